@@ -1,0 +1,48 @@
+//! Who makes a tool call.
+
+use std::fmt;
+
+/// An agent's type as contracts name it: the text after the last `:`, in lower
+/// case, with `_` read as `-`, so that `agent-flow:Code_Reviewer` is
+/// `code-reviewer`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentName(String);
+
+impl AgentName {
+    pub fn parse(agent_type: &str) -> Self {
+        let bare = agent_type.rsplit(':').next().unwrap_or(agent_type).trim();
+        Self(bare.to_ascii_lowercase().replace('_', "-"))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for AgentName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The main thread is a call without an `agent_type`; everything else is an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Actor {
+    Main,
+    Agent(AgentName),
+}
+
+impl Actor {
+    pub fn is_agent(&self, name: &str) -> bool {
+        matches!(self, Self::Agent(agent) if agent.as_str() == name)
+    }
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Main => f.write_str("the main thread"),
+            Self::Agent(name) => write!(f, "agent `{name}`"),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The model that every system's state is read into: a workflow with gates.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::Serialize;
+
+/// How far a gate is. Each system's file maps its own spelling to these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateStatus {
+    Pending,
+    InProgress,
+    Passed,
+    Failed,
+    Skipped,
+}
+
+impl GateStatus {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::InProgress => "in_progress",
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+/// One checkpoint as `status` shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Gate {
+    pub name: String,
+    pub status: GateStatus,
+    pub timestamp: Option<String>,
+    pub agent: Option<String>,
+}
+
+/// The state of one run of one system, as `status` shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Workflow {
+    pub system: &'static str,
+    /// Where it was read from, relative to the project root.
+    pub file: String,
+    pub active: bool,
+    pub phase: Option<String>,
+    pub iteration: Option<u64>,
+    pub max_iterations: Option<u64>,
+    pub gates: Vec<Gate>,
+    /// What comes next, as a short sentence for a person or a model.
+    pub next: String,
+    pub updated_at: Option<String>,
+}
+
+/// One gate that moved, as the gate log keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GateChange {
+    pub gate: String,
+    pub from: GateStatus,
+    pub to: GateStatus,
+    pub phase: Option<String>,
+    pub iteration: Option<u64>,
+    /// The line of the agent's reply that decided, cut to 200 characters.
+    pub evidence: String,
+}
+
+/// What an event does to one state file: computed purely from its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The file's whole new text and what it means.
+    Changed { text: String, changes: Vec<GateChange> },
+    /// Nothing to write, and why; the reason goes to the gate log.
+    Unchanged { why: String },
+}
+
+/// Seconds with `Z`, as every state file writes its times.
+pub fn stamp(now: DateTime<Utc>) -> String {
+    now.to_rfc3339_opts(SecondsFormat::Secs, true)
+}

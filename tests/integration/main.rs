@@ -1,0 +1,1 @@
+//! One binary for all tests that need a process or a disk.
