@@ -1,0 +1,3 @@
+pub fn holds_our_entries(text: &str) -> bool {
+    text.contains("statewarden")
+}
