@@ -9,4 +9,5 @@
 pub mod actor;
 pub mod settings;
 pub mod target;
+pub mod wiring;
 pub mod workflow;
