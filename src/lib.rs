@@ -7,7 +7,9 @@
 //! its tests; its interface is not stable.
 
 pub mod actor;
+pub mod cmd;
 pub mod settings;
+pub mod store;
 pub mod target;
 pub mod wiring;
 pub mod workflow;

@@ -1,0 +1,3 @@
+//! The only module that changes the disk.
+
+pub mod replace;
