@@ -23,6 +23,7 @@ use crate::settings::{OnError, Resolved};
 use crate::stdin::{self, Input};
 use crate::store::lock::IN_HOOK;
 use crate::store::log::{Bounds, LogFile, Logs};
+use crate::store::replace::make_own_dir;
 use crate::systems::declared::DeclaredSystem;
 use crate::target::{self, Scene, Target};
 
@@ -189,7 +190,10 @@ impl World<'_> {
         };
         let logs = self.logs();
         let ready = if log.dir == logs.own_folder() {
-            crate::store::make_own_folder(&log.dir)
+            make_own_dir(
+                &log.dir, "*
+",
+            )
         } else {
             Ok(())
         };

@@ -19,8 +19,9 @@ pub fn nearest(contract: &Contract<'_>, entry: &str, edition: Edition) -> Option
     search
         .allowed(&in_dir(dir, &spelled))
         .or_else(|| search.other_ending(dir, &spelled))
-        .or_else(|| search.slip(entry, dir, &spelled))
+        .or_else(|| search.slip(entry, dir, &spelled, 1))
         .or_else(|| search.reordered(&spelled))
+        .or_else(|| search.slip(entry, dir, &spelled, 3))
         .or_else(|| search.same_first_word(&spelled))
         .or_else(|| search.in_same_dir(dir))
         .or_else(|| contract.fallback.map(str::to_owned))
@@ -31,11 +32,8 @@ fn spell(name: &str) -> String {
     let mut spelled = String::with_capacity(name.len());
     for c in name.chars() {
         match c {
-            '_' | ' ' | '-' => {
-                if !spelled.ends_with('-') {
-                    spelled.push('-');
-                }
-            }
+            '_' | ' ' | '-' if spelled.ends_with('-') => {}
+            '_' | ' ' | '-' => spelled.push('-'),
             c if c.is_ascii_alphanumeric() || c == '.' => spelled.push(c.to_ascii_lowercase()),
             _ => {}
         }
@@ -97,18 +95,24 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// `review-auth.json` → `review-auth.md`, `plan.txt` → `plan.md`.
+    /// `review-auth.json` → `review-auth.md`, `plan.txt` → `plan.md`. A pattern
+    /// without a prefix takes nearly any words and would hide a slip.
     fn other_ending(&self, dir: &str, name: &str) -> Option<String> {
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-        // The topical pattern accepts any words before `-summary`; it must not
-        // hide the slip that `stem` may be.
-        [".md", ".json", ".yaml", ".txt"]
+        let vague = |entry: &str| {
+            self.slugs()
+                .any(|slug| slug.prefix.is_empty() && slug.matches(entry))
+        };
+        let candidates =
+            [".md", ".json", ".yaml", ".txt"].map(|ending| in_dir(dir, &format!("{stem}{ending}")));
+        candidates
             .iter()
-            .find_map(|ending| self.allowed(&in_dir(dir, &format!("{stem}{ending}"))))
+            .filter(|entry| !vague(entry))
+            .find_map(|entry| self.allowed(entry))
     }
 
     /// A name within a few typing errors, or a pattern whose prefix is.
-    fn slip(&self, entry: &str, dir: &str, spelled: &str) -> Option<String> {
+    fn slip(&self, entry: &str, dir: &str, spelled: &str, at_most: usize) -> Option<String> {
         let whole = in_dir(dir, spelled);
         let names = self
             .exact_names()
@@ -116,7 +120,7 @@ impl<'a> Search<'a> {
         let variants = self.slugs().filter_map(|slug| variant(slug, &whole));
         names
             .chain(variants)
-            .filter(|(distance, name)| *distance <= (name.len() / 5).clamp(1, 3) && name != entry)
+            .filter(|(distance, name)| *distance <= (name.len() / 5).clamp(1, at_most) && name != entry)
             .min_by_key(|(distance, name)| (*distance, name.len().abs_diff(whole.len())))
             .map(|(_, name)| name)
     }

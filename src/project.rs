@@ -105,13 +105,13 @@ impl Project {
         if !below.ends_with(".md") {
             return None;
         }
-        let ends = below.match_indices('/').map(|(at, _)| at);
-        let inner = ends.filter(|&end| {
+        let ends = below.rmatch_indices('/').map(|(at, _)| at);
+        let mut inner = ends.filter(|&end| {
             let git = format!("{}/{}/.git", root.real, &below[..end]);
             main_checkout_of_git_file(&git).is_some_and(|main| same_dir(&main, &self.main))
         });
         inner
-            .last()
+            .next()
             .map(|end| (child(root, &below[..end]), &below[end + 1..]))
     }
 

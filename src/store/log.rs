@@ -61,7 +61,6 @@ impl LogFile {
         }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this is the store")]
     fn open(&self) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.create(true).append(true).read(true);
@@ -75,7 +74,6 @@ impl LogFile {
         options.open(self.path())
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this is the store")]
     fn rotate_when_full(&self, more: u64, bounds: Bounds, stamp: &str) -> io::Result<()> {
         let path = self.path();
         let full =
@@ -143,6 +141,7 @@ impl Logs {
         }
     }
 
+    /// The folder of the program's own logs and state.
     pub fn own_folder(&self) -> &Path {
         &self.own
     }

@@ -1,0 +1,4 @@
+//! The commands.
+
+pub mod doctor;
+pub mod install;
