@@ -1,7 +1,7 @@
 //! The systems as the settings leave them: which are on, and each one's
 //! contract with the project's own additions.
 
-use std::borrow::Cow;
+use std::ops::Deref;
 
 use crate::contract::{Bucket, Contract, Dir, DirKind, Edition, Name, Role, Row, Writer};
 use crate::settings::{Mode, Settings, SystemSettings};
@@ -10,9 +10,26 @@ use crate::systems::{SYSTEMS, System, declared::DeclaredSystem};
 /// One system with the rules that hold for it here.
 pub struct Governed<'s> {
     pub system: &'s dyn System,
-    pub contract: Cow<'s, Contract<'s>>,
+    pub contract: Table<'s>,
     pub edition: Edition,
     pub mode: Mode,
+}
+
+/// A contract as it is in the program, or with the settings' additions.
+pub enum Table<'s> {
+    BuiltIn(&'s Contract<'s>),
+    Extended(Box<Contract<'s>>),
+}
+
+impl<'s> Deref for Table<'s> {
+    type Target = Contract<'s>;
+
+    fn deref(&self) -> &Contract<'s> {
+        match self {
+            Self::BuiltIn(contract) => contract,
+            Self::Extended(contract) => contract,
+        }
+    }
 }
 
 /// Every system that is not switched off.
@@ -64,10 +81,10 @@ fn govern<'s>(system: &'s dyn System, settings: &'s Settings) -> Option<Governed
 /// The contract with the names, globs, directories and roles of the settings.
 /// Additions stand behind the built-in rows of their bucket, so that they can
 /// widen a contract but not take a name from its writer.
-fn with_additions<'s>(base: &'s Contract<'s>, own: &'s SystemSettings) -> Cow<'s, Contract<'s>> {
+fn with_additions<'s>(base: &'s Contract<'s>, own: &'s SystemSettings) -> Table<'s> {
     let adds_names = !own.extra_names.is_empty() || !own.extra_globs.is_empty();
     if !adds_names && own.subdirectories.is_empty() && own.roles.is_empty() {
-        return Cow::Borrowed(base);
+        return Table::BuiltIn(base);
     }
     let names = own
         .extra_names
@@ -88,7 +105,7 @@ fn with_additions<'s>(base: &'s Contract<'s>, own: &'s SystemSettings) -> Cow<'s
         .iter()
         .map(|path| Dir::new(path.trim_matches('/'), DirKind::Open));
     let roles = own.roles.iter().map(|(agent, role)| Role { agent, role });
-    Cow::Owned(Contract {
+    Table::Extended(Box::new(Contract {
         source: base.source,
         rows: canonical
             .into_iter()
@@ -100,7 +117,7 @@ fn with_additions<'s>(base: &'s Contract<'s>, own: &'s SystemSettings) -> Cow<'s
         // An agent's role in the settings wins over its built-in one.
         roles: roles.chain(base.roles.iter().copied()).collect(),
         fallback: base.fallback,
-    })
+    }))
 }
 
 const ADDED: &str = "added in the project's settings";

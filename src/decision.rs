@@ -120,6 +120,16 @@ pub enum Decision {
     Deny(Vec<Denial>),
 }
 
+impl Decision {
+    /// The stricter of two decisions about one call.
+    pub fn or_worse(self, other: Self) -> Self {
+        match (&self, &other) {
+            (Self::Deny(_), _) | (_, Self::Allow { .. }) => self,
+            (Self::Allow { .. } | Self::Warn(_), _) => other,
+        }
+    }
+}
+
 /// Judges every claim; a denial in enforce mode wins over all else.
 ///
 /// `content` gives the text a claim would leave behind, and the text that is

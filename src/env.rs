@@ -11,6 +11,8 @@ pub struct Env {
     pub home: Option<String>,
     /// `XDG_CONFIG_HOME`.
     pub config_home: Option<String>,
+    /// `CLAUDE_CONFIG_DIR`: where Claude Code keeps the user's settings.
+    pub claude_config_dir: Option<String>,
     /// `FEATURE_DIR`: the session directory of AgentMux.
     pub feature_dir: Option<String>,
     /// `NO_COLOR` is set and not empty.
@@ -28,6 +30,7 @@ impl Env {
             project_dir: text("CLAUDE_PROJECT_DIR"),
             home: text(if cfg!(windows) { "USERPROFILE" } else { "HOME" }),
             config_home: text("XDG_CONFIG_HOME"),
+            claude_config_dir: text("CLAUDE_CONFIG_DIR"),
             feature_dir: text("FEATURE_DIR"),
             no_color: text("NO_COLOR").is_some(),
         }

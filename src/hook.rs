@@ -15,7 +15,7 @@ use crate::catalog::Catalog;
 use crate::claim::{self, Claim, Unsettled};
 use crate::decision::{self, Call, Channel, Content, Decision};
 use crate::env::Env;
-use crate::event::{Concern, Event, EventError, Kind, Tool};
+use crate::event::{Concern, Event, EventError, Field, Kind, Tool};
 use crate::project::{Project, read_text};
 use crate::record::{Record, What};
 use crate::reply::{self, Reply};
@@ -25,7 +25,7 @@ use crate::store::lock::IN_HOOK;
 use crate::store::log::{Bounds, LogFile, Logs};
 use crate::store::replace::make_own_dir;
 use crate::systems::declared::DeclaredSystem;
-use crate::target::{self, Scene, Target};
+use crate::target::{self, Scene};
 
 /// Serves one event from stdin.
 pub fn main(env: &Env, project: Option<&str>, now: DateTime<Utc>) -> ExitCode {
@@ -88,11 +88,11 @@ pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime
 }
 
 /// What stands around one event.
-struct World<'w> {
-    project: Project,
-    cwd: String,
-    env: &'w Env,
-    now: DateTime<Utc>,
+pub struct World<'w> {
+    pub project: Project,
+    pub cwd: String,
+    pub env: &'w Env,
+    pub now: DateTime<Utc>,
 }
 
 impl World<'_> {
@@ -114,22 +114,40 @@ impl World<'_> {
     fn guard_reading(&self, event: &Event<'_>, rules: &Resolved) -> Reply {
         let declared = DeclaredSystem::all(&rules.settings);
         let catalog = Catalog::new(&rules.settings, &declared);
-        let targets = match target::of(event, &self.scene()) {
-            Ok(targets) => targets,
-            Err(error) => {
-                return Reply::Refuse {
-                    message: format!("the call's arguments are not readable: {error}"),
-                };
-            }
-        };
-        let decided = claim::of(&targets, &self.project, &catalog)
-            .and_then(|claims| Ok((self.decide(event, &targets, &claims)?, claims)));
-        let (decision, claims) = match decided {
-            Ok(decided) => decided,
+        let (decision, claims) = match self.judge(event, &catalog) {
+            Ok(judged) => judged,
             Err(unsettled) => return self.refuse_unsettled(event, rules, &unsettled),
         };
         self.log(event, &decision, &claims, rules);
         Reply::to(event.kind(), &decision, &rules.problems)
+    }
+
+    /// The pure part of the line, for commands as well: from an event to the decision about it.
+    ///
+    /// # Errors
+    /// A target belongs to a system and could not be judged.
+    pub fn judge<'c>(
+        &self,
+        event: &Event<'_>,
+        catalog: &'c Catalog<'c>,
+    ) -> Result<(Decision, Vec<Claim<'c>>), Unsettled> {
+        let targets = target::of(event, &self.scene()).map_err(|error| Unsettled {
+            path: event.get(Field::ToolName).unwrap_or_default().to_owned(),
+            system: "a tool whose arguments are not readable".to_owned(),
+            error: error.into(),
+        })?;
+        let claims = claim::of(&targets, &self.project, catalog)?;
+        let channel = match event.tool() {
+            Tool::Shell(_) => Channel::Shell,
+            _ => Channel::FileTool,
+        };
+        let call = Call {
+            actor: &event.actor(),
+            channel,
+            targets: &targets,
+        };
+        let decision = decision::decide(&claims, &call, &|claim| content(event, claim))?;
+        Ok((decision, claims))
     }
 
     fn scene(&self) -> Scene<'_> {
@@ -139,24 +157,6 @@ impl World<'_> {
             project_dir: self.env.project_dir.as_deref(),
             disk: &crate::project::Listing,
         }
-    }
-
-    fn decide(
-        &self,
-        event: &Event<'_>,
-        targets: &[Target],
-        claims: &[Claim<'_>],
-    ) -> Result<Decision, Unsettled> {
-        let channel = match event.tool() {
-            Tool::Shell(_) => Channel::Shell,
-            _ => Channel::FileTool,
-        };
-        let call = Call {
-            actor: &event.actor(),
-            channel,
-            targets,
-        };
-        decision::decide(claims, &call, &|claim| content(event, claim))
     }
 
     fn log(&self, event: &Event<'_>, decision: &Decision, claims: &[Claim<'_>], rules: &Resolved) {

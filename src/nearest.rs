@@ -120,7 +120,9 @@ impl<'a> Search<'a> {
         let variants = self.slugs().filter_map(|slug| variant(slug, &whole));
         names
             .chain(variants)
-            .filter(|(distance, name)| *distance <= (name.len() / 5).clamp(1, at_most) && name != entry)
+            .filter(|(distance, name)| {
+                *distance <= (name.len() / 5).clamp(1, at_most) && name != entry
+            })
             .min_by_key(|(distance, name)| (*distance, name.len().abs_diff(whole.len())))
             .map(|(_, name)| name)
     }
