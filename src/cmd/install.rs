@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::store::replace;
+use crate::store::{self, replace};
 use crate::wiring::{self, ENTRIES, Edited};
 
 /// Which of Claude Code's settings files.
@@ -68,9 +68,6 @@ impl Place {
     }
 }
 
-/// Keeps the folder out of version control, itself included.
-const GITIGNORE: &str = "*\n";
-
 /// Merges the entries into the settings file of the scope.
 pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
     let program = place
@@ -103,7 +100,7 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
         }
     }
     match place.folder(args.scope) {
-        Some(folder) if !args.dry_run => replace::make_own_dir(&folder, GITIGNORE)
+        Some(folder) if !args.dry_run => store::make_own_folder(&folder)
             .with_context(|| format!("could not make `{}`", folder.display())),
         Some(folder) if !folder.is_dir() => Ok(writeln!(out, "would make `{}`", folder.display())?),
         _ => Ok(()),
