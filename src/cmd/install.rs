@@ -77,6 +77,11 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
     if !place.program.is_absolute() {
         bail!("`{program}` is not an absolute path; the hook would not find it");
     }
+    if args.scope != Scope::User && place.settings(Scope::Project) == place.settings(Scope::User) {
+        bail!(
+            "the home directory is no project; use `--scope user`, or name a project with `--project DIR`"
+        );
+    }
     let file = SettingsFile::open(&place.settings(args.scope))?;
     let merged = wiring::merge(file.text(), program);
     match merged.with_context(|| format!("could not edit `{}`", file.path.display()))? {

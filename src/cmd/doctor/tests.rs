@@ -1,11 +1,13 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
+#[cfg(unix)]
 use std::fs;
 #[cfg(unix)]
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::*;
 use crate::cmd::install::tests::Temp;
+#[cfg(unix)]
 use crate::cmd::install::{self, Scope};
 
 /// What `doctor` says about a project, one `id:level` a finding.

@@ -188,6 +188,26 @@ fn a_file_that_cannot_be_edited_is_left_alone() {
     }
 }
 
+#[test]
+fn the_home_directory_is_no_project() {
+    let temp = Temp::new();
+    let place = Place {
+        project: temp.0.join("home"),
+        ..temp.place()
+    };
+    for scope in Scope::ALL {
+        let result = install(
+            &Args {
+                scope,
+                dry_run: true,
+            },
+            &place,
+            &mut Vec::new(),
+        );
+        assert_eq!(result.is_ok(), scope == Scope::User, "{scope:?}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_linked_settings_file_is_changed_where_it_is() {
