@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::store::replace;
+use crate::store::{self, replace};
 use crate::wiring::{self, ENTRIES, Edited};
 
 /// Which of Claude Code's settings files.
@@ -68,9 +68,6 @@ impl Place {
     }
 }
 
-/// Keeps the folder out of version control, itself included.
-const GITIGNORE: &str = "*\n";
-
 /// Merges the entries into the settings file of the scope.
 pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
     let program = place
@@ -79,6 +76,11 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
         .context("the path of this program is not UTF-8")?;
     if !place.program.is_absolute() {
         bail!("`{program}` is not an absolute path; the hook would not find it");
+    }
+    if args.scope != Scope::User && place.settings(Scope::Project) == place.settings(Scope::User) {
+        bail!(
+            "the home directory is no project; use `--scope user`, or name a project with `--project DIR`"
+        );
     }
     let file = SettingsFile::open(&place.settings(args.scope))?;
     let merged = wiring::merge(file.text(), program);
@@ -103,7 +105,7 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
         }
     }
     match place.folder(args.scope) {
-        Some(folder) if !args.dry_run => replace::make_own_dir(&folder, GITIGNORE)
+        Some(folder) if !args.dry_run => store::make_own_folder(&folder)
             .with_context(|| format!("could not make `{}`", folder.display())),
         Some(folder) if !folder.is_dir() => Ok(writeln!(out, "would make `{}`", folder.display())?),
         _ => Ok(()),

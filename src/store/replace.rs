@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 /// after the return may bring the old bytes back. A kill can leave a temporary
 /// file behind, see [`is_temp_name`]. Mode and owner of the old file stay. A link at
 /// `path` is replaced, not followed.
+#[expect(clippy::disallowed_methods, reason = "this is the store")]
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let old = fs::symlink_metadata(path).ok().filter(Metadata::is_file);
     let (temp, mut file) = create_beside(path, old.as_ref())?;
@@ -41,6 +42,7 @@ pub fn is_temp_name(name: &str) -> bool {
 
 /// Opens a temporary file that nobody else has. A leftover of a killed process
 /// with the same id is in nobody's use and goes.
+#[expect(clippy::disallowed_methods, reason = "this is the store")]
 fn create_beside(path: &Path, old: Option<&Metadata>) -> io::Result<(PathBuf, File)> {
     let name = path
         .file_name()
@@ -81,23 +83,20 @@ pub fn copy_to_free(from: &Path, to: &Path) -> io::Result<()> {
     fs::copy(from, to).map(drop)
 }
 
-/// Makes a directory and those above it; with `.gitignore` text when it is new.
-pub fn make_own_dir(dir: &Path, gitignore: &str) -> io::Result<()> {
-    fs::create_dir_all(dir)?;
-    let file = dir.join(".gitignore");
-    if file.exists() {
-        Ok(())
-    } else {
-        replace(&file, gitignore.as_bytes())
-    }
-}
-
 /// Makes a directory and those above it.
+#[expect(clippy::disallowed_methods, reason = "this is the store")]
 pub fn make_dir(dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)
 }
 
+/// Makes a directory that must not be there yet.
+#[expect(clippy::disallowed_methods, reason = "this is the store")]
+pub fn make_new_dir(dir: &Path) -> io::Result<()> {
+    fs::create_dir(dir)
+}
+
 /// Removes a file; one that is not there is no error.
+#[expect(clippy::disallowed_methods, reason = "this is the store")]
 pub fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -111,13 +110,14 @@ pub fn remove_if_empty(dir: &Path) -> bool {
 }
 
 /// Removes a directory this process made for itself, with all in it.
+#[expect(clippy::disallowed_methods, reason = "this is the store")]
 pub fn remove_own_tree(dir: &Path) -> io::Result<()> {
     fs::remove_dir_all(dir)
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
     use super::*;
 

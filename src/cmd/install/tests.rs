@@ -1,4 +1,4 @@
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -185,6 +185,26 @@ fn a_file_that_cannot_be_edited_is_left_alone() {
             "{error}"
         );
         assert_eq!(temp.tree(), before);
+    }
+}
+
+#[test]
+fn the_home_directory_is_no_project() {
+    let temp = Temp::new();
+    let place = Place {
+        project: temp.0.join("home"),
+        ..temp.place()
+    };
+    for scope in Scope::ALL {
+        let result = install(
+            &Args {
+                scope,
+                dry_run: true,
+            },
+            &place,
+            &mut Vec::new(),
+        );
+        assert_eq!(result.is_ok(), scope == Scope::User, "{scope:?}");
     }
 }
 
