@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod check;
 pub mod denies;
+pub mod doctor;
 pub mod explain;
 pub mod install;
 mod output;
@@ -213,7 +214,7 @@ fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<A
         Verb::Uninstall(args) => {
             install::uninstall(args, &place(&context)?, out).map(|()| Answer::Yes)
         }
-        Verb::Doctor => Ok(Answer::Yes),
+        Verb::Doctor => examine(&context, out),
         Verb::Hook | Verb::Completions { .. } | Verb::Man => Ok(Answer::Yes),
     }
 }
@@ -238,6 +239,27 @@ fn context<'a>(cli: &Cli, env: &'a Env, now: DateTime<Utc>) -> Result<Context<'a
         format: if cli.json { Format::Json } else { Format::Text },
         paint: Paint::for_stdout(env),
         now,
+    })
+}
+
+fn examine(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let sites: Vec<PathBuf> = context.with_all_systems(|catalog| {
+        let sites = crate::sites::find(&context.project, catalog);
+        sites.iter().map(|site| PathBuf::from(site.dir())).collect()
+    });
+    let subject = doctor::Subject {
+        place: &place(context)?,
+        settings: &context.rules,
+        sites: &sites,
+        temp: std::env::temp_dir(),
+        now: context.now,
+    };
+    let args = doctor::Args {
+        json: context.format == Format::Json,
+    };
+    Ok(match doctor::run(&args, &subject, out)? {
+        doctor::Health::Well => Answer::Yes,
+        doctor::Health::Ill => Answer::No,
     })
 }
 
