@@ -23,7 +23,7 @@ use crate::settings::{OnError, Resolved};
 use crate::stdin::{self, Input};
 use crate::store::lock::IN_HOOK;
 use crate::store::log::{Bounds, LogFile, Logs};
-use crate::store::replace::make_own_dir;
+use crate::store::make_own_folder;
 use crate::systems::declared::DeclaredSystem;
 use crate::target::{self, Scene};
 
@@ -190,10 +190,7 @@ impl World<'_> {
         };
         let logs = self.logs();
         let ready = if log.dir == logs.own_folder() {
-            make_own_dir(
-                &log.dir, "*
-",
-            )
+            make_own_folder(&log.dir)
         } else {
             Ok(())
         };

@@ -3,10 +3,8 @@
 pub mod lock;
 #[expect(clippy::disallowed_methods, reason = "this is the store")]
 pub mod log;
-#[expect(clippy::disallowed_methods, reason = "this is the store")]
 pub mod replace;
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -14,12 +12,12 @@ use std::path::Path;
 /// that keeps it out of commits.
 ///
 /// # Errors
-/// A directory or the file cannot be made.
-#[expect(clippy::disallowed_methods, reason = "this is the store")]
+/// The folder or the file cannot be made.
 pub fn make_own_folder(dir: &Path) -> io::Result<()> {
-    if dir.join(".gitignore").exists() {
+    let ignore = dir.join(".gitignore");
+    if ignore.exists() {
         return Ok(());
     }
-    fs::create_dir_all(dir)?;
-    fs::write(dir.join(".gitignore"), "*\n")
+    replace::make_dir(dir)?;
+    replace::replace(&ignore, b"*\n")
 }
