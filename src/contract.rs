@@ -149,17 +149,15 @@ impl Shape {
 }
 
 fn is_stamped_report(body: &str) -> bool {
-    let (body, ordinal) = match body.rsplit_once('Z') {
-        Some((head, "")) => (head, None),
-        Some((head, tail)) => (head, tail.strip_prefix('-')),
-        None => return false,
+    let Some((body, ordinal)) = body.rsplit_once('Z') else {
+        return false;
     };
-    let whole_ordinal =
-        ordinal.is_none_or(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let whole_ordinal = ordinal.is_empty() || ordinal.strip_prefix('-').is_some_and(digits);
     let Some((slug, stamp)) = body.rsplit_once('-') else {
         return false;
     };
-    let digits = |s: &str, n: usize| s.len() == n && s.bytes().all(|b| b.is_ascii_digit());
+    let of_len = |text: &str, len| text.len() == len && digits(text);
     whole_ordinal
         && (1..=40).contains(&slug.len())
         && slug
@@ -167,7 +165,7 @@ fn is_stamped_report(body: &str) -> bool {
             .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
         && stamp
             .split_once('T')
-            .is_some_and(|(day, time)| digits(day, 8) && digits(time, 6))
+            .is_some_and(|(day, time)| of_len(day, 8) && of_len(time, 6))
 }
 
 impl Slug {

@@ -1,0 +1,290 @@
+//! Bad input, row by row of the failure policy.
+
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::support::{Ran, Sandbox};
+
+#[test]
+fn unreadable_bytes_that_name_no_governed_place_pass_with_a_word() {
+    let sandbox = Sandbox::new();
+    for bytes in [
+        &b""[..],
+        b"   \n",
+        b"no json",
+        b"[]",
+        b"{\"cwd\":\"/x\",\"tool_name\":\"Write\",\"tool_input\":{\"file_path\":\"/x/a",
+        b"{\"tool_name\":\"Write\"} trailing",
+        b"{\"cwd\":\"\xff\xfe\"}",
+        b"{\"transcript_path\":\"/h/.claude/.docs/x/openspec/changes/y\",",
+    ] {
+        sandbox.hook_bytes(bytes).is_complaint();
+    }
+    let faults = sandbox.records(".claude/statewarden/events.jsonl");
+    assert_eq!(
+        faults.len(),
+        8,
+        "each is recorded, since the project is known"
+    );
+    assert!(faults.iter().all(|fault| fault["decision"] == "fault"));
+}
+
+#[test]
+fn unreadable_bytes_that_name_a_governed_place_are_refused() {
+    let sandbox = Sandbox::new();
+    for place in [
+        ".devt/state/x",
+        r".devt\\state\\x",
+        r".devt\/state\/x",
+        ".claude/.docs/x",
+        ".claude/orchestration.local.md",
+        ".claude/team-orchestration.local.md",
+        ".claude/deep-dive.local.md",
+        ".agentmux/.sessions/x",
+        "openspec/changes/x",
+        ".claude/statewarden.yaml",
+    ] {
+        let cut = format!(
+            "{{\"hook_event_name\":\"PreToolUse\",\"tool_input\":{{\"file_path\":\"/p/{place}"
+        );
+        sandbox.hook_bytes(cut.as_bytes()).is_refused_unread();
+        let nameless = format!("{{\"file_path\":\"/p/{place}");
+        sandbox.hook_bytes(nameless.as_bytes()).is_refused_unread();
+    }
+    sandbox
+        .hook_bytes(b"{\"tool_input\":{\"file_path\":\"/p/.devt/state/\xff\"},\"cwd\":\"/\"}")
+        .is_refused_unread();
+}
+
+/// A session must be able to end, whatever its last event looked like.
+#[test]
+fn a_garbled_stop_is_never_refused() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .hook_bytes(b"{\"hook_event_name\":\"Stop\",\"x\":\".devt/state/")
+        .is_complaint();
+    sandbox
+        .hook_bytes(b"{\"hook_event_name\" : \"SubagentStop\",\"x\":\".devt/state/")
+        .is_complaint();
+}
+
+#[test]
+fn on_error_closed_refuses_everything_unreadable() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/statewarden.yaml", "on_error: closed\n");
+    sandbox.hook_bytes(b"no json").is_refused_unread();
+    sandbox.write_event("src/a.rs", "x");
+    sandbox
+        .hook(&sandbox.write_event("src/a.rs", "x"))
+        .is_silent();
+}
+
+fn left_open(sandbox: &Sandbox, bytes: &[u8]) -> (Ran, Duration) {
+    use std::io::Write;
+    let mut command = sandbox.command(&["hook"]);
+    command.env("CLAUDE_PROJECT_DIR", sandbox.project());
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(bytes).unwrap();
+    let begun = Instant::now();
+    // `wait_with_output` closes only a stdin that is still in the child.
+    let output = child.wait_with_output().unwrap();
+    drop(stdin);
+    (Ran::from(output), begun.elapsed())
+}
+
+#[test]
+fn a_stdin_that_is_never_closed_ends_in_a_decision() {
+    let sandbox = Sandbox::new();
+    let whole = sandbox.write_event(".devt/state/notes.md", "x").to_string();
+    let (ran, _) = left_open(&sandbox, whole.as_bytes());
+    ran.is_denied("ad-hoc-name");
+    let (ran, _) = left_open(&sandbox, &whole.as_bytes()[..whole.len() - 20]);
+    ran.is_refused_unread();
+    let (ran, took) = left_open(&sandbox, b"{\"cwd\":");
+    ran.is_complaint();
+    assert!(
+        took < Duration::from_secs(8),
+        "the hook must end well before its timeout, took {took:?}"
+    );
+}
+
+#[test]
+fn a_byte_order_mark_changes_nothing() {
+    let sandbox = Sandbox::new();
+    let event = sandbox.write_event(".devt/state/notes.md", "x").to_string();
+    sandbox
+        .hook_bytes(format!("\u{feff}{event}").as_bytes())
+        .is_denied("ad-hoc-name");
+    sandbox
+        .hook_bytes(format!("\n {event} \n").as_bytes())
+        .is_denied("ad-hoc-name");
+}
+
+#[test]
+fn of_two_equal_keys_neither_may_be_denied() {
+    let sandbox = Sandbox::new();
+    let (good, bad) = (
+        sandbox.path(".devt/state/plan.md"),
+        sandbox.path(".devt/state/notes.md"),
+    );
+    let cwd = sandbox.path("");
+    let event = |input: &str| {
+        format!(
+            "{{\"cwd\":{cwd:?},\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Write\",\"tool_input\":{input}}}"
+        )
+    };
+    for input in [
+        format!("{{\"file_path\":{good:?},\"file_path\":{bad:?}}}"),
+        format!("{{\"file_path\":{bad:?},\"file_path\":{good:?}}}"),
+        format!("{{\"file_path\":{bad:?}}},\"tool_input\":{{\"file_path\":{good:?}}}"),
+    ] {
+        sandbox
+            .hook_bytes(event(&input).as_bytes())
+            .is_denied("ad-hoc-name");
+    }
+    sandbox
+        .hook_bytes(
+            event(&format!(
+                "{{\"file_path\":{good:?},\"file_path\":{good:?}}}"
+            ))
+            .as_bytes(),
+        )
+        .is_silent();
+}
+
+#[test]
+fn unknown_fields_and_deep_nesting_change_nothing() {
+    let sandbox = Sandbox::new();
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    for (name, expected) in [("notes.md", true), ("plan.md", false)] {
+        let path = sandbox.path(&format!(".devt/state/{name}"));
+        let event = format!(
+            "{{\"cwd\":{:?},\"future\":{deep},\"hook_event_name\":\"PreToolUse\",\"permission_mode\":\"new\",\
+             \"tool_name\":\"Write\",\"tool_input\":{{\"file_path\":{path:?},\"content\":\"x\",\"extra\":{deep}}}}}",
+            sandbox.path("")
+        );
+        let ran = sandbox.hook_bytes(event.as_bytes());
+        if expected {
+            ran.is_denied("ad-hoc-name");
+        } else {
+            ran.is_silent();
+        }
+    }
+}
+
+#[test]
+fn large_content_changes_nothing() {
+    let sandbox = Sandbox::new();
+    let content = "line \\ \"quoted\"\n".repeat(20 * 1024 * 1024 / 16);
+    sandbox
+        .hook(&sandbox.write_event("src/big.txt", &content))
+        .is_silent();
+    sandbox
+        .hook(&sandbox.write_event(".devt/state/big.md", &content))
+        .is_denied("ad-hoc-name");
+}
+
+#[test]
+fn an_event_past_the_bound_is_unreadable() {
+    let sandbox = Sandbox::new();
+    let content = "x".repeat(65 * 1024 * 1024);
+    sandbox
+        .hook(&sandbox.write_event("src/big.txt", &content))
+        .is_complaint();
+    sandbox
+        .hook(&sandbox.write_event(".devt/state/plan.md", &content))
+        .is_refused_unread();
+}
+
+#[test]
+fn values_of_the_wrong_type_are_no_paths() {
+    let sandbox = Sandbox::new();
+    for input in [
+        json!(null),
+        json!("text"),
+        json!([1, 2]),
+        json!({ "file_path": 7 }),
+        json!({ "file_path": null }),
+    ] {
+        sandbox.hook(&sandbox.event("Write", input)).is_silent();
+    }
+}
+
+#[test]
+fn other_hosts_unknown_events_and_tools_get_no_opinion() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.path(".devt/state/notes.md");
+    let event = sandbox.write_event(".devt/state/notes.md", "x");
+    for (key, value) in [
+        ("cursor_version", "1"),
+        ("toolName", "x"),
+        ("hookEventName", "x"),
+        ("turn_id", "1"),
+        ("agent_action_name", "x"),
+    ] {
+        let mut foreign = event.clone();
+        foreign[key] = value.into();
+        sandbox.hook(&foreign).is_silent();
+    }
+    for (event_name, tool) in [
+        ("PreCompact", "Write"),
+        ("FutureEvent", "Write"),
+        ("PermissionRequest", "Write"),
+        ("PreToolUse", "Read"),
+        ("PreToolUse", "SubagentHandback"),
+        ("PreToolUse", "FutureTool"),
+        ("PreToolUse", "mcp__fs__read_file"),
+        ("PreToolUse", "mcp__fs__list_directory"),
+    ] {
+        let mut other = sandbox.event(tool, json!({ "file_path": path, "path": path }));
+        other["hook_event_name"] = event_name.into();
+        sandbox.hook(&other).is_silent();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_log_that_cannot_be_written_changes_no_decision() {
+    let sandbox = Sandbox::new();
+    // A directory in the log's place; permissions would not stop root.
+    fs::create_dir(sandbox.project().join(".devt/state/preflight-denies.jsonl")).unwrap();
+    let ran = sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
+    assert_eq!(
+        ran.json()["hookSpecificOutput"]["permissionDecision"],
+        "deny"
+    );
+    assert!(
+        ran.stderr().contains("preflight-denies.jsonl"),
+        "{}",
+        ran.stderr()
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn links_that_loop_are_refused_in_a_site_and_ignored_elsewhere() {
+    let sandbox = Sandbox::new();
+    let link = |below: &str, to: &str| {
+        std::os::unix::fs::symlink(to, sandbox.project().join(below)).unwrap()
+    };
+    link(".devt/state/plan.md", "review.md");
+    link(".devt/state/review.md", "plan.md");
+    link("a", "b");
+    link("b", "a");
+    let ran = sandbox.hook(&sandbox.write_event(".devt/state/plan.md", "x"));
+    let reason = ran.json()["hookSpecificOutput"]["permissionDecisionReason"].to_string();
+    assert!(
+        reason.contains("plan.md") && reason.contains("link"),
+        "{reason}"
+    );
+    sandbox.hook(&sandbox.write_event("a/x", "x")).is_silent();
+}

@@ -1,0 +1,232 @@
+//! A project of its own for every test, and the program run in it.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::{Value, json};
+
+/// A temporary directory with a home and a project; gone with the value.
+pub struct Sandbox {
+    base: PathBuf,
+    /// Further environment of every run.
+    pub env: Vec<(&'static str, String)>,
+}
+
+impl Sandbox {
+    /// A project with an empty devt state directory.
+    pub fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!(
+            "statewarden-test-{}-{}",
+            std::process::id(),
+            COUNT.fetch_add(1, Ordering::Relaxed)
+        );
+        // Links on the way to the temporary directory would show in paths.
+        let base = fs::canonicalize(std::env::temp_dir()).unwrap().join(name);
+        fs::create_dir_all(base.join("home")).unwrap();
+        fs::create_dir_all(base.join("project/.devt/state")).unwrap();
+        Self {
+            base,
+            env: Vec::new(),
+        }
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.base.join("home")
+    }
+
+    pub fn base(&self) -> &Path {
+        &self.base
+    }
+
+    pub fn project(&self) -> PathBuf {
+        self.base.join("project")
+    }
+
+    /// A path in the project, as text.
+    pub fn path(&self, below: &str) -> String {
+        self.project().join(below).to_str().unwrap().to_owned()
+    }
+
+    /// Writes a file of the project, with the directories above it.
+    pub fn write(&self, below: &str, text: &str) {
+        let path = self.project().join(below);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub fn read(&self, below: &str) -> String {
+        fs::read_to_string(self.project().join(below)).unwrap()
+    }
+
+    pub fn exists(&self, below: &str) -> bool {
+        fs::symlink_metadata(self.project().join(below)).is_ok()
+    }
+
+    /// The program with nothing of this machine's environment.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_statewarden"));
+        command.args(args).current_dir(self.project()).env_clear();
+        command
+            .env("HOME", self.home())
+            .env("USERPROFILE", self.home())
+            .env("PATH", "/usr/bin:/bin");
+        command.envs(self.env.iter().map(|(name, value)| (*name, value)));
+        command
+    }
+
+    pub fn run(&self, args: &[&str]) -> Ran {
+        Ran(self.command(args).stdin(Stdio::null()).output().unwrap())
+    }
+
+    /// Feeds bytes to `statewarden hook`, as Claude Code does.
+    pub fn hook_bytes(&self, bytes: &[u8]) -> Ran {
+        let mut command = self.command(&["hook"]);
+        command.env("CLAUDE_PROJECT_DIR", self.project());
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(bytes).unwrap();
+        Ran(child.wait_with_output().unwrap())
+    }
+
+    pub fn hook(&self, event: &Value) -> Ran {
+        self.hook_bytes(event.to_string().as_bytes())
+    }
+
+    /// A `PreToolUse` event of the main thread.
+    pub fn event(&self, tool: &str, input: Value) -> Value {
+        json!({
+            "session_id": "s-1",
+            "transcript_path": self.home().join(".claude/projects/x/s-1.jsonl"),
+            "cwd": self.project(),
+            "permission_mode": "default",
+            "hook_event_name": "PreToolUse",
+            "tool_name": tool,
+            "tool_input": input,
+            "tool_use_id": "toolu_1",
+        })
+    }
+
+    /// A Write of the main thread to a path of the project.
+    pub fn write_event(&self, below: &str, content: &str) -> Value {
+        self.event(
+            "Write",
+            json!({ "file_path": self.path(below), "content": content }),
+        )
+    }
+
+    /// The same event by an agent.
+    pub fn by(&self, agent: &str, mut event: Value) -> Value {
+        event["agent_type"] = agent.into();
+        event["agent_id"] = "a-1".into();
+        event
+    }
+
+    /// The records of a log of the project.
+    pub fn records(&self, below: &str) -> Vec<Value> {
+        let text = fs::read_to_string(self.project().join(below)).unwrap_or_default();
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        // A directory that a test locked away is its own to reopen; what is
+        // left lies in the temporary directory.
+        let _ = fs::remove_dir_all(&self.base);
+    }
+}
+
+/// What a run printed and how it ended.
+pub struct Ran(Output);
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self(output)
+    }
+}
+
+impl Ran {
+    pub fn code(&self) -> i32 {
+        self.0.status.code().expect("no signal")
+    }
+
+    pub fn stdout(&self) -> String {
+        String::from_utf8(self.0.stdout.clone()).unwrap()
+    }
+
+    pub fn stderr(&self) -> String {
+        String::from_utf8_lossy(&self.0.stderr).into_owned()
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout()).unwrap_or_else(|error| panic!("{error}: {:?}", self.0))
+    }
+
+    /// No objection: nothing on either stream, exit 0.
+    #[track_caller]
+    pub fn is_silent(&self) {
+        assert_eq!(
+            (self.code(), self.stdout(), self.stderr()),
+            (0, String::new(), String::new())
+        );
+    }
+
+    /// Refused by JSON with this code in the reason, which comes back.
+    #[track_caller]
+    pub fn is_denied(&self, code: &str) -> String {
+        assert_eq!(
+            (self.code(), self.stderr()),
+            (0, String::new()),
+            "{}",
+            self.stdout()
+        );
+        let answer = self.json();
+        let output = &answer["hookSpecificOutput"];
+        assert_eq!(output["hookEventName"], "PreToolUse", "{answer}");
+        assert_eq!(output["permissionDecision"], "deny", "{answer}");
+        assert!(answer.get("decision").is_none(), "{answer}");
+        let reason = output["permissionDecisionReason"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        assert!(
+            reason.contains(&format!("({code})")),
+            "`{code}` is not in: {reason}"
+        );
+        assert!(reason.chars().count() < 1_200, "{reason}");
+        reason
+    }
+
+    /// Refused before it could be understood: exit 2, the reason on stderr.
+    #[track_caller]
+    pub fn is_refused_unread(&self) {
+        assert_eq!(
+            (self.code(), self.stdout()),
+            (2, String::new()),
+            "{}",
+            self.stderr()
+        );
+        assert_eq!(self.stderr().lines().count(), 1, "{}", self.stderr());
+    }
+
+    /// Let through with one line on stderr.
+    #[track_caller]
+    pub fn is_complaint(&self) {
+        assert_eq!(
+            (self.code(), self.stdout()),
+            (0, String::new()),
+            "{}",
+            self.stderr()
+        );
+        assert_eq!(self.stderr().lines().count(), 1, "{}", self.stderr());
+    }
+}
