@@ -38,6 +38,7 @@ main() {
     dry_run=no verb=install given_project=no
     parse "$@"
     case $prefix in /*) ;; *) prefix=$PWD/$prefix ;; esac
+    [ ! -d "$prefix" ] || prefix=$(cd "$prefix" && pwd)
     here=$(cd "$(dirname "$0")" && pwd -P)
     case $(uname -s) in
         MINGW* | MSYS* | CYGWIN*) exe=.exe ;;
