@@ -183,7 +183,7 @@ build() {
 }
 
 compile() {
-    say "building (cargo build --release $*)"
+    say "building: cargo build --release${1:+ $*}"
     (cd "$here" && cargo build --release --locked --bin statewarden --target-dir "$out" "$@")
 }
 
