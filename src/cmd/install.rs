@@ -122,10 +122,10 @@ pub fn uninstall(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> 
         .with_context(|| format!("could not edit `{name}`"))?
     {
         Undo::Nothing => writeln!(out, "not wired: `{name}`")?,
-        undo if args.dry_run => writeln!(out, "would {} `{name}`", undo.as_str())?,
+        undo if args.dry_run => writeln!(out, "would {} `{name}`", undo.words().0)?,
         undo => {
             undo.carry_out(&file)?;
-            writeln!(out, "{} `{name}`: done", undo.as_str())?;
+            writeln!(out, "{} `{name}`", undo.words().1)?;
         }
     }
     if !args.dry_run {
@@ -182,12 +182,13 @@ enum Undo {
 }
 
 impl Undo {
-    fn as_str(&self) -> &'static str {
+    /// What would be done, and what was done.
+    fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Nothing => "leave",
-            Self::Restore { .. } => "restore",
-            Self::Edit { .. } => "take the entries out of",
-            Self::Delete => "remove",
+            Self::Nothing => ("leave", "left"),
+            Self::Restore { .. } => ("restore", "restored"),
+            Self::Edit { .. } => ("take the entries out of", "took the entries out of"),
+            Self::Delete => ("remove", "removed"),
         }
     }
 
@@ -199,7 +200,12 @@ impl Undo {
                 Ok(replace::remove(backup)?)
             }
             Self::Edit { text } => file.write(text),
-            Self::Delete => Ok(replace::remove(&file.path)?),
+            Self::Delete => {
+                replace::remove(&file.path)?;
+                // Goes with it only if `install` made it for the file.
+                file.path.parent().map(replace::remove_if_empty);
+                Ok(())
+            }
         }
     }
 }

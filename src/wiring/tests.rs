@@ -251,6 +251,8 @@ fn an_edit_that_disarms_the_guard_is_seen() {
 fn the_plugin_has_the_same_entries() {
     assert_eq!(include_str!("../../hooks/hooks.json"), plugin_hooks());
     assert!(holds_our_entries(&plugin_hooks()));
+    let manifest = value(include_str!("../../.claude-plugin/plugin.json"));
+    assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"));
 }
 
 fn arb_json() -> impl Strategy<Value = Value> {

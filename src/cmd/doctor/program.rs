@@ -27,7 +27,7 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
         commands.extend(more);
     }
     let is_in_settings = !commands.is_empty();
-    if let Some(plugin) = plugin_command(&place.user_dir) {
+    if let Some(plugin) = plugin_command(place) {
         findings.push(Finding::info(
             "plugin",
             format!("wired as a plugin, runs `{plugin}`"),
@@ -130,18 +130,22 @@ fn of_entries(wiring: &Wiring, scope: Scope, path: &Path) -> Option<Finding> {
     Some(Finding::error("wired-otherwise", what, fix))
 }
 
-/// The command of an installed plugin, from Claude Code's list of them.
-fn plugin_command(user_dir: &Path) -> Option<String> {
-    let text = fs::read_to_string(user_dir.join("plugins/installed_plugins.json")).ok()?;
-    let list: Value = serde_json::from_str(&text).ok()?;
-    let (_, installs) = list["plugins"]
-        .as_object()?
-        .iter()
-        .find(|(id, _)| id.starts_with("statewarden@"))?;
-    let root = installs[0]["installPath"]
-        .as_str()
-        .or_else(|| installs["installPath"].as_str())?;
+/// The command of the plugin, where it is installed and the settings enable it.
+fn plugin_command(place: &Place) -> Option<String> {
+    let list = read_json(&place.user_dir.join("plugins/installed_plugins.json"))?;
+    let mut plugins = list["plugins"].as_object()?.iter();
+    let (id, installs) = plugins.find(|(id, _)| id.starts_with("statewarden@"))?;
+    let says = |scope| read_json(&place.settings(scope))?["enabledPlugins"][id].as_bool();
+    // The scope that is nearest to the person at work decides.
+    let is_enabled = [Scope::Local, Scope::Project, Scope::User]
+        .into_iter()
+        .find_map(says)?;
+    let root = installs[0]["installPath"].as_str().filter(|_| is_enabled)?;
     Some(wiring::PLUGIN_COMMAND.replace("${CLAUDE_PLUGIN_ROOT}", root))
+}
+
+fn read_json(path: &Path) -> Option<Value> {
+    serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
 }
 
 /// Whether a wired command is there, is this version, and does its work.

@@ -182,6 +182,9 @@ fn two_programs_and_old_entries_are_seen() {
         "home/.claude/plugins/installed_plugins.json",
         "{\"plugins\": {\"statewarden@x\": [{\"installPath\": \"/nowhere\"}]}}",
     );
+    check(&temp, &[("wired-otherwise", Level::Error)]);
+    let enabled = "{\"enabledPlugins\": {\"statewarden@x\": true}}";
+    temp.write("home/.claude/settings.json", enabled);
     check(
         &temp,
         &[

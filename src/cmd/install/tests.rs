@@ -90,7 +90,7 @@ fn uninstalling_takes_out_exactly_what_installing_put_in() {
         for scope in Scope::ALL {
             let temp = Temp::new();
             fs::create_dir(temp.0.join("project")).unwrap();
-            fs::create_dir_all(temp.place().user_dir.join("keep")).unwrap();
+            fs::create_dir(temp.0.join("home")).unwrap();
             if let Some(text) = text {
                 let path = temp.place().settings(scope);
                 fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -1,0 +1,336 @@
+#!/bin/sh
+# Builds statewarden, puts it in place, wires it into Claude Code and shows that
+# it works. `./install.sh --help` lists the options.
+#
+# Everything is a function and the last line runs `main`, so a file that was
+# only half downloaded does nothing.
+
+set -eu
+
+usage() {
+    cat <<'EOF'
+Usage: ./install.sh [OPTIONS]
+
+Builds statewarden from this checkout, installs it, runs `statewarden install`
+and `statewarden doctor`, and shows one denied and one allowed write.
+
+  --prefix DIR    install to DIR/bin (default: ~/.local)
+  --project DIR   the project to wire (default: the current directory)
+  --scope SCOPE   project, local, user, or none to wire nothing (default: project)
+  --from FILE     install this program instead of building one; its checksum
+                  stands in FILE.sha256 or comes with --sha256
+  --sha256 SUM    checksum of the file given with --from
+  --dry-run       say what would be done and do nothing
+  --uninstall     take out everything this script put in under --prefix
+  -h, --help      this text
+EOF
+}
+
+say() { printf '%s\n' "$*"; }
+
+die() {
+    printf 'install.sh: %s\n' "$*" >&2
+    exit 1
+}
+
+main() {
+    prefix=${HOME:?}/.local project=$PWD scope=project from='' sum=''
+    dry_run=no verb=install given_project=no
+    parse "$@"
+    case $prefix in /*) ;; *) prefix=$PWD/$prefix ;; esac
+    [ ! -d "$prefix" ] || prefix=$(cd "$prefix" && pwd)
+    here=$(cd "$(dirname "$0")" && pwd -P)
+    case $(uname -s) in
+        MINGW* | MSYS* | CYGWIN*) exe=.exe ;;
+        *) exe='' ;;
+    esac
+    program=$prefix/bin/statewarden$exe
+    receipt=$prefix/bin/.statewarden-receipt
+    if [ "$verb" = uninstall ]; then
+        uninstall
+    else
+        [ -d "$project" ] || die "\`$project\` is not a directory"
+        project=$(cd "$project" && pwd -P)
+        check_home
+        install
+    fi
+}
+
+parse() {
+    while [ $# -gt 0 ]; do
+        case $1 in
+            --prefix | --project | --scope | --from | --sha256)
+                [ $# -ge 2 ] && [ -n "$2" ] || die "$1 needs a value"
+                set_option "$1" "$2"
+                shift
+                ;;
+            --*=*)
+                set_option "${1%%=*}" "${1#*=}"
+                ;;
+            --dry-run) dry_run=yes ;;
+            --uninstall) verb=uninstall ;;
+            -h | --help)
+                usage
+                exit 0
+                ;;
+            *) refuse_option "$1" ;;
+        esac
+        shift
+    done
+    [ -z "$sum" ] || [ -n "$from" ] || usage_error "--sha256 goes with --from"
+}
+
+set_option() {
+    case $1 in
+        --prefix) prefix=$2 ;;
+        --project) project=$2 given_project=yes ;;
+        --scope)
+            case $2 in
+                project | local | user | none) scope=$2 ;;
+                *) usage_error "--scope takes project, local, user or none, not \`$2\`" ;;
+            esac
+            ;;
+        --from) from=$2 ;;
+        --sha256) sum=$2 ;;
+        *) refuse_option "$1" ;;
+    esac
+}
+
+refuse_option() { usage_error "unknown option \`$1\`; see ./install.sh --help"; }
+
+usage_error() {
+    printf 'install.sh: %s\n' "$*" >&2
+    exit 2
+}
+
+check_home() {
+    if [ "$scope" = user ] || [ "$scope" = none ]; then
+        return
+    fi
+    home=$(cd "$HOME" && pwd -P)
+    [ "$project" != "$home" ] ||
+        die "the home directory is no project; use --scope user, or --project DIR"
+}
+
+install() {
+    if [ "$dry_run" = yes ]; then
+        plan
+        return
+    fi
+    scratch=$(mktemp -d "${TMPDIR:-/tmp}/statewarden.XXXXXX")
+    scratch=$(cd "$scratch" && pwd -P)
+    trap 'rm -rf "$scratch"' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    if [ -n "$from" ]; then
+        check_sum
+        built=$from
+    else
+        build
+    fi
+    put_in_place
+    status=0
+    if [ "$scope" != none ]; then
+        "$program" install --project "$project" --scope "$scope"
+        note "wired $scope $project"
+        say
+        "$program" doctor --project "$project" || status=1
+    fi
+    say
+    prove
+    say
+    advise
+    [ "$status" -eq 0 ] || die "installed, but doctor found something to mend (above)"
+}
+
+plan() {
+    if [ -n "$from" ]; then
+        check_sum
+        say "would install \`$from\` as \`$program\`"
+    else
+        find_cargo
+        say "would build \`$here\` and install \`$program\`"
+    fi
+    [ "$scope" = none ] ||
+        say "would run \`statewarden install --project $project --scope $scope\` and \`statewarden doctor\`"
+    if [ "$scope" != none ] && [ -x "$program" ]; then
+        "$program" install --project "$project" --scope "$scope" --dry-run
+    fi
+}
+
+find_cargo() {
+    if ! command -v cargo >/dev/null 2>&1; then
+        PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
+    fi
+    command -v cargo >/dev/null 2>&1 ||
+        die "cargo is not there. Install Rust (https://rustup.rs), or give a built program: --from FILE"
+    [ -f "$here/Cargo.toml" ] ||
+        die "\`$here\` is not a checkout of statewarden; give a built program: --from FILE"
+}
+
+# Sets `built`. A static musl program starts several times faster than one that
+# is linked dynamically, so that target comes first where it can be had.
+build() {
+    find_cargo
+    out=${CARGO_TARGET_DIR:-$here/target}
+    target=$(musl_target)
+    if [ -n "$target" ] && compile --target "$target"; then
+        built=$out/$target/release/statewarden$exe
+    else
+        compile || die "cargo could not build statewarden (above)"
+        built=$out/release/statewarden$exe
+    fi
+}
+
+compile() {
+    say "building: cargo build --release${1:+ $*}"
+    (cd "$here" && cargo build --release --locked --bin statewarden --target-dir "$out" "$@")
+}
+
+# Prints the musl target of this machine where Rust has it or rustup can add it.
+musl_target() {
+    host=$(rustc -vV | sed -n 's/^host: //p')
+    case $host in
+        x86_64-*-linux-*) musl=x86_64-unknown-linux-musl ;;
+        aarch64-*-linux-*) musl=aarch64-unknown-linux-musl ;;
+        *) return 0 ;;
+    esac
+    libraries=$(rustc --print target-libdir --target "$musl") || return 0
+    if [ -d "$libraries" ] || rustup target add "$musl" >/dev/null 2>&1; then
+        say "$musl"
+    fi
+}
+
+check_sum() {
+    [ -f "$from" ] || die "\`$from\` is not a file"
+    if [ -z "$sum" ]; then
+        [ -f "$from.sha256" ] || die "no checksum for \`$from\`: give --sha256 SUM or put it into \`$from.sha256\`"
+        read -r sum _ <"$from.sha256" || [ -n "$sum" ] || die "\`$from.sha256\` is empty"
+    fi
+    sum=$(say "$sum" | tr 'A-F' 'a-f')
+    found=$(sha256 "$from")
+    [ "$found" = "$sum" ] || die "\`$from\` has checksum $found, not $sum; nothing was installed"
+}
+
+sha256() {
+    if command -v sha256sum >/dev/null 2>&1; then
+        sha256sum <"$1" | cut -d ' ' -f 1
+    elif command -v shasum >/dev/null 2>&1; then
+        shasum -a 256 <"$1" | cut -d ' ' -f 1
+    else
+        openssl dgst -sha256 <"$1" | sed 's/.* //'
+    fi
+}
+
+# Copies the program under a temporary name and renames it, so that a hook that
+# runs right now finds the old program or the new one.
+put_in_place() {
+    if cmp -s "$built" "$program" && [ -x "$program" ]; then
+        say "already in place: \`$program\`"
+        return
+    fi
+    list_missing "$prefix/bin" >"$scratch/dirs"
+    mkdir -p "$prefix/bin"
+    fresh=$prefix/bin/.statewarden.$$.tmp
+    cp "$built" "$fresh"
+    chmod 755 "$fresh"
+    mv -f "$fresh" "$program"
+    note "program $program"
+    while read -r dir; do note "dir $dir"; done <"$scratch/dirs"
+    say "installed \`$program\`"
+}
+
+# Lists the directories of a path that are not there, the deepest first.
+list_missing() {
+    dir=$1
+    while [ ! -d "$dir" ]; do
+        say "$dir"
+        dir=$(dirname "$dir")
+    done
+}
+
+# Adds a line to the receipt that `--uninstall` works from.
+note() {
+    if ! grep -qxF -- "$1" "$receipt" 2>/dev/null; then
+        say "$1" >>"$receipt"
+    fi
+}
+
+# Asks the installed program about two writes in a project that is thrown away.
+prove() {
+    mkdir -p "$scratch/.devt/state"
+    denied=$(ask notes.md)
+    case $denied in
+        *'"permissionDecision":"deny"'*) ;;
+        *) die "the proof failed: a write of .devt/state/notes.md was not denied: $denied" ;;
+    esac
+    say "denied:  a write of .devt/state/notes.md. What Claude Code was told:"
+    say "         $denied"
+    allowed=$(ask scratchpad.md)
+    [ -z "$allowed" ] || die "the proof failed: a write of .devt/state/scratchpad.md was not allowed: $allowed"
+    say "allowed: a write of .devt/state/scratchpad.md. No objection is no output."
+}
+
+ask() {
+    printf '{"session_id":"install","transcript_path":"","cwd":"%s","hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"%s","content":"A line.\\n"}}\n' \
+        "$scratch" "$scratch/.devt/state/$1" |
+        CLAUDE_PROJECT_DIR=$scratch HOME=$scratch/home XDG_CONFIG_HOME=$scratch/home "$program" hook
+}
+
+advise() {
+    say "installed: $program"
+    case $scope in
+        none) say "not wired yet: run \`statewarden install\` in a project, or use the plugin" ;;
+        user) say "wired for every project of yours" ;;
+        *)
+            say "wired in:  $project"
+            if [ "$project" = "$here" ] && [ "$given_project" = no ]; then
+                say "           (statewarden's own checkout; for another: statewarden install --project DIR)"
+            fi
+            ;;
+    esac
+    case :$PATH: in
+        *":$prefix/bin:"*) ;;
+        *) say "not on your PATH: $prefix/bin (the hooks do not need it, the commands do)" ;;
+    esac
+}
+
+uninstall() {
+    [ -e "$receipt" ] || [ -x "$program" ] || {
+        say "not installed: \`$program\`"
+        return
+    }
+    if [ ! -e "$receipt" ]; then
+        die "\`$program\` was not installed by this script; run \`statewarden uninstall\` and remove it by hand"
+    fi
+    while read -r what a b; do
+        [ "$what" != wired ] || unwire "$a" "$b"
+    done <"$receipt"
+    if [ "$dry_run" = yes ]; then
+        say "would remove \`$program\`"
+        return
+    fi
+    dirs=$(sed -n 's/^dir //p' "$receipt")
+    rm -f "$program" "$receipt"
+    while read -r dir; do
+        rmdir "$dir" 2>/dev/null || break
+    done <<EOF
+$dirs
+EOF
+    say "removed \`$program\`"
+    say "projects that ran \`statewarden install\` themselves still hold its hook entries"
+}
+
+unwire() {
+    if [ ! -d "$2" ]; then
+        say "\`$2\` is gone"
+    elif [ ! -x "$program" ]; then
+        say "\`$program\` is gone; take its entries out of \`$2/.claude\` by hand"
+    elif [ "$dry_run" = yes ]; then
+        "$program" uninstall --project "$2" --scope "$1" --dry-run </dev/null
+    else
+        "$program" uninstall --project "$2" --scope "$1" </dev/null
+    fi
+}
+
+{ main "$@"; exit; }
