@@ -32,7 +32,7 @@ impl System for Own {
         text: &str,
         present: Option<&str>,
     ) -> Result<Vec<String>, ContentError> {
-        if present.is_some_and(wiring::holds_our_entries) && !wiring::holds_our_entries(text) {
+        if present.is_some_and(|present| !wiring::keeps_our_entries(present, text)) {
             return Err(ContentError {
                 code: DenyCode::ProtectedFile,
                 message:
