@@ -7,5 +7,6 @@
 //! its tests; its interface is not stable.
 
 pub mod actor;
+pub mod shell;
 pub mod target;
 pub mod workflow;
