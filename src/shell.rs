@@ -1,0 +1,53 @@
+//! From a shell command's text to the paths it would change.
+//!
+//! The command is parsed and walked, never searched: quoted, echoed, committed
+//! and commented text is no write. What cannot be known without running the
+//! command gives no target.
+
+mod archive;
+mod args;
+mod command;
+#[cfg(test)]
+mod corpus;
+mod edit;
+mod eval;
+mod expand;
+mod field;
+mod find;
+mod git;
+mod glob;
+mod inline;
+mod lex;
+mod nested;
+mod param;
+mod parse;
+mod report;
+mod writers;
+
+use crate::target::Target;
+
+/// Where a command would run.
+pub struct Scene<'a> {
+    pub cwd: &'a str,
+    pub home: Option<&'a str>,
+    /// `$CLAUDE_PROJECT_DIR`.
+    pub project_dir: Option<&'a str>,
+    pub disk: &'a dyn Disk,
+}
+
+/// What the analyser may ask the disk.
+pub trait Disk {
+    /// The names in a directory, without `.` and `..`; empty where it cannot be read.
+    fn entries(&self, dir: &str) -> Vec<String>;
+    fn is_dir(&self, path: &str) -> bool;
+    /// A small text file's content.
+    fn text(&self, path: &str) -> Option<String>;
+}
+
+/// The paths a Bash command would change: absolute, `.` and `..` left in, each
+/// path and act once.
+pub fn targets(command: &str, scene: &Scene<'_>) -> Vec<Target> {
+    let mut shell = eval::Shell::new(scene, command.len());
+    shell.run_text(command);
+    shell.into_targets()
+}

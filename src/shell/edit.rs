@@ -1,0 +1,302 @@
+//! Commands that change files in place, and the scripts that name more files.
+
+use super::args::{Args, Syntax};
+use super::eval::Shell;
+use super::field::{Field, Output, base_name};
+use crate::target::Act;
+
+const SED: Syntax = Syntax {
+    short: "efl",
+    attached: "iI",
+    long: &["expression", "file", "line-length"],
+};
+
+pub(super) fn sed(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let parsed = Args::parse(args, SED);
+    let scripts: Vec<Field> = parsed.values(&["e", "expression"]).cloned().collect();
+    let mut operands = parsed.operands.as_slice();
+    let in_place = parsed.has(&["i", "I", "in-place"]);
+    let mut suffix = parsed.value(&["i", "I", "in-place"]).cloned();
+    // BSD's `-i` takes the suffix as an argument of its own: empty, or one
+    // that is no script.
+    if in_place
+        && suffix.is_none()
+        && let Some((first, rest)) = operands.split_first()
+        && first.known().is_some_and(is_bsd_suffix)
+    {
+        suffix = Some(first.clone());
+        operands = rest;
+    }
+    let own_script = scripts.is_empty() && !parsed.has(&["f", "file"]);
+    let (script, files) = match operands.split_first() {
+        Some((script, files)) if own_script => (Some(script), files),
+        _ => (None, operands),
+    };
+    for script in scripts.iter().chain(script) {
+        for name in script.known().map(sed_writes).unwrap_or_default() {
+            shell.report(&Field::literal(name), Act::Write);
+        }
+    }
+    if in_place {
+        in_place_edit(shell, files, suffix.as_ref());
+    }
+    in_place.then(|| Output::literal(""))
+}
+
+fn is_bsd_suffix(text: &str) -> bool {
+    let name = text.strip_prefix('.');
+    text.is_empty() || name.is_some_and(|name| name.bytes().all(|b| b.is_ascii_alphanumeric()))
+}
+
+/// Each file, and the copy that keeps its old text.
+pub(super) fn in_place_edit(shell: &mut Shell<'_>, files: &[Field], suffix: Option<&Field>) {
+    for file in files {
+        shell.report(file, Act::Edit);
+        let backup = suffix
+            .and_then(Field::known)
+            .filter(|suffix| !suffix.is_empty());
+        if let (Some(path), Some(suffix)) = (file.known(), backup) {
+            let name = base_name(path);
+            let dir = path.strip_suffix(name).unwrap_or("");
+            let copy = match suffix {
+                _ if suffix.contains('/') => suffix.replace('*', name),
+                _ if suffix.contains('*') => format!("{dir}{}", suffix.replace('*', name)),
+                _ => format!("{path}{suffix}"),
+            };
+            shell.report(&file.with_text(copy), Act::Write);
+        }
+    }
+}
+
+/// The files a sed script writes: the `w` command and the `w` flag of `s`.
+fn sed_writes(script: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    for line in script.split('\n') {
+        sed_line(line, &mut names);
+    }
+    names
+}
+
+/// One line of a sed script: commands divided by `;`, `{` and `}`.
+fn sed_line(line: &str, names: &mut Vec<String>) {
+    let mut rest = line;
+    loop {
+        rest = rest.trim_start_matches([' ', '\t', ';', '{', '}']);
+        rest = sed_address(rest);
+        let Some(command) = rest.chars().next() else {
+            return;
+        };
+        rest = &rest[command.len_utf8()..];
+        match command {
+            's' => {
+                let Some(after) = sed_parts(rest, 2) else {
+                    return;
+                };
+                let flags = after.len()
+                    - after
+                        .trim_start_matches(|c: char| c.is_ascii_digit() || "gpiIme".contains(c))
+                        .len();
+                rest = &after[flags..];
+                if let Some(name) = rest.strip_prefix('w') {
+                    names.push(name.trim().to_owned());
+                    return;
+                }
+            }
+            'y' => match sed_parts(rest, 2) {
+                Some(after) => rest = after,
+                None => return,
+            },
+            'w' | 'W' => {
+                names.push(rest.trim().to_owned());
+                return;
+            }
+            'a' | 'i' | 'c' | 'r' | 'R' | 'b' | 't' | 'T' | ':' | '#' | '}' => {
+                let jumps = matches!(command, 'b' | 't' | 'T');
+                match rest.split_once(';').filter(|_| jumps) {
+                    Some((_, after)) => rest = after,
+                    None => return,
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Text behind numbers, `$`, `/regex/` and the commas between.
+fn sed_address(line: &str) -> &str {
+    let mut rest = line;
+    loop {
+        let mut after =
+            rest.trim_start_matches(|c: char| c.is_ascii_digit() || "$,~+! \t".contains(c));
+        if after.starts_with('/') {
+            match sed_parts(after, 1) {
+                Some(behind) => after = behind.trim_start_matches(['I', 'M']),
+                None => return "",
+            }
+        }
+        if after.len() == rest.len() {
+            return rest;
+        }
+        rest = after;
+    }
+}
+
+/// The text behind `n` parts that the first character divides.
+fn sed_parts(text: &str, n: usize) -> Option<&str> {
+    let mark = text.chars().next()?;
+    let mut left = n;
+    let mut chars = text.char_indices().skip(1);
+    while let Some((at, c)) = chars.next() {
+        if c == '\\' {
+            chars.next();
+        } else if c == mark {
+            left -= 1;
+            if left == 0 {
+                return text.get(at + c.len_utf8()..);
+            }
+        }
+    }
+    None
+}
+
+/// `ed FILE`: what its input tells it to write.
+pub(super) fn ed(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let file = args.iter().find(|arg| !arg.is_option());
+    let Some(script) = shell.stdin.clone() else {
+        shell.report_all(file, Act::Edit);
+        return None;
+    };
+    for line in script.text.lines() {
+        let command = line.trim_start_matches(|c: char| c.is_ascii_digit() || ",$%.".contains(c));
+        let name = command
+            .strip_prefix(['w', 'W'])
+            .map(|name| name.trim_start_matches('q'));
+        match name {
+            Some("") => shell.report_all(file, Act::Edit),
+            Some(name) if name.starts_with(' ') => {
+                shell.report(&Field::literal(name.trim()), Act::Write);
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// `vi`, `ex` and their like write when a command or their input says so.
+pub(super) fn vi(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let syntax = Syntax {
+        short: "cSTu",
+        long: &["cmd"],
+        ..Syntax::default()
+    };
+    let parsed = Args::parse(args, syntax);
+    let plus = |arg: &&Field| arg.text.starts_with('+');
+    let files = parsed.operands.iter().filter(|arg| !plus(arg));
+    let commands = parsed
+        .values(&["c"])
+        .chain(parsed.operands.iter().filter(plus));
+    let mut script: String = commands.map(|c| format!("{}\n", c.text)).collect();
+    if let Some(stdin) = &shell.stdin {
+        script.push_str(&stdin.text);
+    }
+    let writes = script.split(['\n', '|']).any(|command| {
+        let command = command.trim_start_matches(['+', ':', '%', ' ']);
+        let verb = command.split(['!', ' ']).next().unwrap_or("");
+        matches!(
+            verb,
+            "w" | "wq" | "x" | "wa" | "wqa" | "xa" | "update" | "write" | "saveas"
+        )
+    });
+    if writes {
+        shell.report_all(files, Act::Edit);
+    }
+    None
+}
+
+/// Formatters change their operands only when told to.
+pub(super) fn write_flag(shell: &mut Shell<'_>, args: &Args) {
+    if args.has(&["w", "write"]) {
+        shell.report_all(&args.operands, Act::Edit);
+    }
+}
+
+/// `yq -i EXPRESSION FILE…`.
+pub(super) fn yq(shell: &mut Shell<'_>, args: &Args) {
+    if args.has(&["i", "inplace", "in-place"]) {
+        shell.report_all(args.operands.iter().skip(1), Act::Edit);
+    }
+}
+
+/// `patch [FILE]`, or the files its input names.
+pub(super) fn patch(shell: &mut Shell<'_>, args: &Args) {
+    if args.has(&["dry-run", "check"]) {
+        return;
+    }
+    if let Some(out) = args.value(&["o", "output"]) {
+        shell.report(&out.clone(), Act::Write);
+        return;
+    }
+    if let Some(file) = args.operands.first() {
+        shell.report(file, Act::Edit);
+        return;
+    }
+    let strip = args
+        .value(&["p", "strip"])
+        .and_then(|n| n.known()?.parse().ok());
+    let dir = args.value(&["d", "directory"]).cloned();
+    let diff = match args.value(&["i", "input"]) {
+        Some(file) => shell.written(file),
+        None => shell.stdin.as_ref().map(|stdin| stdin.text.to_string()),
+    };
+    patched(
+        shell,
+        &diff.unwrap_or_default(),
+        strip.unwrap_or(0),
+        dir.as_ref(),
+    );
+}
+
+pub(super) fn git_apply(shell: &mut Shell<'_>, args: &Args) {
+    if args.has(&["check", "stat", "numstat", "summary", "cached"]) {
+        return;
+    }
+    let strip = args.value(&["p"]).and_then(|n| n.known()?.parse().ok());
+    let diffs: Vec<String> = if args.operands.is_empty() {
+        shell
+            .stdin
+            .iter()
+            .map(|stdin| stdin.text.to_string())
+            .collect()
+    } else {
+        args.operands
+            .iter()
+            .filter_map(|file| shell.written(file))
+            .collect()
+    };
+    for diff in diffs {
+        patched(shell, &diff, strip.unwrap_or(1), None);
+    }
+}
+
+/// Names behind `+++ `, and behind `--- ` where the file is removed.
+fn patched(shell: &mut Shell<'_>, diff: &str, strip: usize, dir: Option<&Field>) {
+    let mut old = "";
+    for line in diff.lines() {
+        let name = |line: &'_ str| line.split('\t').next().unwrap_or("").trim().to_owned();
+        if let Some(rest) = line.strip_prefix("--- ") {
+            old = rest;
+        } else if let Some(rest) = line.strip_prefix("+++ ") {
+            let (name, act) = match name(rest) {
+                new if new == "/dev/null" => (name(old), Act::Remove),
+                new if old.starts_with("/dev/null") => (new, Act::Write),
+                new => (new, Act::Edit),
+            };
+            let path: Vec<&str> = name.split('/').skip(strip).collect();
+            let path = Field::literal(path.join("/"));
+            let path = dir.map_or(path.clone(), |dir| {
+                Field::literal(format!("{}/{}", dir.text, path.text))
+            });
+            shell.report(&path, act);
+        }
+    }
+}

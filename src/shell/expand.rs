@@ -1,0 +1,475 @@
+//! From words to fields: braces, tilde, parameters, substitutions, splitting, globs.
+
+use std::borrow::Cow;
+
+use super::eval::{Shell, Value};
+use super::field::{Field, Output};
+use super::glob::{MAX_MATCHES, Search, all_active};
+use super::lex::{Part, Quote, Word};
+use super::param;
+use crate::target::Spelling;
+
+/// A part of a word once braces are expanded.
+#[derive(Clone)]
+enum Piece<'p, 'a> {
+    Bare(Cow<'p, str>),
+    Part(&'p Part<'a>),
+}
+
+/// Fields under construction.
+#[derive(Default)]
+struct Builder {
+    done: Vec<Draft>,
+    open: Option<Draft>,
+}
+
+/// A field whose globs are not yet expanded.
+struct Draft {
+    field: Field,
+    globs: Vec<usize>,
+}
+
+impl Draft {
+    fn new() -> Self {
+        Self {
+            field: Field::literal(""),
+            globs: Vec::new(),
+        }
+    }
+}
+
+impl Builder {
+    fn draft(&mut self) -> &mut Draft {
+        self.open.get_or_insert_with(Draft::new)
+    }
+
+    fn push(&mut self, value: &Field) {
+        self.draft().field.push(value);
+    }
+
+    /// Text whose glob characters count.
+    fn push_active(&mut self, value: &Field) {
+        let draft = self.draft();
+        let start = draft.field.text.len();
+        let globs = all_active(&value.text).into_iter();
+        draft.globs.extend(globs.map(|at| at + start));
+        draft.field.push(value);
+    }
+
+    fn close(&mut self) {
+        self.done.extend(self.open.take());
+    }
+
+    /// An unquoted value: split at blanks.
+    fn push_split(&mut self, value: &Field) {
+        if value.gap.is_some() {
+            self.push_active(value);
+            return;
+        }
+        if value.text.starts_with([' ', '\t', '\n']) {
+            self.close();
+        }
+        let mut words = value.text.split_ascii_whitespace().peekable();
+        while let Some(word) = words.next() {
+            self.push_active(&value.with_text(word));
+            if words.peek().is_some() {
+                self.close();
+            }
+        }
+        if value.text.ends_with([' ', '\t', '\n']) {
+            self.close();
+        }
+    }
+
+    /// Several values: `"$@"` keeps each whole, unquoted they are split.
+    fn push_all(&mut self, values: &[Field], quote: Quote) {
+        for (n, value) in values.iter().enumerate() {
+            if n > 0 {
+                self.close();
+            }
+            match quote {
+                Quote::Double => self.push(value),
+                Quote::Bare => self.push_split(value),
+            }
+        }
+    }
+}
+
+impl Shell<'_> {
+    /// All fields a list of words gives.
+    pub(super) fn all_fields(&mut self, words: &[Word<'_>]) -> Vec<Field> {
+        let mut fields = Vec::with_capacity(words.len());
+        for word in words {
+            self.fields(word, &mut fields);
+        }
+        fields
+    }
+
+    fn fields(&mut self, word: &Word<'_>, out: &mut Vec<Field>) {
+        if let [Part::Bare(text)] = word.parts.as_slice()
+            && !text
+                .bytes()
+                .any(|b| matches!(b, b'~' | b'{' | b'*' | b'?' | b'['))
+        {
+            out.push(Field::literal(*text));
+            return;
+        }
+        for pieces in self.braces(word) {
+            let mut builder = Builder::default();
+            self.build(&pieces, &mut builder);
+            builder.close();
+            for draft in builder.done {
+                self.glob(draft, out);
+            }
+        }
+    }
+
+    /// A word where nothing is split or globbed: assignments and the like.
+    pub(super) fn single(&mut self, word: &Word<'_>) -> Field {
+        let pieces: Vec<_> = word.parts.iter().map(piece).collect();
+        let mut builder = Builder::default();
+        for (n, piece) in pieces.iter().enumerate() {
+            match piece {
+                Piece::Bare(text) if n == 0 && text.starts_with('~') => {
+                    self.bare(text, &mut builder);
+                }
+                Piece::Bare(text) => builder.push(&Field::literal(text.as_ref())),
+                Piece::Part(part) => self.part(part, &mut builder, Some(Quote::Double)),
+            }
+        }
+        builder.close();
+        let mut whole = Field::literal("");
+        for (n, draft) in builder.done.iter().enumerate() {
+            if n > 0 {
+                whole.text.push(' ');
+            }
+            whole.push(&draft.field);
+        }
+        whole
+    }
+
+    fn build(&mut self, pieces: &[Piece<'_, '_>], builder: &mut Builder) {
+        for (n, piece) in pieces.iter().enumerate() {
+            match piece {
+                Piece::Bare(text) if n == 0 => self.bare(text, builder),
+                Piece::Bare(text) => builder.push_active(&Field::literal(text.as_ref())),
+                Piece::Part(part) => self.part(part, builder, None),
+            }
+        }
+    }
+
+    /// The word's first unquoted text, where a tilde may stand.
+    fn bare(&mut self, text: &str, builder: &mut Builder) {
+        let Some(rest) = text.strip_prefix('~') else {
+            builder.push_active(&Field::literal(text));
+            return;
+        };
+        let len = rest.find('/').unwrap_or(rest.len());
+        let (user, path) = rest.split_at(len);
+        let home = match user {
+            "" => self.variable("HOME"),
+            "+" => self.variable("PWD"),
+            "-" => self.variable("OLDPWD"),
+            _ => None,
+        };
+        builder.push(&home.map_or_else(Field::unknown, Value::into_field));
+        builder.push_active(&Field::literal(path));
+    }
+
+    fn part(&mut self, part: &Part<'_>, builder: &mut Builder, force: Option<Quote>) {
+        match part {
+            Part::Bare(text) => builder.push(&Field::literal(*text)),
+            Part::Text(text) => builder.push(&Field::literal(text.as_ref())),
+            Part::ExtGlob => {
+                builder.push(&Field::unknown());
+                let draft = builder.draft();
+                draft.globs.push(draft.field.text.len());
+            }
+            Part::Param(param, quote) => {
+                let quote = force.unwrap_or(*quote);
+                match self.param(param) {
+                    Some(Value::One(field)) => {
+                        let field = self.afford(field);
+                        push_value(builder, &field, quote);
+                    }
+                    Some(Value::Many(fields)) => builder.push_all(&fields, quote),
+                    None => builder.push(&Field::unknown()),
+                }
+            }
+            Part::Command(list, quote) => {
+                let output = self.subshell(|shell| shell.walk(list));
+                self.substituted(output, builder, force.unwrap_or(*quote));
+            }
+            Part::Ticks(source, quote) => {
+                let output = self.subshell(|shell| shell.run_text(source));
+                self.substituted(output, builder, force.unwrap_or(*quote));
+            }
+            Part::Arith(parts) => {
+                self.side_effects(parts);
+                builder.push(&Field::unknown());
+            }
+            Part::Process(list) => {
+                self.subshell(|shell| shell.walk(list));
+                builder.push(&Field::literal("/dev/fd/63"));
+            }
+        }
+    }
+
+    fn substituted(&mut self, output: Option<Output>, builder: &mut Builder, quote: Quote) {
+        match output {
+            Some(output) => {
+                let value = output.field(output.text.trim_end_matches('\n'));
+                let value = self.afford(value);
+                push_value(builder, &value, quote);
+            }
+            None => builder.push(&Field::unknown()),
+        }
+    }
+
+    /// Runs what is substituted within parts whose own value does not matter.
+    pub(super) fn side_effects(&mut self, parts: &[Part<'_>]) {
+        let mut builder = Builder::default();
+        for part in parts {
+            self.part(part, &mut builder, Some(Quote::Double));
+        }
+    }
+
+    fn param(&mut self, param: &super::lex::Param<'_>) -> Option<Value> {
+        let value = self.indexed(param);
+        param::apply(self, param, value)
+    }
+
+    fn indexed(&self, param: &super::lex::Param<'_>) -> Option<Value> {
+        match (self.variable(param.name)?, param.index) {
+            (value, None | Some("@" | "*")) => Some(value),
+            (Value::Many(fields), Some(index)) => {
+                let at: usize = index.parse().ok()?;
+                fields.get(at).cloned().map(Value::One)
+            }
+            (value, Some("0")) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Globs a draft on the disk; without a match it stays as written.
+    fn glob(&mut self, draft: Draft, out: &mut Vec<Field>) {
+        let Draft { mut field, globs } = draft;
+        if globs.is_empty() {
+            out.push(field);
+            return;
+        }
+        let Some(cwd) = self.cwd.clone().filter(|_| field.gap.is_none()) else {
+            field.spelling = Spelling::Glob { matches: None };
+            out.push(field);
+            return;
+        };
+        let mut search = Search {
+            disk: self.scene.disk,
+            listings_left: self.listings_left,
+        };
+        let found = search.expand(&cwd, &field.text, &globs);
+        self.listings_left = search.listings_left;
+        if found.is_empty() {
+            out.push(field);
+            return;
+        }
+        let matches = Some(found.len());
+        out.extend(found.into_iter().map(|text| Field {
+            text,
+            gap: None,
+            spelling: Spelling::Glob { matches },
+        }));
+    }
+
+    /// Brace expansion: depth first, in the order Bash gives.
+    fn braces<'p, 'a>(&mut self, word: &'p Word<'a>) -> Vec<Vec<Piece<'p, 'a>>> {
+        let pieces: Vec<_> = word.parts.iter().map(piece).collect();
+        let braced = |piece: &Piece<'_, '_>| matches!(piece, Piece::Bare(t) if t.contains('{'));
+        if !pieces.iter().any(braced) {
+            return vec![pieces];
+        }
+        let mut done = Vec::new();
+        let mut todo = vec![pieces];
+        while let Some(pieces) = todo.pop() {
+            let cost = pieces.iter().map(Piece::len).sum();
+            let affordable = done.len() + todo.len() < MAX_MATCHES && self.spend(cost);
+            match group(&pieces).filter(|_| affordable) {
+                Some(group) => todo.extend(group.alternatives(&pieces).into_iter().rev()),
+                None => done.push(pieces),
+            }
+        }
+        done
+    }
+}
+
+fn piece<'p, 'a>(part: &'p Part<'a>) -> Piece<'p, 'a> {
+    match part {
+        Part::Bare(text) => Piece::Bare(Cow::Borrowed(text)),
+        part => Piece::Part(part),
+    }
+}
+
+fn push_value(builder: &mut Builder, value: &Field, quote: Quote) {
+    match quote {
+        Quote::Double => builder.push(value),
+        Quote::Bare => builder.push_split(value),
+    }
+}
+
+impl Piece<'_, '_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Bare(text) => text.len(),
+            Self::Part(_) => 1,
+        }
+    }
+}
+
+/// A place in a word: which piece, and which byte of it.
+type Place = (usize, usize);
+
+/// One `{…}` that expands.
+struct Group {
+    open: Place,
+    /// Commas, then the closing brace.
+    ends: Vec<Place>,
+    sequence: Vec<String>,
+}
+
+/// How many opening braces of a word are tried: a run of unclosed ones would
+/// otherwise cost the square of its length.
+const MAX_OPENINGS: usize = 64;
+
+/// The first group that expands.
+fn group(pieces: &[Piece<'_, '_>]) -> Option<Group> {
+    let mut tried = 0;
+    for (n, piece) in pieces.iter().enumerate() {
+        let Piece::Bare(text) = piece else { continue };
+        for (at, _) in text.match_indices('{') {
+            let found = group_at(pieces, (n, at));
+            tried += 1;
+            if found.is_some() || tried == MAX_OPENINGS {
+                return found;
+            }
+        }
+    }
+    None
+}
+
+fn group_at(pieces: &[Piece<'_, '_>], open: Place) -> Option<Group> {
+    let mut ends = Vec::new();
+    let mut depth = 0;
+    for (n, piece) in pieces.iter().enumerate().skip(open.0) {
+        let Piece::Bare(text) = piece else { continue };
+        let from = if n == open.0 { open.1 } else { 0 };
+        for (at, byte) in text.bytes().enumerate().skip(from) {
+            match byte {
+                b'{' => depth += 1,
+                b',' if depth == 1 => ends.push((n, at)),
+                b'}' if depth == 1 => {
+                    let sequence = if ends.is_empty() && n == open.0 {
+                        sequence(text.get(open.1 + 1..at)?)?
+                    } else {
+                        Vec::new()
+                    };
+                    let expands = !ends.is_empty() || !sequence.is_empty();
+                    ends.push((n, at));
+                    return expands.then_some(Group {
+                        open,
+                        ends,
+                        sequence,
+                    });
+                }
+                b'}' => depth -= 1,
+                _ => {}
+            }
+        }
+    }
+    None
+}
+
+impl Group {
+    fn alternatives<'p, 'a>(&self, pieces: &[Piece<'p, 'a>]) -> Vec<Vec<Piece<'p, 'a>>> {
+        let before = slice(pieces, (0, 0), self.open);
+        let last = self.ends.last().copied().unwrap_or(self.open);
+        let after = slice(pieces, (last.0, last.1 + 1), (pieces.len(), 0));
+        let middles: Vec<Vec<Piece<'p, 'a>>> = if self.sequence.is_empty() {
+            let mut start = self.open;
+            let middle = |end: &Place| {
+                let middle = slice(pieces, (start.0, start.1 + 1), *end);
+                start = *end;
+                middle
+            };
+            self.ends.iter().map(middle).collect()
+        } else {
+            let items = self.sequence.iter();
+            items
+                .map(|item| vec![Piece::Bare(Cow::Owned(item.clone()))])
+                .collect()
+        };
+        let whole = |middle: Vec<Piece<'p, 'a>>| [before.clone(), middle, after.clone()].concat();
+        middles.into_iter().map(whole).collect()
+    }
+}
+
+fn slice<'p, 'a>(pieces: &[Piece<'p, 'a>], from: Place, to: Place) -> Vec<Piece<'p, 'a>> {
+    let mut out = Vec::new();
+    for (n, piece) in pieces.iter().enumerate().skip(from.0) {
+        if n > to.0 || (n == to.0 && to.1 == 0) {
+            break;
+        }
+        match piece {
+            Piece::Bare(text) => {
+                let start = if n == from.0 { from.1 } else { 0 };
+                let end = if n == to.0 { to.1 } else { text.len() };
+                let cut = text.get(start..end).unwrap_or("");
+                if !cut.is_empty() {
+                    out.push(Piece::Bare(match text {
+                        Cow::Borrowed(whole) => Cow::Borrowed(whole.get(start..end).unwrap_or("")),
+                        Cow::Owned(_) => Cow::Owned(cut.to_owned()),
+                    }));
+                }
+            }
+            Piece::Part(part) => out.push(Piece::Part(part)),
+        }
+    }
+    out
+}
+
+/// `1..5`, `01..10..2`, `a..e`.
+fn sequence(inner: &str) -> Option<Vec<String>> {
+    let mut parts = inner.split("..");
+    let (low, high, step) = (parts.next()?, parts.next()?, parts.next());
+    if parts.next().is_some() {
+        return None;
+    }
+    let step = match step {
+        Some(step) => step.parse::<i64>().ok()?.unsigned_abs().max(1),
+        None => 1,
+    };
+    let step = usize::try_from(step).ok()?;
+    if let (Ok(from), Ok(to)) = (low.parse::<i64>(), high.parse::<i64>()) {
+        let padded = |text: &str| text.trim_start_matches('-').starts_with('0') && text.len() > 1;
+        let width = if padded(low) || padded(high) {
+            low.len().max(high.len())
+        } else {
+            0
+        };
+        let show = |n: i64| format!("{n:0width$}");
+        return Some(range(from, to, step).map(show).collect());
+    }
+    let letter = |text: &str| match text.as_bytes() {
+        [byte] if byte.is_ascii_alphabetic() => Some(i64::from(*byte)),
+        _ => None,
+    };
+    let show = |n: i64| u8::try_from(n).map_or(String::new(), |b| char::from(b).to_string());
+    Some(range(letter(low)?, letter(high)?, step).map(show).collect())
+}
+
+fn range(from: i64, to: i64, step: usize) -> Box<dyn Iterator<Item = i64>> {
+    if from <= to {
+        Box::new((from..=to).step_by(step).take(MAX_MATCHES))
+    } else {
+        Box::new((to..=from).rev().step_by(step).take(MAX_MATCHES))
+    }
+}

@@ -1,0 +1,128 @@
+//! One word of a command after expansion.
+
+use std::rc::Rc;
+
+use crate::target::Spelling;
+
+/// Text with what is known about its origin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    pub(super) text: String,
+    /// Where the first part stood whose value is not known.
+    pub(super) gap: Option<usize>,
+    pub(super) spelling: Spelling,
+}
+
+impl Field {
+    pub(super) fn literal(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            gap: None,
+            spelling: Spelling::Literal,
+        }
+    }
+
+    /// A word of which nothing is known.
+    pub(super) fn unknown() -> Self {
+        Self {
+            gap: Some(0),
+            ..Self::literal("")
+        }
+    }
+
+    /// The whole text, where it is known.
+    pub(super) fn known(&self) -> Option<&str> {
+        self.gap.is_none().then_some(self.text.as_str())
+    }
+
+    /// The same origin with another text, of which all is known.
+    pub(super) fn with_text(&self, text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            ..self.clone()
+        }
+    }
+
+    /// The part behind the first `len` bytes.
+    pub(super) fn behind(&self, len: usize) -> Self {
+        Self {
+            text: self.text.get(len..).unwrap_or("").to_owned(),
+            gap: self.gap.map(|gap| gap.saturating_sub(len)),
+            spelling: self.spelling,
+        }
+    }
+
+    pub(super) fn push(&mut self, other: &Self) {
+        if self.gap.is_none() {
+            self.gap = other.gap.map(|gap| gap + self.text.len());
+        }
+        self.text.push_str(&other.text);
+        if other.spelling != Spelling::Literal {
+            self.spelling = other.spelling;
+        }
+    }
+
+    pub(super) fn is_option(&self) -> bool {
+        self.text.len() > 1 && self.text.starts_with('-') && self.gap != Some(0)
+    }
+}
+
+/// What a command would print, where that is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Output {
+    pub(super) text: Rc<str>,
+    /// A listing carries its glob along to `xargs` and `read`.
+    pub(super) spelling: Spelling,
+}
+
+impl Output {
+    pub(super) fn literal(text: impl Into<Rc<str>>) -> Self {
+        Self {
+            text: text.into(),
+            spelling: Spelling::Literal,
+        }
+    }
+
+    /// A command that prints nothing.
+    pub(super) fn nothing() -> Option<Self> {
+        Some(Self::literal(""))
+    }
+
+    pub(super) fn lines(&self) -> Vec<Field> {
+        let lines = self.text.lines();
+        lines.map(|line| self.field(line)).collect()
+    }
+
+    pub(super) fn field(&self, text: &str) -> Field {
+        Field {
+            text: text.to_owned(),
+            gap: None,
+            spelling: self.spelling,
+        }
+    }
+}
+
+/// `path` seen from `dir`, with `.` and `..` left in.
+pub(super) fn join(dir: &str, path: &str) -> String {
+    if is_absolute(path) {
+        return path.to_owned();
+    }
+    let dir = dir.strip_suffix('/').unwrap_or(dir);
+    format!("{dir}/{path}")
+}
+
+/// `/x`, `C:\x`, `C:/x`, `\\server`.
+fn is_absolute(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    let drive = bytes.len() > 2
+        && bytes[0].is_ascii_alphabetic()
+        && bytes[1] == b':'
+        && matches!(bytes[2], b'/' | b'\\');
+    path.starts_with('/') || path.starts_with(r"\\") || drive
+}
+
+/// The name after the last separator, trailing separators ignored.
+pub(super) fn base_name(path: &str) -> &str {
+    let path = path.trim_end_matches('/');
+    path.rsplit('/').next().unwrap_or(path)
+}

@@ -1,0 +1,207 @@
+//! Shell patterns over text and over directories.
+
+use super::Disk;
+use super::field::join;
+
+/// How many directories one command may list, and how many names a glob may give.
+pub(super) const MAX_LISTINGS: usize = 256;
+pub(super) const MAX_MATCHES: usize = 4096;
+
+/// A pattern in which only some characters are active: the quoted ones are not.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pattern<'a> {
+    pub(super) text: &'a str,
+    /// Byte positions of active `*`, `?`, `[` in `text`, ascending.
+    pub(super) active: &'a [usize],
+    /// The position of `text` within what `active` counts.
+    pub(super) offset: usize,
+}
+
+/// Positions of every glob character of a text.
+pub(super) fn all_active(text: &str) -> Vec<usize> {
+    let bytes = text.bytes().enumerate();
+    let globs = bytes.filter(|(_, b)| matches!(b, b'*' | b'?' | b'['));
+    globs.map(|(at, _)| at).collect()
+}
+
+impl Pattern<'_> {
+    fn is_active(&self, at: usize) -> bool {
+        self.active.binary_search(&(at + self.offset)).is_ok()
+    }
+
+    pub(super) fn has_glob(&self) -> bool {
+        let end = self.offset + self.text.len();
+        let from = self.active.partition_point(|at| *at < self.offset);
+        self.active.get(from).is_some_and(|at| *at < end)
+    }
+
+    /// Whether the whole name matches. The usual two pointers: a mismatch goes
+    /// back to the last star only.
+    pub(super) fn matches(&self, name: &str) -> bool {
+        let (mut at, mut pos) = (0, 0);
+        let mut star: Option<(usize, usize)> = None;
+        while pos < name.len() {
+            if self.byte(at) == Some(b'*') && self.is_active(at) {
+                star = Some((at + 1, pos));
+                at += 1;
+                continue;
+            }
+            if let Some((next_at, next_pos)) = self.step(at, name, pos) {
+                (at, pos) = (next_at, next_pos);
+                continue;
+            }
+            let Some((back_at, back_pos)) = star else {
+                return false;
+            };
+            let width = char_len(name, back_pos);
+            star = Some((back_at, back_pos + width));
+            (at, pos) = (back_at, back_pos + width);
+        }
+        while self.byte(at) == Some(b'*') && self.is_active(at) {
+            at += 1;
+        }
+        at == self.text.len()
+    }
+
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.text.as_bytes().get(at).copied()
+    }
+
+    /// Matches one character of the name against one element of the pattern.
+    fn step(&self, at: usize, name: &str, pos: usize) -> Option<(usize, usize)> {
+        let byte = self.byte(at)?;
+        let width = char_len(name, pos);
+        if self.is_active(at) {
+            if byte == b'?' {
+                return Some((at + 1, pos + width));
+            }
+            if byte == b'['
+                && let Some((set, after)) = self.set(at)
+            {
+                let found = set_holds(set, name.get(pos..pos + width)?.chars().next()?);
+                return found.then_some((after, pos + width));
+            }
+        }
+        let same = name.as_bytes().get(pos) == Some(&byte);
+        same.then_some((at + 1, pos + 1))
+    }
+
+    /// The inside of `[…]` at `at`, and the position behind it.
+    fn set(&self, at: usize) -> Option<(&str, usize)> {
+        let inner = self.text.get(at + 1..)?;
+        let skip = inner.len() - inner.trim_start_matches(['!', '^']).len();
+        let skip = skip.min(1);
+        let first = inner.get(skip..)?.chars().next()?.len_utf8();
+        let end = inner.get(skip + first..)?.find(']')? + skip + first;
+        Some((inner.get(..end)?, at + 1 + end + 1))
+    }
+}
+
+fn char_len(text: &str, at: usize) -> usize {
+    let rest = text.get(at..).and_then(|rest| rest.chars().next());
+    rest.map_or(1, char::len_utf8)
+}
+
+fn set_holds(set: &str, c: char) -> bool {
+    let (negated, body) = match set.strip_prefix(['!', '^']) {
+        Some(body) => (true, body),
+        None => (false, set),
+    };
+    let chars: Vec<char> = body.chars().collect();
+    let class = body.strip_prefix("[:").and_then(|b| b.strip_suffix(':'));
+    let mut found = match class {
+        Some("digit") => c.is_ascii_digit(),
+        Some("alpha") => c.is_alphabetic(),
+        Some("alnum") => c.is_alphanumeric(),
+        Some("upper") => c.is_uppercase(),
+        Some("lower") => c.is_lowercase(),
+        _ => false,
+    };
+    let mut at = 0;
+    while let Some(low) = chars.get(at) {
+        let ranged = (chars.get(at + 1) == Some(&'-')).then(|| chars.get(at + 2));
+        if let Some(Some(high)) = ranged {
+            found |= (*low..=*high).contains(&c);
+            at += 3;
+        } else {
+            found |= *low == c;
+            at += 1;
+        }
+    }
+    found != negated
+}
+
+/// What a glob finds on the disk: the names as the shell would spell them.
+pub(super) struct Search<'d> {
+    pub(super) disk: &'d dyn Disk,
+    pub(super) listings_left: usize,
+}
+
+impl Search<'_> {
+    pub(super) fn entries(&mut self, dir: &str) -> Vec<String> {
+        if self.listings_left == 0 {
+            return Vec::new();
+        }
+        self.listings_left -= 1;
+        let mut names = self.disk.entries(dir);
+        names.sort_unstable();
+        names
+    }
+
+    /// Expands `text`; `base` is the directory relative words start from.
+    pub(super) fn expand(&mut self, base: &str, text: &str, active: &[usize]) -> Vec<String> {
+        let mut found = vec![String::new()];
+        let mut offset = 0;
+        let mut globbed = false;
+        for component in text.split_inclusive('/') {
+            let name = component.strip_suffix('/').unwrap_or(component);
+            let slash = &component[name.len()..];
+            let pattern = Pattern {
+                text: name,
+                active,
+                offset,
+            };
+            offset += component.len();
+            if pattern.has_glob() && name.len() <= 1024 {
+                found = self.descend(base, &found, pattern, slash);
+                globbed = true;
+            } else {
+                if globbed && !name.is_empty() {
+                    found.retain(|dir| self.holds(&join(base, dir), name));
+                }
+                for path in &mut found {
+                    path.push_str(component);
+                }
+            }
+        }
+        found
+    }
+
+    fn holds(&mut self, dir: &str, name: &str) -> bool {
+        self.entries(dir).iter().any(|entry| entry == name)
+    }
+
+    fn descend(
+        &mut self,
+        base: &str,
+        dirs: &[String],
+        pattern: Pattern<'_>,
+        slash: &str,
+    ) -> Vec<String> {
+        let mut found = Vec::new();
+        for dir in dirs {
+            let listed = join(base, dir);
+            for name in self.entries(&listed) {
+                let hidden = name.starts_with('.') && !pattern.text.starts_with('.');
+                if hidden || !pattern.matches(&name) || found.len() == MAX_MATCHES {
+                    continue;
+                }
+                let path = format!("{dir}{name}{slash}");
+                if slash.is_empty() || self.disk.is_dir(&join(base, &path)) {
+                    found.push(path);
+                }
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,146 @@
+//! `${name…}`: what the operators make of a value.
+
+use super::eval::{Shell, Value};
+use super::field::Field;
+use super::glob::{Pattern, all_active};
+use super::lex::{End, Op, Param, Reach, Word};
+
+/// The value after the operator; `None` where it is not known.
+pub(super) fn apply(
+    shell: &mut Shell<'_>,
+    param: &Param<'_>,
+    value: Option<Value>,
+) -> Option<Value> {
+    let filled = value.clone().filter(|value| !value.is_empty());
+    match &param.op {
+        Op::Plain | Op::Require => value,
+        Op::Default(word) => filled.or_else(|| Some(Value::One(shell.single(word)))),
+        Op::Assign(word) => filled.or_else(|| {
+            let value = Value::One(shell.single(word));
+            shell.set(param.name, value.clone());
+            Some(value)
+        }),
+        Op::Alternative(word) => {
+            let word = shell.single(word);
+            filled.map(|_| Value::One(word))
+        }
+        Op::Cut {
+            end,
+            reach,
+            pattern,
+        } => {
+            let pattern = pattern_text(shell, pattern)?;
+            each(value?, |text| Some(cut(text, *end, *reach, &pattern)))
+        }
+        Op::Replace {
+            reach,
+            pattern,
+            with,
+        } => {
+            let pattern = pattern_text(shell, pattern)?;
+            let with = with.as_ref().map(|word| shell.single(word));
+            let with = with.map_or(Some(String::new()), |field| {
+                field.known().map(str::to_owned)
+            })?;
+            each(value?, |text| replace(text, *reach, &pattern, &with))
+        }
+        Op::Lower => each(value?, |text| Some(text.to_lowercase())),
+        Op::Upper => each(value?, |text| Some(text.to_uppercase())),
+        Op::Slice(word) => {
+            let word = shell.single(word);
+            let range = word.known()?.to_owned();
+            each(value?, |text| slice(text, &range))
+        }
+        Op::Other => None,
+    }
+}
+
+fn each(value: Value, change: impl Fn(&str) -> Option<String>) -> Option<Value> {
+    let one = |field: Field| Some(field.with_text(change(field.known()?)?));
+    match value {
+        Value::One(field) => one(field).map(Value::One),
+        Value::Many(fields) => {
+            let fields: Option<Vec<Field>> = fields.into_iter().map(one).collect();
+            fields.map(Value::Many)
+        }
+    }
+}
+
+fn pattern_text(shell: &mut Shell<'_>, word: &Word<'_>) -> Option<String> {
+    shell.single(word).known().map(str::to_owned)
+}
+
+/// The longest pattern and text `#` and `%` are worked out for: trying every
+/// cut costs the square of it.
+const MAX_CUT: usize = 256;
+
+fn cut(text: &str, end: End, reach: Reach, pattern: &str) -> String {
+    let active = all_active(pattern);
+    let glob = Pattern {
+        text: pattern,
+        active: &active,
+        offset: 0,
+    };
+    if active.is_empty() || text.len() > MAX_CUT || pattern.len() > MAX_CUT / 8 {
+        let stripped = match end {
+            End::Front => text.strip_prefix(pattern),
+            End::Back => text.strip_suffix(pattern),
+        };
+        return stripped.unwrap_or(text).to_owned();
+    }
+    let places = (0..=text.len()).filter(|at| text.is_char_boundary(*at));
+    let from_front = (end == End::Front) == (reach == Reach::One);
+    let found = |at: &usize| match end {
+        End::Front => text.get(..*at).is_some_and(|head| glob.matches(head)),
+        End::Back => text.get(*at..).is_some_and(|tail| glob.matches(tail)),
+    };
+    let place = if from_front {
+        places.into_iter().find(found)
+    } else {
+        places.rev().find(found)
+    };
+    let kept = place.and_then(|at| match end {
+        End::Front => text.get(at..),
+        End::Back => text.get(..at),
+    });
+    kept.unwrap_or(text).to_owned()
+}
+
+const MAX_REPLACED: usize = 1 << 16;
+
+/// Only literal patterns are replaced.
+fn replace(text: &str, reach: Reach, pattern: &str, with: &str) -> Option<String> {
+    let too_long = text.len().saturating_mul(with.len()) > MAX_REPLACED;
+    if !all_active(pattern).is_empty() || pattern.is_empty() || too_long {
+        return None;
+    }
+    match (reach, pattern.as_bytes().first()) {
+        (Reach::All, _) => Some(text.replace(pattern, with)),
+        (Reach::One, Some(b'#')) => {
+            let rest = text.strip_prefix(&pattern[1..]);
+            Some(rest.map_or_else(|| text.to_owned(), |rest| format!("{with}{rest}")))
+        }
+        (Reach::One, Some(b'%')) => {
+            let rest = text.strip_suffix(&pattern[1..]);
+            Some(rest.map_or_else(|| text.to_owned(), |rest| format!("{rest}{with}")))
+        }
+        (Reach::One, _) => Some(text.replacen(pattern, with, 1)),
+    }
+}
+
+fn slice(text: &str, range: &str) -> Option<String> {
+    let (offset, length) = match range.split_once(':') {
+        Some((offset, length)) => (offset, Some(length.trim().parse::<usize>().ok()?)),
+        None => (range, None),
+    };
+    let n_chars = text.chars().count();
+    let offset: i64 = offset.trim().parse().ok()?;
+    let back = usize::try_from(offset.unsigned_abs()).ok()?;
+    let start = if offset < 0 {
+        n_chars.checked_sub(back)?
+    } else {
+        back
+    };
+    let chars = text.chars().skip(start);
+    Some(chars.take(length.unwrap_or(n_chars)).collect())
+}
