@@ -6,6 +6,30 @@
 //! The modules stand in reading order. This library exists for the binary and
 //! its tests; its interface is not stable.
 
-pub mod actor;
+pub mod hook;
+
+pub mod claim;
+pub mod decision;
+pub mod event;
+pub mod nearest;
+pub mod project;
+pub mod record;
+pub mod reply;
+pub mod shell;
+pub mod stdin;
 pub mod target;
+
+pub mod catalog;
+pub mod contract;
+pub mod settings;
+pub mod systems;
 pub mod workflow;
+
+pub mod cmd;
+pub mod sites;
+pub mod store;
+pub mod wiring;
+
+pub mod actor;
+pub mod env;
+pub mod path;

@@ -1,5 +1,9 @@
 //! What a tool call would change.
 
+use crate::event::{Event, Field, Shell, Tool};
+use crate::path;
+use crate::shell;
+
 /// How a call would change a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
@@ -41,4 +45,210 @@ pub struct Target {
     pub text: Option<String>,
     /// Where a link made at the path would point, as written.
     pub link_to: Option<String>,
+}
+
+impl Target {
+    fn new(path: String, act: Act) -> Self {
+        Self {
+            path,
+            act,
+            spelling: Spelling::Literal,
+            text: None,
+            link_to: None,
+        }
+    }
+}
+
+/// What stands around a call while its targets are worked out.
+pub struct Scene<'a> {
+    pub cwd: &'a str,
+    pub home: Option<&'a str>,
+    pub project_dir: Option<&'a str>,
+    pub disk: &'a dyn shell::Disk,
+}
+
+/// The targets of a tool call. Reads, unknown tools and computed names have none.
+pub fn of(event: &Event<'_>, scene: &Scene<'_>) -> Result<Vec<Target>, serde_json::Error> {
+    let file = |field, act| {
+        let path = event
+            .get(field)
+            .map(str::trim)
+            .filter(|path| !path.is_empty());
+        // Claude Code collapses `..` before it opens the file; the shell does not.
+        let target = path.map(|path| {
+            Target::new(
+                path::collapse(&path::join(scene.cwd, path, scene.home)),
+                act,
+            )
+        });
+        Ok(target.into_iter().collect())
+    };
+    match event.tool() {
+        Tool::Write => file(Field::FilePath, Act::Write),
+        Tool::Edit | Tool::MultiEdit => file(Field::FilePath, Act::Edit),
+        Tool::NotebookEdit => file(Field::NotebookPath, Act::Edit),
+        Tool::Shell(dialect) => Ok(of_command(
+            event.get(Field::Command).unwrap_or_default(),
+            dialect,
+            scene,
+        )),
+        Tool::Mcp(name) => match McpAct::parse(name) {
+            Some(act) => Ok(of_arguments(act, &event.arguments()?, scene)),
+            None => Ok(Vec::new()),
+        },
+        Tool::Agent | Tool::Other => Ok(Vec::new()),
+    }
+}
+
+fn of_command(command: &str, dialect: Shell, scene: &Scene<'_>) -> Vec<Target> {
+    let scene = shell::Scene {
+        cwd: scene.cwd,
+        home: scene.home,
+        project_dir: scene.project_dir,
+        disk: scene.disk,
+    };
+    match dialect {
+        Shell::Bash => shell::targets(command, &scene),
+        Shell::PowerShell => shell::powershell_targets(command, &scene),
+    }
+}
+
+/// What an MCP tool does, going by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum McpAct {
+    Write,
+    Edit,
+    MakeDir,
+    Copy,
+    Move,
+    Delete,
+}
+
+impl McpAct {
+    /// `None` for a tool whose name has no word for changing something.
+    fn parse(name: &str) -> Option<Self> {
+        let words = words(name);
+        let has = |options: &[&str]| words.iter().any(|word| options.contains(&word.as_str()));
+        if has(&["move", "rename", "mv"]) {
+            Some(Self::Move)
+        } else if has(&["copy", "cp", "duplicate"]) {
+            Some(Self::Copy)
+        } else if has(&["delete", "remove", "rm", "unlink", "trash"]) {
+            Some(Self::Delete)
+        } else if has(&["mkdir"])
+            || (has(&["create", "make"]) && has(&["directory", "dir", "folder"]))
+        {
+            Some(Self::MakeDir)
+        } else if has(&[
+            "edit", "patch", "append", "replace", "insert", "update", "modify", "apply",
+        ]) {
+            Some(Self::Edit)
+        } else if has(&[
+            "write",
+            "create",
+            "save",
+            "upload",
+            "put",
+            "touch",
+            "overwrite",
+            "export",
+            "download",
+        ]) {
+            Some(Self::Write)
+        } else {
+            None
+        }
+    }
+}
+
+/// The lower-case words of a name in `snake_case`, `kebab-case` or `camelCase`.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut after_lower = false;
+    for c in name.chars() {
+        if !c.is_ascii_alphanumeric() || (c.is_ascii_uppercase() && after_lower) {
+            words.push(String::new());
+        }
+        if let (true, Some(word)) = (c.is_ascii_alphanumeric(), words.last_mut()) {
+            word.push(c.to_ascii_lowercase());
+        }
+        after_lower = c.is_ascii_lowercase();
+    }
+    words
+}
+
+fn of_arguments(act: McpAct, arguments: &[(String, String)], scene: &Scene<'_>) -> Vec<Target> {
+    let mut targets = Vec::new();
+    for (key, value) in arguments {
+        let Some(value) = path_like(key, value) else {
+            continue;
+        };
+        let key = words(key);
+        let is_source = key
+            .iter()
+            .any(|word| matches!(word.as_str(), "source" | "src" | "from" | "old"));
+        let act = match (act, is_source) {
+            (McpAct::Copy, true) => continue,
+            (McpAct::Move, true) => Act::MoveAway,
+            (McpAct::Copy | McpAct::Move | McpAct::Write, _) => Act::Write,
+            (McpAct::Edit, _) => Act::Edit,
+            (McpAct::MakeDir, _) => Act::MakeDir,
+            (McpAct::Delete, _) => Act::RemoveTree,
+        };
+        targets.push(Target::new(
+            path::collapse(&path::join(scene.cwd, value, scene.home)),
+            act,
+        ));
+    }
+    targets
+}
+
+/// An argument that names a file: by its key, or by its look where the key says
+/// nothing; never one whose key says that it is text.
+fn path_like<'v>(key: &str, value: &'v str) -> Option<&'v str> {
+    const TEXT: &[&str] = &[
+        "content",
+        "contents",
+        "text",
+        "body",
+        "data",
+        "message",
+        "description",
+        "query",
+        "title",
+        "string",
+        "prompt",
+        "code",
+        "comment",
+        "diff",
+        "str",
+    ];
+    const PATH: &[&str] = &[
+        "path",
+        "paths",
+        "file",
+        "files",
+        "filename",
+        "filepath",
+        "dest",
+        "destination",
+        "target",
+        "directory",
+        "dir",
+        "folder",
+        "uri",
+        "source",
+        "src",
+        "to",
+        "from",
+        "location",
+        "output",
+        "name",
+    ];
+    let value = value.strip_prefix("file://").unwrap_or(value).trim();
+    let words = words(key);
+    let says = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    let one_line = !value.is_empty() && value.len() <= 4096 && !value.contains('\n');
+    let looks = value.contains(['/', '\\']) && !value.contains(' ');
+    (one_line && !says(TEXT) && (says(PATH) || looks)).then_some(value)
 }

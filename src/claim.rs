@@ -1,0 +1,265 @@
+//! Targets → [`Claim`]s: which targets fall to which system. Looks at the disk
+//! for links only.
+
+use std::io;
+
+use crate::catalog::{Catalog, Governed};
+use crate::path;
+use crate::project::{LastLink, OnDisk, Project, Root, resolve};
+use crate::systems::{Place, View};
+use crate::target::{Act, Target};
+
+/// A target that falls to a system.
+pub struct Claim<'s> {
+    pub governed: &'s Governed<'s>,
+    pub target: Target,
+    pub root: Root,
+    /// The site, relative to the root.
+    pub site: String,
+    /// The entry, relative to the site; empty for the site itself.
+    pub entry: String,
+    pub lands: Lands,
+}
+
+/// Where a write at the claimed path ends up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lands {
+    /// In the site.
+    Inside,
+    /// Elsewhere, through a link in the site.
+    Outside { real: String },
+    /// The path is a whole site, or holds one.
+    WholeSite,
+}
+
+impl Claim<'_> {
+    /// The claimed path, relative to its root where it is below one.
+    pub fn shown(&self) -> String {
+        match (self.site.as_str(), self.entry.as_str()) {
+            (site, "") => site.to_owned(),
+            ("", entry) => entry.to_owned(),
+            (site, entry) => format!("{site}/{entry}"),
+        }
+    }
+
+    /// The absolute path of the entry, for reading.
+    pub fn path(&self) -> String {
+        format!("{}/{}", self.root.dir, self.shown())
+    }
+}
+
+/// A target whose place could not be worked out, although its text names one.
+#[derive(Debug)]
+pub struct Unsettled {
+    pub path: String,
+    pub system: String,
+    pub error: io::Error,
+}
+
+/// Finds the claim of every target; targets of no system have none.
+///
+/// # Errors
+/// The disk refuses to say where a path lands that names a governed place.
+pub fn of<'s>(
+    targets: &[Target],
+    project: &Project,
+    catalog: &'s Catalog<'s>,
+) -> Result<Vec<Claim<'s>>, Unsettled> {
+    let mut claims = Vec::new();
+    for target in targets {
+        if let Some(claim) = claim(target, project, catalog)? {
+            claims.push(claim);
+        }
+    }
+    Ok(claims)
+}
+
+fn claim<'s>(
+    target: &Target,
+    project: &Project,
+    catalog: &'s Catalog<'s>,
+) -> Result<Option<Claim<'s>>, Unsettled> {
+    let written = path::collapse(&target.path);
+    let by_name = find(&written, project, catalog);
+    let last = match target.act {
+        Act::Write | Act::Edit => LastLink::Follow,
+        Act::MakeDir | Act::Link | Act::Remove | Act::RemoveTree | Act::MoveAway | Act::Clear => {
+            LastLink::Keep
+        }
+    };
+    let real = match resolve(&target.path, last) {
+        Ok(real) => real,
+        Err(error) => {
+            return by_name.map_or(Ok(None), |found| {
+                Err(Unsettled {
+                    path: written.clone(),
+                    system: found.governed.system.id().to_owned(),
+                    error,
+                })
+            });
+        }
+    };
+    let found = match (by_name, real == written) {
+        (by_name, true) => by_name.map(|found| (found, Lands::Inside)),
+        (Some(found), false) => Some(follow(found, &real)),
+        (None, false) => find(&real, project, catalog).map(|found| (found, Lands::Inside)),
+    };
+    let found = found.or_else(|| {
+        holder(&written, target, project, catalog).map(|found| (found, Lands::WholeSite))
+    });
+    Ok(found.map(|(found, lands)| {
+        let lands = if found.entry.is_empty() {
+            Lands::WholeSite
+        } else {
+            lands
+        };
+        let lands = match link_out(target, &found) {
+            Some(real) => Lands::Outside { real },
+            None => lands,
+        };
+        Claim {
+            governed: found.governed,
+            root: found.root,
+            site: found.site,
+            entry: found.entry,
+            lands,
+            target: target.clone(),
+        }
+    }))
+}
+
+struct Found<'s> {
+    governed: &'s Governed<'s>,
+    root: Root,
+    site: String,
+    entry: String,
+}
+
+fn find<'s>(path: &str, project: &Project, catalog: &'s Catalog<'s>) -> Option<Found<'s>> {
+    let (root, below) = project.locate(path)?;
+    find_below(&root, below, project, catalog).or_else(|| {
+        let (root, below) = project.inner_work_tree(&root, below)?;
+        find_below(&root, below, project, catalog)
+    })
+}
+
+fn find_below<'s>(
+    root: &Root,
+    below: &str,
+    project: &Project,
+    catalog: &'s Catalog<'s>,
+) -> Option<Found<'s>> {
+    let mut named = catalog.named_sites.clone();
+    if let Some(feature) = project.feature_dir_below(root) {
+        named.push(("agentmux".to_owned(), vec![feature]));
+    }
+    let view = OnDisk {
+        root,
+        named: &named,
+    };
+    let (governed, place) = first_claim(below, &view, catalog)?;
+    let (site, entry) = (place.site.to_owned(), place.entry.to_owned());
+    Some(Found {
+        governed,
+        root: root.clone(),
+        site,
+        entry,
+    })
+}
+
+fn first_claim<'s, 'p>(
+    below: &'p str,
+    view: &dyn View,
+    catalog: &'s Catalog<'s>,
+) -> Option<(&'s Governed<'s>, Place<'p>)> {
+    catalog
+        .governed
+        .iter()
+        .find_map(|governed| Some((governed, governed.system.locate(below, view)?)))
+}
+
+/// Where a claimed path lands: in its site under the name that the links on the
+/// way lead to, or outside it.
+fn follow<'s>(found: Found<'s>, real: &str) -> (Found<'s>, Lands) {
+    let site = format!("{}/{}", found.root.real, found.site);
+    let site = resolve(&site, LastLink::Follow).unwrap_or(site);
+    match path::relative(real, &site) {
+        Some(entry) => (
+            Found {
+                entry: entry.to_owned(),
+                ..found
+            },
+            Lands::Inside,
+        ),
+        None => (
+            found,
+            Lands::Outside {
+                real: real.to_owned(),
+            },
+        ),
+    }
+}
+
+/// A link that would be made in a site and lead out of it.
+fn link_out(target: &Target, found: &Found<'_>) -> Option<String> {
+    let link_to = target
+        .link_to
+        .as_deref()
+        .filter(|_| target.act == Act::Link)?;
+    let (dir, _) = path::split_last(&target.path)?;
+    let real = resolve(&path::join(dir, link_to, None), LastLink::Follow).ok()?;
+    let site = resolve(
+        &format!("{}/{}", found.root.real, found.site),
+        LastLink::Follow,
+    )
+    .ok()?;
+    path::relative(&real, &site).is_none().then_some(real)
+}
+
+/// The site that removing, moving or clearing a directory above it would take along.
+fn holder<'s>(
+    path: &str,
+    target: &Target,
+    project: &Project,
+    catalog: &'s Catalog<'s>,
+) -> Option<Found<'s>> {
+    if !matches!(target.act, Act::RemoveTree | Act::MoveAway | Act::Clear) {
+        return None;
+    }
+    let (root, below) = project.locate(path)?;
+    catalog.governed.iter().find_map(|governed| {
+        let landmarks = governed.system.landmarks().iter();
+        let site = landmarks
+            .filter_map(|landmark| held(&root, below, landmark))
+            .next()?;
+        Some(Found {
+            governed,
+            root: root.clone(),
+            site,
+            entry: String::new(),
+        })
+    })
+}
+
+/// The landmark's path where it lies below a directory, or around it: `.devt`
+/// holds the landmark `.devt/state` when it has an entry `state`.
+fn held(root: &Root, dir: &str, landmark: &str) -> Option<String> {
+    let starts = std::iter::once(0).chain(landmark.match_indices('/').map(|(at, _)| at + 1));
+    starts.into_iter().find_map(|start| {
+        let (before, rest) = landmark.split_at(start);
+        let before = before.trim_end_matches('/');
+        let around = before.is_empty() || dir == before || dir.ends_with(&format!("/{before}"));
+        let fixed = rest.strip_suffix('*').unwrap_or(rest).trim_end_matches('/');
+        let there = || {
+            std::path::Path::new(&root.real)
+                .join(dir)
+                .join(fixed)
+                .exists()
+        };
+        (around && there()).then(|| {
+            path::collapse(&format!("/{dir}/{fixed}"))
+                .trim_start_matches('/')
+                .to_owned()
+        })
+    })
+}

@@ -1,0 +1,277 @@
+//! The commands around the hook: definition and dispatch.
+
+pub mod audit;
+pub mod check;
+pub mod denies;
+pub mod doctor;
+pub mod explain;
+pub mod install;
+mod output;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+use chrono::{DateTime, Utc};
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::catalog::Catalog;
+use crate::env::Env;
+use crate::path;
+use crate::project::Project;
+use crate::settings::Resolved;
+use crate::systems::declared::DeclaredSystem;
+
+use output::Paint;
+
+/// Keeps what AI coding agents write in workflow state directories true.
+#[derive(Debug, Parser)]
+#[command(name = "statewarden", version, max_term_width = 100)]
+pub struct Cli {
+    /// The project's directory [default: CLAUDE_PROJECT_DIR, else the nearest directory with a marker]
+    #[arg(long, global = true, value_name = "DIR")]
+    project: Option<String>,
+    /// Only this system
+    #[arg(long, global = true, value_name = "ID")]
+    system: Option<String>,
+    /// One JSON document instead of text
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Serve one hook event of Claude Code from stdin
+    Hook,
+    /// Say whether writing the paths, or an event, would be refused; changes nothing
+    Check(check::Args),
+    /// Tell the story of a path: site, bucket, rule, owner, nearest names
+    Explain(explain::Args),
+    /// List every entry of every state directory by bucket
+    Audit,
+    /// What was refused, and why
+    Denies(denies::Args),
+    /// Wire the hook into Claude Code's settings
+    Install(install::Args),
+    /// Take out what `install` put in
+    Uninstall(install::Args),
+    /// Check that the installation works, end to end
+    Doctor,
+    /// Print a completion script
+    Completions {
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+/// How a command ended: the answer, not an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Yes,
+    /// Denied, findings, unhealthy: exit 1.
+    No,
+}
+
+/// What every command gets.
+pub(crate) struct Context<'a> {
+    pub(crate) env: &'a Env,
+    pub(crate) project: Project,
+    /// What `--project` said.
+    pub(crate) given_project: Option<String>,
+    pub(crate) cwd: String,
+    pub(crate) rules: Resolved,
+    pub(crate) system: Option<String>,
+    pub(crate) format: Format,
+    pub(crate) paint: Paint,
+    pub(crate) now: DateTime<Utc>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Text,
+    Json,
+}
+
+impl Context<'_> {
+    /// Runs `f` with the systems that `--system` leaves.
+    pub(crate) fn with_catalog<T>(&self, f: impl FnOnce(&Catalog<'_>) -> Result<T>) -> Result<T> {
+        let declared = DeclaredSystem::all(&self.rules.settings);
+        let mut catalog = Catalog::new(&self.rules.settings, &declared);
+        if let Some(id) = &self.system {
+            let known: Vec<String> = catalog
+                .governed
+                .iter()
+                .map(|governed| governed.system.id().to_owned())
+                .collect();
+            catalog
+                .governed
+                .retain(|governed| governed.system.id() == id);
+            if catalog.governed.is_empty() {
+                bail!(
+                    "no system `{id}`; the systems here are {}",
+                    known.join(", ")
+                );
+            }
+        }
+        f(&catalog)
+    }
+
+    /// Runs `f` with every system, whatever `--system` says.
+    pub(crate) fn with_all_systems<T>(&self, f: impl FnOnce(&Catalog<'_>) -> T) -> T {
+        let declared = DeclaredSystem::all(&self.rules.settings);
+        f(&Catalog::new(&self.rules.settings, &declared))
+    }
+
+    /// Whether a system is wanted by `--system`.
+    pub(crate) fn wants(&self, id: &str) -> bool {
+        self.system.as_deref().is_none_or(|wanted| wanted == id)
+    }
+
+    /// Prints the document of a reading verb.
+    pub(crate) fn print(
+        &self,
+        out: &mut dyn Write,
+        json: &impl serde::Serialize,
+        text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<()> {
+        match self.format {
+            Format::Json => {
+                serde_json::to_writer_pretty(&mut *out, json)?;
+                writeln!(out)?;
+            }
+            Format::Text => text(out)?,
+        }
+        Ok(())
+    }
+}
+
+/// Runs the command line. Exit 0 is fine, 1 the answer "no", 2 a usage or I/O error.
+pub fn main(env: &Env, now: DateTime<Utc>) -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let code = if error.use_stderr() { 2 } else { 0 };
+            // A closed terminal is not worth an error about an error.
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    if let Verb::Hook = cli.verb {
+        return crate::hook::main(env, cli.project.as_deref(), now);
+    }
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let ended = run(cli, env, now, &mut out).and_then(|answer| {
+        out.flush()?;
+        Ok(answer)
+    });
+    match ended {
+        Ok(Answer::Yes) => ExitCode::SUCCESS,
+        Ok(Answer::No) => ExitCode::from(1),
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            crate::reply::complain(&format!("{error:#}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// A reader that has seen enough is no error.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<io::Error>()
+            .is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+            || cause
+                .downcast_ref::<serde_json::Error>()
+                .is_some_and(|e| e.io_error_kind() == Some(io::ErrorKind::BrokenPipe))
+    })
+}
+
+fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<Answer> {
+    match &cli.verb {
+        Verb::Completions { shell } => {
+            clap_complete::generate(*shell, &mut Cli::command(), "statewarden", out);
+            return Ok(Answer::Yes);
+        }
+        Verb::Man => {
+            clap_mangen::Man::new(Cli::command()).render(out)?;
+            return Ok(Answer::Yes);
+        }
+        _ => {}
+    }
+    let context = context(&cli, env, now)?;
+    match &cli.verb {
+        Verb::Check(args) => check::run(args, &context, out),
+        Verb::Explain(args) => explain::run(args, &context, out),
+        Verb::Audit => audit::run(&context, out),
+        Verb::Denies(args) => denies::run(args, &context, out),
+        Verb::Install(args) => install::install(args, &place(&context)?, out).map(|()| Answer::Yes),
+        Verb::Uninstall(args) => {
+            install::uninstall(args, &place(&context)?, out).map(|()| Answer::Yes)
+        }
+        Verb::Doctor => examine(&context, out),
+        Verb::Hook | Verb::Completions { .. } | Verb::Man => Ok(Answer::Yes),
+    }
+}
+
+fn context<'a>(cli: &Cli, env: &'a Env, now: DateTime<Utc>) -> Result<Context<'a>> {
+    let cwd = std::env::current_dir().context("the current directory cannot be read")?;
+    let cwd = path::from_os(&cwd);
+    if let Some(dir) = &cli.project
+        && !std::path::Path::new(dir).is_dir()
+    {
+        bail!("`--project {dir}` is not a directory");
+    }
+    let project = Project::discover(cli.project.as_deref(), env, &cwd);
+    let rules = project.settings(env);
+    Ok(Context {
+        env,
+        rules,
+        cwd,
+        project,
+        given_project: cli.project.clone(),
+        system: cli.system.clone(),
+        format: if cli.json { Format::Json } else { Format::Text },
+        paint: Paint::for_stdout(env),
+        now,
+    })
+}
+
+fn examine(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let sites: Vec<PathBuf> = context.with_all_systems(|catalog| {
+        let sites = crate::sites::find(&context.project, catalog);
+        sites.iter().map(|site| PathBuf::from(site.dir())).collect()
+    });
+    let subject = doctor::Subject {
+        place: &place(context)?,
+        settings: &context.rules,
+        sites: &sites,
+        temp: std::env::temp_dir(),
+        now: context.now,
+    };
+    let args = doctor::Args {
+        json: context.format == Format::Json,
+    };
+    Ok(match doctor::run(&args, &subject, out)? {
+        doctor::Health::Well => Answer::Yes,
+        doctor::Health::Ill => Answer::No,
+    })
+}
+
+fn place(context: &Context<'_>) -> Result<install::Place> {
+    let user_dir = match (&context.env.claude_config_dir, &context.env.home) {
+        (Some(dir), _) => PathBuf::from(dir),
+        (None, Some(home)) => PathBuf::from(home).join(".claude"),
+        (None, None) => bail!("neither `HOME` nor `CLAUDE_CONFIG_DIR` is set"),
+    };
+    Ok(install::Place {
+        project: PathBuf::from(&context.project.main.dir),
+        user_dir,
+        program: std::env::current_exe().context("the path of this program cannot be found")?,
+    })
+}

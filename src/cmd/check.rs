@@ -1,0 +1,200 @@
+//! `check`: the decision without its effects.
+
+use std::io::{Read, Write};
+
+use anyhow::{Context as _, Result, bail};
+use serde::Serialize;
+
+use super::{Answer, Context, output};
+use crate::actor::{Actor, AgentName};
+use crate::claim::{self, Unsettled};
+use crate::decision::{self, Call, Channel, Decision, DenyCode};
+use crate::event::{Event, EventError, Field, Kind};
+use crate::hook::World;
+use crate::path;
+use crate::project::Project;
+use crate::reply;
+use crate::target::{Act, Spelling, Target};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The agent that would write [default: the main thread]
+    #[arg(long, value_name = "A", conflicts_with = "event")]
+    agent: Option<String>,
+    /// The tool that would write
+    #[arg(
+        long,
+        value_name = "T",
+        default_value = "Write",
+        conflicts_with = "event"
+    )]
+    tool: String,
+    /// A hook event as Claude Code sends it; `-` is stdin
+    #[arg(long, value_name = "FILE", conflicts_with = "paths")]
+    event: Option<String>,
+    /// The paths to be written
+    #[arg(value_name = "PATH", required_unless_present = "event")]
+    paths: Vec<String>,
+}
+
+/// One answer of the JSON document.
+#[derive(Debug, Serialize)]
+struct Row {
+    path: String,
+    decision: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<DenyCode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suggestion: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Document {
+    decisions: Vec<Row>,
+}
+
+impl Row {
+    fn new(path: String, decision: &Decision) -> Self {
+        let (word, denials) = match decision {
+            Decision::Allow { .. } => ("allow", &[][..]),
+            Decision::Warn(denials) => ("warn", denials.as_slice()),
+            Decision::Deny(denials) => ("deny", denials.as_slice()),
+        };
+        let first = denials.first();
+        Self {
+            path,
+            decision: word,
+            rule: first.map(|denial| denial.code),
+            system: first.map(|denial| denial.system.clone()),
+            name: first.map(|denial| denial.entry.clone()),
+            reason: first.map(|_| reply::reason(denials, &[])),
+            suggestion: first.and_then(|denial| denial.suggestion.clone()),
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let decisions = match &args.event {
+        Some(file) => vec![of_event(file, context)?],
+        None => of_paths(args, context)?,
+    };
+    let denied = decisions.iter().any(|row| row.decision == "deny");
+    let document = Document { decisions };
+    context.print(out, &document, |out| {
+        for row in &document.decisions {
+            let path = output::printable(&row.path);
+            match &row.reason {
+                None => writeln!(out, "{path}: {}", context.paint.green(row.decision))?,
+                Some(reason) => {
+                    writeln!(out, "{path}: {}", context.paint.red(row.decision))?;
+                    writeln!(out, "  {}", output::printable(reason))?;
+                }
+            }
+        }
+        Ok(())
+    })?;
+    Ok(if denied { Answer::No } else { Answer::Yes })
+}
+
+fn of_paths(args: &Args, context: &Context<'_>) -> Result<Vec<Row>> {
+    let actor = match args.agent.as_deref() {
+        None | Some("main") => Actor::Main,
+        Some(agent) => Actor::Agent(AgentName::parse(agent)),
+    };
+    let (channel, act) = match args.tool.as_str() {
+        "Write" => (Channel::FileTool, Act::Write),
+        "Edit" | "MultiEdit" | "NotebookEdit" => (Channel::FileTool, Act::Edit),
+        "Bash" | "PowerShell" | "Monitor" => (Channel::Shell, Act::Write),
+        tool if tool.starts_with("mcp__") => (Channel::FileTool, Act::Write),
+        tool => bail!(
+            "`--tool {tool}` writes no files; use Write, Edit, MultiEdit, NotebookEdit, Bash, PowerShell, \
+             Monitor or an mcp__ tool"
+        ),
+    };
+    context.with_catalog(|catalog| {
+        let decide = |path: &String| {
+            let written = path::join(&context.cwd, path, context.env.home.as_deref());
+            let targets = [Target {
+                path: path::collapse(&written),
+                act,
+                spelling: Spelling::Literal,
+                text: None,
+                link_to: None,
+            }];
+            let call = Call {
+                actor: &actor,
+                channel,
+                targets: &targets,
+            };
+            let decision = claim::of(&targets, &context.project, catalog)
+                .and_then(|claims| decision::decide(&claims, &call, &|_| Ok(None)))
+                .map_err(unsettled)?;
+            Ok(Row::new(path.clone(), &decision))
+        };
+        args.paths.iter().map(decide).collect()
+    })
+}
+
+fn of_event(file: &str, context: &Context<'_>) -> Result<Row> {
+    let bytes = if file == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes)?;
+        bytes
+    } else {
+        std::fs::read(file).with_context(|| format!("could not read `{file}`"))?
+    };
+    let event = match Event::parse(&bytes) {
+        Ok(event) => event,
+        Err(EventError::Foreign) => {
+            bail!("`{file}` is an event of another host; statewarden has no opinion")
+        }
+        Err(EventError::Malformed(error)) => bail!("`{file}` is no hook event: {error}"),
+    };
+    let cwd = event.cwd().unwrap_or(&context.cwd).to_owned();
+    let given = context.given_project.as_deref();
+    let project = Project::discover(given, context.env, &cwd);
+    let world = World {
+        project,
+        cwd,
+        env: context.env,
+        now: context.now,
+    };
+    let subject = [
+        Field::FilePath,
+        Field::NotebookPath,
+        Field::Command,
+        Field::ToolName,
+    ]
+    .iter()
+    .find_map(|field| event.get(*field))
+    .unwrap_or(file)
+    .to_owned();
+    if event.kind() != Kind::PreToolUse {
+        return Ok(Row::new(subject, &Decision::Allow { notes: Vec::new() }));
+    }
+    context.with_catalog(|catalog| {
+        let mut worst = Decision::Allow { notes: Vec::new() };
+        for reading in event.readings() {
+            let (decision, _) = world.judge(&reading, catalog).map_err(unsettled)?;
+            worst = worst.or_worse(decision);
+        }
+        Ok(Row::new(subject, &worst))
+    })
+}
+
+fn unsettled(unsettled: Unsettled) -> anyhow::Error {
+    let Unsettled {
+        path,
+        system,
+        error,
+    } = unsettled;
+    anyhow::Error::new(error).context(format!(
+        "`{path}` belongs to {system} and could not be judged"
+    ))
+}

@@ -1,0 +1,174 @@
+//! `doctor`: whether the guard is wired, alive and healthy, and what to do if not.
+
+mod disk;
+mod process;
+mod program;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use crate::cmd::install::Place;
+use crate::settings::{Mode, Resolved, SYSTEMS};
+
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Args {
+    /// One JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What the examination starts from.
+pub struct Subject<'a> {
+    pub place: &'a Place,
+    pub settings: &'a Resolved,
+    /// The state directories of the project.
+    pub sites: &'a [PathBuf],
+    /// Where the project for the live test is made, the system's temporary directory.
+    pub temp: PathBuf,
+    pub now: DateTime<Utc>,
+}
+
+/// How much a finding matters. `Warning` and `Error` make the project unhealthy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    Info,
+    Warning,
+    Error,
+}
+
+/// One thing that was found, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Stable, for scripts.
+    pub id: &'static str,
+    pub level: Level,
+    pub what: String,
+    /// Empty where there is nothing to do.
+    pub fix: String,
+}
+
+impl Finding {
+    fn info(id: &'static str, what: impl Into<String>) -> Self {
+        Self {
+            id,
+            level: Level::Info,
+            what: what.into(),
+            fix: String::new(),
+        }
+    }
+
+    fn warning(id: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self {
+            id,
+            level: Level::Warning,
+            what: what.into(),
+            fix: fix.into(),
+        }
+    }
+
+    fn error(id: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self {
+            id,
+            level: Level::Error,
+            what: what.into(),
+            fix: fix.into(),
+        }
+    }
+}
+
+/// The answer of the whole examination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    Well,
+    Ill,
+}
+
+/// Examines and prints.
+pub fn run(args: &Args, subject: &Subject<'_>, out: &mut dyn Write) -> Result<Health> {
+    let findings = examine(subject);
+    if args.json {
+        writeln!(out, "{}", serde_json::json!({ "findings": findings }))?;
+    } else {
+        write_text(&findings, out)?;
+    }
+    let is_ill = findings.iter().any(|finding| finding.level > Level::Info);
+    Ok(if is_ill { Health::Ill } else { Health::Well })
+}
+
+/// All findings, in the order in which a person would look.
+pub fn examine(subject: &Subject<'_>) -> Vec<Finding> {
+    let mut findings = program::examine(subject);
+    findings.extend(of_settings(subject.settings));
+    findings.extend(disk::examine(subject));
+    findings
+}
+
+fn of_settings(resolved: &Resolved) -> Vec<Finding> {
+    let settings = &resolved.settings;
+    let edition = settings.system("devt").contract.as_str();
+    let mut findings = vec![Finding::info(
+        "contract",
+        format!("devt contract, edition {edition}"),
+    )];
+    for problem in &resolved.problems {
+        let fix = "correct the file; until then it counts for nothing";
+        findings.push(Finding::warning("settings", problem, fix));
+    }
+    for key in &resolved.overruled {
+        findings.push(Finding::info("overruled", key));
+    }
+    for id in SYSTEMS
+        .into_iter()
+        .chain(settings.declared().map(|(id, _)| id))
+    {
+        let says = match settings.mode_of(id) {
+            Mode::Enforce => continue,
+            Mode::Warn => "only warned about",
+            Mode::Off => "not looked at",
+        };
+        findings.push(Finding::info(
+            "mode",
+            format!("`{id}` is {says}: the settings say so"),
+        ));
+    }
+    findings
+}
+
+fn write_text(findings: &[Finding], out: &mut dyn Write) -> Result<()> {
+    for Finding {
+        id,
+        level,
+        what,
+        fix,
+    } in findings
+    {
+        let mark = match level {
+            Level::Info => "ok",
+            Level::Warning => "warning",
+            Level::Error => "error",
+        };
+        writeln!(out, "{mark:<8} {id:<16} {what}")?;
+        if !fix.is_empty() {
+            writeln!(out, "{:<25} {fix}", "")?;
+        }
+    }
+    let count = |level| {
+        findings
+            .iter()
+            .filter(|finding| finding.level == level)
+            .count()
+    };
+    match (count(Level::Error), count(Level::Warning)) {
+        (0, 0) => writeln!(out, "healthy")?,
+        (errors, warnings) => writeln!(out, "unhealthy; errors: {errors}, warnings: {warnings}")?,
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,304 @@
+//! The wiring, and the program it leads to: is it there, is it this version,
+//! does it refuse what it must?
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::process::{self, Answer};
+use super::{Finding, Subject};
+use crate::cmd::install::{Place, Scope};
+use crate::settings::Mode;
+use crate::store::replace;
+use crate::wiring::{self, Fit, Wiring};
+
+pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
+    let place = subject.place;
+    let version = env!("CARGO_PKG_VERSION");
+    let what = format!("statewarden {version} at `{}`", place.program.display());
+    let mut findings = vec![Finding::info("program", what)];
+    let mut commands = Vec::new();
+    for scope in Scope::ALL {
+        let (found, more) = of_scope(place, scope);
+        findings.extend(found);
+        commands.extend(more);
+    }
+    let is_in_settings = !commands.is_empty();
+    if let Some(plugin) = plugin_command(&place.user_dir) {
+        findings.push(Finding::info(
+            "plugin",
+            format!("wired as a plugin, runs `{plugin}`"),
+        ));
+        commands.push(plugin);
+    }
+    commands.sort();
+    commands.dedup();
+    match commands.len() {
+        0 => findings.push(Finding::error(
+            "not-wired",
+            "no settings file of this project runs statewarden",
+            "run `statewarden install`",
+        )),
+        1 => {}
+        n => findings.push(Finding::warning(
+            "wired-twice",
+            format!("{n} different programs are wired; each event runs them all"),
+            match is_in_settings {
+                true => "keep one: `statewarden uninstall --scope SCOPE` takes one out",
+                false => "keep one plugin",
+            },
+        )),
+    }
+    for command in commands {
+        findings.extend(of_command(&command, subject));
+    }
+    findings
+}
+
+/// What one settings file says, and the commands it runs.
+fn of_scope(place: &Place, scope: Scope) -> (Vec<Finding>, Vec<String>) {
+    let path = place.settings(scope);
+    let shown = path.display();
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return (Vec::new(), Vec::new()),
+        Err(e) => {
+            let what = format!("could not read `{shown}`: {e}");
+            let fix = "make the file readable; Claude Code needs it too";
+            return (vec![Finding::error("settings-file", what, fix)], Vec::new());
+        }
+    };
+    let mut findings = Vec::new();
+    if let Err(e) = wiring::remove(&text) {
+        let fix = "correct it; Claude Code ignores the whole file";
+        findings.push(Finding::error(
+            "settings-file",
+            format!("`{shown}`, {e}"),
+            fix,
+        ));
+    }
+    let wiring = wiring::is_wired(&text);
+    if wiring.hooks_are_disabled {
+        let what = format!("`{shown}` says `disableAllHooks`: no hook runs");
+        findings.push(Finding::error(
+            "hooks-disabled",
+            what,
+            "take `disableAllHooks` out",
+        ));
+    }
+    if let Some(fault) = &wiring.invalid {
+        let fix = "correct that entry; Claude Code ignores the whole file";
+        findings.push(Finding::error(
+            "settings-file",
+            format!("`{shown}`: {fault}"),
+            fix,
+        ));
+    }
+    findings.extend(of_entries(&wiring, scope, &path));
+    let mut commands: Vec<_> = wiring
+        .entries
+        .into_iter()
+        .map(|wired| wired.command)
+        .collect();
+    commands.dedup();
+    (findings, commands)
+}
+
+fn of_entries(wiring: &Wiring, scope: Scope, path: &Path) -> Option<Finding> {
+    wiring.entries.first()?;
+    let (scope, path) = (scope.as_str(), path.display());
+    let missing = wiring.missing();
+    let others = wiring
+        .entries
+        .iter()
+        .filter(|entry| entry.fit == Fit::Different);
+    if missing.is_empty() && others.count() == 0 {
+        let what = format!("wired in scope {scope}: `{path}`");
+        return Some(Finding::info("wired", what));
+    }
+    let what = match missing.as_slice() {
+        [] => format!("`{path}` has further entries of another form"),
+        events => format!(
+            "`{path}` lacks the entries of this version for {}",
+            events.join(", ")
+        ),
+    };
+    let fix = format!("run `statewarden install --scope {scope}`");
+    Some(Finding::error("wired-otherwise", what, fix))
+}
+
+/// The command of an installed plugin, from Claude Code's list of them.
+fn plugin_command(user_dir: &Path) -> Option<String> {
+    let text = fs::read_to_string(user_dir.join("plugins/installed_plugins.json")).ok()?;
+    let list: Value = serde_json::from_str(&text).ok()?;
+    let (_, installs) = list["plugins"]
+        .as_object()?
+        .iter()
+        .find(|(id, _)| id.starts_with("statewarden@"))?;
+    let root = installs[0]["installPath"]
+        .as_str()
+        .or_else(|| installs["installPath"].as_str())?;
+    Some(wiring::PLUGIN_COMMAND.replace("${CLAUDE_PLUGIN_ROOT}", root))
+}
+
+/// Whether a wired command is there, is this version, and does its work.
+fn of_command(command: &str, subject: &Subject<'_>) -> Vec<Finding> {
+    let path = command.replace(
+        "${CLAUDE_PROJECT_DIR}",
+        &subject.place.project.to_string_lossy(),
+    );
+    let again = "run `statewarden install` with the program you want";
+    let answer = match process::run(Command::new(&path).arg("--version"), "") {
+        Ok(answer) => answer,
+        Err(e) => {
+            let (id, why) = match e.kind() {
+                io::ErrorKind::NotFound => ("program-missing", "is not there".to_owned()),
+                io::ErrorKind::PermissionDenied => {
+                    ("program-not-executable", "may not be run".to_owned())
+                }
+                _ => ("program-fails", format!("fails: {e}")),
+            };
+            let what = format!("`{path}` is wired, but {why}: every governed tool call is refused");
+            return vec![Finding::error(id, what, again)];
+        }
+    };
+    let mut findings = Vec::new();
+    let (theirs, ours) = (
+        answer.stdout.trim(),
+        concat!("statewarden ", env!("CARGO_PKG_VERSION")),
+    );
+    if theirs != ours {
+        let what = format!("`{path}` is wired and says `{theirs}`; this program is `{ours}`");
+        findings.push(Finding::warning("version-differs", what, again));
+    }
+    findings.push(live_test(&path, subject));
+    findings
+}
+
+/// Sends one event that must be refused and one that must not through a wired
+/// command.
+fn live_test(path: &str, subject: &Subject<'_>) -> Finding {
+    let sandbox = subject
+        .temp
+        .join(format!("statewarden-doctor-{}", std::process::id()));
+    let tried = Sandbox::make(sandbox).and_then(|sandbox| {
+        Ok((
+            sandbox.write(path, "notes.md")?,
+            sandbox.write(path, "scratchpad.md")?,
+        ))
+    });
+    let (denied, allowed) = match tried {
+        Ok(answers) => answers,
+        Err(e) => {
+            let what = format!("`{path}` could not be tried: {e}");
+            return Finding::error(
+                "live-test",
+                what,
+                "see that it runs and that the temporary directory can be written",
+            );
+        }
+    };
+    let is_silent = allowed.stdout.is_empty() && allowed.code == Some(0);
+    match (is_denial(&denied), is_silent) {
+        (true, true) => Finding::info(
+            "live-test",
+            format!("`{path}` refuses `.devt/state/notes.md` and lets `scratchpad.md` pass"),
+        ),
+        (false, _) if subject.settings.settings.mode_of("devt") != Mode::Enforce => Finding::info(
+            "live-test",
+            format!("`{path}` refuses nothing: the settings say so"),
+        ),
+        (false, _) => {
+            let what = format!(
+                "`{path}` did not refuse `.devt/state/notes.md`: {}",
+                shown(&denied)
+            );
+            Finding::error(
+                "live-test",
+                what,
+                "install this version again; nothing is guarded now",
+            )
+        }
+        (true, false) => {
+            let what = format!(
+                "`{path}` does not let `.devt/state/scratchpad.md` pass: {}",
+                shown(&allowed)
+            );
+            Finding::error(
+                "live-test",
+                what,
+                "install this version again; allowed work is blocked now",
+            )
+        }
+    }
+}
+
+/// The one shape that Claude Code takes for a denial, alone on stdout.
+fn is_denial(answer: &Answer) -> bool {
+    let output: Value = serde_json::from_str(&answer.stdout).unwrap_or_default();
+    let specific = &output["hookSpecificOutput"];
+    answer.code == Some(0)
+        && specific["hookEventName"] == json!("PreToolUse")
+        && specific["permissionDecision"] == json!("deny")
+}
+
+fn shown(answer: &Answer) -> String {
+    let text = format!("{} {}", answer.stdout.trim(), answer.stderr.trim());
+    let text: String = text.trim().chars().take(200).collect();
+    let code = answer
+        .code
+        .map_or("a signal".to_owned(), |code| format!("exit {code}"));
+    if text.is_empty() {
+        format!("{code}, no output")
+    } else {
+        format!("{code}, `{text}`")
+    }
+}
+
+/// A project that exists for the live test only.
+struct Sandbox(PathBuf);
+
+impl Sandbox {
+    fn make(dir: PathBuf) -> io::Result<Self> {
+        replace::make_new_dir(&dir)?;
+        let sandbox = Self(dir);
+        replace::make_dir(&sandbox.0.join(".devt/state"))?;
+        Ok(sandbox)
+    }
+
+    /// Asks about a write to the state directory. The person's own settings
+    /// stay out of it.
+    fn write(&self, path: &str, name: &str) -> io::Result<Answer> {
+        let file = self.0.join(".devt/state").join(name);
+        let event = json!({
+            "session_id": "statewarden-doctor",
+            "transcript_path": "",
+            "cwd": self.0,
+            "permission_mode": "default",
+            "hook_event_name": "PreToolUse",
+            "tool_name": "Write",
+            "tool_input": { "file_path": file, "content": "Tried by `statewarden doctor`.\n" },
+            "tool_use_id": "toolu_doctor",
+        });
+        let mut command = Command::new(path);
+        command
+            .arg("hook")
+            .current_dir(&self.0)
+            .env_remove("FEATURE_DIR");
+        command.env("CLAUDE_PROJECT_DIR", &self.0);
+        for variable in ["HOME", "USERPROFILE", "XDG_CONFIG_HOME"] {
+            command.env(variable, self.0.join("home"));
+        }
+        process::run(&mut command, &format!("{event}\n"))
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        // A leftover in the temporary directory harms nobody.
+        let _ = replace::remove_own_tree(&self.0);
+    }
+}

@@ -1,0 +1,267 @@
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+#[cfg(unix)]
+use std::fs;
+#[cfg(unix)]
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::*;
+use crate::cmd::install::tests::Temp;
+#[cfg(unix)]
+use crate::cmd::install::{self, Scope};
+
+/// What `doctor` says about a project, one `id:level` a finding.
+fn findings(temp: &Temp) -> Vec<Finding> {
+    let place = temp.place();
+    let sites = [place.project.join(".devt/state")];
+    let subject = Subject {
+        place: &place,
+        settings: &Resolved::default(),
+        sites: &sites,
+        temp: temp.0.clone(),
+        now: Utc::now(),
+    };
+    examine(&subject)
+}
+
+#[track_caller]
+fn check(temp: &Temp, expected: &[(&str, Level)]) {
+    let findings = findings(temp);
+    for (id, level) in expected {
+        let is_there = findings.iter().any(|f| f.id == *id && f.level == *level);
+        assert!(is_there, "{id} {level:?} is not in {findings:#?}");
+    }
+    let is_expected = |f: &&Finding| {
+        expected
+            .iter()
+            .any(|(id, level)| f.id == *id && f.level == *level)
+    };
+    let surplus: Vec<_> = findings
+        .iter()
+        .filter(|f| f.level > Level::Info)
+        .filter(|f| !is_expected(f))
+        .collect();
+    assert!(surplus.is_empty(), "{surplus:#?}");
+    assert!(
+        findings
+            .iter()
+            .all(|f| f.level == Level::Info || !f.fix.is_empty())
+    );
+}
+
+/// A program cannot be started while its file is open for writing, and a child
+/// that another thread is just starting has it open.
+#[cfg(unix)]
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A project with our entries and a program that does what `hook` says.
+#[cfg(unix)]
+fn wired(version: &str, hook: &str) -> Temp {
+    use std::os::unix::fs::PermissionsExt;
+    let temp = Temp::new();
+    let program = format!(
+        "#!/bin/sh\ncase $1 in\n--version) echo statewarden {version} ;;\nhook) event=$(cat); {hook} ;;\nesac\n"
+    );
+    temp.write("bin/statewarden", &program);
+    let mode = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(temp.place().program, mode).unwrap();
+    fs::create_dir_all(temp.0.join("project/.devt/state")).unwrap();
+    let args = install::Args {
+        scope: Scope::Project,
+        dry_run: false,
+    };
+    install::install(&args, &temp.place(), &mut Vec::new()).unwrap();
+    temp
+}
+
+#[cfg(unix)]
+const DENY: &str = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"r"}}"#;
+
+#[cfg(unix)]
+fn healthy() -> Temp {
+    wired(
+        env!("CARGO_PKG_VERSION"),
+        &format!("case $event in *notes.md*) echo '{DENY}' ;; esac"),
+    )
+}
+
+#[cfg(unix)]
+#[test]
+fn a_healthy_project_has_nothing_to_mend() {
+    let _alone = alone();
+    let temp = healthy();
+    let all = [
+        ("wired", Level::Info),
+        ("live-test", Level::Info),
+        ("heartbeat", Level::Info),
+    ];
+    check(&temp, &all);
+    let leftovers = fs::read_dir(&temp.0).unwrap().flatten();
+    assert!(
+        leftovers
+            .into_iter()
+            .all(|e| !e.file_name().to_string_lossy().contains("doctor"))
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_that_does_not_guard_is_found_out() {
+    let _alone = alone();
+    let version = env!("CARGO_PKG_VERSION");
+    let denies_all = format!("echo '{DENY}'");
+    let noisy = format!("case $event in *notes.md*) echo hello; echo '{DENY}' ;; esac");
+    let cases = [
+        ("exit 0", "did not refuse"),
+        (denies_all.as_str(), "does not let"),
+        (noisy.as_str(), "did not refuse"),
+        ("echo broken >&2; exit 3", "exit 3, `broken`"),
+        ("kill -9 $$", "a signal"),
+    ];
+    for (hook, words) in cases {
+        let temp = wired(version, hook);
+        check(&temp, &[("live-test", Level::Error)]);
+        let finding = findings(&temp)
+            .into_iter()
+            .find(|f| f.id == "live-test")
+            .unwrap();
+        assert!(finding.what.contains(words), "{}", finding.what);
+    }
+    check(
+        &wired("0.0.1", "exit 0"),
+        &[
+            ("version-differs", Level::Warning),
+            ("live-test", Level::Error),
+        ],
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_that_cannot_run_is_named() {
+    let _alone = alone();
+    use std::os::unix::fs::PermissionsExt;
+    let temp = healthy();
+    let program = temp.place().program;
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o644)).unwrap();
+    check(&temp, &[("program-not-executable", Level::Error)]);
+    fs::remove_file(program).unwrap();
+    check(&temp, &[("program-missing", Level::Error)]);
+}
+
+#[test]
+fn wiring_that_cannot_work_is_an_error() {
+    check(&Temp::new(), &[("not-wired", Level::Error)]);
+    for (text, id) in [
+        ("{ // no\n}", "settings-file"),
+        ("{\"disableAllHooks\": true}", "hooks-disabled"),
+        (
+            "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"timeout\": \"10\"}]}]}}",
+            "settings-file",
+        ),
+    ] {
+        let temp = Temp::new();
+        temp.write("home/.claude/settings.json", text);
+        check(&temp, &[("not-wired", Level::Error), (id, Level::Error)]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn two_programs_and_old_entries_are_seen() {
+    let _alone = alone();
+    let temp = healthy();
+    let path = temp.place().settings(Scope::Project);
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("\"timeout\": 10", "\"timeout\": 9")).unwrap();
+    check(&temp, &[("wired-otherwise", Level::Error)]);
+    temp.write(
+        "home/.claude/plugins/installed_plugins.json",
+        "{\"plugins\": {\"statewarden@x\": [{\"installPath\": \"/nowhere\"}]}}",
+    );
+    check(
+        &temp,
+        &[
+            ("wired-otherwise", Level::Error),
+            ("wired-twice", Level::Warning),
+            ("program-missing", Level::Error),
+        ],
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn logs_locks_and_leftovers_are_examined() {
+    let _alone = alone();
+    use std::os::unix::fs::PermissionsExt;
+    let temp = healthy();
+    let log = "project/.claude/statewarden/events.jsonl";
+    let beat =
+        "{\"decision\":\"heartbeat\",\"ts\":\"2026-01-02T03:04:05.678Z\",\"reason\":\"0.1.0\"}";
+    temp.write(log, &format!("{beat}\nno json\n{{\"torn\":"));
+    fs::set_permissions(temp.0.join(log), fs::Permissions::from_mode(0o644)).unwrap();
+    temp.write("project/.devt/state/.lock", "4194305");
+    temp.write("project/.devt/state/.workflow.yaml.77.tmp", "half");
+    let old = Utc::now() - chrono::Duration::hours(1);
+    let temp_file = temp.0.join("project/.devt/state/.workflow.yaml.77.tmp");
+    fs::File::options()
+        .write(true)
+        .open(temp_file)
+        .unwrap()
+        .set_modified(old.into())
+        .unwrap();
+    let mut expected = vec![
+        ("log-line", Level::Warning),
+        ("log-torn", Level::Info),
+        ("log-mode", Level::Warning),
+        ("orphan-temp", Level::Warning),
+    ];
+    if cfg!(target_os = "linux") {
+        expected.push(("stale-lock", Level::Warning));
+    }
+    check(&temp, &expected);
+    let heartbeat = findings(&temp).pop().unwrap();
+    assert_eq!(
+        heartbeat.what,
+        "last session start: 2026-01-02T03:04:05.678Z (0.1.0)"
+    );
+}
+
+#[test]
+fn both_forms_say_the_same() {
+    let (temp, mut text, mut document) = (Temp::new(), Vec::new(), Vec::new());
+    let place = temp.place();
+    let settings =
+        crate::settings::Settings::resolve(&[(crate::settings::Layer::Local, "l", "moed: off")]);
+    let subject = Subject {
+        place: &place,
+        settings: &settings,
+        sites: &[],
+        temp: temp.0.clone(),
+        now: Utc::now(),
+    };
+    assert_eq!(
+        run(&Args { json: false }, &subject, &mut text).unwrap(),
+        Health::Ill
+    );
+    assert_eq!(
+        run(&Args { json: true }, &subject, &mut document).unwrap(),
+        Health::Ill
+    );
+    let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert!(
+        text.ends_with("unhealthy; errors: 1, warnings: 1\n"),
+        "{text}"
+    );
+    for finding in document["findings"].as_array().unwrap() {
+        assert_eq!(finding.as_object().unwrap().len(), 4);
+        assert!(
+            text.contains(finding["what"].as_str().unwrap()),
+            "{finding}"
+        );
+    }
+}

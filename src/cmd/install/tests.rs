@@ -1,0 +1,233 @@
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+
+/// A directory that goes with the test.
+pub(crate) struct Temp(pub(crate) PathBuf);
+
+impl Temp {
+    pub(crate) fn new() -> Self {
+        static N: AtomicUsize = AtomicUsize::new(0);
+        let n = N.fetch_add(1, Ordering::Relaxed);
+        let name = format!("statewarden-cmd-{}-{n}", std::process::id());
+        let dir = std::env::temp_dir().join(name);
+        fs::create_dir(&dir).unwrap();
+        Self(dir)
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        Place {
+            project: self.0.join("project"),
+            user_dir: self.0.join("home/.claude"),
+            program: self.0.join("bin/statewarden"),
+        }
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.0.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Every file and directory with its bytes.
+    fn tree(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+        let mut tree = BTreeMap::new();
+        let mut dirs = vec![self.0.clone()];
+        while let Some(dir) = dirs.pop() {
+            for entry in fs::read_dir(dir).unwrap() {
+                let path = entry.unwrap().path();
+                let bytes = fs::read(&path).ok();
+                if bytes.is_none() {
+                    dirs.push(path.clone());
+                }
+                tree.insert(path, bytes);
+            }
+        }
+        tree
+    }
+}
+
+impl Drop for Temp {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn run(verb: fn(&Args, &Place, &mut dyn Write) -> Result<()>, scope: Scope, temp: &Temp) -> String {
+    let mut out = Vec::new();
+    verb(
+        &Args {
+            scope,
+            dry_run: false,
+        },
+        &temp.place(),
+        &mut out,
+    )
+    .unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn backups(temp: &Temp) -> usize {
+    temp.tree()
+        .keys()
+        .filter(|p| p.to_string_lossy().contains("statewarden-backup"))
+        .count()
+}
+
+#[test]
+fn uninstalling_takes_out_exactly_what_installing_put_in() {
+    for text in [
+        None,
+        Some(""),
+        Some("{}\n"),
+        Some("{\n}\n"),
+        Some("{\"hooks\": {}}"),
+        Some("{\n\t\"a\": 1\n}"),
+    ] {
+        for scope in Scope::ALL {
+            let temp = Temp::new();
+            fs::create_dir(temp.0.join("project")).unwrap();
+            fs::create_dir_all(temp.place().user_dir.join("keep")).unwrap();
+            if let Some(text) = text {
+                let path = temp.place().settings(scope);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            let before = temp.tree();
+            assert!(run(install, scope, &temp).contains("wired 6 events"));
+            let installed = temp.tree();
+            assert!(run(install, scope, &temp).contains("already wired"));
+            assert_eq!(temp.tree(), installed, "idempotent: {text:?} {scope:?}");
+            assert_eq!(backups(&temp), usize::from(text.is_some()));
+            run(uninstall, scope, &temp);
+            assert_eq!(temp.tree(), before, "{text:?} {scope:?}");
+            assert!(run(uninstall, scope, &temp).contains("not wired"));
+            assert_eq!(temp.tree(), before, "{text:?} {scope:?}");
+        }
+    }
+}
+
+#[test]
+fn a_changed_file_keeps_the_change_and_the_first_backup() {
+    let temp = Temp::new();
+    temp.write("project/.claude/settings.json", "{\n  \"a\": 1\n}\n");
+    run(install, Scope::Project, &temp);
+    let path = temp.place().settings(Scope::Project);
+    let wired = fs::read_to_string(&path).unwrap();
+    fs::write(
+        &path,
+        wired
+            .replace("\"a\": 1", "\"a\": 2")
+            .replace("/bin/", "/old/"),
+    )
+    .unwrap();
+    assert!(run(install, Scope::Project, &temp).contains("wired 6 events"));
+    assert_eq!(backups(&temp), 1, "a newer path is no new original");
+    temp.write("project/.claude/statewarden/denies.jsonl", "{}\n");
+    assert!(run(uninstall, Scope::Project, &temp).contains("the logs stay"));
+    assert_eq!(fs::read_to_string(&path).unwrap(), "{\n  \"a\": 2\n}\n");
+    run(install, Scope::Project, &temp);
+    let backup = path.with_file_name("settings.json.statewarden-backup");
+    assert_eq!(fs::read_to_string(backup).unwrap(), "{\n  \"a\": 1\n}\n");
+    assert_eq!(backups(&temp), 2, "another original gets a name of its own");
+}
+
+#[test]
+fn the_folder_stays_while_another_scope_needs_it() {
+    let temp = Temp::new();
+    fs::create_dir(temp.0.join("project")).unwrap();
+    run(install, Scope::Project, &temp);
+    run(install, Scope::Local, &temp);
+    run(uninstall, Scope::Project, &temp);
+    let ignore = temp.0.join("project/.claude/statewarden/.gitignore");
+    assert_eq!(fs::read_to_string(&ignore).unwrap(), "*\n");
+    run(uninstall, Scope::Local, &temp);
+    assert!(!ignore.exists());
+}
+
+#[test]
+fn a_dry_run_changes_nothing_and_shows_the_lines() {
+    let temp = Temp::new();
+    temp.write("project/.claude/settings.json", "{\n  \"a\": 1\n}\n");
+    let before = temp.tree();
+    let mut out = Vec::new();
+    let args = Args {
+        scope: Scope::Project,
+        dry_run: true,
+    };
+    install(&args, &temp.place(), &mut out).unwrap();
+    let out = String::from_utf8(out).unwrap();
+    assert!(
+        out.contains("\n-   \"a\": 1\n+   \"a\": 1,\n+   \"hooks\": {\n"),
+        "{out}"
+    );
+    assert!(out.contains("would make"), "{out}");
+    assert_eq!(temp.tree(), before);
+}
+
+#[test]
+fn a_file_that_cannot_be_edited_is_left_alone() {
+    for text in ["{ // mine\n}", "{\"hooks\": 1}", "[", "\u{feff}{\"a\":}"] {
+        let temp = Temp::new();
+        temp.write("project/.claude/settings.json", text);
+        let before = temp.tree();
+        let args = Args {
+            scope: Scope::Project,
+            dry_run: false,
+        };
+        let error = install(&args, &temp.place(), &mut Vec::new()).unwrap_err();
+        let error = format!("{error:#}");
+        assert!(
+            error.contains("settings.json") && error.contains("line 1"),
+            "{error}"
+        );
+        assert_eq!(temp.tree(), before);
+    }
+}
+
+#[test]
+fn the_home_directory_is_no_project() {
+    let temp = Temp::new();
+    let place = Place {
+        project: temp.0.join("home"),
+        ..temp.place()
+    };
+    for scope in Scope::ALL {
+        let result = install(
+            &Args {
+                scope,
+                dry_run: true,
+            },
+            &place,
+            &mut Vec::new(),
+        );
+        assert_eq!(result.is_ok(), scope == Scope::User, "{scope:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_linked_settings_file_is_changed_where_it_is() {
+    let temp = Temp::new();
+    temp.write("dotfiles/settings.json", "{}\n");
+    fs::create_dir_all(temp.place().user_dir).unwrap();
+    let link = temp.place().settings(Scope::User);
+    std::os::unix::fs::symlink(temp.0.join("dotfiles/settings.json"), &link).unwrap();
+    run(install, Scope::User, &temp);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(wiring::holds_our_entries(
+        &fs::read_to_string(&link).unwrap()
+    ));
+    fs::remove_file(temp.0.join("dotfiles/settings.json")).unwrap();
+    let args = Args {
+        scope: Scope::User,
+        dry_run: false,
+    };
+    assert!(
+        install(&args, &temp.place(), &mut Vec::new()).is_err(),
+        "a dangling link"
+    );
+}

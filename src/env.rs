@@ -1,0 +1,38 @@
+//! Every environment variable the program reads, in one place.
+
+use std::env;
+
+/// The environment as the stages see it; tests make their own.
+#[derive(Clone, Debug, Default)]
+pub struct Env {
+    /// `CLAUDE_PROJECT_DIR`: the project of the Claude Code session.
+    pub project_dir: Option<String>,
+    /// `HOME`, or `USERPROFILE` on Windows.
+    pub home: Option<String>,
+    /// `XDG_CONFIG_HOME`.
+    pub config_home: Option<String>,
+    /// `CLAUDE_CONFIG_DIR`: where Claude Code keeps the user's settings.
+    pub claude_config_dir: Option<String>,
+    /// `FEATURE_DIR`: the session directory of AgentMux.
+    pub feature_dir: Option<String>,
+    /// `NO_COLOR` is set and not empty.
+    pub no_color: bool,
+}
+
+impl Env {
+    pub fn read() -> Self {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the one reader of the environment"
+        )]
+        let text = |name| env::var(name).ok().filter(|value| !value.is_empty());
+        Self {
+            project_dir: text("CLAUDE_PROJECT_DIR"),
+            home: text(if cfg!(windows) { "USERPROFILE" } else { "HOME" }),
+            config_home: text("XDG_CONFIG_HOME"),
+            claude_config_dir: text("CLAUDE_CONFIG_DIR"),
+            feature_dir: text("FEATURE_DIR"),
+            no_color: text("NO_COLOR").is_some(),
+        }
+    }
+}

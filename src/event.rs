@@ -1,0 +1,528 @@
+//! Wire JSON → [`Event`]. Only the fields that a decision needs are decoded;
+//! everything else, a written file's content above all, is skipped in place.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::actor::{Actor, AgentName};
+
+/// A field of the wire event, by where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    SessionId,
+    Cwd,
+    EventName,
+    ToolName,
+    ToolUseId,
+    AgentId,
+    AgentType,
+    Source,
+    FilePath,
+    NotebookPath,
+    Command,
+    SubagentType,
+}
+
+impl Field {
+    fn at_top(key: &str) -> Option<Self> {
+        Some(match key {
+            "session_id" => Self::SessionId,
+            "cwd" => Self::Cwd,
+            "hook_event_name" => Self::EventName,
+            "tool_name" => Self::ToolName,
+            "tool_use_id" => Self::ToolUseId,
+            "agent_id" => Self::AgentId,
+            "agent_type" => Self::AgentType,
+            "source" => Self::Source,
+            _ => return None,
+        })
+    }
+
+    fn in_input(key: &str) -> Option<Self> {
+        Some(match key {
+            "file_path" => Self::FilePath,
+            "notebook_path" => Self::NotebookPath,
+            "command" => Self::Command,
+            "subagent_type" => Self::SubagentType,
+            _ => return None,
+        })
+    }
+}
+
+/// The events that matter here. New events of Claude Code are `Other`, never an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    PreToolUse,
+    PostToolUse,
+    SubagentStart,
+    SubagentStop,
+    Stop,
+    SessionStart,
+    Other,
+}
+
+impl Kind {
+    fn parse(name: &str) -> Self {
+        match name {
+            "PreToolUse" => Self::PreToolUse,
+            "PostToolUse" | "PostToolUseFailure" => Self::PostToolUse,
+            "SubagentStart" => Self::SubagentStart,
+            "SubagentStop" => Self::SubagentStop,
+            "Stop" => Self::Stop,
+            "SessionStart" => Self::SessionStart,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// The tools whose calls can be judged before they run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tool<'e> {
+    Write,
+    Edit,
+    MultiEdit,
+    NotebookEdit,
+    Shell(Shell),
+    Agent,
+    /// The last part of an MCP tool's name, such as `write_file`.
+    Mcp(&'e str),
+    Other,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shell {
+    Bash,
+    PowerShell,
+}
+
+impl<'e> Tool<'e> {
+    fn parse(name: &'e str) -> Self {
+        match name {
+            "Write" => Self::Write,
+            "Edit" => Self::Edit,
+            "MultiEdit" => Self::MultiEdit,
+            "NotebookEdit" => Self::NotebookEdit,
+            "Bash" | "Monitor" => Self::Shell(Shell::Bash),
+            "PowerShell" => Self::Shell(Shell::PowerShell),
+            "Agent" | "Task" => Self::Agent,
+            _ => match name.strip_prefix("mcp__") {
+                Some(rest) => Self::Mcp(rest.rsplit("__").next().unwrap_or(rest)),
+                None => Self::Other,
+            },
+        }
+    }
+}
+
+/// What an event's text alone says about whether it matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Concern {
+    /// It cannot reach a site.
+    None,
+    /// It can reach a site only where the settings name one.
+    IfDeclared,
+    Likely,
+}
+
+/// A command, or the directory it runs in, must hold one of these to reach a
+/// built-in site: a part of a site's path, a glob, or a removal of what it does
+/// not name.
+const REACHES: &[&str] = &[
+    ".devt",
+    ".claude",
+    ".agentmux",
+    "openspec",
+    "tasks.md",
+    "review",
+    "test-reports",
+    "STUCK",
+    "e2e-report",
+    "state",
+    "local.md",
+    "*",
+    "?",
+    "[",
+    "rm ",
+    "mv ",
+    "git ",
+    "rsync",
+    "find ",
+    "$(",
+    "`",
+];
+
+/// One event of Claude Code, borrowing from the bytes it was read from.
+#[derive(Clone, Debug)]
+pub struct Event<'b> {
+    bytes: &'b [u8],
+    /// Every needed field in the order of the wire; a key that stands twice is in here twice.
+    fields: Vec<(Field, Cow<'b, str>)>,
+}
+
+/// Why bytes are no event.
+#[derive(Debug)]
+pub enum EventError {
+    /// No JSON object, or text that is no UTF-8 in a needed field.
+    Malformed(String),
+    /// Another host's dialect; not ours to judge.
+    Foreign,
+}
+
+impl<'b> Event<'b> {
+    /// Parses the bytes of one event; a byte order mark before it is skipped.
+    pub fn parse(bytes: &'b [u8]) -> Result<Self, EventError> {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let mut wire = Wire {
+            fields: Vec::with_capacity(12),
+            dialect: Dialect::ClaudeCode,
+        };
+        let mut json = serde_json::Deserializer::from_slice(bytes);
+        json.deserialize_map(&mut wire)
+            .and_then(|()| json.end())
+            .map_err(|error| EventError::Malformed(error.to_string()))?;
+        match wire.dialect {
+            Dialect::ClaudeCode => Ok(Self {
+                bytes,
+                fields: wire.fields,
+            }),
+            Dialect::OtherHost => Err(EventError::Foreign),
+        }
+    }
+
+    pub fn get(&self, field: Field) -> Option<&str> {
+        self.fields
+            .iter()
+            .rev()
+            .find(|(name, _)| *name == field)
+            .map(|(_, text)| text.as_ref())
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.get(Field::EventName).map_or(Kind::Other, Kind::parse)
+    }
+
+    pub fn tool(&self) -> Tool<'_> {
+        self.get(Field::ToolName).map_or(Tool::Other, Tool::parse)
+    }
+
+    pub fn cwd(&self) -> Option<&str> {
+        self.get(Field::Cwd)
+    }
+
+    /// How likely the event is to be ours, told from its text alone.
+    pub fn concern(&self) -> Concern {
+        match (self.kind(), self.tool()) {
+            (Kind::SessionStart, _) => Concern::Likely,
+            (
+                Kind::PreToolUse,
+                Tool::Write | Tool::Edit | Tool::MultiEdit | Tool::NotebookEdit | Tool::Mcp(_),
+            ) => Concern::Likely,
+            (Kind::PreToolUse, Tool::Shell(_)) => {
+                let texts = [self.get(Field::Command), self.cwd()];
+                let reaches = |text: &str| REACHES.iter().any(|word| text.contains(word));
+                if texts.into_iter().flatten().any(reaches) {
+                    Concern::Likely
+                } else {
+                    Concern::IfDeclared
+                }
+            }
+            _ => Concern::None,
+        }
+    }
+
+    /// The main thread is an event without an `agent_type`.
+    pub fn actor(&self) -> Actor {
+        match self.get(Field::AgentType) {
+            Some(agent) if !agent.is_empty() => Actor::Agent(AgentName::parse(agent)),
+            _ => Actor::Main,
+        }
+    }
+
+    /// The event as a reader that keeps the last of two equal keys sees it,
+    /// then once for each key that stands twice as a reader that keeps the
+    /// earlier one does. A call must be allowed in every reading.
+    pub fn readings(&self) -> impl Iterator<Item = Self> + '_ {
+        let superseded = (0..self.fields.len()).filter(|&at| {
+            let (field, _) = &self.fields[at];
+            self.fields[at + 1..]
+                .iter()
+                .any(|(later, _)| later == field)
+        });
+        let earlier = superseded.take(16).map(|at| {
+            let mut reading = self.clone();
+            let field = reading.fields.remove(at);
+            reading.fields.push(field);
+            reading
+        });
+        std::iter::once(self.clone()).chain(earlier)
+    }
+
+    /// Every string in `tool_input`, with the key it stands under, at any depth
+    /// the JSON parser follows.
+    pub fn arguments(&self) -> Result<Vec<(String, String)>, serde_json::Error> {
+        let mut arguments = Vec::new();
+        let mut json = serde_json::Deserializer::from_slice(self.bytes);
+        json.deserialize_map(InputOnly(&mut arguments))?;
+        Ok(arguments)
+    }
+
+    /// The texts of `tool_input` that a content rule judges.
+    pub fn texts(&self) -> Result<Texts, serde_json::Error> {
+        #[derive(serde::Deserialize)]
+        struct Outer {
+            tool_input: Texts,
+        }
+        serde_json::from_slice::<Outer>(self.bytes).map(|outer| outer.tool_input)
+    }
+}
+
+/// What a file tool would write.
+#[derive(Debug, Default, serde::Deserialize)]
+pub struct Texts {
+    /// The whole new text (Write).
+    pub content: Option<String>,
+    /// The one replacement of an Edit.
+    pub old_string: Option<String>,
+    pub new_string: Option<String>,
+    #[serde(default)]
+    pub replace_all: bool,
+    /// The replacements of a MultiEdit.
+    #[serde(default)]
+    pub edits: Vec<Replacement>,
+}
+
+/// One replacement of a MultiEdit.
+#[derive(Debug, serde::Deserialize)]
+pub struct Replacement {
+    pub old_string: String,
+    pub new_string: String,
+    #[serde(default)]
+    pub replace_all: bool,
+}
+
+impl Texts {
+    /// The text a file would hold after the call; `None` where the call does
+    /// not say (a notebook cell, an old string that is not there).
+    pub fn after(self, present: Option<&str>) -> Option<String> {
+        if self.content.is_some() {
+            return self.content;
+        }
+        let single = self
+            .old_string
+            .zip(self.new_string)
+            .map(|(old_string, new_string)| Replacement {
+                old_string,
+                new_string,
+                replace_all: self.replace_all,
+            });
+        let mut edits = single.into_iter().chain(self.edits).peekable();
+        edits.peek()?;
+        edits.try_fold(present.unwrap_or_default().to_owned(), |text, edit| {
+            edit.apply(&text)
+        })
+    }
+}
+
+impl Replacement {
+    fn apply(&self, text: &str) -> Option<String> {
+        if self.old_string.is_empty() {
+            // An Edit with an empty old string creates the file.
+            return text.is_empty().then(|| self.new_string.clone());
+        }
+        if !text.contains(&self.old_string) {
+            return None;
+        }
+        Some(if self.replace_all {
+            text.replace(&self.old_string, &self.new_string)
+        } else {
+            text.replacen(&self.old_string, &self.new_string, 1)
+        })
+    }
+}
+
+enum Dialect {
+    ClaudeCode,
+    OtherHost,
+}
+
+struct Wire<'b> {
+    fields: Vec<(Field, Cow<'b, str>)>,
+    dialect: Dialect,
+}
+
+impl<'b> Visitor<'b> for &mut Wire<'b> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an event object")
+    }
+
+    fn visit_map<A: MapAccess<'b>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key_seed(Text)? {
+            match key.as_deref() {
+                Some("tool_input") => map.next_value_seed(Input(&mut self.fields))?,
+                Some(
+                    "agent_action_name" | "clineVersion" | "cursor_version" | "hookEventName"
+                    | "hookName" | "toolName" | "turn_id",
+                ) => {
+                    self.dialect = Dialect::OtherHost;
+                    map.next_value::<IgnoredAny>()?;
+                }
+                key => take(&mut map, key.and_then(Field::at_top), &mut self.fields)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn take<'b, A: MapAccess<'b>>(
+    map: &mut A,
+    field: Option<Field>,
+    fields: &mut Vec<(Field, Cow<'b, str>)>,
+) -> Result<(), A::Error> {
+    match field {
+        Some(field) => {
+            if let Some(text) = map.next_value_seed(Text)? {
+                fields.push((field, text));
+            }
+        }
+        None => {
+            map.next_value::<IgnoredAny>()?;
+        }
+    }
+    Ok(())
+}
+
+/// The needed fields of `tool_input`; a value that is no object has none.
+struct Input<'a, 'b>(&'a mut Vec<(Field, Cow<'b, str>)>);
+
+impl<'b> DeserializeSeed<'b> for Input<'_, 'b> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'b>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+/// Accepts the scalars and sequences that a lenient reader skips.
+macro_rules! skip_others {
+    ($value:expr) => {
+        fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+            Ok($value)
+        }
+        fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+            Ok($value)
+        }
+        fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+            Ok($value)
+        }
+        fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+            Ok($value)
+        }
+        fn visit_unit<E>(self) -> Result<Self::Value, E> {
+            Ok($value)
+        }
+    };
+}
+
+impl<'b> Visitor<'b> for Input<'_, 'b> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a tool's input")
+    }
+
+    fn visit_map<A: MapAccess<'b>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key_seed(Text)? {
+            take(&mut map, key.as_deref().and_then(Field::in_input), self.0)?;
+        }
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'b>>(self, mut seq: A) -> Result<(), A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(())
+    }
+
+    skip_others!(());
+}
+
+/// A string, borrowed where the wire holds it without escapes; `None` for any other value.
+struct Text;
+
+impl<'b> DeserializeSeed<'b> for Text {
+    type Value = Option<Cow<'b, str>>;
+
+    fn deserialize<D: Deserializer<'b>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'b> Visitor<'b> for Text {
+    type Value = Option<Cow<'b, str>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'b str) -> Result<Self::Value, E> {
+        Ok(Some(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Some(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_map<A: MapAccess<'b>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
+
+    fn visit_seq<A: SeqAccess<'b>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
+
+    skip_others!(None);
+}
+
+/// Walks to `tool_input` and collects its strings.
+struct InputOnly<'a>(&'a mut Vec<(String, String)>);
+
+impl<'b> Visitor<'b> for InputOnly<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an event object")
+    }
+
+    fn visit_map<A: MapAccess<'b>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<Cow<'_, str>>()? {
+            if key == "tool_input" {
+                let input: serde_json::Value = map.next_value()?;
+                collect("", &input, self.0);
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn collect(key: &str, value: &serde_json::Value, arguments: &mut Vec<(String, String)>) {
+    match value {
+        serde_json::Value::String(text) => arguments.push((key.to_owned(), text.clone())),
+        serde_json::Value::Array(items) => {
+            items.iter().for_each(|item| collect(key, item, arguments))
+        }
+        serde_json::Value::Object(map) => map
+            .iter()
+            .for_each(|(key, item)| collect(key, item, arguments)),
+        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {}
+    }
+}

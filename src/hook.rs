@@ -1,0 +1,313 @@
+//! The line: stdin → event → targets → claims → decision → effects → reply.
+//!
+//! Failure policy: what cannot be read is refused when its bytes name a
+//! governed place, and let through with a word on stderr when they do not;
+//! once a target is known to be governed, every failure refuses.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::ExitCode;
+
+use chrono::{DateTime, Utc};
+
+use crate::catalog::Catalog;
+use crate::claim::{self, Claim, Unsettled};
+use crate::decision::{self, Call, Channel, Content, Decision};
+use crate::env::Env;
+use crate::event::{Concern, Event, EventError, Field, Kind, Tool};
+use crate::project::{Project, read_text};
+use crate::record::{Record, What};
+use crate::reply::{self, Reply};
+use crate::settings::{OnError, Resolved};
+use crate::stdin::{self, Input};
+use crate::store::lock::IN_HOOK;
+use crate::store::log::{Bounds, LogFile, Logs};
+use crate::store::make_own_folder;
+use crate::systems::declared::DeclaredSystem;
+use crate::target::{self, Scene};
+
+/// Serves one event from stdin.
+pub fn main(env: &Env, project: Option<&str>, now: DateTime<Utc>) -> ExitCode {
+    let input = stdin::read();
+    let reply =
+        catch_unwind(AssertUnwindSafe(|| serve(&input, env, project, now))).unwrap_or_else(|_| {
+            fault(
+                &input.bytes,
+                "it ran into a bug of its own",
+                env,
+                project,
+                now,
+            )
+        });
+    reply.send()
+}
+
+fn serve(input: &Input, env: &Env, project: Option<&str>, now: DateTime<Utc>) -> Reply {
+    match Event::parse(&input.bytes) {
+        Ok(event) => answer(&event, env, project, now),
+        Err(EventError::Foreign) => Reply::Silent,
+        Err(EventError::Malformed(error)) => {
+            let what = input
+                .trouble
+                .clone()
+                .unwrap_or(format!("the event is not readable: {error}"));
+            fault(&input.bytes, &what, env, project, now)
+        }
+    }
+}
+
+/// Answers one event; a call is judged in every reading of its bytes.
+pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime<Utc>) -> Reply {
+    let concern = event.concern();
+    if concern == Concern::None {
+        return Reply::Silent;
+    }
+    let Some(cwd) = event
+        .cwd()
+        .map(str::to_owned)
+        .or_else(|| env.project_dir.clone())
+    else {
+        return Reply::Complain {
+            message: "the event has no `cwd`".to_owned(),
+        };
+    };
+    let world = World {
+        project: Project::discover(project, env, &cwd),
+        cwd,
+        env,
+        now,
+    };
+    match event.kind() {
+        Kind::PreToolUse => world.guard(event, concern),
+        Kind::SessionStart => world.heartbeat(event),
+        Kind::PostToolUse | Kind::SubagentStart | Kind::SubagentStop | Kind::Stop | Kind::Other => {
+            Reply::Silent
+        }
+    }
+}
+
+/// What stands around one event.
+pub struct World<'w> {
+    pub project: Project,
+    pub cwd: String,
+    pub env: &'w Env,
+    pub now: DateTime<Utc>,
+}
+
+impl World<'_> {
+    fn guard(&self, event: &Event<'_>, concern: Concern) -> Reply {
+        let rules = self.project.settings(self.env);
+        if concern == Concern::IfDeclared
+            && !rules.settings.names_sites()
+            && self.env.feature_dir.is_none()
+        {
+            return Reply::Silent;
+        }
+        let replies = event
+            .readings()
+            .map(|reading| self.guard_reading(&reading, &rules));
+        replies.max_by_key(Reply::weight).unwrap_or(Reply::Silent)
+    }
+
+    /// The line itself.
+    fn guard_reading(&self, event: &Event<'_>, rules: &Resolved) -> Reply {
+        let declared = DeclaredSystem::all(&rules.settings);
+        let catalog = Catalog::new(&rules.settings, &declared);
+        let (decision, claims) = match self.judge(event, &catalog) {
+            Ok(judged) => judged,
+            Err(unsettled) => return self.refuse_unsettled(event, rules, &unsettled),
+        };
+        self.log(event, &decision, &claims, rules);
+        Reply::to(event.kind(), &decision, &rules.problems)
+    }
+
+    /// The pure part of the line, for commands as well: from an event to the decision about it.
+    ///
+    /// # Errors
+    /// A target belongs to a system and could not be judged.
+    pub fn judge<'c>(
+        &self,
+        event: &Event<'_>,
+        catalog: &'c Catalog<'c>,
+    ) -> Result<(Decision, Vec<Claim<'c>>), Unsettled> {
+        let targets = target::of(event, &self.scene()).map_err(|error| Unsettled {
+            path: event.get(Field::ToolName).unwrap_or_default().to_owned(),
+            system: "a tool whose arguments are not readable".to_owned(),
+            error: error.into(),
+        })?;
+        let claims = claim::of(&targets, &self.project, catalog)?;
+        let channel = match event.tool() {
+            Tool::Shell(_) => Channel::Shell,
+            _ => Channel::FileTool,
+        };
+        let call = Call {
+            actor: &event.actor(),
+            channel,
+            targets: &targets,
+        };
+        let decision = decision::decide(&claims, &call, &|claim| content(event, claim))?;
+        Ok((decision, claims))
+    }
+
+    fn scene(&self) -> Scene<'_> {
+        Scene {
+            cwd: &self.cwd,
+            home: self.env.home.as_deref(),
+            project_dir: self.env.project_dir.as_deref(),
+            disk: &crate::project::Listing,
+        }
+    }
+
+    fn log(&self, event: &Event<'_>, decision: &Decision, claims: &[Claim<'_>], rules: &Resolved) {
+        let (what, denials) = match decision {
+            Decision::Allow { .. } => return,
+            Decision::Warn(denials) => (What::Warn, denials),
+            Decision::Deny(denials) => (What::Deny, denials),
+        };
+        let reason = reply::reason(denials, &[]);
+        let mut record = Record::of_denials(what, denials, &reason, event, self.now);
+        let log = match (what, devt_site(denials, claims)) {
+            (What::Deny, Some(site)) => {
+                record.workflow_id = workflow_id(&site);
+                Logs::devt(Path::new(&site))
+            }
+            (What::Deny, None) => self.logs().denies(),
+            _ => self.logs().events(),
+        };
+        self.append(&log, &record, rules);
+    }
+
+    fn logs(&self) -> Logs {
+        Logs::of(Path::new(&self.project.main.dir))
+    }
+
+    /// Appends a record; a log that cannot be written changes no decision.
+    fn append(&self, log: &LogFile, record: &Record, rules: &Resolved) {
+        let bounds = Bounds {
+            max_bytes: rules.settings.log_max_bytes,
+            generations: rules.settings.archive_runs,
+        };
+        let logs = self.logs();
+        let ready = if log.dir == logs.own_folder() {
+            make_own_folder(&log.dir)
+        } else {
+            Ok(())
+        };
+        if let Err(error) =
+            ready.and_then(|()| log.append(&record.to_line(), bounds, &record.ts, IN_HOOK))
+        {
+            reply::complain(&format!(
+                "could not write `{}`: {error}",
+                log.path().display()
+            ));
+        }
+    }
+
+    /// One line a session, so that the morning after shows that the hook ran.
+    fn heartbeat(&self, event: &Event<'_>) -> Reply {
+        if self.logs().own_folder().is_dir() {
+            let record = Record::new(
+                What::Heartbeat,
+                env!("CARGO_PKG_VERSION"),
+                Some(event),
+                self.now,
+            );
+            self.append(
+                &self.logs().events(),
+                &record,
+                &self.project.settings(self.env),
+            );
+        }
+        Reply::Silent
+    }
+
+    fn refuse_unsettled(
+        &self,
+        event: &Event<'_>,
+        rules: &Resolved,
+        unsettled: &Unsettled,
+    ) -> Reply {
+        let reason = format!(
+            "`{}` belongs to {} and could not be judged: {}. Nothing was written; mend that and try again, \
+             or run `statewarden doctor`.",
+            unsettled.path, unsettled.system, unsettled.error
+        );
+        let record = Record::new(What::Fault, &reason, Some(event), self.now);
+        self.append(&self.logs().events(), &record, rules);
+        Reply::Deny {
+            reason: reply::cut(&reason, reply::MAX_REASON),
+        }
+    }
+}
+
+/// The text a claim would leave, and the text that is there.
+fn content(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Option<Content>> {
+    let present = read_text(&claim.path())?;
+    let after = match (&claim.target.text, event.tool()) {
+        (Some(text), _) => Some(text.clone()),
+        (None, Tool::Write | Tool::Edit | Tool::MultiEdit) => event
+            .texts()
+            .map_err(io::Error::other)?
+            .after(present.as_deref()),
+        (None, _) => None,
+    };
+    Ok(after.map(|after| Content { after, present }))
+}
+
+/// The directory of the leading denial's devt site, if there is one.
+fn devt_site(denials: &[decision::Denial], claims: &[Claim<'_>]) -> Option<String> {
+    let first = denials.first().filter(|denial| denial.system == "devt")?;
+    let claim = claims.iter().find(|claim| claim.shown() == first.shown)?;
+    let site = format!("{}/{}", claim.root.dir, claim.site);
+    Path::new(&site).is_dir().then_some(site)
+}
+
+/// The id of the workflow that runs in a devt site.
+fn workflow_id(site: &str) -> Option<String> {
+    let text = read_text(&format!("{site}/workflow.yaml")).ok().flatten()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("workflow_id:"))?;
+    let id = line.trim().trim_matches('"');
+    (!id.is_empty() && id != "null").then(|| id.to_owned())
+}
+
+/// The answer to bytes that are no event, or to a failure before a claim was known.
+fn fault(bytes: &[u8], what: &str, env: &Env, project: Option<&str>, now: DateTime<Utc>) -> Reply {
+    if stdin::names_governed_place(bytes) && stdin::may_be_pre_tool_use(bytes) {
+        let message = format!(
+            "refused: {what}, and it names a workflow state directory. Try the call again; \
+             `statewarden doctor` shows whether the installation is sound"
+        );
+        return Reply::Refuse { message };
+    }
+    let Some(dir) = project
+        .map(str::to_owned)
+        .or_else(|| env.project_dir.clone())
+    else {
+        return Reply::Complain {
+            message: what.to_owned(),
+        };
+    };
+    let world = World {
+        project: Project::discover(project, env, &dir),
+        cwd: dir,
+        env,
+        now,
+    };
+    let rules = world.project.settings(env);
+    world.append(
+        &world.logs().events(),
+        &Record::new(What::Fault, what, None, now),
+        &rules,
+    );
+    match rules.settings.on_error {
+        OnError::Open => Reply::Complain {
+            message: what.to_owned(),
+        },
+        OnError::Closed => Reply::Refuse {
+            message: format!("refused: {what} (`on_error: closed`)"),
+        },
+    }
+}

@@ -1,0 +1,270 @@
+//! The allowed name that a refused one most likely meant.
+
+use strsim::damerau_levenshtein;
+
+use crate::contract::{Contract, Edition, Name, Row, Slug, Standing, Writer};
+
+/// Finds the nearest allowed name of a contract, from the surest reading to the
+/// vaguest: the same name spelled by the rules, a slip of the keyboard, the
+/// same words in another order, a name whose first word is an artifact's, and
+/// at last the contract's place for notes.
+///
+/// Only names that a tool call could write are offered.
+pub fn nearest(contract: &Contract<'_>, entry: &str, edition: Edition) -> Option<String> {
+    let search = Search { contract, edition };
+    let (dir, name) = entry
+        .rsplit_once('/')
+        .map_or(("", entry), |(dir, name)| (dir, name));
+    let spelled = spell(name);
+    search
+        .allowed(&in_dir(dir, &spelled))
+        .or_else(|| search.other_ending(dir, &spelled))
+        .or_else(|| search.slip(entry, dir, &spelled, 1))
+        .or_else(|| search.reordered(&spelled))
+        .or_else(|| search.slip(entry, dir, &spelled, 3))
+        .or_else(|| search.same_first_word(&spelled))
+        .or_else(|| search.in_same_dir(dir))
+        .or_else(|| contract.fallback.map(str::to_owned))
+}
+
+/// Writes a name the way contracts do: lower case, `-` between words, no blanks.
+fn spell(name: &str) -> String {
+    let mut spelled = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            '_' | ' ' | '-' if spelled.ends_with('-') => {}
+            '_' | ' ' | '-' => spelled.push('-'),
+            c if c.is_ascii_alphanumeric() || c == '.' => spelled.push(c.to_ascii_lowercase()),
+            _ => {}
+        }
+    }
+    // A number is written without leading zeros where a number is all there is.
+    let (stem, ending) = spelled.split_once('.').unwrap_or((&spelled, ""));
+    match stem.trim_start_matches('0') {
+        number if !number.is_empty() && stem.bytes().all(|b| b.is_ascii_digit()) => {
+            format!("{number}.{ending}")
+        }
+        _ => spelled,
+    }
+}
+
+fn in_dir(dir: &str, name: &str) -> String {
+    if dir.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{dir}/{name}")
+    }
+}
+
+struct Search<'a> {
+    contract: &'a Contract<'a>,
+    edition: Edition,
+}
+
+impl<'a> Search<'a> {
+    fn rows(&self) -> impl Iterator<Item = &'a Row<'a>> {
+        let edition = self.edition;
+        self.contract.rows.iter().filter(move |row| {
+            row.editions.hold(edition)
+                && !matches!(row.writer, Writer::Program | Writer::User)
+                && !matches!(row.bucket, crate::contract::Bucket::Ephemeral)
+        })
+    }
+
+    fn exact_names(&self) -> impl Iterator<Item = &'a str> {
+        self.rows().filter_map(|row| match row.name {
+            Name::Exact(name) => Some(name),
+            Name::Slug(_) | Name::Wild(_) | Name::Glob(_) => None,
+        })
+    }
+
+    fn slugs(&self) -> impl Iterator<Item = &'a Slug> {
+        self.rows().filter_map(|row| match &row.name {
+            Name::Slug(slug) => Some(slug),
+            Name::Exact(_) | Name::Wild(_) | Name::Glob(_) => None,
+        })
+    }
+
+    /// The entry itself where a tool call may write it.
+    fn allowed(&self, entry: &str) -> Option<String> {
+        match self.contract.standing(entry, self.edition) {
+            Standing::Row(row) if self.rows().any(|known| std::ptr::eq(known, row)) => {
+                Some(entry.to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    /// `review-auth.json` → `review-auth.md`, `plan.txt` → `plan.md`. A pattern
+    /// without a prefix takes nearly any words and would hide a slip.
+    fn other_ending(&self, dir: &str, name: &str) -> Option<String> {
+        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+        let vague = |entry: &str| {
+            self.slugs()
+                .any(|slug| slug.prefix.is_empty() && slug.matches(entry))
+        };
+        let candidates =
+            [".md", ".json", ".yaml", ".txt"].map(|ending| in_dir(dir, &format!("{stem}{ending}")));
+        candidates
+            .iter()
+            .filter(|entry| !vague(entry))
+            .find_map(|entry| self.allowed(entry))
+    }
+
+    /// A name within a few typing errors, or a pattern whose prefix is.
+    fn slip(&self, entry: &str, dir: &str, spelled: &str, at_most: usize) -> Option<String> {
+        let whole = in_dir(dir, spelled);
+        let names = self
+            .exact_names()
+            .map(|name| (damerau_levenshtein(&whole, name), name.to_owned()));
+        let variants = self.slugs().filter_map(|slug| variant(slug, &whole));
+        names
+            .chain(variants)
+            .filter(|(distance, name)| {
+                *distance <= (name.len() / 5).clamp(1, at_most) && name != entry
+            })
+            .min_by_key(|(distance, name)| (*distance, name.len().abs_diff(whole.len())))
+            .map(|(_, name)| name)
+    }
+
+    /// `auth-review.md` → `review-auth.md`, `summary-impl.md` → `impl-summary.md`.
+    fn reordered(&self, name: &str) -> Option<String> {
+        let (stem, ending) = name.rsplit_once('.')?;
+        let mut words: Vec<&str> = stem.split('-').collect();
+        if words.len() < 2 || words.len() > 6 {
+            return None;
+        }
+        (1..words.len()).find_map(|_| {
+            words.rotate_left(1);
+            let turned = words.join("-");
+            let topical = turned.ends_with("-summary");
+            if topical
+                && self
+                    .exact_names()
+                    .all(|known| known != format!("{turned}.{ending}"))
+            {
+                return None;
+            }
+            self.allowed(&format!("{turned}.{ending}"))
+        })
+    }
+
+    /// `plan-x.md` → `plan.md`, `test-results.md` → `test-summary.md`.
+    fn same_first_word(&self, name: &str) -> Option<String> {
+        let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
+        let first = stem.split('-').next().filter(|word| word.len() >= 4)?;
+        let begins_with = |known: &str| {
+            let known_first = known.split(['-', '.']).next().unwrap_or(known);
+            first == known_first
+                || (known_first.len() >= 4
+                    && (first.starts_with(known_first) || known_first.starts_with(first)))
+        };
+        let mut alike: Vec<&str> = self
+            .exact_names()
+            .filter(|known| begins_with(known))
+            .collect();
+        alike.sort_by_key(|known| {
+            let other_ending = known
+                .rsplit_once('.')
+                .is_none_or(|(_, known_ending)| known_ending != ending);
+            (other_ending, damerau_levenshtein(known, name))
+        });
+        alike.first().map(|known| (*known).to_owned())
+    }
+
+    /// In a closed directory of numbered files, the first of them.
+    fn in_same_dir(&self, dir: &str) -> Option<String> {
+        let prefix = format!("{dir}/");
+        let example = |slug: &Slug| slug.example.to_owned();
+        self.slugs()
+            .find(|slug| !dir.is_empty() && slug.prefix == prefix)
+            .map(example)
+    }
+}
+
+/// Reads a name as a variant of a pattern whose prefix or ending is misspelled.
+fn variant(slug: &Slug, name: &str) -> Option<(usize, String)> {
+    let dashes = slug.prefix.matches('-').count();
+    if slug.prefix.len() < 5 || dashes == 0 || slug.prefix.contains('/') {
+        return None;
+    }
+    let (cut, _) = name.match_indices('-').nth(dashes - 1)?;
+    let (prefix, rest) = name.split_at(cut + 1);
+    let body = rest.rsplit_once('.').map_or(rest, |(body, _)| body);
+    let repaired = slug
+        .endings
+        .iter()
+        .map(|ending| format!("{}{body}{ending}", slug.prefix));
+    let distance = damerau_levenshtein(prefix, slug.prefix);
+    repaired
+        .filter(|candidate| slug.matches(candidate))
+        .map(|candidate| {
+            (
+                distance + usize::from(!candidate.ends_with(rest)),
+                candidate,
+            )
+        })
+        .min_by_key(|(distance, _)| *distance)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::systems;
+
+    #[track_caller]
+    fn check(system: &str, entry: &str, expected: Option<&str>) {
+        let system = systems::by_id(system).expect("a built-in system");
+        let found = nearest(system.contract(), entry, Edition::V083);
+        assert_eq!(found.as_deref(), expected, "{entry}");
+    }
+
+    #[test]
+    fn devt_names() {
+        for (entry, expected) in [
+            ("notes.md", "scratchpad.md"),
+            ("todo.txt", "scratchpad.md"),
+            ("review_auth.md", "review-auth.md"),
+            ("Review.md", "review.md"),
+            ("impl-summry.json", "impl-summary.json"),
+            ("impl_summary.json", "impl-summary.json"),
+            ("implementation-summary.json", "impl-summary.json"),
+            ("reveiw-auth.md", "review-auth.md"),
+            ("review-auth.json", "review-auth.md"),
+            ("review-lane-api.json", "review-lane-api.md"),
+            ("plan-x.md", "plan.md"),
+            ("research-x.md", "research.md"),
+            ("spec-x.md", "spec.md"),
+            ("auth-review.md", "review-auth.md"),
+            ("summary-impl.md", "impl-summary.md"),
+            ("test-results.md", "test-summary.md"),
+            ("plan.txt", "plan.md"),
+            ("workflow.yml", "workflow.yaml"),
+            ("verification-rerun.txt", "verification-rerun.md"),
+            ("scratch.md", "scratchpad.md"),
+            ("debug-notes.md", "debug-context.md"),
+            ("decision.md", "decisions.md"),
+        ] {
+            check("devt", entry, Some(expected));
+        }
+    }
+
+    #[test]
+    fn other_systems() {
+        check("groups", "review/03.md", Some("review/3.md"));
+        check("groups", "review/notes.md", Some("review/1.md"));
+        check("session", "State.json", Some("state.json"));
+        check("session", "research.md", Some("research-report.md"));
+        check("session", "notes.md", None);
+        check(
+            "agent-flow",
+            "team_orchestration.local.md",
+            Some("team-orchestration.local.md"),
+        );
+        check(
+            "agent-flow",
+            "deep_dive.local.md",
+            Some("deep-dive.local.md"),
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! Paths as text: absolute, `/` between components, on every platform.
+
+use std::path::Path;
+
+/// Turns `\` into `/` and drops Windows' verbatim prefix.
+///
+/// On Unix a backslash is a legal character of a name, but no contract knows a
+/// name with one, and agents that learned on Windows write such paths; so both
+/// are separators everywhere.
+pub fn slashed(path: &str) -> String {
+    let path = path.replace('\\', "/");
+    path.strip_prefix("//?/")
+        .map_or(path.clone(), str::to_owned)
+}
+
+/// The text of a path the operating system gave; bytes that are no UTF-8 turn
+/// into U+FFFD, which no contract holds.
+pub fn from_os(path: &Path) -> String {
+    slashed(&path.to_string_lossy())
+}
+
+pub fn is_absolute(path: &str) -> bool {
+    path.starts_with('/') || has_drive(path)
+}
+
+fn has_drive(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    bytes.len() > 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':' && bytes[2] == b'/'
+}
+
+/// Joins a path as a call wrote it to the directory it is relative to, with
+/// `~` expanded; `.` and `..` stay.
+pub fn join(dir: &str, path: &str, home: Option<&str>) -> String {
+    let path = slashed(path);
+    if let Some(home) = home
+        && (path == "~" || path.starts_with("~/"))
+    {
+        return format!("{}{}", home.trim_end_matches('/'), &path[1..]);
+    }
+    if is_absolute(&path) {
+        path
+    } else {
+        format!("{}/{path}", dir.trim_end_matches('/'))
+    }
+}
+
+/// Collapses `.`, `..` and `//` in an absolute path without asking the disk.
+pub fn collapse(path: &str) -> String {
+    let (drive, rest) = if has_drive(path) {
+        path.split_at(2)
+    } else {
+        ("", path)
+    };
+    let mut parts: Vec<&str> = Vec::with_capacity(16);
+    for part in rest.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    format!("{drive}/{}", parts.join("/"))
+}
+
+/// The part of an absolute path below a directory; `""` for the directory itself.
+pub fn relative<'p>(path: &'p str, dir: &str) -> Option<&'p str> {
+    let rest = path.strip_prefix(dir)?;
+    if rest.is_empty() {
+        return Some(rest);
+    }
+    if dir.ends_with('/') {
+        Some(rest)
+    } else {
+        rest.strip_prefix('/')
+    }
+}
+
+/// The directory above, and the last component; `None` for a root.
+pub fn split_last(path: &str) -> Option<(&str, &str)> {
+    let (dir, name) = path.rsplit_once('/')?;
+    (!name.is_empty()).then_some((if dir.is_empty() { "/" } else { dir }, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn collapses_without_the_disk() {
+        for (path, expected) in [
+            ("/a/./b//c", "/a/b/c"),
+            ("/a/../../b", "/b"),
+            ("/a/b/..", "/a"),
+            ("/", "/"),
+            ("C:/a/../b", "C:/b"),
+        ] {
+            assert_eq!(collapse(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn joins_to_the_directory_of_the_call() {
+        for (path, expected) in [
+            ("x", "/w/x"),
+            ("/x", "/x"),
+            ("~/x", "/h/x"),
+            ("~user/x", "/w/~user/x"),
+            (r"a\b", "/w/a/b"),
+            (r"C:\x", "C:/x"),
+        ] {
+            assert_eq!(join("/w", path, Some("/h")), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn relative_respects_components() {
+        assert_eq!(relative("/a/b", "/a"), Some("b"));
+        assert_eq!(relative("/a", "/a"), Some(""));
+        assert_eq!(relative("/ab", "/a"), None);
+        assert_eq!(relative("/ab", "/"), Some("ab"));
+    }
+}

@@ -1,0 +1,375 @@
+//! The project around an event: its roots, and where a path really lands.
+//! Reads the disk, never writes.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::env::Env;
+use crate::path;
+use crate::settings::{Layer, Resolved, Settings};
+use crate::shell::Disk;
+use crate::systems::View;
+
+/// What marks a project root.
+const MARKERS: &[&str] = &[".devt", ".claude", ".agentmux", "openspec", ".git"];
+
+/// How often links are followed before a path counts as a loop.
+const MAX_LINKS: usize = 40;
+
+/// A project root, as it was named and as it is on the disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    pub dir: String,
+    pub real: String,
+}
+
+impl Root {
+    fn new(dir: String) -> Self {
+        let real = real_dir(&dir).unwrap_or_else(|| dir.clone());
+        Self { dir, real }
+    }
+
+    /// The part of a collapsed path below this root.
+    pub fn relative<'p>(&self, path: &'p str) -> Option<&'p str> {
+        path::relative(path, &self.dir).or_else(|| path::relative(path, &self.real))
+    }
+}
+
+/// The roots that govern an event.
+#[derive(Clone, Debug)]
+pub struct Project {
+    /// The main checkout: settings and logs that lie in no site are here.
+    pub main: Root,
+    /// A work tree beside the project in which the event happened.
+    beside: Option<Root>,
+    /// AgentMux's session directory, where the environment names one.
+    feature_dir: Option<Root>,
+    pub home: Option<String>,
+}
+
+impl Project {
+    /// Finds the project: the given directory, else `CLAUDE_PROJECT_DIR`, else
+    /// the nearest ancestor of `cwd` with a marker, else `cwd` itself.
+    pub fn discover(given: Option<&str>, env: &Env, cwd: &str) -> Self {
+        let cwd = path::collapse(&path::slashed(cwd));
+        let named = given
+            .or(env.project_dir.as_deref())
+            .map(|dir| path::join(&cwd, dir, env.home.as_deref()));
+        let dir = match named {
+            Some(dir) => path::collapse(&dir),
+            None => nearest_marked(&cwd, env.home.as_deref()).unwrap_or_else(|| cwd.clone()),
+        };
+        let main = Root::new(main_checkout(&dir).unwrap_or(dir));
+        let feature_dir = env
+            .feature_dir
+            .as_deref()
+            .filter(|dir| path::is_absolute(&path::slashed(dir)));
+        Self {
+            beside: beside(&main, &cwd),
+            feature_dir: feature_dir.map(|dir| Root::new(path::collapse(&path::slashed(dir)))),
+            home: env.home.clone(),
+            main,
+        }
+    }
+
+    /// The root a collapsed path lies in, and the path below it. The client's
+    /// own work trees, `.claude/worktrees/<name>`, are roots.
+    pub fn locate<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
+        const CLIENT: &str = ".claude/worktrees/";
+        let roots = [
+            Some(&self.main),
+            self.beside.as_ref(),
+            self.feature_dir.as_ref(),
+        ];
+        let (root, below) = roots
+            .into_iter()
+            .flatten()
+            .find_map(|root| Some((root, root.relative(path)?)))?;
+        match below
+            .strip_prefix(CLIENT)
+            .and_then(|rest| rest.split_once('/'))
+        {
+            Some((name, inside)) => Some((child(root, &format!("{CLIENT}{name}")), inside)),
+            None => Some((root.clone(), below)),
+        }
+    }
+
+    /// The innermost other work tree of the project around a path: a directory
+    /// whose `.git` is a file that points into the project's repository.
+    ///
+    /// Asks the disk once for each directory on the way. Only sites that are
+    /// anchored to a root can tell the difference, and those that are built in
+    /// hold Markdown only, so other paths are not asked for.
+    pub fn inner_work_tree<'p>(&self, root: &Root, below: &'p str) -> Option<(Root, &'p str)> {
+        if !below.ends_with(".md") {
+            return None;
+        }
+        let ends = below.rmatch_indices('/').map(|(at, _)| at);
+        let mut inner = ends.filter(|&end| {
+            let git = format!("{}/{}/.git", root.real, &below[..end]);
+            main_checkout_of_git_file(&git).is_some_and(|main| same_dir(&main, &self.main))
+        });
+        inner
+            .next()
+            .map(|end| (child(root, &below[..end]), &below[end + 1..]))
+    }
+
+    /// AgentMux's session directory below a root, if it is.
+    pub fn feature_dir_below(&self, root: &Root) -> Option<String> {
+        let feature = self.feature_dir.as_ref()?;
+        root.relative(&feature.dir)
+            .or_else(|| root.relative(&feature.real))
+            .map(str::to_owned)
+    }
+}
+
+fn child(root: &Root, below: &str) -> Root {
+    Root {
+        dir: format!("{}/{below}", root.dir),
+        real: format!("{}/{below}", root.real),
+    }
+}
+
+fn same_dir(dir: &str, root: &Root) -> bool {
+    dir == root.dir || real_dir(dir).is_some_and(|real| real == root.real)
+}
+
+/// The work tree beside the project that `cwd` lies in, if any.
+fn beside(main: &Root, cwd: &str) -> Option<Root> {
+    if main.relative(cwd).is_some() {
+        return None;
+    }
+    ancestors(cwd)
+        .find(|dir| {
+            main_checkout_of_git_file(&format!("{dir}/.git"))
+                .is_some_and(|found| same_dir(&found, main))
+        })
+        .map(|dir| Root::new(dir.to_owned()))
+}
+
+fn ancestors(dir: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(dir), |dir| {
+        path::split_last(dir).map(|(above, _)| above)
+    })
+}
+
+fn nearest_marked(cwd: &str, home: Option<&str>) -> Option<String> {
+    let home = home.map(|home| path::collapse(&path::slashed(home)));
+    let marked = |dir: &&str| {
+        MARKERS.iter().any(|marker| {
+            let of_home = matches!(*marker, ".claude" | ".devt") && home.as_deref() == Some(*dir);
+            !of_home && Path::new(&format!("{dir}/{marker}")).exists()
+        })
+    };
+    ancestors(cwd).find(marked).map(str::to_owned)
+}
+
+/// The main checkout of a directory that is a linked work tree.
+fn main_checkout(dir: &str) -> Option<String> {
+    main_checkout_of_git_file(&format!("{dir}/.git"))
+}
+
+/// Reads a `.git` file of a linked work tree: `gitdir: <main>/.git/worktrees/<name>`.
+fn main_checkout_of_git_file(git: &str) -> Option<String> {
+    let is_file = fs::symlink_metadata(git).is_ok_and(|meta| meta.is_file() && meta.len() < 4096);
+    let text = is_file.then(|| fs::read_to_string(git).ok()).flatten()?;
+    let gitdir = path::slashed(text.strip_prefix("gitdir:")?.trim());
+    let (dir, _) = path::split_last(git)?;
+    let gitdir = path::collapse(&path::join(dir, &gitdir, None));
+    let (main, _) = gitdir.split_once("/.git/worktrees/")?;
+    Some(main.to_owned())
+}
+
+fn real_dir(dir: &str) -> Option<String> {
+    fs::canonicalize(dir).ok().map(|real| path::from_os(&real))
+}
+
+/// Whether an act goes through a link at the end of a path or takes the link itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastLink {
+    Follow,
+    Keep,
+}
+
+/// Where a path lands: every existing part resolved as the kernel does, the
+/// rest collapsed. The path may hold `..`, which then is taken after links.
+///
+/// # Errors
+/// The disk refuses to say (permissions), or links loop.
+pub fn resolve(path: &str, last: LastLink) -> io::Result<String> {
+    let mut path = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        let Some((dir, name)) = path::split_last(&path) else {
+            return Ok(path);
+        };
+        if matches!(name, "." | "..") {
+            return resolve_existing(&path);
+        }
+        let landed = format!("{}/{name}", resolve_existing(dir)?.trim_end_matches('/'));
+        match (last, fs::read_link(&landed)) {
+            (LastLink::Follow, Ok(link)) => {
+                let link = path::from_os(&link);
+                let (dir, _) = path::split_last(&landed).unwrap_or(("/", ""));
+                path = path::join(dir, &link, None);
+            }
+            _ => return Ok(landed),
+        }
+    }
+    Err(io::Error::other(format!("too many links at `{path}`")))
+}
+
+/// Resolves the deepest existing ancestor and appends the rest.
+fn resolve_existing(path: &str) -> io::Result<String> {
+    let mut existing = path;
+    loop {
+        match fs::canonicalize(existing) {
+            Ok(real) => {
+                let rest = &path[existing.len()..];
+                return Ok(path::collapse(&format!("{}/{rest}", path::from_os(&real))));
+            }
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                // A dangling link on the way would be created through.
+                if let Ok(link) = fs::read_link(existing)
+                    && let Some((dir, _)) = path::split_last(existing)
+                {
+                    let through = path::join(dir, &path::from_os(&link), None);
+                    return Ok(path::collapse(&format!(
+                        "{through}/{}",
+                        &path[existing.len()..]
+                    )));
+                }
+                match path::split_last(existing) {
+                    Some((above, _)) => existing = above,
+                    None => return Ok(path::collapse(path)),
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// A root on the disk, as the systems see it.
+pub struct OnDisk<'a> {
+    pub root: &'a Root,
+    pub named: &'a [(String, Vec<String>)],
+}
+
+/// A state file that a rule reads is small; what is larger is no state file.
+const MAX_TEXT: u64 = 16 * 1024 * 1024;
+
+impl View for OnDisk<'_> {
+    fn exists(&self, path: &str) -> bool {
+        fs::symlink_metadata(format!("{}/{path}", self.root.real)).is_ok()
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        read_text(&format!("{}/{path}", self.root.real))
+            .ok()
+            .flatten()
+    }
+
+    fn named_sites(&self, system: &str) -> &[String] {
+        self.named
+            .iter()
+            .find(|(id, _)| id == system)
+            .map_or(&[], |(_, sites)| sites)
+    }
+}
+
+/// The text of a regular file; `None` when there is none.
+///
+/// # Errors
+/// The file cannot be read, is no UTF-8, or is larger than a state file may be.
+pub fn read_text(path: &str) -> io::Result<Option<String>> {
+    match fs::metadata(path) {
+        Ok(meta) if meta.is_file() && meta.len() <= MAX_TEXT => fs::read_to_string(path).map(Some),
+        Ok(meta) if meta.is_file() => {
+            Err(io::Error::other(format!("`{path}` is larger than 16 MiB")))
+        }
+        Ok(_) => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+impl Project {
+    /// Reads and merges the settings files. One that cannot be read counts as
+    /// broken, not as absent.
+    pub fn settings(&self, env: &Env) -> Resolved {
+        let config = env
+            .config_home
+            .clone()
+            .or_else(|| env.home.as_ref().map(|home| format!("{home}/.config")));
+        let files = [
+            (
+                Layer::Managed,
+                Some("/etc/statewarden/config.yaml".to_owned()),
+            ),
+            (
+                Layer::User,
+                config.map(|dir| format!("{dir}/statewarden/config.yaml")),
+            ),
+            (
+                Layer::Project,
+                Some(format!("{}/.claude/statewarden.yaml", self.main.dir)),
+            ),
+            (
+                Layer::Local,
+                Some(format!("{}/.claude/statewarden.local.yaml", self.main.dir)),
+            ),
+        ];
+        let mut unreadable = Vec::new();
+        let mut texts = Vec::new();
+        for (layer, path) in files
+            .into_iter()
+            .filter_map(|(layer, path)| Some((layer, path?)))
+        {
+            match fs::read_to_string(&path) {
+                Ok(text) => texts.push((layer, path, text)),
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                    ) => {}
+                Err(error) => unreadable.push(format!("`{path}` is ignored: {error}")),
+            }
+        }
+        let layers: Vec<_> = texts
+            .iter()
+            .map(|(layer, path, text)| (*layer, path.as_str(), text.as_str()))
+            .collect();
+        let mut resolved = Settings::resolve(&layers);
+        resolved.problems.extend(unreadable);
+        resolved
+    }
+}
+
+/// The disk as the shell analyser asks it.
+pub struct Listing;
+
+/// A directory with more entries than this is not expanded.
+const MAX_ENTRIES: usize = 100_000;
+
+impl Disk for Listing {
+    fn entries(&self, dir: &str) -> Vec<String> {
+        let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+        entries
+            .take(MAX_ENTRIES)
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect()
+    }
+
+    fn is_dir(&self, path: &str) -> bool {
+        Path::new(path).is_dir()
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        read_text(path).ok().flatten()
+    }
+}

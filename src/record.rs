@@ -1,0 +1,303 @@
+//! The records of the logs: one JSON line each, bounded and free of secrets.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::decision::{Denial, DenyCode};
+use crate::event::{Event, Field};
+use crate::reply;
+use crate::target::Act;
+
+/// The most bytes of one line, its line break included.
+pub const MAX_LINE: usize = 4_032;
+
+/// What a record is about. Only `deny` stands in the deny logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum What {
+    Deny,
+    Warn,
+    Detected,
+    Recovered,
+    Heartbeat,
+    Fault,
+}
+
+/// One record, format version 1. Readers keep keys they do not know; a later
+/// version may add keys but changes none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    pub v: u8,
+    /// Unique, and in the order of time.
+    pub id: String,
+    /// UTC, RFC 3339, milliseconds.
+    pub ts: String,
+    pub source: String,
+    pub decision: What,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rule: Option<DenyCode>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub system: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tool: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub action: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub file_path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub name: Option<String>,
+    #[serde(default)]
+    pub reason: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub suggestion: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub session_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub workflow_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub agent_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub agent_type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tool_use_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cwd: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub command_excerpt: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub also: Vec<Also>,
+}
+
+/// A further denial of the same call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Also {
+    pub rule: DenyCode,
+    pub system: String,
+    pub name: String,
+    pub file_path: String,
+}
+
+impl Record {
+    /// A record of something that happened around an event; `None` when there
+    /// was none that could be read.
+    pub fn new(what: What, reason: &str, event: Option<&Event<'_>>, now: DateTime<Utc>) -> Self {
+        let field = |field| event.and_then(|event| event.get(field)).map(str::to_owned);
+        Self {
+            v: 1,
+            id: id(now),
+            ts: now.to_rfc3339_opts(SecondsFormat::Millis, true),
+            source: "statewarden".to_owned(),
+            decision: what,
+            rule: None,
+            system: None,
+            tool: field(Field::ToolName),
+            action: None,
+            file_path: None,
+            name: None,
+            reason: reason.to_owned(),
+            suggestion: None,
+            session_id: field(Field::SessionId),
+            workflow_id: None,
+            agent_id: field(Field::AgentId),
+            agent_type: field(Field::AgentType),
+            tool_use_id: field(Field::ToolUseId),
+            cwd: field(Field::Cwd),
+            command_excerpt: field(Field::Command)
+                .map(|command| reply::cut(&redact(&command), 200)),
+            also: Vec::new(),
+        }
+    }
+
+    /// The one record of a call's denials, led by the first.
+    pub fn of_denials(
+        what: What,
+        denials: &[Denial],
+        reason: &str,
+        event: &Event<'_>,
+        now: DateTime<Utc>,
+    ) -> Self {
+        let mut record = Self::new(what, reason, Some(event), now);
+        let Some((first, others)) = denials.split_first() else {
+            return record;
+        };
+        record.rule = Some(first.code);
+        record.system = Some(first.system.clone());
+        record.action = Some(action(first.act).to_owned());
+        record.file_path = Some(first.path.clone());
+        record.name = Some(first.entry.clone());
+        record.suggestion.clone_from(&first.suggestion);
+        record.also = others
+            .iter()
+            .map(|denial| Also {
+                rule: denial.code,
+                system: denial.system.clone(),
+                name: denial.entry.clone(),
+                file_path: denial.path.clone(),
+            })
+            .collect();
+        record
+    }
+
+    /// The record as one line of at most [`MAX_LINE`] bytes. The longest fields
+    /// are cut first; `id`, `ts`, `decision`, `rule` and `system` never are.
+    pub fn to_line(&self) -> String {
+        let mut record = self.clone();
+        for limit in [usize::MAX, 1_000, 300, 100, 30] {
+            record.shorten(limit);
+            // A record of strings and numbers always serializes.
+            let line = serde_json::to_string(&record).unwrap_or_default() + "\n";
+            if line.len() <= MAX_LINE {
+                return line;
+            }
+        }
+        record.also.clear();
+        serde_json::to_string(&record).unwrap_or_default() + "\n"
+    }
+
+    fn shorten(&mut self, limit: usize) {
+        if limit == usize::MAX {
+            return;
+        }
+        self.also.truncate(limit / 60);
+        let also = self
+            .also
+            .iter_mut()
+            .flat_map(|also| [&mut also.name, &mut also.file_path]);
+        let optional = [
+            &mut self.command_excerpt,
+            &mut self.cwd,
+            &mut self.file_path,
+            &mut self.name,
+            &mut self.suggestion,
+            &mut self.tool,
+            &mut self.session_id,
+            &mut self.workflow_id,
+            &mut self.agent_id,
+            &mut self.agent_type,
+            &mut self.tool_use_id,
+        ];
+        let texts = optional
+            .into_iter()
+            .flatten()
+            .chain([&mut self.reason])
+            .chain(also);
+        for text in texts {
+            // Bytes that JSON has to escape weigh up to six times as much.
+            let weight = |text: &str| text.len() + 5 * text.bytes().filter(|b| *b < 0x20).count();
+            while weight(text) > limit {
+                *text = reply::cut(text, (text.chars().count() / 2).max(1));
+            }
+        }
+    }
+}
+
+fn action(act: Act) -> &'static str {
+    match act {
+        Act::Write => "write",
+        Act::Edit => "edit",
+        Act::MakeDir => "mkdir",
+        Act::Link => "link",
+        Act::Remove | Act::RemoveTree | Act::Clear => "delete",
+        Act::MoveAway => "move",
+    }
+}
+
+/// Microseconds, process and a counter, in digits that sort as text.
+fn id(now: DateTime<Utc>) -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!(
+        "{:014x}-{:08x}-{count:02x}",
+        now.timestamp_micros(),
+        std::process::id()
+    )
+}
+
+/// Blanks out what looks like a credential in a command.
+pub fn redact(command: &str) -> String {
+    let mut hidden = String::with_capacity(command.len());
+    let mut secret_follows = false;
+    for piece in command.split_inclusive(char::is_whitespace) {
+        let word = piece.trim_end();
+        let blank = &piece[word.len()..];
+        let bare = word.trim_matches(['"', '\'']);
+        if secret_follows && !bare.is_empty() && !is_scheme(bare) {
+            hidden += "***";
+        } else {
+            hidden += &redact_word(word);
+        }
+        hidden += blank;
+        secret_follows =
+            announces_secret(bare) || (secret_follows && (bare.is_empty() || is_scheme(bare)));
+    }
+    hidden
+}
+
+const SECRET_WORDS: &[&str] = &[
+    "password",
+    "passwd",
+    "token",
+    "secret",
+    "apikey",
+    "api_key",
+    "api-key",
+    "authorization",
+    "credential",
+    "access_key",
+];
+
+fn names_secret(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    SECRET_WORDS.iter().any(|word| text.contains(word))
+}
+
+fn is_scheme(word: &str) -> bool {
+    ["bearer", "basic", "token"]
+        .iter()
+        .any(|scheme| word.eq_ignore_ascii_case(scheme))
+}
+
+/// `--password X`, `-u user:pass`, `Authorization: Bearer X`.
+fn announces_secret(word: &str) -> bool {
+    let flag = word.starts_with("--") && !word.contains('=') && names_secret(word);
+    let header = word.ends_with(':') && names_secret(word);
+    flag || header || word == "-u" || word == "--user" || word.eq_ignore_ascii_case("bearer")
+}
+
+/// `TOKEN=x`, `--token=x`, `https://user:pass@host`, `ghp_…`, `sk-…`, `AKIA…`.
+fn redact_word(word: &str) -> String {
+    if let Some((name, value)) = word.split_once(['=', ':'])
+        && names_secret(name)
+        && !value.is_empty()
+    {
+        return format!("{}***", &word[..=name.len()]);
+    }
+    if let Some((scheme, rest)) = word.split_once("://")
+        && let Some((user, host)) = rest.split_once('@')
+        && user.contains(':')
+    {
+        return format!("{scheme}://***@{host}");
+    }
+    const PREFIXES: &[&str] = &[
+        "ghp_",
+        "gho_",
+        "ghs_",
+        "ghu_",
+        "github_pat_",
+        "glpat-",
+        "sk-",
+        "xoxb-",
+        "xoxp-",
+        "AKIA",
+        "ASIA",
+        "eyJ",
+        "npm_",
+    ];
+    let start = PREFIXES.iter().filter_map(|prefix| word.find(prefix)).min();
+    match start {
+        Some(start) if word.len() - start >= 16 => format!("{}***", &word[..start]),
+        _ => word.to_owned(),
+    }
+}

@@ -1,0 +1,167 @@
+//! A decision → what Claude Code reads. The only file that knows its output.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use crate::decision::{Decision, Denial};
+use crate::event::Kind;
+
+/// The most characters a reason may have.
+pub const MAX_REASON: usize = 1_200;
+
+/// What the process prints, and how it ends. JSON together with exit 2 cannot be said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// No objection: nothing on either stream, exit 0.
+    Silent,
+    /// The call is refused, in JSON on stdout, exit 0.
+    Deny { reason: String },
+    /// Something the model should know; the call goes on.
+    Context { event: &'static str, text: String },
+    /// The call is refused before it could be understood: stderr, exit 2.
+    Refuse { message: String },
+    /// The call goes on although something is broken: stderr, exit 0.
+    Complain { message: String },
+}
+
+impl Reply {
+    /// The answer to a decision about an event of this kind. Only `PreToolUse` can refuse.
+    pub fn to(kind: Kind, decision: &Decision, problems: &[String]) -> Self {
+        match (kind, decision) {
+            (Kind::PreToolUse, Decision::Deny(denials)) => Self::Deny {
+                reason: reason(denials, problems),
+            },
+            (Kind::PreToolUse, Decision::Warn(denials)) => {
+                let text = format!(
+                    "statewarden would refuse this: {}",
+                    reason(denials, problems)
+                );
+                Self::Context {
+                    event: "PreToolUse",
+                    text,
+                }
+            }
+            (Kind::PreToolUse, Decision::Allow { notes }) if !notes.is_empty() => Self::Context {
+                event: "PreToolUse",
+                text: notes.join("\n"),
+            },
+            _ => Self::Silent,
+        }
+    }
+
+    /// The order in which replies to several readings of one event win.
+    pub fn weight(&self) -> u8 {
+        match self {
+            Self::Silent => 0,
+            Self::Complain { .. } => 1,
+            Self::Context { .. } => 2,
+            Self::Refuse { .. } => 3,
+            Self::Deny { .. } => 4,
+        }
+    }
+
+    /// Writes the reply and gives the exit code. A closed stream is no reason to panic.
+    pub fn send(&self) -> ExitCode {
+        match self {
+            Self::Silent => ExitCode::SUCCESS,
+            Self::Deny { reason } => print(&json!({
+                "hookSpecificOutput": {
+                    "hookEventName": "PreToolUse",
+                    "permissionDecision": "deny",
+                    "permissionDecisionReason": reason,
+                }
+            })),
+            Self::Context { event, text } => print(&json!({
+                "hookSpecificOutput": { "hookEventName": event, "additionalContext": text }
+            })),
+            Self::Refuse { message } => {
+                complain(message);
+                ExitCode::from(2)
+            }
+            Self::Complain { message } => {
+                complain(message);
+                ExitCode::SUCCESS
+            }
+        }
+    }
+}
+
+fn print(json: &serde_json::Value) -> ExitCode {
+    let line = format!("{json}\n");
+    let mut stdout = io::stdout().lock();
+    match stdout
+        .write_all(line.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
+        Ok(()) => ExitCode::SUCCESS,
+        // The decision could not be delivered; exit 2 refuses without it.
+        Err(_) => ExitCode::from(2),
+    }
+}
+
+/// One line on stderr, for the person who reads Claude Code's debug log.
+pub fn complain(message: &str) {
+    let line = format!("statewarden: {}\n", message.replace('\n', " "));
+    // There is nowhere left to report to when stderr is closed.
+    let _ = io::stderr().lock().write_all(line.as_bytes());
+}
+
+/// The redirect: what is refused, why, what to do instead.
+pub fn reason(denials: &[Denial], problems: &[String]) -> String {
+    let Some((first, others)) = denials.split_first() else {
+        return String::new();
+    };
+    let shown = cut(&first.shown, 160);
+    let mut text = format!(
+        "`{shown}` is refused ({}): {}.",
+        first.code.as_str(),
+        cut(&first.why, 420)
+    );
+    if let Some(instead) = &first.instead {
+        text += &format!(" Use `{}` instead.", cut(instead, 160));
+    }
+    if first.code.is_about_names() {
+        text += &format!(
+            " Scratch files belong in the OS temp directory, not in `{}`.",
+            cut(&first.site, 80)
+        );
+    }
+    text += " Do not work around this through the shell.";
+    for other in others.iter().take(4) {
+        text += &format!(
+            " Also refused: `{}` ({}).",
+            cut(&other.shown, 60),
+            other.code.as_str()
+        );
+    }
+    if others.len() > 4 {
+        text += &format!(" And {} more.", others.len() - 4);
+    }
+    for problem in problems.iter().take(1) {
+        text += &format!(" Note: {}.", cut(problem, 120));
+    }
+    // A quote would end the argument that the reader is to copy.
+    let argument = if shown.contains([' ', '\'', '"']) {
+        format!("{shown:?}")
+    } else {
+        shown
+    };
+    let explain = format!(" More: `statewarden explain {argument}`.");
+    cut(&text, MAX_REASON - explain.chars().count() - 1) + &explain
+}
+
+/// At most `max` characters; what is missing shows as `…`.
+pub fn cut(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
+        None => text.to_owned(),
+        Some(_) => {
+            let end = text
+                .char_indices()
+                .nth(max.saturating_sub(1))
+                .map_or(0, |(at, _)| at);
+            format!("{}…", &text[..end])
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! The settings: layers of YAML text merged into one typed value. No I/O; the
+//! caller reads the files.
+//!
+//! Later layers win key by key, except against the managed file: what that one
+//! sets, the others may make stricter but not weaker.
+
+mod file;
+mod layer;
+mod pattern;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use file::Edition;
+pub use layer::{Layer, Resolved};
+pub use pattern::Pattern;
+
+use crate::actor::{Actor, AgentName};
+
+/// The built-in system ids. Any other id in a file declares a system.
+pub const SYSTEMS: [&str; 6] = [
+    "devt",
+    "agent-flow",
+    "session",
+    "groups",
+    "agentmux",
+    "self",
+];
+
+/// The roles of the group files.
+pub const ROLES: [&str; 5] = ["architect", "developer", "e2e-tester", "reviewer", "tester"];
+
+/// What a broken rule leads to. Weakest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    Off,
+    Warn,
+    #[default]
+    Enforce,
+}
+
+/// What an owed artifact that is missing or invalid leads to. Weakest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Completion {
+    Off,
+    #[default]
+    Warn,
+    Block,
+}
+
+/// What the dispatch of an agent before its gate leads to. Weakest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dispatch {
+    Off,
+    #[default]
+    Warn,
+    Block,
+}
+
+/// The answer to an event that cannot be read and names no governed place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnError {
+    #[default]
+    Open,
+    Closed,
+}
+
+/// All settings with their values; `default()` is what holds without any file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    pub mode: Mode,
+    pub completion: Completion,
+    pub dispatch: Dispatch,
+    /// Whether detected entries move to the archive.
+    pub quarantine: bool,
+    /// Archive runs kept, at least 1.
+    pub archive_runs: usize,
+    /// Size in bytes past which a log rotates, at least [`Settings::MIN_LOG_BYTES`].
+    pub log_max_bytes: u64,
+    pub on_error: OnError,
+    systems: BTreeMap<String, SystemSettings>,
+}
+
+/// What the settings say about one system.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SystemSettings {
+    /// `None` where the general mode holds. A system that is not `enabled` is [`Mode::Off`].
+    pub mode: Option<Mode>,
+    pub contract: Edition,
+    pub extra_names: Vec<String>,
+    pub extra_globs: Vec<Pattern>,
+    pub subdirectories: Vec<String>,
+    /// Directories relative to the root, with `/` and without a final one; `""` is the root.
+    pub roots: Vec<String>,
+    /// Agent name, or a pattern with `*`, to one of [`ROLES`].
+    pub roles: BTreeMap<String, String>,
+    /// Present for a system the settings add.
+    pub declared: Option<Declared>,
+}
+
+/// A system that exists in the settings only. All names are globs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Declared {
+    /// Its directories, relative to a root.
+    pub site: Pattern,
+    pub canonical: Vec<Pattern>,
+    pub patterns: Vec<Pattern>,
+    pub ephemeral: Vec<Pattern>,
+    /// Names that only the listed actors may write; the first match counts.
+    pub owners: Vec<(Pattern, Vec<Owner>)>,
+}
+
+/// An actor in `owners`: `main` or an agent's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Owner {
+    Main,
+    Agent(AgentName),
+}
+
+impl Owner {
+    fn parse(text: &str) -> Self {
+        match AgentName::parse(text) {
+            name if name.as_str() == "main" => Self::Main,
+            name => Self::Agent(name),
+        }
+    }
+
+    /// The agent's name; `None` for the main thread.
+    pub fn agent(&self) -> Option<&AgentName> {
+        match self {
+            Self::Main => None,
+            Self::Agent(name) => Some(name),
+        }
+    }
+
+    pub fn is(&self, actor: &Actor) -> bool {
+        match (self, actor) {
+            (Self::Main, Actor::Main) => true,
+            (Self::Agent(name), Actor::Agent(other)) => name == other,
+            (Self::Main, Actor::Agent(_)) | (Self::Agent(_), Actor::Main) => false,
+        }
+    }
+}
+
+impl Declared {
+    /// The actors a name belongs to; `None` when everyone may write it.
+    pub fn owners_of(&self, name: &str) -> Option<&[Owner]> {
+        let row = self
+            .owners
+            .iter()
+            .find(|(pattern, _)| pattern.matches(name));
+        row.map(|(_, owners)| owners.as_slice())
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            mode: Mode::default(),
+            completion: Completion::default(),
+            dispatch: Dispatch::default(),
+            quarantine: false,
+            archive_runs: 5,
+            log_max_bytes: 8 << 20,
+            on_error: OnError::default(),
+            systems: BTreeMap::new(),
+        }
+    }
+}
+
+impl Settings {
+    pub const MIN_LOG_BYTES: u64 = 65_536;
+
+    /// Merges the texts of the files that exist. A file that does not parse
+    /// contributes nothing and is one of the problems.
+    pub fn resolve(layers: &[(Layer, &str, &str)]) -> Resolved {
+        layer::resolve(layers)
+    }
+
+    pub fn system(&self, id: &str) -> &SystemSettings {
+        static ABSENT: SystemSettings = SystemSettings::absent();
+        self.systems.get(id).unwrap_or(&ABSENT)
+    }
+
+    pub fn mode_of(&self, id: &str) -> Mode {
+        self.system(id).mode.unwrap_or(self.mode)
+    }
+
+    /// Whether a site exists only because the settings say so.
+    pub fn names_sites(&self) -> bool {
+        let mut systems = self.systems.values();
+        systems.any(|system| system.declared.is_some() || !system.roots.is_empty())
+    }
+
+    /// The systems the settings add, in the order of their ids.
+    pub fn declared(&self) -> impl Iterator<Item = (&str, &Declared)> {
+        let systems = self.systems.iter();
+        systems.filter_map(|(id, system)| Some((id.as_str(), system.declared.as_ref()?)))
+    }
+}
+
+impl SystemSettings {
+    const fn absent() -> Self {
+        Self {
+            mode: None,
+            contract: Edition::V083,
+            extra_names: Vec::new(),
+            extra_globs: Vec::new(),
+            subdirectories: Vec::new(),
+            roots: Vec::new(),
+            roles: BTreeMap::new(),
+            declared: None,
+        }
+    }
+
+    /// Whether the settings add a name to the system's contract.
+    pub fn allows_extra(&self, name: &str) -> bool {
+        self.extra_names.iter().any(|extra| extra == name)
+            || self.extra_globs.iter().any(|glob| glob.matches(name))
+    }
+}
+
+#[cfg(test)]
+mod tests;

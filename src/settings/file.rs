@@ -1,0 +1,173 @@
+//! One settings file: YAML text to typed keys, every one optional.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+
+use super::{Completion, Dispatch, Mode, OnError};
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    pub(super) mode: Option<Mode>,
+    pub(super) systems: Option<BTreeMap<String, Option<SystemFile>>>,
+    pub(super) completion: Option<Completion>,
+    pub(super) dispatch: Option<Dispatch>,
+    pub(super) quarantine: Option<bool>,
+    pub(super) archive: Option<ArchiveFile>,
+    pub(super) log: Option<LogFile>,
+    pub(super) on_error: Option<OnError>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ArchiveFile {
+    pub(super) runs: Option<u32>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LogFile {
+    pub(super) max_bytes: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SystemFile {
+    pub(super) enabled: Option<bool>,
+    pub(super) mode: Option<Mode>,
+    pub(super) contract: Option<Edition>,
+    pub(super) extra_names: Option<Vec<String>>,
+    pub(super) extra_globs: Option<Vec<String>>,
+    pub(super) subdirectories: Option<Vec<String>>,
+    pub(super) roots: Option<Vec<String>>,
+    pub(super) roles: Option<BTreeMap<String, Words>>,
+    pub(super) site: Option<String>,
+    pub(super) canonical: Option<Vec<String>>,
+    pub(super) patterns: Option<Vec<String>>,
+    pub(super) ephemeral: Option<Vec<String>>,
+    pub(super) owners: Option<BTreeMap<String, Words>>,
+}
+
+impl File {
+    /// The error is a sentence fragment with line and nearest key, without the path.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let file: Result<Option<Self>, _> = serde_yaml::from_str(text);
+        file.map(Option::unwrap_or_default)
+            .map_err(|e| explain(&e.to_string()))
+    }
+}
+
+/// Adds the nearest key to a message about a word that is none of the expected
+/// ones. Serde prints the word first and the expected ones after it, all in
+/// back-ticks; the path of the key and the line are in the message already.
+fn explain(message: &str) -> String {
+    let is_unknown = message.contains("unknown field") || message.contains("unknown variant");
+    let mut words = message.split('`').skip(1).step_by(2);
+    match words.next() {
+        Some(word) if is_unknown => {
+            let message = message.replace("unknown field", "unknown key");
+            match nearest(word, words) {
+                Some(near) => format!("{message}; did you mean `{near}`?"),
+                None => message,
+            }
+        }
+        _ => message.to_owned(),
+    }
+}
+
+/// The candidate that a word was most likely meant to be, if any is near enough.
+pub(super) fn nearest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let word = word.to_ascii_lowercase();
+    let scored = candidates
+        .into_iter()
+        .map(|c| (strsim::jaro_winkler(&word, c), c));
+    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (best.0 >= 0.6).then_some(best.1)
+}
+
+/// An edition of the devt contract.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub enum Edition {
+    #[default]
+    #[serde(rename = "0.83")]
+    V083,
+    #[serde(rename = "0.244")]
+    V0244,
+}
+
+impl Edition {
+    pub const NAMES: [&str; 2] = ["0.83", "0.244"];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::V083 => "0.83",
+            Self::V0244 => "0.244",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::V083, Self::V0244]
+            .into_iter()
+            .find(|edition| edition.as_str() == text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Edition {
+    /// People write the edition with and without quotes, so YAML brings a
+    /// string or a number.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OfEdition;
+        impl Visitor<'_> for OfEdition {
+            type Value = Edition;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "an edition: {}", Edition::NAMES.join(" or "))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Edition, E> {
+                Edition::parse(text).ok_or_else(|| E::unknown_variant(text, &Edition::NAMES))
+            }
+
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Edition, E> {
+                self.visit_str(&number.to_string())
+            }
+        }
+        deserializer.deserialize_any(OfEdition)
+    }
+}
+
+/// One word or a list of words.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Words(pub(super) Vec<String>);
+
+impl<'de> Deserialize<'de> for Words {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OfWords;
+        impl<'de> Visitor<'de> for OfWords {
+            type Value = Words;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name or a list of names")
+            }
+
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<Words, E> {
+                Ok(Words(vec![word.to_owned()]))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Words, A::Error> {
+                let mut words = Vec::new();
+                while let Some(word) = list.next_element()? {
+                    words.push(word);
+                }
+                Ok(Words(words))
+            }
+        }
+        deserializer.deserialize_any(OfWords)
+    }
+}

@@ -1,0 +1,492 @@
+//! Layers of settings: which wins, what the managed file holds fast, and the
+//! checks that need more than one key.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use super::file::{File, SystemFile, Words, nearest};
+use super::{Declared, Edition, Mode, Owner, Pattern, ROLES, SYSTEMS, Settings, SystemSettings};
+use crate::actor::AgentName;
+
+/// Where a settings file stands, weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layer {
+    /// `/etc/statewarden/config.yaml`
+    Managed,
+    /// `$XDG_CONFIG_HOME/statewarden/config.yaml`
+    User,
+    /// `.claude/statewarden.yaml`
+    Project,
+    /// `.claude/statewarden.local.yaml`
+    Local,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Resolved {
+    pub settings: Settings,
+    /// Files that count for nothing, with the reason: every denial says so.
+    pub problems: Vec<String>,
+    /// Keys that the managed file overrules: `doctor` says so.
+    pub overruled: Vec<String>,
+}
+
+pub(super) fn resolve(layers: &[(Layer, &str, &str)]) -> Resolved {
+    let mut resolved = Resolved::default();
+    let mut merged = File::default();
+    let mut managed = File::default();
+    for &(layer, path, text) in layers {
+        match read(text, &merged) {
+            Ok(mut file) if layer == Layer::Managed => {
+                managed = file.clone();
+                overlay(&mut merged, &mut file);
+            }
+            Ok(mut file) => {
+                let overruled = hold_fast(&mut file, &managed);
+                resolved.overruled.extend(overruled.iter().map(|key| {
+                    format!("`{key}` in `{path}` is overruled by the managed settings")
+                }));
+                overlay(&mut merged, &mut file);
+            }
+            Err(problem) => {
+                resolved
+                    .problems
+                    .push(format!("`{path}` is ignored: {problem}"));
+                // What the administrator meant is unknown, so the built-in
+                // rules are the least that holds.
+                if layer == Layer::Managed {
+                    managed.mode = Some(Mode::Enforce);
+                }
+            }
+        }
+    }
+    match settings(&merged) {
+        Ok(settings) => resolved.settings = settings,
+        Err(problem) => resolved
+            .problems
+            .push(format!("all settings are ignored: {problem}")),
+    }
+    resolved
+}
+
+/// Parses and checks one file; `earlier` knows the systems declared so far.
+fn read(text: &str, earlier: &File) -> Result<File, String> {
+    let file = File::parse(text)?;
+    settings(&file)?;
+    let known = |id: &str| {
+        let declared = earlier
+            .systems
+            .as_ref()
+            .and_then(|all| all.get(id)?.as_ref());
+        SYSTEMS.contains(&id) || declared.is_some_and(|system| system.site.is_some())
+    };
+    for (id, system) in file.systems.iter().flatten() {
+        if !known(id) && system.as_ref().is_none_or(|s| s.site.is_none()) {
+            let meant = nearest(id, SYSTEMS)
+                .map(|near| format!("did you mean `{near}`? "))
+                .unwrap_or_default();
+            return Err(format!(
+                "`systems.{id}`: unknown system; {meant}A new one needs a `site`"
+            ));
+        }
+    }
+    Ok(file)
+}
+
+/// Puts a later file over what the earlier ones said, key by key.
+fn overlay(base: &mut File, later: &mut File) {
+    put(&mut base.mode, &mut later.mode);
+    put(&mut base.completion, &mut later.completion);
+    put(&mut base.dispatch, &mut later.dispatch);
+    put(&mut base.quarantine, &mut later.quarantine);
+    put(&mut base.on_error, &mut later.on_error);
+    if let Some(archive) = &mut later.archive {
+        put(
+            &mut base.archive.get_or_insert_default().runs,
+            &mut archive.runs,
+        );
+    }
+    if let Some(log) = &mut later.log {
+        put(
+            &mut base.log.get_or_insert_default().max_bytes,
+            &mut log.max_bytes,
+        );
+    }
+    for (id, system) in later.systems.take().unwrap_or_default() {
+        let into = base
+            .systems
+            .get_or_insert_default()
+            .entry(id)
+            .or_default()
+            .get_or_insert_default();
+        overlay_system(into, system.unwrap_or_default());
+    }
+}
+
+fn overlay_system(base: &mut SystemFile, mut later: SystemFile) {
+    put(&mut base.enabled, &mut later.enabled);
+    put(&mut base.mode, &mut later.mode);
+    put(&mut base.contract, &mut later.contract);
+    put(&mut base.extra_names, &mut later.extra_names);
+    put(&mut base.extra_globs, &mut later.extra_globs);
+    put(&mut base.subdirectories, &mut later.subdirectories);
+    put(&mut base.roots, &mut later.roots);
+    put(&mut base.roles, &mut later.roles);
+    put(&mut base.site, &mut later.site);
+    put(&mut base.canonical, &mut later.canonical);
+    put(&mut base.patterns, &mut later.patterns);
+    put(&mut base.ephemeral, &mut later.ephemeral);
+    put(&mut base.owners, &mut later.owners);
+}
+
+fn put<T>(base: &mut Option<T>, later: &mut Option<T>) {
+    if later.is_some() {
+        *base = later.take();
+    }
+}
+
+/// Takes out of a file what would weaken the managed one, and names those keys.
+/// Keys with an order may only rise; the others stand as the managed file has
+/// them.
+fn hold_fast(file: &mut File, managed: &File) -> Vec<String> {
+    let mut out = Vec::new();
+    at_least(&mut file.mode, managed.mode, "mode", &mut out);
+    at_least(
+        &mut file.completion,
+        managed.completion,
+        "completion",
+        &mut out,
+    );
+    at_least(&mut file.dispatch, managed.dispatch, "dispatch", &mut out);
+    at_least(
+        &mut file.quarantine,
+        managed.quarantine,
+        "quarantine",
+        &mut out,
+    );
+    at_least(&mut file.on_error, managed.on_error, "on_error", &mut out);
+    if let (Some(archive), Some(held)) = (&mut file.archive, &managed.archive) {
+        at_least(&mut archive.runs, held.runs, "archive.runs", &mut out);
+    }
+    if let (Some(log), Some(held)) = (&mut file.log, &managed.log) {
+        at_least(
+            &mut log.max_bytes,
+            held.max_bytes,
+            "log.max_bytes",
+            &mut out,
+        );
+    }
+    let absent = SystemFile::default();
+    for (id, system) in file.systems.iter_mut().flatten() {
+        let held = managed
+            .systems
+            .as_ref()
+            .and_then(|all| all.get(id)?.as_ref());
+        if let Some(system) = system {
+            hold_system_fast(id, system, held.unwrap_or(&absent), managed.mode, &mut out);
+        }
+    }
+    out
+}
+
+fn hold_system_fast(
+    id: &str,
+    system: &mut SystemFile,
+    held: &SystemFile,
+    general: Option<Mode>,
+    out: &mut Vec<String>,
+) {
+    let key = |name: &str| format!("systems.{id}.{name}");
+    let mode = held.mode.or(general);
+    let is_on = mode.is_some_and(|mode| mode > Mode::Off);
+    at_least(&mut system.mode, mode, &key("mode"), out);
+    at_least(
+        &mut system.enabled,
+        held.enabled.or(is_on.then_some(true)),
+        &key("enabled"),
+        out,
+    );
+    stand(&mut system.contract, &held.contract, &key("contract"), out);
+    stand(
+        &mut system.extra_names,
+        &held.extra_names,
+        &key("extra_names"),
+        out,
+    );
+    stand(
+        &mut system.extra_globs,
+        &held.extra_globs,
+        &key("extra_globs"),
+        out,
+    );
+    stand(
+        &mut system.subdirectories,
+        &held.subdirectories,
+        &key("subdirectories"),
+        out,
+    );
+    stand(&mut system.roots, &held.roots, &key("roots"), out);
+    stand(&mut system.roles, &held.roles, &key("roles"), out);
+    stand(&mut system.site, &held.site, &key("site"), out);
+    stand(
+        &mut system.canonical,
+        &held.canonical,
+        &key("canonical"),
+        out,
+    );
+    stand(&mut system.patterns, &held.patterns, &key("patterns"), out);
+    stand(
+        &mut system.ephemeral,
+        &held.ephemeral,
+        &key("ephemeral"),
+        out,
+    );
+    stand(&mut system.owners, &held.owners, &key("owners"), out);
+}
+
+fn at_least<T: PartialOrd>(
+    value: &mut Option<T>,
+    floor: Option<T>,
+    key: &str,
+    out: &mut Vec<String>,
+) {
+    if let (Some(asked), Some(floor)) = (&value, floor)
+        && *asked < floor
+    {
+        *value = None;
+        out.push(key.to_owned());
+    }
+}
+
+fn stand<T: PartialEq + Debug>(
+    value: &mut Option<T>,
+    held: &Option<T>,
+    key: &str,
+    out: &mut Vec<String>,
+) {
+    if held.is_some() && value.is_some() && value != held {
+        *value = None;
+        out.push(key.to_owned());
+    }
+}
+
+/// The typed settings of a file, or what is wrong with one of its values.
+fn settings(file: &File) -> Result<Settings, String> {
+    let mut settings = Settings {
+        mode: file.mode.unwrap_or_default(),
+        completion: file.completion.unwrap_or_default(),
+        dispatch: file.dispatch.unwrap_or_default(),
+        quarantine: file.quarantine.unwrap_or_default(),
+        on_error: file.on_error.unwrap_or_default(),
+        ..Settings::default()
+    };
+    match file.archive.as_ref().and_then(|archive| archive.runs) {
+        Some(0) => return Err("`archive.runs` is 0; at least 1 run is kept".to_owned()),
+        Some(runs) => settings.archive_runs = runs as usize,
+        None => {}
+    }
+    match file.log.as_ref().and_then(|log| log.max_bytes) {
+        Some(bytes) if bytes < Settings::MIN_LOG_BYTES => {
+            let least = Settings::MIN_LOG_BYTES;
+            return Err(format!(
+                "`log.max_bytes` is {bytes}; at least {least} is needed"
+            ));
+        }
+        Some(bytes) => settings.log_max_bytes = bytes,
+        None => {}
+    }
+    for (id, system) in file.systems.iter().flatten() {
+        let absent = SystemFile::default();
+        let system = system_settings(id, system.as_ref().unwrap_or(&absent))
+            .map_err(|problem| format!("`systems.{id}`: {problem}"))?;
+        settings.systems.insert(id.clone(), system);
+    }
+    Ok(settings)
+}
+
+fn system_settings(id: &str, file: &SystemFile) -> Result<SystemSettings, String> {
+    check_keys(id, file)?;
+    let extra_globs = globs("extra_globs", &file.extra_globs)?;
+    if let Some(glob) = extra_globs.iter().find(|glob| glob.matches_everything()) {
+        let glob = glob.as_str();
+        return Err(format!(
+            "`extra_globs`: `{glob}` takes every name; to switch the system off say `enabled: false`"
+        ));
+    }
+    let is_off = file.enabled == Some(false);
+    Ok(SystemSettings {
+        mode: if is_off { Some(Mode::Off) } else { file.mode },
+        contract: file.contract.unwrap_or(Edition::V083),
+        extra_names: names("extra_names", &file.extra_names)?,
+        extra_globs,
+        subdirectories: names("subdirectories", &file.subdirectories)?,
+        roots: file
+            .roots
+            .iter()
+            .flatten()
+            .map(|root| relative("roots", root, Root::Allowed))
+            .collect::<Result<_, _>>()?,
+        roles: file
+            .roles
+            .as_ref()
+            .map(roles)
+            .transpose()?
+            .unwrap_or_default(),
+        declared: declared(file)?,
+    })
+}
+
+/// Refuses keys that would be without effect for the system.
+fn check_keys(id: &str, file: &SystemFile) -> Result<(), String> {
+    let is_built_in = SYSTEMS.contains(&id);
+    let is_word = id.starts_with(|c: char| c.is_ascii_lowercase())
+        && id
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+    if !is_word {
+        return Err("a system's id is lower-case letters, digits and `-`".to_owned());
+    }
+    let misplaced = [
+        (
+            "contract",
+            file.contract.is_some() && id != "devt",
+            "is for `devt` only",
+        ),
+        (
+            "roots",
+            file.roots.is_some() && id != "groups",
+            "is for `groups` only",
+        ),
+        (
+            "roles",
+            file.roles.is_some() && id != "groups",
+            "is for `groups` only",
+        ),
+        (
+            "site",
+            file.site.is_some() && is_built_in,
+            "is for new systems only",
+        ),
+        (
+            "canonical",
+            file.canonical.is_some() && is_built_in,
+            "is for new systems; use `extra_names`",
+        ),
+        (
+            "patterns",
+            file.patterns.is_some() && is_built_in,
+            "is for new systems; use `extra_globs`",
+        ),
+        (
+            "ephemeral",
+            file.ephemeral.is_some() && is_built_in,
+            "is for new systems only",
+        ),
+        (
+            "owners",
+            file.owners.is_some() && is_built_in,
+            "is for new systems only",
+        ),
+    ];
+    match misplaced.iter().find(|(_, is_misplaced, _)| *is_misplaced) {
+        Some((key, _, why)) => Err(format!("`{key}` {why}")),
+        None => Ok(()),
+    }
+}
+
+fn declared(file: &SystemFile) -> Result<Option<Declared>, String> {
+    let owners = file.owners.iter().flatten().map(|(name, actors)| {
+        let pattern = Pattern::parse(name).map_err(|e| format!("`owners`: {e}"))?;
+        Ok((
+            pattern,
+            actors.0.iter().map(|actor| Owner::parse(actor)).collect(),
+        ))
+    });
+    let owners = owners.collect::<Result<_, String>>()?;
+    let (canonical, patterns, ephemeral) = (
+        globs("canonical", &file.canonical)?,
+        globs("patterns", &file.patterns)?,
+        globs("ephemeral", &file.ephemeral)?,
+    );
+    let Some(site) = &file.site else {
+        return Ok(None);
+    };
+    let site = relative("site", site, Root::Refused)?;
+    let site = Pattern::parse(&site).map_err(|e| format!("`site`: {e}"))?;
+    Ok(Some(Declared {
+        site,
+        canonical,
+        patterns,
+        ephemeral,
+        owners,
+    }))
+}
+
+fn globs(key: &str, texts: &Option<Vec<String>>) -> Result<Vec<Pattern>, String> {
+    let parse = |text: &String| Pattern::parse(text).map_err(|e| format!("`{key}`: {e}"));
+    texts.iter().flatten().map(parse).collect()
+}
+
+fn names(key: &str, texts: &Option<Vec<String>>) -> Result<Vec<String>, String> {
+    texts
+        .iter()
+        .flatten()
+        .map(|text| relative(key, text, Root::Refused))
+        .collect()
+}
+
+/// Whether a path may be the root itself.
+#[derive(Clone, Copy, PartialEq)]
+enum Root {
+    Allowed,
+    Refused,
+}
+
+/// A path below a root, without `./` in front and `/` behind.
+fn relative(key: &str, text: &str, root: Root) -> Result<String, String> {
+    let path = text.trim_end_matches('/');
+    let path = if path == "." {
+        ""
+    } else {
+        path.strip_prefix("./").unwrap_or(path)
+    };
+    let parts_are_plain = path.split('/').all(|part| !matches!(part, "" | "." | ".."));
+    let is_below = parts_are_plain && !path.starts_with('~') && !path.contains(['\0', '\n', '\r']);
+    if is_below
+        || (path.is_empty() && !text.starts_with('/') && !text.is_empty() && root == Root::Allowed)
+    {
+        return Ok(path.to_owned());
+    }
+    Err(format!(
+        "`{key}`: `{}` is not a relative path without `..`",
+        text.escape_debug()
+    ))
+}
+
+/// Reads `agent: role` as well as `role: [agents]`.
+fn roles(file: &BTreeMap<String, Words>) -> Result<BTreeMap<String, String>, String> {
+    let mut roles = BTreeMap::new();
+    for (key, Words(values)) in file {
+        let mut map = |agent: &str, role: &str| {
+            roles.insert(AgentName::parse(agent).as_str().to_owned(), role.to_owned())
+        };
+        match values.as_slice() {
+            [role] if ROLES.contains(&role.as_str()) => {
+                map(key, role);
+            }
+            agents if ROLES.contains(&key.as_str()) => {
+                for agent in agents {
+                    map(agent, key);
+                }
+            }
+            _ => {
+                let role = values.first().map_or("", String::as_str);
+                let near = nearest(role, ROLES).unwrap_or("developer");
+                let known = ROLES.join(", ");
+                return Err(format!(
+                    "`roles.{key}`: `{role}` is not a role ({known}); did you mean `{near}`?"
+                ));
+            }
+        }
+    }
+    Ok(roles)
+}

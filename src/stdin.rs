@@ -1,0 +1,180 @@
+//! The bytes of one event, read to their end, within a deadline and a bound.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+/// A larger event is no event.
+pub const MAX_BYTES: usize = 64 * 1024 * 1024;
+
+/// How long a writer may leave stdin open.
+const DEADLINE: Duration = Duration::from_secs(2);
+
+/// How long to wait for the end after what looks like a whole event.
+const AFTER_WHOLE: Duration = Duration::from_millis(100);
+
+/// What came in, and what was wrong with the way it came.
+#[derive(Debug, Default)]
+pub struct Input {
+    pub bytes: Vec<u8>,
+    pub trouble: Option<String>,
+}
+
+/// Reads stdin to its end: closing it early can cost the verdict. Bytes past
+/// [`MAX_BYTES`] are read and dropped.
+pub fn read() -> Input {
+    let mut input = Input {
+        bytes: Vec::with_capacity(64 * 1024),
+        trouble: None,
+    };
+    let begun = Instant::now();
+    loop {
+        let whole = input.bytes.trim_ascii_end().last() == Some(&b'}');
+        let left = DEADLINE.saturating_sub(begun.elapsed());
+        let patience = if whole { AFTER_WHOLE.min(left) } else { left };
+        match source::read_some(&mut input.bytes, patience) {
+            Ok(Some(0)) => break,
+            Ok(Some(_)) if input.bytes.len() > MAX_BYTES => {
+                input.trouble = Some("the event is larger than 64 MiB".to_owned());
+                input.bytes.truncate(MAX_BYTES);
+                // What is kept must not parse as an event of its own.
+                input.bytes.push(b'\0');
+            }
+            Ok(Some(_)) => {}
+            Ok(None) => {
+                input.trouble = Some("stdin was not closed within 2 s".to_owned());
+                break;
+            }
+            Err(error) => {
+                input.trouble = Some(format!("stdin cannot be read: {error}"));
+                break;
+            }
+        }
+    }
+    if input.bytes.is_empty() && input.trouble.is_none() {
+        input.trouble = Some("stdin is empty".to_owned());
+    }
+    input
+}
+
+#[cfg(unix)]
+mod source {
+    use std::time::Duration;
+
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::io::Errno;
+
+    use super::io;
+
+    /// Appends what is there; `Some(0)` is the end, `None` a timeout.
+    pub(super) fn read_some(bytes: &mut Vec<u8>, patience: Duration) -> io::Result<Option<usize>> {
+        let stdin = rustix::stdio::stdin();
+        let timeout = Timespec {
+            tv_sec: patience.as_secs().try_into().unwrap_or(2),
+            tv_nsec: patience.subsec_nanos().into(),
+        };
+        let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
+        match poll(&mut ready, Some(&timeout)) {
+            Ok(0) => return Ok(None),
+            Ok(_) => {}
+            Err(Errno::INTR) => return Ok(Some(usize::MAX)),
+            Err(error) => return Err(error.into()),
+        }
+        if bytes.capacity() - bytes.len() < 16 * 1024 {
+            bytes.reserve(bytes.len().max(64 * 1024));
+        }
+        match rustix::io::read(stdin, rustix::buffer::spare_capacity(bytes)) {
+            Ok(n) => Ok(Some(n)),
+            Err(Errno::INTR) => Ok(Some(usize::MAX)),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod source {
+    use std::io::{self, Read};
+    use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+    use std::sync::{Mutex, OnceLock};
+    use std::thread;
+    use std::time::Duration;
+
+    type Chunks = Mutex<Receiver<io::Result<Vec<u8>>>>;
+
+    /// A thread reads, since a blocked read has no deadline here.
+    fn chunks() -> &'static Chunks {
+        static CHUNKS: OnceLock<Chunks> = OnceLock::new();
+        CHUNKS.get_or_init(|| {
+            let (sender, receiver) = channel();
+            thread::spawn(move || {
+                let mut buffer = vec![0; 64 * 1024];
+                loop {
+                    let read = io::stdin()
+                        .lock()
+                        .read(&mut buffer)
+                        .map(|n| buffer[..n].to_vec());
+                    let last = !matches!(&read, Ok(chunk) if !chunk.is_empty());
+                    if sender.send(read).is_err() || last {
+                        return;
+                    }
+                }
+            });
+            Mutex::new(receiver)
+        })
+    }
+
+    pub(super) fn read_some(bytes: &mut Vec<u8>, patience: Duration) -> io::Result<Option<usize>> {
+        let receiver = chunks()
+            .lock()
+            .map_err(|_| io::Error::other("the reader failed"))?;
+        match receiver.recv_timeout(patience) {
+            Ok(Ok(chunk)) => {
+                bytes.extend_from_slice(&chunk);
+                Ok(Some(chunk.len()))
+            }
+            Ok(Err(error)) => Err(error),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Ok(Some(0)),
+        }
+    }
+}
+
+/// Whether bytes that are no event name a governed place. The path of the
+/// transcript is Claude Code's own and does not count.
+pub fn names_governed_place(bytes: &[u8]) -> bool {
+    const PLACES: &[&str] = &[
+        ".devt/state",
+        ".claude/.docs/",
+        "orchestration.local.md",
+        "deep-dive.local.md",
+        ".agentmux/.sessions/",
+        "openspec/changes/",
+        ".claude/statewarden",
+    ];
+    let text = String::from_utf8_lossy(bytes)
+        .replace("\\/", "/")
+        .replace("\\\\", "/");
+    let text = without_transcript_path(&text);
+    PLACES.iter().any(|place| text.contains(place))
+}
+
+fn without_transcript_path(text: &str) -> String {
+    const KEY: &str = "\"transcript_path\"";
+    let Some(at) = text.find(KEY) else {
+        return text.to_owned();
+    };
+    let (before, after) = text.split_at(at);
+    let value = after[KEY.len()..].splitn(3, '"').nth(2);
+    format!("{before}{}", value.unwrap_or_default())
+}
+
+/// Whether refusing makes sense: a garbled `Stop` or `SubagentStop` must not
+/// keep a session from ending.
+pub fn may_be_pre_tool_use(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    match text.split_once("\"hook_event_name\"") {
+        Some((_, after)) => after
+            .trim_start_matches([' ', ':', '"'])
+            .starts_with("PreToolUse"),
+        None => true,
+    }
+}

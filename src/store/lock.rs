@@ -1,0 +1,87 @@
+//! One writer at a time in a directory.
+//!
+//! The directory itself is locked: a lock on a file that is replaced by rename
+//! protects nothing, and a lock file of our own would be one more name in a
+//! directory whose names are the contract. The kernel drops the lock with the
+//! process, however that ends.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fd_lock::RwLock;
+
+/// How long a hook waits for a lock.
+pub const IN_HOOK: Duration = Duration::from_millis(250);
+
+/// How long a command waits for a lock.
+pub const IN_COMMAND: Duration = Duration::from_secs(5);
+
+const BETWEEN_TRIES: Duration = Duration::from_millis(2);
+
+/// Proof that the directory is locked; what must not race takes one.
+pub struct Locked<'d> {
+    pub dir: &'d Path,
+}
+
+/// Runs `f` while this process alone holds the directory.
+///
+/// # Errors
+/// `WouldBlock` with a sentence that names the directory when another process
+/// holds it for longer than `wait`; else what opening the directory or `f` gave.
+pub fn with_lock<T>(
+    dir: &Path,
+    wait: Duration,
+    f: impl FnOnce(&Locked<'_>) -> io::Result<T>,
+) -> io::Result<T> {
+    let mut lock = RwLock::new(File::open(lockable(dir))?);
+    let begun = Instant::now();
+    let mut f = Some(f);
+    loop {
+        match lock.try_write() {
+            Ok(_guard) => {
+                return f.take().map_or_else(
+                    || unreachable!("a lock is taken once"),
+                    |f| f(&Locked { dir }),
+                );
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+        if begun.elapsed() >= wait {
+            let message = format!(
+                "`{}` is locked by another process for more than {} ms; try again",
+                dir.display(),
+                wait.as_millis()
+            );
+            return Err(io::Error::new(io::ErrorKind::WouldBlock, message));
+        }
+        thread::sleep(BETWEEN_TRIES);
+    }
+}
+
+#[cfg(unix)]
+fn lockable(dir: &Path) -> PathBuf {
+    dir.to_owned()
+}
+
+/// A directory cannot be opened for locking here, so a file in the temporary
+/// directory that is named after it stands for it.
+#[cfg(not(unix))]
+fn lockable(dir: &Path) -> PathBuf {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    dir.canonicalize()
+        .unwrap_or_else(|_| dir.to_owned())
+        .hash(&mut hasher);
+    let file = std::env::temp_dir().join(format!("statewarden-{:016x}.lock", hasher.finish()));
+    // An error shows when the file is opened.
+    #[expect(clippy::disallowed_methods, reason = "this is the store")]
+    let _ = std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(&file);
+    file
+}

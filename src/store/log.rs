@@ -1,0 +1,175 @@
+//! Append-only JSONL logs: bounded, private, whole lines.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::lock::with_lock;
+
+/// One log and where its full generations go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogFile {
+    pub dir: PathBuf,
+    pub name: &'static str,
+    /// Directory of the rotated generations, relative to `dir`; `""` is `dir`.
+    pub rotated: &'static str,
+}
+
+/// How large a log may grow and how many full generations stay.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    pub max_bytes: u64,
+    pub generations: usize,
+}
+
+impl LogFile {
+    pub fn path(&self) -> PathBuf {
+        self.dir.join(self.name)
+    }
+
+    /// Appends one line, which ends in a line break, with one `write` under the
+    /// directory's lock, after a line break of its own where a crash left half a line.
+    ///
+    /// There is no `fsync`: after a power failure the newest lines may be
+    /// missing or the last one torn, never an earlier one changed. Where the
+    /// lock stays busy the line is appended without it, which `O_APPEND` makes
+    /// safe; only rotation and repair wait for the next writer.
+    ///
+    /// # Errors
+    /// The file cannot be opened or written; a link in its place counts as that.
+    pub fn append(
+        &self,
+        line: &str,
+        bounds: Bounds,
+        stamp: &str,
+        wait: Duration,
+    ) -> io::Result<()> {
+        let locked = with_lock(&self.dir, wait, |_| {
+            self.rotate_when_full(line.len() as u64, bounds, stamp)?;
+            let mut file = self.open()?;
+            if ends_torn(&mut file)? {
+                return file.write_all(format!("\n{line}").as_bytes());
+            }
+            file.write_all(line.as_bytes())
+        });
+        match locked {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.open()?.write_all(line.as_bytes())
+            }
+            result => result,
+        }
+    }
+
+    fn open(&self) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.create(true).append(true).read(true);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt;
+            options
+                .mode(0o600)
+                .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+        }
+        options.open(self.path())
+    }
+
+    fn rotate_when_full(&self, more: u64, bounds: Bounds, stamp: &str) -> io::Result<()> {
+        let path = self.path();
+        let full =
+            fs::symlink_metadata(&path).is_ok_and(|meta| meta.len() + more > bounds.max_bytes);
+        if !full {
+            return Ok(());
+        }
+        let dir = self.dir.join(self.rotated);
+        fs::create_dir_all(&dir)?;
+        let stem = self.name.trim_end_matches(".jsonl");
+        let stamp = stamp.replace([':', '.'], "-");
+        fs::rename(&path, dir.join(format!("{stem}-{stamp}.jsonl")))?;
+        let generations = self.generations();
+        let surplus = generations.len().saturating_sub(bounds.generations);
+        generations
+            .iter()
+            .take(surplus)
+            .try_for_each(fs::remove_file)
+    }
+
+    /// The rotated generations, oldest first.
+    pub fn generations(&self) -> Vec<PathBuf> {
+        let prefix = format!("{}-", self.name.trim_end_matches(".jsonl"));
+        let is_generation = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            // A digit tells a generation from another log with a longer name.
+            name.strip_prefix(&prefix).is_some_and(|rest| {
+                rest.starts_with(|c: char| c.is_ascii_digit()) && rest.ends_with(".jsonl")
+            })
+        };
+        let entries = fs::read_dir(self.dir.join(self.rotated))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let mut paths: Vec<PathBuf> = entries
+            .map(|entry| entry.path())
+            .filter(is_generation)
+            .collect();
+        paths.sort();
+        paths
+    }
+}
+
+/// Whether the last line lacks its line break.
+fn ends_torn(file: &mut File) -> io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
+}
+
+/// The logs of a project.
+pub struct Logs {
+    own: PathBuf,
+}
+
+impl Logs {
+    /// `main` is the main checkout.
+    pub fn of(main: &Path) -> Self {
+        Self {
+            own: main.join(".claude").join("statewarden"),
+        }
+    }
+
+    /// The folder of the program's own logs and state.
+    pub fn own_folder(&self) -> &Path {
+        &self.own
+    }
+
+    /// Denials of every system that has no log of its own.
+    pub fn denies(&self) -> LogFile {
+        LogFile {
+            dir: self.own.clone(),
+            name: "denies.jsonl",
+            rotated: "",
+        }
+    }
+
+    /// Everything that is no denial.
+    pub fn events(&self) -> LogFile {
+        LogFile {
+            dir: self.own.clone(),
+            name: "events.jsonl",
+            rotated: "",
+        }
+    }
+
+    /// Denials in one devt site.
+    pub fn devt(site: &Path) -> LogFile {
+        LogFile {
+            dir: site.to_owned(),
+            name: "preflight-denies.jsonl",
+            rotated: ".archive",
+        }
+    }
+}

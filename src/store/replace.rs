@@ -1,0 +1,174 @@
+//! Whole files: replaced, copied and removed. Logs and archives are elsewhere.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Puts `bytes` in the place of a file, or makes the file.
+///
+/// Whoever opens `path` finds the old bytes or the new ones, whole, also after a
+/// kill at any point and, because the bytes are on the device before the name
+/// is, after a power loss. The directory is not flushed: a power loss right
+/// after the return may bring the old bytes back. A kill can leave a temporary
+/// file behind, see [`is_temp_name`]. Mode and owner of the old file stay. A link at
+/// `path` is replaced, not followed.
+#[expect(clippy::disallowed_methods, reason = "this is the store")]
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let old = fs::symlink_metadata(path).ok().filter(Metadata::is_file);
+    let (temp, mut file) = create_beside(path, old.as_ref())?;
+    let written = file
+        .write_all(bytes)
+        .and_then(|()| old.as_ref().map_or(Ok(()), |old| take_over(&temp, old)))
+        .and_then(|()| file.sync_data())
+        .and_then(|()| fs::rename(&temp, path));
+    if written.is_err() {
+        // The first error is the one to report.
+        let _ = fs::remove_file(&temp);
+    }
+    written
+}
+
+/// Whether a file name has the form of our temporary files, `.NAME.PID.tmp`.
+pub fn is_temp_name(name: &str) -> bool {
+    let middle = name
+        .strip_prefix('.')
+        .and_then(|name| name.strip_suffix(".tmp"));
+    let pid = middle
+        .and_then(|middle| middle.rsplit_once('.'))
+        .map(|(_, pid)| pid);
+    pid.is_some_and(|pid| !pid.is_empty() && pid.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// Opens a temporary file that nobody else has. A leftover of a killed process
+/// with the same id is in nobody's use and goes.
+#[expect(clippy::disallowed_methods, reason = "this is the store")]
+fn create_beside(path: &Path, old: Option<&Metadata>) -> io::Result<(PathBuf, File)> {
+    let name = path
+        .file_name()
+        .and_then(OsStr::to_str)
+        .ok_or(io::ErrorKind::InvalidInput)?;
+    let temp = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if old.is_some() {
+        // Closed to others until it has the mode of the file it replaces.
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = old;
+    let file = options.open(&temp).or_else(|e| match e.kind() {
+        io::ErrorKind::AlreadyExists => fs::remove_file(&temp).and_then(|()| options.open(&temp)),
+        _ => Err(e),
+    })?;
+    Ok((temp, file))
+}
+
+fn take_over(temp: &Path, old: &Metadata) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, chown};
+        // Only root can give a file away, and only then is there a need to.
+        let _ = chown(temp, Some(old.uid()), Some(old.gid()));
+    }
+    fs::set_permissions(temp, old.permissions())
+}
+
+/// Copies a file with its mode to a name that is free.
+pub fn copy_to_free(from: &Path, to: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(to).is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    fs::copy(from, to).map(drop)
+}
+
+/// Makes a directory and those above it.
+#[expect(clippy::disallowed_methods, reason = "this is the store")]
+pub fn make_dir(dir: &Path) -> io::Result<()> {
+    fs::create_dir_all(dir)
+}
+
+/// Makes a directory that must not be there yet.
+#[expect(clippy::disallowed_methods, reason = "this is the store")]
+pub fn make_new_dir(dir: &Path) -> io::Result<()> {
+    fs::create_dir(dir)
+}
+
+/// Removes a file; one that is not there is no error.
+#[expect(clippy::disallowed_methods, reason = "this is the store")]
+pub fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result,
+    }
+}
+
+/// Removes a directory that is empty, and says whether it did.
+pub fn remove_if_empty(dir: &Path) -> bool {
+    fs::remove_dir(dir).is_ok()
+}
+
+/// Removes a directory this process made for itself, with all in it.
+#[expect(clippy::disallowed_methods, reason = "this is the store")]
+pub fn remove_own_tree(dir: &Path) -> io::Result<()> {
+    fs::remove_dir_all(dir)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+    use super::*;
+
+    #[test]
+    fn a_temporary_name_is_known_again() {
+        for (name, expected) in [
+            (".settings.json.4711.tmp", true),
+            (".a.1.tmp", true),
+            (".1.tmp", false),
+            (".settings.json.tmp", false),
+            ("settings.json.4711.tmp", false),
+            (".x.47a.tmp", false),
+        ] {
+            assert_eq!(is_temp_name(name), expected, "{name}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn replacing_keeps_the_mode_and_leaves_nothing_behind() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = std::env::temp_dir().join(format!("statewarden-replace-{}", std::process::id()));
+        fs::create_dir(&dir).unwrap();
+        let file = dir.join("a.json");
+        // A leftover of a killed process with the same id is no obstacle.
+        fs::write(
+            dir.join(format!(".a.json.{}.tmp", std::process::id())),
+            "torn",
+        )
+        .unwrap();
+        replace(&file, b"one").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        replace(&file, b"two").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"two");
+        assert_eq!(
+            fs::metadata(&file).unwrap().permissions().mode() & 0o777,
+            0o640
+        );
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 1);
+        assert!(
+            replace(&dir, b"x").is_err(),
+            "a directory cannot be replaced"
+        );
+        assert!(copy_to_free(&file, &file).is_err());
+        let leftovers = fs::read_dir(std::env::temp_dir()).unwrap().flatten();
+        let ours = format!(".statewarden-replace-{}.", std::process::id());
+        assert!(
+            leftovers
+                .into_iter()
+                .all(|e| !e.file_name().to_string_lossy().starts_with(&ours))
+        );
+        fs::remove_dir_all(&dir).unwrap();
+    }
+}

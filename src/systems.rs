@@ -1,0 +1,143 @@
+//! The systems: each file below is one family of state files, told apart by
+//! where they lie, and holds that family's one contract table.
+
+pub mod agent_flow;
+pub mod agentmux;
+pub mod declared;
+pub mod devt;
+pub mod groups;
+pub mod own;
+pub mod session;
+
+use crate::contract::{Contract, Row, Writer};
+use crate::decision::DenyCode;
+
+/// What a system may ask about the project while it looks at a path. Paths are
+/// relative to the root, with `/` between components.
+pub trait View {
+    fn exists(&self, path: &str) -> bool;
+    fn text(&self, path: &str) -> Option<String>;
+    /// Directories that the environment or the settings name as sites of the system.
+    fn named_sites(&self, system: &str) -> &[String];
+}
+
+/// A governed place in a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place<'p> {
+    /// The site, relative to the root.
+    pub site: &'p str,
+    /// The entry, relative to the site; empty for the site itself.
+    pub entry: &'p str,
+}
+
+/// One family of state files.
+pub trait System: Sync {
+    /// The id that settings, logs and `--system` use.
+    fn id(&self) -> &str;
+
+    fn contract(&self) -> &Contract<'_>;
+
+    /// Finds the site a root-relative path lies in, or is.
+    fn locate<'p>(&self, path: &'p str, view: &dyn View) -> Option<Place<'p>>;
+
+    /// Who may write an entry that falls under `row`.
+    fn writer<'a>(&'a self, row: &'a Row<'a>, _entry: &str) -> Writer<'a> {
+        row.writer.clone()
+    }
+
+    /// Judges the text an entry would hold. `present` is what it holds now.
+    ///
+    /// # Errors
+    /// The file's readers could not parse the text, or its state cannot follow
+    /// the present one.
+    fn check_content(
+        &self,
+        _entry: &str,
+        _text: &str,
+        _present: Option<&str>,
+    ) -> Result<Vec<String>, ContentError> {
+        Ok(Vec::new())
+    }
+
+    /// Paths whose presence below a directory means that it holds a site, for
+    /// commands that look for sites and for removals of whole trees. A last
+    /// component `*` stands for any directory. Sites lie at any depth.
+    fn landmarks(&self) -> &'static [&'static str];
+}
+
+/// Why a text may not be written, with what to write instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContentError {
+    pub code: DenyCode,
+    pub message: String,
+}
+
+/// The built-in systems, in the order in which they claim a path.
+pub static SYSTEMS: &[&dyn System] = &[
+    &own::Own,
+    &devt::Devt,
+    &agent_flow::AgentFlow,
+    &session::Session,
+    &groups::Groups,
+    &agentmux::AgentMux,
+];
+
+/// The built-in system with this id.
+pub fn by_id(id: &str) -> Option<&'static dyn System> {
+    SYSTEMS.iter().copied().find(|system| system.id() == id)
+}
+
+/// Finds `marker` (one or more components, such as `.devt/state`) in a path and
+/// splits it after `extra` further components: `Some((site, entry))`. Where the
+/// file system folds case, so does this.
+pub(crate) fn split_site<'p>(path: &'p str, marker: &str, extra: usize) -> Option<Place<'p>> {
+    let starts = std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1));
+    for start in starts {
+        let Some(head) = path.get(start..start + marker.len()) else {
+            continue;
+        };
+        let end = start + marker.len();
+        if !same_name(head, marker) || !matches!(path.as_bytes().get(end), None | Some(b'/')) {
+            continue;
+        }
+        let mut site_end = end;
+        for _ in 0..extra {
+            let rest = path.get(site_end + 1..)?;
+            site_end += 1 + rest.find('/').unwrap_or(rest.len());
+        }
+        return Some(place_at(path, site_end));
+    }
+    None
+}
+
+/// Splits a path after its first `site_end` bytes.
+pub(crate) fn place_at(path: &str, site_end: usize) -> Place<'_> {
+    Place {
+        site: &path[..site_end],
+        entry: path.get(site_end + 1..).unwrap_or(""),
+    }
+}
+
+/// The place in a site that is known by its whole path; `""` is the root itself.
+pub(crate) fn below<'p>(path: &'p str, site: &str) -> Option<Place<'p>> {
+    if site.is_empty() {
+        return Some(Place {
+            site: "",
+            entry: path,
+        });
+    }
+    let whole = path
+        .get(..site.len())
+        .is_some_and(|head| same_name(head, site))
+        && matches!(path.as_bytes().get(site.len()), None | Some(b'/'));
+    whole.then(|| place_at(path, site.len()))
+}
+
+/// Equality of names as the file systems usual on the platform see it.
+pub(crate) fn same_name(a: &str, b: &str) -> bool {
+    if cfg!(any(windows, target_os = "macos")) {
+        a.eq_ignore_ascii_case(b)
+    } else {
+        a == b
+    }
+}

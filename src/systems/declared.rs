@@ -1,0 +1,101 @@
+//! Systems that exist in the settings only: a glob for the site, globs for its
+//! names. A declared site is closed.
+
+use super::{Place, System, View, place_at};
+use crate::actor::AgentName;
+use crate::contract::{Contract, Dir, DirKind, List, Name, Others, Role, Row, Writer};
+use crate::settings::{Declared, Owner, Settings};
+
+pub struct DeclaredSystem<'s> {
+    id: &'s str,
+    declared: &'s Declared,
+    contract: Contract<'s>,
+}
+
+impl<'s> DeclaredSystem<'s> {
+    /// Every system that the settings add.
+    pub fn all(settings: &'s Settings) -> Vec<Self> {
+        settings
+            .declared()
+            .map(|(id, declared)| Self {
+                id,
+                declared,
+                contract: contract(declared),
+            })
+            .collect()
+    }
+}
+
+const CLOSED: &[Dir<'_>] = &[Dir::new("", DirKind::Closed)];
+
+fn contract(declared: &Declared) -> Contract<'_> {
+    let row = |pattern| {
+        let mut row = Row::file("", Writer::Anyone, "declared in the settings");
+        row.name = Name::Glob(pattern);
+        row
+    };
+    let canonical = declared.canonical.iter().map(row);
+    let ephemeral = declared
+        .ephemeral
+        .iter()
+        .map(|pattern| row(pattern).ephemeral());
+    let patterns = declared
+        .patterns
+        .iter()
+        .map(|pattern| row(pattern).pattern_allowed());
+    let owners = declared.owners.iter().flat_map(|(_, owners)| owners);
+    let agents = owners.filter_map(|owner| match owner {
+        Owner::Main => None,
+        Owner::Agent(name) => Some(Role {
+            agent: name.as_str(),
+            role: name.as_str(),
+        }),
+    });
+    Contract {
+        source: "the project's settings",
+        rows: canonical.chain(ephemeral).chain(patterns).collect(),
+        dirs: List::Borrowed(CLOSED),
+        roles: agents.collect(),
+        fallback: None,
+    }
+}
+
+impl System for DeclaredSystem<'_> {
+    fn id(&self) -> &str {
+        self.id
+    }
+
+    fn contract(&self) -> &Contract<'_> {
+        &self.contract
+    }
+
+    /// The first directory on the way that the glob matches is the site.
+    fn locate<'p>(&self, path: &'p str, _view: &dyn View) -> Option<Place<'p>> {
+        let ends = path
+            .match_indices('/')
+            .map(|(at, _)| at)
+            .chain([path.len()]);
+        ends.map(|end| place_at(path, end))
+            .find(|place| self.declared.site.matches(place.site))
+    }
+
+    fn writer<'a>(&'a self, _row: &'a Row<'a>, entry: &str) -> Writer<'a> {
+        let Some(owners) = self.declared.owners_of(entry) else {
+            return Writer::Anyone;
+        };
+        let agents: Vec<&str> = owners
+            .iter()
+            .filter_map(Owner::agent)
+            .map(AgentName::as_str)
+            .collect();
+        if agents.is_empty() {
+            Writer::Main
+        } else {
+            Writer::Roles(List::Owned(agents), Others::Main)
+        }
+    }
+
+    fn landmarks(&self) -> &'static [&'static str] {
+        &[]
+    }
+}

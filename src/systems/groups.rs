@@ -1,0 +1,172 @@
+//! The file-derived group state machine: `openspec/changes/<change>/`, the
+//! directories that the settings name, and a root whose own `tasks.md` has
+//! numbered groups. Who may write what follows the seed's roles.
+
+use super::{Place, System, View, below, split_site};
+use crate::contract::{Contract, Dir, DirKind, List, Others, Role, Row, Shape, Slug, Writer};
+
+pub struct Groups;
+
+impl System for Groups {
+    fn id(&self) -> &str {
+        "groups"
+    }
+
+    fn contract(&self) -> &Contract<'_> {
+        &CONTRACT
+    }
+
+    fn locate<'p>(&self, path: &'p str, view: &dyn View) -> Option<Place<'p>> {
+        if let Some(place) = split_site(path, "openspec/changes", 1) {
+            let change = place.site.rsplit('/').next().unwrap_or_default();
+            let is_change = change != "archive" && change != "changes";
+            return is_change.then_some(place);
+        }
+        let named = view
+            .named_sites(self.id())
+            .iter()
+            .find_map(|site| below(path, site));
+        named.or_else(|| at_root(path, view))
+    }
+
+    fn landmarks(&self) -> &'static [&'static str] {
+        &["openspec/changes/*"]
+    }
+}
+
+/// A root that is a site only by its `tasks.md` gives up just the numbered files.
+fn at_root<'p>(path: &'p str, view: &dyn View) -> Option<Place<'p>> {
+    let place = Place {
+        site: "",
+        entry: path,
+    };
+    let numbered = ROWS.iter().any(|row| row.matches(path));
+    let is_root = || {
+        view.text("tasks.md")
+            .is_some_and(|tasks| has_numbered_groups(&tasks))
+    };
+    (numbered && is_root()).then_some(place)
+}
+
+static CONTRACT: Contract<'static> = Contract {
+    source: "chapter on the file-based state machine",
+    rows: List::Borrowed(ROWS),
+    dirs: List::Borrowed(&[
+        Dir::new("", DirKind::Open),
+        Dir::new("review", DirKind::Closed),
+        Dir::new("test-reports", DirKind::Closed),
+    ]),
+    roles: List::Borrowed(&[
+        Role {
+            agent: "developer",
+            role: "developer",
+        },
+        Role {
+            agent: "developer-*",
+            role: "developer",
+        },
+        Role {
+            agent: "programmer",
+            role: "developer",
+        },
+        Role {
+            agent: "coder",
+            role: "developer",
+        },
+        Role {
+            agent: "tester",
+            role: "tester",
+        },
+        Role {
+            agent: "tester-*",
+            role: "tester",
+        },
+        Role {
+            agent: "qa",
+            role: "tester",
+        },
+        Role {
+            agent: "reviewer",
+            role: "reviewer",
+        },
+        Role {
+            agent: "code-reviewer",
+            role: "reviewer",
+        },
+        Role {
+            agent: "architect",
+            role: "architect",
+        },
+        Role {
+            agent: "e2e-tester",
+            role: "e2e-tester",
+        },
+    ]),
+    fallback: None,
+};
+
+const ROWS: &[Row<'_>] = &[
+    Row::file(
+        "tasks.md",
+        Writer::Roles(
+            List::Borrowed(&["developer", "architect"]),
+            Others::MainAndUnknown,
+        ),
+        "tasks of every group",
+    )
+    .read_by("the dispatcher, OpenSpec"),
+    Row::file(
+        "STUCK.md",
+        Writer::Roles(List::Borrowed(&["architect"]), Others::Main),
+        "diagnosis of stuck groups",
+    )
+    .read_by("the dispatcher"),
+    Row::file(
+        "e2e-report.md",
+        Writer::Roles(List::Borrowed(&["e2e-tester", "tester"]), Others::Nobody),
+        "report of the end-to-end tests",
+    )
+    .read_by("the dispatcher"),
+    Row::slug(
+        numbered("review/", r"^review/[1-9][0-9]*\.md$", "review/1.md"),
+        Writer::Roles(List::Borrowed(&["reviewer"]), Others::Nobody),
+        "review of group N",
+    )
+    .canonical()
+    .read_by("the dispatcher"),
+    Row::slug(
+        numbered(
+            "test-reports/",
+            r"^test-reports/[1-9][0-9]*\.md$",
+            "test-reports/1.md",
+        ),
+        Writer::Roles(List::Borrowed(&["tester"]), Others::Nobody),
+        "test report of group N",
+    )
+    .canonical()
+    .read_by("the dispatcher"),
+];
+
+const fn numbered(prefix: &'static str, regex: &'static str, example: &'static str) -> Slug {
+    Slug {
+        prefix,
+        shape: Shape::Positive,
+        endings: &[".md"],
+        regex,
+        example,
+    }
+}
+
+/// Whether a `tasks.md` has a `## N. Name` heading and a task box.
+pub fn has_numbered_groups(tasks: &str) -> bool {
+    let heading = |line: &str| {
+        line.strip_prefix("## ").is_some_and(|rest| {
+            rest.split_once('.')
+                .is_some_and(|(n, _)| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        })
+    };
+    tasks.lines().any(heading)
+        && ["[ ]", "[x]", "[X]"]
+            .iter()
+            .any(|mark| tasks.contains(mark))
+}

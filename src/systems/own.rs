@@ -1,0 +1,81 @@
+//! This program's own settings, logs and state: `.claude/statewarden*` and
+//! `.claude/statewarden/**`. An agent that could edit them could switch the
+//! guard off.
+
+use super::{ContentError, Place, System, View, split_site};
+use crate::contract::{Contract, Dir, DirKind, List, Row, Writer};
+use crate::decision::DenyCode;
+use crate::wiring;
+
+pub struct Own;
+
+impl System for Own {
+    fn id(&self) -> &str {
+        "self"
+    }
+
+    fn contract(&self) -> &Contract<'_> {
+        &CONTRACT
+    }
+
+    fn locate<'p>(&self, path: &'p str, _view: &dyn View) -> Option<Place<'p>> {
+        let place = split_site(path, ".claude", 0)?;
+        let ours = place.entry.to_ascii_lowercase().starts_with("statewarden");
+        (ours || SETTINGS.iter().any(|row| row.matches(place.entry))).then_some(place)
+    }
+
+    /// Claude Code's settings belong to the user and may be edited, but not so
+    /// that this guard falls out of them.
+    fn check_content(
+        &self,
+        _: &str,
+        text: &str,
+        present: Option<&str>,
+    ) -> Result<Vec<String>, ContentError> {
+        if present.is_some_and(wiring::holds_our_entries) && !wiring::holds_our_entries(text) {
+            return Err(ContentError {
+                code: DenyCode::ProtectedFile,
+                message:
+                    "the edit would drop statewarden's hooks; keep them, or ask the user to run \
+                          `statewarden uninstall`"
+                        .to_owned(),
+            });
+        }
+        Ok(Vec::new())
+    }
+
+    fn landmarks(&self) -> &'static [&'static str] {
+        &[
+            ".claude/statewarden",
+            ".claude/statewarden.yaml",
+            ".claude/statewarden.local.yaml",
+        ]
+    }
+}
+
+const SETTINGS_SHARED: Row<'_> =
+    Row::file("settings.json", Writer::Anyone, "settings of Claude Code").read_by("Claude Code");
+const SETTINGS_LOCAL: Row<'_> = Row::file(
+    "settings.local.json",
+    Writer::Anyone,
+    "personal settings of Claude Code",
+)
+.read_by("Claude Code");
+const SETTINGS: &[Row<'_>] = &[SETTINGS_SHARED, SETTINGS_LOCAL];
+
+static CONTRACT: Contract<'static> = Contract {
+    source: "statewarden",
+    rows: List::Borrowed(&[
+        SETTINGS_SHARED,
+        SETTINGS_LOCAL,
+        Row::file("statewarden.yaml", Writer::User, "settings of the project")
+            .read_by("statewarden"),
+        Row::file("statewarden.local.yaml", Writer::User, "personal settings")
+            .read_by("statewarden"),
+        Row::file("statewarden", Writer::User, "logs and state").read_by("`statewarden denies`"),
+        Row::wild("**/*", Writer::User, "statewarden's own").canonical(),
+    ]),
+    dirs: List::Borrowed(&[Dir::new("", DirKind::Open)]),
+    roles: List::Borrowed(&[]),
+    fallback: None,
+};

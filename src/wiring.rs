@@ -1,0 +1,244 @@
+//! The hook entries of this program in Claude Code's settings: one table, and
+//! the text edits that put it in and take it out. No I/O.
+
+mod document;
+mod edit;
+
+use std::fmt;
+
+use serde_json::{Map, Value, json};
+
+pub use edit::{Edited, merge, remove};
+
+/// One entry: an event, the tools it is for, and what Claude Code does when the
+/// hook itself fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub event: &'static str,
+    /// `None` where the event has no tools to choose from.
+    pub matcher: Option<&'static str>,
+    pub timeout_s: u32,
+    pub on_failure: OnFailure,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFailure {
+    /// Claude Code's own default: the call goes through.
+    Continue,
+    /// The call is refused; clients before 2.1.295 ignore the key.
+    Block,
+}
+
+/// Anchored, because a pattern with a `.` in it is searched for anywhere in the
+/// tool's name. Everything that can write, run code or start an agent.
+const TOOLS: &str =
+    "^(Write|Edit|MultiEdit|NotebookEdit|Bash|PowerShell|Monitor|Agent|Task|mcp__.*)$";
+
+/// All entries. `hooks/hooks.json` and every settings file are made from these.
+pub const ENTRIES: [Entry; 6] = [
+    Entry::on("PreToolUse", Some(TOOLS), OnFailure::Block),
+    Entry::on("PostToolUse", Some(TOOLS), OnFailure::Continue),
+    Entry::on("SubagentStart", None, OnFailure::Continue),
+    Entry::on("SubagentStop", None, OnFailure::Continue),
+    Entry::on("Stop", None, OnFailure::Continue),
+    Entry::on("SessionStart", None, OnFailure::Continue),
+];
+
+/// The command of the plugin form.
+pub const PLUGIN_COMMAND: &str = "${CLAUDE_PLUGIN_ROOT}/bin/statewarden";
+
+impl Entry {
+    const fn on(event: &'static str, matcher: Option<&'static str>, on_failure: OnFailure) -> Self {
+        Self {
+            event,
+            matcher,
+            timeout_s: 10,
+            on_failure,
+        }
+    }
+
+    /// The matcher group as JSON: exec form, so that no shell can print before
+    /// the answer.
+    fn group(&self, command: &str) -> Value {
+        let mut hook = json!({
+            "type": "command", "command": command, "args": ["hook"], "timeout": self.timeout_s,
+        });
+        if self.on_failure == OnFailure::Block {
+            hook["onFailure"] = json!("block");
+        }
+        match self.matcher {
+            Some(matcher) => json!({ "matcher": matcher, "hooks": [hook] }),
+            None => json!({ "hooks": [hook] }),
+        }
+    }
+}
+
+/// The `hooks` object with all entries.
+fn all_groups(command: &str) -> Value {
+    let groups = ENTRIES
+        .iter()
+        .map(|e| (e.event.to_owned(), json!([e.group(command)])));
+    Value::Object(groups.collect::<Map<_, _>>())
+}
+
+/// The text of `hooks/hooks.json`.
+pub fn plugin_hooks() -> String {
+    edit::fresh(PLUGIN_COMMAND)
+}
+
+/// A settings file that cannot be edited. Nothing was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WiringError {
+    /// Both count from 1; a column is a byte.
+    pub line: usize,
+    pub column: usize,
+    pub what: String,
+}
+
+impl fmt::Display for WiringError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { line, column, what } = self;
+        write!(
+            f,
+            "line {line}, column {column}: {what}; nothing was changed"
+        )
+    }
+}
+
+impl std::error::Error for WiringError {}
+
+/// What a settings file says about this program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wiring {
+    pub entries: Vec<Wired>,
+    /// `disableAllHooks` is true in the file.
+    pub hooks_are_disabled: bool,
+    /// A hook entry, ours or another's, that makes Claude Code ignore the file.
+    pub invalid: Option<String>,
+}
+
+/// One of our entries as it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wired {
+    pub event: String,
+    pub command: String,
+    pub fit: Fit,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// The whole matcher group is as this version writes it.
+    Exact,
+    Different,
+}
+
+impl Wiring {
+    /// The events of the table without an exact entry.
+    pub fn missing(&self) -> Vec<&'static str> {
+        let is_there = |event: &str| {
+            self.entries
+                .iter()
+                .any(|e| e.event == event && e.fit == Fit::Exact)
+        };
+        ENTRIES
+            .iter()
+            .map(|entry| entry.event)
+            .filter(|event| !is_there(event))
+            .collect()
+    }
+
+    fn is_live(&self) -> bool {
+        self.missing().is_empty() && !self.hooks_are_disabled && self.invalid.is_none()
+    }
+}
+
+/// Reads the entries out of a settings file; a text that is not a JSON object
+/// holds none.
+pub fn is_wired(text: &str) -> Wiring {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let Ok(settings) = serde_json::from_str::<Value>(text) else {
+        return Wiring::default();
+    };
+    let mut wiring = Wiring {
+        hooks_are_disabled: settings["disableAllHooks"] == json!(true),
+        ..Wiring::default()
+    };
+    for (event, groups) in settings["hooks"].as_object().into_iter().flatten() {
+        for group in groups.as_array().into_iter().flatten() {
+            let hooks = group["hooks"].as_array().map_or(&[][..], Vec::as_slice);
+            for hook in hooks {
+                wiring.entries.extend(wired(event, group, hook));
+                if wiring.invalid.is_none() {
+                    wiring.invalid = fault(event, hook);
+                }
+            }
+        }
+    }
+    wiring
+}
+
+fn wired(event: &str, group: &Value, hook: &Value) -> Option<Wired> {
+    let command = our_command(hook)?;
+    let entry = ENTRIES.iter().find(|entry| entry.event == event);
+    let is_exact = entry.is_some_and(|entry| entry.group(command) == *group);
+    let fit = if is_exact { Fit::Exact } else { Fit::Different };
+    Some(Wired {
+        event: event.to_owned(),
+        command: command.to_owned(),
+        fit,
+    })
+}
+
+/// Why Claude Code would ignore the whole file for the sake of this hook. It
+/// does so for the events that can grant or refuse a call.
+fn fault(event: &str, hook: &Value) -> Option<String> {
+    if !matches!(event, "PreToolUse" | "PermissionRequest") {
+        return None;
+    }
+    let is_number = hook["timeout"].is_null() || hook["timeout"].is_number();
+    let is_known = matches!(&hook["onFailure"], Value::Null)
+        || ["block", "continue"]
+            .iter()
+            .any(|word| hook["onFailure"] == json!(word));
+    let command_is_text = hook["type"] != json!("command") || hook["command"].is_string();
+    match (is_number, is_known, command_is_text) {
+        (true, true, true) => None,
+        (false, ..) => Some(format!(
+            "a `{event}` hook has a `timeout` that is not a number"
+        )),
+        (_, false, _) => Some(format!("a `{event}` hook has an unknown `onFailure`")),
+        (_, _, false) => Some(format!("a `{event}` hook has no `command`")),
+    }
+}
+
+/// Whether the file holds every entry of the table, live.
+pub fn holds_our_entries(text: &str) -> bool {
+    is_wired(text).is_live()
+}
+
+/// Whether an edit leaves alone what a settings file does for us: every entry
+/// of ours stays as it was, and nothing switches hooks off.
+pub fn keeps_our_entries(before: &str, after: &str) -> bool {
+    let (before, after) = (is_wired(before), is_wired(after));
+    let is_kept = |entry: &Wired| after.entries.contains(entry);
+    before.entries.is_empty()
+        || (before.entries.iter().all(is_kept)
+            && (before.hooks_are_disabled || !after.hooks_are_disabled)
+            && (before.invalid.is_some() || after.invalid.is_none()))
+}
+
+/// The program's path when a hook is one of ours, in exec form or as one shell
+/// line `PATH hook`.
+fn our_command(hook: &Value) -> Option<&str> {
+    let command = hook["command"].as_str()?;
+    let program = match &hook["args"] {
+        Value::Null => command.strip_suffix(" hook")?.trim_matches(['"', '\'']),
+        args if args[0] == json!("hook") => command,
+        _ => return None,
+    };
+    let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    matches!(name, "statewarden" | "statewarden.exe").then_some(program)
+}
+
+#[cfg(test)]
+mod tests;
