@@ -13,3 +13,8 @@ mod contract;
 mod malformed;
 /// The sandbox that tests run the program in.
 mod support;
+//! One binary for all tests that need a process or a disk.
+
+// Network namespaces are what keeps the client offline.
+#[cfg(target_os = "linux")]
+mod real_client;

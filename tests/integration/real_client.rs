@@ -1,0 +1,183 @@
+//! The real Claude Code client with statewarden installed in a project. Only the model is scripted:
+//! what the client sends to hooks and what it makes of their answers is observed, not assumed.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the layers are the program's; a test sets up its own disk and environment"
+)]
+
+mod api;
+mod client;
+mod namespace;
+mod project;
+
+use serde_json::{Value, json};
+
+use api::{Block, Script};
+use client::{Mode, Run};
+use namespace::isolated;
+use project::Project;
+
+const SUMMARY: &str =
+    "# Summary\n\n## Status\n\nDONE\n\n## Changes\n\nThe parser reads both forms now.\n";
+
+/// What became of a call, as the model was told.
+#[derive(Clone, Copy)]
+enum Fate {
+    Done,
+    /// Refused, in words that hold this one.
+    Refused(&'static str),
+}
+
+#[track_caller]
+fn check_told(run: &Run, expected: &[(&str, Option<&str>, Fate)]) {
+    run.assert_sound();
+    let told = run.tool_results();
+    assert_eq!(told.len(), expected.len(), "{told:#?}");
+    for (told, (tool, agent, fate)) in told.iter().zip(expected) {
+        assert_eq!(
+            (told.tool.as_str(), told.agent.as_deref()),
+            (*tool, *agent),
+            "{told:#?}"
+        );
+        match fate {
+            Fate::Done => assert!(!told.is_error, "{told:#?}"),
+            Fate::Refused(word) => {
+                let start = format!("PreToolUse:{tool} hook error: ");
+                assert!(
+                    told.is_error && told.text.starts_with(&start) && told.text.contains(word),
+                    "{told:#?}"
+                );
+            }
+        }
+    }
+}
+
+fn bash(command: &str) -> Block {
+    Block::Call {
+        tool: "Bash",
+        input: json!({ "command": command }),
+    }
+}
+
+fn dispatch(agent: &str, prompt: &str) -> Block {
+    let input = json!({
+        "description": "one step", "prompt": prompt, "subagent_type": agent, "run_in_background": false,
+    });
+    Block::Call {
+        tool: "Agent",
+        input,
+    }
+}
+
+#[test]
+fn a_session_is_kept_to_the_contract() {
+    isolated("real_client::a_session_is_kept_to_the_contract", |client| {
+        let project = Project::new("contract");
+        project.install();
+        let main = vec![
+            vec![project.write("notes.md", "a thought\n")],
+            vec![project.write("scratchpad.md", "a thought\n")],
+            vec![bash("echo x > .devt/state/todo.txt")],
+            vec![dispatch("programmer", "Implement step MARMOT.")],
+            vec![Block::Text("all done")],
+        ];
+        let programmer = vec![
+            vec![project.write("review.json", "{}\n")],
+            vec![project.write("impl-summary.md", SUMMARY)],
+            vec![Block::Text("implemented")],
+        ];
+        let script = Script {
+            main,
+            subagents: vec![("MARMOT", programmer)],
+        };
+        let run = client.run(&project, Mode::SkipPermissions, script);
+
+        check_told(
+            &run,
+            &[
+                ("Write", None, Fate::Refused("scratchpad.md")),
+                ("Write", None, Fate::Done),
+                ("Bash", None, Fate::Refused("todo.txt")),
+                ("Write", Some("programmer"), Fate::Refused("wrong-writer")),
+                ("Write", Some("programmer"), Fate::Done),
+                ("Agent", None, Fate::Done),
+            ],
+        );
+        for (name, there) in [
+            ("notes.md", false),
+            ("scratchpad.md", true),
+            ("todo.txt", false),
+            ("review.json", false),
+            ("impl-summary.md", true),
+        ] {
+            assert_eq!(project.state(name).exists(), there, "`{name}` on disk");
+        }
+        let refused = |rule, tool, name, agent| {
+            json!([
+                "deny",
+                rule,
+                tool,
+                project.state(name),
+                agent,
+                run.session_id()
+            ])
+        };
+        assert_eq!(
+            logged(&project),
+            [
+                refused("ad-hoc-name", "Write", "notes.md", None),
+                refused("ad-hoc-name", "Bash", "todo.txt", None),
+                refused("wrong-writer", "Write", "review.json", Some("programmer")),
+            ]
+        );
+    });
+}
+
+/// The part of each record that does not change from run to run.
+fn logged(project: &Project) -> Vec<Value> {
+    let keys = [
+        "decision",
+        "rule",
+        "tool",
+        "file_path",
+        "agent_type",
+        "session_id",
+    ];
+    project
+        .denies()
+        .iter()
+        .map(|record| keys.iter().map(|key| record[key].clone()).collect())
+        .collect()
+}
+
+/// The first session shows that the client itself would let the call through.
+#[test]
+fn every_permission_mode_refuses() {
+    isolated("real_client::every_permission_mode_refuses", |client| {
+        let project = Project::new("modes");
+        let script = Script {
+            main: vec![
+                vec![project.write("notes.md", "x\n")],
+                vec![Block::Text("done")],
+            ],
+            ..Script::default()
+        };
+        check_told(
+            &client.run(&project, Mode::SkipPermissions, script.clone()),
+            &[("Write", None, Fate::Done)],
+        );
+        std::fs::remove_file(project.state("notes.md"))
+            .expect("nothing kept it from being written");
+
+        project.install();
+        for mode in [Mode::AcceptEdits, Mode::Auto, Mode::SkipPermissions] {
+            let run = client.run(&project, mode, script.clone());
+            check_told(&run, &[("Write", None, Fate::Refused("scratchpad.md"))]);
+            assert!(
+                !project.state("notes.md").exists(),
+                "`notes.md` on disk in {mode:?}"
+            );
+        }
+        assert_eq!(project.denies().len(), 3);
+    });
+}

@@ -1,0 +1,218 @@
+//! The real Claude Code client, driven through one scripted session.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+use std::{env, fs, io, thread};
+
+use serde_json::{Value, json};
+
+use super::api::{self, Script};
+use super::project::Project;
+
+/// A session takes a few seconds; this is for a client that hangs.
+const DEADLINE: Duration = Duration::from_secs(90);
+
+/// The client's executable.
+pub(crate) struct Client(PathBuf);
+
+/// How far the client trusts the model (its permission mode).
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Mode {
+    AcceptEdits,
+    Auto,
+    SkipPermissions,
+}
+
+impl Mode {
+    fn flags(self) -> &'static [&'static str] {
+        match self {
+            Self::AcceptEdits => &["--permission-mode", "acceptEdits"],
+            Self::Auto => &["--permission-mode", "auto"],
+            Self::SkipPermissions => &["--dangerously-skip-permissions"],
+        }
+    }
+}
+
+impl Client {
+    /// `$STATEWARDEN_TEST_CLAUDE`, else what `.ci/fetch-client` has put below `target/`.
+    ///
+    /// # Errors
+    ///
+    /// Says what to do when there is none.
+    pub(crate) fn find() -> Result<Self, String> {
+        if let Some(path) = env::var_os("STATEWARDEN_TEST_CLAUDE") {
+            return Ok(Self(path.into()));
+        }
+        // One package per platform, of which npm has installed ours.
+        let packages = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("target/claude-client/node_modules/@anthropic-ai");
+        fs::read_dir(packages)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter(|entry| {
+                entry
+                    .file_name()
+                    .to_string_lossy()
+                    .starts_with("claude-code-")
+            })
+            .map(|entry| entry.path().join("claude"))
+            .find(|path| path.is_file())
+            .map(Self)
+            .ok_or_else(|| "real client not found, run .ci/fetch-client".to_owned())
+    }
+
+    /// Runs one session in the project until the script ends.
+    pub(crate) fn run(&self, project: &Project, mode: Mode, script: Script) -> Run {
+        let address = api::serve(script).expect("loopback is up");
+        let child = Command::new(&self.0)
+            .args([
+                "-p",
+                "go",
+                "--output-format",
+                "stream-json",
+                "--verbose",
+                "--include-hook-events",
+            ])
+            .args(mode.flags())
+            .current_dir(project.dir())
+            .env_clear()
+            .env("PATH", env::var_os("PATH").unwrap_or_default())
+            .env("HOME", project.home())
+            .env("TMPDIR", project.home())
+            .env("ANTHROPIC_BASE_URL", format!("http://{address}"))
+            .envs(ENVIRONMENT)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|e| panic!("could not start `{}`: {e}", self.0.display()));
+        let (stdout, stderr) = finish(child);
+        let lines = stdout
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("the client prints JSON lines"));
+        Run {
+            lines: lines.collect(),
+            stderr,
+        }
+    }
+}
+
+/// `IS_SANDBOX` lets root skip the permissions; the key is never looked at.
+const ENVIRONMENT: [(&str, &str); 8] = [
+    ("TERM", "dumb"),
+    ("LANG", "C.UTF-8"),
+    ("IS_SANDBOX", "1"),
+    ("ANTHROPIC_API_KEY", "not-a-key"),
+    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+    ("DISABLE_TELEMETRY", "1"),
+    ("DISABLE_ERROR_REPORTING", "1"),
+    ("DISABLE_AUTOUPDATER", "1"),
+];
+
+/// What the child wrote on its two streams; kills it when it outlives the deadline.
+fn finish(mut child: Child) -> (String, String) {
+    let stdout = drain(child.stdout.take().expect("stdout is piped"));
+    let stderr = drain(child.stderr.take().expect("stderr is piped"));
+    let read = |stream: mpsc::Receiver<String>, child: &mut Child| {
+        stream.recv_timeout(DEADLINE).unwrap_or_else(|_| {
+            child.kill().expect("the client is our child");
+            panic!("the client was not done after {DEADLINE:?}");
+        })
+    };
+    let out = (read(stdout, &mut child), read(stderr, &mut child));
+    child.wait().expect("the client is our child");
+    out
+}
+
+fn drain(mut stream: impl io::Read + Send + 'static) -> mpsc::Receiver<String> {
+    let (send, receive) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What was read before an error is still worth showing.
+        stream.read_to_end(&mut bytes).ok();
+        send.send(String::from_utf8_lossy(&bytes).into_owned())
+    });
+    receive
+}
+
+/// What came out of a session.
+#[derive(Debug)]
+pub(crate) struct Run {
+    /// The client's stream of events, as documented for `stream-json`.
+    lines: Vec<Value>,
+    stderr: String,
+}
+
+/// What the model was told about one of its calls.
+#[derive(Debug)]
+pub(crate) struct ToolResult {
+    pub(crate) tool: String,
+    /// `None` in the main conversation.
+    pub(crate) agent: Option<String>,
+    pub(crate) is_error: bool,
+    pub(crate) text: String,
+}
+
+impl Run {
+    /// In the order in which the calls ended, subagents included.
+    pub(crate) fn tool_results(&self) -> Vec<ToolResult> {
+        let blocks = |kind: &'static str| {
+            self.lines.iter().flat_map(move |line| {
+                let blocks = line["message"]["content"].as_array().into_iter().flatten();
+                blocks
+                    .filter(move |block| block["type"] == kind)
+                    .map(move |block| (line, block))
+            })
+        };
+        let tools: HashMap<_, _> = blocks("tool_use")
+            .map(|(_, call)| (call["id"].as_str(), call["name"].as_str()))
+            .collect();
+        let told = |(line, result): (&Value, &Value)| ToolResult {
+            tool: tools[&result["tool_use_id"].as_str()]
+                .unwrap_or_default()
+                .to_owned(),
+            agent: line["subagent_type"].as_str().map(str::to_owned),
+            is_error: result["is_error"] == true,
+            text: result["content"]
+                .as_str()
+                .map_or_else(|| result["content"].to_string(), str::to_owned),
+        };
+        blocks("tool_result").map(told).collect()
+    }
+
+    /// Fails unless the script was played to its end and every hook answered as one should.
+    #[track_caller]
+    pub(crate) fn assert_sound(&self) {
+        let end = self
+            .lines
+            .last()
+            .map(|line| (&line["type"], &line["is_error"]));
+        assert_eq!(
+            end,
+            Some((&json!("result"), &json!(false))),
+            "stderr: {}\n{:#?}",
+            self.stderr,
+            self.lines
+        );
+        for answer in self
+            .lines
+            .iter()
+            .filter(|line| line["subtype"] == "hook_response")
+        {
+            let good = answer["outcome"] == "success"
+                && answer["exit_code"] == 0
+                && answer["stderr"] == "";
+            assert!(good, "a hook failed: {answer:#}");
+        }
+    }
+
+    pub(crate) fn session_id(&self) -> &Value {
+        self.lines
+            .last()
+            .map_or(&Value::Null, |line| &line["session_id"])
+    }
+}

@@ -1,0 +1,80 @@
+//! Runs a test in a network namespace that has only loopback: the client and
+//! the stand-in meet there, and nothing can leave.
+
+use std::io::{self, Write as _};
+use std::process::{Command, Output};
+use std::{env, fs, iter};
+
+use super::client::Client;
+
+/// Tells the copy of the test that it is inside.
+const INSIDE: &str = "STATEWARDEN_TEST_INSIDE";
+
+/// Root needs no user namespace, and is often refused one in a container.
+const WAYS_IN: [&str; 2] = ["-n", "-rn"];
+
+/// `$@` is what to run once loopback is up.
+const ENTER: &str = "{ ip link set lo up || ifconfig lo up; } 2>/dev/null && exec \"$@\"";
+
+/// Runs `body` as the test `name` (its whole path in the test binary), in a
+/// copy of the test binary inside the namespace.
+///
+/// Without a client or a namespace the test is skipped with a line on stderr;
+/// where `CI` is set it fails instead.
+pub(crate) fn isolated(name: &str, body: impl FnOnce(&Client)) {
+    let client = match Client::find() {
+        Ok(client) => client,
+        Err(why) => return skip(name, &why),
+    };
+    if env::var_os(INSIDE).is_some() {
+        assert!(!leads_out(), "there is a route out of the namespace");
+        return body(&client);
+    }
+    let Some(way) = WAYS_IN
+        .into_iter()
+        .find(|way| enter(way, ["true"]).is_ok_and(|out| out.status.success()))
+    else {
+        return skip(
+            name,
+            "no network namespace: needs `unshare` from util-linux, and `ip` or `ifconfig`",
+        );
+    };
+    let this = env::current_exe().expect("the test binary has a path");
+    let inner = enter(
+        way,
+        iter::once(this.as_os_str()).chain([name, "--exact", "--nocapture"].map(AsRef::as_ref)),
+    )
+    .expect("unshare ran a moment ago");
+    let said = String::from_utf8_lossy(&inner.stdout);
+    // A misspelled name would select no test at all, and pass.
+    assert!(
+        inner.status.success() && said.contains("test result: ok. 1 passed"),
+        "`{name}` failed inside its namespace:\n{said}\n{}",
+        String::from_utf8_lossy(&inner.stderr)
+    );
+}
+
+fn enter<S: AsRef<std::ffi::OsStr>>(
+    way: &str,
+    command: impl IntoIterator<Item = S>,
+) -> io::Result<Output> {
+    Command::new("unshare")
+        .args([way, "sh", "-c", ENTER, "sh"])
+        .args(command)
+        .env(INSIDE, "1")
+        .output()
+}
+
+/// Whether the kernel's table of routes has a line below its heading; loopback needs none.
+fn leads_out() -> bool {
+    fs::read_to_string("/proc/net/route").map_or(true, |routes| routes.lines().count() > 1)
+}
+
+/// Straight to the stream, because the test harness hides what a passing test prints.
+fn skip(name: &str, why: &str) {
+    assert!(
+        env::var_os("CI").is_none(),
+        "`{name}` must not be skipped where CI is set: {why}"
+    );
+    writeln!(io::stderr(), "skipped: {why} ({name})").expect("stderr is open");
+}
