@@ -9,3 +9,6 @@
 pub mod actor;
 pub mod target;
 pub mod workflow;
+
+pub mod formats;
+pub mod systems;

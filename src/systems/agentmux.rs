@@ -1,0 +1,4 @@
+//! Sessions of AgentMux, read only.
+
+pub mod event;
+pub mod state;
