@@ -67,11 +67,12 @@ const ESCALATION_ROUND: u32 = 3;
 pub fn derive(files: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Group>, NoTasks> {
     let sections = tasks::parse(&files("tasks.md").ok_or(NoTasks)?);
     let stuck = stuck::mentions(&files("STUCK.md").unwrap_or_default());
+    let mut n_headings: HashMap<u32, usize> = HashMap::new();
+    for section in &sections {
+        *n_headings.entry(section.number).or_default() += 1;
+    }
     let group = |section: &Section| {
-        let copies = sections
-            .iter()
-            .filter(|other| other.number == section.number)
-            .count();
+        let copies = n_headings[&section.number];
         let evidence = Evidence::gather(section, files);
         let state = if stuck.contains(section.number) {
             GroupState::Stuck
