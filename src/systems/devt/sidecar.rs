@@ -138,8 +138,6 @@ pub fn check_sidecar(name: &str, text: &str) -> Result<Vec<String>, String> {
     Ok(sidecar.fields().into_iter().filter_map(note).collect())
 }
 
-const REPORT_STATUS: &[&str] = WORK_STATUS;
-
 /// Artifacts without a sidecar: their `## Status` routes. `PARTIAL` is of the
 /// later edition and accepted in both, since agents are told to write it.
 const STATUS_HEADERS: [(&str, &[&str]); 6] = [
@@ -153,10 +151,10 @@ const STATUS_HEADERS: [(&str, &[&str]); 6] = [
             "BLOCKED",
         ],
     ),
-    ("arch-review.md", REPORT_STATUS),
-    ("docs-summary.md", REPORT_STATUS),
-    ("curation-summary.md", REPORT_STATUS),
-    ("research.md", REPORT_STATUS),
+    ("arch-review.md", WORK_STATUS),
+    ("docs-summary.md", WORK_STATUS),
+    ("curation-summary.md", WORK_STATUS),
+    ("research.md", WORK_STATUS),
     ("preflight-brief.md", &["FRESH", "STALE", "MISSING"]),
 ];
 
