@@ -237,8 +237,8 @@ mod tests {
 
     #[test]
     fn the_first_fault_is_told() {
-        let long = "word ".repeat(60);
-        let long = Some(long.as_str());
+        let words = "word ".repeat(60);
+        let long = Some(words.as_str());
         let json = r#"{"status":"DONE","verdict":"PASS","agent":"programmer"}"#;
         check(
             "programmer",
@@ -279,7 +279,7 @@ mod tests {
             None,
             "invalid `research.md` has no `## Status",
         );
-        let research = format!("## Status: DONE\n{}", long.unwrap());
+        let research = format!("## Status: DONE\n{words}");
         check("researcher", Some(&research), None, "substantive; DONE -");
         check(
             "debugger",
