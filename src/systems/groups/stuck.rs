@@ -28,6 +28,8 @@ pub fn mentions(stuck_text: &str) -> Mentions {
             }
         }
     }
+    mentions.0.sort_unstable();
+    mentions.0.dedup();
     mentions
 }
 
