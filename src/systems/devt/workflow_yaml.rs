@@ -124,7 +124,7 @@ impl Fields {
 pub const DEFAULT: &str = "active: false\nphase: null\ntier: null\niteration: 0\n";
 
 pub fn read(text: &str) -> Fields {
-    let lines: Vec<&str> = text.lines().collect();
+    let lines: Vec<&str> = split_mark(text).1.lines().collect();
     let scalars = entries(&lines)
         .into_iter()
         .filter(|entry| entry.n_below == 0);
@@ -138,7 +138,7 @@ pub fn read(text: &str) -> Fields {
 /// Whether a text is a `workflow.yaml` at all: every line that starts a value
 /// must be `key: value`, and quotes must close.
 pub fn check(text: &str) -> Result<(), String> {
-    let lines: Vec<&str> = text.lines().collect();
+    let lines: Vec<&str> = split_mark(text).1.lines().collect();
     let entries = entries(&lines);
     let mut covered = vec![false; lines.len()];
     for entry in &entries {
@@ -148,7 +148,7 @@ pub fn check(text: &str) -> Result<(), String> {
         }
     }
     let stray = lines.iter().zip(covered).position(|(line, covered)| {
-        let line = line.trim_start_matches('\u{feff}').trim_end();
+        let line = line.trim_end();
         !covered && !line.is_empty() && !line.trim_start().starts_with('#') && line != "---"
     });
     match stray {
@@ -162,6 +162,7 @@ pub fn check(text: &str) -> Result<(), String> {
 /// is refused.
 pub fn set(text: &str, changes: &[(&str, Option<Scalar>)]) -> Result<String, String> {
     check(text)?;
+    let (mark, text) = split_mark(text);
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
     for (key, value) in changes {
         if !is_key(key) {
@@ -171,7 +172,16 @@ pub fn set(text: &str, changes: &[(&str, Option<Scalar>)]) -> Result<String, Str
         }
         set_one(&mut lines, key, value.as_ref())?;
     }
-    Ok(lines.concat())
+    Ok(format!("{mark}{}", lines.concat()))
+}
+
+/// The byte-order mark and the rest.
+fn split_mark(text: &str) -> (&str, &str) {
+    text.split_at(if text.starts_with('\u{feff}') {
+        '\u{feff}'.len_utf8()
+    } else {
+        0
+    })
 }
 
 fn set_one(lines: &mut Vec<String>, key: &str, value: Option<&Scalar>) -> Result<(), String> {
@@ -198,14 +208,8 @@ fn set_one(lines: &mut Vec<String>, key: &str, value: Option<&Scalar>) -> Result
         let new = format!("{key}: {}", render(value));
         match found.pop() {
             Some(at) => {
-                let mark = if lines[at].starts_with('\u{feff}') {
-                    "\u{feff}"
-                } else {
-                    ""
-                };
-                let end = lines[at].len() - lines[at].trim_end_matches(['\r', '\n']).len();
-                let end = lines[at][lines[at].len() - end..].to_owned();
-                lines[at] = format!("{mark}{new}{end}");
+                let end_at = lines[at].trim_end_matches(['\r', '\n']).len();
+                lines[at].replace_range(..end_at, &new);
             }
             None => {
                 if let Some(last) = lines.last_mut().filter(|last| !last.ends_with('\n')) {
@@ -235,11 +239,6 @@ struct Entry<'a> {
 fn entries<'a>(lines: &[&'a str]) -> Vec<Entry<'a>> {
     let mut entries: Vec<Entry<'a>> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
-        let line = if at == 0 {
-            line.trim_start_matches('\u{feff}')
-        } else {
-            line
-        };
         let content = line.trim();
         if let Some((key, value)) = line.split_once(':').filter(|(key, _)| is_key(key)) {
             entries.push(Entry {

@@ -133,6 +133,12 @@ fn only_the_named_line_changes() {
         Some(Scalar::Int(2)),
         Ok("\u{feff}a: 2\n"),
     );
+    check_set(
+        "\u{feff}lanes:\n- x\n",
+        "a",
+        Some(Scalar::Int(2)),
+        Ok("\u{feff}a: 2\nlanes:\n- x\n"),
+    );
     check_set("", "a", Some(Scalar::Int(2)), Ok("a: 2\n"));
     check_set(
         "x: |\n  a: 1\n\n  b\ny: 1\n",
