@@ -136,15 +136,29 @@ pub fn read(text: &str) -> Fields {
 }
 
 /// Whether a text is a `workflow.yaml` at all: every line that starts a value
-/// must be `key: value`, and quotes must close.
+/// must be `key: value`, what opens must close, and only a bare key has lines
+/// below it. devt's own output passes, though YAML would refuse some of it.
 pub fn check(text: &str) -> Result<(), String> {
     let lines: Vec<&str> = split_mark(text).1.lines().collect();
     let entries = entries(&lines);
     let mut covered = vec![false; lines.len()];
     for entry in &entries {
         covered[entry.at..=entry.at + entry.n_below].fill(true);
-        if entry.n_below == 0 && entry.value.starts_with('"') && unquote(entry.value).is_none() {
-            return Err(format!("the quote in line {} is not closed", entry.at + 1));
+        let line = entry.at + 1;
+        let closed = match entry.value.as_bytes().first() {
+            Some(b'"') => unquote(entry.value).is_some(),
+            Some(b'[') => entry.value.contains(']'),
+            Some(b'{') => entry.value.contains('}'),
+            _ => true,
+        };
+        if !closed {
+            return Err(format!("the value in line {line} is not closed"));
+        }
+        let takes_lines = entry.value.is_empty() || entry.value.starts_with(['|', '>', '#']);
+        if entry.n_below > 0 && !takes_lines {
+            return Err(format!(
+                "line {line} holds a value, yet indented lines follow it"
+            ));
         }
     }
     let stray = lines.iter().zip(covered).position(|(line, covered)| {

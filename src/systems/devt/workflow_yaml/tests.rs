@@ -164,9 +164,16 @@ fn what_devt_cannot_read_is_refused() {
         ("---\na: b: c\n", Ok(())),
         ("lanes:\n- id: x\n  status: y\n", Ok(())),
         ("task: \"C:\\dir\"\n", Ok(())),
+        ("task: [wip] it's\n", Ok(())),
+        ("a: [1, 2\n", Err("the value in line 1 is not closed")),
+        ("a: {\n", Err("the value in line 1 is not closed")),
+        (
+            "a: 1\n  b: 2\n",
+            Err("line 1 holds a value, yet indented lines follow it"),
+        ),
         ("a: 1\ntext\n", Err("line 2 is not `key: value`")),
         ("  a: 1\n", Err("line 1 is not `key: value`")),
-        ("a: \"b\n", Err("the quote in line 1 is not closed")),
+        ("a: \"b\n", Err("the value in line 1 is not closed")),
     ] {
         assert_eq!(check(text), expected.map_err(str::to_owned), "{text}");
     }
