@@ -25,6 +25,8 @@ pub mod settings;
 pub mod systems;
 pub mod workflow;
 
+pub mod formats;
+
 pub mod cmd;
 pub mod sites;
 pub mod store;

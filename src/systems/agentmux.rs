@@ -2,6 +2,9 @@
 //! Its orchestrator is a program that no hook sees, so every tool call that
 //! writes one of its files is wrong. Unknown names are free.
 
+pub mod event;
+pub mod state;
+
 use super::{Place, System, View, below, split_site};
 use crate::contract::{Contract, Dir, DirKind, List, Role, Row, Writer};
 

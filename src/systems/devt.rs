@@ -2,6 +2,12 @@
 //! 0.83 and its `state-contract.cjs` at 0.244; where the document contradicts
 //! itself, README says what was settled.
 
+pub mod artifact;
+pub mod gate;
+pub mod sidecar;
+pub mod update;
+pub mod workflow_yaml;
+
 use super::{Place, System, View, split_site};
 use crate::contract::{
     AtReset, Contract, Dir, DirKind, Edition, Editions, List, Role, Row, Shape, Slug, Sweep, Writer,

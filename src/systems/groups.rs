@@ -2,6 +2,11 @@
 //! directories that the settings name, and a root whose own `tasks.md` has
 //! numbered groups. Who may write what follows the seed's roles.
 
+pub mod report;
+pub mod state;
+pub mod stuck;
+pub mod tasks;
+
 use super::{Place, System, View, below, split_site};
 use crate::contract::{Contract, Dir, DirKind, List, Others, Role, Row, Shape, Slug, Writer};
 

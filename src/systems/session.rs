@@ -1,6 +1,12 @@
 //! The session `state.json`: `.claude/.docs/<session-id>/`, closed. The names
 //! are those of its state schema reference.
 
+pub mod check;
+pub mod create;
+mod schema;
+pub mod state;
+pub mod transition;
+
 use super::{Place, System, View, split_site};
 use crate::contract::{Contract, Dir, DirKind, List, Row, Writer};
 

@@ -1,0 +1,4 @@
+//! File formats that several systems share.
+
+pub mod json;
+pub mod markdown;

@@ -1,0 +1,180 @@
+//! JSON objects that other programs own: read leniently, changed key by key,
+//! written back with unknown keys and the order of all keys kept.
+
+use serde_json::{Map, Value};
+
+/// One JSON object. Of a key that stands twice the last value wins, as in every
+/// reader of these files.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document(Map<String, Value>);
+
+impl Document {
+    /// A byte-order mark is tolerated, anything but an object is an error. The
+    /// nesting is bounded by `serde_json`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        match serde_json::from_str(text) {
+            Ok(Value::Object(root)) => Ok(Self(root)),
+            Ok(other) => Err(format!("the top level is {}, not an object", kind(&other))),
+            Err(error) => Err(format!("not valid JSON: {error}")),
+        }
+    }
+
+    pub fn root(&self) -> &Map<String, Value> {
+        &self.0
+    }
+
+    /// The value at a path of keys. A key that holds `null` is there.
+    pub fn get(&self, path: &[&str]) -> Option<&Value> {
+        let (first, rest) = path.split_first()?;
+        rest.iter()
+            .try_fold(self.0.get(*first)?, |value, key| value.get(key))
+    }
+
+    /// Puts a value at a path. A present key keeps its place, a new one comes
+    /// last, missing objects on the way are made.
+    pub fn set(&mut self, path: &[&str], value: impl Into<Value>) -> Result<(), String> {
+        let Some((last, parents)) = path.split_last() else {
+            return Err("an empty path names no key".to_owned());
+        };
+        let mut object = &mut self.0;
+        for (depth, key) in parents.iter().enumerate() {
+            let child = object.entry(*key).or_insert_with(|| Map::new().into());
+            let found = kind(child);
+            object = child.as_object_mut().ok_or_else(|| {
+                format!("`{}` is {found}, not an object", path[..=depth].join("."))
+            })?;
+        }
+        object.insert((*last).to_owned(), value.into());
+        Ok(())
+    }
+
+    /// Two spaces a level and a final newline, as the owners write it.
+    pub fn render(&self) -> String {
+        format!("{:#}\n", Value::Object(self.0.clone()))
+    }
+}
+
+/// What a value is, for a message: "an array".
+pub fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(before: &str, path: &[&str], value: Value, after: &str) {
+        let mut document = Document::parse(before).unwrap();
+        document.set(path, value).unwrap();
+        assert_eq!(document.render(), after);
+    }
+
+    #[test]
+    fn a_key_keeps_its_place_and_a_new_one_comes_last() {
+        check(
+            "{\"b\":1,\"a\":{\"z\":[1,{}],\"y\":null}}",
+            &["a", "z"],
+            json!("new"),
+            "{\n  \"b\": 1,\n  \"a\": {\n    \"z\": \"new\",\n    \"y\": null\n  }\n}\n",
+        );
+        check("\u{feff}{\"b\":1}\r\n", &["a", "c"], json!(2), {
+            "{\n  \"b\": 1,\n  \"a\": {\n    \"c\": 2\n  }\n}\n"
+        });
+    }
+
+    #[test]
+    fn what_is_not_an_object_is_refused() {
+        for (text, part) in [
+            ("", "EOF"),
+            ("[]", "an array"),
+            ("null", "null"),
+            ("{\"a\":1,}", "trailing comma"),
+        ] {
+            let error = Document::parse(text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        assert!(Document::parse(&"{\"a\":".repeat(100_000)).is_err());
+        let error = Document::parse("{\"a\":[]}")
+            .unwrap()
+            .set(&["a", "b"], 1)
+            .unwrap_err();
+        assert_eq!(error, "`a` is an array, not an object");
+    }
+
+    fn any_value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec(("[a-d]{1,2}", inner), 0..4)
+                    .prop_map(|pairs| pairs.into_iter().collect::<Map<_, _>>().into()),
+            ]
+        })
+    }
+
+    /// The slow way: walk the parsed value and change the one place.
+    fn change(value: &mut Value, path: &[&str], new: &Value) -> bool {
+        let Value::Object(map) = value else {
+            return false;
+        };
+        match path {
+            [last] => {
+                map.insert((*last).to_owned(), new.clone());
+                true
+            }
+            [first, rest @ ..] => match map.get_mut(*first) {
+                Some(child) => change(child, rest, new),
+                None => {
+                    let nested = rest
+                        .iter()
+                        .rev()
+                        .fold(new.clone(), |v, key| json!({ *key: v }));
+                    map.insert((*first).to_owned(), nested);
+                    true
+                }
+            },
+            [] => false,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn an_edit_equals_parse_change_compare(
+            pairs in prop::collection::vec(("[a-d]{1,2}", any_value()), 0..5),
+            path in prop::collection::vec("[a-d]{1,2}", 1..4),
+            value in any_value(),
+        ) {
+            let root: Value = pairs.into_iter().collect::<Map<_, _>>().into();
+            let path: Vec<&str> = path.iter().map(String::as_str).collect();
+            let mut expected: Value = serde_json::from_str(&root.to_string()).unwrap();
+            let possible = change(&mut expected, &path, &value);
+
+            let mut document = Document::parse(&root.to_string()).unwrap();
+            prop_assert_eq!(document.set(&path, value).is_ok(), possible);
+            if possible {
+                // Texts and not values are compared, so that the order counts.
+                prop_assert_eq!(document.render(), format!("{expected:#}\n"));
+                prop_assert_eq!(Document::parse(&document.render()).unwrap(), document);
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The few pieces of Markdown that state files are read by. Nothing here
+//! renders or rewrites Markdown.
+
+/// Where a line stands to code fences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fence {
+    Outside,
+    /// In a fence that is closed further down; its two delimiters count.
+    Closed,
+    /// In a fence that never ends, which CommonMark lets run to the end of the
+    /// text.
+    Open,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// Without its line end.
+    pub text: &'a str,
+    pub fence: Fence,
+}
+
+/// The lines of a text, with CRLF and a leading byte-order mark tolerated.
+pub fn lines(text: &str) -> Vec<Line<'_>> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    let mut open: Option<(usize, &str)> = None;
+    for (idx, text) in text.lines().enumerate() {
+        let fence = match open {
+            None => {
+                open = opening(text).map(|marks| (idx, marks));
+                if open.is_some() {
+                    Fence::Open
+                } else {
+                    Fence::Outside
+                }
+            }
+            Some(_) => Fence::Open,
+        };
+        lines.push(Line { text, fence });
+        match open {
+            Some((start, marks)) if idx > start && closes(text, marks) => {
+                lines[start..]
+                    .iter_mut()
+                    .for_each(|line| line.fence = Fence::Closed);
+                open = None;
+            }
+            _ => {}
+        }
+    }
+    lines
+}
+
+/// The lines that are not code: a fence left open hides all that follows it.
+pub fn outside_fences(text: &str) -> impl Iterator<Item = &str> {
+    lines(text)
+        .into_iter()
+        .filter(|line| line.fence == Fence::Outside)
+        .map(|line| line.text)
+}
+
+/// The fence marks of an opening line: three or more back-ticks or tildes.
+fn opening(line: &str) -> Option<&str> {
+    let marks = fence_marks(line)?;
+    let info = &line.trim_start_matches(' ')[marks.len()..];
+    // A back-tick in the info string makes it inline code.
+    (!(marks.starts_with('`') && info.contains('`'))).then_some(marks)
+}
+
+fn closes(line: &str, opened_by: &str) -> bool {
+    fence_marks(line).is_some_and(|marks| {
+        marks.starts_with(&opened_by[..1])
+            && marks.len() >= opened_by.len()
+            && line.trim_start_matches(' ')[marks.len()..]
+                .trim()
+                .is_empty()
+    })
+}
+
+fn fence_marks(line: &str) -> Option<&str> {
+    let body = line.trim_start_matches(' ');
+    let mark = body.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let n_marks = body.len() - body.trim_start_matches(mark).len();
+    (line.len() - body.len() <= 3 && n_marks >= 3).then(|| &body[..n_marks])
+}
+
+/// What follows `**Name:**` at the start of a line, with its leading space.
+pub fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    line.strip_prefix("**")?
+        .strip_prefix(name)?
+        .strip_prefix(":**")
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checkbox {
+    Checked,
+    Unchecked,
+}
+
+/// A task line as OpenSpec counts it:
+/// `/^\s*(?:[-*+]|\d{1,9}[.)])\s*\[([\sxX])\]\s*(.*)/`, so nested tasks and
+/// tasks in code fences count.
+pub fn checkbox(line: &str) -> Option<Checkbox> {
+    let line = line.trim_start_matches(is_js_space);
+    let n_digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = match n_digits {
+        0 => line.strip_prefix(['-', '*', '+'])?,
+        1..=9 => line[n_digits..].strip_prefix(['.', ')'])?,
+        _ => return None,
+    };
+    let mut inside = rest
+        .trim_start_matches(is_js_space)
+        .strip_prefix('[')?
+        .chars();
+    let state = match inside.next()? {
+        'x' | 'X' => Checkbox::Checked,
+        c if is_js_space(c) => Checkbox::Unchecked,
+        _ => return None,
+    };
+    inside.as_str().starts_with(']').then_some(state)
+}
+
+/// JavaScript's `\s`: unlike Rust's white space it holds U+FEFF and not U+0085.
+fn is_js_space(c: char) -> bool {
+    c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}')
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn check_fences(text: &str, expected: &str) {
+        let found: String = lines(text)
+            .iter()
+            .map(|line| match line.fence {
+                Fence::Outside => '-',
+                Fence::Closed => 'c',
+                Fence::Open => 'o',
+            })
+            .collect();
+        assert_eq!(found, expected, "{text:?}");
+    }
+
+    #[test]
+    fn fences_follow_commonmark() {
+        check_fences("a\n```\nb\n```\nc", "-ccc-");
+        check_fences("a\r\n```rust\r\nb\r\n```\r\nc\r\n", "-ccc-");
+        check_fences("~~~\n```\n~~~\na", "ccc-");
+        check_fences("````\n```\n````\na", "ccc-");
+        check_fences("```\na\n``` b\nc", "oooo");
+        check_fences("   ```\na\n   ```\nb", "ccc-");
+        check_fences("    ```\na", "--");
+        check_fences("``` `inline` ```\na", "--");
+        check_fences("~~~ `x`\na\n~~~~\nb", "ccc-");
+        check_fences("\u{feff}```\na\n```", "ccc");
+        check_fences("``\na", "--");
+    }
+
+    #[test]
+    fn fields_are_exact() {
+        for (line, expected) in [
+            ("**Status:** PASS", Some(" PASS")),
+            ("**Status:**", Some("")),
+            ("**Status: PASS**", None),
+            (" **Status:** PASS", None),
+            ("- **Status:** PASS", None),
+            ("**status:** PASS", None),
+        ] {
+            assert_eq!(field(line, "Status"), expected, "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn checkboxes_match_openspec(line in "[\\s\u{85}\u{feff}]{0,2}([-*+~]|[0-9]{1,10}[.)]?)?[\\s\u{feff}]{0,2}\\[[ xX\t~\u{a0}-]\\]?.{0,4}") {
+            prop_assume!(!line.contains('\n'));
+            // `\s` of JavaScript, spelled out for an engine with another `\s`.
+            const SPACE: &str = "\t\\x0B\\x0C\r \u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}\u{feff}";
+            let pattern = format!(
+                "^[{SPACE}]*(?:[-*+]|[0-9]{{1,9}}[.)])[{SPACE}]*\\[([{SPACE}xX])\\]"
+            );
+            let expected = regex::Regex::new(&pattern).unwrap().captures(&line).map(|found| {
+                if matches!(&found[1], "x" | "X") { Checkbox::Checked } else { Checkbox::Unchecked }
+            });
+            prop_assert_eq!(checkbox(&line), expected);
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! AgentMux's `state.json`, which only its orchestrator writes: read, checked,
+//! never changed.
+
+use chrono::DateTime;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::event;
+use crate::formats::json::{Document, kind};
+use crate::workflow::{Gate, GateStatus, Workflow};
+
+/// The phases in the order of a run, with the virtual end `failed`.
+pub const PHASES: [&str; 9] = [
+    "product_management",
+    "architecting",
+    "planning",
+    "designing",
+    "implementing",
+    "reviewing",
+    "fixing",
+    "completing",
+    "failed",
+];
+
+const EVENTS: [&str; 12] = [
+    "feature_created",
+    "resumed",
+    "pm_completed",
+    "architecture_written",
+    "plan_written",
+    "design_written",
+    "implementation_completed",
+    "review_failed",
+    "review_passed",
+    "changes_requested",
+    "run_canceled",
+    "run_failed",
+];
+
+/// One session as `agentmux show` prints it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Session {
+    pub name: String,
+    pub phase: Option<String>,
+    pub last_event: Option<String>,
+    /// Where the orchestrator would go on.
+    pub resume_phase: Option<String>,
+    pub review_iteration: Option<u64>,
+    pub valid: bool,
+    pub problems: Vec<String>,
+}
+
+/// Reads one session. `files` gives the text of a file by its path below the
+/// feature directory; a file that is there but cannot be read as text counts as
+/// an empty one.
+pub fn session(name: &str, files: &dyn Fn(&str) -> Option<String>) -> Session {
+    let (state, problems) = match files("state.json") {
+        Some(text) => (parse(&text).ok(), validate(&text)),
+        None => (None, vec!["there is no `state.json`".to_owned()]),
+    };
+    let text = |key| Some(state.as_ref()?.get(key)?.as_str()?.to_owned());
+    Session {
+        name: name.to_owned(),
+        phase: text("phase"),
+        last_event: text("last_event"),
+        resume_phase: state.as_ref().map(|state| infer_resume_phase(state, files)),
+        review_iteration: state
+            .as_ref()
+            .and_then(|state| state.get("review_iteration")?.as_u64()),
+        valid: problems.is_empty(),
+        problems,
+    }
+}
+
+/// Python's reader takes no byte-order mark.
+fn parse(text: &str) -> Result<Map<String, Value>, String> {
+    if text.starts_with('\u{feff}') {
+        return Err("starts with a byte-order mark, which AgentMux cannot parse".to_owned());
+    }
+    Document::parse(text).map(|document| document.root().clone())
+}
+
+/// What is wrong with the text of a `state.json`: nothing for every file that
+/// AgentMux writes itself. Where its documents and its code differ, both forms
+/// are taken.
+pub fn validate(text: &str) -> Vec<String> {
+    let state = match parse(text) {
+        Ok(state) => state,
+        Err(why) => return vec![why],
+    };
+    let mut problems = Vec::new();
+    for (key, need, shape) in FIELDS {
+        match state.get(*key) {
+            None if *need == Required => problems.push(format!("`{key}` is missing")),
+            None => {}
+            Some(value) => problems.extend(
+                shape
+                    .mismatch(value)
+                    .map(|expected| format!("`{key}` is {}, not {expected}", brief(value))),
+            ),
+        }
+    }
+    let number = |key| state.get(key).and_then(Value::as_u64);
+    if let (Some(index), Some(total)) = (
+        number("implementation_group_index"),
+        number("implementation_group_total"),
+    ) && index > total
+    {
+        problems.push(format!("group {index} of {total} is active"));
+    }
+    let completed = state
+        .get("completed_subplans")
+        .and_then(Value::as_array)
+        .map(Vec::len);
+    if let (Some(completed), Some(count)) = (completed, number("subplan_count"))
+        && completed as u64 > count
+    {
+        problems.push(format!("{completed} sub-plans of {count} are completed"));
+    }
+    problems
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Need {
+    Required,
+    Optional,
+}
+
+#[derive(Clone, Copy)]
+enum Shape {
+    Text,
+    Time,
+    Bool,
+    Count,
+    OneOf(&'static [&'static str]),
+    ModeOrNull,
+    Texts,
+    /// Sub-plan numbers: numbers in the code, strings in the documents.
+    Ids,
+    /// An issue number: a string in the code, a number in the documents.
+    Id,
+    Tasks,
+}
+
+use Need::{Optional, Required};
+use Shape::{Bool, Count, Id, Ids, ModeOrNull, OneOf, Tasks, Text, Texts, Time};
+
+static FIELDS: &[(&str, Need, Shape)] = &[
+    ("phase", Required, OneOf(&PHASES)),
+    ("last_event", Required, OneOf(&EVENTS)),
+    ("product_manager", Required, Bool),
+    ("subplan_count", Required, Count),
+    ("completed_subplans", Required, Ids),
+    ("review_iteration", Required, Count),
+    ("implementation_group_total", Required, Count),
+    ("implementation_group_index", Required, Count),
+    ("implementation_group_mode", Required, ModeOrNull),
+    ("implementation_active_plan_ids", Required, Texts),
+    ("implementation_completed_group_ids", Required, Texts),
+    ("updated_at", Required, Time),
+    ("updated_by", Required, Text),
+    ("feature_dir", Required, Text),
+    ("session_name", Required, Text),
+    ("gh_available", Optional, Bool),
+    ("issue_number", Optional, Id),
+    ("research_tasks", Optional, Tasks),
+    ("web_research_tasks", Optional, Tasks),
+    ("awaiting_summary", Optional, Bool),
+];
+
+impl Shape {
+    /// What would be right, where the value is not.
+    fn mismatch(self, value: &Value) -> Option<String> {
+        let all = |test: fn(&Value) -> bool| {
+            value
+                .as_array()
+                .is_some_and(|values| values.iter().all(test))
+        };
+        let id = |value: &Value| value.is_u64() || value.is_string();
+        let task = |value: &Value| matches!(value.as_str(), Some("dispatched" | "done"));
+        let (fits, expected) = match self {
+            Self::Text => (value.is_string(), "a string"),
+            Self::Time => {
+                let time = value.as_str().map(DateTime::parse_from_rfc3339);
+                (
+                    matches!(time, Some(Ok(_))),
+                    "a time like 2024-01-15T10:30:00+00:00",
+                )
+            }
+            Self::Bool => (value.is_boolean(), "true or false"),
+            Self::Count => (value.is_u64(), "a whole number from 0"),
+            Self::OneOf(allowed) => {
+                let fits = value.as_str().is_some_and(|text| allowed.contains(&text));
+                return (!fits).then(|| format!("one of {}", allowed.join(", ")));
+            }
+            Self::ModeOrNull => {
+                let mode = matches!(value.as_str(), Some("serial" | "parallel"));
+                (value.is_null() || mode, "serial, parallel or null")
+            }
+            Self::Texts => (all(Value::is_string), "a list of strings"),
+            Self::Ids => (
+                all(|value| value.is_u64() || value.is_string()),
+                "a list of sub-plan ids",
+            ),
+            Self::Id => (id(value), "an issue number"),
+            Self::Tasks => (
+                value
+                    .as_object()
+                    .is_some_and(|tasks| tasks.values().all(task)),
+                "an object of topics that are dispatched or done",
+            ),
+        };
+        (!fits).then(|| expected.to_owned())
+    }
+}
+
+fn brief(value: &Value) -> String {
+    match value {
+        Value::String(text) if text.chars().count() <= 40 => format!("\"{text}\""),
+        Value::Number(number) => number.to_string(),
+        other => kind(other).to_owned(),
+    }
+}
+
+/// Where AgentMux would go on: in the present phase, after a failure in the
+/// first phase whose result is not there.
+pub fn infer_resume_phase(
+    state: &Map<String, Value>,
+    files: &dyn Fn(&str) -> Option<String>,
+) -> String {
+    let phase = state
+        .get("phase")
+        .and_then(Value::as_str)
+        .unwrap_or("planning");
+    if phase != "failed" {
+        return phase.to_owned();
+    }
+    let exists = |path: &str| files(path).is_some();
+    let number = |key| state.get(key).and_then(Value::as_u64).unwrap_or(0);
+    let first_done = exists("06_implementation/done_1");
+    let fixing = number("review_iteration") > 0 && exists("07_review/fix_request.md");
+    let implemented = || match number("subplan_count") {
+        // The original takes any `done_*` here; they are numbered from 1.
+        0 => first_done,
+        count => (1..=count).all(|n| exists(&format!("06_implementation/done_{n}"))),
+    };
+    let checks: [(&str, &dyn Fn() -> bool); 7] = [
+        ("product_management", &|| product_managed(state, files)),
+        ("architecting", &|| {
+            exists("02_architecting/architecture.md")
+        }),
+        ("planning", &|| exists("04_planning/execution_plan.yaml")),
+        ("designing", &|| {
+            !needs_design(files) || exists("05_design/design.md")
+        }),
+        ("implementing", &|| fixing || implemented()),
+        // In a fixing round the review has run until its fix is done.
+        ("reviewing", &|| reviewed(files) || (fixing && !first_done)),
+        ("fixing", &|| !fixing || first_done),
+    ];
+    let open = checks.iter().find(|(_, is_done)| !is_done());
+    open.map_or("completing", |(phase, _)| phase).to_owned()
+}
+
+fn product_managed(state: &Map<String, Value>, files: &dyn Fn(&str) -> Option<String>) -> bool {
+    let asked_for = state
+        .get("product_manager")
+        .and_then(Value::as_bool)
+        .unwrap_or(false);
+    let submitted = || {
+        let log = files("tool_events.jsonl").unwrap_or_default();
+        event::read(log.as_bytes(), 0)
+            .unapplied
+            .iter()
+            .any(|event| event.tool == "submit_pm_done")
+    };
+    !asked_for || submitted() || files("02_architecting/architecture.md").is_some()
+}
+
+fn needs_design(files: &dyn Fn(&str) -> Option<String>) -> bool {
+    let plan = files("04_planning/execution_plan.yaml").unwrap_or_default();
+    yaml_value(&plan, "needs_design")
+        .is_some_and(|value| matches!(value.to_ascii_lowercase().as_str(), "true" | "yes" | "on"))
+}
+
+/// A review in Markdown, or a verdict in one of the reviewers' files.
+fn reviewed(files: &dyn Fn(&str) -> Option<String>) -> bool {
+    let verdict = |name: &str| {
+        files(&format!("07_review/{name}.yaml"))
+            .is_some_and(|text| matches!(yaml_value(&text, "verdict"), Some("pass" | "fail")))
+    };
+    let mut names = [
+        "review",
+        "review_reviewer_logic",
+        "review_reviewer_quality",
+        "review_reviewer_expert",
+    ]
+    .into_iter();
+    files("07_review/review.md").is_some() || names.any(verdict)
+}
+
+/// A scalar at the top level, for the two keys that are read here.
+fn yaml_value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
+    let value = value.split(" #").next().unwrap_or(value);
+    Some(value.trim().trim_matches(['"', '\'']))
+}
+
+/// A session as `status` shows it; the phases stand for gates.
+pub fn read_workflow(
+    file: &str,
+    files: &dyn Fn(&str) -> Option<String>,
+) -> anyhow::Result<Workflow> {
+    let text = files("state.json").unwrap_or_default();
+    let state = parse(&text).map_err(|why| anyhow::anyhow!("could not read `{file}`: {why}"))?;
+    let string = |key| state.get(key).and_then(Value::as_str).map(str::to_owned);
+    let phase = string("phase");
+    let at = phase
+        .as_deref()
+        .and_then(|phase| PHASES.iter().position(|name| *name == phase));
+    let failed = phase.as_deref() == Some("failed");
+    let gate_status = |idx: usize| match at {
+        Some(at) if !failed && idx < at => GateStatus::Passed,
+        Some(at) if !failed && idx == at => GateStatus::InProgress,
+        _ => GateStatus::Pending,
+    };
+    let optional = |name: &str| match name {
+        "product_management" => state.get("product_manager") == Some(&Value::Bool(true)),
+        "designing" => needs_design(files),
+        "fixing" => state.get("review_iteration").and_then(Value::as_u64) > Some(0),
+        _ => true,
+    };
+    let gates = PHASES
+        .iter()
+        .enumerate()
+        .filter(|(_, name)| **name != "failed")
+        .map(|(idx, name)| Gate {
+            name: (*name).to_owned(),
+            status: if optional(name) {
+                gate_status(idx)
+            } else {
+                GateStatus::Skipped
+            },
+            timestamp: None,
+            agent: None,
+        });
+    let resume = infer_resume_phase(&state, files);
+    // After its approval a run stays in `completing` for good.
+    let approved = approved(files);
+    let next = if failed {
+        format!("resume the session; it goes on with phase `{resume}`")
+    } else if approved {
+        "nothing: the run was approved".to_owned()
+    } else {
+        format!("AgentMux is in phase `{resume}`; its orchestrator moves on")
+    };
+    Ok(Workflow {
+        system: "agentmux",
+        file: file.to_owned(),
+        active: !failed && !approved,
+        iteration: state.get("review_iteration").and_then(Value::as_u64),
+        max_iterations: None,
+        gates: gates.collect(),
+        next,
+        updated_at: string("updated_at"),
+        phase,
+    })
+}
+
+fn approved(files: &dyn Fn(&str) -> Option<String>) -> bool {
+    let approval = files("08_completion/approval.json").unwrap_or_default();
+    let approval = Document::parse(&approval).ok();
+    approval.is_some_and(|approval| {
+        approval
+            .get(&["action"])
+            .is_some_and(|action| action == "approve")
+    })
+}
+
+#[cfg(test)]
+mod tests;

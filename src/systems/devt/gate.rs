@@ -1,0 +1,163 @@
+//! What the end of an agent does to `workflow.yaml`.
+
+use super::artifact::{Artifact, Judged, Substance};
+use super::workflow_yaml::{self, Scalar};
+use crate::workflow::{GateChange, GateStatus, Outcome};
+
+/// Carries a judged artifact into `workflow.yaml`: `status` and `verdict` of a
+/// valid sidecar (or `## Status`), and whether the artifact was valid. An
+/// invalid one leaves the old status and is `warned`, as devt does itself.
+pub fn on_agent_end(text: &str, artifact: &Artifact, judged: &Judged) -> Outcome {
+    let before = workflow_yaml::read(text);
+    if !before.is_true("active") {
+        return Outcome::Unchanged {
+            why: "no workflow is active".to_owned(),
+        };
+    }
+    let changes = changes(judged);
+    let new_text = match workflow_yaml::set(text, &changes) {
+        Ok(new_text) => new_text,
+        Err(why) => {
+            return Outcome::Unchanged {
+                why: format!("`workflow.yaml`: {why}"),
+            };
+        }
+    };
+    let why = reason(artifact, judged);
+    if new_text == text {
+        return Outcome::Unchanged { why };
+    }
+    let status = |text| {
+        workflow_yaml::read(text)
+            .text("status")
+            .map_or(GateStatus::Pending, gate_status)
+    };
+    let change = GateChange {
+        gate: artifact.file.to_owned(),
+        from: status(text),
+        to: status(&new_text),
+        phase: before.text("phase").map(str::to_owned),
+        iteration: match before.get("iteration") {
+            Some(Scalar::Int(iteration)) => Some(*iteration),
+            _ => None,
+        },
+        evidence: why,
+    };
+    Outcome::Changed {
+        text: new_text,
+        changes: vec![change],
+    }
+}
+
+fn changes(judged: &Judged) -> Vec<(&'static str, Option<Scalar>)> {
+    let text = |text: &String| Some(Scalar::Text(text.clone()));
+    let mut changes = Vec::new();
+    changes.extend(
+        judged
+            .status
+            .as_ref()
+            .map(|status| ("status", text(status))),
+    );
+    changes.extend(
+        judged
+            .verdict
+            .as_ref()
+            .map(|verdict| ("verdict", text(verdict))),
+    );
+    match judged.substance {
+        Substance::Substantive => {
+            changes.extend([("validation_status", None), ("validation_warnings", None)]);
+        }
+        Substance::Invalid(_) => changes.extend([
+            ("validation_status", Some(Scalar::Text("warned".to_owned()))),
+            ("validation_warnings", Some(Scalar::Int(1))),
+        ]),
+        // devt does not warn of what is still to come.
+        Substance::Missing(_) | Substance::Stub(_) => {}
+    }
+    changes
+}
+
+fn reason(artifact: &Artifact, judged: &Judged) -> String {
+    match (&judged.substance, &judged.status) {
+        (Substance::Missing(name), _) => format!("`{name}` is missing"),
+        (Substance::Stub(why), _) => format!("`{}` is a stub: {why}", artifact.file),
+        (Substance::Invalid(why), _) => why.clone(),
+        (Substance::Substantive, Some(status)) => format!("`{}` says {status}", artifact.file),
+        (Substance::Substantive, None) => format!("`{}` is written", artifact.file),
+    }
+}
+
+/// devt's status words as gates.
+fn gate_status(status: &str) -> GateStatus {
+    match status {
+        "DONE" | "DONE_WITH_CONCERNS" | "VERIFIED" | "FIXED" => GateStatus::Passed,
+        "FAILED" | "BLOCKED" | "GAPS_FOUND" => GateStatus::Failed,
+        "PARTIAL" | "NEEDS_CONTEXT" | "NEEDS_MORE_INVESTIGATION" => GateStatus::InProgress,
+        _ => GateStatus::Pending,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::super::artifact::judge;
+    use super::*;
+    use crate::actor::AgentName;
+
+    #[track_caller]
+    fn check(text: &str, json: &str, expected: Result<&str, &str>) {
+        let artifact = Artifact::of_agent(&AgentName::parse("tester")).unwrap();
+        let judged = judge(artifact, Some(&"word ".repeat(300)), Some(json));
+        match (on_agent_end(text, artifact, &judged), expected) {
+            (Outcome::Changed { text, changes }, Ok(after)) => {
+                assert_eq!((text.as_str(), changes.len()), (after, 1));
+            }
+            (Outcome::Unchanged { why }, Err(part)) => assert!(why.contains(part), "{why}"),
+            (found, expected) => panic!("{found:?} is not {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn a_valid_sidecar_routes_and_an_invalid_one_warns() {
+        let valid = r#"{"status":"DONE","verdict":"PASS","agent":"tester"}"#;
+        let warned = "validation_status: warned\nvalidation_warnings: 1\n";
+        let running = "active: true\nphase: test\nstatus: BLOCKED\n";
+        let routed = "active: true\nphase: test\nstatus: DONE\nverdict: PASS\n";
+        check(running, valid, Ok(routed));
+        check(&format!("{running}{warned}"), valid, Ok(routed));
+        check(
+            running,
+            r#"{"status":"OK"}"#,
+            Ok(&format!("{running}{warned}")),
+        );
+        check(routed, valid, Err("says DONE"));
+        check(running, "", Err("`test-summary.json` is missing"));
+        check("active: false\n", valid, Err("no workflow is active"));
+        check("active: true\nstatus:\n  - x\n", valid, Err("holds a list"));
+    }
+
+    #[test]
+    fn the_change_tells_both_ends() {
+        let artifact = Artifact::of_agent(&AgentName::parse("tester")).unwrap();
+        let judged = Judged {
+            substance: Substance::Substantive,
+            status: Some("DONE".to_owned()),
+            verdict: None,
+        };
+        let text = "active: true\nphase: test\niteration: 2\nstatus: PARTIAL\n";
+        let Outcome::Changed { changes, .. } = on_agent_end(text, artifact, &judged) else {
+            panic!("unchanged");
+        };
+        let expected = GateChange {
+            gate: "test-summary.md".to_owned(),
+            from: GateStatus::InProgress,
+            to: GateStatus::Passed,
+            phase: Some("test".to_owned()),
+            iteration: Some(2),
+            evidence: "`test-summary.md` says DONE".to_owned(),
+        };
+        assert_eq!(changes, [expected]);
+    }
+}

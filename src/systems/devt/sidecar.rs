@@ -1,0 +1,324 @@
+//! What devt's readers accept in the files that route its workflow: the JSON
+//! sidecars and the `## Status` of artifacts that have none.
+
+use serde_json::Value;
+
+use crate::formats::json::{Document, kind};
+
+/// A JSON file beside a Markdown artifact. devt matches its values exactly.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Sidecar {
+    stem: &'static str,
+    status: &'static [&'static str],
+    verdict: &'static [&'static str],
+    agent: &'static [&'static str],
+}
+
+const WORK_STATUS: &[&str] = &[
+    "DONE",
+    "DONE_WITH_CONCERNS",
+    "PARTIAL",
+    "BLOCKED",
+    "NEEDS_CONTEXT",
+];
+const WORK_VERDICT: &[&str] = &["PASS", "FAIL", "INDETERMINATE"];
+
+static SIDECARS: [Sidecar; 4] = [
+    Sidecar {
+        stem: "impl-summary",
+        status: WORK_STATUS,
+        verdict: WORK_VERDICT,
+        agent: &["programmer"],
+    },
+    Sidecar {
+        stem: "test-summary",
+        status: WORK_STATUS,
+        verdict: WORK_VERDICT,
+        agent: &["tester"],
+    },
+    Sidecar {
+        stem: "verification",
+        status: &[
+            "VERIFIED",
+            "GAPS_FOUND",
+            "FAILED",
+            "DONE_WITH_CONCERNS",
+            "PARTIAL",
+        ],
+        verdict: &["satisfied", "needs_revision", "failed"],
+        agent: &["verifier"],
+    },
+    Sidecar {
+        stem: "review",
+        status: &["DONE", "PARTIAL", "BLOCKED"],
+        verdict: &["APPROVED", "APPROVED_WITH_NOTES", "NEEDS_WORK"],
+        agent: &["code-reviewer"],
+    },
+];
+
+impl Sidecar {
+    /// The contract of a name like `review.json` or its variant
+    /// `review-auth.json`.
+    pub fn of(name: &str) -> Option<&'static Self> {
+        let stem = name.strip_suffix(".json")?;
+        SIDECARS
+            .iter()
+            .find(|sidecar| match stem.strip_prefix(sidecar.stem) {
+                Some(rest) => rest.is_empty() || (rest.len() > 1 && rest.starts_with('-')),
+                None => false,
+            })
+    }
+
+    fn fields(&self) -> [(&'static str, &'static [&'static str]); 3] {
+        [
+            ("status", self.status),
+            ("verdict", self.verdict),
+            ("agent", self.agent),
+        ]
+    }
+}
+
+/// What a valid sidecar says to the workflow.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Routing {
+    pub status: Option<String>,
+    pub verdict: Option<String>,
+    /// The routing fields that the sidecar leaves out.
+    pub missing: Vec<&'static str>,
+}
+
+/// Reads a sidecar. The error names the field and its allowed values.
+pub fn read(name: &str, sidecar: &Sidecar, text: &str) -> Result<Routing, String> {
+    if text.starts_with('\u{feff}') {
+        return Err(format!(
+            "`{name}` starts with a byte-order mark, which devt cannot parse"
+        ));
+    }
+    let document = Document::parse(text).map_err(|why| format!("`{name}`: {why}"))?;
+    let mut routing = Routing::default();
+    for (field, allowed) in sidecar.fields() {
+        let value = match document.get(&[field]) {
+            None => {
+                routing.missing.push(field);
+                continue;
+            }
+            Some(Value::String(value)) if allowed.contains(&value.as_str()) => value,
+            Some(value) => {
+                let found = value
+                    .as_str()
+                    .map_or_else(|| kind(value).to_owned(), |v| format!("\"{v}\""));
+                return Err(format!(
+                    "`{field}` in `{name}` is {found}, not one of {}",
+                    allowed.join(", ")
+                ));
+            }
+        };
+        match field {
+            "status" => routing.status = Some(value.clone()),
+            "verdict" => routing.verdict = Some(value.clone()),
+            _ => {}
+        }
+    }
+    Ok(routing)
+}
+
+/// Whether a text may be written under a sidecar's name, with notes on missing
+/// fields. A name that is no sidecar's is not judged.
+pub fn check_sidecar(name: &str, text: &str) -> Result<Vec<String>, String> {
+    let Some(sidecar) = Sidecar::of(name) else {
+        return Ok(Vec::new());
+    };
+    let routing = read(name, sidecar, text)?;
+    let note = |(field, allowed): (&str, &[&str])| {
+        routing
+            .missing
+            .contains(&field)
+            .then(|| format!("`{name}` has no `{field}` (one of {})", allowed.join(", ")))
+    };
+    Ok(sidecar.fields().into_iter().filter_map(note).collect())
+}
+
+/// Artifacts without a sidecar: their `## Status` routes. `PARTIAL` is of the
+/// later edition and accepted in both, since agents are told to write it.
+const STATUS_HEADERS: [(&str, &[&str]); 6] = [
+    (
+        "debug-summary.md",
+        &[
+            "FIXED",
+            "NEEDS_MORE_INVESTIGATION",
+            "DONE_WITH_CONCERNS",
+            "PARTIAL",
+            "BLOCKED",
+        ],
+    ),
+    ("arch-review.md", WORK_STATUS),
+    ("docs-summary.md", WORK_STATUS),
+    ("curation-summary.md", WORK_STATUS),
+    ("research.md", WORK_STATUS),
+    ("preflight-brief.md", &["FRESH", "STALE", "MISSING"]),
+];
+
+/// The values a Markdown artifact's `## Status` may have, where it routes.
+pub fn status_enum(name: &str) -> Option<&'static [&'static str]> {
+    STATUS_HEADERS
+        .iter()
+        .find(|(file, _)| *file == name)
+        .map(|(_, allowed)| *allowed)
+}
+
+/// Whether a text may be written under the name of a Markdown artifact. A text
+/// without a `## Status` may.
+pub fn check_status_header(name: &str, text: &str) -> Result<(), String> {
+    let (Some(allowed), Some(status)) = (status_enum(name), status_header(text)) else {
+        return Ok(());
+    };
+    if allowed.contains(&status) {
+        return Ok(());
+    }
+    Err(format!(
+        "`## Status` in `{name}` is \"{status}\"; write `## Status: VALUE` with one of {}",
+        allowed.join(", ")
+    ))
+}
+
+/// How far down devt looks for the header, and for the value below it.
+const HEADER_LINES_MAX: usize = 100;
+const VALUE_LINES_MAX: usize = 4;
+
+/// The first `## Status` as devt finds it: `## Status: VALUE`, or the header
+/// alone and the value in one of the next four lines. Code fences are not
+/// skipped, emphasis stays in the value.
+pub fn status_header(text: &str) -> Option<&str> {
+    let blank = |c: char| c.is_whitespace() || c == '\u{feff}';
+    let lines: Vec<&str> = text
+        .split('\n')
+        .take(HEADER_LINES_MAX)
+        .map(|line| line.trim_matches(blank))
+        .collect();
+    lines.iter().enumerate().find_map(|(idx, line)| {
+        let behind = after_status(line)?;
+        let value = match behind.strip_prefix(':') {
+            Some(value) => value,
+            None if behind.is_empty() => lines[idx + 1..]
+                .iter()
+                .take(VALUE_LINES_MAX)
+                .find(|line| !line.is_empty() && !line.starts_with('#'))?,
+            None => return None,
+        };
+        value.split_whitespace().next()
+    })
+}
+
+fn after_status(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("##")?;
+    let word = rest.trim_start();
+    let (head, tail) = word.split_at_checked("status".len())?;
+    (word.len() < rest.len() && head.eq_ignore_ascii_case("status")).then(|| tail.trim_start())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// `expected`: the number of notes, or a part of the refusal.
+    #[track_caller]
+    fn check(name: &str, text: &str, expected: Result<usize, &str>) {
+        match (check_sidecar(name, text), expected) {
+            (Ok(notes), Ok(n_notes)) => assert_eq!(notes.len(), n_notes, "{notes:?}"),
+            (Err(why), Err(part)) => assert!(why.contains(part), "{why}"),
+            (found, expected) => panic!("{found:?} is not {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn routing_fields_are_checked_where_they_stand() {
+        let full = r#"{"status":"DONE","verdict":"PASS","agent":"programmer","x":[1]}"#;
+        check("impl-summary.json", full, Ok(0));
+        check("impl-summary-x.json", full, Ok(0));
+        check(
+            "test-summary.json",
+            full,
+            Err("`agent` in `test-summary.json` is \"programmer\""),
+        );
+        check("impl-summary.json", "{}", Ok(3));
+        check(
+            "impl-summary.json",
+            r#"{"status":"done"}"#,
+            Err("DONE, DONE_WITH_CONCERNS, PARTIAL"),
+        );
+        check(
+            "impl-summary.json",
+            r#"{"status":null}"#,
+            Err("`status` in `impl-summary.json` is null"),
+        );
+        check(
+            "review.json",
+            r#"{"verdict":"PASS"}"#,
+            Err("APPROVED, APPROVED_WITH_NOTES, NEEDS_WORK"),
+        );
+        check("review-lib.json", r#"{"status":"DONE"}"#, Ok(2));
+        check(
+            "verification.json",
+            r#"{"status":"VERIFIED","verdict":"satisfied"}"#,
+            Ok(1),
+        );
+        check(
+            "verification.json",
+            r#"{"status":"VERIFIED","status":"OK"}"#,
+            Err("\"OK\""),
+        );
+        check("review.json", "[]", Err("an array, not an object"));
+        check("review.json", "", Err("not valid JSON"));
+        check("review.json", "\u{feff}{}", Err("byte-order mark"));
+        check("reviews.json", "[]", Ok(0));
+        check("review-.json", "[]", Ok(0));
+        check("handoff.json", "[]", Ok(0));
+    }
+
+    #[track_caller]
+    fn check_header(text: &str, expected: Option<&str>) {
+        assert_eq!(status_header(text), expected, "{text:?}");
+    }
+
+    #[test]
+    fn status_headers_are_found_as_devt_finds_them() {
+        check_header("# T\n## Status: DONE (x)\n", Some("DONE"));
+        check_header("\u{feff}##   STATUS :DONE\r\n", Some("DONE"));
+        check_header("## Status\n\n\n\nDONE now\n", Some("DONE"));
+        check_header("## Status\n\n\n\n\nDONE", None);
+        check_header("## Status\n### Sub\nDONE", Some("DONE"));
+        check_header("## Status: **DONE**", Some("**DONE**"));
+        check_header("## Status\n- DONE", Some("-"));
+        check_header("## Status:\nDONE", None);
+        check_header(
+            "# Status: DONE\n### Status: DONE\n##Status: DONE\n## Verdict\nDONE",
+            None,
+        );
+        check_header("## Status report\nDONE", None);
+        check_header("```\n## Status: A\n```\n## Status: B", Some("A"));
+        check_header(&format!("{}## Status: A", "\n".repeat(99)), Some("A"));
+        check_header(&format!("{}## Status: A", "\n".repeat(100)), None);
+        check_header("## Stätus: A", None);
+    }
+
+    #[test]
+    fn a_present_header_must_be_in_the_enum() {
+        for (name, text, allowed) in [
+            ("research.md", "## Status: DONE", true),
+            ("research.md", "no header", true),
+            ("research.md", "## Status: done", false),
+            ("debug-summary.md", "## Status\nFIXED", true),
+            ("debug-summary.md", "## Status\nDONE", false),
+            ("preflight-brief.md", "## Status: STALE", true),
+            ("plan.md", "## Status: whatever", true),
+        ] {
+            assert_eq!(
+                check_status_header(name, text).is_ok(),
+                allowed,
+                "{name}: {text}"
+            );
+        }
+    }
+}

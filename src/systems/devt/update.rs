@@ -1,0 +1,257 @@
+//! `update KEY=VALUE…` on `workflow.yaml`, with the ids and anchors that devt
+//! keeps in step.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+
+use super::workflow_yaml::{DEFAULT, Fields, Scalar, read, set};
+
+/// A changed file and what looked odd in the arguments; like devt we store odd
+/// values all the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Updated {
+    pub text: String,
+    pub warnings: Vec<String>,
+}
+
+/// Applies the pairs in their order. `text` is none without a file; `new_id` is
+/// a fresh UUID for the case that the workflow needs one.
+pub fn update(
+    text: Option<&str>,
+    pairs: &[(&str, &str)],
+    now: DateTime<Utc>,
+    new_id: &str,
+) -> Result<Updated, String> {
+    let before = text.unwrap_or(DEFAULT);
+    let changes: Vec<_> = pairs
+        .iter()
+        .map(|(key, value)| (*key, Some(Scalar::from_argument(key, value))))
+        .collect();
+    let mut text = set(before, &changes)?;
+    let anchors = anchors(&read(before), &read(&text), now, new_id);
+    text = set(&text, &anchors)?;
+    let history = history(&read(&text));
+    text = set(&text, history.as_slice())?;
+    let warnings = changes
+        .iter()
+        .filter_map(|(key, value)| oddity(key, value.as_ref()?))
+        .collect();
+    Ok(Updated { text, warnings })
+}
+
+type Change = (&'static str, Option<Scalar>);
+
+/// A first activation dates and names the workflow; a change of its type dates
+/// and names it again and leaves the first date and id alone.
+fn anchors(before: &Fields, after: &Fields, now: DateTime<Utc>, new_id: &str) -> Vec<Change> {
+    let set = |key, value: &str| (key, Some(Scalar::Text(value.to_owned())));
+    let absent = |key| matches!(after.get(key), None | Some(Scalar::Null));
+    // devt's readers take JavaScript's form, which has milliseconds.
+    let now = now.to_rfc3339_opts(SecondsFormat::Millis, true);
+    let type_of = |fields: &Fields| fields.text("workflow_type").map(str::to_owned);
+    if !after.is_true("active") {
+        return Vec::new();
+    }
+    if absent("created_at") {
+        let id = after.text("workflow_id").unwrap_or(new_id);
+        let first = [
+            ("first_created_at", now.as_str()),
+            ("original_workflow_id", id),
+        ];
+        let first = first.into_iter().filter(|(key, _)| absent(key));
+        let mut changes = vec![set("created_at", &now), set("workflow_id", id)];
+        changes.extend(first.map(|(key, value)| set(key, value)));
+        return changes;
+    }
+    match (type_of(before), type_of(after)) {
+        (Some(old), Some(new)) if old != new => {
+            vec![set("created_at", &now), set("workflow_id", new_id)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// While a workflow is active its history holds the original id first and the
+/// present one. It is kept as JSON in a string, which devt reads as a list.
+fn history(fields: &Fields) -> Option<Change> {
+    const KEY: &str = "workflow_id_history";
+    if !fields.is_true("active") {
+        return None;
+    }
+    let stored = fields.text(KEY).unwrap_or_default();
+    let mut ids: Vec<String> = serde_json::from_str(stored).unwrap_or_default();
+    let known = |ids: &[String], id: &str| ids.iter().any(|known| known == id);
+    if let Some(original) = fields
+        .text("original_workflow_id")
+        .filter(|id| !known(&ids, id))
+    {
+        ids.insert(0, original.to_owned());
+    }
+    if let Some(current) = fields.text("workflow_id").filter(|id| !known(&ids, id)) {
+        ids.push(current.to_owned());
+    }
+    let healed = serde_json::json!(ids).to_string();
+    (healed != stored).then_some((KEY, Some(Scalar::Text(healed))))
+}
+
+/// The phases of both editions.
+const PHASES: &[&str] = &[
+    "context_init",
+    "flow_deviation",
+    "scope_check",
+    "partition_lanes",
+    "dispatch_lanes",
+    "substance_check_lanes",
+    "redispatch_lanes",
+    "consolidate",
+    "present_findings",
+    "assess",
+    "risk_warning",
+    "scan",
+    "regression_baseline",
+    "arch_health",
+    "arch_health_scan",
+    "plan",
+    "architect",
+    "implement",
+    "test",
+    "simplify",
+    "review",
+    "verify",
+    "docs",
+    "retro",
+    "curate",
+    "autoskill",
+    "review_deferred",
+    "identify_scope",
+    "debug",
+    "complete",
+    "finalize",
+    "cancelled",
+];
+const TIERS: &[&str] = &["TRIVIAL", "SIMPLE", "STANDARD", "COMPLEX"];
+const TYPES: &[&str] = &[
+    "dev",
+    "quick_implement",
+    "debug",
+    "retro",
+    "code_review",
+    "code_review_parallel",
+    "arch_health_scan",
+    "research",
+    "plan",
+    "specify",
+    "clarify",
+    "memory_promote",
+    "memory_reject",
+    "preflight",
+    "docs",
+];
+
+enum Expected {
+    Bool,
+    Number,
+    OneOf(&'static [&'static str]),
+}
+
+/// A warning for a value of a known key that devt would warn of too.
+fn oddity(key: &str, value: &Scalar) -> Option<String> {
+    let expected = match key {
+        "complexity" => return Some("`complexity` is deprecated; use `tier`".to_owned()),
+        "active" | "autonomous" | "tdd_mode" => Expected::Bool,
+        "iteration" | "verify_iteration" | "validation_warnings" => Expected::Number,
+        "phase" => Expected::OneOf(PHASES),
+        "tier" => Expected::OneOf(TIERS),
+        "workflow_type" => Expected::OneOf(TYPES),
+        _ => return None,
+    };
+    let (fits, expected) = match expected {
+        Expected::Bool => (matches!(value, Scalar::Bool(_)), "true or false".to_owned()),
+        Expected::Number => (matches!(value, Scalar::Int(_)), "a whole number".to_owned()),
+        Expected::OneOf(words) => {
+            let fits = value.as_str().is_some_and(|text| words.contains(&text));
+            (fits, format!("one of {}", words.join(", ")))
+        }
+    };
+    let odd = !fits && *value != Scalar::Null;
+    odd.then(|| format!("`{key}` is \"{value}\", devt expects {expected}"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn run(text: Option<&str>, pairs: &[(&str, &str)]) -> Updated {
+        let now = DateTime::from_timestamp(1_768_055_422, 7_000_000).unwrap();
+        update(text, pairs, now, "new-id").unwrap()
+    }
+
+    const NOW: &str = "\"2026-01-10T14:30:22.007Z\"";
+
+    #[track_caller]
+    fn check(text: Option<&str>, pairs: &[(&str, &str)], after: &str) {
+        assert_eq!(run(text, pairs).text, after);
+    }
+
+    #[test]
+    fn the_first_activation_names_the_workflow() {
+        let started = format!(
+            "active: true\nphase: plan\ntier: null\niteration: 0\ncreated_at: {NOW}\n\
+             workflow_id: new-id\nfirst_created_at: {NOW}\noriginal_workflow_id: new-id\n\
+             workflow_id_history: \"[\\\"new-id\\\"]\"\n"
+        );
+        check(None, &[("active", "true"), ("phase", "plan")], &started);
+        check(
+            Some(&started),
+            &[("phase", "test")],
+            &started.replace("phase: plan", "phase: test"),
+        );
+        check(None, &[("task", "x")], &format!("{DEFAULT}task: x\n"));
+        let named = format!(
+            "active: true\nworkflow_id: w\ncreated_at: {NOW}\nfirst_created_at: {NOW}\n\
+                 original_workflow_id: w\nworkflow_id_history: \"[\\\"w\\\"]\"\n"
+        );
+        check(Some("active: true\nworkflow_id: w\n"), &[], &named);
+    }
+
+    #[test]
+    fn a_new_type_rotates_the_id_and_keeps_the_first() {
+        let text = "active: true\nworkflow_type: dev\ncreated_at: then\nworkflow_id: b\n\
+                    first_created_at: first\noriginal_workflow_id: a\n";
+        let rotated = text
+            .replace(": then", &format!(": {NOW}"))
+            .replace(": b", ": new-id")
+            .replace(": dev", ": debug");
+        let history = "workflow_id_history: \"[\\\"a\\\",\\\"new-id\\\"]\"\n";
+        check(
+            Some(text),
+            &[("workflow_type", "debug")],
+            &format!("{rotated}{history}"),
+        );
+        let inactive = text.replace("true", "false");
+        let changed = inactive.replace(": dev", ": debug");
+        check(Some(&inactive), &[("workflow_type", "debug")], &changed);
+    }
+
+    #[test]
+    fn odd_values_are_stored_and_told() {
+        let pairs = [
+            ("active", "yes"),
+            ("phase", "zzz"),
+            ("iteration", "x"),
+            ("mine", "x"),
+        ];
+        let updated = run(None, &pairs);
+        assert_eq!(updated.warnings.len(), 3, "{:?}", updated.warnings);
+        assert!(updated.text.starts_with("active: \"yes\"\nphase: zzz\n"));
+        let fine = [
+            ("active", "false"),
+            ("phase", "null"),
+            ("tier", "SIMPLE"),
+            ("iteration", "2"),
+        ];
+        assert_eq!(run(None, &fine).warnings, [""; 0]);
+        assert!(update(None, &[("a b", "x")], DateTime::UNIX_EPOCH, "id").is_err());
+    }
+}

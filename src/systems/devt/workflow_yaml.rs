@@ -1,0 +1,394 @@
+//! devt's `workflow.yaml`: flat `key: value` lines, read as leniently as devt
+//! does and changed line by line, so that order, comments and lists survive.
+//!
+//! Two readers must agree on what is written: a YAML parser and devt's own,
+//! which leaves backslashes in quotes alone except for `\n` and `\"`.
+
+use std::fmt;
+
+/// A value that stands on its key's line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scalar {
+    Null,
+    Bool(bool),
+    Int(u64),
+    Text(String),
+}
+
+impl Scalar {
+    /// The type that devt gives an argument `key=value`, where its known keys
+    /// let it: a text stays a text even if it looks like a number, so that any
+    /// value reads back as given.
+    pub fn from_argument(key: &str, value: &str) -> Self {
+        match value {
+            "null" if key != "task" => Self::Null,
+            _ if TEXT_KEYS.contains(&key) => Self::Text(value.to_owned()),
+            _ => Self::plain(value),
+        }
+    }
+
+    /// An unquoted value. Digits that a number would not give back are a text.
+    fn plain(value: &str) -> Self {
+        match value {
+            "null" | "~" | "" => Self::Null,
+            "true" => Self::Bool(true),
+            "false" => Self::Bool(false),
+            _ => match value.parse::<u64>() {
+                Ok(number) if number <= EXACT_IN_DOUBLE && number.to_string() == value => {
+                    Self::Int(number)
+                }
+                _ => Self::Text(value.to_owned()),
+            },
+        }
+    }
+
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Null | Self::Bool(_) | Self::Int(_) => None,
+        }
+    }
+}
+
+/// The value as a person gave it, without quotes.
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Bool(value) => value.fmt(f),
+            Self::Int(value) => value.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// devt keeps numbers in doubles.
+const EXACT_IN_DOUBLE: u64 = 1 << 53;
+
+/// The keys whose values devt knows as strings.
+const TEXT_KEYS: [&str; 23] = [
+    "phase",
+    "tier",
+    "complexity",
+    "task",
+    "workflow_id",
+    "workflow_type",
+    "created_at",
+    "first_created_at",
+    "original_workflow_id",
+    "last_session",
+    "stopped_at",
+    "stopped_phase",
+    "skipped_phases",
+    "resume_context",
+    "decisions_file",
+    "status",
+    "autonomous_chain",
+    "stop_at_phase",
+    "only_phase",
+    "verdict",
+    "repair",
+    "validation_status",
+    "scan_id",
+];
+
+/// The scalars of a file, in order. Lists and blocks are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fields(Vec<(String, Scalar)>);
+
+impl Fields {
+    /// Of a key that stands twice the last value counts.
+    pub fn get(&self, key: &str) -> Option<&Scalar> {
+        self.0
+            .iter()
+            .rev()
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| value)
+    }
+
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.get(key)?.as_str()
+    }
+
+    /// Whether a key holds the boolean `true`; a text `yes` is neither.
+    pub fn is_true(&self, key: &str) -> bool {
+        self.get(key) == Some(&Scalar::Bool(true))
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Scalar)> {
+        self.0.iter().map(|(key, value)| (key.as_str(), value))
+    }
+}
+
+/// What devt assumes where there is no file, and writes with the first change.
+pub const DEFAULT: &str = "active: false\nphase: null\ntier: null\niteration: 0\n";
+
+pub fn read(text: &str) -> Fields {
+    let lines: Vec<&str> = split_mark(text).1.lines().collect();
+    let scalars = entries(&lines)
+        .into_iter()
+        .filter(|entry| entry.n_below == 0);
+    Fields(
+        scalars
+            .map(|entry| (entry.key.to_owned(), scalar(entry.value)))
+            .collect(),
+    )
+}
+
+/// Whether a text is a `workflow.yaml` at all: every line that starts a value
+/// must be `key: value`, what opens must close, and only a bare key has lines
+/// below it. devt's own output passes, though YAML would refuse some of it.
+pub fn check(text: &str) -> Result<(), String> {
+    let lines: Vec<&str> = split_mark(text).1.lines().collect();
+    let entries = entries(&lines);
+    let mut covered = vec![false; lines.len()];
+    for entry in &entries {
+        covered[entry.at..=entry.at + entry.n_below].fill(true);
+        let line = entry.at + 1;
+        let closed = match entry.value.as_bytes().first() {
+            Some(b'"') => unquote(entry.value).is_some(),
+            Some(b'[') => entry.value.contains(']'),
+            Some(b'{') => entry.value.contains('}'),
+            _ => true,
+        };
+        if !closed {
+            return Err(format!("the value in line {line} is not closed"));
+        }
+        let takes_lines = entry.value.is_empty() || entry.value.starts_with(['|', '>', '#']);
+        if entry.n_below > 0 && !takes_lines {
+            return Err(format!(
+                "line {line} holds a value, yet indented lines follow it"
+            ));
+        }
+    }
+    let stray = lines.iter().zip(covered).position(|(line, covered)| {
+        let line = line.trim_end();
+        !covered && !line.is_empty() && !line.trim_start().starts_with('#') && line != "---"
+    });
+    match stray {
+        Some(at) => Err(format!("line {} is not `key: value`", at + 1)),
+        None => Ok(()),
+    }
+}
+
+/// Sets or (`None`) removes top-level scalars and leaves every other line as it
+/// is. A key that stood twice stands once afterwards. A key that holds a list
+/// is refused.
+pub fn set(text: &str, changes: &[(&str, Option<Scalar>)]) -> Result<String, String> {
+    check(text)?;
+    let (mark, text) = split_mark(text);
+    let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
+    for (key, value) in changes {
+        if !is_key(key) {
+            return Err(format!(
+                "`{key}` is no key: letters, digits, `_` and `-` only"
+            ));
+        }
+        set_one(&mut lines, key, value.as_ref())?;
+    }
+    Ok(format!("{mark}{}", lines.concat()))
+}
+
+/// The byte-order mark and the rest.
+fn split_mark(text: &str) -> (&str, &str) {
+    text.split_at(if text.starts_with('\u{feff}') {
+        '\u{feff}'.len_utf8()
+    } else {
+        0
+    })
+}
+
+fn set_one(lines: &mut Vec<String>, key: &str, value: Option<&Scalar>) -> Result<(), String> {
+    let bare: Vec<&str> = lines
+        .iter()
+        .map(|line| line.trim_end_matches(['\r', '\n']))
+        .collect();
+    let entries = entries(&bare);
+    let mut found: Vec<usize> = Vec::new();
+    for entry in entries.iter().filter(|entry| entry.key == key) {
+        if entry.n_below > 0 {
+            return Err(format!(
+                "`{key}` holds a list or a block, not a value; edit it by hand"
+            ));
+        }
+        found.push(entry.at);
+    }
+    // devt writes `lanes` last and reads nothing of a list behind it.
+    let list_at = entries
+        .iter()
+        .find(|entry| entry.key == "lanes" && entry.n_below > 0);
+    let end_at = list_at.map_or(lines.len(), |entry| entry.at);
+    if let Some(value) = value {
+        let new = format!("{key}: {}", render(value));
+        match found.pop() {
+            Some(at) => {
+                let end_at = lines[at].trim_end_matches(['\r', '\n']).len();
+                lines[at].replace_range(..end_at, &new);
+            }
+            None => {
+                if let Some(last) = lines.last_mut().filter(|last| !last.ends_with('\n')) {
+                    last.push('\n');
+                }
+                lines.insert(end_at, format!("{new}\n"));
+            }
+        }
+    }
+    for at in found.into_iter().rev() {
+        lines.remove(at);
+    }
+    Ok(())
+}
+
+/// One top-level key.
+struct Entry<'a> {
+    key: &'a str,
+    /// What follows the colon on the same line, trimmed.
+    value: &'a str,
+    /// The index of the line.
+    at: usize,
+    /// How many lines below it belong to its value.
+    n_below: usize,
+}
+
+fn entries<'a>(lines: &[&'a str]) -> Vec<Entry<'a>> {
+    let mut entries: Vec<Entry<'a>> = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let content = line.trim();
+        if let Some((key, value)) = line.split_once(':').filter(|(key, _)| is_key(key)) {
+            entries.push(Entry {
+                key,
+                value: value.trim(),
+                at,
+                n_below: 0,
+            });
+        } else if let Some(entry) = entries.last_mut() {
+            let indented = line.starts_with([' ', '\t']) && !content.starts_with('#');
+            if !content.is_empty() && (indented || content == "-" || line.starts_with("- ")) {
+                entry.n_below = at - entry.at;
+            }
+        }
+    }
+    entries
+}
+
+fn is_key(key: &str) -> bool {
+    key.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+        && key
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+/// A value as both readers see it, YAML first where they differ.
+fn scalar(value: &str) -> Scalar {
+    if value.starts_with('"') {
+        return Scalar::Text(unquote(value).unwrap_or_else(|| value.to_owned()));
+    }
+    if let Some(inner) = value
+        .strip_prefix('\'')
+        .and_then(|rest| rest.strip_suffix('\''))
+    {
+        return Scalar::Text(inner.replace("''", "'"));
+    }
+    let end = if value.starts_with('#') {
+        Some(0)
+    } else {
+        value.find(" #")
+    };
+    Scalar::plain(value[..end.unwrap_or(value.len())].trim_end())
+}
+
+/// Takes the quotes off: by YAML's escapes or, where devt has written an escape
+/// that YAML lacks (`"C:\dir"`), by devt's. None without a closing quote.
+fn unquote(value: &str) -> Option<String> {
+    let inside = value.strip_prefix('"')?;
+    by_yaml(inside).or_else(|| {
+        let inside = inside.strip_suffix('"')?;
+        Some(inside.replace("\\n", "\n").replace("\\\"", "\""))
+    })
+}
+
+fn by_yaml(inside: &str) -> Option<String> {
+    let mut text = String::new();
+    let mut chars = inside.chars();
+    loop {
+        match chars.next()? {
+            '"' => break,
+            '\\' => text.push(match chars.next()? {
+                '0' => '\0',
+                'a' => '\x07',
+                'b' => '\x08',
+                't' | '\t' => '\t',
+                'n' => '\n',
+                'v' => '\x0b',
+                'f' => '\x0c',
+                'r' => '\r',
+                'e' => '\x1b',
+                'N' => '\u{85}',
+                '_' => '\u{a0}',
+                'L' => '\u{2028}',
+                'P' => '\u{2029}',
+                'x' => code_point(&mut chars, 2)?,
+                'u' => code_point(&mut chars, 4)?,
+                'U' => code_point(&mut chars, 8)?,
+                same @ ('"' | '\\' | '/' | ' ') => same,
+                _ => return None,
+            }),
+            other => text.push(other),
+        }
+    }
+    let rest = chars.as_str().trim_start();
+    (rest.is_empty() || rest.starts_with('#')).then_some(text)
+}
+
+fn code_point(chars: &mut std::str::Chars<'_>, n_digits: usize) -> Option<char> {
+    let digits = chars.as_str().get(..n_digits)?;
+    *chars = chars.as_str()[n_digits..].chars();
+    char::from_u32(u32::from_str_radix(digits, 16).ok()?)
+}
+
+fn render(value: &Scalar) -> String {
+    match value {
+        Scalar::Text(text) if is_plain(text) => text.clone(),
+        Scalar::Text(text) => quote(text),
+        other => other.to_string(),
+    }
+}
+
+/// Whether a text can stand without quotes for both readers. Like devt, a text
+/// with `:` `"` or `#` is quoted, unless a backslash would then divide them.
+fn is_plain(text: &str) -> bool {
+    const WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(is_printable)
+        && !text.ends_with([' ', ':'])
+        && !text.contains(": ")
+        && !text.contains(" #")
+        && (text.contains('\\') || !text.contains([':', '"', '#']))
+        && !WORDS.contains(&text.to_ascii_lowercase().as_str())
+}
+
+fn is_printable(c: char) -> bool {
+    let invisible = matches!(
+        c,
+        '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
+    );
+    !c.is_control() && !invisible && (c == ' ' || !c.is_whitespace())
+}
+
+fn quote(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            c if is_printable(c) => quoted.push(c),
+            c if u32::from(c) > 0xffff => quoted.push_str(&format!("\\U{:08x}", u32::from(c))),
+            c => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
+        }
+    }
+    quoted + "\""
+}
+
+#[cfg(test)]
+mod tests;

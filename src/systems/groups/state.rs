@@ -1,0 +1,426 @@
+//! The state of each task group, derived from its files on every question.
+//!
+//! Nothing is stored, so nothing is lost in a crash. Where the files leave
+//! doubt the reading is fail-closed: no group is done early.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::Serialize;
+
+use super::report::{self, Reading, ReportKind};
+use super::stuck;
+use super::tasks::{self, Section};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum GroupState {
+    /// No box is checked and nobody has reviewed.
+    Pending,
+    Developing,
+    /// All boxes are checked, a test report is missing.
+    Testing,
+    /// The tests pass, a review is missing.
+    Reviewing,
+    GroupDone,
+    /// Rejected three times.
+    Escalation,
+    /// `STUCK.md` names the group.
+    Stuck,
+    /// `tasks.md` does not say what the group is.
+    Error,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Group {
+    pub group: u32,
+    pub name: String,
+    pub state: GroupState,
+    /// A verdict sends the group back to its developer.
+    pub rework: bool,
+    /// The reviewer's round, where a review says it.
+    pub round: Option<u32>,
+    pub reasons: Vec<String>,
+    pub next: String,
+    /// The verdict files that are there and cannot be read.
+    #[serde(skip)]
+    pub malformed: Vec<ReportKind>,
+}
+
+/// There is no `tasks.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoTasks;
+
+impl fmt::Display for NoTasks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("there is no `tasks.md`; name the directory that holds it with `--root DIR`")
+    }
+}
+
+impl std::error::Error for NoTasks {}
+
+/// Rejections from which a stronger hand is called.
+const ESCALATION_ROUND: u32 = 3;
+
+/// The groups in the order of `tasks.md`. `files` gives the text of a file by
+/// its path below the directory that holds `tasks.md`.
+pub fn derive(files: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Group>, NoTasks> {
+    let sections = tasks::parse(&files("tasks.md").ok_or(NoTasks)?);
+    let stuck = stuck::mentions(&files("STUCK.md").unwrap_or_default());
+    let mut n_headings: HashMap<u32, usize> = HashMap::new();
+    for section in &sections {
+        *n_headings.entry(section.number).or_default() += 1;
+    }
+    let group = |section: &Section| {
+        let copies = n_headings[&section.number];
+        let evidence = Evidence::gather(section, files);
+        let state = if stuck.contains(section.number) {
+            GroupState::Stuck
+        } else if section.number == 0 || copies > 1 || section.n_tasks() == 0 {
+            GroupState::Error
+        } else {
+            evidence.state()
+        };
+        evidence.report(state, copies)
+    };
+    Ok(sections.iter().map(group).collect())
+}
+
+/// The verdict files a role must still write, with the reason: a tester owes
+/// test reports, a reviewer owes reviews.
+pub fn owed(groups: &[Group], kind: ReportKind) -> Vec<(String, String)> {
+    let waiting = match kind {
+        ReportKind::TestReport => GroupState::Testing,
+        ReportKind::Review => GroupState::Reviewing,
+    };
+    let closed = [GroupState::Stuck, GroupState::Error];
+    let why = |group: &Group| match group.state {
+        state if state == waiting => Some(format!("group {} waits for it", group.group)),
+        state if group.malformed.contains(&kind) && !closed.contains(&state) => {
+            Some("its status line cannot be read".to_owned())
+        }
+        _ => None,
+    };
+    groups
+        .iter()
+        .filter_map(|group| Some((kind.path(group.group), why(group)?)))
+        .collect()
+}
+
+/// What the files say about one group.
+struct Evidence<'a> {
+    section: &'a Section,
+    tests: Option<Reading>,
+    review: Option<Reading>,
+    round: Option<u32>,
+}
+
+impl<'a> Evidence<'a> {
+    fn gather(section: &'a Section, files: &dyn Fn(&str) -> Option<String>) -> Self {
+        let text = |kind: ReportKind| files(&kind.path(section.number));
+        let review = text(ReportKind::Review);
+        Self {
+            section,
+            tests: text(ReportKind::TestReport)
+                .map(|text| report::read(ReportKind::TestReport, &text)),
+            round: review.as_deref().and_then(report::round),
+            review: review.map(|text| report::read(ReportKind::Review, &text)),
+        }
+    }
+
+    fn state(&self) -> GroupState {
+        let rejected = self.review == Some(Reading::Bad);
+        if rejected && self.round >= Some(ESCALATION_ROUND) {
+            return GroupState::Escalation;
+        }
+        if self.section.n_checked == 0 && self.review.is_none() {
+            return GroupState::Pending;
+        }
+        if self.section.n_unchecked > 0 {
+            return GroupState::Developing;
+        }
+        match (&self.tests, &self.review) {
+            (None, _) => GroupState::Testing,
+            (Some(Reading::Good), None) => GroupState::Reviewing,
+            (Some(Reading::Good), Some(Reading::Good)) => GroupState::GroupDone,
+            _ => GroupState::Developing,
+        }
+    }
+
+    fn report(self, state: GroupState, copies: usize) -> Group {
+        let sent_back = [&self.tests, &self.review]
+            .into_iter()
+            .flatten()
+            .any(|reading| *reading != Reading::Good);
+        Group {
+            group: self.section.number,
+            name: self.section.name.clone(),
+            state,
+            rework: match state {
+                GroupState::Developing => sent_back,
+                state => state == GroupState::Escalation,
+            },
+            round: self.round,
+            reasons: self.reasons(state, copies),
+            next: self.next(state),
+            malformed: self.malformed(),
+        }
+    }
+
+    fn verdicts(&self) -> impl Iterator<Item = (ReportKind, &Reading)> {
+        let tests = self
+            .tests
+            .iter()
+            .map(|reading| (ReportKind::TestReport, reading));
+        tests.chain(
+            self.review
+                .iter()
+                .map(|reading| (ReportKind::Review, reading)),
+        )
+    }
+
+    fn malformed(&self) -> Vec<ReportKind> {
+        self.verdicts()
+            .filter(|(_, reading)| matches!(reading, Reading::Malformed(_)))
+            .map(|(kind, _)| kind)
+            .collect()
+    }
+
+    fn reasons(&self, state: GroupState, copies: usize) -> Vec<String> {
+        let Section {
+            number, n_checked, ..
+        } = self.section;
+        let mut reasons = vec![format!(
+            "{n_checked} of {} boxes are checked",
+            self.section.n_tasks()
+        )];
+        if state == GroupState::Stuck {
+            reasons.push(format!("`STUCK.md` names group {number}"));
+        }
+        if *number == 0 {
+            reasons.push("groups are numbered from 1".to_owned());
+        }
+        if copies > 1 {
+            reasons.push(format!(
+                "`tasks.md` has {copies} headings with number {number}"
+            ));
+        }
+        for (kind, reading) in self.verdicts() {
+            let [good, bad] = kind.values();
+            let says = match reading {
+                Reading::Good => format!("says {good}"),
+                Reading::Bad => format!("says {bad}"),
+                Reading::Conflict => format!("says both {good} and {bad}"),
+                Reading::Malformed(why) => format!("cannot be read: {why}"),
+            };
+            let round = match (kind, self.round) {
+                (ReportKind::Review, Some(round)) => format!(" in round {round}"),
+                _ => String::new(),
+            };
+            reasons.push(format!("`{}` {says}{round}", kind.path(*number)));
+        }
+        reasons
+    }
+
+    fn next(&self, state: GroupState) -> String {
+        let number = self.section.number;
+        match state {
+            GroupState::Pending => format!("dispatch the developer for group {number}"),
+            GroupState::Developing => match self.malformed().first() {
+                Some(kind) if self.section.n_unchecked == 0 => {
+                    format!(
+                        "have `{}` written again with an exact status line",
+                        kind.path(number)
+                    )
+                }
+                _ => format!("dispatch the developer for group {number}; see the reasons"),
+            },
+            GroupState::Testing => {
+                format!("dispatch the tester, who writes `test-reports/{number}.md`")
+            }
+            GroupState::Reviewing => {
+                format!("dispatch the reviewer, who writes `review/{number}.md`")
+            }
+            GroupState::GroupDone => "nothing: the group is done".to_owned(),
+            GroupState::Escalation => {
+                format!("hand group {number} to a stronger developer or the architect")
+            }
+            GroupState::Stuck => {
+                "a person decides; then strike the line in `STUCK.md` through or mark it RESOLVED"
+                    .to_owned()
+            }
+            GroupState::Error => {
+                format!("repair `tasks.md`: one heading `## {number}. Name` with boxes below it")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn groups(files: &[(&str, &str)]) -> Vec<Group> {
+        derive(&|path| {
+            let found = files.iter().find(|(name, _)| *name == path)?;
+            Some(found.1.to_owned())
+        })
+        .unwrap()
+    }
+
+    /// `expected`: state, `+` for rework, round.
+    #[track_caller]
+    fn check(files: &[(&str, &str)], expected: &str) {
+        let group = groups(files).remove(0);
+        let state = serde_json::to_value(group.state).unwrap();
+        let rework = if group.rework { "+" } else { "" };
+        let round = group
+            .round
+            .map_or(String::new(), |round| format!(" {round}"));
+        assert_eq!(
+            format!("{}{rework}{round}", state.as_str().unwrap()),
+            expected
+        );
+        assert!(!group.next.is_empty() && !group.reasons.is_empty());
+    }
+
+    const OPEN: (&str, &str) = ("tasks.md", "## 1. A\n- [ ] a\n- [ ] b\n");
+    const HALF: (&str, &str) = ("tasks.md", "## 1. A\n- [x] a\n- [ ] b\n");
+    const DONE: (&str, &str) = ("tasks.md", "## 1. A\n- [x] a\n- [x] b\n");
+    const PASS: (&str, &str) = ("test-reports/1.md", "**Status:** PASS\n");
+    const FAIL: (&str, &str) = ("test-reports/1.md", "**Status:** FAIL\n");
+    const APPROVED: (&str, &str) = (
+        "review/1.md",
+        "**Status:** APPROVED\n**Reviewer Round:** 2\n",
+    );
+    const REJECTED: (&str, &str) = (
+        "review/1.md",
+        "**Status:** REJECTED\n**Reviewer Round:** 3\n",
+    );
+
+    #[test]
+    fn the_files_decide() {
+        check(&[OPEN], "PENDING");
+        check(&[OPEN, PASS], "PENDING");
+        check(&[OPEN, PASS, APPROVED], "DEVELOPING 2");
+        check(&[HALF], "DEVELOPING");
+        check(&[HALF, PASS, APPROVED], "DEVELOPING 2");
+        check(&[HALF, FAIL], "DEVELOPING+");
+        check(&[DONE], "TESTING");
+        check(&[DONE, APPROVED], "TESTING 2");
+        check(&[DONE, FAIL], "DEVELOPING+");
+        check(&[DONE, ("test-reports/1.md", "")], "DEVELOPING+");
+        check(&[DONE, PASS], "REVIEWING");
+        check(&[DONE, PASS, APPROVED], "GROUP_DONE 2");
+        check(&[DONE, FAIL, APPROVED], "DEVELOPING+ 2");
+        check(
+            &[DONE, PASS, ("review/1.md", "**Status:** REJECTED")],
+            "DEVELOPING+",
+        );
+        let both = "**Status:** APPROVED\n**Status:** REJECTED";
+        check(&[DONE, PASS, ("review/1.md", both)], "DEVELOPING+");
+        check(&[DONE, PASS, REJECTED], "ESCALATION+ 3");
+        check(&[HALF, FAIL, REJECTED], "ESCALATION+ 3");
+        check(
+            &[DONE, PASS, APPROVED, ("STUCK.md", "Group 10 waits")],
+            "GROUP_DONE 2",
+        );
+        check(
+            &[DONE, PASS, APPROVED, ("STUCK.md", "Groups 1-3 wait")],
+            "STUCK 2",
+        );
+        check(&[("tasks.md", "## 1. A\n")], "ERROR");
+        check(&[("tasks.md", "## 0. A\n- [x] a")], "ERROR");
+        check(
+            &[
+                ("tasks.md", "## 1. A\n- [x] a\n## 1. B\n- [x] a"),
+                PASS,
+                APPROVED,
+            ],
+            "ERROR 2",
+        );
+    }
+
+    #[test]
+    fn no_tasks_is_not_no_groups() {
+        assert_eq!(derive(&|_| None), Err(NoTasks));
+        assert_eq!(groups(&[("tasks.md", "# Tasks\n")]), []);
+    }
+
+    /// The crash of the course: four boxes checked, PASS, no review. The run
+    /// goes on with the reviewer and repeats nothing.
+    #[test]
+    fn a_crash_before_the_review_resumes_with_the_reviewer() {
+        let tasks = "## 1. Core\n- [x] 1.1 a\n- [x] 1.2 b\n- [x] 1.3 c\n- [x] 1.4 d\n";
+        let mut files = vec![("tasks.md", tasks), PASS];
+        let found = groups(&files);
+        let json = serde_json::to_value(&found[0]).unwrap();
+        let expected = serde_json::json!({
+            "group": 1, "name": "Core", "state": "REVIEWING", "rework": false, "round": null,
+            "reasons": ["4 of 4 boxes are checked", "`test-reports/1.md` says PASS"],
+            "next": "dispatch the reviewer, who writes `review/1.md`",
+        });
+        assert_eq!(json, expected);
+        let due = ("review/1.md".to_owned(), "group 1 waits for it".to_owned());
+        assert_eq!(owed(&found, ReportKind::Review), [due]);
+        assert_eq!(owed(&found, ReportKind::TestReport), []);
+        files.push(APPROVED);
+        assert_eq!(groups(&files)[0].state, GroupState::GroupDone);
+    }
+
+    #[test]
+    fn a_malformed_report_is_owed_again() {
+        let paths = |files: &[(&str, &str)], kind| {
+            owed(&groups(files), kind)
+                .into_iter()
+                .map(|(path, _)| path)
+                .collect::<Vec<_>>()
+        };
+        let broken = ("test-reports/1.md", "✅");
+        assert_eq!(
+            paths(&[DONE], ReportKind::TestReport),
+            ["test-reports/1.md"]
+        );
+        assert_eq!(
+            paths(&[DONE, broken], ReportKind::TestReport),
+            ["test-reports/1.md"]
+        );
+        assert_eq!(
+            paths(&[DONE, PASS, ("review/1.md", "")], ReportKind::Review),
+            ["review/1.md"]
+        );
+        let stuck = ("STUCK.md", "group 1");
+        assert_eq!(
+            paths(&[DONE, broken, stuck], ReportKind::TestReport),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn the_fixtures_are_read_as_recommended() {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/groups");
+        let mut n_cases = 0;
+        for case in std::fs::read_dir(root).unwrap() {
+            let case = case.unwrap().path();
+            let expected = std::fs::read_to_string(case.join("expected.json")).unwrap();
+            let expected: serde_json::Value = serde_json::from_str(&expected).unwrap();
+            let groups = derive(&|path| std::fs::read_to_string(case.join(path)).ok()).unwrap();
+            let number = expected["group"].as_u64().unwrap();
+            let group = groups
+                .iter()
+                .find(|group| u64::from(group.group) == number)
+                .unwrap();
+            let state = serde_json::to_value(group.state).unwrap();
+            assert_eq!(state, expected["recommended"], "{}", case.display());
+            let rework = expected["warnings"]
+                .as_array()
+                .unwrap()
+                .contains(&"rework".into());
+            assert!(group.rework || !rework, "{}", case.display());
+            n_cases += 1;
+        }
+        assert_eq!(n_cases, 12);
+    }
+}

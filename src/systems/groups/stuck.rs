@@ -1,0 +1,168 @@
+//! `STUCK.md`: the groups that wait for a person.
+
+/// The numbers that follow the word "group", as inclusive ranges.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mentions(Vec<(u32, u32)>);
+
+impl Mentions {
+    pub fn contains(&self, group: u32) -> bool {
+        self.0
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&group))
+    }
+}
+
+/// Whole numbers only: `Group 1` is not `Group 10`, and `Group 1.2` is a task of
+/// group 1. Lists join with `,` `and` `&`, ranges with `-` or `–`. Text struck
+/// through with `~~` and lines with the word RESOLVED do not count.
+pub fn mentions(stuck_text: &str) -> Mentions {
+    let mut mentions = Mentions::default();
+    for line in stuck_text.lines().filter(|line| !is_resolved(line)) {
+        // Emphasis, code marks and `#` may stand around a number.
+        let line = without_struck(line)
+            .to_lowercase()
+            .replace(['*', '_', '`', '#'], " ");
+        for (at, word) in line.match_indices("group") {
+            if !line[..at].ends_with(char::is_alphanumeric) {
+                numbers(&line[at + word.len()..], &mut mentions.0);
+            }
+        }
+    }
+    mentions.0.sort_unstable();
+    mentions.0.dedup();
+    mentions
+}
+
+/// Only the capital word counts, and not after "not": a line wrongly taken as
+/// resolved would let work go on past a stop.
+fn is_resolved(line: &str) -> bool {
+    let mut before = "";
+    line.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .any(|word| {
+            let resolved = word == "RESOLVED" && !before.eq_ignore_ascii_case("not");
+            before = word;
+            resolved
+        })
+}
+
+fn without_struck(line: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("~~")
+        && let Some((_, behind)) = after.split_once("~~")
+    {
+        kept.push_str(before);
+        kept.push(' ');
+        rest = behind;
+    }
+    kept + rest
+}
+
+/// Reads the list behind the word "group", in lower case.
+fn numbers(text: &str, found: &mut Vec<(u32, u32)>) {
+    let after_s = text.strip_prefix('s');
+    let spaced_range = after_s.is_some();
+    let text = after_s.unwrap_or(text);
+    let mut cursor = text.trim_start_matches([' ', '\t', ':', '-']);
+    let mut is_first = true;
+    while let Some((number, rest)) = number(cursor) {
+        let (item, rest) = match range_end(rest, spaced_range) {
+            None => (Some((number, number)), rest),
+            Some((last, rest)) if last >= number && range_end(rest, false).is_none() => {
+                (Some((number, last)), rest)
+            }
+            // A date or another dashed number; it cannot be a list's item.
+            Some(_) => (is_first.then_some((number, number)), ""),
+        };
+        found.extend(item);
+        is_first = false;
+        let Some(next) = separator(rest) else { break };
+        cursor = next;
+    }
+}
+
+/// A number that no letter follows, and the text after it. The part behind a
+/// decimal point is dropped: it numbers a task.
+fn number(text: &str) -> Option<(u32, &str)> {
+    let n_digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let number = text[..n_digits].parse().ok()?;
+    let mut rest = &text[n_digits..];
+    while let Some(task) = rest
+        .strip_prefix('.')
+        .filter(|t| t.starts_with(|c: char| c.is_ascii_digit()))
+    {
+        rest = task.trim_start_matches(|c: char| c.is_ascii_digit());
+    }
+    (!rest.starts_with(char::is_alphanumeric)).then_some((number, rest))
+}
+
+/// The end of a range. Spaces around the dash need the plural: in
+/// `Group 3 - 5 tests fail` the dash joins sentences.
+fn range_end(text: &str, spaced: bool) -> Option<(u32, &str)> {
+    let trim = |text| if spaced { str::trim_start(text) } else { text };
+    number(trim(trim(text).strip_prefix(['-', '–'])?))
+}
+
+fn separator(text: &str) -> Option<&str> {
+    let text = text.trim_start();
+    let after_comma = text.strip_prefix(',').map(str::trim_start);
+    let rest = after_comma.unwrap_or(text);
+    let after_word = rest.strip_prefix('&').or_else(|| rest.strip_prefix("and "));
+    after_word.map(str::trim_start).or(after_comma)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[u32]) {
+        let mentions = mentions(text);
+        let found: Vec<u32> = (0..3000)
+            .filter(|group| mentions.contains(*group))
+            .collect();
+        assert_eq!(found, expected, "{text:?}");
+    }
+
+    #[test]
+    fn whole_numbers_after_the_word_count() {
+        check("# Group 10 is stuck", &[10]);
+        check("GROUP 3, group 4", &[3, 4]);
+        check("**Group** `3`: blocked since 2026-05-15", &[3]);
+        check("Group #3 / group-4 / group_5 / group: 6", &[3, 4, 5, 6]);
+        check("task 1.2 of Group 1.2.", &[1]);
+        check("3 groups, 2 tests", &[]);
+        check("group 3rd, group x, grouping 4, subgroup 5, Gruppe 6", &[]);
+        check("3 tests of 12 fail since 2026-05-15", &[]);
+        check("Group 99999999999", &[]);
+        check("Łódź group 3 — ok", &[3]);
+    }
+
+    #[test]
+    fn lists_and_ranges_count() {
+        check("Groups 1, 2 and 4", &[1, 2, 4]);
+        check("Groups 1, 2, and 4 & 6", &[1, 2, 4, 6]);
+        check("Groups **1** and **3**", &[1, 3]);
+        check("Groups 2-4, 7", &[2, 3, 4, 7]);
+        check("Groups 2 – 4", &[2, 3, 4]);
+        check("Group 2–3", &[2, 3]);
+        check("Group 3 - 5 tests fail", &[3]);
+        check("Group 3, 2026-05-15", &[3]);
+        check("Group 3-2026-05-15", &[3]);
+        check("Groups 3 - 2026-05-15", &[3]);
+        check("Group 1 and the rest of group 2", &[1, 2]);
+    }
+
+    #[test]
+    fn struck_and_resolved_lines_do_not_count() {
+        check("- ~~Group 3: blocked~~\nGroup 4", &[4]);
+        check("~~Group 3~~ Group 4 ~~ Group 5", &[4, 5]);
+        check("Group 3: RESOLVED by hand", &[]);
+        check("[RESOLVED] Group 3\nGroup 4 is UNRESOLVED", &[4]);
+        check(
+            "Group 3 is NOT RESOLVED\nGroup 4 cannot be resolved",
+            &[3, 4],
+        );
+    }
+}

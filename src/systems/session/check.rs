@@ -1,0 +1,262 @@
+//! Whether a new text of `state.json` may replace the present one.
+
+use std::fmt;
+
+use super::state::{Phase, State, Status};
+
+/// Why a text is refused; the two kinds are two deny codes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ContentError {
+    /// No reader of the file could use it: `malformed-content`.
+    Malformed(String),
+    /// Readable, but no step leads there: `illegal-transition`.
+    IllegalTransition(String),
+}
+
+impl fmt::Display for ContentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(why) | Self::IllegalTransition(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for ContentError {}
+
+/// Judges a whole new text. `present` is what the file holds now, if anything.
+/// A present text that is itself broken is no hindrance to a good new one, so
+/// that a broken state can be repaired; the notes then say so.
+pub fn check_content(new_text: &str, present: Option<&str>) -> Result<Vec<String>, ContentError> {
+    let new = State::parse(new_text).map_err(ContentError::Malformed)?;
+    coherent(&new).map_err(ContentError::IllegalTransition)?;
+    let mut notes = new.notes.clone();
+    let Some(present) = present else {
+        return Ok(notes);
+    };
+    let broken = match State::parse(present) {
+        Err(why) => Some(why),
+        Ok(old) => {
+            same_session(&old, &new).map_err(ContentError::IllegalTransition)?;
+            let incoherent = coherent(&old).err();
+            if incoherent.is_none() {
+                reachable(&old, &new).map_err(ContentError::IllegalTransition)?;
+            }
+            incoherent
+        }
+    };
+    if let Some(why) = broken {
+        notes.push(format!(
+            "the present state is broken ({why}); the new one replaces it"
+        ));
+    }
+    Ok(notes)
+}
+
+/// Rules that hold in every state.
+fn coherent(state: &State) -> Result<(), String> {
+    for phase in state.phases() {
+        let name = phase.phase.as_str();
+        if phase.skipped && phase.status != Status::Completed {
+            return Err(format!(
+                "`phases.{name}` is skipped, so its status must be completed"
+            ));
+        }
+        if phase.status == Status::Completed {
+            if phase.completed_at.is_none() {
+                return Err(format!(
+                    "`phases.{name}` is completed without `completed_at`"
+                ));
+            }
+            if phase.started_at.is_none() && !phase.skipped {
+                return Err(format!(
+                    "`phases.{name}` is completed but was neither started (`started_at`) nor skipped"
+                ));
+            }
+        }
+        if let (Some(started), Some(completed)) = (&phase.started_at, &phase.completed_at)
+            && completed.at < started.at
+        {
+            return Err(format!(
+                "`phases.{name}.completed_at` lies before its `started_at`"
+            ));
+        }
+        if phase.status != Status::Pending
+            && let Some(gate) = state.unfinished_before(phase.phase)
+        {
+            return Err(out_of_order(phase.phase, gate.phase));
+        }
+    }
+    Ok(())
+}
+
+fn out_of_order(phase: Phase, gate: Phase) -> String {
+    format!(
+        "phase `{}` may start only when all before it are completed, and `{}` is not; complete or skip that first",
+        phase.as_str(),
+        gate.as_str()
+    )
+}
+
+fn same_session(old: &State, new: &State) -> Result<(), String> {
+    for (key, old, new) in [
+        ("id", &old.id, &new.id),
+        ("task", &old.task, &new.task),
+        ("created_at", &old.created_at.text, &new.created_at.text),
+    ] {
+        if old != new {
+            return Err(format!("`{key}` never changes: it is \"{old}\""));
+        }
+    }
+    Ok(())
+}
+
+fn reachable(old: &State, new: &State) -> Result<(), String> {
+    for (old, new) in old.phases().iter().zip(new.phases()) {
+        if new.status < old.status {
+            let name = old.phase.as_str();
+            return Err(match old.status {
+                Status::Completed => format!("phase `{name}` is completed and stays so"),
+                _ => format!("phase `{name}` has started and cannot be pending again"),
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::{Value, json};
+
+    use super::super::create::{NewSession, new_session};
+    use super::*;
+    use crate::formats::json::Document;
+
+    const COMPLETE: &str = include_str!("../../../tests/fixtures/session/complete.json");
+
+    fn fresh() -> String {
+        let new = NewSession {
+            task: "t",
+            id: "260110-t",
+            fast: false,
+            auto: false,
+            spec: None,
+        };
+        new_session(
+            &new,
+            chrono::DateTime::from_timestamp(1_768_055_422, 0).unwrap(),
+        )
+    }
+
+    fn with(text: &str, changes: &[(&[&str], Value)]) -> String {
+        let mut document = Document::parse(text).unwrap();
+        for (path, value) in changes {
+            document.set(path, value.clone()).unwrap();
+        }
+        document.render()
+    }
+
+    /// `expected` is empty for a text that is allowed.
+    #[track_caller]
+    fn check(present: Option<&str>, new: &str, expected: &str) {
+        match check_content(new, present) {
+            Ok(_) => assert_eq!(expected, "", "was allowed"),
+            Err(ContentError::IllegalTransition(why)) => {
+                assert!(!expected.is_empty() && why.contains(expected), "{why}");
+            }
+            Err(ContentError::Malformed(why)) => panic!("malformed: {why}"),
+        }
+    }
+
+    #[test]
+    fn every_state_is_coherent() {
+        let fresh = fresh();
+        check(None, &fresh, "");
+        check(None, COMPLETE, "");
+        let phase =
+            |phase, key, value: Value| with(&fresh, &[(&["phases", phase, key], value.clone())]);
+        check(
+            None,
+            &phase("plan", "status", json!("in_progress")),
+            "`research` is not",
+        );
+        check(
+            None,
+            &phase("research", "skipped", json!(true)),
+            "must be completed",
+        );
+        check(
+            None,
+            &phase("init", "completed_at", json!(null)),
+            "without `completed_at`",
+        );
+        check(
+            None,
+            &phase("init", "started_at", json!(null)),
+            "neither started",
+        );
+        check(
+            None,
+            &phase("init", "started_at", json!("2027-01-01T00:00:00Z")),
+            "lies before",
+        );
+        check(None, &phase("research", "status", json!("in_progress")), "");
+    }
+
+    #[test]
+    fn nothing_goes_back_and_the_session_stays_the_same() {
+        let fresh = fresh();
+        let started = with(
+            &fresh,
+            &[
+                (&["phases", "research", "status"], json!("in_progress")),
+                (
+                    &["phases", "research", "started_at"],
+                    json!("2026-01-10T14:31:00Z"),
+                ),
+            ],
+        );
+        check(Some(&fresh), &started, "");
+        check(Some(&started), &fresh, "`research` has started");
+        let reopened = with(
+            COMPLETE,
+            &[(&["phases", "review", "status"], json!("in_progress"))],
+        );
+        check(Some(COMPLETE), &reopened, "`review` is completed");
+        check(Some(COMPLETE), COMPLETE, "");
+        for key in ["id", "task"] {
+            check(
+                Some(&fresh),
+                &with(&fresh, &[(&[key], json!("other"))]),
+                "never changes",
+            );
+        }
+        let earlier = with(&fresh, &[(&["created_at"], json!("2020-01-01T00:00:00Z"))]);
+        check(Some(&fresh), &earlier, "`created_at` never changes");
+    }
+
+    #[test]
+    fn a_broken_state_can_be_repaired_by_a_good_one_only() {
+        let fresh = fresh();
+        let incoherent = with(
+            &fresh,
+            &[(&["phases", "review", "status"], json!("in_progress"))],
+        );
+        for broken in ["{\"id\":", "[]", "{}", incoherent.as_str()] {
+            let notes = check_content(&fresh, Some(broken)).unwrap();
+            assert!(
+                notes.iter().any(|note| note.contains("is broken")),
+                "{broken}"
+            );
+            check(Some(broken), &incoherent, "`research` is not");
+        }
+        let other = with(&fresh, &[(&["id"], json!("260110-u"))]);
+        check(Some(&incoherent), &other, "`id` never changes");
+        let malformed = check_content("{}", Some(&fresh)).unwrap_err();
+        assert_eq!(
+            malformed,
+            ContentError::Malformed("`workflow` is missing".to_owned())
+        );
+    }
+}

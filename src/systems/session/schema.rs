@@ -1,0 +1,264 @@
+//! The schema of `state.json`, checked value by value.
+
+use serde_json::Value;
+
+use super::state::{Moment, Phase, PhaseState, Status};
+use crate::formats::json::{Document, kind};
+
+#[derive(Default)]
+pub(super) struct Decisions {
+    pub(super) research: Option<String>,
+    pub(super) review: Option<String>,
+}
+
+/// Reads the document and collects what is merely odd.
+pub(super) struct View<'a> {
+    document: &'a Document,
+    pub(super) notes: Vec<String>,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(document: &'a Document) -> Self {
+        Self {
+            document,
+            notes: Vec::new(),
+        }
+    }
+
+    fn required(&self, path: &[&str]) -> Result<&'a Value, String> {
+        self.document
+            .get(path)
+            .ok_or_else(|| format!("`{}` is missing", path.join(".")))
+    }
+
+    /// The value of a key that may be left out, which is noted.
+    fn optional(&mut self, path: &[&str]) -> Option<&'a Value> {
+        let value = self.document.get(path);
+        if value.is_none() {
+            self.notes.push(format!("`{}` is missing", path.join(".")));
+        }
+        value
+    }
+
+    pub(super) fn text(&self, path: &[&str]) -> Result<&'a str, String> {
+        let value = self.required(path)?;
+        value.as_str().ok_or_else(|| wrong(path, value, "a string"))
+    }
+
+    pub(super) fn boolean(&self, path: &[&str]) -> Result<bool, String> {
+        let value = self.required(path)?;
+        value
+            .as_bool()
+            .ok_or_else(|| wrong(path, value, "true or false"))
+    }
+
+    pub(super) fn one_of(&self, path: &[&str], allowed: &[&str]) -> Result<&'a str, String> {
+        let text = self.text(path)?;
+        if allowed.contains(&text) {
+            return Ok(text);
+        }
+        Err(format!(
+            "`{}` is \"{text}\", not one of {}",
+            path.join("."),
+            allowed.join(", ")
+        ))
+    }
+
+    pub(super) fn moment(&self, path: &[&str]) -> Result<Moment, String> {
+        let text = self.text(path)?;
+        Moment::parse(text).ok_or_else(|| {
+            format!(
+                "`{}` is \"{text}\", not a time like 2026-01-10T14:30:22Z",
+                path.join(".")
+            )
+        })
+    }
+
+    pub(super) fn moment_or_null(&mut self, path: &[&str]) -> Result<Option<Moment>, String> {
+        match self.optional(path) {
+            None | Some(Value::Null) => Ok(None),
+            Some(_) => self.moment(path).map(Some),
+        }
+    }
+
+    pub(super) fn phase(&mut self, phase: Phase) -> Result<PhaseState, String> {
+        let path = |key| ["phases", phase.as_str(), key];
+        let state = self.required(&["phases", phase.as_str()])?;
+        if !state.is_object() {
+            return Err(wrong(&["phases", phase.as_str()], state, "an object"));
+        }
+        let status = match self.one_of(&path("status"), &["pending", "in_progress", "completed"])? {
+            "pending" => Status::Pending,
+            "in_progress" => Status::InProgress,
+            _ => Status::Completed,
+        };
+        match self.optional(&path("report")) {
+            None | Some(Value::Null | Value::String(_)) => {}
+            Some(other) => return Err(wrong(&path("report"), other, "a file name or null")),
+        }
+        let skipped = match self.optional(&path("skipped")) {
+            None => false,
+            Some(_) => self.boolean(&path("skipped"))?,
+        };
+        Ok(PhaseState {
+            phase,
+            status,
+            skipped,
+            started_at: self.moment_or_null(&path("started_at"))?,
+            completed_at: self.moment_or_null(&path("completed_at"))?,
+        })
+    }
+
+    pub(super) fn spec(&mut self) -> Result<(), String> {
+        match self.optional(&["spec"]) {
+            None | Some(Value::Null) => Ok(()),
+            Some(Value::Object(_)) => {
+                self.text(&["spec", "id"])?;
+                self.text(&["spec", "path"])?;
+                self.one_of(&["spec", "status"], &["approved", "done"])
+                    .map(|_| ())
+            }
+            Some(other) => Err(wrong(&["spec"], other, "an object or null")),
+        }
+    }
+
+    /// The phase documents of the original write `delegating_decisions`, its
+    /// schema says `dispatcher_decisions`; both are read, the schema's wins.
+    pub(super) fn decisions(&mut self) -> Result<Decisions, String> {
+        let mut decisions = Decisions::default();
+        let mut present = false;
+        for block in ["dispatcher_decisions", "delegating_decisions"] {
+            match self.document.get(&[block]) {
+                None => continue,
+                Some(Value::Null | Value::Object(_)) => present = true,
+                Some(other) => return Err(wrong(&[block], other, "an object")),
+            }
+            let research = self.decision(&[block, "research"])?;
+            let review = self.decision(&[block, "review"])?;
+            decisions.research = decisions.research.or(research);
+            decisions.review = decisions.review.or(review);
+        }
+        if !present {
+            self.notes
+                .push("`dispatcher_decisions` is missing".to_owned());
+        }
+        Ok(decisions)
+    }
+
+    /// Checks one decision and gives its agent.
+    fn decision(&self, path: &[&str; 2]) -> Result<Option<String>, String> {
+        let [block, phase] = *path;
+        match self.document.get(path) {
+            None | Some(Value::Null) => return Ok(None),
+            Some(Value::Object(_)) => {}
+            Some(other) => return Err(wrong(path, other, "an object or null")),
+        }
+        let agent = self.one_of(&[block, phase, "agent"], &AGENTS)?;
+        let mode = self.one_of(&[block, phase, "mode"], &["single", "parallel"])?;
+        let instances = self.required(&[block, phase, "instances"])?;
+        let count = instances
+            .as_u64()
+            .filter(|count| (1..=INSTANCES_MAX).contains(count));
+        let Some(count) = count else {
+            return Err(format!(
+                "`{block}.{phase}.instances` is {instances}, not 1 to 5"
+            ));
+        };
+        if (mode == "single") != (count == 1) {
+            return Err(format!(
+                "`{block}.{phase}` has mode {mode} with {count} instances; single goes with 1, parallel with 2 to 5"
+            ));
+        }
+        let inputs = self.required(&[block, phase, "inputs"])?;
+        let texts = inputs
+            .as_array()
+            .is_some_and(|inputs| inputs.iter().all(Value::is_string));
+        if !texts {
+            return Err(wrong(
+                &[block, phase, "inputs"],
+                inputs,
+                "an array of strings",
+            ));
+        }
+        Ok(Some(agent.to_owned()))
+    }
+}
+
+/// The agents a dispatcher may choose.
+pub(super) const AGENTS: [&str; 3] = ["scouter", "researcher", "reviewer"];
+/// The most instances of one agent at a time.
+pub(super) const INSTANCES_MAX: u64 = 5;
+
+fn wrong(path: &[&str], found: &Value, expected: &str) -> String {
+    format!("`{}` is {}, not {expected}", path.join("."), kind(found))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+
+    use super::super::state::State;
+    use super::*;
+
+    const COMPLETE: &str = include_str!("../../../tests/fixtures/session/complete.json");
+
+    #[track_caller]
+    fn check_malformed(path: &[&str], value: Value, part: &str) {
+        let mut document = Document::parse(COMPLETE).unwrap();
+        document.set(path, value).unwrap();
+        let why = State::parse(&document.render()).unwrap_err();
+        assert!(why.contains(part), "{why}");
+    }
+
+    #[test]
+    fn the_schema_is_kept() {
+        check_malformed(&["id"], json!(7), "`id` is a number");
+        check_malformed(&["workflow"], json!("slow"), "not one of code, code:fast");
+        check_malformed(&["auto_mode"], json!("true"), "`auto_mode` is a string");
+        check_malformed(&["updated_at"], json!("yesterday"), "not a time");
+        check_malformed(&["spec"], json!("x.md"), "`spec` is a string");
+        check_malformed(&["spec", "status"], json!("draft"), "approved, done");
+        check_malformed(&["phases", "plan"], json!(null), "`phases.plan` is null");
+        check_malformed(
+            &["phases", "plan", "status"],
+            json!("failed"),
+            "in_progress",
+        );
+        check_malformed(
+            &["phases", "plan", "report"],
+            json!(1),
+            "a file name or null",
+        );
+        check_malformed(
+            &["phases", "plan", "started_at"],
+            json!("soon"),
+            "not a time",
+        );
+        let research = ["dispatcher_decisions", "research"];
+        let with = |key| [research[0], research[1], key];
+        check_malformed(
+            &with("agent"),
+            json!("coder"),
+            "scouter, researcher, reviewer",
+        );
+        check_malformed(&with("instances"), json!(6), "not 1 to 5");
+        check_malformed(
+            &with("instances"),
+            json!(1),
+            "mode parallel with 1 instances",
+        );
+        check_malformed(
+            &with("mode"),
+            json!("single"),
+            "mode single with 2 instances",
+        );
+        check_malformed(&with("inputs"), json!([1]), "an array of strings");
+        check_malformed(
+            &["delegating_decisions"],
+            json!([]),
+            "`delegating_decisions` is an array",
+        );
+    }
+}

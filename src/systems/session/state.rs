@@ -1,0 +1,296 @@
+//! The session file `state.json`: six phases in a fixed order.
+//!
+//! A typed view over the document. Keys it does not know are never looked at
+//! and never lost.
+
+use super::schema::View;
+use chrono::{DateTime, NaiveDateTime, Utc};
+
+use crate::actor::AgentName;
+use crate::formats::json::Document;
+use crate::workflow::{Gate, GateStatus, Workflow};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    Init,
+    Research,
+    Plan,
+    Implement,
+    Quality,
+    Review,
+}
+
+impl Phase {
+    /// In the order in which they must be completed.
+    pub const ALL: [Self; 6] = [
+        Self::Init,
+        Self::Research,
+        Self::Plan,
+        Self::Implement,
+        Self::Quality,
+        Self::Review,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Init => "init",
+            Self::Research => "research",
+            Self::Plan => "plan",
+            Self::Implement => "implement",
+            Self::Quality => "quality",
+            Self::Review => "review",
+        }
+    }
+
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|phase| phase.as_str() == name)
+    }
+
+    /// The file in the session's directory that completes the phase.
+    pub fn report(self) -> Option<&'static str> {
+        match self {
+            Self::Research => Some("research-report.md"),
+            Self::Plan => Some("plan-report.md"),
+            Self::Review => Some("review-report.md"),
+            Self::Init | Self::Implement | Self::Quality => None,
+        }
+    }
+
+    pub fn of_report(file_name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|phase| phase.report() == Some(file_name))
+    }
+
+    /// The phase an agent works for; the other phases belong to the main thread.
+    pub fn of_agent(agent: &AgentName) -> Option<Self> {
+        match agent.as_str() {
+            "scouter" | "researcher" => Some(Self::Research),
+            "reviewer" => Some(Self::Review),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    Pending,
+    InProgress,
+    Completed,
+}
+
+/// A time as it is written and the instant it means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moment {
+    pub text: String,
+    pub at: DateTime<Utc>,
+}
+
+impl Moment {
+    /// ISO 8601 as models write it: an offset may be missing and means UTC.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let naive = |form| NaiveDateTime::parse_from_str(text, form).ok();
+        let at = match DateTime::parse_from_rfc3339(text) {
+            Ok(at) => at.to_utc(),
+            Err(_) => naive("%Y-%m-%dT%H:%M:%S%.f")
+                .or_else(|| naive("%Y-%m-%dT%H:%M"))?
+                .and_utc(),
+        };
+        Some(Self {
+            text: text.to_owned(),
+            at,
+        })
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PhaseState {
+    pub phase: Phase,
+    pub status: Status,
+    /// Completed by leaving it out.
+    pub skipped: bool,
+    pub started_at: Option<Moment>,
+    pub completed_at: Option<Moment>,
+}
+
+impl PhaseState {
+    pub fn gate_status(&self) -> GateStatus {
+        match self.status {
+            Status::Pending => GateStatus::Pending,
+            Status::InProgress => GateStatus::InProgress,
+            Status::Completed if self.skipped => GateStatus::Skipped,
+            Status::Completed => GateStatus::Passed,
+        }
+    }
+}
+
+/// What a readable `state.json` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    pub id: String,
+    pub task: String,
+    pub created_at: Moment,
+    pub updated_at: Moment,
+    /// One for each of [`Phase::ALL`], in its order.
+    phases: [PhaseState; 6],
+    /// The agents that the dispatcher chose for research and review.
+    research_agent: Option<String>,
+    review_agent: Option<String>,
+    /// Oddities that do not make the file unreadable.
+    pub notes: Vec<String>,
+}
+
+impl State {
+    /// The error names the place and what may stand there.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let document = Document::parse(text)?;
+        let mut view = View::new(&document);
+        view.one_of(&["workflow"], &["code", "code:fast"])?;
+        view.boolean(&["auto_mode"])?;
+        view.spec()?;
+        let decisions = view.decisions()?;
+        let [init, research, plan, implement, quality, review] = Phase::ALL;
+        Ok(Self {
+            id: view.text(&["id"])?.to_owned(),
+            task: view.text(&["task"])?.to_owned(),
+            created_at: view.moment(&["created_at"])?,
+            updated_at: view.moment(&["updated_at"])?,
+            phases: [
+                view.phase(init)?,
+                view.phase(research)?,
+                view.phase(plan)?,
+                view.phase(implement)?,
+                view.phase(quality)?,
+                view.phase(review)?,
+            ],
+            research_agent: decisions.research,
+            review_agent: decisions.review,
+            notes: view.notes,
+        })
+    }
+
+    pub fn phases(&self) -> &[PhaseState] {
+        &self.phases
+    }
+
+    pub fn phase(&self, phase: Phase) -> &PhaseState {
+        &self.phases[phase as usize]
+    }
+
+    /// The first phase that is not completed; none when the session is over.
+    pub fn unfinished(&self) -> Option<&PhaseState> {
+        self.phases
+            .iter()
+            .find(|phase| phase.status != Status::Completed)
+    }
+
+    /// The gate that keeps a phase from starting, if one does.
+    pub fn unfinished_before(&self, phase: Phase) -> Option<&PhaseState> {
+        self.unfinished()
+            .filter(|unfinished| unfinished.phase < phase)
+    }
+
+    fn agent(&self, phase: Phase) -> Option<&String> {
+        match phase {
+            Phase::Research => self.research_agent.as_ref(),
+            Phase::Review => self.review_agent.as_ref(),
+            Phase::Init | Phase::Plan | Phase::Implement | Phase::Quality => None,
+        }
+    }
+}
+
+pub fn read_workflow(text: &str, file: &str) -> anyhow::Result<Workflow> {
+    let state =
+        State::parse(text).map_err(|why| anyhow::anyhow!("could not read `{file}`: {why}"))?;
+    let gates = state.phases.iter().map(|phase| Gate {
+        name: phase.phase.as_str().to_owned(),
+        status: phase.gate_status(),
+        timestamp: phase
+            .completed_at
+            .as_ref()
+            .or(phase.started_at.as_ref())
+            .map(|moment| moment.text.clone()),
+        agent: state.agent(phase.phase).cloned(),
+    });
+    Ok(Workflow {
+        system: "session",
+        file: file.to_owned(),
+        active: state.unfinished().is_some(),
+        phase: state
+            .unfinished()
+            .map(|phase| phase.phase.as_str().to_owned()),
+        iteration: None,
+        max_iterations: None,
+        gates: gates.collect(),
+        next: next_step(&state),
+        updated_at: Some(state.updated_at.text.clone()),
+    })
+}
+
+fn next_step(state: &State) -> String {
+    let Some(open) = state.unfinished() else {
+        return "nothing: every phase is completed".to_owned();
+    };
+    let name = open.phase.as_str();
+    match (open.status, open.phase.report()) {
+        (Status::InProgress, Some(report)) => {
+            format!("finish phase `{name}`: write `{report}`, which completes it")
+        }
+        (Status::InProgress, None) => format!("finish phase `{name}`"),
+        _ => format!("start phase `{name}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    const COMPLETE: &str = include_str!("../../../tests/fixtures/session/complete.json");
+
+    #[test]
+    fn a_finished_session_reads_as_a_workflow() {
+        let workflow = read_workflow(COMPLETE, ".claude/.docs/x/state.json").unwrap();
+        let gates: Vec<_> = workflow
+            .gates
+            .iter()
+            .map(|gate| (gate.name.as_str(), gate.status))
+            .collect();
+        let passed = |name| (name, GateStatus::Passed);
+        assert_eq!(
+            gates,
+            [
+                passed("init"),
+                passed("research"),
+                passed("plan"),
+                passed("implement"),
+                ("quality", GateStatus::Skipped),
+                passed("review")
+            ]
+        );
+        assert_eq!(workflow.gates[1].agent.as_deref(), Some("scouter"));
+        assert_eq!((workflow.active, workflow.phase.as_deref()), (false, None));
+        assert_eq!(workflow.next, "nothing: every phase is completed");
+    }
+
+    #[test]
+    fn what_only_lacks_a_minor_key_is_read_with_a_note() {
+        let text = COMPLETE
+            .replace("\"dispatcher_decisions\"", "\"delegating_decisions\"")
+            .replace("      \"skipped\": false,\n      \"report\": null,\n", "");
+        let state = State::parse(&text).unwrap();
+        assert_eq!(
+            state.agent(Phase::Review).map(String::as_str),
+            Some("reviewer")
+        );
+        assert_eq!(state.notes.len(), 4, "{:?}", state.notes);
+        for text in [
+            "2026-01-10T14:30:22+02:00",
+            "2026-01-10T14:30:22.5",
+            "2026-01-10T14:30",
+        ] {
+            assert!(Moment::parse(text).is_some(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,460 @@
+//! The steps of a session: what the commands and the hook do to `state.json`.
+//!
+//! Every step ends with the same judgement that a model's own write gets.
+
+use chrono::{DateTime, Utc};
+use serde_json::json;
+
+use super::check::{ContentError, check_content};
+use super::schema::{AGENTS, INSTANCES_MAX};
+use super::state::{Phase, PhaseState, State, Status};
+use crate::actor::AgentName;
+use crate::formats::json::Document;
+use crate::workflow::{GateChange, GateStatus, Outcome, stamp};
+
+/// Pending → in progress. A `started_at` that is already there is kept.
+pub fn start(text: &str, phase: Phase, now: DateTime<Utc>) -> Result<String, ContentError> {
+    edit(text, phase, now, |state, document| {
+        if state.status == Status::InProgress && state.started_at.is_some() {
+            return Err(format!("phase `{}` is already in progress", phase.as_str()));
+        }
+        document.set(&field(phase, "status"), "in_progress")?;
+        start_time(state, document, now)
+    })
+}
+
+/// To completed, by way of in progress: a phase that was pending is started at
+/// the same moment. `report` may only be the phase's own report file.
+pub fn complete(
+    text: &str,
+    phase: Phase,
+    report: Option<&str>,
+    now: DateTime<Utc>,
+) -> Result<String, ContentError> {
+    edit(text, phase, now, |state, document| {
+        if report.is_some() && report != phase.report() {
+            return Err(match phase.report() {
+                Some(own) => format!("the report of phase `{}` is `{own}`", phase.as_str()),
+                None => format!("phase `{}` has no report", phase.as_str()),
+            });
+        }
+        document.set(&field(phase, "status"), "completed")?;
+        document.set(&field(phase, "report"), report)?;
+        start_time(state, document, now)?;
+        document.set(&field(phase, "completed_at"), end_time(state, now))
+    })
+}
+
+/// Leaves a phase out, by the user's choice.
+pub fn skip(text: &str, phase: Phase, now: DateTime<Utc>) -> Result<String, ContentError> {
+    edit(text, phase, now, |state, document| {
+        document.set(&field(phase, "status"), "completed")?;
+        document.set(&field(phase, "skipped"), true)?;
+        document.set(&field(phase, "completed_at"), end_time(state, now))
+    })
+}
+
+/// Which agents the dispatcher sends for a phase, and at what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    agent: String,
+    mode: Mode,
+    inputs: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Single,
+    Parallel,
+}
+
+impl Decision {
+    /// One input for each instance; `instances` may be left out.
+    pub fn parse(
+        agent: &str,
+        mode: &str,
+        instances: Option<u64>,
+        inputs: Vec<String>,
+    ) -> Result<Self, String> {
+        let count = inputs.len() as u64;
+        let mode = match mode {
+            "single" => Mode::Single,
+            "parallel" => Mode::Parallel,
+            other => return Err(format!("mode \"{other}\" is not one of single, parallel")),
+        };
+        if !AGENTS.contains(&agent) {
+            return Err(format!(
+                "agent \"{agent}\" is not one of {}",
+                AGENTS.join(", ")
+            ));
+        }
+        if instances.is_some_and(|instances| instances != count) {
+            return Err(format!("each instance needs one input; there are {count}"));
+        }
+        match mode {
+            Mode::Single if count != 1 => Err(format!("mode single takes 1 input, not {count}")),
+            Mode::Parallel if !(2..=INSTANCES_MAX).contains(&count) => Err(format!(
+                "mode parallel takes 2 to {INSTANCES_MAX} inputs, not {count}"
+            )),
+            _ => Ok(Self {
+                agent: agent.to_owned(),
+                mode,
+                inputs,
+            }),
+        }
+    }
+}
+
+/// Records a decision for research or review, the phases that have agents.
+pub fn decide(
+    text: &str,
+    phase: Phase,
+    decision: &Decision,
+    now: DateTime<Utc>,
+) -> Result<String, ContentError> {
+    if !matches!(phase, Phase::Research | Phase::Review) {
+        return Err(ContentError::IllegalTransition(format!(
+            "decisions belong to research and review, not to `{}`",
+            phase.as_str()
+        )));
+    }
+    let mode = match decision.mode {
+        Mode::Single => "single",
+        Mode::Parallel => "parallel",
+    };
+    let value = json!({
+        "agent": decision.agent,
+        "mode": mode,
+        "instances": decision.inputs.len(),
+        "inputs": decision.inputs,
+    });
+    rewrite(text, now, |_, document| {
+        if document
+            .get(&["dispatcher_decisions"])
+            .is_some_and(serde_json::Value::is_null)
+        {
+            document.set(&["dispatcher_decisions"], json!({}))?;
+        }
+        document.set(&["dispatcher_decisions", phase.as_str()], value)
+    })
+}
+
+/// `SubagentStart`: the agent's phase goes in progress.
+pub fn on_agent_start(text: &str, agent: &AgentName, now: DateTime<Utc>) -> Outcome {
+    let Some(phase) = Phase::of_agent(agent) else {
+        return Outcome::Unchanged {
+            why: format!("agent `{agent}` belongs to no phase"),
+        };
+    };
+    let change = start(text, phase, now);
+    outcome(text, change, phase, format!("agent `{agent}` started"))
+}
+
+/// `PostToolUse` of the main thread's Write of `<phase>-report.md`.
+pub fn on_report_written(text: &str, phase: Phase, now: DateTime<Utc>) -> Outcome {
+    let Some(report) = phase.report() else {
+        return Outcome::Unchanged {
+            why: format!("phase `{}` has no report", phase.as_str()),
+        };
+    };
+    let change = complete(text, phase, Some(report), now);
+    outcome(text, change, phase, format!("`{report}` was written"))
+}
+
+/// The session that an agent's start belongs to, among (name, text of
+/// `state.json`): the newest by `updated_at` with an unfinished phase. The error
+/// says why there is none. Unreadable sessions cannot be ranked and are left out.
+pub fn newest_unfinished<'a>(sessions: &[(&'a str, &str)]) -> Result<&'a str, String> {
+    let mut open: Vec<_> = sessions
+        .iter()
+        .filter_map(|(name, text)| Some((*name, State::parse(text).ok()?)))
+        .filter(|(_, state)| state.unfinished().is_some())
+        .map(|(name, state)| (state.updated_at.at, name))
+        .collect();
+    open.sort_unstable_by(|a, b| b.cmp(a));
+    match open.as_slice() {
+        [] => Err("no session has an unfinished phase".to_owned()),
+        [(at, name), (next_at, other), ..] if at == next_at => Err(format!(
+            "sessions `{other}` and `{name}` were updated at the same time"
+        )),
+        [(_, name), ..] => Ok(name),
+    }
+}
+
+fn outcome(
+    before: &str,
+    change: Result<String, ContentError>,
+    phase: Phase,
+    evidence: String,
+) -> Outcome {
+    let status = |text: &str| {
+        State::parse(text).map_or(GateStatus::Pending, |state| {
+            state.phase(phase).gate_status()
+        })
+    };
+    match change {
+        Err(why) => Outcome::Unchanged {
+            why: why.to_string(),
+        },
+        Ok(text) => {
+            let change = GateChange {
+                gate: phase.as_str().to_owned(),
+                from: status(before),
+                to: status(&text),
+                phase: Some(phase.as_str().to_owned()),
+                iteration: None,
+                evidence,
+            };
+            Outcome::Changed {
+                text,
+                changes: vec![change],
+            }
+        }
+    }
+}
+
+/// A rewrite that moves one phase, which must not be completed yet.
+fn edit(
+    text: &str,
+    phase: Phase,
+    now: DateTime<Utc>,
+    change: impl FnOnce(&PhaseState, &mut Document) -> Result<(), String>,
+) -> Result<String, ContentError> {
+    rewrite(text, now, |state, document| match state.phase(phase) {
+        open if open.status != Status::Completed => change(open, document),
+        _ => Err(format!("phase `{}` is already completed", phase.as_str())),
+    })
+}
+
+fn rewrite(
+    text: &str,
+    now: DateTime<Utc>,
+    change: impl FnOnce(&State, &mut Document) -> Result<(), String>,
+) -> Result<String, ContentError> {
+    let state = State::parse(text).map_err(ContentError::Malformed)?;
+    let mut document = Document::parse(text).map_err(ContentError::Malformed)?;
+    change(&state, &mut document)
+        .and_then(|()| document.set(&["updated_at"], stamp(now)))
+        .map_err(ContentError::IllegalTransition)?;
+    let new_text = document.render();
+    check_content(&new_text, Some(text))?;
+    Ok(new_text)
+}
+
+fn field(phase: Phase, key: &'static str) -> [&'static str; 3] {
+    ["phases", phase.as_str(), key]
+}
+
+fn start_time(
+    state: &PhaseState,
+    document: &mut Document,
+    now: DateTime<Utc>,
+) -> Result<(), String> {
+    match state.started_at {
+        Some(_) => Ok(()),
+        None => document.set(&field(state.phase, "started_at"), stamp(now)),
+    }
+}
+
+/// Models invent start times, at times in the future; an end may not lie before
+/// its start.
+fn end_time(state: &PhaseState, now: DateTime<Utc>) -> String {
+    match &state.started_at {
+        Some(started) if started.at > now => started.text.clone(),
+        _ => stamp(now),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::super::create::{NewSession, new_session};
+    use super::super::state::read_workflow;
+    use super::*;
+
+    fn at(minute: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(1_768_055_400 + minute * 60, 0).unwrap()
+    }
+
+    fn fresh() -> String {
+        let new = NewSession {
+            task: "t",
+            id: "260110-t",
+            fast: false,
+            auto: false,
+            spec: None,
+        };
+        new_session(&new, at(0))
+    }
+
+    fn value(text: &str, path: &[&str]) -> serde_json::Value {
+        Document::parse(text).unwrap().get(path).unwrap().clone()
+    }
+
+    #[test]
+    fn a_whole_run_keeps_unknown_keys_and_their_order() {
+        let text = fresh().replace(
+            "\"phases\": {",
+            "\"mine\": {\"z\": 1, \"a\": 2.5},\n  \"phases\": {",
+        );
+        let text = start(&text, Phase::Research, at(1)).unwrap();
+        let text = complete(&text, Phase::Research, Some("research-report.md"), at(2)).unwrap();
+        let text = skip(&text, Phase::Plan, at(3)).unwrap();
+        let text = complete(&text, Phase::Implement, None, at(4)).unwrap();
+        let text = skip(&text, Phase::Quality, at(5)).unwrap();
+        let text = complete(&text, Phase::Review, None, at(6)).unwrap();
+        assert!(text.contains("\"mine\": {\n    \"z\": 1,\n    \"a\": 2.5\n  },\n  \"phases\""));
+        assert_eq!(value(&text, &["updated_at"]), stamp(at(6)));
+        assert_eq!(
+            value(&text, &field(Phase::Research, "started_at")),
+            stamp(at(1))
+        );
+        assert_eq!(
+            value(&text, &field(Phase::Plan, "started_at")),
+            serde_json::Value::Null
+        );
+        assert_eq!(
+            value(&text, &field(Phase::Implement, "started_at")),
+            stamp(at(4))
+        );
+        assert!(!read_workflow(&text, "x").unwrap().active);
+    }
+
+    #[track_caller]
+    fn check_refused(change: Result<String, ContentError>, part: &str) {
+        let why = change.unwrap_err().to_string();
+        assert!(why.contains(part), "{why}");
+    }
+
+    #[test]
+    fn impossible_steps_are_refused() {
+        let text = fresh();
+        check_refused(start(&text, Phase::Plan, at(1)), "`research` is not");
+        check_refused(
+            complete(&text, Phase::Init, None, at(1)),
+            "already completed",
+        );
+        check_refused(
+            complete(&text, Phase::Research, Some("x.md"), at(1)),
+            "research-report.md",
+        );
+        check_refused(
+            complete(&text, Phase::Quality, Some("x.md"), at(1)),
+            "has no report",
+        );
+        let text = start(&text, Phase::Research, at(1)).unwrap();
+        check_refused(start(&text, Phase::Research, at(2)), "already in progress");
+        check_refused(start("{", Phase::Research, at(2)), "not valid JSON");
+    }
+
+    #[test]
+    fn decisions_are_validated_and_stored_under_the_schemas_name() {
+        let inputs = |n| (0..n).map(|n: u32| n.to_string()).collect::<Vec<_>>();
+        for (agent, mode, instances, n_inputs) in [
+            ("scouter", "single", None, 2),
+            ("scouter", "parallel", None, 1),
+            ("scouter", "parallel", None, 6),
+            ("scouter", "parallel", Some(3), 2),
+            ("coder", "single", None, 1),
+            ("scouter", "both", None, 1),
+        ] {
+            assert!(Decision::parse(agent, mode, instances, inputs(n_inputs)).is_err());
+        }
+        let decision = Decision::parse("scouter", "parallel", Some(2), inputs(2)).unwrap();
+        let old = fresh().replace(
+            "\"dispatcher_decisions\": {}",
+            "\"dispatcher_decisions\": null",
+        );
+        let text = decide(&old, Phase::Research, &decision, at(1)).unwrap();
+        let stored = value(&text, &["dispatcher_decisions", "research"]);
+        let expected = "{\"agent\":\"scouter\",\"mode\":\"parallel\",\"instances\":2,\"inputs\":[\"0\",\"1\"]}";
+        assert_eq!(stored.to_string(), expected);
+        check_refused(
+            decide(&text, Phase::Plan, &decision, at(1)),
+            "research and review",
+        );
+    }
+
+    #[track_caller]
+    fn check_outcome(outcome: &Outcome, expected: &str) {
+        let found = match outcome {
+            Outcome::Unchanged { why } => why.clone(),
+            Outcome::Changed { changes, .. } => changes
+                .iter()
+                .map(|c| format!("{} {} {}", c.gate, c.from.as_str(), c.to.as_str()))
+                .collect(),
+        };
+        assert!(found.contains(expected), "{found}");
+    }
+
+    #[test]
+    fn the_hook_moves_research_and_review() {
+        let text = fresh();
+        let agent = |name| AgentName::parse(name);
+        let started = on_agent_start(&text, &agent("kit:Scouter"), at(1));
+        check_outcome(&started, "research pending in_progress");
+        let Outcome::Changed { text: running, .. } = started else {
+            panic!("unchanged")
+        };
+        check_outcome(
+            &on_agent_start(&running, &agent("researcher"), at(2)),
+            "already in progress",
+        );
+        check_outcome(
+            &on_agent_start(&running, &agent("reviewer"), at(2)),
+            "`research` is not",
+        );
+        check_outcome(
+            &on_agent_start(&running, &agent("debugger"), at(2)),
+            "no phase",
+        );
+        check_outcome(
+            &on_report_written(&running, Phase::Plan, at(2)),
+            "`research` is not",
+        );
+        check_outcome(
+            &on_report_written(&running, Phase::Quality, at(2)),
+            "no report",
+        );
+
+        // A model's start time may lie in the future; the phase ends all the same.
+        let future = running.replace(&stamp(at(1)), "2030-01-01T00:00:00Z");
+        let done = on_report_written(&future, Phase::Research, at(3));
+        check_outcome(&done, "research in_progress passed");
+        let Outcome::Changed { text: done, .. } = done else {
+            panic!("unchanged")
+        };
+        assert_eq!(
+            value(&done, &field(Phase::Research, "report")),
+            "research-report.md"
+        );
+        check_outcome(
+            &on_report_written(&done, Phase::Research, at(4)),
+            "already completed",
+        );
+    }
+
+    #[test]
+    fn an_agent_belongs_to_the_newest_open_session() {
+        let old = start(&fresh(), Phase::Research, at(1)).unwrap();
+        let new = start(&fresh(), Phase::Research, at(2)).unwrap();
+        let closed = include_str!("../../../tests/fixtures/session/complete.json");
+        let closed = closed.replace("15:45:33", "23:00:00");
+        let newest = |sessions: &[(&'static str, &str)]| newest_unfinished(sessions);
+        assert_eq!(
+            newest(&[("a", &old), ("b", &new), ("c", &closed), ("d", "{")]),
+            Ok("b")
+        );
+        assert!(
+            newest(&[("a", &old), ("b", &old)])
+                .unwrap_err()
+                .contains("`a` and `b`")
+        );
+        assert!(
+            newest(&[("c", &closed)])
+                .unwrap_err()
+                .contains("no session")
+        );
+    }
+}
