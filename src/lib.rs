@@ -7,5 +7,7 @@
 //! its tests; its interface is not stable.
 
 pub mod actor;
+pub mod formats;
+pub mod systems;
 pub mod target;
 pub mod workflow;

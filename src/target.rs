@@ -25,7 +25,9 @@ pub enum Act {
 pub enum Spelling {
     Literal,
     /// A glob, with the number of entries it matched; `None` when it could not be expanded.
-    Glob { matches: Option<usize> },
+    Glob {
+        matches: Option<usize>,
+    },
 }
 
 /// One path a call would change. The path is absolute; `.`, `..` and links are

@@ -67,7 +67,10 @@ pub struct GateChange {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The file's whole new text and what it means.
-    Changed { text: String, changes: Vec<GateChange> },
+    Changed {
+        text: String,
+        changes: Vec<GateChange>,
+    },
     /// Nothing to write, and why; the reason goes to the gate log.
     Unchanged { why: String },
 }

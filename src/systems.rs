@@ -1,0 +1,3 @@
+//! One module per family of state files.
+
+pub mod agent_flow;

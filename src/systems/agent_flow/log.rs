@@ -1,0 +1,64 @@
+//! The log in a file's body, in the form the original scripts write.
+
+use crate::formats::yaml::one_line;
+use crate::workflow::GateStatus;
+
+/// The most characters of a reply that a gate or the log keeps.
+pub const MESSAGE_MAX: usize = 200;
+
+/// One entry, starting with a blank line. `phase` is the one that ended, and
+/// `Result` stands before `Gate`: readers take the last of the two for the gate.
+pub fn entry(phase: &str, agent: &str, result: &str, gate: Option<GateStatus>, at: &str) -> String {
+    let mut heading = phase.to_owned();
+    if let Some(first) = heading.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    let gate = gate.map_or(String::new(), |gate| format!("- Gate: {}\n", gate.as_str()));
+    let (agent, result) = (one_line(agent), one_line(result));
+    format!(
+        "\n### Phase: {heading}\n- Agent: {agent}\n- Result: {result}\n{gate}- Timestamp: {at}\n"
+    )
+}
+
+/// The body with `entries` at its end and without lines equal to `---`: the
+/// shell readers take what follows a third fence for front matter.
+pub fn append(body: &str, entries: &str) -> String {
+    let mut appended = without_fences(body);
+    if !entries.is_empty() && !appended.is_empty() && !appended.ends_with('\n') {
+        appended.push('\n');
+    }
+    appended.push_str(entries);
+    appended
+}
+
+/// The text without lines equal to `---`.
+pub fn without_fences(text: &str) -> String {
+    text.split_inclusive('\n')
+        .filter(|line| line.trim_end_matches(['\r', '\n']) != "---")
+        .collect()
+}
+
+/// The first `MESSAGE_MAX` characters, on one line.
+pub fn cut(text: &str) -> String {
+    one_line(text).chars().take(MESSAGE_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_follow_a_body_without_fences() {
+        let entry = entry("review", "Lawliet", "a\nb", Some(GateStatus::Passed), "T");
+        let expected = "\n### Phase: Review\n- Agent: Lawliet\n- Result: a b\n- Gate: passed\n- Timestamp: T\n";
+        assert_eq!(entry, expected);
+        assert_eq!(
+            append("\n# Log\n---\nx\n---", &entry),
+            format!("\n# Log\nx\n{expected}")
+        );
+        assert_eq!(append("x\n----\n --- \n", ""), "x\n----\n --- \n");
+        assert_eq!(append("x", ""), "x");
+        assert_eq!(append("", "y"), "y");
+        assert_eq!(cut(&"ä".repeat(300)).chars().count(), MESSAGE_MAX);
+    }
+}
