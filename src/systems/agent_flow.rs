@@ -2,6 +2,7 @@
 
 pub mod content;
 pub mod deep_dive;
+mod draft;
 pub mod gates;
 pub mod log;
 pub mod script;

@@ -1,1 +1,5 @@
 //! One binary for all tests that need a process or a disk.
+
+#![allow(clippy::unwrap_used)]
+
+mod agent_flow_agreement;

@@ -8,14 +8,14 @@
 
 use chrono::{DateTime, Utc};
 
+use super::draft::Draft;
 use super::log;
-use super::state::{Agent, FlowState, GROUP, Mode, Phase, has_passed};
+use super::state::{Agent, FlowState, Mode, Phase, has_passed};
 use super::verdict::{self, Reading, Verdict};
 use crate::actor::AgentName;
-use crate::formats::front_matter::{self, Document};
-use crate::formats::yaml::{self, Change, Scalar, Value};
-use crate::workflow::{GateChange, GateStatus, Outcome, stamp};
+use crate::workflow::{GateStatus, Outcome};
 
+const ORCHESTRATOR: &str = "Orchestrator";
 const ABORTED: &str = "Aborted: max iterations reached";
 const COMPLETED: &str = "All phases completed successfully";
 
@@ -103,32 +103,33 @@ fn complete(
         Reading::Decided { verdict, evidence } => (verdict, log::cut(evidence)),
         Reading::Undecided { why } => return Err(why.to_owned()),
     };
-    let to = verdict.gate_status();
-    let headline = verdict::headline(reply);
+    let (gate, to) = (agent.gate(), verdict.gate_status());
     let message = log::cut(&match verdict {
         Verdict::EnvironmentBlocked => {
             format!("Environment blocked, passed with a caveat: {evidence}")
         }
-        _ => headline.to_owned(),
+        _ => verdict::headline(reply).to_owned(),
     });
-    draft.gate(agent.gate(), to, &evidence);
-    draft.signed(agent.gate(), agent);
-    draft.set(Change::text(
-        ["gates", agent.gate().as_str(), "message"],
-        &message,
-    ));
-    draft.log(agent.gate(), agent.as_str(), &message, Some(to));
-    let is_failure = if agent.phase(draft.state.mode) == Phase::ReviewVerification {
-        draft.settle_member(agent, verdict, &evidence, standing) == Some(GateStatus::Failed)
+    draft.gate(gate, to, &evidence);
+    draft.sign(gate, Some(agent.as_str()), Some(&message));
+    draft.log(gate, agent.as_str(), &message, Some(to));
+    let phase_outcome = if agent.phase(draft.state.mode) == Phase::ReviewVerification {
+        let outcome = draft.member(gate, to, Some(verdict.as_str()));
+        match outcome {
+            Some(outcome) => draft.settle_group(outcome, &evidence),
+            None if standing == Standing::Current => draft.begin_group(),
+            None => {}
+        }
+        outcome
     } else {
-        to == GateStatus::Failed
+        Some(to)
     };
-    let is_last = draft
-        .state
+    let state = &draft.state;
+    let is_last = state
         .max_iterations
-        .is_some_and(|max| draft.iteration() >= max);
-    if is_failure && is_last && standing == Standing::Current {
-        draft.close(ABORTED, Some(GateStatus::Failed));
+        .is_some_and(|max| state.iteration.unwrap_or(1) >= max);
+    if phase_outcome == Some(GateStatus::Failed) && is_last && standing == Standing::Current {
+        draft.close(ORCHESTRATOR, ABORTED, Some(GateStatus::Failed));
     }
     draft.finish()
 }
@@ -176,26 +177,24 @@ fn start(text: &str, name: &AgentName, now: DateTime<Utc>) -> Result<Outcome, St
     let agent = gate_owner(name)?;
     let entrance = may_start(&draft.state, agent)?;
     if entrance == Entrance::Again && !draft.reopen() {
-        draft.close(ABORTED, Some(GateStatus::Failed));
+        draft.close(ORCHESTRATOR, ABORTED, Some(GateStatus::Failed));
         return draft.finish();
     }
-    let own = agent.phase(draft.state.mode);
-    let status = draft.state.gate(agent.gate());
-    let is_open =
-        status != GateStatus::InProgress && (entrance == Entrance::Again || !has_passed(status));
-    if !is_open && entrance == Entrance::Next && draft.state.phase == Some(own) {
-        return Err(format!("gate `{}` is `{}`", agent.gate(), status.as_str()));
+    let (gate, own) = (agent.gate(), agent.phase(draft.state.mode));
+    let status = draft.state.gate(gate);
+    let is_closed =
+        status == GateStatus::InProgress || has_passed(status) && entrance == Entrance::Next;
+    if is_closed && entrance == Entrance::Next && draft.state.phase == Some(own) {
+        return Err(format!("gate `{gate}` is already `{}`", status.as_str()));
     }
     draft.enter(own);
-    if is_open {
-        draft.gate(agent.gate(), GateStatus::InProgress, "the agent started");
-        draft.signed(agent.gate(), agent);
-    }
-    if own == Phase::ReviewVerification {
-        draft.begin_group();
-        draft.member(agent, "status", GateStatus::InProgress.as_str());
-        let at = draft.at.clone();
-        draft.member(agent, "timestamp", &at);
+    if !is_closed {
+        draft.gate(gate, GateStatus::InProgress, "the agent started");
+        draft.sign(gate, Some(agent.as_str()), None);
+        if own == Phase::ReviewVerification {
+            draft.begin_group();
+            draft.member(gate, GateStatus::InProgress, None);
+        }
     }
     draft.finish()
 }
@@ -205,7 +204,7 @@ fn stop(text: &str, now: DateTime<Utc>) -> Result<Outcome, String> {
     if !draft.state.all_passed() {
         return Err("not every gate has passed".to_owned());
     }
-    draft.close(COMPLETED, Some(GateStatus::Passed));
+    draft.close(ORCHESTRATOR, COMPLETED, Some(GateStatus::Passed));
     draft.finish()
 }
 
@@ -213,224 +212,5 @@ fn gate_owner(name: &AgentName) -> Result<Agent, String> {
     Agent::parse(name).ok_or_else(|| format!("agent `{name}` has no gate"))
 }
 
-/// The changes an event makes, collected before the text is edited once.
-struct Draft<'a> {
-    document: Document<'a>,
-    value: Value,
-    state: FlowState,
-    at: String,
-    edits: Vec<Change>,
-    moved: Vec<GateChange>,
-    entries: String,
-}
-
-impl<'a> Draft<'a> {
-    fn open(text: &'a str, now: DateTime<Utc>) -> Result<Self, String> {
-        let document = front_matter::split(text).map_err(|fault| fault.to_string())?;
-        let value = yaml::parse(document.front)?;
-        let state = FlowState::from_value(&value);
-        if !state.active {
-            return Err("the run is not active".to_owned());
-        }
-        let (edits, moved, entries) = (Vec::new(), Vec::new(), String::new());
-        Ok(Self {
-            document,
-            value,
-            state,
-            at: stamp(now),
-            edits,
-            moved,
-            entries,
-        })
-    }
-
-    fn iteration(&self) -> u64 {
-        self.state.iteration.unwrap_or(1)
-    }
-
-    fn set(&mut self, change: Change) {
-        self.edits.push(change);
-    }
-
-    fn gate(&mut self, gate: Phase, to: GateStatus, evidence: &str) {
-        self.set(Change::text(["gates", gate.as_str(), "status"], to.as_str()).first());
-        self.moved.push(GateChange {
-            gate: gate.to_string(),
-            from: self.state.gate(gate),
-            to,
-            phase: self.state.phase.map(|phase| phase.to_string()),
-            iteration: self.state.iteration,
-            evidence: evidence.to_owned(),
-        });
-    }
-
-    fn signed(&mut self, gate: Phase, agent: Agent) {
-        let at = self.at.clone();
-        self.set(Change::text(["gates", gate.as_str(), "timestamp"], &at));
-        self.set(Change::text(
-            ["gates", gate.as_str(), "agent"],
-            agent.as_str(),
-        ));
-    }
-
-    fn enter(&mut self, phase: Phase) {
-        if self.state.phase != Some(phase) {
-            self.set(Change::text(["current_phase"], phase.as_str()));
-            self.state.phase = Some(phase);
-        }
-    }
-
-    fn log(&mut self, phase: Phase, agent: &str, result: &str, gate: Option<GateStatus>) {
-        self.entries += &log::entry(phase.as_str(), agent, result, gate, &self.at);
-    }
-
-    fn close(&mut self, result: &str, gate: Option<GateStatus>) {
-        self.enter(Phase::Complete);
-        self.set(Change::new(["active"], Scalar::Boolean(false)));
-        self.log(Phase::Complete, "Orchestrator", result, gate);
-    }
-
-    fn group(&mut self, key: &str, value: &str) {
-        self.set(Change::text(["parallel_groups", GROUP, key], value));
-    }
-
-    fn member(&mut self, agent: Agent, key: &str, value: &str) {
-        self.set(Change::text(
-            ["parallel_groups", GROUP, agent.gate().as_str(), key],
-            value,
-        ));
-    }
-
-    /// Marks the group and its gate as running, at the first sign of a member.
-    fn begin_group(&mut self) {
-        let group = self.state.group.as_ref();
-        let is_begun = group.is_some_and(|group| group.started_at.is_some());
-        if group.is_none_or(|group| group.status != GateStatus::InProgress) {
-            self.group("status", GateStatus::InProgress.as_str());
-        }
-        if !is_begun {
-            let at = self.at.clone();
-            self.group("started_at", &at);
-        }
-        if self.state.gate(Phase::ReviewVerification) != GateStatus::InProgress {
-            self.gate(
-                Phase::ReviewVerification,
-                GateStatus::InProgress,
-                "the group started",
-            );
-            let at = self.at.clone();
-            self.set(Change::text(["gates", GROUP, "timestamp"], &at));
-        }
-    }
-
-    /// Records a member's verdict; returns the group's outcome once both are in.
-    fn settle_member(
-        &mut self,
-        agent: Agent,
-        verdict: Verdict,
-        evidence: &str,
-        standing: Standing,
-    ) -> Option<GateStatus> {
-        let at = self.at.clone();
-        let own = verdict.gate_status();
-        self.member(agent, "status", own.as_str());
-        self.member(agent, "result", verdict.as_str());
-        self.member(agent, "timestamp", &at);
-        let other = if agent.gate() == Phase::Review {
-            Phase::Verification
-        } else {
-            Phase::Review
-        };
-        let other = self
-            .state
-            .group
-            .as_ref()
-            .map_or(GateStatus::Pending, |group| group.member(other));
-        let outcome = match (own, other) {
-            (_, GateStatus::Pending | GateStatus::InProgress) => {
-                if standing == Standing::Current {
-                    self.begin_group();
-                }
-                return None;
-            }
-            (GateStatus::Failed, _) | (_, GateStatus::Failed) => GateStatus::Failed,
-            _ => GateStatus::Passed,
-        };
-        if self
-            .state
-            .group
-            .as_ref()
-            .is_none_or(|group| group.started_at.is_none())
-        {
-            self.group("started_at", &at);
-        }
-        self.group("status", outcome.as_str());
-        self.group("completed_at", &at);
-        self.gate(Phase::ReviewVerification, outcome, evidence);
-        self.set(Change::text(["gates", GROUP, "timestamp"], &at));
-        Some(outcome)
-    }
-
-    /// Takes the run back to implementation; `false` when no iteration is left.
-    fn reopen(&mut self) -> bool {
-        let is_moved = self.state.phase == Some(Phase::Implementation);
-        let iteration = self.iteration() + u64::from(!is_moved);
-        if self.state.max_iterations.is_some_and(|max| iteration > max) {
-            return false;
-        }
-        self.enter(Phase::Implementation);
-        if !is_moved {
-            self.set(Change::new(["iteration"], Scalar::Integer(iteration)));
-            self.state.iteration = Some(iteration);
-        }
-        let later = self
-            .state
-            .mode
-            .gates()
-            .iter()
-            .skip_while(|gate| **gate <= Phase::Implementation);
-        for gate in later {
-            if self.state.gate(*gate) != GateStatus::Pending {
-                self.gate(*gate, GateStatus::Pending, "the work was sent back");
-                for key in ["timestamp", "agent", "message"] {
-                    self.blank(["gates", gate.as_str(), key]);
-                }
-            }
-        }
-        if self.state.mode == Mode::Team && self.state.group.is_some() {
-            self.blank_group();
-        }
-        true
-    }
-
-    /// Empties a field that speaks of the iteration before.
-    fn blank<const N: usize>(&mut self, path: [&str; N]) {
-        if yaml::text(&self.value, &path).is_some() {
-            self.set(Change::text(path, ""));
-        }
-    }
-
-    fn blank_group(&mut self) {
-        self.group("status", GateStatus::Pending.as_str());
-        self.blank(["parallel_groups", GROUP, "started_at"]);
-        self.blank(["parallel_groups", GROUP, "completed_at"]);
-        for agent in [Agent::Lawliet, Agent::Alphonse] {
-            self.member(agent, "status", GateStatus::Pending.as_str());
-            for key in ["timestamp", "result"] {
-                self.blank(["parallel_groups", GROUP, agent.gate().as_str(), key]);
-            }
-        }
-    }
-
-    fn finish(self) -> Result<Outcome, String> {
-        let body = log::append(self.document.body, &self.entries);
-        let text = self
-            .document
-            .edited(&self.edits, &body)
-            .map_err(|error| error.to_string())?;
-        Ok(Outcome::Changed {
-            text,
-            changes: self.moved,
-        })
-    }
-}
+#[cfg(test)]
+mod tests;

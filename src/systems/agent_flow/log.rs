@@ -7,17 +7,25 @@ use crate::workflow::GateStatus;
 pub const MESSAGE_MAX: usize = 200;
 
 /// One entry, starting with a blank line. `phase` is the one that ended, and
-/// `Result` stands before `Gate`: readers take the last of the two for the gate.
+/// `Result` stands before `Gate`: readers take the last of the two for the
+/// gate. What is empty gets no line.
 pub fn entry(phase: &str, agent: &str, result: &str, gate: Option<GateStatus>, at: &str) -> String {
-    let mut heading = phase.to_owned();
-    if let Some(first) = heading.get_mut(..1) {
+    let mut entry = format!("\n### Phase: {phase}\n");
+    if let Some(first) = entry.get_mut(12..13) {
         first.make_ascii_uppercase();
     }
-    let gate = gate.map_or(String::new(), |gate| format!("- Gate: {}\n", gate.as_str()));
-    let (agent, result) = (one_line(agent), one_line(result));
-    format!(
-        "\n### Phase: {heading}\n- Agent: {agent}\n- Result: {result}\n{gate}- Timestamp: {at}\n"
-    )
+    let gate = gate.map_or("", GateStatus::as_str);
+    for (key, value) in [
+        ("Agent", agent),
+        ("Result", result),
+        ("Gate", gate),
+        ("Timestamp", at),
+    ] {
+        if !value.is_empty() {
+            entry += &format!("- {key}: {}\n", one_line(value));
+        }
+    }
+    entry
 }
 
 /// The body with `entries` at its end and without lines equal to `---`: the

@@ -438,3 +438,6 @@ pub fn gate_before(text: &str, agent: &AgentName) -> Option<(&'static str, GateS
     let (gate, status) = state.unmet_gate(Agent::parse(agent)?)?;
     Some((gate.as_str(), status))
 }
+
+#[cfg(test)]
+mod tests;
