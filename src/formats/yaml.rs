@@ -11,6 +11,10 @@ use std::fmt;
 use serde_yaml::Mapping;
 pub use serde_yaml::Value;
 
+use lines::Lines;
+
+mod lines;
+
 /// A value as it is written into a file: strings double-quoted, the rest bare.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scalar {
@@ -90,11 +94,23 @@ impl fmt::Display for EditError {
 
 impl std::error::Error for EditError {}
 
+/// The most opening brackets of a text that is parsed. The parser's time grows
+/// with their square where they nest, and it finds out about the depth late.
+const BRACKETS_MAX: usize = 4096;
+
 /// Parses one document. Aliases and nesting are bounded by the parser.
 ///
 /// # Errors
 /// The parser's message, with line and column.
 pub fn parse(text: &str) -> Result<Value, String> {
+    if text
+        .bytes()
+        .filter(|byte| matches!(byte, b'[' | b'{'))
+        .count()
+        > BRACKETS_MAX
+    {
+        return Err(format!("more than {BRACKETS_MAX} opening brackets"));
+    }
     serde_yaml::from_str(text).map_err(|error| error.to_string())
 }
 
@@ -157,7 +173,7 @@ pub fn edit(text: &str, changes: &[Change]) -> Result<String, EditError> {
             .ok_or_else(|| EditError::NotAScalar(change.path.join(".")))?;
         lines.set(change);
     }
-    let edited = lines.0.concat();
+    let edited = lines.concat();
     if parse(&edited).as_ref() == Ok(&expected) {
         return Ok(edited);
     }
@@ -190,181 +206,6 @@ fn expect(value: &mut Value, path: &[String], scalar: &Scalar) -> Option<()> {
         .entry(Value::String(key.clone()))
         .or_insert(Value::Null);
     expect(slot, rest, scalar)
-}
-
-/// A key of a block: its line, the end of its value (exclusive), its indent.
-struct Entry {
-    line: usize,
-    end: usize,
-    indent: usize,
-}
-
-/// The lines of a text, each with its own line ending.
-struct Lines(Vec<String>);
-
-impl Lines {
-    fn new(text: &str) -> Self {
-        Self(text.split_inclusive('\n').map(String::from).collect())
-    }
-
-    fn set(&mut self, change: &Change) {
-        let rendered = match &change.value {
-            Scalar::Text(text) => quote(text),
-            Scalar::Integer(number) => number.to_string(),
-            Scalar::Boolean(flag) => flag.to_string(),
-        };
-        let mut parent: Option<Entry> = None;
-        for (depth, key) in change.path.iter().enumerate() {
-            let is_leaf = depth + 1 == change.path.len();
-            match self.find(parent.as_ref(), key) {
-                Some(entry) if is_leaf => {
-                    let first = (change.place == Place::First).then_some(parent).flatten();
-                    return self.replace(entry, &rendered, first.map(|parent| parent.line + 1));
-                }
-                Some(entry) => parent = Some(entry),
-                None => {
-                    let place = if is_leaf { change.place } else { Place::Any };
-                    return self.insert(parent, &change.path[depth..], &rendered, place);
-                }
-            }
-        }
-    }
-
-    /// The lines of a block's children, and their indent when there are any.
-    fn children(&self, parent: Option<&Entry>) -> (std::ops::Range<usize>, Option<usize>) {
-        let range = parent.map_or(0..self.0.len(), |entry| entry.line + 1..entry.end);
-        let indent = self.0[range.clone()]
-            .iter()
-            .find(|line| is_content(line))
-            .map(|line| indent_of(line));
-        (range, indent)
-    }
-
-    fn find(&self, parent: Option<&Entry>, key: &str) -> Option<Entry> {
-        let (mut range, indent) = self.children(parent);
-        let indent = indent?;
-        let line = range.find(|&at| {
-            let line = &self.0[at];
-            indent_of(line) == indent && is_content(line) && key_len(line, key).is_some()
-        })?;
-        let mut end = line + 1;
-        for (at, line) in self.0.iter().enumerate().skip(line + 1) {
-            let is_item = line.trim_start().starts_with('-') && indent_of(line) == indent;
-            if !is_content(line) {
-                continue;
-            }
-            if indent_of(line) <= indent && !is_item {
-                break;
-            }
-            end = at + 1;
-        }
-        Some(Entry { line, end, indent })
-    }
-
-    fn replace(&mut self, entry: Entry, rendered: &str, wanted_line: Option<usize>) {
-        let old = &self.0[entry.line];
-        let head = old.find(':').map_or(old.as_str(), |colon| &old[..=colon]);
-        let ending = ending_of(old);
-        let mut new = vec![format!("{head} {rendered}{ending}")];
-        // Shell readers take a comment for a part of the value, so it moves to
-        // a line of its own.
-        if let Some(comment) = trailing_comment(&old[head.len()..]) {
-            new.push(format!("{}{comment}\n", " ".repeat(entry.indent)));
-        }
-        self.0.drain(entry.line..entry.end);
-        let at = wanted_line.unwrap_or(entry.line);
-        self.0.splice(at..at, new);
-    }
-
-    fn insert(&mut self, parent: Option<Entry>, keys: &[String], rendered: &str, place: Place) {
-        let (range, indent) = self.children(parent.as_ref());
-        let indent = indent.unwrap_or_else(|| parent.as_ref().map_or(0, |entry| entry.indent + 2));
-        let last_content = range.clone().rev().find(|&at| is_content(&self.0[at]));
-        let at = match place {
-            Place::First => range.start,
-            Place::Any => last_content.map_or(range.start, |line| line + 1),
-        };
-        let mut ending = "\n";
-        if let Some(before) = at.checked_sub(1).and_then(|before| self.0.get_mut(before)) {
-            if !before.ends_with('\n') {
-                before.push('\n');
-            }
-            ending = if before.ends_with("\r\n") {
-                "\r\n"
-            } else {
-                "\n"
-            };
-        }
-        let n_keys = keys.len();
-        let new = keys.iter().enumerate().map(|(depth, key)| {
-            let indent = " ".repeat(indent + 2 * depth);
-            let value = if depth + 1 == n_keys {
-                format!(" {rendered}")
-            } else {
-                String::new()
-            };
-            format!("{indent}{}:{value}{ending}", plain_or_quoted(key))
-        });
-        let new: Vec<_> = new.collect();
-        self.0.splice(at..at, new);
-    }
-}
-
-fn indent_of(line: &str) -> usize {
-    line.len() - line.trim_start_matches(' ').len()
-}
-
-fn ending_of(line: &str) -> &'static str {
-    match line {
-        _ if line.ends_with("\r\n") => "\r\n",
-        _ if line.ends_with('\n') => "\n",
-        _ => "",
-    }
-}
-
-fn is_content(line: &str) -> bool {
-    let line = line.trim();
-    !line.is_empty() && !line.starts_with('#')
-}
-
-/// The length of the key as it is written on the line, quotes included.
-fn key_len(line: &str, key: &str) -> Option<usize> {
-    let line = line.trim_start();
-    let rest = [format!("\"{key}\""), format!("'{key}'"), key.to_owned()]
-        .iter()
-        .find_map(|form| line.strip_prefix(form.as_str()))?;
-    let value = rest.trim_start_matches(' ').strip_prefix(':')?;
-    let is_key = value.is_empty() || value.starts_with([' ', '\t', '\n', '\r']);
-    is_key.then_some(line.len() - rest.len())
-}
-
-fn plain_or_quoted(key: &str) -> String {
-    let is_plain = key.starts_with(|first: char| first.is_ascii_lowercase())
-        && key
-            .bytes()
-            .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-'))
-        && !matches!(key, "true" | "false" | "null");
-    if is_plain { key.to_owned() } else { quote(key) }
-}
-
-/// The comment behind a value, from its `#` on. `after_colon` is the rest of the line.
-fn trailing_comment(after_colon: &str) -> Option<&str> {
-    let value = after_colon.trim();
-    let rest = match value.as_bytes().first()? {
-        b'"' => {
-            let mut escaped = false;
-            let end = value[1..].find(|character| {
-                let closes = character == '"' && !escaped;
-                escaped = character == '\\' && !escaped;
-                closes
-            })?;
-            &value[end + 2..]
-        }
-        b'\'' => &value[value.rfind('\'').filter(|&end| end > 0)? + 1..],
-        b'#' => return Some(value),
-        _ => value,
-    };
-    rest.find(" #").map(|at| &rest[at + 1..])
 }
 
 #[cfg(test)]
@@ -435,6 +276,37 @@ mod tests {
             "'a' : \"x # y\" # z\n",
             &Change::text(["a"], "q"),
             "'a' : \"q\"\n# z\n",
+        );
+    }
+
+    #[test]
+    fn comments_move_below_their_value() {
+        check("a: 1 # c", &Change::text(["a"], "x"), "a: \"x\"\n# c");
+        check(
+            "a: 1 # c\r\n",
+            &Change::text(["a"], "x"),
+            "a: \"x\"\r\n# c\r\n",
+        );
+        check(
+            "a: 'it''s' # it's\n",
+            &Change::text(["a"], "x"),
+            "a: \"x\"\n# it's\n",
+        );
+        check(
+            "a: \"\\\" #\" # c\n",
+            &Change::text(["a"], "x"),
+            "a: \"x\"\n# c\n",
+        );
+        check("a: x#y\n", &Change::text(["a"], "x"), "a: \"x\"\n");
+        check(
+            "a:\n  b: # c\n",
+            &Change::text(["a", "b"], "x"),
+            "a:\n  b: \"x\"\n  # c\n",
+        );
+        check(
+            "\"a:b\": 1\n",
+            &Change::text(["a:b"], "x"),
+            "\"a:b\": \"x\"\n",
         );
     }
 

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use statewarden::actor::AgentName;
 use statewarden::systems::agent_flow::gates::{on_completion, on_start, on_stop};
-use statewarden::systems::agent_flow::state::FlowState;
+use statewarden::systems::agent_flow::script::{GroupPart, Update, parse_gate_result, update};
+use statewarden::systems::agent_flow::state::{FlowState, Phase};
 use statewarden::workflow::Outcome;
 
 const SINGLE: &str = include_str!("../fixtures/agent-flow/01-orchestration-init-default.md");
@@ -115,6 +116,34 @@ fn update_script(text: &str, call: Call) -> String {
     format!("---\n{}\n---\n{body}", lines.collect::<Vec<_>>().join("\n"))
 }
 
+/// `flow update` with the same arguments, for who calls it in the script's place.
+fn flow_update(text: &str, call: Call) -> String {
+    let arguments = Update {
+        phase: call.phase.and_then(Phase::parse),
+        gate_result: call
+            .gate
+            .filter(|gate| !gate.is_empty())
+            .map(|gate| parse_gate_result(gate).unwrap()),
+        iteration: call.iteration,
+        group: call
+            .teammate
+            .and_then(|name| Some(GroupPart::Member(Phase::parse(name)?))),
+        complete: call.complete,
+        ..Update::default()
+    };
+    match update(text, &arguments, now()) {
+        Ok(Outcome::Changed { text, .. }) => text,
+        Ok(Outcome::Unchanged { .. }) => text.to_owned(),
+        Err(why) if why.contains("closed") => text.to_owned(),
+        Err(why) => panic!("{why}"),
+    }
+}
+
+/// Each way to update: the original's and ours.
+type Script = fn(&str, Call) -> String;
+
+const SCRIPTS: [Script; 2] = [update_script, flow_update];
+
 #[derive(Clone, Copy)]
 enum Event {
     Start(&'static str),
@@ -123,12 +152,12 @@ enum Event {
     Stop,
 }
 
-fn apply(text: &str, event: Event) -> String {
+fn apply(text: &str, event: Event, script: Script) -> String {
     let outcome = match event {
         Event::Start(agent) => on_start(text, &AgentName::parse(agent), now()),
         Event::Done(agent, reply) => on_completion(text, &AgentName::parse(agent), reply, now()),
         Event::Stop => on_stop(text, now()),
-        Event::Script(call) => return update_script(text, call),
+        Event::Script(call) => return script(text, call),
     };
     match outcome {
         Outcome::Changed { text, .. } => text,
@@ -160,26 +189,32 @@ fn summary(text: &str) -> String {
 }
 
 /// All the texts that a run can have come to, by their front matter.
-struct Runs(BTreeMap<String, Vec<&'static str>>);
+struct Runs {
+    texts: BTreeMap<String, Vec<&'static str>>,
+    script: Script,
+}
 
 impl Runs {
-    fn begin(text: &str) -> Self {
-        Self(BTreeMap::from([(essence(text), Vec::new())]))
+    fn begin(text: &str, script: Script) -> Self {
+        Self {
+            texts: BTreeMap::from([(essence(text), Vec::new())]),
+            script,
+        }
     }
 
     /// Lets every run go on in each of the given ways.
     fn branch(&mut self, ways: &[(&'static str, Vec<Event>)]) {
         let mut next = BTreeMap::new();
-        for (text, history) in &self.0 {
+        for (text, history) in &self.texts {
             for (name, events) in ways {
-                let text = events
-                    .iter()
-                    .fold(text.clone(), |text, event| apply(&text, *event));
+                let text = events.iter().fold(text.clone(), |text, event| {
+                    apply(&text, *event, self.script)
+                });
                 let history = history.iter().copied().chain([*name]).collect();
                 next.insert(essence(&text), history);
             }
         }
-        self.0 = next;
+        self.texts = next;
     }
 
     /// An agent's end, with the orchestrator's calls before it, after it, or forgotten.
@@ -200,7 +235,7 @@ impl Runs {
 
     #[track_caller]
     fn agree_on(&self, expected: &str) {
-        for (text, history) in &self.0 {
+        for (text, history) in &self.texts {
             assert_eq!(summary(text), expected, "after {history:?}");
         }
     }
@@ -231,8 +266,8 @@ fn essence(text: &str) -> String {
         .collect()
 }
 
-fn until_implemented(text: &str, after: &'static str, rest: &str) -> Runs {
-    let mut runs = Runs::begin(text);
+fn until_implemented(text: &str, script: Script, after: &'static str, rest: &str) -> Runs {
+    let mut runs = Runs::begin(text, script);
     runs.branch(&[("start", vec![Event::Start("agent-flow:Riko")])]);
     runs.done(
         "agent-flow:Riko",
@@ -261,7 +296,16 @@ const BUILT: &str = "exploration=passed planning=passed implementation=passed";
 
 #[test]
 fn a_single_run_with_two_loops_ends_the_same() {
-    let mut runs = until_implemented(SINGLE, "review", "review=pending verification=pending");
+    SCRIPTS.into_iter().for_each(a_single_run_with_two_loops);
+}
+
+fn a_single_run_with_two_loops(script: Script) {
+    let mut runs = until_implemented(
+        SINGLE,
+        script,
+        "review",
+        "review=pending verification=pending",
+    );
     runs.start(
         "Lawliet",
         &format!("review 1 true {BUILT} review=in_progress verification=pending"),
@@ -308,9 +352,18 @@ fn a_single_run_with_two_loops_ends_the_same() {
 
 #[test]
 fn a_run_at_its_last_iteration_ends_the_same() {
+    SCRIPTS.into_iter().for_each(a_run_at_its_last_iteration);
+}
+
+fn a_run_at_its_last_iteration(script: Script) {
     let text = SINGLE.replace("max_iterations: 10", "max_iterations: 1");
     let closed = format!("complete 1 false {BUILT} review=failed verification=pending");
-    let mut runs = until_implemented(&text, "review", "review=pending verification=pending");
+    let mut runs = until_implemented(
+        &text,
+        script,
+        "review",
+        "review=pending verification=pending",
+    );
     runs.start(
         "Lawliet",
         &format!("review 1 true {BUILT} review=in_progress verification=pending"),
@@ -331,7 +384,12 @@ fn a_run_at_its_last_iteration_ends_the_same() {
 #[test]
 fn a_script_that_goes_beyond_the_last_iteration_is_stopped_at_the_next_start() {
     let text = SINGLE.replace("max_iterations: 10", "max_iterations: 1");
-    let mut runs = until_implemented(&text, "review", "review=pending verification=pending");
+    let mut runs = until_implemented(
+        &text,
+        update_script,
+        "review",
+        "review=pending verification=pending",
+    );
     runs.branch(&[("start", vec![Event::Start("Lawliet")])]);
     let beyond = Call::gate("failed").to("implementation").iteration(2);
     runs.branch(&[(
@@ -346,13 +404,17 @@ fn a_script_that_goes_beyond_the_last_iteration_is_stopped_at_the_next_start() {
 
 #[test]
 fn a_sequential_team_run_ends_the_same() {
+    SCRIPTS.into_iter().for_each(a_sequential_team_run);
+}
+
+fn a_sequential_team_run(script: Script) {
     let text = TEAM
         .replace("mode: \"team\"", "mode: \"sequential\"")
         .replace("team_available: true", "team_available: false");
     let group = "group=pending/pending/pending";
     let rest = format!("review_verification=pending review=pending verification=pending {group}");
     // The original team command names the group's phase in this mode too.
-    let mut runs = until_implemented(&text, "review_verification", &rest);
+    let mut runs = until_implemented(&text, script, "review_verification", &rest);
     let reviewing = format!(
         "{BUILT} review_verification=pending review=in_progress verification=pending {group}"
     );
@@ -424,9 +486,13 @@ fn group_orders(
 
 #[test]
 fn a_team_run_ends_the_same() {
+    SCRIPTS.into_iter().for_each(a_team_run);
+}
+
+fn a_team_run(script: Script) {
     const PENDING: &str = "review_verification=pending review=pending verification=pending group=pending/pending/pending";
     const RUNNING: &str = "review_verification=in_progress review=in_progress verification=in_progress group=in_progress/in_progress/in_progress";
-    let mut runs = until_implemented(TEAM, "review_verification", PENDING);
+    let mut runs = until_implemented(TEAM, script, "review_verification", PENDING);
     let member = |gate, name| Call::gate(gate).teammate(name);
     for (round, review, verification) in [
         (1, "failed", "passed"),

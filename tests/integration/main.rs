@@ -3,3 +3,5 @@
 #![allow(clippy::unwrap_used)]
 
 mod agent_flow_agreement;
+#[cfg(unix)]
+mod agent_flow_readers;
