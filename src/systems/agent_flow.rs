@@ -2,6 +2,15 @@
 //! other plugins keep files there. The names are those of its state files
 //! reference and of its scripts.
 
+pub mod content;
+pub mod deep_dive;
+mod draft;
+pub mod gates;
+pub mod log;
+pub mod script;
+pub mod state;
+pub mod verdict;
+
 use super::{Place, System, View, split_site};
 use crate::contract::{Contract, Dir, DirKind, List, Row, Shape, Slug, Writer};
 

@@ -7,14 +7,15 @@
     clippy::unwrap_used
 )]
 
+/// Agent Flow's own readers over what this program writes.
+#[cfg(unix)]
+mod agent_flow_readers;
 /// Every name and pattern of the contracts.
 mod contract;
 /// Bad input.
 mod malformed;
-/// The sandbox that tests run the program in.
-mod support;
-//! One binary for all tests that need a process or a disk.
-
-// Network namespaces are what keeps the client offline.
+/// The real Claude Code client; network namespaces keep it offline.
 #[cfg(target_os = "linux")]
 mod real_client;
+/// The sandbox that tests run the program in.
+mod support;

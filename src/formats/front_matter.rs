@@ -1,0 +1,181 @@
+//! Markdown with a YAML block between two `---` lines on top.
+//!
+//! `split` is strict: it accepts what the original shell readers understand
+//! and nothing else, because a file is only changed when they can still read
+//! it. `read` is lenient, for looking at a file.
+
+use std::fmt;
+
+use super::yaml::{self, Change, EditError, Value};
+
+/// Why a text has no front matter that shell readers understand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    Bom,
+    Crlf,
+    NoOpeningFence,
+    Unterminated,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bom => "it starts with a byte order mark; write it as UTF-8 without one",
+            Self::Crlf => "its front matter has CRLF line endings; write LF only",
+            Self::NoOpeningFence => "its first line is not `---`; start the front matter there",
+            Self::Unterminated => {
+                "its front matter has no closing line `---`; add one below the last key"
+            }
+        })
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// A text cut in three; joined again it is the same, byte for byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Document<'a> {
+    /// The YAML, without the fences.
+    pub front: &'a str,
+    closing_fence: &'a str,
+    /// All that follows the line of the closing fence.
+    pub body: &'a str,
+}
+
+impl Document<'_> {
+    /// The whole text with the front matter changed and a new body.
+    ///
+    /// # Errors
+    /// Those of `yaml::edit`.
+    pub fn edited(&self, changes: &[Change], body: &str) -> Result<String, EditError> {
+        let front = yaml::edit(self.front, changes)?;
+        let is_open = !self.closing_fence.ends_with('\n') && !body.is_empty();
+        let newline = if is_open { "\n" } else { "" };
+        Ok(format!("---\n{front}{}{newline}{body}", self.closing_fence))
+    }
+}
+
+/// Cuts a text at its first two lines that are exactly `---`.
+///
+/// # Errors
+/// What is wrong with the fences; a carriage return counts up to the closing
+/// fence, the body may hold any.
+pub fn split(text: &str) -> Result<Document<'_>, Fault> {
+    if text.starts_with('\u{feff}') {
+        return Err(Fault::Bom);
+    }
+    if text.starts_with("---\r") {
+        return Err(Fault::Crlf);
+    }
+    let Some(inner) = text.strip_prefix("---\n") else {
+        return Err(if text == "---" {
+            Fault::Unterminated
+        } else {
+            Fault::NoOpeningFence
+        });
+    };
+    let mut end = 0;
+    for line in inner.split_inclusive('\n') {
+        if line.trim_end_matches('\n').ends_with('\r') {
+            return Err(Fault::Crlf);
+        }
+        if line.trim_end_matches('\n') == "---" {
+            let (front, rest) = inner.split_at(end);
+            let (closing_fence, body) = rest.split_at(line.len());
+            return Ok(Document {
+                front,
+                closing_fence,
+                body,
+            });
+        }
+        end += line.len();
+    }
+    Err(Fault::Unterminated)
+}
+
+/// Reads the front matter of any file a person could mean: a byte order mark,
+/// CRLF, blank lines on top, blanks behind a fence and `...` as the closing
+/// fence are all fine.
+///
+/// # Errors
+/// Says what is missing or what the YAML parser rejects.
+pub fn read(text: &str) -> Result<Value, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lines = text.lines().skip_while(|line| line.trim().is_empty());
+    if lines.next().is_none_or(|line| line.trim_end() != "---") {
+        return Err(Fault::NoOpeningFence.to_string());
+    }
+    let mut front = String::new();
+    for line in lines {
+        if matches!(line.trim_end(), "---" | "...") {
+            return yaml::parse(&front);
+        }
+        front.push_str(line);
+        front.push('\n');
+    }
+    Err(Fault::Unterminated.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Result<(&str, &str), Fault>) {
+        assert_eq!(
+            split(text).map(|document| (document.front, document.body)),
+            expected
+        );
+    }
+
+    #[test]
+    fn only_exact_fences_split() {
+        check("---\na: 1\n---\nbody\n", Ok(("a: 1\n", "body\n")));
+        check("---\na: 1\n---", Ok(("a: 1\n", "")));
+        check("---\n---\n---\nx", Ok(("", "---\nx")));
+        check("---\na: 1\n--- \n---\n", Ok(("a: 1\n--- \n", "")));
+        check("---\na: 1\n---\nx\r\n", Ok(("a: 1\n", "x\r\n")));
+        check("\u{feff}---\na: 1\n---\n", Err(Fault::Bom));
+        check("---\r\na: 1\r\n---\r\n", Err(Fault::Crlf));
+        check("---\na: 1\n---\r\n", Err(Fault::Crlf));
+        check("\n---\na: 1\n---\n", Err(Fault::NoOpeningFence));
+        check("", Err(Fault::NoOpeningFence));
+        check("---", Err(Fault::Unterminated));
+        check("---\na: 1\n--- \nx", Err(Fault::Unterminated));
+    }
+
+    #[test]
+    fn reading_forgives() {
+        for text in [
+            "---\na: 1\n---\n",
+            "\u{feff}---\r\na: '1'\r\n---\r\nbody",
+            "\n\n--- \na: \"1\" # x\n... \n---\nb: 2\n",
+        ] {
+            assert_eq!(
+                yaml::text(&read(text).unwrap(), &["a"]).as_deref(),
+                Some("1"),
+                "{text:?}"
+            );
+        }
+        assert!(read("# title\n---\na: 1\n---\n").is_err());
+        assert!(read("---\na: 1\n").is_err());
+        assert!(read("---\na: [\n---\n").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn splitting_loses_nothing(text in "(---\n|a: 1\n|---|\r|\n|x){0,12}") {
+            if let Ok(document) = split(&text) {
+                let Document { front, closing_fence, body } = document;
+                prop_assert_eq!(format!("---\n{front}{closing_fence}{body}"), text.clone());
+                if let Ok(edited) = document.edited(&[], body) {
+                    prop_assert_eq!(edited, text);
+                }
+            }
+        }
+    }
+}

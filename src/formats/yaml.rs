@@ -1,0 +1,408 @@
+//! YAML: parsed as a whole, changed one scalar at a time.
+//!
+//! Programs that live on `grep` and `sed` read these files too, so a change
+//! replaces or adds single lines and leaves every other byte alone. Each edit
+//! is proven before it is returned: the new text must parse to the old value
+//! with exactly the wanted scalars set. What cannot be done that way (flow
+//! style, anchors) is refused.
+
+use std::fmt;
+
+use serde_yaml::Mapping;
+pub use serde_yaml::Value;
+
+use lines::Lines;
+
+mod lines;
+
+/// A value as it is written into a file: strings double-quoted, the rest bare.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scalar {
+    Text(String),
+    Integer(u64),
+    Boolean(bool),
+}
+
+/// Where a key belongs in its block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Directly below the block's own line; moved there when it stands elsewhere.
+    First,
+    /// Where it is; at the end of the block when it is missing.
+    Any,
+}
+
+/// One scalar to set, by the keys that lead to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    pub path: Vec<String>,
+    pub value: Scalar,
+    pub place: Place,
+}
+
+impl Change {
+    pub fn new<const N: usize>(path: [&str; N], value: Scalar) -> Self {
+        Self {
+            path: path.map(String::from).to_vec(),
+            value,
+            place: Place::Any,
+        }
+    }
+
+    pub fn text<const N: usize>(path: [&str; N], value: &str) -> Self {
+        Self::new(path, Scalar::Text(value.to_owned()))
+    }
+
+    pub fn first(self) -> Self {
+        Self {
+            place: Place::First,
+            ..self
+        }
+    }
+}
+
+/// Why a text was left as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EditError {
+    /// The text is not YAML; the parser's message with line and column.
+    Unreadable(String),
+    /// The key at this path holds a block or a list, or its parent is not a block.
+    NotAScalar(String),
+    /// The lines are written in a style that single-line edits cannot keep.
+    Style(String),
+}
+
+impl fmt::Display for EditError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(message) => write!(f, "not readable as YAML: {message}"),
+            Self::NotAScalar(path) => {
+                write!(
+                    f,
+                    "`{path}` cannot hold a plain value here; write its parent as a block"
+                )
+            }
+            Self::Style(path) => {
+                write!(
+                    f,
+                    "`{path}` cannot be changed in this style; write one `key: value` a line"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for EditError {}
+
+/// The most opening brackets of a text that is parsed. The parser's time grows
+/// with their square where they nest, and it finds out about the depth late.
+const BRACKETS_MAX: usize = 4096;
+
+/// Parses one document. Aliases and nesting are bounded by the parser.
+///
+/// # Errors
+/// The parser's message, with line and column.
+pub fn parse(text: &str) -> Result<Value, String> {
+    if text
+        .bytes()
+        .filter(|byte| matches!(byte, b'[' | b'{'))
+        .count()
+        > BRACKETS_MAX
+    {
+        return Err(format!("more than {BRACKETS_MAX} opening brackets"));
+    }
+    serde_yaml::from_str(text).map_err(|error| error.to_string())
+}
+
+/// The value below `path`, when every step is a mapping.
+pub fn get<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
+    path.iter().try_fold(value, |value, key| value.get(*key))
+}
+
+/// The scalar at `path` as text, whatever way it was written; `None` for
+/// nothing, null, and the empty string.
+pub fn text(value: &Value, path: &[&str]) -> Option<String> {
+    let text = match get(value, path)? {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        Value::Bool(flag) => flag.to_string(),
+        _ => return None,
+    };
+    (!text.is_empty()).then_some(text)
+}
+
+/// Wraps a string in double quotes on a single line. What a line cannot hold
+/// (line breaks, control characters) becomes a space.
+pub fn quote(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for character in text.chars().map(printable) {
+        if matches!(character, '\\' | '"') {
+            quoted.push('\\');
+        }
+        quoted.push(character);
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// The one-line form of a text: what `quote` keeps, without the quotes.
+pub fn one_line(text: &str) -> String {
+    text.chars().map(printable).collect()
+}
+
+// Line separators and byte order marks are breaks or errors to YAML parsers
+// although Rust does not count them among the control characters.
+fn printable(character: char) -> char {
+    match character {
+        '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => ' ',
+        _ if character.is_control() => ' ',
+        _ => character,
+    }
+}
+
+/// Sets all `changes` in order and returns the whole new text.
+///
+/// # Errors
+/// Nothing is changed when one of them cannot be made exactly.
+pub fn edit(text: &str, changes: &[Change]) -> Result<String, EditError> {
+    let mut expected = parse(text).map_err(EditError::Unreadable)?;
+    let mut lines = Lines::new(text);
+    for change in changes {
+        expect(&mut expected, &change.path, &change.value)
+            .ok_or_else(|| EditError::NotAScalar(change.path.join(".")))?;
+        lines.set(change);
+    }
+    let edited = lines.concat();
+    if parse(&edited).as_ref() == Ok(&expected) {
+        return Ok(edited);
+    }
+    let paths: Vec<_> = changes.iter().map(|change| change.path.join(".")).collect();
+    Err(EditError::Style(paths.join("`, `")))
+}
+
+/// Makes the change in the parsed value; `None` where that would drop a block.
+fn expect(value: &mut Value, path: &[String], scalar: &Scalar) -> Option<()> {
+    let Some((key, rest)) = path.split_first() else {
+        *value = match scalar {
+            _ if !matches!(
+                value,
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)
+            ) =>
+            {
+                return None;
+            }
+            Scalar::Text(text) => Value::String(one_line(text)),
+            Scalar::Integer(number) => Value::Number((*number).into()),
+            Scalar::Boolean(flag) => Value::Bool(*flag),
+        };
+        return Some(());
+    };
+    if value.is_null() {
+        *value = Value::Mapping(Mapping::new());
+    }
+    let slot = value
+        .as_mapping_mut()?
+        .entry(Value::String(key.clone()))
+        .or_insert(Value::Null);
+    expect(slot, rest, scalar)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const GATES: &str = "# top\nphase: planning # why\ngates:\n  review:\n    # note\n    timestamp: 'x'\n    status: pending\n  test:\n\n# end\nnames:\n- a\n";
+
+    #[track_caller]
+    fn check(text: &str, change: &Change, expected: &str) {
+        assert_eq!(
+            edit(text, std::slice::from_ref(change)).as_deref(),
+            Ok(expected)
+        );
+    }
+
+    #[test]
+    fn single_lines_change() {
+        let status = |text| Change::text(["gates", "review", "status"], text);
+        check(
+            GATES,
+            &status("passed"),
+            &GATES.replace("    status: pending", "    status: \"passed\""),
+        );
+        check(
+            GATES,
+            &status("a\"b\\c\nd").first(),
+            &GATES
+                .replace("    status: pending\n", "")
+                .replace("  review:\n", "  review:\n    status: \"a\\\"b\\\\c d\"\n"),
+        );
+        check(
+            GATES,
+            &Change::text(["phase"], "done"),
+            &GATES.replace("phase: planning # why", "phase: \"done\"\n# why"),
+        );
+        check(
+            GATES,
+            &Change::text(["gates", "test", "status"], "passed").first(),
+            &GATES.replace("  test:\n", "  test:\n    status: \"passed\"\n"),
+        );
+        check(
+            GATES,
+            &Change::text(["gates", "lint", "status"], "x"),
+            &GATES.replace("  test:\n", "  test:\n  lint:\n    status: \"x\"\n"),
+        );
+        check("", &Change::new(["n"], Scalar::Integer(3)), "n: 3\n");
+        check(
+            "a: 1",
+            &Change::new(["b"], Scalar::Boolean(true)),
+            "a: 1\nb: true\n",
+        );
+        check(
+            "a: 1\r\nb: 2\r\n",
+            &Change::new(["a"], Scalar::Integer(3)),
+            "a: 3\r\nb: 2\r\n",
+        );
+        check(
+            "a: |\n  x\n  y\nb: 2\n",
+            &Change::text(["a"], "z"),
+            "a: \"z\"\nb: 2\n",
+        );
+        check(
+            "'a' : \"x # y\" # z\n",
+            &Change::text(["a"], "q"),
+            "'a' : \"q\"\n# z\n",
+        );
+    }
+
+    #[test]
+    fn comments_move_below_their_value() {
+        check("a: 1 # c", &Change::text(["a"], "x"), "a: \"x\"\n# c");
+        check(
+            "a: 1 # c\r\n",
+            &Change::text(["a"], "x"),
+            "a: \"x\"\r\n# c\r\n",
+        );
+        check(
+            "a: 'it''s' # it's\n",
+            &Change::text(["a"], "x"),
+            "a: \"x\"\n# it's\n",
+        );
+        check(
+            "a: \"\\\" #\" # c\n",
+            &Change::text(["a"], "x"),
+            "a: \"x\"\n# c\n",
+        );
+        check("a: x#y\n", &Change::text(["a"], "x"), "a: \"x\"\n");
+        check(
+            "a:\n  b: # c\n",
+            &Change::text(["a", "b"], "x"),
+            "a:\n  b: \"x\"\n  # c\n",
+        );
+        check(
+            "\"a:b\": 1\n",
+            &Change::text(["a:b"], "x"),
+            "\"a:b\": \"x\"\n",
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_kept_is_refused() {
+        let change = [Change::text(["gates", "review", "status"], "passed")];
+        assert!(matches!(
+            edit("a: [", &change),
+            Err(EditError::Unreadable(_))
+        ));
+        assert!(matches!(
+            edit("gates: x\n", &change),
+            Err(EditError::NotAScalar(_))
+        ));
+        assert!(matches!(
+            edit("gates: {review: {status: pending}}\n", &change),
+            Err(EditError::Style(_))
+        ));
+        let block = [Change::text(["gates"], "x")];
+        assert!(matches!(
+            edit("gates:\n  a: 1\n", &block),
+            Err(EditError::NotAScalar(_))
+        ));
+        let anchor = [Change::text(["a"], "x")];
+        assert!(matches!(
+            edit("a: &x 1\nb: *x\n", &anchor),
+            Err(EditError::Style(_))
+        ));
+    }
+
+    fn scalar_text() -> impl Strategy<Value = String> {
+        prop_oneof![
+            "[a-z]{1,6}",
+            Just("\"quoted # text\"".to_owned()),
+            Just("'it''s'".to_owned()),
+            Just("plain # comment".to_owned()),
+            Just("|\n          block\n          text".to_owned()),
+            Just("007".to_owned()),
+            Just(String::new()),
+        ]
+    }
+
+    /// A document of blocks with comments, blanks and odd keys, as people leave them.
+    fn document() -> impl Strategy<Value = String> {
+        let field = ("(status|agent|note)", scalar_text(), any::<bool>());
+        let gate = (0..5_usize, prop::collection::vec(field, 0..3));
+        prop::collection::vec(gate, 0..4).prop_map(|gates| {
+            let mut text = String::from("phase: x\ngates:\n");
+            for (index, (name, fields)) in gates.into_iter().enumerate() {
+                text += &format!("  g{name}{index}:\n");
+                for (at, (key, value, comment)) in fields.into_iter().enumerate() {
+                    text += if comment { "    # status: no\n\n" } else { "" };
+                    text += &format!("    {key}{}: {value}\n", if at == 0 { "" } else { "_b" });
+                }
+            }
+            text + "tail: [1, 2]\n# end\n"
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn an_edit_is_parse_change_compare(
+            text in document(),
+            name in "g[0-4][0-3]",
+            key in "(status|agent|new)",
+            value in "\\PC{0,8}|[\\x00-\\x20\"\\\\#:']{0,6}|[\u{2028}\u{feff}\u{85}a]{0,4}",
+            is_first in any::<bool>(),
+        ) {
+            let Ok(mut expected) = parse(&text) else { return Ok(()) };
+            let change = Change::text(["gates", &name, &key], &value);
+            let change = if is_first { change.first() } else { change };
+            let path = ["gates", &name, &key].map(String::from);
+            if expect(&mut expected, &path, &change.value).is_none() {
+                return Ok(());
+            }
+            let edited = edit(&text, &[change]).unwrap();
+            prop_assert_eq!(parse(&edited).unwrap(), expected);
+            // Outside the changed entry every line is kept, in order.
+            let mut rest = edited.lines();
+            let block_text = text.lines().filter(|line| line.starts_with("          "));
+            let dropped: Vec<_> = block_text.collect();
+            for line in text.lines().filter(|line| !dropped.contains(line)) {
+                let is_target = line.trim_start().starts_with(&format!("{key}:"));
+                prop_assert!(is_target || rest.any(|kept| kept == line), "lost {line:?}");
+            }
+        }
+
+        #[test]
+        fn quoting_is_read_back(text in any::<String>()) {
+            let value = parse(&format!("a: {}\n", quote(&text))).unwrap();
+            prop_assert_eq!(get(&value, &["a"]), Some(&Value::String(one_line(&text))));
+        }
+
+        #[test]
+        fn no_text_is_broken(text in "[ab:#'\"|\\-\\[{ \\n&*]{0,60}", value in "[a-z\"\\\\]{0,5}") {
+            let _ = edit(&text, &[Change::text(["a", "b"], &value), Change::text(["b"], &value)]);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Single-line changes to YAML in block style, found by indent and key alone.
+//! Whether they mean what they should is for the caller to prove.
+
+use std::ops::Range;
+
+use super::{Change, Place, Scalar, quote};
+
+/// A key of a block.
+struct Entry {
+    line: usize,
+    /// The first line behind its value.
+    end: usize,
+    indent: usize,
+    /// Where its value starts in the line, behind the colon.
+    value: usize,
+}
+
+/// The lines of a text, each with its own line ending.
+pub(super) struct Lines(Vec<String>);
+
+impl Lines {
+    pub(super) fn new(text: &str) -> Self {
+        Self(text.split_inclusive('\n').map(String::from).collect())
+    }
+
+    pub(super) fn set(&mut self, change: &Change) {
+        let rendered = match &change.value {
+            Scalar::Text(text) => quote(text),
+            Scalar::Integer(number) => number.to_string(),
+            Scalar::Boolean(flag) => flag.to_string(),
+        };
+        let mut parent: Option<Entry> = None;
+        for (depth, key) in change.path.iter().enumerate() {
+            let is_leaf = depth + 1 == change.path.len();
+            match self.find(parent.as_ref(), key) {
+                Some(entry) if is_leaf => {
+                    let first = (change.place == Place::First).then_some(parent).flatten();
+                    return self.replace(entry, &rendered, first.map(|parent| parent.line + 1));
+                }
+                Some(entry) => parent = Some(entry),
+                None => {
+                    let place = if is_leaf { change.place } else { Place::Any };
+                    return self.insert(parent, &change.path[depth..], &rendered, place);
+                }
+            }
+        }
+    }
+
+    pub(super) fn concat(&self) -> String {
+        self.0.concat()
+    }
+
+    /// The lines of a block's children, and their indent when there are any.
+    fn children(&self, parent: Option<&Entry>) -> (Range<usize>, Option<usize>) {
+        let range = parent.map_or(0..self.0.len(), |entry| entry.line + 1..entry.end);
+        let indent = self.0[range.clone()]
+            .iter()
+            .find(|line| is_content(line))
+            .map(|line| indent_of(line));
+        (range, indent)
+    }
+
+    fn find(&self, parent: Option<&Entry>, key: &str) -> Option<Entry> {
+        let (mut range, indent) = self.children(parent);
+        let indent = indent?;
+        let (line, value) = range.find_map(|at| {
+            let line = &self.0[at];
+            let is_child = is_content(line) && indent_of(line) == indent;
+            Some((at, value_start(line, key).filter(|_| is_child)?))
+        })?;
+        let mut end = line + 1;
+        for (at, line) in self.0.iter().enumerate().skip(line + 1) {
+            let is_item = line.trim_start().starts_with('-') && indent_of(line) == indent;
+            if !is_content(line) {
+                continue;
+            }
+            if indent_of(line) <= indent && !is_item {
+                break;
+            }
+            end = at + 1;
+        }
+        Some(Entry {
+            line,
+            end,
+            indent,
+            value,
+        })
+    }
+
+    fn replace(&mut self, entry: Entry, rendered: &str, wanted_line: Option<usize>) {
+        let old = &self.0[entry.line];
+        let (head, rest) = old.split_at(entry.value);
+        let ending = ending_of(old);
+        let mut new = vec![format!("{head} {rendered}{ending}")];
+        // Shell readers take a comment for a part of the value, so it moves to
+        // a line of its own.
+        if let Some(comment) = trailing_comment(rest) {
+            let newline = if ending.is_empty() { "\n" } else { ending };
+            let indent = " ".repeat(entry.indent);
+            new = vec![
+                format!("{head} {rendered}{newline}"),
+                format!("{indent}{comment}{ending}"),
+            ];
+        }
+        self.0.drain(entry.line..entry.end);
+        let at = wanted_line.unwrap_or(entry.line);
+        self.0.splice(at..at, new);
+    }
+
+    fn insert(&mut self, parent: Option<Entry>, keys: &[String], rendered: &str, place: Place) {
+        let (range, indent) = self.children(parent.as_ref());
+        let indent = indent.unwrap_or_else(|| parent.as_ref().map_or(0, |entry| entry.indent + 2));
+        let last_content = range.clone().rev().find(|&at| is_content(&self.0[at]));
+        let at = match place {
+            Place::First => range.start,
+            Place::Any => last_content.map_or(range.start, |line| line + 1),
+        };
+        let mut ending = "\n";
+        if let Some(before) = at.checked_sub(1).and_then(|before| self.0.get_mut(before)) {
+            if !before.ends_with('\n') {
+                before.push('\n');
+            }
+            ending = ending_of(before);
+        }
+        let n_keys = keys.len();
+        let new = keys.iter().enumerate().map(|(depth, key)| {
+            let indent = " ".repeat(indent + 2 * depth);
+            let value = if depth + 1 == n_keys {
+                format!(" {rendered}")
+            } else {
+                String::new()
+            };
+            format!("{indent}{}:{value}{ending}", plain_or_quoted(key))
+        });
+        let new: Vec<_> = new.collect();
+        self.0.splice(at..at, new);
+    }
+}
+
+fn indent_of(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
+fn ending_of(line: &str) -> &'static str {
+    match line {
+        _ if line.ends_with("\r\n") => "\r\n",
+        _ if line.ends_with('\n') => "\n",
+        _ => "",
+    }
+}
+
+fn is_content(line: &str) -> bool {
+    let line = line.trim();
+    !line.is_empty() && !line.starts_with('#')
+}
+
+/// Where the value of `key` starts on the line, if it is a line of that key.
+fn value_start(line: &str, key: &str) -> Option<usize> {
+    let text = line.trim_start_matches(' ');
+    let quote = text
+        .chars()
+        .next()
+        .filter(|first| matches!(first, '"' | '\''));
+    let rest = match quote {
+        Some(quote) => text[1..].strip_prefix(key)?.strip_prefix(quote)?,
+        None => text.strip_prefix(key)?,
+    };
+    let value = rest.trim_start_matches(' ').strip_prefix(':')?;
+    let is_key = value.is_empty() || value.starts_with([' ', '\t', '\n', '\r']);
+    is_key.then_some(line.len() - value.len())
+}
+
+fn plain_or_quoted(key: &str) -> String {
+    let is_plain = key.starts_with(|first: char| first.is_ascii_lowercase())
+        && key
+            .bytes()
+            .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-'))
+        && !matches!(key, "true" | "false" | "null");
+    if is_plain { key.to_owned() } else { quote(key) }
+}
+
+/// The comment behind a value, from its `#` on.
+fn trailing_comment(value: &str) -> Option<&str> {
+    let value = value.trim();
+    let rest = match value.as_bytes().first()? {
+        b'#' => return Some(value),
+        quote @ (b'"' | b'\'') => behind_quoted(value, *quote)?,
+        _ => value,
+    };
+    let at = [" #", "\t#"]
+        .iter()
+        .filter_map(|start| rest.find(start))
+        .min()?;
+    Some(&rest[at + 1..])
+}
+
+/// What follows the quoted scalar that the text starts with.
+fn behind_quoted(text: &str, quote: u8) -> Option<&str> {
+    let bytes = text.as_bytes();
+    let mut at = 1;
+    while let Some(&byte) = bytes.get(at) {
+        let is_doubled = quote == b'\'' && bytes.get(at + 1) == Some(&quote);
+        match byte {
+            b'\\' if quote == b'"' => at += 2,
+            _ if byte == quote && is_doubled => at += 2,
+            _ if byte == quote => return Some(&text[at + 1..]),
+            _ => at += 1,
+        }
+    }
+    None
+}

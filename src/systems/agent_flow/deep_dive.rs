@@ -1,0 +1,346 @@
+//! The deep-dive file: what the codebase looks like, for later runs.
+//!
+//! The original scripts put a `---` line into the body; here it is left out,
+//! because the shell readers take what follows it for front matter.
+
+use chrono::{DateTime, Utc};
+
+use super::log;
+use super::state::FileKind;
+use crate::formats::front_matter;
+use crate::formats::yaml::{self, Change};
+use crate::workflow::stamp;
+
+/// What is explored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    Full,
+    /// One path, relative to the project root.
+    Focused(String),
+}
+
+impl Scope {
+    /// From the flags `--scope` and `--focus-path`.
+    ///
+    /// # Errors
+    /// An unknown scope, a focus without its path, a path without a focus.
+    pub fn parse(scope: &str, focus_path: Option<&str>) -> Result<Self, String> {
+        match (
+            scope,
+            focus_path.map(str::trim).filter(|path| !path.is_empty()),
+        ) {
+            ("full", None) => Ok(Self::Full),
+            ("full", Some(_)) => Err("`--focus-path` goes with `--scope focused` only".to_owned()),
+            ("focused", Some(path)) => Ok(Self::Focused(yaml::one_line(path))),
+            ("focused", None) => Err("`--scope focused` needs `--focus-path PATH`".to_owned()),
+            _ => Err(format!(
+                "unknown scope `{scope}`; write `full` or `focused`"
+            )),
+        }
+    }
+}
+
+/// Whether a new file replaces one of which a copy is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    New,
+    Refresh,
+}
+
+/// The arguments of `deep-dive init`. Agent Flow sends out five agents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Init {
+    pub scope: Scope,
+    pub agent_count: u64,
+    pub origin: Origin,
+}
+
+/// How far `deep-dive compile` takes the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    InProgress,
+    Complete,
+}
+
+/// The texts for `deep-dive compile`; `None` leaves a section as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sections {
+    pub tech_stack: Option<String>,
+    pub entry_points: Option<String>,
+    pub key_patterns: Option<String>,
+    pub overview: Option<String>,
+    pub architecture: Option<String>,
+    pub conventions: Option<String>,
+    pub antipatterns: Option<String>,
+    pub quick_reference: Option<String>,
+    pub agent_notes: Option<String>,
+}
+
+const OVERVIEW: &str = "Repository Overview";
+const SECTIONS: [&str; 6] = [
+    OVERVIEW,
+    "Architecture Map",
+    "Conventions",
+    "Anti-Patterns (DO NOT)",
+    "Key Files Quick Reference",
+    "Agent Notes",
+];
+const LOGS: [&str; 2] = ["Exploration Log", "Compilation Log"];
+const PENDING: &str = "_pending_\n";
+
+/// A finished deep dive, as a run refers to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Context {
+    pub scope: String,
+    pub generated: String,
+}
+
+impl Context {
+    /// `None` unless the file can be read and its phase is `complete`.
+    pub fn read(text: &str) -> Option<Self> {
+        let value = front_matter::read(text).ok()?;
+        let field = |key| yaml::text(&value, &[key]);
+        let unknown = || "unknown".to_owned();
+        (field("phase")? == "complete").then(|| Self {
+            scope: field("scope").unwrap_or_else(unknown),
+            generated: field("generated").unwrap_or_else(unknown),
+        })
+    }
+}
+
+/// The name under which `--refresh` keeps a copy of the present file.
+pub fn backup_name(now: DateTime<Utc>) -> String {
+    format!(
+        "{}.bak.{}",
+        FileKind::DeepDive.name(),
+        now.format("%Y%m%d%H%M%S")
+    )
+}
+
+/// The text of a new file.
+pub fn init(init: &Init, now: DateTime<Utc>) -> String {
+    let (at, count) = (stamp(now), init.agent_count);
+    let (scope, focus_yaml) = match &init.scope {
+        Scope::Full => ("full", "null".to_owned()),
+        Scope::Focused(path) => ("focused", yaml::quote(path)),
+    };
+    let mut text = format!(
+        "---\ngenerated: \"{at}\"\nscope: \"{scope}\"\nfocus_path: {focus_yaml}\n\
+         expires_hint: \"refresh when codebase significantly changes\"\nphase: \"initializing\"\n\
+         agent_count: {count}\nphases:\n  parallel_exploration:\n    status: \"pending\"\n    \
+         agents_spawned: 0\n    agents_completed: 0\n  synthesis:\n    status: \"pending\"\n  \
+         compilation:\n    status: \"pending\"\n---\n"
+    );
+    let focus = match &init.scope {
+        Scope::Full => None,
+        Scope::Focused(path) => Some(path.as_str()),
+    };
+    text += &heading(&at, scope, focus);
+    for name in SECTIONS {
+        text += &format!("\n## {name}\n{PENDING}");
+    }
+    let origin = match init.origin {
+        Origin::New => "",
+        Origin::Refresh => "- Mode: Refresh (previous context archived)\n",
+    };
+    let focus = focus.map_or(String::new(), |path| format!("- Focus Path: {path}\n"));
+    text + &format!(
+        "\n## Exploration Log\n\n### Initialization\n- Timestamp: {at}\n- Scope: {scope}\n{focus}\
+         - Parallel Agents: {count}\n{origin}"
+    )
+}
+
+/// The present file with new sections, marked as compiled at `now`.
+///
+/// # Errors
+/// Says why the present text cannot be changed.
+pub fn compile(
+    text: &str,
+    sections: &Sections,
+    stage: Stage,
+    now: DateTime<Utc>,
+) -> Result<String, String> {
+    let document = front_matter::split(text).map_err(|fault| fault.to_string())?;
+    let value = yaml::parse(document.front)?;
+    let at = stamp(now);
+    let (phase, status) = match stage {
+        Stage::InProgress => ("compilation", "in_progress"),
+        Stage::Complete => ("complete", "complete"),
+    };
+    let changes = [
+        Change::text(["generated"], &at),
+        Change::text(["phase"], phase),
+        Change::text(["phases", "parallel_exploration", "status"], "complete").first(),
+        Change::text(["phases", "synthesis", "status"], "complete").first(),
+        Change::text(["phases", "compilation", "status"], status).first(),
+    ];
+    let scope = yaml::text(&value, &["scope"]).unwrap_or_else(|| "full".to_owned());
+    let focus = yaml::text(&value, &["focus_path"]);
+    let mut body = heading(&at, &scope, focus.as_deref());
+    for name in SECTIONS {
+        let content = sections
+            .content(name)
+            .unwrap_or_else(|| section_of(document.body, name));
+        let content = log::without_fences(&content);
+        body += &format!("\n## {name}\n{}\n", content.trim_end());
+    }
+    body += &format!("\n## Compilation Log\n\n### Compiled\n- Timestamp: {at}\n- Phase: {phase}\n");
+    document
+        .edited(&changes, &body)
+        .map_err(|error| error.to_string())
+}
+
+fn heading(at: &str, scope: &str, focus: Option<&str>) -> String {
+    let focus = focus.map_or(String::new(), |path| format!("> Focus: {path}\n"));
+    format!("\n# Deep-Dive Context\n\n> Generated: {at}\n> Scope: {scope}\n{focus}")
+}
+
+impl Sections {
+    /// The new content of a section, when any part of it was given.
+    fn content(&self, name: &str) -> Option<String> {
+        match name {
+            OVERVIEW => self.overview_content(),
+            "Architecture Map" => self.architecture.clone(),
+            "Conventions" => self.conventions.clone(),
+            "Anti-Patterns (DO NOT)" => self.antipatterns.clone(),
+            "Key Files Quick Reference" => self.quick_reference.clone(),
+            _ => self.agent_notes.clone(),
+        }
+    }
+
+    fn overview_content(&self) -> Option<String> {
+        let item = |name, text: &Option<String>| {
+            text.as_ref()
+                .map(|text| format!("- **{name}**: {}", yaml::one_line(text)))
+        };
+        let mut parts = vec![
+            item("Tech Stack", &self.tech_stack),
+            item("Entry Points", &self.entry_points),
+            item("Key Patterns", &self.key_patterns),
+        ];
+        parts.push(self.overview.as_ref().map(|text| format!("\n{text}")));
+        let parts: Vec<_> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join("\n").trim_start().to_owned())
+    }
+}
+
+/// The present content of a section, up to the next heading of this file's own.
+fn section_of(body: &str, name: &str) -> String {
+    let heading = |line: &str| {
+        line.strip_prefix("## ")
+            .map(|title| title.trim_end().to_owned())
+    };
+    let is_known = |title: &String| SECTIONS.iter().chain(&LOGS).any(|known| known == title);
+    let mut lines = body
+        .lines()
+        .skip_while(|line| heading(line).as_deref() != Some(name));
+    if lines.next().is_none() {
+        return PENDING.to_owned();
+    }
+    let content = lines.take_while(|line| !heading(line).as_ref().is_some_and(is_known));
+    content.map(|line| format!("{line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::super::content::check_content;
+    use super::*;
+
+    fn now() -> DateTime<Utc> {
+        DateTime::from_timestamp(1_795_250_977, 0).unwrap()
+    }
+
+    #[test]
+    fn scopes_are_validated() {
+        assert_eq!(Scope::parse("full", None), Ok(Scope::Full));
+        assert_eq!(
+            Scope::parse("focused", Some("src/a")),
+            Ok(Scope::Focused("src/a".to_owned()))
+        );
+        for (scope, path) in [
+            ("full", Some("x")),
+            ("focused", None),
+            ("focused", Some(" ")),
+            ("half", None),
+        ] {
+            assert!(Scope::parse(scope, path).is_err(), "{scope} {path:?}");
+        }
+    }
+
+    #[test]
+    fn a_new_file_is_the_original_without_its_inner_fence() {
+        let text = init(
+            &Init {
+                scope: Scope::Full,
+                agent_count: 5,
+                origin: Origin::New,
+            },
+            now(),
+        );
+        let original = include_str!("../../../tests/fixtures/agent-flow/20-deep-dive-init-full.md");
+        let front = |text: &str| front_matter::split(text).unwrap().front.replace('"', "");
+        assert_eq!(front(&text), front(original));
+        let headings = |text: &str| {
+            text.lines()
+                .filter(|line| line.starts_with('#'))
+                .map(String::from)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(headings(&text), headings(original));
+        assert_eq!(check_content(&text, FileKind::DeepDive), Ok(()));
+        assert_eq!(text.lines().filter(|line| *line == "---").count(), 2);
+        assert_eq!(backup_name(now()), "deep-dive.local.md.bak.20261121084937");
+    }
+
+    #[test]
+    fn compiling_keeps_what_is_not_given() {
+        let scope = Scope::Focused("src/\"a\"".to_owned());
+        let text = init(
+            &Init {
+                scope,
+                agent_count: 8,
+                origin: Origin::Refresh,
+            },
+            now(),
+        );
+        let first = Sections {
+            tech_stack: Some("Rust".to_owned()),
+            overview: Some("Small.".to_owned()),
+            conventions: Some("a\n---\nphase: exploring\n## Naming\nb".to_owned()),
+            ..Sections::default()
+        };
+        let text = compile(&text, &first, Stage::InProgress, now()).unwrap();
+        assert_eq!(Context::read(&text), None);
+        assert!(
+            text.contains("\n## Repository Overview\n- **Tech Stack**: Rust\n\nSmall.\n\n## Arch"),
+            "{text}"
+        );
+        assert!(
+            text.contains("\n## Conventions\na\nphase: exploring\n## Naming\nb\n\n## Anti"),
+            "{text}"
+        );
+        let second = Sections {
+            agent_notes: Some("n".to_owned()),
+            ..Sections::default()
+        };
+        let done = compile(&text, &second, Stage::Complete, now()).unwrap();
+        assert!(
+            done.contains("\n## Conventions\na\nphase: exploring\n## Naming\nb\n\n## Anti"),
+            "{done}"
+        );
+        assert!(
+            done.contains("\n## Agent Notes\nn\n\n## Compilation Log\n"),
+            "{done}"
+        );
+        assert!(done.contains("agents_spawned: 0") && done.contains("> Focus: src/\"a\"\n"));
+        assert_eq!(check_content(&done, FileKind::DeepDive), Ok(()));
+        let context = Context {
+            scope: "focused".to_owned(),
+            generated: stamp(now()),
+        };
+        assert_eq!(Context::read(&done), Some(context));
+        assert!(compile("no fence", &second, Stage::Complete, now()).is_err());
+    }
+}

@@ -1,0 +1,259 @@
+//! The changes an event makes to a run's file, collected and then made at once.
+
+use chrono::{DateTime, Utc};
+
+use super::log;
+use super::state::{FlowState, GROUP, Mode, Phase, has_passed};
+use crate::formats::front_matter::{self, Document};
+use crate::formats::yaml::{self, Change, Scalar, Value};
+use crate::workflow::{GateChange, GateStatus, Outcome, stamp};
+
+pub(super) struct Draft<'a> {
+    document: Document<'a>,
+    value: Value,
+    /// The run as the file states it; phase and iteration follow the changes.
+    pub(super) state: FlowState,
+    at: String,
+    edits: Vec<Change>,
+    moved: Vec<GateChange>,
+    entries: String,
+}
+
+impl<'a> Draft<'a> {
+    /// Opens the file of an active run that the shell readers understand.
+    pub(super) fn open(text: &'a str, now: DateTime<Utc>) -> Result<Self, String> {
+        let document = front_matter::split(text).map_err(|fault| fault.to_string())?;
+        let value = yaml::parse(document.front)
+            .map_err(|error| format!("its front matter is not YAML: {error}"))?;
+        let state = FlowState::from_value(&value);
+        if !state.active {
+            return Err("the run is not active".to_owned());
+        }
+        let (edits, moved, entries) = (Vec::new(), Vec::new(), String::new());
+        Ok(Self {
+            document,
+            value,
+            state,
+            at: stamp(now),
+            edits,
+            moved,
+            entries,
+        })
+    }
+
+    pub(super) fn gate(&mut self, gate: Phase, to: GateStatus, evidence: &str) {
+        let status = Change::text(["gates", gate.as_str(), "status"], to.as_str());
+        self.edits.push(status.first());
+        self.moved.push(GateChange {
+            gate: gate.to_string(),
+            from: self.state.gate(gate),
+            to,
+            phase: self.state.phase.map(|phase| phase.to_string()),
+            iteration: self.state.iteration,
+            evidence: evidence.to_owned(),
+        });
+    }
+
+    /// Notes when a gate was changed, by whom, and what was said.
+    pub(super) fn sign(&mut self, gate: Phase, agent: Option<&str>, message: Option<&str>) {
+        let at = self.at.clone();
+        let notes = [
+            ("timestamp", Some(at.as_str())),
+            ("agent", agent),
+            ("message", message),
+        ];
+        for (key, note) in notes {
+            if let Some(note) = note {
+                self.set(["gates", gate.as_str(), key], note);
+            }
+        }
+    }
+
+    pub(super) fn enter(&mut self, phase: Phase) {
+        if self.state.phase != Some(phase) {
+            self.set(["current_phase"], phase.as_str());
+            self.state.phase = Some(phase);
+        }
+    }
+
+    pub(super) fn set_iteration(&mut self, iteration: u64) {
+        self.edits
+            .push(Change::new(["iteration"], Scalar::Integer(iteration)));
+        self.state.iteration = Some(iteration);
+    }
+
+    pub(super) fn log(
+        &mut self,
+        phase: Phase,
+        agent: &str,
+        result: &str,
+        gate: Option<GateStatus>,
+    ) {
+        self.entries += &log::entry(phase.as_str(), agent, result, gate, &self.at);
+    }
+
+    pub(super) fn close(&mut self, agent: &str, result: &str, gate: Option<GateStatus>) {
+        self.enter(Phase::Complete);
+        self.edits
+            .push(Change::new(["active"], Scalar::Boolean(false)));
+        self.log(Phase::Complete, agent, result, gate);
+    }
+
+    /// Marks the group and its gate as running, at the first sign of a member.
+    pub(super) fn begin_group(&mut self) {
+        let group = self.state.group.as_ref();
+        if group.is_none_or(|group| group.status != GateStatus::InProgress) {
+            self.set(
+                ["parallel_groups", GROUP, "status"],
+                GateStatus::InProgress.as_str(),
+            );
+        }
+        self.set_group_start();
+        if self.state.gate(Phase::ReviewVerification) != GateStatus::InProgress {
+            self.gate(
+                Phase::ReviewVerification,
+                GateStatus::InProgress,
+                "the group started",
+            );
+            self.sign(Phase::ReviewVerification, None, None);
+        }
+    }
+
+    /// Gives the group and its gate their outcome.
+    pub(super) fn settle_group(&mut self, outcome: GateStatus, evidence: &str) {
+        let at = self.at.clone();
+        self.set(["parallel_groups", GROUP, "status"], outcome.as_str());
+        self.set_group_start();
+        self.set(["parallel_groups", GROUP, "completed_at"], &at);
+        self.gate(Phase::ReviewVerification, outcome, evidence);
+        self.sign(Phase::ReviewVerification, None, None);
+    }
+
+    fn set_group_start(&mut self) {
+        if self
+            .state
+            .group
+            .as_ref()
+            .is_none_or(|group| group.started_at.is_none())
+        {
+            let at = self.at.clone();
+            self.set(["parallel_groups", GROUP, "started_at"], &at);
+        }
+    }
+
+    /// Records how far a member of the group is; once both have an outcome,
+    /// returns that of the group.
+    pub(super) fn member(
+        &mut self,
+        gate: Phase,
+        status: GateStatus,
+        result: Option<&str>,
+    ) -> Option<GateStatus> {
+        let at = self.at.clone();
+        let fields = [
+            ("status", Some(status.as_str())),
+            ("result", result),
+            ("timestamp", Some(&at)),
+        ];
+        for (key, value) in fields {
+            if let Some(value) = value {
+                self.set(["parallel_groups", GROUP, gate.as_str(), key], value);
+            }
+        }
+        let other = if gate == Phase::Review {
+            Phase::Verification
+        } else {
+            Phase::Review
+        };
+        let other = self
+            .state
+            .group
+            .as_ref()
+            .map_or(GateStatus::Pending, |group| group.member(other));
+        group_outcome(status, other)
+    }
+
+    /// Takes the run back to implementation; `false` when no iteration is left.
+    pub(super) fn reopen(&mut self) -> bool {
+        let is_moved = self.state.phase == Some(Phase::Implementation);
+        let iteration = self.state.iteration.unwrap_or(1) + u64::from(!is_moved);
+        if self.state.max_iterations.is_some_and(|max| iteration > max) {
+            return false;
+        }
+        self.enter(Phase::Implementation);
+        if !is_moved {
+            self.set_iteration(iteration);
+        }
+        for gate in self
+            .state
+            .mode
+            .gates()
+            .iter()
+            .filter(|gate| **gate > Phase::Implementation)
+        {
+            if self.state.gate(*gate) != GateStatus::Pending {
+                self.gate(*gate, GateStatus::Pending, "the work was sent back");
+                for key in ["timestamp", "agent", "message"] {
+                    self.blank(["gates", gate.as_str(), key]);
+                }
+            }
+        }
+        if self.state.mode == Mode::Team && self.state.group.is_some() {
+            self.blank_group();
+        }
+        true
+    }
+
+    /// Puts the group block back to where it was before its first start.
+    pub(super) fn blank_group(&mut self) {
+        self.set(
+            ["parallel_groups", GROUP, "status"],
+            GateStatus::Pending.as_str(),
+        );
+        self.blank(["parallel_groups", GROUP, "started_at"]);
+        self.blank(["parallel_groups", GROUP, "completed_at"]);
+        for gate in [Phase::Review, Phase::Verification] {
+            self.set(
+                ["parallel_groups", GROUP, gate.as_str(), "status"],
+                GateStatus::Pending.as_str(),
+            );
+            self.blank(["parallel_groups", GROUP, gate.as_str(), "timestamp"]);
+            self.blank(["parallel_groups", GROUP, gate.as_str(), "result"]);
+        }
+    }
+
+    fn set<const N: usize>(&mut self, path: [&str; N], value: &str) {
+        self.edits.push(Change::text(path, value));
+    }
+
+    /// Empties a field that speaks of the iteration before.
+    fn blank<const N: usize>(&mut self, path: [&str; N]) {
+        if yaml::text(&self.value, &path).is_some() {
+            self.set(path, "");
+        }
+    }
+
+    pub(super) fn finish(self) -> Result<Outcome, String> {
+        let body = log::append(self.document.body, &self.entries);
+        let text = self
+            .document
+            .edited(&self.edits, &body)
+            .map_err(|error| error.to_string())?;
+        Ok(Outcome::Changed {
+            text,
+            changes: self.moved,
+        })
+    }
+}
+
+/// The outcome of two members; `None` while one of them is still out.
+pub(super) fn group_outcome(one: GateStatus, other: GateStatus) -> Option<GateStatus> {
+    let is_in = |status| has_passed(status) || status == GateStatus::Failed;
+    let has_failed = one == GateStatus::Failed || other == GateStatus::Failed;
+    let outcome = if has_failed {
+        GateStatus::Failed
+    } else {
+        GateStatus::Passed
+    };
+    (is_in(one) && is_in(other)).then_some(outcome)
+}

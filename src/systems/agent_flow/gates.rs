@@ -1,0 +1,216 @@
+//! How the start and the end of agents move the gates of a run.
+//!
+//! The orchestrator calls an update script of its own after each agent, or
+//! forgets to. Both ways must end in the same state, therefore an agent's end
+//! settles its own gate only and the phase moves when the next agent starts:
+//! nothing done here is undone or done twice by a script that comes before or
+//! after.
+
+use chrono::{DateTime, Utc};
+
+use super::draft::Draft;
+use super::log;
+use super::state::{Agent, FlowState, Mode, Phase, has_passed};
+use super::verdict::{self, Reading, Verdict};
+use crate::actor::AgentName;
+use crate::workflow::{GateStatus, Outcome};
+
+const ORCHESTRATOR: &str = "Orchestrator";
+const ABORTED: &str = "Aborted: max iterations reached";
+const COMPLETED: &str = "All phases completed successfully";
+
+/// What an agent just did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    Start,
+    Completion,
+}
+
+/// The end of an agent's run, with its final reply.
+pub fn on_completion(text: &str, agent: &AgentName, reply: &str, now: DateTime<Utc>) -> Outcome {
+    outcome(complete(text, agent, reply, now))
+}
+
+/// The start of an agent's run.
+pub fn on_start(text: &str, agent: &AgentName, now: DateTime<Utc>) -> Outcome {
+    outcome(start(text, agent, now))
+}
+
+/// The end of the main thread's turn: closes a run whose gates have all passed.
+pub fn on_stop(text: &str, now: DateTime<Utc>) -> Outcome {
+    outcome(stop(text, now))
+}
+
+/// Whether an event of this agent belongs to the run in this file; decides
+/// between the two files when both hold an active run.
+pub fn fits(text: &str, agent: &AgentName, moment: Moment) -> bool {
+    let state = FlowState::read(text).ok().filter(|state| state.active);
+    let (Some(state), Some(agent)) = (state, Agent::parse(agent)) else {
+        return false;
+    };
+    match moment {
+        Moment::Start => may_start(&state, agent).is_ok(),
+        Moment::Completion => standing(&state, agent).is_ok(),
+    }
+}
+
+fn outcome(result: Result<Outcome, String>) -> Outcome {
+    result.unwrap_or_else(|why| Outcome::Unchanged { why })
+}
+
+/// How a completion stands to the phase of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Current,
+    /// The script has moved the phase on and left the member's gate open, as
+    /// the original team script does.
+    Overtaken,
+}
+
+fn standing(state: &FlowState, agent: Agent) -> Result<Standing, String> {
+    let own = agent.phase(state.mode);
+    let phase = state
+        .phase
+        .ok_or("`current_phase` is not one of the known phases")?;
+    // In sequential mode the original script still names the group's phase
+    // while Lawliet works.
+    let is_unused_group = state.mode == Mode::Sequential && phase == Phase::ReviewVerification;
+    if phase == own || is_unused_group && agent == Agent::Lawliet {
+        return Ok(Standing::Current);
+    }
+    let is_left_open = own == Phase::ReviewVerification
+        && matches!(phase, Phase::Complete | Phase::Implementation)
+        && state.gate(agent.gate()) == GateStatus::InProgress;
+    if is_left_open {
+        return Ok(Standing::Overtaken);
+    }
+    Err(format!(
+        "{} works in phase `{own}`, the run is in `{phase}`",
+        agent.as_str()
+    ))
+}
+
+fn complete(
+    text: &str,
+    name: &AgentName,
+    reply: &str,
+    now: DateTime<Utc>,
+) -> Result<Outcome, String> {
+    let mut draft = Draft::open(text, now)?;
+    let agent = gate_owner(name)?;
+    let standing = standing(&draft.state, agent)?;
+    let (verdict, evidence) = match verdict::read(agent, reply) {
+        Reading::Decided { verdict, evidence } => (verdict, log::cut(evidence)),
+        Reading::Undecided { why } => return Err(why.to_owned()),
+    };
+    let (gate, to) = (agent.gate(), verdict.gate_status());
+    let message = log::cut(&match verdict {
+        Verdict::EnvironmentBlocked => {
+            format!("Environment blocked, passed with a caveat: {evidence}")
+        }
+        _ => verdict::headline(reply).to_owned(),
+    });
+    draft.gate(gate, to, &evidence);
+    draft.sign(gate, Some(agent.as_str()), Some(&message));
+    draft.log(gate, agent.as_str(), &message, Some(to));
+    let phase_outcome = if agent.phase(draft.state.mode) == Phase::ReviewVerification {
+        let outcome = draft.member(gate, to, Some(verdict.as_str()));
+        match outcome {
+            Some(outcome) => draft.settle_group(outcome, &evidence),
+            None if standing == Standing::Current => draft.begin_group(),
+            None => {}
+        }
+        outcome
+    } else {
+        Some(to)
+    };
+    let state = &draft.state;
+    let is_last = state
+        .max_iterations
+        .is_some_and(|max| state.iteration.unwrap_or(1) >= max);
+    if phase_outcome == Some(GateStatus::Failed) && is_last && standing == Standing::Current {
+        draft.close(ORCHESTRATOR, ABORTED, Some(GateStatus::Failed));
+    }
+    draft.finish()
+}
+
+/// What the start of an agent means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Entrance {
+    /// Its phase begins, or goes on.
+    Next,
+    /// Loid takes up work that was sent back.
+    Again,
+}
+
+fn may_start(state: &FlowState, agent: Agent) -> Result<Entrance, String> {
+    if agent == Agent::Loid && state.is_sent_back() {
+        return Ok(Entrance::Again);
+    }
+    let own = agent.phase(state.mode);
+    let phase = state
+        .phase
+        .ok_or("`current_phase` is not one of the known phases")?;
+    // A team run whose phase names one of the members is inside the group.
+    let reached = if state.mode == Mode::Team && phase < Phase::Complete {
+        phase.min(Phase::ReviewVerification)
+    } else {
+        phase
+    };
+    if reached > own {
+        return Err(format!(
+            "{} works in phase `{own}`, the run is already in `{phase}`",
+            agent.as_str()
+        ));
+    }
+    if let Some((gate, status)) = state.unmet_gate(agent) {
+        return Err(format!(
+            "gate `{gate}` before phase `{own}` is `{}`",
+            status.as_str()
+        ));
+    }
+    Ok(Entrance::Next)
+}
+
+fn start(text: &str, name: &AgentName, now: DateTime<Utc>) -> Result<Outcome, String> {
+    let mut draft = Draft::open(text, now)?;
+    let agent = gate_owner(name)?;
+    let entrance = may_start(&draft.state, agent)?;
+    if entrance == Entrance::Again && !draft.reopen() {
+        draft.close(ORCHESTRATOR, ABORTED, Some(GateStatus::Failed));
+        return draft.finish();
+    }
+    let (gate, own) = (agent.gate(), agent.phase(draft.state.mode));
+    let status = draft.state.gate(gate);
+    let is_closed =
+        status == GateStatus::InProgress || has_passed(status) && entrance == Entrance::Next;
+    if is_closed && entrance == Entrance::Next && draft.state.phase == Some(own) {
+        return Err(format!("gate `{gate}` is already `{}`", status.as_str()));
+    }
+    draft.enter(own);
+    if !is_closed {
+        draft.gate(gate, GateStatus::InProgress, "the agent started");
+        draft.sign(gate, Some(agent.as_str()), None);
+        if own == Phase::ReviewVerification {
+            draft.begin_group();
+            draft.member(gate, GateStatus::InProgress, None);
+        }
+    }
+    draft.finish()
+}
+
+fn stop(text: &str, now: DateTime<Utc>) -> Result<Outcome, String> {
+    let mut draft = Draft::open(text, now)?;
+    if !draft.state.all_passed() {
+        return Err("not every gate has passed".to_owned());
+    }
+    draft.close(ORCHESTRATOR, COMPLETED, Some(GateStatus::Passed));
+    draft.finish()
+}
+
+fn gate_owner(name: &AgentName) -> Result<Agent, String> {
+    Agent::parse(name).ok_or_else(|| format!("agent `{name}` has no gate"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,319 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::workflow::GateChange;
+
+const SINGLE: &str =
+    include_str!("../../../../tests/fixtures/agent-flow/01-orchestration-init-default.md");
+const REVIEW: &str = include_str!(
+    "../../../../tests/fixtures/agent-flow/04-orchestration-after-implementation-passed.md"
+);
+const VERIFY: &str =
+    include_str!("../../../../tests/fixtures/agent-flow/06-orchestration-review-passed.md");
+const SAMPLE: &str =
+    include_str!("../../../../tests/fixtures/agent-flow/40-seed-sample-orchestration.md");
+const TEAM: &str =
+    include_str!("../../../../tests/fixtures/agent-flow/32-team-after-implementation.md");
+const TEAM_SAMPLE: &str =
+    include_str!("../../../../tests/fixtures/agent-flow/41-seed-sample-team.md");
+
+fn now() -> DateTime<Utc> {
+    "2027-01-02T03:04:05.678Z".parse().unwrap()
+}
+
+fn name(agent: &str) -> AgentName {
+    AgentName::parse(agent)
+}
+
+#[track_caller]
+fn changed(outcome: Outcome) -> (String, Vec<GateChange>) {
+    match outcome {
+        Outcome::Changed { text, changes } => (text, changes),
+        Outcome::Unchanged { why } => panic!("unchanged: {why}"),
+    }
+}
+
+#[track_caller]
+fn unchanged(outcome: Outcome, expected: &str) {
+    match outcome {
+        Outcome::Changed { text, .. } => panic!("changed to {text}"),
+        Outcome::Unchanged { why } => assert!(why.contains(expected), "{why}"),
+    }
+}
+
+#[test]
+fn a_completion_settles_its_gate_and_nothing_else() {
+    let reply = "## Exploration \"Results\"\n\nFound 5 files.\n";
+    let (text, changes) = changed(on_completion(
+        SINGLE,
+        &name("agent-flow:Riko"),
+        reply,
+        now(),
+    ));
+    let expected = SINGLE
+        .replace(
+            "    status: \"in_progress\"\n    timestamp: \"2026-11-21T08:48:20Z\"\n",
+            "    status: \"passed\"\n    timestamp: \"2027-01-02T03:04:05Z\"\n    agent: \"Riko\"\n    message: \"Exploration \\\"Results\\\"\"\n",
+        )
+        .replace("\n\n---\n\n", "\n\n\n")
+        + "\n### Phase: Exploration\n- Agent: Riko\n- Result: Exploration \"Results\"\n- Gate: passed\n- Timestamp: 2027-01-02T03:04:05Z\n";
+    assert_eq!(text, expected);
+    let change = GateChange {
+        gate: "exploration".to_owned(),
+        from: GateStatus::InProgress,
+        to: GateStatus::Passed,
+        phase: Some("exploration".to_owned()),
+        iteration: Some(1),
+        evidence: "## Exploration \"Results\"".to_owned(),
+    };
+    assert_eq!(changes, [change]);
+}
+
+#[test]
+fn a_start_enters_the_next_phase() {
+    let passed = SINGLE.replacen("\"in_progress\"", "\"passed\"", 1);
+    let (text, changes) = changed(on_start(&passed, &name("senku"), now()));
+    let expected = passed
+        .replace("current_phase: \"exploration\"", "current_phase: \"planning\"")
+        .replace(
+            "  planning:\n    status: \"pending\"\n",
+            "  planning:\n    status: \"in_progress\"\n    timestamp: \"2027-01-02T03:04:05Z\"\n    agent: \"Senku\"\n",
+        )
+        .replace("\n\n---\n\n", "\n\n\n");
+    assert_eq!(text, expected);
+    assert_eq!(
+        (changes.len(), changes[0].phase.as_deref()),
+        (1, Some("planning"))
+    );
+    unchanged(
+        on_start(&text, &name("senku"), now()),
+        "already `in_progress`",
+    );
+    let skipped = SINGLE.replacen("\"in_progress\"", "\"skipped\"", 1);
+    changed(on_start(&skipped, &name("senku"), now()));
+}
+
+#[test]
+fn events_that_do_not_fit_change_nothing() {
+    let completion = |text: &str, agent, reply| on_completion(text, &name(agent), reply, now());
+    let start = |text: &str, agent| on_start(text, &name(agent), now());
+    unchanged(
+        completion(SINGLE, "Loid", "done"),
+        "the run is in `exploration`",
+    );
+    unchanged(completion(SINGLE, "Riko", " \n"), "empty");
+    unchanged(completion(SINGLE, "Explore", "x"), "has no gate");
+    unchanged(
+        completion(
+            &SINGLE.replace("active: true", "active: false"),
+            "Riko",
+            "x",
+        ),
+        "not active",
+    );
+    unchanged(
+        completion(&SINGLE.replace('\n', "\r\n"), "Riko", "x"),
+        "CRLF",
+    );
+    unchanged(
+        completion(&format!("\u{feff}{SINGLE}"), "Riko", "x"),
+        "byte order mark",
+    );
+    unchanged(completion("---\nactive: true\n", "Riko", "x"), "closing");
+    unchanged(
+        completion(&SINGLE.replacen("true", "[", 1), "Riko", "x"),
+        "not YAML",
+    );
+    unchanged(
+        completion(&SINGLE.replace("\"exploration\"", "\"zzz\""), "Riko", "x"),
+        "not one of",
+    );
+    let flow = SINGLE.replace(
+        "  exploration:\n    status: \"in_progress\"\n    timestamp",
+        "  exploration: {status: x}\n  other:\n    timestamp",
+    );
+    unchanged(completion(&flow, "Riko", "x"), "`gates.exploration.status`");
+    unchanged(
+        start(SINGLE, "Senku"),
+        "gate `exploration` before phase `planning` is `in_progress`",
+    );
+    unchanged(start(SINGLE, "Riko"), "already `in_progress`");
+    unchanged(start(REVIEW, "Riko"), "already in `review`");
+    unchanged(start(REVIEW, "Loid"), "already in `review`");
+    unchanged(start(REVIEW, "Alphonse"), "gate `review`");
+    unchanged(
+        completion(REVIEW, "Lawliet", "### Verdict\n[APPROVED | NEEDS_CHANGES]"),
+        "no single verdict",
+    );
+    unchanged(on_stop(SINGLE, now()), "not every gate");
+    unchanged(on_stop(VERIFY, now()), "not every gate");
+    // The sample contradicts itself: its phase lags behind its gates.
+    unchanged(
+        completion(SAMPLE, "Loid", "done"),
+        "the run is in `exploration`",
+    );
+    let (text, changes) = changed(start(SAMPLE, "Loid"));
+    assert_eq!(text.matches("current_phase: \"implementation\"").count(), 1);
+    assert_eq!(changes, []);
+}
+
+#[test]
+fn a_failure_sends_the_work_back_once() {
+    let (failed, _) = changed(on_completion(
+        REVIEW,
+        &name("Lawliet"),
+        "Bad.\n### Verdict: NEEDS_CHANGES",
+        now(),
+    ));
+    assert!(failed.contains("  review:\n    status: \"failed\"\n    timestamp: \"2027-01-02T03:04:05Z\"\n    agent: \"Lawliet\"\n    message: \"Bad.\"\n"));
+    let (again, changes) = changed(on_start(&failed, &name("Loid"), now()));
+    assert!(
+        again.contains("iteration: 2\n") && again.contains("current_phase: \"implementation\"\n")
+    );
+    assert!(again.contains("  review:\n    status: \"pending\"\n    timestamp: \"\"\n    agent: \"\"\n    message: \"\"\n"));
+    let gates: Vec<_> = changes
+        .iter()
+        .map(|change| (change.gate.as_str(), change.to))
+        .collect();
+    assert_eq!(
+        gates,
+        [
+            ("review", GateStatus::Pending),
+            ("implementation", GateStatus::InProgress)
+        ]
+    );
+    unchanged(
+        on_start(&again, &name("Loid"), now()),
+        "already `in_progress`",
+    );
+    let moved = failed
+        .replace("\"review\"", "\"implementation\"")
+        .replace("iteration: 1\n", "iteration: 5\n");
+    assert!(
+        changed(on_start(&moved, &name("Loid"), now()))
+            .0
+            .contains("\niteration: 5\n")
+    );
+}
+
+#[test]
+fn the_last_iteration_closes_a_failed_run() {
+    let last = REVIEW.replace("\niteration: 1\n", "\niteration: 10\n");
+    let (text, changes) = changed(on_completion(
+        &last,
+        &name("Lawliet"),
+        "### Verdict: NEEDS_CHANGES",
+        now(),
+    ));
+    assert!(text.starts_with("---\nactive: false\ncurrent_phase: \"complete\"\niteration: 10\n"));
+    assert!(text.contains("  review:\n    status: \"failed\"\n"));
+    assert!(text.ends_with("### Phase: Complete\n- Agent: Orchestrator\n- Result: Aborted: max iterations reached\n- Gate: failed\n- Timestamp: 2027-01-02T03:04:05Z\n"));
+    assert_eq!(changes.len(), 1);
+    let (text, _) = changed(on_completion(
+        &last,
+        &name("Lawliet"),
+        "### Verdict: APPROVED",
+        now(),
+    ));
+    assert!(text.starts_with("---\nactive: true\n"));
+}
+
+#[test]
+fn a_run_with_all_gates_passed_is_closed_at_stop() {
+    let reply = "### Overall: ENVIRONMENT_BLOCKED (python 3.9)";
+    let (text, _) = changed(on_completion(VERIFY, &name("Alphonse"), reply, now()));
+    let message = "    message: \"Environment blocked, passed with a caveat: ### Overall: ENVIRONMENT_BLOCKED (python 3.9)\"\n";
+    assert!(text.contains(message), "{text}");
+    let (closed, changes) = changed(on_stop(&text, now()));
+    assert!(closed.starts_with("---\nactive: false\ncurrent_phase: \"complete\"\n"));
+    assert_eq!(changes, []);
+    unchanged(on_stop(&closed, now()), "not active");
+}
+
+#[test]
+fn the_group_is_filled_from_both_members() {
+    let (text, changes) = changed(on_start(TEAM, &name("Alphonse"), now()));
+    let at = "2027-01-02T03:04:05Z";
+    assert!(text.contains(&format!("  review_verification:\n    status: \"in_progress\"\n    started_at: \"{at}\"\n    completed_at: \"\"\n    review:\n      status: \"pending\"\n")));
+    assert!(text.contains(&format!("    verification:\n      status: \"in_progress\"\n      agent: \"Alphonse\"\n      timestamp: \"{at}\"\n      result: \"\"\n")));
+    assert_eq!(changes.len(), 2);
+    // A completion whose start was never seen begins the group as well.
+    let (text, _) = changed(on_completion(
+        TEAM,
+        &name("Lawliet"),
+        "### Verdict: APPROVED",
+        now(),
+    ));
+    assert!(
+        text.contains("      result: \"APPROVED\"\n")
+            && text.contains(&format!("    started_at: \"{at}\"\n"))
+    );
+    let (text, changes) = changed(on_completion(
+        TEAM_SAMPLE,
+        &name("Alphonse"),
+        "Overall: FAILED",
+        now(),
+    ));
+    assert!(text.contains(&format!("    status: \"failed\"\n    started_at: \"2024-01-15T10:45:00Z\"\n    completed_at: \"{at}\"\n")));
+    assert!(text.contains("      result: \"FAILED\"\n") && text.contains("active: true\n"));
+    let gates: Vec<_> = changes
+        .iter()
+        .map(|change| (change.gate.as_str(), change.to))
+        .collect();
+    assert_eq!(
+        gates,
+        [
+            ("verification", GateStatus::Failed),
+            ("review_verification", GateStatus::Failed)
+        ]
+    );
+    // One member's failure alone does not end the last iteration.
+    let last = TEAM.replace("\niteration: 1\n", "\niteration: 10\n");
+    let (text, _) = changed(on_completion(
+        &last,
+        &name("Lawliet"),
+        "### Verdict: NEEDS_CHANGES",
+        now(),
+    ));
+    assert!(text.starts_with("---\nactive: true\n"));
+    let (text, _) = changed(on_completion(
+        &text,
+        &name("Alphonse"),
+        "### Overall: VERIFIED",
+        now(),
+    ));
+    assert!(text.starts_with("---\nactive: false\n"));
+}
+
+#[test]
+fn a_completion_after_loid_took_over_is_late() {
+    let started = changed(on_start(TEAM, &name("Lawliet"), now())).0;
+    let started = changed(on_start(&started, &name("Alphonse"), now())).0;
+    let failed = changed(on_completion(
+        &started,
+        &name("Lawliet"),
+        "### Verdict: NEEDS_CHANGES",
+        now(),
+    ))
+    .0;
+    let again = changed(on_start(&failed, &name("Loid"), now())).0;
+    unchanged(
+        on_completion(&again, &name("Alphonse"), "### Overall: VERIFIED", now()),
+        "the run is in `implementation`",
+    );
+}
+
+#[test]
+fn an_event_belongs_to_the_file_whose_phase_fits() {
+    let fit = |text: &str, agent, moment| fits(text, &name(agent), moment);
+    assert!(fit(SINGLE, "Riko", Moment::Completion) && fit(SINGLE, "Riko", Moment::Start));
+    assert!(!fit(SINGLE, "Senku", Moment::Start) && !fit(SINGLE, "Loid", Moment::Completion));
+    assert!(fit(REVIEW, "Lawliet", Moment::Start) && !fit(SINGLE, "Lawliet", Moment::Start));
+    assert!(fit(TEAM, "Alphonse", Moment::Start) && !fit(REVIEW, "Alphonse", Moment::Start));
+    assert!(!fit(
+        &SINGLE.replace("active: true", "active: no"),
+        "Riko",
+        Moment::Start
+    ));
+    assert!(!fit(SINGLE, "Explore", Moment::Start) && !fit("", "Riko", Moment::Start));
+}

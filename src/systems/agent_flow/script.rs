@@ -1,0 +1,470 @@
+//! What `flow init` and `flow update` write, as Agent Flow's own scripts do,
+//! but validated.
+
+use chrono::{DateTime, Utc};
+
+use super::deep_dive::Context;
+use super::draft::{Draft, group_outcome};
+use super::log;
+use super::state::{FileKind, FlowState, GROUP, Mode, Phase};
+use super::verdict::Verdict;
+use crate::formats::yaml::quote;
+use crate::workflow::{GateStatus, Outcome, stamp};
+
+/// How a new run relates to a deep dive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeepDive {
+    Missing,
+    /// It exists, and the run was not told to use it.
+    Available(Context),
+    Used(Context),
+}
+
+/// The arguments of `flow init`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Init {
+    pub task: String,
+    /// `Single` is for the single file, the other two for the team file.
+    pub mode: Mode,
+    pub max_iterations: u64,
+    pub deep_dive: DeepDive,
+}
+
+/// Whether a new run may replace the file that is there.
+///
+/// # Errors
+/// An active run, and a file that cannot be read, are replaced with `--force` only.
+pub fn may_replace(present: &str) -> Result<(), String> {
+    match FlowState::read(present) {
+        Ok(state) if state.active && state.phase != Some(Phase::Complete) => {
+            Err("a run is active there; finish it or pass `--force`".to_owned())
+        }
+        Ok(_) => Ok(()),
+        Err(why) => Err(format!("{why}; pass `--force` to replace it")),
+    }
+}
+
+/// The text of a new run, in the order and the quoting of Agent Flow 1.9. The
+/// blocks of tools that its script looks for on the machine say `available:
+/// false`, which its readers take for "do not use".
+///
+/// # Errors
+/// An empty task, no iterations.
+pub fn init(init: &Init, now: DateTime<Utc>) -> Result<String, String> {
+    if init.task.trim().is_empty() {
+        return Err("the task is empty; say what is to be done".to_owned());
+    }
+    if init.max_iterations == 0 {
+        return Err("`--max-iterations` is 0; give at least 1".to_owned());
+    }
+    let at = stamp(now);
+    let is_single = init.mode == Mode::Single;
+    let only = |condition: bool, text: &'static str| if condition { text } else { "" };
+    let (mode, available) = mode_words(init.mode);
+    let front = [
+        format!(
+            "active: true\ncurrent_phase: \"exploration\"\niteration: 1\nmax_iterations: {}\n",
+            init.max_iterations
+        ),
+        only(is_single, "codex_divergence_rounds: 0\n").to_owned(),
+        format!(
+            "started_at: \"{at}\"\ntask: {}\ntask_complexity: \"unclassified\"\n",
+            quote(&init.task)
+        ),
+        only(is_single, "report_requested: false\n").to_owned(),
+        INTENT.to_owned(),
+        if is_single {
+            String::new()
+        } else {
+            format!("mode: \"{mode}\"\nteam_available: {available}\n")
+        },
+        init.deep_dive.front(),
+        TOOLS.to_owned(),
+        only(!is_single, PARALLEL_GROUPS).to_owned(),
+        gates(is_single, &at),
+    ];
+    Ok(format!(
+        "---\n{}---\n\n{}",
+        front.concat(),
+        first_entry(init, &at)
+    ))
+}
+
+const INTENT: &str = "intent:\n  goal: \"\"\n  description: \"\"\n  actions: \"\"\n  constraints: \"\"\n  assumptions: \"\"\n";
+
+const TOOLS: &str = "\
+graph:
+  available: false
+  path: \"\"
+  generated: \"\"
+  nodes: 0
+  edges: 0
+  communities: 0
+personal_kb:
+  available: false
+  path: \"\"
+  graph_path: \"\"
+  generated: \"\"
+  nodes: 0
+  edges: 0
+  communities: 0
+codex:
+  available: false
+  binary: \"\"
+  auth_present: false
+agentsview:
+  available: false
+  binary: \"\"
+  archive_reachable: false
+";
+
+const PARALLEL_GROUPS: &str = "\
+parallel_groups:
+  review_verification:
+    status: \"pending\"
+    started_at: \"\"
+    completed_at: \"\"
+    review:
+      status: \"pending\"
+      agent: \"Lawliet\"
+      timestamp: \"\"
+      result: \"\"
+    verification:
+      status: \"pending\"
+      agent: \"Alphonse\"
+      timestamp: \"\"
+      result: \"\"
+";
+
+fn mode_words(mode: Mode) -> (&'static str, bool) {
+    if mode == Mode::Team {
+        ("team", true)
+    } else {
+        ("sequential", false)
+    }
+}
+
+/// The team file has the group's gate in both of its modes.
+fn gates(is_single: bool, at: &str) -> String {
+    let mode = if is_single { Mode::Single } else { Mode::Team };
+    let gate = |gate: &Phase| match gate {
+        Phase::Exploration => {
+            format!("  {gate}:\n    status: \"in_progress\"\n    timestamp: \"{at}\"\n")
+        }
+        _ => format!("  {gate}:\n    status: \"pending\"\n"),
+    };
+    format!(
+        "gates:\n{}",
+        mode.gates().iter().map(gate).collect::<String>()
+    )
+}
+
+fn first_entry(init: &Init, at: &str) -> String {
+    let (mode, available) = mode_words(init.mode);
+    let (title, team) = match init.mode {
+        Mode::Single => ("Orchestration Log", String::new()),
+        Mode::Team | Mode::Sequential => (
+            "Team Orchestration Log",
+            format!("- Mode: {mode}\n- Team Available: {available}\n"),
+        ),
+    };
+    let (task, max) = (quote(&init.task), init.max_iterations);
+    let deep_dive = match &init.deep_dive {
+        DeepDive::Missing => "Not available".to_owned(),
+        DeepDive::Available(_) => "Available but not requested (use --use-deep-dive)".to_owned(),
+        DeepDive::Used(context) => format!(
+            "Using (scope: {}, generated: {})",
+            context.scope, context.generated
+        ),
+    };
+    format!(
+        "## {title}\n\n### Session Started\n- Task: {task}\n- Max Iterations: {max}\n{team}- Started: {at}\n\
+         - Deep-Dive Context: {deep_dive}\n"
+    )
+}
+
+impl DeepDive {
+    fn front(&self) -> String {
+        let (context, is_used) = match self {
+            Self::Missing => (None, false),
+            Self::Available(context) => (Some(context), false),
+            Self::Used(context) => (Some(context), true),
+        };
+        let (scope, generated) =
+            context.map_or(("", ""), |context| (&context.scope, &context.generated));
+        let is_available = context.is_some();
+        format!(
+            "deep_dive:\n  available: {is_available}\n  using: {is_used}\n  scope: {}\n  generated: {}\n",
+            quote(scope),
+            quote(generated)
+        )
+    }
+}
+
+/// Which part of the group a `flow update` is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupPart {
+    Whole,
+    /// `review` or `verification`.
+    Member(Phase),
+    /// Derive the whole from both members.
+    Merge,
+}
+
+impl GroupPart {
+    /// From the flags `--parallel-group`, `--teammate` and `--merge-parallel`.
+    ///
+    /// # Errors
+    /// Unknown names and combinations that contradict each other.
+    pub fn parse(
+        group: Option<&str>,
+        teammate: Option<&str>,
+        merge: bool,
+    ) -> Result<Option<Self>, String> {
+        if let Some(name) = group.filter(|name| *name != GROUP) {
+            return Err(format!(
+                "unknown parallel group `{name}`; the only one is `{GROUP}`"
+            ));
+        }
+        let member = match teammate {
+            None => None,
+            Some("review") => Some(Phase::Review),
+            Some("verification") => Some(Phase::Verification),
+            Some(name) => {
+                return Err(format!(
+                    "unknown teammate `{name}`; write `review` or `verification`"
+                ));
+            }
+        };
+        match (group, member, merge) {
+            (_, Some(_), true) => {
+                Err("`--teammate` and `--merge-parallel` exclude each other".to_owned())
+            }
+            (None, Some(_), false) => Err(format!("`--teammate` needs `--parallel-group {GROUP}`")),
+            (_, None, true) => Ok(Some(Self::Merge)),
+            (Some(_), Some(member), false) => Ok(Some(Self::Member(member))),
+            (Some(_), None, false) => Ok(Some(Self::Whole)),
+            (None, None, false) => Ok(None),
+        }
+    }
+}
+
+/// The value of `--phase`.
+///
+/// # Errors
+/// Names the phases there are.
+pub fn parse_phase(text: &str) -> Result<Phase, String> {
+    Phase::parse(text).ok_or_else(|| {
+        let known: Vec<_> = Phase::allowed(FileKind::Team).map(Phase::as_str).collect();
+        format!("unknown phase `{text}`; write one of {}", known.join(", "))
+    })
+}
+
+/// The value of `--gate-result`.
+///
+/// # Errors
+/// Names the results there are.
+pub fn parse_gate_result(text: &str) -> Result<GateStatus, String> {
+    use GateStatus::{Failed, InProgress, Passed, Pending, Skipped};
+    let known = [Passed, Failed, Skipped, InProgress, Pending];
+    known
+        .into_iter()
+        .find(|status| status.as_str() == text)
+        .ok_or_else(|| {
+            format!(
+                "unknown gate result `{text}`; write one of {}",
+                known.map(GateStatus::as_str).join(", ")
+            )
+        })
+}
+
+/// The arguments of `flow update`, each of them optional.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Update {
+    pub phase: Option<Phase>,
+    pub gate_result: Option<GateStatus>,
+    pub agent: Option<String>,
+    pub message: Option<String>,
+    pub iteration: Option<u64>,
+    pub group: Option<GroupPart>,
+    /// `--complete`: closes the run.
+    pub complete: bool,
+}
+
+/// The run after `flow update`. As in the original scripts a gate result is
+/// for the phase that the run was in before.
+///
+/// # Errors
+/// What is wrong with the arguments or with the present file.
+pub fn update(text: &str, update: &Update, now: DateTime<Utc>) -> Result<Outcome, String> {
+    let state = FlowState::read(text)?;
+    check_flags(update, &state)?;
+    match (state.active, update.complete) {
+        (true, _) => {}
+        (false, true) => {
+            return Ok(Outcome::Unchanged {
+                why: "the run is closed already".to_owned(),
+            });
+        }
+        (false, false) => {
+            return Err("the run is closed; start one with `statewarden flow init`".to_owned());
+        }
+    }
+    let mut draft = Draft::open(text, now)?;
+    let note = update.message.as_deref().map(log::cut).unwrap_or_default();
+    let agent = update.agent.as_deref();
+    let message = update.message.is_some().then_some(note.as_str());
+    let ended = match update.group {
+        Some(part) => apply_to_group(&mut draft, part, update, message)?,
+        None => apply_to_gate(&mut draft, update, message)?,
+    };
+    if let Some(iteration) = update.iteration {
+        draft.set_iteration(iteration);
+    }
+    if update.complete {
+        draft.close(agent.unwrap_or("Orchestrator"), &note, update.gate_result);
+        return draft.finish();
+    }
+    if let Some(phase) = update.phase {
+        draft.enter(phase_in(phase, state.mode));
+    }
+    if agent.is_some() || update.message.is_some() {
+        draft.log(ended, agent.unwrap_or_default(), &note, update.gate_result);
+    }
+    draft.finish()
+}
+
+/// The group's phase stands for the review where a run has no group.
+fn phase_in(phase: Phase, mode: Mode) -> Phase {
+    match (phase, mode) {
+        (Phase::ReviewVerification, Mode::Sequential) => Phase::Review,
+        _ => phase,
+    }
+}
+
+fn check_flags(update: &Update, state: &FlowState) -> Result<(), String> {
+    let fail = |why: &str| Err(why.to_owned());
+    if *update == Update::default() {
+        return fail(
+            "nothing to update; pass `--phase`, `--gate-result`, `--message` or another flag",
+        );
+    }
+    if update.complete && update.group.is_some() {
+        return fail(
+            "`--complete` closes the whole run; leave out the flags of the parallel group",
+        );
+    }
+    if update.complete && update.phase.is_some_and(|phase| phase != Phase::Complete) {
+        return fail("`--complete` and `--phase` contradict each other; pass one of them");
+    }
+    if state.mode == Mode::Single && update.phase == Some(Phase::ReviewVerification) {
+        return fail("phase `review_verification` is for team runs; write `review`");
+    }
+    if update.group.is_some() && state.mode != Mode::Team {
+        return fail("this run has no parallel group; leave out its flags");
+    }
+    match (update.group, update.gate_result) {
+        (Some(GroupPart::Merge), Some(_)) => {
+            return fail("`--merge-parallel` finds the result itself; leave out `--gate-result`");
+        }
+        (Some(GroupPart::Whole | GroupPart::Member(_)), None) => {
+            return fail("`--parallel-group` needs `--gate-result`");
+        }
+        _ => {}
+    }
+    let max = state.max_iterations.unwrap_or(u64::MAX);
+    match update.iteration {
+        Some(0) => fail("`--iteration` is 0; the first one is 1"),
+        Some(iteration) if iteration > max => Err(format!(
+            "`--iteration` is {iteration} and `max_iterations` {max}; report and stop with `--complete`"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Sets the gate of the present phase; returns the phase for the log.
+fn apply_to_gate(
+    draft: &mut Draft<'_>,
+    update: &Update,
+    message: Option<&str>,
+) -> Result<Phase, String> {
+    let phase = draft
+        .state
+        .phase
+        .ok_or("`current_phase` is not one of the known phases")?;
+    let gate = phase_in(phase, draft.state.mode);
+    let Some(to) = update.gate_result else {
+        return Ok(gate);
+    };
+    match gate {
+        Phase::Complete => {
+            return Err("phase `complete` has no gate; leave out `--gate-result`".to_owned());
+        }
+        Phase::ReviewVerification => apply_to_whole(draft, to),
+        _ => draft.gate(gate, to, "flow update"),
+    }
+    draft.sign(gate, update.agent.as_deref(), message);
+    Ok(gate)
+}
+
+fn apply_to_group(
+    draft: &mut Draft<'_>,
+    part: GroupPart,
+    update: &Update,
+    message: Option<&str>,
+) -> Result<Phase, String> {
+    let to = update.gate_result.unwrap_or(GateStatus::Pending);
+    match part {
+        GroupPart::Whole => apply_to_whole(draft, to),
+        GroupPart::Merge => {
+            let members = draft
+                .state
+                .group
+                .as_ref()
+                .map(|group| (group.review, group.verification));
+            let outcome =
+                members.and_then(|(review, verification)| group_outcome(review, verification));
+            let outcome =
+                outcome.ok_or("review and verification are not both in; merge when they are")?;
+            draft.settle_group(outcome, "flow update");
+        }
+        GroupPart::Member(gate) => {
+            draft.gate(gate, to, "flow update");
+            draft.sign(gate, update.agent.as_deref(), message);
+            match draft.member(gate, to, Some(result_word(gate, to))) {
+                Some(outcome) => draft.settle_group(outcome, "flow update"),
+                None if to != GateStatus::Pending => draft.begin_group(),
+                None => {}
+            }
+            return Ok(gate);
+        }
+    }
+    Ok(Phase::ReviewVerification)
+}
+
+fn apply_to_whole(draft: &mut Draft<'_>, to: GateStatus) {
+    match to {
+        GateStatus::InProgress => draft.begin_group(),
+        GateStatus::Pending => {
+            draft.gate(Phase::ReviewVerification, to, "flow update");
+            draft.blank_group();
+        }
+        GateStatus::Passed | GateStatus::Failed | GateStatus::Skipped => {
+            draft.settle_group(to, "flow update");
+        }
+    }
+}
+
+fn result_word(gate: Phase, status: GateStatus) -> &'static str {
+    let verdict = match (gate, status) {
+        (Phase::Review, GateStatus::Passed) => Verdict::Approved,
+        (Phase::Review, GateStatus::Failed) => Verdict::NeedsChanges,
+        (_, GateStatus::Passed) => Verdict::Verified,
+        (_, GateStatus::Failed) => Verdict::Failed,
+        _ => return "",
+    };
+    verdict.as_str()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,443 @@
+//! What an Agent Flow file says, read leniently into types.
+
+use std::fmt;
+
+use crate::actor::AgentName;
+use crate::formats::front_matter;
+use crate::formats::yaml::{self, Value};
+use crate::workflow::{Gate, GateStatus, Workflow};
+
+/// The key of the only parallel group, and of its gate and phase.
+pub const GROUP: &str = "review_verification";
+
+/// The agents that own a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Agent {
+    Riko,
+    Senku,
+    Loid,
+    Lawliet,
+    Alphonse,
+}
+
+impl Agent {
+    pub const ALL: [Self; 5] = [
+        Self::Riko,
+        Self::Senku,
+        Self::Loid,
+        Self::Lawliet,
+        Self::Alphonse,
+    ];
+
+    pub fn parse(name: &AgentName) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|agent| agent.as_str().eq_ignore_ascii_case(name.as_str()))
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Riko => "Riko",
+            Self::Senku => "Senku",
+            Self::Loid => "Loid",
+            Self::Lawliet => "Lawliet",
+            Self::Alphonse => "Alphonse",
+        }
+    }
+
+    /// The gate that this agent's reply decides.
+    pub fn gate(self) -> Phase {
+        match self {
+            Self::Riko => Phase::Exploration,
+            Self::Senku => Phase::Planning,
+            Self::Loid => Phase::Implementation,
+            Self::Lawliet => Phase::Review,
+            Self::Alphonse => Phase::Verification,
+        }
+    }
+
+    /// The phase in which it works.
+    pub fn phase(self, mode: Mode) -> Phase {
+        match (mode, self) {
+            (Mode::Team, Self::Lawliet | Self::Alphonse) => Phase::ReviewVerification,
+            _ => self.gate(),
+        }
+    }
+}
+
+/// The values of `current_phase`, in the order of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    Exploration,
+    Planning,
+    Implementation,
+    ReviewVerification,
+    Review,
+    Verification,
+    Complete,
+}
+
+impl Phase {
+    const ALL: [Self; 7] = [
+        Self::Exploration,
+        Self::Planning,
+        Self::Implementation,
+        Self::ReviewVerification,
+        Self::Review,
+        Self::Verification,
+        Self::Complete,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Exploration => "exploration",
+            Self::Planning => "planning",
+            Self::Implementation => "implementation",
+            Self::ReviewVerification => GROUP,
+            Self::Review => "review",
+            Self::Verification => "verification",
+            Self::Complete => "complete",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|phase| phase.as_str() == text)
+    }
+
+    /// The values a file of this kind may hold.
+    pub fn allowed(file: FileKind) -> impl Iterator<Item = Self> {
+        let is_team = file == FileKind::Team;
+        Self::ALL
+            .into_iter()
+            .filter(move |phase| is_team || *phase != Self::ReviewVerification)
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// How review and verification are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// `orchestration.local.md`: one after the other, without a group.
+    Single,
+    /// The team file with `mode: "team"`: side by side, as a group.
+    Team,
+    /// The team file with `mode: "sequential"`: as `Single`, the group unused.
+    Sequential,
+}
+
+impl Mode {
+    /// The gates that count in this mode, in order.
+    pub fn gates(self) -> &'static [Phase] {
+        match self {
+            Self::Single | Self::Sequential => &[
+                Phase::Exploration,
+                Phase::Planning,
+                Phase::Implementation,
+                Phase::Review,
+                Phase::Verification,
+            ],
+            Self::Team => &[
+                Phase::Exploration,
+                Phase::Planning,
+                Phase::Implementation,
+                Phase::ReviewVerification,
+                Phase::Review,
+                Phase::Verification,
+            ],
+        }
+    }
+}
+
+/// The three state files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    Single,
+    Team,
+    DeepDive,
+}
+
+impl FileKind {
+    pub const ALL: [Self; 3] = [Self::Single, Self::Team, Self::DeepDive];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Single => "orchestration.local.md",
+            Self::Team => "team-orchestration.local.md",
+            Self::DeepDive => "deep-dive.local.md",
+        }
+    }
+
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// `parallel_groups.review_verification` of the team file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    pub status: GateStatus,
+    pub started_at: Option<String>,
+    pub completed_at: Option<String>,
+    pub review: GateStatus,
+    pub verification: GateStatus,
+}
+
+impl Group {
+    pub fn member(&self, gate: Phase) -> GateStatus {
+        if gate == Phase::Review {
+            self.review
+        } else {
+            self.verification
+        }
+    }
+}
+
+/// One run as either orchestration file states it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowState {
+    pub active: bool,
+    /// `None` when it is missing or not one of the known phases.
+    pub phase: Option<Phase>,
+    pub iteration: Option<u64>,
+    pub max_iterations: Option<u64>,
+    pub mode: Mode,
+    /// Every gate of the file, in the file's order.
+    pub gates: Vec<Gate>,
+    pub group: Option<Group>,
+    pub started_at: Option<String>,
+}
+
+impl FlowState {
+    /// # Errors
+    /// Says why the text has no readable front matter.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let value = front_matter::read(text)?;
+        if !value.is_mapping() {
+            return Err("its front matter holds no `key: value` lines".to_owned());
+        }
+        Ok(Self::from_value(&value))
+    }
+
+    /// The run in a parsed front matter.
+    pub fn from_value(value: &Value) -> Self {
+        let text = |key| yaml::text(value, &[key]);
+        let number = |key| text(key)?.parse().ok();
+        let group = yaml::get(value, &["parallel_groups", GROUP]).map(group_from);
+        let mode = match text("mode").as_deref() {
+            Some("sequential") => Mode::Sequential,
+            Some("team") => Mode::Team,
+            _ if group.is_some() => Mode::Team,
+            _ => Mode::Single,
+        };
+        Self {
+            active: text("active").is_some_and(|active| active.eq_ignore_ascii_case("true")),
+            phase: text("current_phase").and_then(|phase| Phase::parse(&phase)),
+            iteration: number("iteration"),
+            max_iterations: number("max_iterations"),
+            mode,
+            gates: gates_from(value, "gates"),
+            group,
+            started_at: text("started_at"),
+        }
+    }
+
+    /// The status of a gate; one that the file does not have is pending.
+    pub fn gate(&self, gate: Phase) -> GateStatus {
+        let found = self.gates.iter().find(|known| known.name == gate.as_str());
+        found.map_or(GateStatus::Pending, |known| known.status)
+    }
+
+    /// The first gate before the agent's phase that has not passed.
+    pub fn unmet_gate(&self, agent: Agent) -> Option<(Phase, GateStatus)> {
+        let own = agent.phase(self.mode);
+        let before = self.mode.gates().iter().take_while(|gate| **gate != own);
+        before
+            .map(|gate| (*gate, self.gate(*gate)))
+            .find(|(_, status)| !has_passed(*status))
+    }
+
+    pub fn all_passed(&self) -> bool {
+        self.mode
+            .gates()
+            .iter()
+            .all(|gate| has_passed(self.gate(*gate)))
+    }
+
+    /// Whether review, verification or their group sent the work back to Loid.
+    pub fn is_sent_back(&self) -> bool {
+        let mut later = self
+            .mode
+            .gates()
+            .iter()
+            .skip_while(|gate| **gate != Phase::Implementation)
+            .skip(1);
+        let group = self.group.as_ref().filter(|_| self.mode == Mode::Team);
+        let members = group.map(|group| [group.status, group.review, group.verification]);
+        later.any(|gate| self.gate(*gate) == GateStatus::Failed)
+            || members
+                .into_iter()
+                .flatten()
+                .any(|status| status == GateStatus::Failed)
+    }
+
+    /// What comes next, for a person.
+    pub fn next(&self) -> String {
+        if !self.active {
+            return "nothing: the run is closed".to_owned();
+        }
+        if self.is_sent_back() {
+            return "Loid implements again (implementation)".to_owned();
+        }
+        let open = self
+            .mode
+            .gates()
+            .iter()
+            .find(|gate| !has_passed(self.gate(**gate)));
+        let sentence = match open {
+            None => return "the main thread completes the run".to_owned(),
+            Some(Phase::Exploration) => "Riko explores",
+            Some(Phase::Planning) => "Senku plans",
+            Some(Phase::Implementation) => "Loid implements",
+            Some(Phase::Review) => "Lawliet reviews",
+            Some(Phase::Verification) => "Alphonse verifies",
+            Some(Phase::ReviewVerification | Phase::Complete) => match self.open_member() {
+                Some(Phase::Review) => "Lawliet reviews",
+                Some(_) => "Alphonse verifies",
+                None => "Lawliet reviews and Alphonse verifies",
+            },
+        };
+        format!("{sentence} ({})", open.map_or(GROUP, |gate| gate.as_str()))
+    }
+
+    /// The one member of the group that is still out, when the other has passed.
+    fn open_member(&self) -> Option<Phase> {
+        let group = self.group.as_ref()?;
+        match (has_passed(group.review), has_passed(group.verification)) {
+            (true, false) => Some(Phase::Verification),
+            (false, true) => Some(Phase::Review),
+            _ => None,
+        }
+    }
+}
+
+/// A skipped gate opens the way as a passed one does.
+pub fn has_passed(status: GateStatus) -> bool {
+    matches!(status, GateStatus::Passed | GateStatus::Skipped)
+}
+
+/// Reads a status however it is spelled. An unknown word has passed nothing.
+fn status_from(text: Option<String>) -> GateStatus {
+    let word = text
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase()
+        .replace(['-', ' '], "_");
+    match word.as_str() {
+        "in_progress" => GateStatus::InProgress,
+        "passed" | "complete" => GateStatus::Passed,
+        "failed" => GateStatus::Failed,
+        "skipped" => GateStatus::Skipped,
+        _ => GateStatus::Pending,
+    }
+}
+
+fn group_from(group: &Value) -> Group {
+    let status = |path: &[&str]| status_from(yaml::text(group, path));
+    Group {
+        status: status(&["status"]),
+        started_at: yaml::text(group, &["started_at"]),
+        completed_at: yaml::text(group, &["completed_at"]),
+        review: status(&["review", "status"]),
+        verification: status(&["verification", "status"]),
+    }
+}
+
+fn gates_from(value: &Value, key: &str) -> Vec<Gate> {
+    let gates = value.get(key).and_then(Value::as_mapping);
+    let gate = |(name, gate): (&Value, &Value)| {
+        Some(Gate {
+            name: name.as_str()?.to_owned(),
+            status: status_from(yaml::text(gate, &["status"])),
+            timestamp: yaml::text(gate, &["timestamp"]),
+            agent: yaml::text(gate, &["agent"]),
+        })
+    };
+    gates.into_iter().flatten().filter_map(gate).collect()
+}
+
+/// Reads any of the three files for `status`. `file` is its path relative to
+/// the root; its last part says which file it is.
+///
+/// # Errors
+/// Names the file and says why it cannot be read.
+pub fn read_workflow(text: &str, file: &str) -> anyhow::Result<Workflow> {
+    let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    let context = |why| anyhow::anyhow!("could not read `{file}`: {why}");
+    if FileKind::parse(name) == Some(FileKind::DeepDive) {
+        return Ok(deep_dive_workflow(
+            &front_matter::read(text).map_err(context)?,
+            file,
+        ));
+    }
+    let state = FlowState::read(text).map_err(context)?;
+    // The group's gate is not part of a sequential run.
+    let counts = |gate: &Gate| state.mode != Mode::Sequential || gate.name != GROUP;
+    let times = state.gates.iter().filter_map(|gate| gate.timestamp.clone());
+    Ok(Workflow {
+        system: "agent-flow",
+        file: file.to_owned(),
+        active: state.active,
+        phase: state.phase.map(|phase| phase.to_string()),
+        iteration: state.iteration,
+        max_iterations: state.max_iterations,
+        next: state.next(),
+        updated_at: times.chain(state.started_at.clone()).max(),
+        gates: state
+            .gates
+            .iter()
+            .filter(|gate| counts(gate))
+            .cloned()
+            .collect(),
+    })
+}
+
+fn deep_dive_workflow(value: &Value, file: &str) -> Workflow {
+    let phase = yaml::text(value, &["phase"]);
+    let gates = gates_from(value, "phases");
+    let is_complete = phase.as_deref() == Some("complete");
+    let open = gates.iter().find(|gate| !has_passed(gate.status));
+    let next = match open {
+        _ if is_complete => "nothing: the context is ready for use".to_owned(),
+        Some(gate) if gate.name == "parallel_exploration" => "the explorers report".to_owned(),
+        Some(gate) => format!("the main thread does the {}", gate.name),
+        None => "the main thread marks the deep dive complete".to_owned(),
+    };
+    Workflow {
+        system: "agent-flow",
+        file: file.to_owned(),
+        active: !is_complete,
+        phase,
+        iteration: None,
+        max_iterations: None,
+        gates,
+        next,
+        updated_at: yaml::text(value, &["generated"]),
+    }
+}
+
+/// The gate that keeps an agent from being dispatched: the first one before
+/// its phase that has not passed. `None` in a run that is not active, for an
+/// agent of no gate, and for a text that cannot be read.
+pub fn gate_before(text: &str, agent: &AgentName) -> Option<(&'static str, GateStatus)> {
+    let state = FlowState::read(text).ok().filter(|state| state.active)?;
+    let (gate, status) = state.unmet_gate(Agent::parse(agent)?)?;
+    Some((gate.as_str(), status))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,331 @@
+//! What an agent's final reply says about its gate.
+//!
+//! The reply is prose from a model: it quotes templates, cites earlier verdicts
+//! and shows examples. Only the forms below count, and whatever is in doubt
+//! decides nothing, so that the gate stays as it was.
+
+use super::state::Agent;
+use crate::workflow::GateStatus;
+
+/// A decisive outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// A report that needs no verdict (Riko, Senku, Loid).
+    Reported,
+    /// Loid's own checks failed.
+    ChecksFailed,
+    Approved,
+    NeedsChanges,
+    Verified,
+    Failed,
+    /// The environment stood in the way, not the change: passes with a caveat.
+    EnvironmentBlocked,
+}
+
+impl Verdict {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Reported => "REPORTED",
+            Self::ChecksFailed => "CHECKS_FAILED",
+            Self::Approved => "APPROVED",
+            Self::NeedsChanges => "NEEDS_CHANGES",
+            Self::Verified => "VERIFIED",
+            Self::Failed => "FAILED",
+            Self::EnvironmentBlocked => "ENVIRONMENT_BLOCKED",
+        }
+    }
+
+    pub fn gate_status(self) -> GateStatus {
+        match self {
+            Self::ChecksFailed | Self::NeedsChanges | Self::Failed => GateStatus::Failed,
+            Self::Reported | Self::Approved | Self::Verified | Self::EnvironmentBlocked => {
+                GateStatus::Passed
+            }
+        }
+    }
+}
+
+/// What a reply amounts to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reading<'a> {
+    /// The verdict and the line that holds it.
+    Decided {
+        verdict: Verdict,
+        evidence: &'a str,
+    },
+    Undecided {
+        why: &'static str,
+    },
+}
+
+const REVIEW: &[Verdict] = &[Verdict::Approved, Verdict::NeedsChanges];
+const VERIFICATION: &[Verdict] = &[
+    Verdict::Verified,
+    Verdict::Failed,
+    Verdict::EnvironmentBlocked,
+];
+
+/// Reads the final reply of `agent`.
+pub fn read(agent: Agent, reply: &str) -> Reading<'_> {
+    let lines = fenced_lines(reply);
+    if lines.iter().all(|line| line.text.trim().is_empty()) {
+        return Reading::Undecided {
+            why: "the reply is empty",
+        };
+    }
+    match agent {
+        Agent::Riko => reported(&lines),
+        Agent::Senku | Agent::Loid if is_escalation(&lines) => Reading::Undecided {
+            why: "the agent escalated a contradicted assumption",
+        },
+        Agent::Senku => reported(&lines),
+        Agent::Loid => read_checks(&lines),
+        Agent::Lawliet => read_verdict(&lines, REVIEW),
+        Agent::Alphonse => read_verdict(&lines, VERIFICATION),
+    }
+}
+
+/// The first line that says something, without heading marks: the message a
+/// gate keeps of a reply.
+pub fn headline(reply: &str) -> &str {
+    let lines = reply
+        .lines()
+        .map(|line| line.trim().trim_start_matches('#').trim());
+    lines
+        .into_iter()
+        .find(|line| !line.is_empty())
+        .unwrap_or_default()
+}
+
+fn reported<'a>(lines: &[Line<'a>]) -> Reading<'a> {
+    let first = lines.iter().find(|line| !line.text.trim().is_empty());
+    let evidence = first.map_or("", |line| line.text.trim());
+    Reading::Decided {
+        verdict: Verdict::Reported,
+        evidence,
+    }
+}
+
+/// An escalation inside a fence still counts: taking one for a report would
+/// open the next gate before the user has answered.
+fn is_escalation(lines: &[Line<'_>]) -> bool {
+    lines.iter().any(|line| {
+        let tag = find_uncited(line.text, "<escalation ");
+        tag.is_some_and(|at| line.text[at..].contains("assumption-contradicted"))
+    })
+}
+
+/// Loid's instructions show the result inside a fence, so a result that starts
+/// its line counts there too; within other text only outside of fences. The
+/// last one stands, since checks are repeated until they pass.
+fn read_checks<'a>(lines: &[Line<'a>]) -> Reading<'a> {
+    const FAILED: &str = "❌ Verification Failed";
+    const NOT_RUN: &str = "VERIFICATION NOT RUN";
+    const PASSED: &str = "✅ Verification Complete";
+    let last_marker = |line: &Line<'a>| {
+        let at = |marker| {
+            find_uncited(line.text, marker).filter(|&at| {
+                !line.is_fenced
+                    || line.text[..at]
+                        .trim_matches(['#', '*', '-', ' '])
+                        .is_empty()
+            })
+        };
+        let found = [FAILED, NOT_RUN, PASSED]
+            .into_iter()
+            .filter_map(|marker| Some((at(marker)?, marker)));
+        Some((found.max()?.1, line.text.trim()))
+    };
+    match lines.iter().rev().find_map(last_marker) {
+        Some((FAILED, evidence)) => Reading::Decided {
+            verdict: Verdict::ChecksFailed,
+            evidence,
+        },
+        Some((NOT_RUN, _)) => Reading::Undecided {
+            why: "the agent did not run its checks",
+        },
+        Some((_, evidence)) => Reading::Decided {
+            verdict: Verdict::Reported,
+            evidence,
+        },
+        None => reported(lines),
+    }
+}
+
+/// The last `Verdict` or `Overall` line outside fences decides; its value
+/// follows the colon, or is the next line that is not blank.
+fn read_verdict<'a>(lines: &[Line<'a>], words: &[Verdict]) -> Reading<'a> {
+    let marked = lines.iter().enumerate().rev().find_map(|(at, line)| {
+        Some((
+            at,
+            value_after_label(line.text).filter(|_| !line.is_fenced)?,
+        ))
+    });
+    let Some((at, value)) = marked else {
+        return Reading::Undecided {
+            why: "the reply has no `Verdict` or `Overall` line",
+        };
+    };
+    let (value, evidence) = if value.is_empty() {
+        let next = lines[at + 1..]
+            .iter()
+            .find(|line| !line.text.trim().is_empty());
+        let next = next
+            .filter(|line| !line.is_fenced)
+            .map_or("", |line| line.text.trim());
+        (next, next)
+    } else {
+        (value, lines[at].text.trim())
+    };
+    match word_of(value).and_then(|word| words.iter().find(|verdict| verdict.as_str() == word)) {
+        Some(verdict) => Reading::Decided {
+            verdict: *verdict,
+            evidence,
+        },
+        None => Reading::Undecided {
+            why: "the verdict line holds no single verdict of this agent",
+        },
+    }
+}
+
+/// The text behind `Verdict` or `Overall` and its colon, if the line is one.
+fn value_after_label(line: &str) -> Option<&str> {
+    let text = line.trim_start();
+    if text.starts_with('#') && line.len() - text.len() >= 4 {
+        return None; // an indented code block
+    }
+    let text = text.trim_start_matches(['#', '-', '*', ' ', '\t']);
+    let rest = ["Verdict", "Overall"]
+        .iter()
+        .find_map(|label| text.strip_prefix(label))?;
+    let rest = rest.trim_start_matches(['*', '_']).trim();
+    match rest.strip_prefix(':') {
+        Some(value) => Some(value.trim_start_matches(['*', '_']).trim()),
+        None => rest.is_empty().then_some(rest),
+    }
+}
+
+/// The single word of a value, without emphasis and without a parenthesis behind it.
+fn word_of(value: &str) -> Option<&str> {
+    let value = without_emphasis(value);
+    let word = match value.split_once('(') {
+        Some((word, note)) => note.ends_with(')').then_some(word)?,
+        None => value,
+    };
+    // A blank behind a leading `*` makes it a list item, as a template would have.
+    Some(without_emphasis(word.trim_end()))
+}
+
+fn without_emphasis(text: &str) -> &str {
+    text.trim_matches(['*', '_', '`'])
+}
+
+/// Where a marker stands last on a line without being cited there: not in a
+/// block quote, a code span or quotation marks.
+fn find_uncited(line: &str, marker: &str) -> Option<usize> {
+    let is_open = |before: &str, mark: char| before.matches(mark).count() % 2 == 1;
+    let is_cited = |before: &str| {
+        before.trim_start().starts_with('>')
+            || is_open(before, '`')
+            || is_open(before, '"')
+            || before.rfind('“') > before.rfind('”')
+    };
+    line.rmatch_indices(marker)
+        .map(|(at, _)| at)
+        .find(|&at| !is_cited(&line[..at]))
+}
+
+/// A line of a reply, and whether it is inside a code fence or one itself.
+struct Line<'a> {
+    text: &'a str,
+    is_fenced: bool,
+}
+
+/// Fences as Markdown has them: three or more backticks or tildes, closed by
+/// at least as many of the same; one that is never closed runs to the end.
+fn fenced_lines(reply: &str) -> Vec<Line<'_>> {
+    let mut open: Option<(char, usize)> = None;
+    let mut lines = Vec::new();
+    for text in reply.lines() {
+        let trimmed = text.trim();
+        let fence = ['`', '~'].into_iter().find_map(|mark| {
+            let length = trimmed.len() - trimmed.trim_start_matches(mark).len();
+            (length >= 3).then_some((mark, length, &trimmed[length..]))
+        });
+        let was_open = open.is_some();
+        match (open, fence) {
+            (None, Some((mark, length, info))) if mark == '~' || !info.contains('`') => {
+                open = Some((mark, length));
+            }
+            (Some((mark, at_least)), Some((closing, length, "")))
+                if mark == closing && length >= at_least =>
+            {
+                open = None;
+            }
+            _ => {}
+        }
+        lines.push(Line {
+            text,
+            is_fenced: was_open || open.is_some(),
+        });
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One case a block: `== agent, expected`, then the reply.
+    const CASES: &str = include_str!("../../../tests/fixtures/agent-flow/replies.txt");
+
+    #[track_caller]
+    fn check(head: &str, reply: &str) {
+        let (name, expected) = head.split_once(", ").unwrap_or((head, ""));
+        let agent = Agent::ALL.into_iter().find(|agent| agent.as_str() == name);
+        let found = match agent.map(|agent| read(agent, reply)) {
+            Some(Reading::Decided { verdict, .. }) => verdict.as_str(),
+            Some(Reading::Undecided { .. }) => "-",
+            None => "no such agent",
+        };
+        assert_eq!(found, expected, "{head}:\n{reply}");
+    }
+
+    #[test]
+    fn replies_are_read_as_written() {
+        let cases: Vec<_> = CASES.split("\n== ").skip(1).collect();
+        assert!(cases.len() > 50);
+        for case in cases {
+            let (head, reply) = case.split_once('\n').unwrap_or((case, ""));
+            check(head, reply);
+        }
+    }
+
+    #[test]
+    fn evidence_is_the_line_that_decided() {
+        let evidence = |agent, reply| match read(agent, reply) {
+            Reading::Decided { evidence, .. } => evidence.to_owned(),
+            Reading::Undecided { why } => why.to_owned(),
+        };
+        assert_eq!(
+            evidence(Agent::Lawliet, "a\n### Verdict\n\n**APPROVED**\nb"),
+            "**APPROVED**"
+        );
+        assert_eq!(
+            evidence(Agent::Alphonse, "- Overall: FAILED (2)\n"),
+            "- Overall: FAILED (2)"
+        );
+        assert_eq!(evidence(Agent::Riko, "\n## Results\nfound"), "## Results");
+        assert_eq!(headline("\n# \n## Results \nfound"), "Results");
+        assert_eq!(evidence(Agent::Loid, " \n"), "the reply is empty");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_reply_is_read(reply in "(Verdict|Overall|APPROVED|[#*_`~:()>\" \n“]|```|❌ Verification Failed){0,30}") {
+            for agent in Agent::ALL {
+                read(agent, &reply);
+            }
+        }
+    }
+}
