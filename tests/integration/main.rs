@@ -5,3 +5,4 @@
 mod agent_flow_agreement;
 #[cfg(unix)]
 mod agent_flow_readers;
+mod agent_flow_stand_in;
