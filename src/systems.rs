@@ -72,6 +72,13 @@ pub struct ContentError {
     pub message: String,
 }
 
+impl ContentError {
+    /// The file's readers could not parse the text. `why` says what to write.
+    pub fn malformed(entry: &str, why: &str) -> Self {
+        Self { code: DenyCode::MalformedContent, message: format!("`{entry}` would not be readable: {why}") }
+    }
+}
+
 /// The built-in systems, in the order in which they claim a path.
 pub static SYSTEMS: &[&dyn System] = &[
     &own::Own,

@@ -11,7 +11,8 @@ pub mod script;
 pub mod state;
 pub mod verdict;
 
-use super::{Place, System, View, split_site};
+use self::state::FileKind;
+use super::{ContentError, Place, System, View, split_site};
 use crate::contract::{Contract, Dir, DirKind, List, Row, Shape, Slug, Writer};
 
 pub struct AgentFlow;
@@ -35,6 +36,20 @@ impl System for AgentFlow {
             site: place.site,
             entry: name,
         })
+    }
+
+    fn check_content(
+        &self,
+        entry: &str,
+        text: &str,
+        _present: Option<&str>,
+    ) -> Result<Vec<String>, ContentError> {
+        match FileKind::parse(entry) {
+            None => Ok(Vec::new()),
+            Some(file) => content::check_content(text, file)
+                .map(|()| Vec::new())
+                .map_err(|why| ContentError::malformed(entry, &why)),
+        }
     }
 
     fn landmarks(&self) -> &'static [&'static str] {

@@ -8,7 +8,8 @@ pub mod sidecar;
 pub mod update;
 pub mod workflow_yaml;
 
-use super::{Place, System, View, split_site};
+use self::sidecar::Sidecar;
+use super::{ContentError, Place, System, View, split_site};
 use crate::contract::{
     AtReset, Contract, Dir, DirKind, Edition, Editions, List, Role, Row, Shape, Slug, Sweep, Writer,
 };
@@ -26,6 +27,22 @@ impl System for Devt {
 
     fn locate<'p>(&self, path: &'p str, _view: &dyn View) -> Option<Place<'p>> {
         split_site(path, ".devt/state", 0)
+    }
+
+    fn check_content(
+        &self,
+        entry: &str,
+        text: &str,
+        _present: Option<&str>,
+    ) -> Result<Vec<String>, ContentError> {
+        let notes = if entry == "workflow.yaml" {
+            workflow_yaml::check(text).map(|()| Vec::new())
+        } else if Sidecar::of(entry).is_some() {
+            sidecar::check_sidecar(entry, text)
+        } else {
+            sidecar::check_status_header(entry, text).map(|()| Vec::new())
+        };
+        notes.map_err(|why| ContentError::malformed(entry, &why))
     }
 
     fn landmarks(&self) -> &'static [&'static str] {

@@ -7,7 +7,9 @@ pub mod state;
 pub mod stuck;
 pub mod tasks;
 
-use super::{Place, System, View, below, split_site};
+use self::report::ReportKind;
+use self::tasks::has_numbered_groups;
+use super::{ContentError, Place, System, View, below, split_site};
 use crate::contract::{Contract, Dir, DirKind, List, Others, Role, Row, Shape, Slug, Writer};
 
 pub struct Groups;
@@ -32,6 +34,22 @@ impl System for Groups {
             .iter()
             .find_map(|site| below(path, site));
         named.or_else(|| at_root(path, view))
+    }
+
+    fn check_content(
+        &self,
+        entry: &str,
+        text: &str,
+        _present: Option<&str>,
+    ) -> Result<Vec<String>, ContentError> {
+        let kind = match entry.split_once('/') {
+            Some(("review", _)) => ReportKind::Review,
+            Some(("test-reports", _)) => ReportKind::TestReport,
+            _ => return Ok(Vec::new()),
+        };
+        report::check_report(kind, text)
+            .map(|()| Vec::new())
+            .map_err(|why| ContentError::malformed(entry, &why))
     }
 
     fn landmarks(&self) -> &'static [&'static str] {
@@ -160,18 +178,4 @@ const fn numbered(prefix: &'static str, regex: &'static str, example: &'static s
         regex,
         example,
     }
-}
-
-/// Whether a `tasks.md` has a `## N. Name` heading and a task box.
-pub fn has_numbered_groups(tasks: &str) -> bool {
-    let heading = |line: &str| {
-        line.strip_prefix("## ").is_some_and(|rest| {
-            rest.split_once('.')
-                .is_some_and(|(n, _)| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
-        })
-    };
-    tasks.lines().any(heading)
-        && ["[ ]", "[x]", "[X]"]
-            .iter()
-            .any(|mark| tasks.contains(mark))
 }

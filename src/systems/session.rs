@@ -7,8 +7,9 @@ mod schema;
 pub mod state;
 pub mod transition;
 
-use super::{Place, System, View, split_site};
+use super::{ContentError, Place, System, View, split_site};
 use crate::contract::{Contract, Dir, DirKind, List, Row, Writer};
+use crate::decision::DenyCode;
 
 pub struct Session;
 
@@ -30,6 +31,24 @@ impl System for Session {
             || place.entry == "state.json"
             || view.exists(&format!("{}/state.json", place.site));
         is_session.then_some(place)
+    }
+
+    fn check_content(
+        &self,
+        entry: &str,
+        text: &str,
+        present: Option<&str>,
+    ) -> Result<Vec<String>, ContentError> {
+        if entry != "state.json" {
+            return Ok(Vec::new());
+        }
+        check::check_content(text, present).map_err(|error| match error {
+            check::ContentError::Malformed(why) => ContentError::malformed(entry, &why),
+            check::ContentError::IllegalTransition(why) => ContentError {
+                code: DenyCode::IllegalTransition,
+                message: format!("`{entry}` cannot become this: {why}"),
+            },
+        })
     }
 
     fn landmarks(&self) -> &'static [&'static str] {
