@@ -213,7 +213,12 @@ impl<'b> Event<'b> {
     /// How likely the event is to be ours, told from its text alone.
     pub fn concern(&self) -> Concern {
         match (self.kind(), self.tool()) {
-            (Kind::SessionStart, _) => Concern::Likely,
+            (Kind::SessionStart | Kind::SubagentStart | Kind::SubagentStop | Kind::Stop, _) => Concern::Likely,
+            (Kind::PreToolUse | Kind::PostToolUse, Tool::Agent) => Concern::Likely,
+            (Kind::PostToolUse, Tool::Write) => {
+                let report = self.get(Field::FilePath).is_some_and(|path| path.ends_with("-report.md"));
+                if report { Concern::Likely } else { Concern::None }
+            }
             (
                 Kind::PreToolUse,
                 Tool::Write | Tool::Edit | Tool::MultiEdit | Tool::NotebookEdit | Tool::Mcp(_),
@@ -256,6 +261,11 @@ impl<'b> Event<'b> {
             reading
         });
         std::iter::once(self.clone()).chain(earlier)
+    }
+
+    /// The whole event, for the rare kinds that need more than [`Field`]s.
+    pub fn document(&self) -> Result<serde_json::Value, serde_json::Error> {
+        serde_json::from_slice(self.bytes)
     }
 
     /// Every string in `tool_input`, with the key it stands under, at any depth

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use crate::decision::{Decision, Denial};
+use crate::decision::{Decision, Denial, DenyCode};
 use crate::event::Kind;
 
 /// The most characters a reason may have.
@@ -18,6 +18,8 @@ pub enum Reply {
     Silent,
     /// The call is refused, in JSON on stdout, exit 0.
     Deny { reason: String },
+    /// The agent goes on until it has done what the reason says.
+    Block { reason: String },
     /// Something the model should know; the call goes on.
     Context { event: &'static str, text: String },
     /// The call is refused before it could be understood: stderr, exit 2.
@@ -58,7 +60,7 @@ impl Reply {
             Self::Complain { .. } => 1,
             Self::Context { .. } => 2,
             Self::Refuse { .. } => 3,
-            Self::Deny { .. } => 4,
+            Self::Deny { .. } | Self::Block { .. } => 4,
         }
     }
 
@@ -73,6 +75,7 @@ impl Reply {
                     "permissionDecisionReason": reason,
                 }
             })),
+            Self::Block { reason } => print(&json!({ "decision": "block", "reason": reason })),
             Self::Context { event, text } => print(&json!({
                 "hookSpecificOutput": { "hookEventName": event, "additionalContext": text }
             })),
@@ -128,7 +131,9 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
             cut(&first.site, 80)
         );
     }
-    text += " Do not work around this through the shell.";
+    if first.code != DenyCode::GateClosed {
+        text += " Do not work around this through the shell.";
+    }
     for other in others.iter().take(4) {
         text += &format!(
             " Also refused: `{}` ({}).",

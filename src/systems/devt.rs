@@ -8,11 +8,15 @@ pub mod sidecar;
 pub mod update;
 pub mod workflow_yaml;
 
+use chrono::{DateTime, Utc};
+
+use self::artifact::Artifact;
 use self::sidecar::Sidecar;
-use super::{ContentError, Place, System, View, split_site};
+use super::{Consequences, ContentError, Files, Moment, Owed, Place, System, View, split_site};
 use crate::contract::{
     AtReset, Contract, Dir, DirKind, Edition, Editions, List, Role, Row, Shape, Slug, Sweep, Writer,
 };
+use crate::workflow::{Outcome, Workflow};
 
 pub struct Devt;
 
@@ -43,6 +47,41 @@ impl System for Devt {
             sidecar::check_status_header(entry, text).map(|()| Vec::new())
         };
         notes.map_err(|why| ContentError::malformed(entry, &why))
+    }
+
+    fn gate_dir(&self) -> Option<&'static str> {
+        Some(".devt/state")
+    }
+
+    fn at(&self, moment: &Moment<'_>, files: &dyn Files, _now: DateTime<Utc>) -> Consequences {
+        let Moment::AgentEnd { agent, .. } = *moment else {
+            return Consequences::default();
+        };
+        let (Some(artifact), Some(workflow)) = (Artifact::of_agent(agent), files.text("workflow.yaml")) else {
+            return Consequences::default();
+        };
+        if !workflow_yaml::read(&workflow).is_true("active") {
+            let why = "no workflow is active".to_owned();
+            let outcomes = vec![("workflow.yaml".to_owned(), Outcome::Unchanged { why })];
+            return Consequences { outcomes, owed: Vec::new() };
+        }
+        let sidecar = artifact.sidecar.and_then(|name| files.text(name));
+        let judged = artifact::judge(artifact, files.text(artifact.file).as_deref(), sidecar.as_deref());
+        let outcome = gate::on_agent_end(&workflow, artifact, &judged);
+        let owed = judged.fault().map(|why| Owed { file: artifact.file.to_owned(), why });
+        Consequences {
+            outcomes: vec![("workflow.yaml".to_owned(), outcome)],
+            owed: owed.into_iter().collect(),
+        }
+    }
+
+    fn pid_lock(&self) -> Option<&'static str> {
+        Some(".lock")
+    }
+
+    fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
+        let text = files.text("workflow.yaml");
+        text.map(|text| Ok(gate::read_workflow(&text, &format!("{site}/workflow.yaml")))).into_iter().collect()
     }
 
     fn landmarks(&self) -> &'static [&'static str] {

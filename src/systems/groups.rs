@@ -7,10 +7,13 @@ pub mod state;
 pub mod stuck;
 pub mod tasks;
 
+use chrono::{DateTime, Utc};
+
 use self::report::ReportKind;
 use self::tasks::has_numbered_groups;
-use super::{ContentError, Place, System, View, below, split_site};
+use super::{Consequences, ContentError, Files, Moment, Owed, Place, System, View, below, split_site};
 use crate::contract::{Contract, Dir, DirKind, List, Others, Role, Row, Shape, Slug, Writer};
+use crate::workflow::Workflow;
 
 pub struct Groups;
 
@@ -50,6 +53,36 @@ impl System for Groups {
         report::check_report(kind, text)
             .map(|()| Vec::new())
             .map_err(|why| ContentError::malformed(entry, &why))
+    }
+
+    fn gate_dir(&self) -> Option<&'static str> {
+        Some("openspec/changes")
+    }
+
+    /// Nothing is stored: an agent's end only shows what it owes.
+    fn at(&self, moment: &Moment<'_>, files: &dyn Files, _now: DateTime<Utc>) -> Consequences {
+        let Moment::AgentEnd { agent, .. } = *moment else {
+            return Consequences::default();
+        };
+        let kind = match self.contract().role_of(agent) {
+            Some("reviewer") => ReportKind::Review,
+            Some("tester") => ReportKind::TestReport,
+            _ => return Consequences::default(),
+        };
+        let changes = files.dirs().into_iter().filter(|change| change != "archive");
+        let owed = changes.flat_map(|change| {
+            let groups = state::derive(&|name| files.text(&format!("{change}/{name}"))).unwrap_or_default();
+            state::owed(&groups, kind)
+                .into_iter()
+                .map(move |(file, why)| Owed { file: format!("{change}/{file}"), why })
+                .collect::<Vec<_>>()
+        });
+        Consequences { outcomes: Vec::new(), owed: owed.collect() }
+    }
+
+    fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
+        let groups = state::derive(&|name| files.text(name));
+        groups.map(|groups| Ok(state::workflow(&groups, site))).into_iter().collect()
     }
 
     fn landmarks(&self) -> &'static [&'static str] {
