@@ -72,18 +72,31 @@ pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime
             message: "the event has no `cwd`".to_owned(),
         };
     };
+    let project = Project::discover(project, env, &cwd);
+    let rules = project.settings(env);
+    if concern == Concern::IfDeclared && !rules.settings.names_sites() && env.feature_dir.is_none()
+    {
+        return Reply::Silent;
+    }
     let world = World {
-        project: Project::discover(project, env, &cwd),
+        project,
         cwd,
         env,
         now,
     };
-    match event.kind() {
-        Kind::PreToolUse => world.guard(event, concern),
-        Kind::SessionStart => world.heartbeat(event),
-        Kind::PostToolUse | Kind::SubagentStart | Kind::SubagentStop | Kind::Stop | Kind::Other => {
-            Reply::Silent
+    let declared = DeclaredSystem::all(&rules.settings);
+    let catalog = Catalog::new(&rules.settings, &declared);
+    match (event.kind(), event.tool()) {
+        (Kind::PreToolUse, Tool::Agent) => world.dispatched(event, &rules, &catalog),
+        (Kind::PreToolUse, _) => world.guard(event, &rules, &catalog),
+        (Kind::PostToolUse, Tool::Agent) | (Kind::SubagentStop, _) => {
+            world.agent_ended(event, &rules, &catalog)
         }
+        (Kind::PostToolUse, _) => world.report_written(event, &rules, &catalog),
+        (Kind::SubagentStart, _) => world.agent_started(event, &rules, &catalog),
+        (Kind::Stop, _) => world.turn_ended(event, &rules, &catalog),
+        (Kind::SessionStart, _) => world.session_started(event, &rules, &catalog),
+        (Kind::Other, _) => Reply::Silent,
     }
 }
 
@@ -96,25 +109,16 @@ pub struct World<'w> {
 }
 
 impl World<'_> {
-    fn guard(&self, event: &Event<'_>, concern: Concern) -> Reply {
-        let rules = self.project.settings(self.env);
-        if concern == Concern::IfDeclared
-            && !rules.settings.names_sites()
-            && self.env.feature_dir.is_none()
-        {
-            return Reply::Silent;
-        }
+    fn guard(&self, event: &Event<'_>, rules: &Resolved, catalog: &Catalog<'_>) -> Reply {
         let replies = event
             .readings()
-            .map(|reading| self.guard_reading(&reading, &rules));
+            .map(|reading| self.guard_reading(&reading, rules, catalog));
         replies.max_by_key(Reply::weight).unwrap_or(Reply::Silent)
     }
 
     /// The line itself.
-    fn guard_reading(&self, event: &Event<'_>, rules: &Resolved) -> Reply {
-        let declared = DeclaredSystem::all(&rules.settings);
-        let catalog = Catalog::new(&rules.settings, &declared);
-        let (decision, claims) = match self.judge(event, &catalog) {
+    fn guard_reading(&self, event: &Event<'_>, rules: &Resolved, catalog: &Catalog<'_>) -> Reply {
+        let (decision, claims) = match self.judge(event, catalog) {
             Ok(judged) => judged,
             Err(unsettled) => return self.refuse_unsettled(event, rules, &unsettled),
         };
@@ -175,15 +179,15 @@ impl World<'_> {
             (What::Deny, None) => self.logs().denies(),
             _ => self.logs().events(),
         };
-        self.append(&log, &record, rules);
+        self.append(&log, &record.to_line(), &record.ts, rules);
     }
 
-    fn logs(&self) -> Logs {
+    pub(crate) fn logs(&self) -> Logs {
         Logs::of(Path::new(&self.project.main.dir))
     }
 
-    /// Appends a record; a log that cannot be written changes no decision.
-    fn append(&self, log: &LogFile, record: &Record, rules: &Resolved) {
+    /// Appends a line; a log that cannot be written changes no decision.
+    pub(crate) fn append(&self, log: &LogFile, line: &str, ts: &str, rules: &Resolved) {
         let bounds = Bounds {
             max_bytes: rules.settings.log_max_bytes,
             generations: rules.settings.archive_runs,
@@ -194,9 +198,7 @@ impl World<'_> {
         } else {
             Ok(())
         };
-        if let Err(error) =
-            ready.and_then(|()| log.append(&record.to_line(), bounds, &record.ts, IN_HOOK))
-        {
+        if let Err(error) = ready.and_then(|()| log.append(line, bounds, ts, IN_HOOK)) {
             reply::complain(&format!(
                 "could not write `{}`: {error}",
                 log.path().display()
@@ -205,21 +207,12 @@ impl World<'_> {
     }
 
     /// One line a session, so that the morning after shows that the hook ran.
-    fn heartbeat(&self, event: &Event<'_>) -> Reply {
+    pub(crate) fn heartbeat(&self, event: &Event<'_>, rules: &Resolved) {
         if self.logs().own_folder().is_dir() {
-            let record = Record::new(
-                What::Heartbeat,
-                env!("CARGO_PKG_VERSION"),
-                Some(event),
-                self.now,
-            );
-            self.append(
-                &self.logs().events(),
-                &record,
-                &self.project.settings(self.env),
-            );
+            let version = env!("CARGO_PKG_VERSION");
+            let record = Record::new(What::Heartbeat, version, Some(event), self.now);
+            self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
         }
-        Reply::Silent
     }
 
     fn refuse_unsettled(
@@ -234,7 +227,7 @@ impl World<'_> {
             unsettled.path, unsettled.system, unsettled.error
         );
         let record = Record::new(What::Fault, &reason, Some(event), self.now);
-        self.append(&self.logs().events(), &record, rules);
+        self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
         Reply::Deny {
             reason: reply::cut(&reason, reply::MAX_REASON),
         }
@@ -297,9 +290,11 @@ fn fault(bytes: &[u8], what: &str, env: &Env, project: Option<&str>, now: DateTi
         now,
     };
     let rules = world.project.settings(env);
+    let record = Record::new(What::Fault, what, None, now);
     world.append(
         &world.logs().events(),
-        &Record::new(What::Fault, what, None, now),
+        &record.to_line(),
+        &record.ts,
         &rules,
     );
     match rules.settings.on_error {

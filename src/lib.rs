@@ -7,14 +7,18 @@
 //! its tests; its interface is not stable.
 
 pub mod hook;
+pub mod moments;
 
 pub mod claim;
+pub mod completion;
 pub mod decision;
 pub mod event;
+pub mod gates;
 pub mod nearest;
 pub mod project;
 pub mod record;
 pub mod reply;
+pub mod runs;
 pub mod shell;
 pub mod stdin;
 pub mod target;

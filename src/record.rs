@@ -205,7 +205,7 @@ fn action(act: Act) -> &'static str {
 }
 
 /// Microseconds, process and a counter, in digits that sort as text.
-fn id(now: DateTime<Utc>) -> String {
+pub fn id(now: DateTime<Utc>) -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     format!(

@@ -164,6 +164,15 @@ impl Logs {
         }
     }
 
+    /// What agents' completions did to gates.
+    pub fn gates(&self) -> LogFile {
+        LogFile {
+            dir: self.own.clone(),
+            name: "gates.jsonl",
+            rotated: "",
+        }
+    }
+
     /// Denials in one devt site.
     pub fn devt(site: &Path) -> LogFile {
         LogFile {
