@@ -147,14 +147,14 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
     for problem in problems.iter().take(1) {
         text += &format!(" Note: {}.", cut(problem, 120));
     }
-    // A quote would end the argument that the reader is to copy.
-    let argument = if shown.contains([' ', '\'', '"']) {
-        format!("{shown:?}")
-    } else {
-        shown
+    let more = match first.code {
+        DenyCode::GateClosed => "statewarden status".to_owned(),
+        // A quote would end the argument that the reader is to copy.
+        _ if shown.contains([' ', '\'', '"']) => format!("statewarden explain {shown:?}"),
+        _ => format!("statewarden explain {shown}"),
     };
-    let explain = format!(" More: `statewarden explain {argument}`.");
-    cut(&text, MAX_REASON - explain.chars().count() - 1) + &explain
+    let more = format!(" More: `{more}`.");
+    cut(&text, MAX_REASON - more.chars().count() - 1) + &more
 }
 
 /// At most `max` characters; what is missing shows as `…`.
