@@ -137,8 +137,11 @@ struct Found<'s> {
 
 fn find<'s>(path: &str, project: &Project, catalog: &'s Catalog<'s>) -> Option<Found<'s>> {
     let (root, below) = project.locate(path)?;
+    // Only a site that is anchored to a root can tell whose root it is, and the
+    // built-in one holds Markdown only; other paths are not worth the look.
+    let may_be_anchored = below.ends_with(".md") || catalog.names_sites();
     find_below(&root, below, project, catalog).or_else(|| {
-        let (root, below) = project.inner_work_tree(&root, below)?;
+        let (root, below) = may_be_anchored.then(|| project.inner_work_tree(&root, below))??;
         find_below(&root, below, project, catalog)
     })
 }

@@ -18,6 +18,8 @@ mod agent_flow_stand_in;
 mod contract;
 /// Bad input.
 mod malformed;
+/// Which paths are governed.
+mod places;
 /// The real Claude Code client; network namespaces keep it offline.
 #[cfg(target_os = "linux")]
 mod real_client;
