@@ -6,10 +6,13 @@
 
 mod archive;
 mod args;
+mod calls;
+mod code;
 mod command;
 #[cfg(test)]
 mod corpus;
 mod edit;
+mod effects;
 mod eval;
 mod expand;
 mod field;
@@ -22,6 +25,7 @@ mod nested;
 mod param;
 mod parse;
 mod report;
+mod value;
 mod writers;
 
 use crate::target::Target;
@@ -48,6 +52,9 @@ pub trait Disk {
 /// path and act once.
 pub fn targets(command: &str, scene: &Scene<'_>) -> Vec<Target> {
     let mut shell = eval::Shell::new(scene, command.len());
-    shell.run_text(command);
+    match command.contains(field::UNKNOWN) {
+        true => shell.run_text(&command.replace(field::UNKNOWN, "\u{FFFD}")),
+        false => shell.run_text(command),
+    };
     shell.into_targets()
 }

@@ -159,4 +159,5 @@ corpus! {
     reads_and_prose_are_no_targets "no-targets.txt" targets;
     state_of_the_shell "state.txt" targets;
     nested_shells "nested.txt" targets;
+    interpreters "interpreters.txt" targets;
 }

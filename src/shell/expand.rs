@@ -62,10 +62,6 @@ impl Builder {
 
     /// An unquoted value: split at blanks.
     fn push_split(&mut self, value: &Field) {
-        if value.gap.is_some() {
-            self.push_active(value);
-            return;
-        }
         if value.text.starts_with([' ', '\t', '\n']) {
             self.close();
         }
@@ -258,7 +254,7 @@ impl Shell<'_> {
             out.push(field);
             return;
         }
-        let Some(cwd) = self.cwd.clone().filter(|_| field.gap.is_none()) else {
+        let Some(cwd) = self.cwd.clone().filter(|_| field.gap().is_none()) else {
             field.spelling = Spelling::Glob { matches: None };
             out.push(field);
             return;
@@ -276,7 +272,6 @@ impl Shell<'_> {
         let matches = Some(found.len());
         out.extend(found.into_iter().map(|text| Field {
             text,
-            gap: None,
             spelling: Spelling::Glob { matches },
         }));
     }

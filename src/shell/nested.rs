@@ -91,8 +91,8 @@ fn env(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let rest = from_operand(args, syntax.short);
     let own = args.len() - rest.len();
     let options = Args::parse(args.get(..own)?, syntax);
-    let split = options.value(&["S", "split-string"]).and_then(Field::known);
-    let line = split.map(str::to_owned);
+    let split = options.value(&["S", "split-string"]);
+    let line = split.map(|field| field.text.clone());
     let dir = options.value(&["C", "chdir"]).cloned();
     shell.subshell(|shell| {
         if let Some(dir) = dir {
@@ -156,12 +156,12 @@ fn tool_run(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 }
 
 fn eval(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let words: Option<Vec<&str>> = args.iter().map(Field::known).collect();
-    shell.run_again(&words?.join(" "))
+    let words: Vec<&str> = args.iter().map(|word| word.text.as_str()).collect();
+    shell.run_again(&words.join(" "))
 }
 
 fn trap(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let action = from_operand(args, "").first()?.known()?.to_owned();
+    let action = from_operand(args, "").first()?.text.clone();
     shell.subshell(|shell| shell.run_again(&action))
 }
 
@@ -185,7 +185,7 @@ fn sh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     }
     let words = args.get(at..)?;
     let (text, positional) = match (inline, words.split_first()) {
-        (true, Some((code, rest))) => (code.known()?.to_owned(), rest.get(1..).unwrap_or(&[])),
+        (true, Some((code, rest))) => (code.text.clone(), rest.get(1..).unwrap_or(&[])),
         (true, None) => return None,
         (false, Some((file, rest))) if file.known() != Some("-") => {
             (shell.script_text(file)?, rest)
