@@ -296,6 +296,7 @@ impl<'a> Lexer<'a> {
             _ => false,
         };
         let body = rest.get(fence..).unwrap_or("");
+        let closes = |at: usize| !long || body.get(at..).is_some_and(|r| r.starts_with(triple));
         let mut end = body.len();
         let mut escaped = false;
         for (at, c) in body.char_indices() {
@@ -303,11 +304,7 @@ impl<'a> Lexer<'a> {
                 escaped = false;
             } else if c == '\\' {
                 escaped = true;
-            } else if c == '\n' && one_line {
-                end = at;
-                break;
-            } else if c == quote && (!long || body.get(at..).is_some_and(|r| r.starts_with(triple)))
-            {
+            } else if (c == '\n' && one_line) || (c == quote && closes(at)) {
                 end = at;
                 break;
             }

@@ -259,12 +259,7 @@ impl Shell<'_> {
             out.push(field);
             return;
         };
-        let mut search = Search {
-            disk: self.scene.disk,
-            listings_left: self.listings_left,
-        };
-        let found = search.expand(&cwd, &field.text, &globs);
-        self.listings_left = search.listings_left;
+        let found = self.search(&cwd, &field.text, &globs);
         if found.is_empty() {
             out.push(field);
             return;
@@ -274,6 +269,28 @@ impl Shell<'_> {
             text,
             spelling: Spelling::Glob { matches },
         }));
+    }
+
+    /// What a pattern finds on the disk.
+    pub(super) fn search(&mut self, cwd: &str, text: &str, globs: &[usize]) -> Vec<String> {
+        let mut search = Search {
+            disk: self.scene.disk,
+            listings_left: self.listings_left,
+        };
+        let found = search.expand(cwd, text, globs);
+        self.listings_left = search.listings_left;
+        found
+    }
+
+    /// Fields whose own text is a pattern, expanded.
+    pub(super) fn wildcards(&mut self, fields: &[Field]) -> Vec<Field> {
+        let mut out = Vec::new();
+        for field in fields {
+            let globs = all_active(&field.text);
+            let field = field.clone();
+            self.glob(Draft { field, globs }, &mut out);
+        }
+        out
     }
 
     /// Brace expansion: depth first, in the order Bash gives.

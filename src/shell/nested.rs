@@ -17,6 +17,8 @@ pub(super) fn runner(name: &str) -> Option<Runner> {
         "env" => env,
         "flock" => flock,
         "su" => su,
+        "pwsh" | "powershell" => pwsh,
+        "cmd" => cmd,
         "sudo" | "doas" => |shell, args| wrapped(shell, args, "CDghpRrTtUu", 0),
         "time" => |shell, args| wrapped(shell, args, "fo", 0),
         "nice" | "ionice" => |shell, args| wrapped(shell, args, "ncp", 0),
@@ -126,6 +128,34 @@ fn su(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         .iter()
         .position(|arg| matches!(arg.known(), Some("-c" | "--command")))?;
     eval(shell, args.get(at + 1..at + 2)?)
+}
+
+fn pwsh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let is_code = |arg: &Field| {
+        let name = arg.text.to_ascii_lowercase();
+        matches!(name.as_str(), "-c" | "-command")
+    };
+    let at = args.iter().position(is_code)?;
+    let code: Vec<&str> = args
+        .iter()
+        .skip(at + 1)
+        .map(|arg| arg.text.as_str())
+        .collect();
+    shell.subshell(|shell| {
+        super::powershell::run(shell, &code.join(" "));
+        None
+    })
+}
+
+/// `cmd /c LINE`: its builtins bear the names of PowerShell's aliases.
+fn cmd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let words = args.iter().flat_map(|arg| arg.text.split(' '));
+    let is_switch = |word: &&str| word.len() == 2 && word.starts_with('/');
+    let line: Vec<&str> = words.filter(|word| !is_switch(word)).collect();
+    shell.subshell(|shell| {
+        super::powershell::run(shell, &line.join(" "));
+        None
+    })
 }
 
 /// `uv run [--with X] command…`.

@@ -3,7 +3,7 @@
 use super::calls::Script;
 use super::code::{Language, Token};
 use super::field::{Field, base_name, join};
-use super::glob::{Search, all_active};
+use super::glob::all_active;
 use crate::target::Spelling;
 
 /// Tokens from the first place up to the second.
@@ -310,13 +310,7 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
             let (Some(text), Some(cwd)) = (pattern.known(), shell.cwd.clone()) else {
                 continue;
             };
-            let mut search = Search {
-                disk: shell.scene.disk,
-                listings_left: shell.listings_left,
-            };
-            let paths = search.expand(&cwd, text, &all_active(text));
-            shell.listings_left = search.listings_left;
-            found.extend(paths);
+            found.extend(shell.search(&cwd, text, &all_active(text)));
         }
         spelled(found)
     }
