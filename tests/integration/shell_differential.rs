@@ -130,7 +130,7 @@ impl Grammar {
             4 => format!("while true; do {inner}\nbreak; done"),
             5 => format!("case a in a) {inner}\n;; esac"),
             6 => format!("fn{depth}() {{ {inner}\n}}; fn{depth}"),
-            7 => format!("echo $({inner}\n)"),
+            7 => format!("echo $( {inner}\n)"),
             8 => format!("{inner}\n{}", self.noise()),
             9 => format!("{}\n{inner}", self.noise()),
             10 => {
