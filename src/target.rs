@@ -109,7 +109,7 @@ fn of_command(command: &str, dialect: Shell, scene: &Scene<'_>) -> Vec<Target> {
     };
     match dialect {
         Shell::Bash => shell::targets(command, &scene),
-        Shell::PowerShell => Vec::new(),
+        Shell::PowerShell => shell::powershell_targets(command, &scene),
     }
 }
 

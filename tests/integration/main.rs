@@ -23,5 +23,8 @@ mod places;
 /// The real Claude Code client; network namespaces keep it offline.
 #[cfg(target_os = "linux")]
 mod real_client;
+/// The shell analyser beside the real Bash.
+#[cfg(unix)]
+mod shell_differential;
 /// The sandbox that tests run the program in.
 mod support;
