@@ -281,7 +281,7 @@ impl World<'_> {
         rules: &Resolved,
         catalog: &Catalog<'_>,
     ) -> Reply {
-        self.heartbeat(event, rules);
+        self.heartbeat(event, rules, catalog);
         let mut text = String::new();
         for site in sites::at_root(&self.project, catalog) {
             let dir = site.dir();

@@ -331,7 +331,7 @@ impl Project {
                         error.kind(),
                         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
                     ) => {}
-                Err(error) => unreadable.push(format!("`{path}` is ignored: {error}")),
+                Err(error) => unreadable.push((layer, format!("`{path}` is ignored: {error}"))),
             }
         }
         let layers: Vec<_> = texts
@@ -339,7 +339,13 @@ impl Project {
             .map(|(layer, path, text)| (*layer, path.as_str(), text.as_str()))
             .collect();
         let mut resolved = Settings::resolve(&layers);
-        resolved.problems.extend(unreadable);
+        if unreadable.iter().any(|(layer, _)| *layer == Layer::Managed) {
+            // What the administrator holds fast is unknown, so nobody may weaken anything.
+            resolved.settings = Settings::default();
+        }
+        resolved
+            .problems
+            .extend(unreadable.into_iter().map(|(_, problem)| problem));
         resolved
     }
 }

@@ -7,6 +7,8 @@
     clippy::unwrap_used
 )]
 
+/// What happens after a tool call.
+mod after;
 /// The hook and the original update scripts agree, whoever comes first.
 mod agent_flow_agreement;
 /// Agent Flow's own readers over what this program writes.
