@@ -7,6 +7,8 @@
     clippy::unwrap_used
 )]
 
+/// Who may write what.
+mod actors;
 /// The hook and the original update scripts agree, whoever comes first.
 mod agent_flow_agreement;
 /// The original update script, as far as the facts describe it.
