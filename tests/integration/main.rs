@@ -20,6 +20,8 @@ mod agent_flow_readers;
 mod contract;
 /// Bad input.
 mod malformed;
+/// Deny codes about names, and the settings.
+mod names;
 /// Which paths are governed.
 mod places;
 /// The real Claude Code client; network namespaces keep it offline.
