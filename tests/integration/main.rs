@@ -9,6 +9,8 @@
 
 /// Who may write what.
 mod actors;
+/// Form and content of a refusal.
+mod answers;
 /// The hook and the original update scripts agree, whoever comes first.
 mod agent_flow_agreement;
 /// The original update script, as far as the facts describe it.
