@@ -7,6 +7,8 @@
     clippy::unwrap_used
 )]
 
+/// Who may write what.
+mod actors;
 /// What happens after a tool call.
 mod after;
 /// The hook and the original update scripts agree, whoever comes first.
@@ -16,10 +18,14 @@ mod agent_flow_agreement;
 mod agent_flow_readers;
 /// The original update script, as far as the facts describe it.
 mod agent_flow_stand_in;
+/// Form and content of a refusal.
+mod answers;
 /// Every name and pattern of the contracts.
 mod contract;
 /// Bad input.
 mod malformed;
+/// Deny codes about names, and the settings.
+mod names;
 /// Which paths are governed.
 mod places;
 /// The real Claude Code client; network namespaces keep it offline.
