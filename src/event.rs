@@ -213,11 +213,19 @@ impl<'b> Event<'b> {
     /// How likely the event is to be ours, told from its text alone.
     pub fn concern(&self) -> Concern {
         match (self.kind(), self.tool()) {
-            (Kind::SessionStart | Kind::SubagentStart | Kind::SubagentStop | Kind::Stop, _) => Concern::Likely,
+            (Kind::SessionStart | Kind::SubagentStart | Kind::SubagentStop | Kind::Stop, _) => {
+                Concern::Likely
+            }
             (Kind::PreToolUse | Kind::PostToolUse, Tool::Agent) => Concern::Likely,
             (Kind::PostToolUse, Tool::Write) => {
-                let report = self.get(Field::FilePath).is_some_and(|path| path.ends_with("-report.md"));
-                if report { Concern::Likely } else { Concern::None }
+                let report = self
+                    .get(Field::FilePath)
+                    .is_some_and(|path| path.ends_with("-report.md"));
+                if report {
+                    Concern::Likely
+                } else {
+                    Concern::None
+                }
             }
             (
                 Kind::PreToolUse,

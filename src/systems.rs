@@ -35,13 +35,20 @@ pub trait Files {
 /// A moment that can move a gate.
 #[derive(Clone, Copy, Debug)]
 pub enum Moment<'a> {
-    AgentStart { agent: &'a AgentName },
+    AgentStart {
+        agent: &'a AgentName,
+    },
     /// `reply` is the agent's final text.
-    AgentEnd { agent: &'a AgentName, reply: &'a str },
+    AgentEnd {
+        agent: &'a AgentName,
+        reply: &'a str,
+    },
     /// The main thread's turn ended.
     TurnEnd,
     /// The main thread wrote a file, given by its path below `gate_dir`.
-    Wrote { entry: &'a str },
+    Wrote {
+        entry: &'a str,
+    },
 }
 
 /// What a moment leads to in one system.
@@ -143,7 +150,10 @@ pub struct ContentError {
 impl ContentError {
     /// The file's readers could not parse the text. `why` says what to write.
     pub fn malformed(entry: &str, why: &str) -> Self {
-        Self { code: DenyCode::MalformedContent, message: format!("`{entry}` would not be readable: {why}") }
+        Self {
+            code: DenyCode::MalformedContent,
+            message: format!("`{entry}` would not be readable: {why}"),
+        }
     }
 }
 

@@ -15,8 +15,8 @@ use chrono::{DateTime, Utc};
 
 use self::state::{FileKind, FlowState};
 use super::{Consequences, ContentError, Files, Moment, Place, System, View, split_site};
-use crate::contract::{Contract, Dir, DirKind, List, Row, Shape, Slug, Writer};
 use crate::actor::AgentName;
+use crate::contract::{Contract, Dir, DirKind, List, Row, Shape, Slug, Writer};
 use crate::workflow::{GateStatus, Outcome, Workflow};
 
 pub struct AgentFlow;
@@ -77,7 +77,10 @@ impl System for AgentFlow {
                 .collect(),
             Moment::Wrote { .. } => Vec::new(),
         };
-        Consequences { outcomes, owed: Vec::new() }
+        Consequences {
+            outcomes,
+            owed: Vec::new(),
+        }
     }
 
     fn closed_gate(&self, agent: &AgentName, files: &dyn Files) -> Option<(String, GateStatus)> {
@@ -91,8 +94,12 @@ impl System for AgentFlow {
 
     fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
         let names = [FileKind::Single, FileKind::Team, FileKind::DeepDive].map(FileKind::name);
-        let texts = names.into_iter().filter_map(|name| Some((name, files.text(name)?)));
-        texts.map(|(name, text)| state::read_workflow(&text, &format!("{site}/{name}"))).collect()
+        let texts = names
+            .into_iter()
+            .filter_map(|name| Some((name, files.text(name)?)));
+        texts
+            .map(|(name, text)| state::read_workflow(&text, &format!("{site}/{name}")))
+            .collect()
     }
 
     fn landmarks(&self) -> &'static [&'static str] {
@@ -140,8 +147,12 @@ fn is_look_alike(name: &str) -> bool {
 /// The run files that hold an active run, or that cannot tell.
 fn active(files: &dyn Files) -> Vec<(&'static str, String)> {
     let names = [FileKind::Single, FileKind::Team].map(FileKind::name);
-    let texts = names.into_iter().filter_map(|name| Some((name, files.text(name)?)));
-    texts.filter(|(_, text)| FlowState::read(text).map_or(true, |state| state.active)).collect()
+    let texts = names
+        .into_iter()
+        .filter_map(|name| Some((name, files.text(name)?)));
+    texts
+        .filter(|(_, text)| FlowState::read(text).map_or(true, |state| state.active))
+        .collect()
 }
 
 /// Applies a moment to the one run that it belongs to.
@@ -154,14 +165,22 @@ fn chosen(
     let runs = active(files);
     let fitting: Vec<_> = match runs.len() {
         0 | 1 => runs.iter().collect(),
-        _ => runs.iter().filter(|(_, text)| gates::fits(text, agent, moment)).collect(),
+        _ => runs
+            .iter()
+            .filter(|(_, text)| gates::fits(text, agent, moment))
+            .collect(),
     };
     match (fitting.as_slice(), runs.is_empty()) {
         (_, true) => inactive(files, agent),
         ([(name, text)], _) => vec![((*name).to_owned(), apply(text))],
         (fitting, _) => {
-            let which = if fitting.is_empty() { "neither" } else { "each" };
-            let why = format!("two runs are active and {which} of them is in the phase of `{agent}`");
+            let which = if fitting.is_empty() {
+                "neither"
+            } else {
+                "each"
+            };
+            let why =
+                format!("two runs are active and {which} of them is in the phase of `{agent}`");
             vec![(String::new(), Outcome::Unchanged { why })]
         }
     }

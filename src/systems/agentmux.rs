@@ -36,7 +36,10 @@ impl System for AgentMux {
     fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
         let file = format!("{site}/state.json");
         let there = files.text("state.json").is_some();
-        there.then(|| state::read_workflow(&file, &|name| files.text(name))).into_iter().collect()
+        there
+            .then(|| state::read_workflow(&file, &|name| files.text(name)))
+            .into_iter()
+            .collect()
     }
 
     fn landmarks(&self) -> &'static [&'static str] {

@@ -57,18 +57,30 @@ impl System for Devt {
         let Moment::AgentEnd { agent, .. } = *moment else {
             return Consequences::default();
         };
-        let (Some(artifact), Some(workflow)) = (Artifact::of_agent(agent), files.text("workflow.yaml")) else {
+        let (Some(artifact), Some(workflow)) =
+            (Artifact::of_agent(agent), files.text("workflow.yaml"))
+        else {
             return Consequences::default();
         };
         if !workflow_yaml::read(&workflow).is_true("active") {
             let why = "no workflow is active".to_owned();
             let outcomes = vec![("workflow.yaml".to_owned(), Outcome::Unchanged { why })];
-            return Consequences { outcomes, owed: Vec::new() };
+            return Consequences {
+                outcomes,
+                owed: Vec::new(),
+            };
         }
         let sidecar = artifact.sidecar.and_then(|name| files.text(name));
-        let judged = artifact::judge(artifact, files.text(artifact.file).as_deref(), sidecar.as_deref());
+        let judged = artifact::judge(
+            artifact,
+            files.text(artifact.file).as_deref(),
+            sidecar.as_deref(),
+        );
         let outcome = gate::on_agent_end(&workflow, artifact, &judged);
-        let owed = judged.fault().map(|why| Owed { file: artifact.file.to_owned(), why });
+        let owed = judged.fault().map(|why| Owed {
+            file: artifact.file.to_owned(),
+            why,
+        });
         Consequences {
             outcomes: vec![("workflow.yaml".to_owned(), outcome)],
             owed: owed.into_iter().collect(),
@@ -81,7 +93,9 @@ impl System for Devt {
 
     fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
         let text = files.text("workflow.yaml");
-        text.map(|text| Ok(gate::read_workflow(&text, &format!("{site}/workflow.yaml")))).into_iter().collect()
+        text.map(|text| Ok(gate::read_workflow(&text, &format!("{site}/workflow.yaml"))))
+            .into_iter()
+            .collect()
     }
 
     fn landmarks(&self) -> &'static [&'static str] {

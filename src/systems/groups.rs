@@ -11,7 +11,9 @@ use chrono::{DateTime, Utc};
 
 use self::report::ReportKind;
 use self::tasks::has_numbered_groups;
-use super::{Consequences, ContentError, Files, Moment, Owed, Place, System, View, below, split_site};
+use super::{
+    Consequences, ContentError, Files, Moment, Owed, Place, System, View, below, split_site,
+};
 use crate::contract::{Contract, Dir, DirKind, List, Others, Role, Row, Shape, Slug, Writer};
 use crate::workflow::Workflow;
 
@@ -69,20 +71,33 @@ impl System for Groups {
             Some("tester") => ReportKind::TestReport,
             _ => return Consequences::default(),
         };
-        let changes = files.dirs().into_iter().filter(|change| change != "archive");
+        let changes = files
+            .dirs()
+            .into_iter()
+            .filter(|change| change != "archive");
         let owed = changes.flat_map(|change| {
-            let groups = state::derive(&|name| files.text(&format!("{change}/{name}"))).unwrap_or_default();
+            let groups =
+                state::derive(&|name| files.text(&format!("{change}/{name}"))).unwrap_or_default();
             state::owed(&groups, kind)
                 .into_iter()
-                .map(move |(file, why)| Owed { file: format!("{change}/{file}"), why })
+                .map(move |(file, why)| Owed {
+                    file: format!("{change}/{file}"),
+                    why,
+                })
                 .collect::<Vec<_>>()
         });
-        Consequences { outcomes: Vec::new(), owed: owed.collect() }
+        Consequences {
+            outcomes: Vec::new(),
+            owed: owed.collect(),
+        }
     }
 
     fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
         let groups = state::derive(&|name| files.text(name));
-        groups.map(|groups| Ok(state::workflow(&groups, site))).into_iter().collect()
+        groups
+            .map(|groups| Ok(state::workflow(&groups, site)))
+            .into_iter()
+            .collect()
     }
 
     fn landmarks(&self) -> &'static [&'static str] {

@@ -11,8 +11,8 @@ use chrono::{DateTime, Utc};
 
 use self::state::{Phase, State};
 use super::{Consequences, ContentError, Files, Moment, Place, System, View, split_site};
-use crate::contract::{Contract, Dir, DirKind, List, Row, Writer};
 use crate::actor::AgentName;
+use crate::contract::{Contract, Dir, DirKind, List, Row, Writer};
 use crate::decision::DenyCode;
 use crate::workflow::{GateStatus, Outcome, Workflow};
 
@@ -62,7 +62,9 @@ impl System for Session {
 
     fn at(&self, moment: &Moment<'_>, files: &dyn Files, now: DateTime<Utc>) -> Consequences {
         let outcome = match *moment {
-            Moment::AgentStart { agent } if Phase::of_agent(agent).is_some() => newest(files, agent, now),
+            Moment::AgentStart { agent } if Phase::of_agent(agent).is_some() => {
+                newest(files, agent, now)
+            }
             Moment::Wrote { entry } => entry.split_once('/').and_then(|(id, report)| {
                 let phase = Phase::of_report(report)?;
                 let file = format!("{id}/state.json");
@@ -71,7 +73,10 @@ impl System for Session {
             }),
             Moment::AgentStart { .. } | Moment::AgentEnd { .. } | Moment::TurnEnd => None,
         };
-        Consequences { outcomes: outcome.into_iter().collect(), owed: Vec::new() }
+        Consequences {
+            outcomes: outcome.into_iter().collect(),
+            owed: Vec::new(),
+        }
     }
 
     fn closed_gate(&self, agent: &AgentName, files: &dyn Files) -> Option<(String, GateStatus)> {
@@ -84,7 +89,9 @@ impl System for Session {
 
     fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
         let text = files.text("state.json");
-        text.map(|text| state::read_workflow(&text, &format!("{site}/state.json"))).into_iter().collect()
+        text.map(|text| state::read_workflow(&text, &format!("{site}/state.json")))
+            .into_iter()
+            .collect()
     }
 
     fn landmarks(&self) -> &'static [&'static str] {
@@ -131,15 +138,25 @@ pub fn is_session_id(id: &str) -> bool {
 
 /// The state of every session, by its file below `.claude/.docs`.
 fn states(files: &dyn Files) -> Vec<(String, String)> {
-    let names = files.dirs().into_iter().map(|id| format!("{id}/state.json"));
-    names.filter_map(|name| files.text(&name).map(|text| (name, text))).collect()
+    let names = files
+        .dirs()
+        .into_iter()
+        .map(|id| format!("{id}/state.json"));
+    names
+        .filter_map(|name| files.text(&name).map(|text| (name, text)))
+        .collect()
 }
 
 fn newest_of(sessions: &[(String, String)]) -> Result<(&str, &str), String> {
-    let pairs: Vec<(&str, &str)> =
-        sessions.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let pairs: Vec<(&str, &str)> = sessions
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.as_str()))
+        .collect();
     let name = transition::newest_unfinished(&pairs)?;
-    pairs.into_iter().find(|(found, _)| *found == name).ok_or_else(|| "no session".to_owned())
+    pairs
+        .into_iter()
+        .find(|(found, _)| *found == name)
+        .ok_or_else(|| "no session".to_owned())
 }
 
 /// The start of an agent belongs to the newest unfinished session.
@@ -149,7 +166,10 @@ fn newest(files: &dyn Files, agent: &AgentName, now: DateTime<Utc>) -> Option<(S
         return None;
     }
     Some(match newest_of(&sessions) {
-        Ok((name, text)) => (name.to_owned(), transition::on_agent_start(text, agent, now)),
+        Ok((name, text)) => (
+            name.to_owned(),
+            transition::on_agent_start(text, agent, now),
+        ),
         Err(why) => (String::new(), Outcome::Unchanged { why }),
     })
 }

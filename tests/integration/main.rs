@@ -9,11 +9,11 @@
 
 /// The hook and the original update scripts agree, whoever comes first.
 mod agent_flow_agreement;
-/// The original update script, as far as the facts describe it.
-mod agent_flow_stand_in;
 /// Agent Flow's own readers over what this program writes.
 #[cfg(unix)]
 mod agent_flow_readers;
+/// The original update script, as far as the facts describe it.
+mod agent_flow_stand_in;
 /// Every name and pattern of the contracts.
 mod contract;
 /// Bad input.

@@ -92,7 +92,12 @@ fn reason(artifact: &Artifact, judged: &Judged) -> String {
 /// one gate is the phase with the status that the last artifact set.
 pub fn read_workflow(text: &str, file: &str) -> Workflow {
     let fields = workflow_yaml::read(text);
-    let field = |name| fields.text(name).filter(|text| *text != "null").map(str::to_owned);
+    let field = |name| {
+        fields
+            .text(name)
+            .filter(|text| *text != "null")
+            .map(str::to_owned)
+    };
     let (phase, status) = (field("phase"), field("status"));
     let active = fields.is_true("active");
     let iteration = match fields.get("iteration") {
@@ -101,7 +106,9 @@ pub fn read_workflow(text: &str, file: &str) -> Workflow {
     };
     let next = match (active, &phase, &status) {
         (false, ..) => "no workflow is active".to_owned(),
-        (true, Some(phase), Some(status)) => format!("phase `{phase}` goes on; its last status is {status}"),
+        (true, Some(phase), Some(status)) => {
+            format!("phase `{phase}` goes on; its last status is {status}")
+        }
         (true, Some(phase), None) => format!("phase `{phase}` goes on"),
         (true, None, _) => "the workflow has no phase yet".to_owned(),
     };

@@ -117,21 +117,33 @@ pub fn workflow(groups: &[Group], site: &str) -> Workflow {
             GroupState::Pending => GateStatus::Pending,
             GroupState::GroupDone => GateStatus::Passed,
             GroupState::Stuck | GroupState::Error | GroupState::Escalation => GateStatus::Failed,
-            GroupState::Developing | GroupState::Testing | GroupState::Reviewing => GateStatus::InProgress,
+            GroupState::Developing | GroupState::Testing | GroupState::Reviewing => {
+                GateStatus::InProgress
+            }
         },
         timestamp: None,
         agent: None,
     });
-    let open = groups.iter().find(|group| group.state != GroupState::GroupDone);
+    let open = groups
+        .iter()
+        .find(|group| group.state != GroupState::GroupDone);
     Workflow {
         system: "groups",
-        file: format!("{site}/tasks.md").trim_start_matches('/').to_owned(),
-        active: open.is_some() && groups.iter().any(|group| group.state != GroupState::Pending),
+        file: format!("{site}/tasks.md")
+            .trim_start_matches('/')
+            .to_owned(),
+        active: open.is_some()
+            && groups
+                .iter()
+                .any(|group| group.state != GroupState::Pending),
         phase: open.map(|group| format!("group {}", group.group)),
         iteration: open.and_then(|group| group.round).map(u64::from),
         max_iterations: None,
         gates: gates.collect(),
-        next: open.map_or("every group is done; archive the change".to_owned(), |group| group.next.clone()),
+        next: open.map_or(
+            "every group is done; archive the change".to_owned(),
+            |group| group.next.clone(),
+        ),
         updated_at: None,
     }
 }
