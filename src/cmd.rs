@@ -7,6 +7,7 @@ pub mod doctor;
 pub mod explain;
 pub mod install;
 mod output;
+pub mod stuck;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -54,6 +55,8 @@ enum Verb {
     Audit,
     /// What was refused, and why
     Denies(denies::Args),
+    /// Say whether the workflow is refused again and again; exit 1 when it is
+    Stuck,
     /// Wire the hook into Claude Code's settings
     Install(install::Args),
     /// Take out what `install` put in
@@ -210,6 +213,7 @@ fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<A
         Verb::Explain(args) => explain::run(args, &context, out),
         Verb::Audit => audit::run(&context, out),
         Verb::Denies(args) => denies::run(args, &context, out),
+        Verb::Stuck => stuck::run(&context, out),
         Verb::Install(args) => install::install(args, &place(&context)?, out).map(|()| Answer::Yes),
         Verb::Uninstall(args) => {
             install::uninstall(args, &place(&context)?, out).map(|()| Answer::Yes)
