@@ -22,6 +22,8 @@ mod agent_flow_stand_in;
 mod answers;
 /// Every name and pattern of the contracts.
 mod contract;
+/// What stands in the logs, and that nothing is lost.
+mod logs;
 /// Bad input.
 mod malformed;
 /// Deny codes about names, and the settings.
@@ -31,6 +33,8 @@ mod places;
 /// The real Claude Code client; network namespaces keep it offline.
 #[cfg(target_os = "linux")]
 mod real_client;
+/// No credential reaches a log.
+mod redaction;
 /// The shell analyser beside the real Bash.
 #[cfg(unix)]
 mod shell_differential;
