@@ -38,5 +38,7 @@ mod redaction;
 /// The shell analyser beside the real Bash.
 #[cfg(unix)]
 mod shell_differential;
+/// Shell commands end to end.
+mod shell_guard;
 /// The sandbox that tests run the program in.
 mod support;
