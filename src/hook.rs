@@ -248,6 +248,9 @@ impl World<'_> {
 
 /// The text a claim would leave, and the text that is there.
 fn content(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Option<Content>> {
+    if !claim.governed.system.judges(&claim.entry) {
+        return Ok(None);
+    }
     let present = read_text(&claim.path())?;
     let after = match (&claim.target.text, event.tool()) {
         (Some(text), _) => Some(text.clone()),

@@ -81,10 +81,13 @@ impl Project {
     /// own work trees, `.claude/worktrees/<name>`, are roots.
     pub fn locate<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
         const CLIENT: &str = ".claude/worktrees/";
-        let (root, below) = std::iter::once(&self.main)
+        let Some((root, below)) = std::iter::once(&self.main)
             .chain(&self.beside)
             .chain(&self.feature_dir)
-            .find_map(|root| Some((root, root.relative(path)?)))?;
+            .find_map(|root| Some((root, root.relative(path)?)))
+        else {
+            return self.user_settings(path);
+        };
         match below
             .strip_prefix(CLIENT)
             .and_then(|rest| rest.split_once('/'))
@@ -92,6 +95,18 @@ impl Project {
             Some((name, inside)) => Some((child(root, &format!("{CLIENT}{name}")), inside)),
             None => Some((root.clone(), below)),
         }
+    }
+
+    /// The user's own settings of Claude Code may hold our entries too, and
+    /// count as if the home directory were a root for them alone.
+    fn user_settings<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
+        let home = self.home.as_deref()?.trim_end_matches('/');
+        let below = path::relative(path, home)?;
+        let root = || Root {
+            dir: home.to_owned(),
+            real: home.to_owned(),
+        };
+        (below == ".claude/settings.json").then(|| (root(), below))
     }
 
     /// The innermost other work tree of the project around a path: a directory
