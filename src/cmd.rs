@@ -198,7 +198,10 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<Answer> {
     match &cli.verb {
         Verb::Completions { shell } => {
-            clap_complete::generate(*shell, &mut Cli::command(), "statewarden", out);
+            // The generator panics where it cannot write.
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "statewarden", &mut script);
+            out.write_all(&script)?;
             return Ok(Answer::Yes);
         }
         Verb::Man => {
