@@ -20,6 +20,8 @@ mod agent_flow_readers;
 mod agent_flow_stand_in;
 /// Form and content of a refusal.
 mod answers;
+/// The reading commands.
+mod commands;
 /// Every name and pattern of the contracts.
 mod contract;
 /// What stands in the logs, and that nothing is lost.
