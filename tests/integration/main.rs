@@ -28,6 +28,8 @@ mod contract;
 mod logs;
 /// Bad input.
 mod malformed;
+/// Tools of MCP servers.
+mod mcp;
 /// Deny codes about names, and the settings.
 mod names;
 /// Which paths are governed.
