@@ -42,6 +42,8 @@ mod redaction;
 /// The shell analyser beside the real Bash.
 #[cfg(unix)]
 mod shell_differential;
+/// Broken settings, and edits that would drop the guard.
+mod settings_hook;
 /// Shell commands end to end.
 mod shell_guard;
 /// The sandbox that tests run the program in.
