@@ -313,6 +313,34 @@ fn what_nobody_could_bring_back_is_not_removed() {
 }
 
 #[test]
+fn a_directory_above_the_project_takes_the_sites_along() {
+    let sandbox = project();
+    let base = sandbox.base().to_str().unwrap().to_owned();
+    for (command, expected) in [
+        (format!("rm -rf {base}"), "bulk-removal"),
+        (format!("cd / && rm -rf {base}"), "bulk-removal"),
+        (format!("rm -rf {base}/project"), "bulk-removal"),
+        (format!("rm -rf {base}/*"), "bulk-removal"),
+        ("cd .. && rm -rf project".to_owned(), "bulk-removal"),
+        ("rm -rf ..".to_owned(), "bulk-removal"),
+        ("rm -rf .".to_owned(), "bulk-removal"),
+        ("rm -rf *".to_owned(), "bulk-removal"),
+        (
+            "sudo rm -rf --no-preserve-root /".to_owned(),
+            "bulk-removal",
+        ),
+        (format!("mv {base} /somewhere"), "bulk-removal"),
+        (format!("rm -rf {base}/home {base}/other"), "allow"),
+    ] {
+        assert_eq!(
+            sandbox.hook(&sandbox.bash_event(&command)).verdict(),
+            expected,
+            "{command}"
+        );
+    }
+}
+
+#[test]
 fn an_agent_removes_its_own_and_nobody_elses() {
     check_by(
         "tester",
