@@ -852,6 +852,8 @@ fn completions_and_the_manual_go_to_stdout() {
 #[test]
 fn commands_work_without_a_home_and_outside_every_project() {
     let sandbox = Sandbox::new();
+    let outside = sandbox.base().join("outside");
+    fs::create_dir(&outside).unwrap();
     for args in [
         &["audit", "--json"][..],
         &["check", "a.md"],
@@ -864,7 +866,7 @@ fn commands_work_without_a_home_and_outside_every_project() {
             command
                 .env_remove("HOME")
                 .env_remove("USERPROFILE")
-                .current_dir("/")
+                .current_dir(&outside)
                 .output()
                 .unwrap(),
         );

@@ -39,11 +39,11 @@ mod places;
 mod real_client;
 /// No credential reaches a log.
 mod redaction;
+/// Broken settings, and edits that would drop the guard.
+mod settings_hook;
 /// The shell analyser beside the real Bash.
 #[cfg(unix)]
 mod shell_differential;
-/// Broken settings, and edits that would drop the guard.
-mod settings_hook;
 /// Shell commands end to end.
 mod shell_guard;
 /// The sandbox that tests run the program in.

@@ -77,6 +77,8 @@ fn redirections_write() {
         ),
         ("D=.devt/state; echo hi > \"$D/notes.md\"", "ad-hoc-name"),
         ("echo hi > .devt/'state'/no\"tes\".md", "ad-hoc-name"),
+        ("touch .de\"vt/st\"ate/notes.md", "ad-hoc-name"),
+        ("touch .d\\evt/'s't\\ate/notes.md", "ad-hoc-name"),
         ("echo hi > .devt/state/{plan,notes}.md", "allow"),
         (
             "for n in a b; do echo > .devt/state/$n.md; done",
@@ -374,6 +376,7 @@ fn links_are_seen_through() {
         (sandbox.bash_event("touch attic/../notes.md"), "ad-hoc-name"),
         (sandbox.write_event("attic/../notes.md", "x"), "allow"),
         (sandbox.bash_event("touch attic/x"), "program-owned"),
+        (sandbox.bash_event("cp a.txt attic"), "program-owned"),
     ] {
         assert_eq!(sandbox.hook(&event).verdict(), expected, "{event}");
     }
