@@ -20,6 +20,8 @@ mod field;
 mod find;
 mod git;
 mod glob;
+#[cfg(test)]
+mod hostile;
 mod inline;
 mod lex;
 mod nested;

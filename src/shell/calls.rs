@@ -6,8 +6,11 @@ use super::code::{Code, Language, Token, read};
 use super::effects::{Effect, On, rows};
 use super::eval::Shell;
 use super::field::{Field, UNKNOWN};
-use super::value::{Reader, Span};
+use super::value::{Reader, Span, append};
 use crate::target::Act;
+
+/// Tokens of one statement that are looked at: every name in it may look ahead.
+const MAX_STATEMENT: usize = 512;
 
 pub(super) struct Script<'c, 'a, 'h, 's> {
     pub(super) code: &'c Code<'a>,
@@ -116,7 +119,12 @@ impl Script<'_, '_, '_, '_> {
     /// The end of the statement, or of the bracket that holds it.
     fn statement_end(&self, from: usize) -> usize {
         let mut at = from;
-        while let Some(token) = self.code.tokens.get(at) {
+        while let Some(token) = self
+            .code
+            .tokens
+            .get(at)
+            .filter(|_| at < from + MAX_STATEMENT)
+        {
             match token {
                 Token::End | Token::Mark(',' | ')' | ']' | '}') => break,
                 _ => at = self.after(at),
@@ -308,7 +316,12 @@ impl Script<'_, '_, '_, '_> {
 
     fn bare_end(&self, from: usize) -> usize {
         let mut at = from;
-        while let Some(token) = self.code.tokens.get(at) {
+        while let Some(token) = self
+            .code
+            .tokens
+            .get(at)
+            .filter(|_| at < from + MAX_STATEMENT)
+        {
             match token {
                 Token::End | Token::Mark(')' | ']' | '}' | '{') => break,
                 Token::Word("if" | "unless" | "or" | "and" | "do" | "for" | "foreach") => break,
@@ -497,7 +510,12 @@ impl Script<'_, '_, '_, '_> {
     /// `print … > "file"`, `>> "file"`, `| "command"`.
     fn print(&mut self, at: usize) {
         let mut place = at + 1;
-        while let Some(token) = self.code.tokens.get(place) {
+        while let Some(token) = self
+            .code
+            .tokens
+            .get(place)
+            .filter(|_| place < at + MAX_STATEMENT)
+        {
             match token {
                 Token::End | Token::Mark('}') => return,
                 Token::Mark(mark @ ('>' | '|')) => {
@@ -528,8 +546,15 @@ impl Script<'_, '_, '_, '_> {
         }
     }
 
+    /// A variable's values, as far as the budget for text goes.
+    pub(super) fn variable(&mut self, name: &str) -> Option<Vec<Field>> {
+        let values = self.variables.get(name)?;
+        let cost = values.iter().map(|value| value.text.len() + 1).sum();
+        self.shell.spend(cost).then(|| values.clone())
+    }
+
     /// The texts a literal may stand for.
-    pub(super) fn texts(&self, pieces: &[super::code::Piece<'_>]) -> Vec<Field> {
+    pub(super) fn texts(&mut self, pieces: &[super::code::Piece<'_>]) -> Vec<Field> {
         let mut texts = vec![Field::literal("")];
         for piece in pieces {
             match piece {
@@ -537,10 +562,10 @@ impl Script<'_, '_, '_, '_> {
                     texts.iter_mut().for_each(|field| field.text.push_str(text));
                 }
                 super::code::Piece::Hole(name) => {
-                    let known = self.variables.get(*name);
-                    let known = known.or_else(|| self.variables.get(&format!("${name}")));
+                    let known = self.variable(name);
+                    let known = known.or_else(|| self.variable(&format!("${name}")));
                     let unknown = vec![Field::literal(UNKNOWN)];
-                    texts = super::value::product(&texts, known.unwrap_or(&unknown), "");
+                    append(&mut texts, known.as_ref().unwrap_or(&unknown));
                 }
             }
         }

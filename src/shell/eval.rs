@@ -17,6 +17,9 @@ use super::{Scene, lex};
 /// How deep groups, substitutions and nested shells may stand in each other.
 const MAX_DEPTH: usize = 40;
 
+/// No file system takes longer paths.
+const MAX_PATH: usize = 4096;
+
 /// What repeating one simple command costs of the budget.
 const REPEAT_COST: usize = 128;
 
@@ -333,6 +336,9 @@ impl<'s> Shell<'s> {
                 let old = self.variable(name);
                 value = match (old, value) {
                     (Some(Value::Many(mut fields)), Value::Many(more)) => {
+                        if !self.spend(fields.len() * 16) {
+                            return self.forget(name);
+                        }
                         fields.extend(more);
                         Value::Many(fields)
                     }
@@ -545,9 +551,11 @@ impl<'s> Shell<'s> {
     /// An absolute path, links made by this command not yet followed.
     pub(super) fn absolute(&self, path: &str) -> Option<String> {
         let cwd = self.cwd.as_deref();
-        match cwd {
-            Some(cwd) => Some(join(cwd, path)),
-            None => path.starts_with('/').then(|| path.to_owned()),
-        }
+        let path = match cwd {
+            Some(cwd) => join(cwd, path),
+            None if path.starts_with('/') => path.to_owned(),
+            None => return None,
+        };
+        (path.len() <= MAX_PATH).then_some(path)
     }
 }

@@ -280,7 +280,7 @@ fn xargs(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         None => shell.again(&[words, &items].concat()),
         Some(mark) => {
             for item in items {
-                if !shell.spend(128) {
+                if !shell.spend(128 + 16 * words.len()) {
                     break;
                 }
                 let filled: Vec<Field> = words.iter().map(|word| fill(word, mark, &item)).collect();

@@ -185,7 +185,8 @@ impl<'a> Cursor<'a> {
         match self.peek() {
             None | Some(b')') => true,
             Some(b';') => matches!(self.peek_at(1), Some(b';' | b'&')),
-            _ => CLOSERS.contains(&self.peek_bare()),
+            Some(b't' | b'e' | b'f' | b'd' | b'}') => CLOSERS.contains(&self.peek_bare()),
+            Some(_) => false,
         }
     }
 
@@ -265,6 +266,9 @@ impl<'a> Cursor<'a> {
     fn pipeline_prefix(&mut self) {
         loop {
             self.blanks();
+            if !matches!(self.peek(), Some(b't' | b'!' | b'c')) {
+                return;
+            }
             if self.keyword("time") {
                 self.blanks();
                 self.keyword("-p");
@@ -281,7 +285,7 @@ impl<'a> Cursor<'a> {
                 None => Some(self.subshell()),
             },
             b'(' => Some(self.subshell()),
-            b'{' | b'[' | b'a'..=b'z' => self.keyword_compound(),
+            b'{' | b'[' | b'i' | b'w' | b'u' | b'f' | b's' | b'c' => self.keyword_compound(),
             _ => None,
         };
         match compound {
@@ -585,6 +589,9 @@ impl<'a> Cursor<'a> {
 
     fn redirect(&mut self) -> Option<Redirect<'a>> {
         self.blanks();
+        if !matches!(self.peek(), Some(b'<' | b'>' | b'&' | b'{' | b'0'..=b'9')) {
+            return None;
+        }
         let start = self.at;
         let fd = self.descriptor();
         let operator = REDIRECTIONS.iter().find(|op| self.rest().starts_with(**op));

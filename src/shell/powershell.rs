@@ -9,11 +9,14 @@ use super::cmdlets;
 use super::eval::Shell;
 use super::field::{Field, UNKNOWN};
 use super::lex::is_name_byte;
-use super::value::product;
+use super::value::append;
 use crate::target::Act;
 
 /// How deep blocks and parentheses may nest.
 const MAX_DEPTH: usize = 40;
+
+/// The longest name of a class in `[…]`.
+const MAX_CLASS: usize = 64;
 
 /// An argument: a parameter's name, or the values it may hold.
 #[derive(Debug)]
@@ -129,8 +132,10 @@ impl PowerShell<'_, '_, '_> {
     fn assigned_name(&mut self) -> Option<String> {
         let start = self.at;
         if self.eat("[") {
-            let rest = self.rest();
-            self.at += rest.find(']').map_or(0, |at| at + 1);
+            let class = self.rest().bytes().take(MAX_CLASS);
+            let len = class.take_while(|b| *b != b']').count();
+            self.at += len;
+            self.eat("]");
         }
         if self.eat("$") {
             let name = self.variable_name();
@@ -301,10 +306,15 @@ impl PowerShell<'_, '_, '_> {
     /// `[IO.File]::WriteAllText(…)`; `None` when it is no static call.
     fn static_call(&mut self) -> Option<Values> {
         let rest = self.rest();
-        let (class, after) = rest.get(1..)?.split_once("]::")?;
-        if class.len() > 64 || class.contains(|c: char| !(c.is_alphanumeric() || c == '.')) {
-            return None;
-        }
+        let named = |b: &u8| b.is_ascii_alphanumeric() || *b == b'.';
+        let len = rest
+            .bytes()
+            .skip(1)
+            .take(MAX_CLASS)
+            .take_while(named)
+            .count();
+        let class = rest.get(1..=len)?;
+        let after = rest.get(len + 1..)?.strip_prefix("]::")?;
         let len = after.bytes().take_while(|b| is_name_byte(*b)).count();
         let method = after.get(..len)?.to_ascii_lowercase();
         let class = class.to_ascii_lowercase();
@@ -369,16 +379,20 @@ impl PowerShell<'_, '_, '_> {
                     self.at += escaped.len();
                     vec![Field::literal(escaped)]
                 }
-                ' ' | '\t' | '\n' | '\r' | ';' | '|' | '&' | ')' | '}' | '{' | ',' | '>' | '<' => {
-                    break;
-                }
                 ']' if self.at == start => break,
+                c if ends_value(c) => break,
                 _ => {
-                    self.at += c.len_utf8();
-                    vec![Field::literal(c)]
+                    let rest = self.rest();
+                    let special = |c: char| ends_value(c) || "'\"@$(`".contains(c);
+                    let skip = c.len_utf8();
+                    let len = rest.get(skip..).and_then(|rest| rest.find(special));
+                    let run = rest.get(..len.map_or(rest.len(), |len| len + skip));
+                    let run = Field::literal(run.unwrap_or(""));
+                    self.at += run.text.len();
+                    vec![run]
                 }
             };
-            values = product(&values, &piece, "");
+            append(&mut values, &piece);
         }
         if self.at == start {
             Values::new()
@@ -450,7 +464,7 @@ impl PowerShell<'_, '_, '_> {
                 }
                 '$' => {
                     let piece = self.interpolated();
-                    values = product(&values, &piece, "");
+                    append(&mut values, &piece);
                 }
                 _ => {
                     self.at += c.len_utf8();
@@ -479,6 +493,11 @@ impl PowerShell<'_, '_, '_> {
         let rest = self.rest();
         if rest.starts_with("@(") {
             self.at += 2;
+            if self.depth == MAX_DEPTH {
+                self.at = self.text.len();
+                return None;
+            }
+            self.depth += 1;
             let mut all = Values::new();
             while !matches!(self.peek(), None | Some(')')) {
                 let before = self.at;
@@ -491,6 +510,7 @@ impl PowerShell<'_, '_, '_> {
                 }
             }
             self.eat(")");
+            self.depth -= 1;
             return Some(all);
         }
         let quote = rest
@@ -499,11 +519,16 @@ impl PowerShell<'_, '_, '_> {
             .next()
             .filter(|c| matches!(c, '"' | '\''))?;
         let end = format!("\n{quote}@");
-        let body = rest.split_once('\n')?.1;
-        let len = if body.starts_with(&end[1..]) {
-            0
-        } else {
-            body.find(&end)?
+        let blanks = rest.bytes().skip(2);
+        let blanks = blanks.take_while(|b| matches!(b, b' ' | b'\t' | b'\r'));
+        let body = rest.get(2 + blanks.count()..)?.strip_prefix('\n')?;
+        let end_at = match body.starts_with(&end[1..]) {
+            true => Some(0),
+            false => body.find(&end),
+        };
+        let Some(len) = end_at else {
+            self.at = self.text.len();
+            return None;
         };
         let text = body.get(..len)?.trim_end_matches('\r').to_owned();
         let head = rest.len() - body.len();
@@ -579,6 +604,10 @@ impl PowerShell<'_, '_, '_> {
         };
         vec![known.map_or_else(Field::unknown, Field::literal)]
     }
+}
+
+fn ends_value(c: char) -> bool {
+    c.is_ascii_whitespace() || ";|&)}{,><".contains(c)
 }
 
 /// Paths with `/` alone, which is what the rest of the analyser reads.

@@ -2,6 +2,8 @@
 //! empty directory, and every file Bash makes must be among the targets, and
 //! every file among the targets must have been made.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -199,9 +201,15 @@ fn bash_makes_exactly_the_predicted_files() {
         let dir = base.join(round.to_string());
         std::fs::create_dir_all(&dir).unwrap();
         let cwd = dir.to_str().unwrap();
-        let ran = Command::new("bash").args(["-c", &command]).current_dir(&dir).output();
+        let ran = Command::new("bash")
+            .args(["-c", &command])
+            .current_dir(&dir)
+            .output();
         let errors = String::from_utf8_lossy(&ran.unwrap().stderr).into_owned();
-        assert!(errors.is_empty(), "bash refused the command: {errors}\n{command}");
+        assert!(
+            errors.is_empty(),
+            "bash refused the command: {errors}\n{command}"
+        );
 
         let mut made = BTreeSet::new();
         files(&dir, "", &mut made);
@@ -215,7 +223,13 @@ fn bash_makes_exactly_the_predicted_files() {
         let found = targets(&command, &scene).into_iter();
         let predicted: BTreeSet<String> = found
             .filter(|target| makes(target.act))
-            .filter_map(|target| Some(clean(&target.path).strip_prefix(&format!("{}/", clean(cwd)))?.to_owned()))
+            .filter_map(|target| {
+                Some(
+                    clean(&target.path)
+                        .strip_prefix(&format!("{}/", clean(cwd)))?
+                        .to_owned(),
+                )
+            })
             .collect();
         assert_eq!(predicted, made, "{command}");
     }
