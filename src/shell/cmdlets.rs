@@ -3,8 +3,8 @@
 use super::eval::Shell;
 use super::field::{Field, base_name};
 use super::powershell::{self, Arg, Values, slashed};
+use super::transfer::inside;
 use super::value::product;
-use super::writers::inside;
 use crate::target::Act;
 
 /// A command's arguments by name and by place.

@@ -7,12 +7,14 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use super::Scene;
 use super::field::{Field, Output, join};
-use super::glob::{MAX_LISTINGS, Pattern, Search, all_active};
-use super::lex::{Cursor, HeredocQuote, Part, Word};
-use super::parse::{self, Assigned, Assignment, Command, Compound, How, Link, Simple, Step};
+use super::glob::{MAX_LISTINGS, Search};
+use super::heredoc::{Heredoc, HeredocQuote};
+use super::lex::{Cursor, Word};
+use super::parse;
 use super::report::Found;
-use super::{Scene, lex};
+use super::syntax::{Assigned, Assignment, Command, How, Link, Simple, Step};
 
 /// How deep groups, substitutions and nested shells may stand in each other.
 const MAX_DEPTH: usize = 40;
@@ -21,7 +23,7 @@ const MAX_DEPTH: usize = 40;
 const MAX_PATH: usize = 4096;
 
 /// What repeating one simple command costs of the budget.
-const REPEAT_COST: usize = 128;
+pub(super) const REPEAT_COST: usize = 128;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
@@ -67,7 +69,7 @@ pub(super) struct Shell<'s> {
     journal: Vec<(String, Option<Option<Value>>)>,
     documents: Rc<[Document]>,
     depth: usize,
-    repeats: usize,
+    pub(super) repeats: usize,
     room: usize,
 }
 
@@ -128,7 +130,10 @@ impl<'s> Shell<'s> {
         output
     }
 
-    fn deeper(&mut self, run: impl FnOnce(&mut Self) -> Option<Output>) -> Option<Output> {
+    pub(super) fn deeper(
+        &mut self,
+        run: impl FnOnce(&mut Self) -> Option<Output>,
+    ) -> Option<Output> {
         if self.depth == MAX_DEPTH {
             return None;
         }
@@ -140,7 +145,7 @@ impl<'s> Shell<'s> {
 
     fn with_documents<T>(
         &mut self,
-        heredocs: Vec<lex::Heredoc<'_>>,
+        heredocs: Vec<Heredoc<'_>>,
         run: impl FnOnce(&mut Self) -> T,
     ) -> T {
         let documents = heredocs.into_iter().map(|doc| (doc.body.into(), doc.quote));
@@ -352,181 +357,6 @@ impl<'s> Shell<'s> {
             }
         }
         self.set(name, value);
-    }
-
-    fn compound(&mut self, compound: &Compound<'_>) -> Option<Output> {
-        match compound {
-            Compound::Group(list) => self.walk(list),
-            Compound::Subshell(list) => self.subshell(|shell| shell.walk(list)),
-            Compound::If { arms, otherwise } => {
-                let mut branches = Vec::with_capacity(arms.len() + 1);
-                for (condition, body) in arms {
-                    self.walk(condition);
-                    branches.push(body.as_slice());
-                }
-                branches.extend(otherwise.as_deref());
-                self.branches(&branches)
-            }
-            Compound::While { condition, body } => self.while_loop(condition, body),
-            Compound::For { name, words, body } => {
-                let values = match words {
-                    Some(words) => self.all_fields(words),
-                    None => self.positional.to_vec(),
-                };
-                self.over(&[name], values, body)
-            }
-            Compound::Case { subject, arms } => self.case(subject, arms),
-            Compound::Test(words) => {
-                for word in words {
-                    self.side_effects(&word.parts);
-                }
-                Output::nothing()
-            }
-            Compound::Function { name, body } => {
-                self.functions.insert((*name).to_owned(), (*body).into());
-                Output::nothing()
-            }
-        }
-    }
-
-    /// Each branch starts in the same directory; one that moves decides where
-    /// the next command runs.
-    fn branches(&mut self, branches: &[&[Step<'_>]]) -> Option<Output> {
-        let start = self.cwd.clone();
-        let mut end = start.clone();
-        for branch in branches {
-            self.cwd.clone_from(&start);
-            self.walk(branch);
-            if !self.halted && self.cwd != start {
-                end.clone_from(&self.cwd);
-            }
-            self.halted = false;
-        }
-        self.cwd = end;
-        None
-    }
-
-    fn case(
-        &mut self,
-        subject: &Word<'_>,
-        arms: &[(Vec<Word<'_>>, parse::List<'_>)],
-    ) -> Option<Output> {
-        let subject = self.single(subject);
-        let mut branches = Vec::new();
-        for (patterns, body) in arms {
-            match subject.known() {
-                None => branches.push(body.as_slice()),
-                Some(text) => {
-                    if patterns
-                        .iter()
-                        .any(|pattern| self.case_matches(pattern, text))
-                    {
-                        branches.push(body.as_slice());
-                        break;
-                    }
-                }
-            }
-        }
-        if let [only] = branches.as_slice() {
-            return self.walk(only);
-        }
-        self.branches(&branches)
-    }
-
-    fn case_matches(&mut self, pattern: &Word<'_>, text: &str) -> bool {
-        if text.len() > 1024 {
-            return true;
-        }
-        let mut active = Vec::new();
-        let mut whole = Field::literal("");
-        for part in &pattern.parts {
-            let start = whole.text.len();
-            match part {
-                Part::Bare(bare) => {
-                    active.extend(all_active(bare).into_iter().map(|at| at + start));
-                    whole.text.push_str(bare);
-                }
-                Part::Text(quoted) => whole.text.push_str(quoted),
-                _ => return true,
-            }
-        }
-        let pattern = Pattern {
-            text: &whole.text,
-            active: &active,
-            offset: 0,
-        };
-        pattern.matches(text)
-    }
-
-    fn while_loop(&mut self, condition: &[Step<'_>], body: &[Step<'_>]) -> Option<Output> {
-        if let [step] = condition
-            && let [Command::Simple(simple)] = step.pipeline.as_slice()
-            && let Some(stdin) = self.stdin.clone()
-        {
-            let fields = self.all_fields(&simple.words);
-            let known: Vec<&str> = fields.iter().filter_map(Field::known).collect();
-            if known.first() == Some(&"read") {
-                let names = known.iter().skip(1).filter(|name| !name.starts_with('-'));
-                let names: Vec<&str> = names.copied().collect();
-                return self.over(&names, stdin.lines(), body);
-            }
-        }
-        self.walk(condition);
-        self.walk(body);
-        self.halted = false;
-        None
-    }
-
-    /// Runs a loop's body once per value; all but the first are repeats.
-    fn over(&mut self, names: &[&str], values: Vec<Field>, body: &[Step<'_>]) -> Option<Output> {
-        let mut printed = Some(String::new());
-        let mut values = values.into_iter();
-        if let Some(first) = values.next() {
-            self.turn(names, first, body, &mut printed);
-        }
-        self.repeats += 1;
-        for value in values {
-            if !self.spend(REPEAT_COST) {
-                printed = None;
-                break;
-            }
-            self.turn(names, value, body, &mut printed);
-        }
-        self.repeats -= 1;
-        printed.map(Output::literal)
-    }
-
-    fn turn(
-        &mut self,
-        names: &[&str],
-        value: Field,
-        body: &[Step<'_>],
-        printed: &mut Option<String>,
-    ) {
-        self.deal(names, value);
-        let output = self.walk(body);
-        self.halted = false;
-        match (printed.as_mut(), output) {
-            (Some(text), Some(output)) => text.push_str(&output.text),
-            _ => *printed = None,
-        }
-    }
-
-    /// Gives a value to one name, or its words to several.
-    pub(super) fn deal(&mut self, names: &[&str], value: Field) {
-        if let [name] = names {
-            self.set(name, Value::One(value));
-            return;
-        }
-        let mut words = value.text.split_ascii_whitespace();
-        for (n, name) in names.iter().enumerate() {
-            let text = if n + 1 == names.len() {
-                words.by_ref().collect::<Vec<_>>().join(" ")
-            } else {
-                words.next().unwrap_or("").to_owned()
-            };
-            self.set(name, Value::One(value.with_text(text)));
-        }
     }
 
     /// The text of a heredoc, with its expansions made.

@@ -195,21 +195,10 @@ fn every_command_comes_to_an_end() {
     }
 }
 
-/// One of each kind: nesting, expansion, quoting, repetition, output.
+/// One of each kind: nesting, expansion, growing values, many targets.
 #[test]
 fn large_commands_come_to_an_end() {
-    let kinds = [
-        "$(",
-        "{a,b}",
-        "$((a) ",
-        "'",
-        "<<a\n",
-        "x=\"$x$x\"; ",
-        "f() { g; g; }; g() { f; f; }; f\n",
-        "find . -exec ",
-        "a+=(b); ",
-        "cd a; touch b\n",
-    ];
+    let kinds = ["$(", "{a,b}", "x=\"$x$x\"; ", "cd a; touch b\n"];
     for fragment in kinds {
         check(&filled("touch first\n", fragment, LARGE), fragment);
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::eval::Shell;
 use super::field::{Field, Output, UNKNOWN};
-use super::parse::{Fd, Redirect, To};
+use super::syntax::{Fd, Redirect, To};
 use crate::target::{Act, Spelling, Target};
 
 #[derive(Default)]
