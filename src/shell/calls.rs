@@ -9,6 +9,12 @@ use super::field::{Field, UNKNOWN};
 use super::value::{Reader, Span, append};
 use crate::target::Act;
 
+/// Words that may stand before a parenthesis without calling anything.
+const KEYWORDS: [&str; 14] = [
+    "with", "in", "if", "elif", "while", "return", "and", "or", "not", "else", "yield", "await",
+    "assert", "of",
+];
+
 /// Tokens of one statement that are looked at: every name in it may look ahead.
 const MAX_STATEMENT: usize = 512;
 
@@ -104,7 +110,8 @@ impl Script<'_, '_, '_, '_> {
     fn bind(&mut self, at: usize, name: &str) {
         let assigns = self.mark(at + 1) == Some('=')
             && !matches!(self.mark(at + 2), Some('=' | '>' | '~'))
-            && !matches!(self.before(at), Some('.' | '(' | ','));
+            && self.before(at) != Some('.')
+            && !(self.language == Language::Python && self.is_argument(at));
         if !assigns {
             return;
         }
@@ -114,6 +121,11 @@ impl Script<'_, '_, '_, '_> {
         } else {
             self.variables.insert(name.to_owned(), values);
         }
+    }
+
+    /// `name=value` between the parentheses of a call.
+    fn is_argument(&self, at: usize) -> bool {
+        matches!(self.before(at), Some('(' | ','))
     }
 
     /// The end of the statement, or of the bracket that holds it.
@@ -224,7 +236,8 @@ impl Script<'_, '_, '_, '_> {
             let last = start - 2;
             let partner = self.code.partner.get(last).copied().unwrap_or(last);
             start = partner.min(last);
-            let called = partner < last && start > 0 && self.word(start - 1).is_some();
+            let callee = start.checked_sub(1).and_then(|at| self.word(at));
+            let called = partner < last && callee.is_some_and(|word| !KEYWORDS.contains(&word));
             if called && self.mark(last) != Some('}') {
                 start -= 1;
             }

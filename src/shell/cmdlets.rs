@@ -314,14 +314,18 @@ fn listed(shell: &mut Shell<'_>, bound: &Bound) -> Values {
     let pattern = bound
         .get(&["filter", "include"])
         .and_then(|filter| filter.first());
-    let below: Vec<Field> = paths
-        .iter()
-        .map(|path| match (pattern, path.known()) {
-            (Some(pattern), _) => inside(path, pattern),
-            (None, Some(text)) if shell.holds_dir(text) => inside(path, &Field::literal("*")),
-            (None, _) => path.clone(),
-        })
-        .collect();
+    let mut below = Values::new();
+    for path in paths {
+        let all = match (pattern, path.known()) {
+            (Some(pattern), _) => pattern.clone(),
+            (None, Some(text)) if shell.holds_dir(text) => Field::literal("*"),
+            (None, _) => {
+                below.push(path);
+                continue;
+            }
+        };
+        below.extend(product(&[path], &[all], "/"));
+    }
     shell.wildcards(&below)
 }
 

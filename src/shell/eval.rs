@@ -4,7 +4,7 @@
 //! Every branch is taken, every loop runs over the values that are known. Work
 //! that repeats is paid from a budget in proportion to the command's length.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use super::Scene;
@@ -48,6 +48,24 @@ impl Value {
     }
 }
 
+/// What a variable holds: nothing, something not known, or a value.
+pub(super) type Held = Option<Option<Value>>;
+
+/// What a branch leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct World {
+    pub(super) cwd: Option<Rc<str>>,
+    pub(super) changes: BTreeMap<String, Held>,
+}
+
+impl World {
+    /// The same variables, seen from a directory.
+    pub(super) fn at(cwd: Option<Rc<str>>) -> Self {
+        let changes = BTreeMap::new();
+        Self { cwd, changes }
+    }
+}
+
 /// A heredoc that outlives the text it was read from.
 type Document = (Rc<str>, HeredocQuote);
 
@@ -66,11 +84,17 @@ pub(super) struct Shell<'s> {
     pub(super) listings_left: usize,
     variables: HashMap<String, Option<Value>>,
     /// What variables held before, newest last: a subshell's end takes it back.
-    journal: Vec<(String, Option<Option<Value>>)>,
+    journal: Vec<(String, Held)>,
+    /// States the last command may have led to besides the present one.
+    pub(super) worlds: Vec<World>,
+    /// The last word of the command before, `$_`.
+    last_word: Option<Field>,
     documents: Rc<[Document]>,
     depth: usize,
     pub(super) repeats: usize,
+    /// Budgets: for what is run once, and for what is repeated.
     room: usize,
+    spare: usize,
 }
 
 impl<'s> Shell<'s> {
@@ -88,17 +112,24 @@ impl<'s> Shell<'s> {
             listings_left: MAX_LISTINGS,
             variables: HashMap::new(),
             journal: Vec::new(),
+            worlds: Vec::new(),
+            last_word: None,
             documents: Rc::new([]),
             depth: 0,
             repeats: 0,
             room: command_len.saturating_mul(4).saturating_add(1 << 20),
+            spare: command_len.saturating_mul(4).saturating_add(1 << 20),
         }
     }
 
     /// Takes `cost` from the budget, if it is still there.
     pub(super) fn spend(&mut self, cost: usize) -> bool {
-        let left = self.room.checked_sub(cost);
-        self.room = left.unwrap_or(0);
+        let budget = match self.repeats {
+            0 => &mut self.room,
+            _ => &mut self.spare,
+        };
+        let left = budget.checked_sub(cost);
+        *budget = left.unwrap_or(0);
         left.is_some()
     }
 
@@ -170,10 +201,38 @@ impl<'s> Shell<'s> {
         self.dir_stack.truncate(n_dirs);
         self.positional = positional;
         self.halted = false;
+        self.worlds.clear();
         output
     }
 
-    fn take_back(&mut self, mark: usize) {
+    pub(super) fn mark(&self) -> usize {
+        self.journal.len()
+    }
+
+    /// The variables changed since the mark, with what they hold now.
+    pub(super) fn changed(&self, mark: usize) -> BTreeMap<String, Held> {
+        let since = self.journal.get(mark..).unwrap_or(&[]).iter();
+        since
+            .map(|(name, _)| (name.clone(), self.holds(name)))
+            .collect()
+    }
+
+    pub(super) fn holds(&self, name: &str) -> Held {
+        self.variables.get(name).cloned()
+    }
+
+    /// Goes to a state that was left before.
+    pub(super) fn enter(&mut self, world: World) {
+        self.cwd = world.cwd;
+        for (name, value) in world.changes {
+            match value {
+                Some(value) => self.assign(&name, value),
+                None => self.unset(&name),
+            }
+        }
+    }
+
+    pub(super) fn take_back(&mut self, mark: usize) {
         for (name, old) in self.journal.drain(mark.min(self.journal.len())..).rev() {
             match old {
                 Some(value) => self.variables.insert(name, value),
@@ -221,6 +280,7 @@ impl<'s> Shell<'s> {
             "HOME" => self.scene.home?,
             "PWD" => self.cwd.as_deref()?,
             "OLDPWD" => self.previous_dir.as_deref()?,
+            "_" => return self.last_word.clone().map(Value::One),
             "CLAUDE_PROJECT_DIR" => self.scene.project_dir?,
             "@" | "*" => return Some(Value::Many(self.positional.to_vec())),
             _ => {
@@ -237,7 +297,7 @@ impl<'s> Shell<'s> {
         let mut printed = Some(String::new());
         let mut spelling = None;
         let mut before = self.cwd.clone();
-        for step in list {
+        for (n, step) in list.iter().enumerate() {
             if step.link == Link::Or {
                 self.walk_otherwise(step, &before);
             } else {
@@ -259,6 +319,10 @@ impl<'s> Shell<'s> {
                 }
                 self.halted = false;
             }
+            let rest = list.get(n + 1..).unwrap_or(&[]);
+            if !self.worlds.is_empty() && !rest.is_empty() {
+                self.walk_elsewhere(rest);
+            }
         }
         let spelling = spelling.unwrap_or(crate::target::Spelling::Literal);
         printed.map(|text| Output {
@@ -267,13 +331,32 @@ impl<'s> Shell<'s> {
         })
     }
 
+    /// Runs the rest of a list in the other states that are possible. Only
+    /// what is not a repeat itself branches out, so the work stays bounded.
+    fn walk_elsewhere(&mut self, rest: &[Step<'_>]) {
+        for world in std::mem::take(&mut self.worlds) {
+            if self.repeats > 0 {
+                return;
+            }
+            self.repeats += 1;
+            self.subshell(|shell| {
+                shell.enter(world);
+                shell.walk(rest)
+            });
+            self.repeats -= 1;
+        }
+    }
+
     /// The right side of `||` starts where the left one failed; what follows
-    /// sees the left one's directory, as if it had not.
+    /// may see either one's directory.
     fn walk_otherwise(&mut self, step: &Step<'_>, before: &Option<Rc<str>>) {
         let left = std::mem::replace(&mut self.cwd, before.clone());
         self.pipeline(&step.pipeline);
         if left != *before {
-            self.cwd = left;
+            let right = std::mem::replace(&mut self.cwd, left);
+            if !self.halted && right != *before {
+                self.worlds.push(World::at(right));
+            }
         }
     }
 
@@ -307,7 +390,7 @@ impl<'s> Shell<'s> {
         if self.repeats > 0 && !self.spend(REPEAT_COST) {
             return None;
         }
-        let fields = self.all_fields(&simple.words);
+        let mut fields = self.all_fields(&simple.words);
         let name = fields.first().and_then(Field::known).unwrap_or("");
         let lasting = fields.is_empty() || super::command::declares(name);
         let mark = self.journal.len();
@@ -325,6 +408,7 @@ impl<'s> Shell<'s> {
         if !lasting && !simple.assignments.is_empty() {
             self.take_back(mark);
         }
+        self.last_word = fields.pop();
         output
     }
 

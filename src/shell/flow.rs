@@ -1,10 +1,32 @@
 //! Branches and loops: every branch is taken, every known value is looped over.
 
-use super::eval::{REPEAT_COST, Shell, Value};
+use std::collections::BTreeSet;
+
+use super::eval::{REPEAT_COST, Shell, Value, World};
 use super::field::{Field, Output};
 use super::glob::{Pattern, all_active};
 use super::lex::{Part, Word};
 use super::syntax::{Command, Compound, List, Step};
+
+/// How many different ends of a command's branches are followed.
+const MAX_WORLDS: usize = 8;
+
+/// Whether none of the branches may run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Skips {
+    Possible,
+    Never,
+}
+
+/// The condition is the command `false` alone.
+fn is_false(condition: &[Step<'_>]) -> bool {
+    let [step] = condition else { return false };
+    let [Command::Simple(simple)] = step.pipeline.as_slice() else {
+        return false;
+    };
+    let parts = simple.words.first().map(|word| word.parts.as_slice());
+    matches!(parts, Some([Part::Bare("false")]))
+}
 
 impl Shell<'_> {
     pub(super) fn compound(&mut self, compound: &Compound<'_>) -> Option<Output> {
@@ -15,10 +37,16 @@ impl Shell<'_> {
                 let mut branches = Vec::with_capacity(arms.len() + 1);
                 for (condition, body) in arms {
                     self.walk(condition);
-                    branches.push(body.as_slice());
+                    if !is_false(condition) {
+                        branches.push(body.as_slice());
+                    }
                 }
+                let skips = match otherwise {
+                    Some(_) => Skips::Never,
+                    None => Skips::Possible,
+                };
                 branches.extend(otherwise.as_deref());
-                self.branches(&branches)
+                self.branches(&branches, skips)
             }
             Compound::While { condition, body } => self.while_loop(condition, body),
             Compound::For { name, words, body } => {
@@ -42,21 +70,51 @@ impl Shell<'_> {
         }
     }
 
-    /// Each branch starts in the same directory; one that moves decides where
-    /// the next command runs.
-    fn branches(&mut self, branches: &[&[Step<'_>]]) -> Option<Output> {
+    /// Each branch starts from the same state. What follows sees what the
+    /// last one led to, then what the others did.
+    fn branches(&mut self, branches: &[&[Step<'_>]], skips: Skips) -> Option<Output> {
         let start = self.cwd.clone();
-        let mut end = start.clone();
+        let mut worlds = Vec::new();
+        if skips == Skips::Possible {
+            worlds.push(World::at(start.clone()));
+        }
         for branch in branches {
+            let mark = self.mark();
             self.cwd.clone_from(&start);
             self.walk(branch);
-            if !self.halted && self.cwd != start {
-                end.clone_from(&self.cwd);
+            self.worlds.clear();
+            let world = World {
+                cwd: self.cwd.clone(),
+                changes: self.changed(mark),
+            };
+            self.take_back(mark);
+            if !self.halted && worlds.len() < MAX_WORLDS && !worlds.contains(&world) {
+                worlds.push(world);
             }
             self.halted = false;
         }
-        self.cwd = end;
+        self.cwd = start;
+        self.complete(&mut worlds);
+        if let Some(last) = worlds.pop() {
+            self.enter(last);
+        }
+        self.worlds = worlds;
         None
+    }
+
+    /// What one branch left alone holds what it held before them all.
+    fn complete(&self, worlds: &mut [World]) {
+        if worlds.len() < 2 {
+            return;
+        }
+        let changes = worlds.iter().flat_map(|world| world.changes.keys());
+        let names: BTreeSet<String> = changes.cloned().collect();
+        for world in worlds {
+            for name in &names {
+                let before = || self.holds(name);
+                world.changes.entry(name.clone()).or_insert_with(before);
+            }
+        }
     }
 
     fn case(&mut self, subject: &Word<'_>, arms: &[(Vec<Word<'_>>, List<'_>)]) -> Option<Output> {
@@ -79,7 +137,7 @@ impl Shell<'_> {
         if let [only] = branches.as_slice() {
             return self.walk(only);
         }
-        self.branches(&branches)
+        self.branches(&branches, Skips::Possible)
     }
 
     fn case_matches(&mut self, pattern: &Word<'_>, text: &str) -> bool {

@@ -36,7 +36,7 @@ impl Shell<'_> {
     }
 
     /// Sources and destinations, whether the destination is a directory or not.
-    fn transfers(&self, args: &Args) -> Vec<Transfer> {
+    fn transfers(&mut self, args: &Args) -> Vec<Transfer> {
         let target_dir = args.value(&["t", "target-directory"]);
         let (sources, last) = match (target_dir, args.operands.split_last()) {
             (Some(dir), _) => (args.operands.as_slice(), dir),
@@ -46,27 +46,40 @@ impl Shell<'_> {
         let into = target_dir.is_some()
             || sources.len() > 1
             || (!args.has(&["T", "no-target-directory"]) && self.is_dir(last));
-        let place = |from: &Field| Transfer {
-            from: from.clone(),
+        let place = |from: Field| Transfer {
             to: if into {
-                inside(last, from)
+                inside(last, &from)
             } else {
                 last.clone()
             },
+            from,
         };
-        sources.iter().map(place).collect()
+        let sources = sources.iter().flat_map(|source| self.content_of(source));
+        sources.map(place).collect()
+    }
+
+    /// `dir/.` stands for what is in the directory.
+    fn content_of(&mut self, source: &Field) -> Vec<Field> {
+        match source.text.strip_suffix('.') {
+            Some(dir) if dir.ends_with('/') || dir.is_empty() => {
+                let all = source.with_text(format!("{dir}*"));
+                self.wildcards(&[all])
+            }
+            _ => vec![source.clone()],
+        }
     }
 }
 
 /// The file's own name in a directory. A name that is not known leaves the
-/// destination unknown too.
+/// destination unknown too, and so does a glob that found nothing.
 pub(super) fn inside(dir: &Field, file: &Field) -> Field {
     let mut to = dir.clone();
     if !to.text.ends_with('/') {
         to.text.push('/');
     }
-    match file.known() {
-        Some(path) => to.push(&file.with_text(base_name(path))),
+    let name = file.known().map(base_name);
+    match name.filter(|name| !name.contains(['*', '?'])) {
+        Some(name) => to.push(&file.with_text(name)),
         None => to.push(&Field::unknown()),
     }
     to
@@ -150,12 +163,16 @@ pub(super) fn rsync(shell: &mut Shell<'_>, args: &Args) {
         shell.report(last, Act::Clear);
     }
     for source in sources {
-        // A source with a trailing slash gives its content, whose names are not known.
+        // A source with a trailing slash gives its content.
         let content = source.text.ends_with('/');
-        if !content {
-            let into = sources.len() > 1 || shell.is_dir(last);
+        let files = match content {
+            true => shell.content_of(&source.with_text(format!("{}.", source.text))),
+            false => vec![source.clone()],
+        };
+        for file in files {
+            let into = content || sources.len() > 1 || shell.is_dir(last);
             let to = if into {
-                inside(last, source)
+                inside(last, &file)
             } else {
                 last.clone()
             };
