@@ -32,6 +32,7 @@ mod nested;
 mod param;
 mod parse;
 mod powershell;
+mod powershell_value;
 mod report;
 mod syntax;
 mod transfer;

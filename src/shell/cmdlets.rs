@@ -2,7 +2,8 @@
 
 use super::eval::Shell;
 use super::field::{Field, base_name};
-use super::powershell::{self, Arg, Values, slashed};
+use super::powershell::{self, Arg, Values};
+use super::powershell_value::slashed;
 use super::transfer::inside;
 use super::value::product;
 use crate::target::Act;

@@ -298,6 +298,9 @@ impl<'s> Shell<'s> {
         let mut spelling = None;
         let mut before = self.cwd.clone();
         for (n, step) in list.iter().enumerate() {
+            if self.repeats > 0 && self.spare == 0 {
+                return None;
+            }
             if step.link == Link::Or {
                 self.walk_otherwise(step, &before);
             } else {
