@@ -9,7 +9,7 @@ use crate::catalog::Catalog;
 use crate::completion::{Ending, ToldBy};
 use crate::decision::{Decision, Denial, DenyCode};
 use crate::event::{Event, Field, Kind};
-use crate::gates::{self, About, Around, Effects, InDir};
+use crate::gates::{self, About, Around, Due, Effects, GateRecord, InDir};
 use crate::hook::World;
 use crate::path;
 use crate::record::{Record, What};
@@ -19,7 +19,7 @@ use crate::settings::{Completion, Dispatch, Mode, Resolved};
 use crate::sites;
 use crate::store::lock::{IN_HOOK, Locked, with_lock};
 use crate::store::make_own_folder;
-use crate::systems::{Moment, Owed};
+use crate::systems::Moment;
 use crate::target::Act;
 
 impl World<'_> {
@@ -38,26 +38,27 @@ impl World<'_> {
             return Reply::Silent;
         }
         let about = About {
-            event,
+            event: Some(event),
             agent_type,
             agent_id,
         };
         if self.logs().own_folder().is_dir() {
             let forgotten = with_lock(self.logs().own_folder(), IN_HOOK, |locked| {
                 let mut runs = Runs::read(locked);
-                runs.forget(session(event), agent_id.unwrap_or_default());
+                let id = agent_id.unwrap_or_default();
+                if !runs.is_counted(session(event), id) {
+                    return Ok(());
+                }
+                runs.forget(session(event), id);
                 runs.write(locked)
             });
             self.complain_about("runs.json", forgotten);
         }
         let effects = gates::carry_out(&around, &moment, &self.project, &about, self.now);
-        // A start that moves nothing is not worth a line.
-        let moved = effects
-            .records
-            .into_iter()
-            .filter(|record| record.skipped.is_none())
-            .collect();
-        self.append_gates(Effects { records: moved }, rules);
+        // A start that moves nothing is not worth a line, one that should have is.
+        let records = effects.records.into_iter();
+        let worthy = records.filter(|record| record.skipped.is_none() || effects.has_failed);
+        self.append_gates(worthy, rules);
         Reply::Silent
     }
 
@@ -93,7 +94,7 @@ impl World<'_> {
                     owed.iter()
                         .for_each(|owed| self.note_owed(event, owed, rules));
                 }
-                self.append_gates(effects, rules);
+                self.append_gates(effects.records, rules);
                 Reply::Silent
             }
             Ok(Counted::SentBack(owed)) => Reply::Block {
@@ -104,7 +105,7 @@ impl World<'_> {
                 let why = format!("could not be counted: {error}");
                 let effects =
                     gates::skip_all(&around, &moment, &self.project, &about, &why, self.now);
-                self.append_gates(effects, rules);
+                self.append_gates(effects.records, rules);
                 Reply::Silent
             }
         }
@@ -130,23 +131,25 @@ impl World<'_> {
             let skipped = gates::skip_all(around, moment, &self.project, &about, why, self.now);
             return Ok(Counted::Now(skipped, Vec::new()));
         }
-        let owed = gates::owed(around, moment, self.now);
+        let owed = gates::owed(around, moment, &self.project, self.now);
         let setting = rules.settings.completion;
         if !owed.is_empty() && setting == Completion::Block && ending.told_by == ToldBy::Stop {
             return Ok(Counted::SentBack(owed));
         }
         let effects = gates::carry_out(around, moment, &self.project, &about, self.now);
-        if !id.is_empty() {
+        // Where nothing could be written, the run's second event is another chance.
+        if !id.is_empty() && !effects.has_failed {
             runs.count(session(event), id);
             runs.write(locked)?;
         }
         Ok(Counted::Now(effects, owed))
     }
 
-    fn note_owed(&self, event: &Event<'_>, (dir, owed): &(String, Owed), rules: &Resolved) {
-        let reason = format!("`{dir}/{}` is owed: {}", owed.file, owed.why);
+    fn note_owed(&self, event: &Event<'_>, due: &Due, rules: &Resolved) {
+        let reason = format!("`{}` is owed: {}", due.file, due.why);
         let mut record = Record::new(What::Warn, &reason, Some(event), self.now);
-        record.name = Some(owed.file.clone());
+        record.system = Some(due.system.clone());
+        record.name = Some(due.file.clone());
         self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
     }
 
@@ -160,13 +163,13 @@ impl World<'_> {
         if event.get(Field::AgentType).is_none_or(str::is_empty) {
             let around = Around::all(catalog, &self.project, &self.cwd);
             let about = About {
-                event,
+                event: Some(event),
                 agent_type: None,
                 agent_id: None,
             };
             let effects =
                 gates::carry_out(&around, &Moment::TurnEnd, &self.project, &about, self.now);
-            self.append_gates(effects, rules);
+            self.append_gates(effects.records, rules);
         }
         Reply::Silent
     }
@@ -181,7 +184,9 @@ impl World<'_> {
         let written = event.get(Field::FilePath).unwrap_or_default();
         let written = path::collapse(&path::join(&self.cwd, written, self.env.home.as_deref()));
         let by_main = event.get(Field::AgentType).is_none_or(str::is_empty);
-        for governed in catalog.governed.iter().filter(|_| by_main) {
+        // A call that failed is told of under another event's name.
+        let is_done = event.get(Field::EventName) == Some("PostToolUse");
+        for governed in catalog.governed.iter().filter(|_| by_main && is_done) {
             let Some(dir) = governed.system.gate_dir() else {
                 continue;
             };
@@ -191,18 +196,15 @@ impl World<'_> {
             if self.project.locate(&written).is_none() {
                 continue;
             }
-            let around = [Around {
-                governed,
-                dir: format!("{above}/{dir}").into(),
-            }];
+            let around = [Around::at_dir(governed, format!("{above}/{dir}").into())];
             let about = About {
-                event,
+                event: Some(event),
                 agent_type: None,
                 agent_id: None,
             };
             let moment = Moment::Wrote { entry };
             let effects = gates::carry_out(&around, &moment, &self.project, &about, self.now);
-            self.append_gates(effects, rules);
+            self.append_gates(effects.records, rules);
         }
         Reply::Silent
     }
@@ -227,10 +229,7 @@ impl World<'_> {
         let agent = AgentName::parse(agent_type);
         let around = Around::all(catalog, &self.project, &self.cwd);
         let closed = around.iter().find_map(|around| {
-            let (gate, status) = around
-                .governed
-                .system
-                .closed_gate(&agent, &around.files())?;
+            let (gate, status) = around.closed_gate(&agent)?;
             Some((around, gate, status))
         });
         let Some((around, gate, status)) = closed else {
@@ -315,8 +314,12 @@ impl World<'_> {
     }
 
     /// Appends gate records; where that fails the gate changes stand.
-    fn append_gates(&self, effects: Effects, rules: &Resolved) {
-        for record in effects.records {
+    pub(crate) fn append_gates(
+        &self,
+        records: impl IntoIterator<Item = GateRecord>,
+        rules: &Resolved,
+    ) {
+        for record in records {
             match serde_json::to_string(&record) {
                 Ok(line) => self.append(
                     &self.logs().gates(),
@@ -333,13 +336,13 @@ impl World<'_> {
 /// What became of one end of a run.
 enum Counted {
     Before,
-    Now(Effects, Vec<(String, Owed)>),
-    SentBack(Vec<(String, Owed)>),
+    Now(Effects, Vec<Due>),
+    SentBack(Vec<Due>),
 }
 
 fn about<'a>(event: &'a Event<'a>, ending: &'a Ending) -> About<'a> {
     About {
-        event,
+        event: Some(event),
         agent_type: Some(&ending.agent_type),
         agent_id: ending.agent_id.as_deref(),
     }
@@ -351,11 +354,11 @@ fn session<'e>(event: &'e Event<'_>) -> &'e str {
 
 /// The agent's next message replaces the one it ended with, so it has to hold
 /// everything again.
-fn send_back(owed: &[(String, Owed)]) -> String {
+fn send_back(owed: &[Due]) -> String {
     let list = owed
         .iter()
         .take(5)
-        .map(|(dir, owed)| format!("`{dir}/{}` ({})", owed.file, owed.why));
+        .map(|due| format!("`{}` ({})", due.file, due.why));
     let list = list.collect::<Vec<_>>().join(", ");
     reply::cut(
         &format!(

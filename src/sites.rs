@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::catalog::{Catalog, Governed};
 use crate::project::{OnDisk, Project, Root};
+use crate::systems::System;
 
 /// One site on the disk.
 pub struct Site<'c> {
@@ -73,6 +74,12 @@ pub fn at_root<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>>
     systems
         .flat_map(|governed| held(&project.main, "", governed, catalog))
         .collect()
+}
+
+/// Whether a directory below a root holds state of a system.
+pub fn has_landmark(root: &Root, dir: &str, system: &dyn System) -> bool {
+    let mut landmarks = system.landmarks().iter();
+    landmarks.any(|landmark| !expand(root, &join(dir, landmark)).is_empty())
 }
 
 fn join(dir: &str, name: &str) -> String {
