@@ -157,7 +157,9 @@ impl<'c> Around<'c> {
             let is_elsewhere = path::relative(&site.site, gate_dir).is_none();
             is_elsewhere.then(|| Self::new(site.governed, site.dir().into(), Reach::Itself))
         };
-        let others = sites::at_root(project, catalog).into_iter().filter_map(other);
+        let others = sites::at_root(project, catalog)
+            .into_iter()
+            .filter_map(other);
         let around = catalog.governed.iter().filter_map(nearest);
         around.chain(others).collect()
     }
@@ -225,7 +227,9 @@ pub fn nearest(project: &Project, cwd: &str, governed: &Governed<'_>) -> Option<
     let cwd = path::collapse(&path::slashed(cwd));
     let is_main = |below: &&str| {
         !below.starts_with(".claude/worktrees/")
-            && project.inner_work_tree(root, &format!("{below}/x")).is_none()
+            && project
+                .inner_work_tree(root, &format!("{below}/x"))
+                .is_none()
     };
     let below = root.relative(&cwd).filter(is_main).unwrap_or_default();
     let mut dirs = std::iter::successors(Some(below), |below| {

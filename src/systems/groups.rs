@@ -76,16 +76,18 @@ impl System for Groups {
             .filter(|change| change != "archive")
             .map(|change| format!("{change}/"));
         // A root of its own has its `tasks.md` beside the others' directories.
-        let owed = std::iter::once(String::new()).chain(changes).flat_map(|dir| {
-            let groups =
-                state::derive(&|name| files.text(&format!("{dir}{name}"))).unwrap_or_default();
-            let owed = state::owed(&groups, kind).into_iter();
-            let owed = owed.map(|(file, why)| Owed {
-                file: format!("{dir}{file}"),
-                why,
+        let owed = std::iter::once(String::new())
+            .chain(changes)
+            .flat_map(|dir| {
+                let groups =
+                    state::derive(&|name| files.text(&format!("{dir}{name}"))).unwrap_or_default();
+                let owed = state::owed(&groups, kind).into_iter();
+                let owed = owed.map(|(file, why)| Owed {
+                    file: format!("{dir}{file}"),
+                    why,
+                });
+                owed.collect::<Vec<_>>()
             });
-            owed.collect::<Vec<_>>()
-        });
         Consequences {
             outcomes: Vec::new(),
             owed: owed.collect(),
