@@ -103,19 +103,26 @@ impl Change {
     }
 }
 
-/// Appends the record of a command's change to the gate log. The change stands
+/// Appends the record of what a verb changed to the gate log. The change stands
 /// where that fails.
-pub(super) fn record(context: &Context<'_>, system: &str, file: &Path, outcome: &Outcome) {
+pub(super) fn record(
+    context: &Context<'_>,
+    (system, verb): (&str, &str),
+    file: &Path,
+    outcome: &Outcome,
+) {
     if let Outcome::Changed { changes, .. } = outcome {
         let file = gates::shown(&context.project, file);
         let record = GateRecord::new(&About::default(), system, &file, context.now);
+        let mut record = record.changed(changes);
+        record.evidence = Some(verb.to_owned());
         let world = World {
             project: context.project.clone(),
             cwd: context.cwd.clone(),
             env: context.env,
             now: context.now,
         };
-        world.append_gates([record.changed(changes)], &context.rules);
+        world.append_gates([record], &context.rules);
     }
 }
 

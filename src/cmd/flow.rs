@@ -130,7 +130,7 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
         let changes = vec![began];
         change::write(&file, Outcome::Changed { text, changes })
     })?;
-    change::record(context, SYSTEM, &file, &outcome);
+    change::record(context, (SYSTEM, "flow init"), &file, &outcome);
     let mut change = Change::new(context, &file, &outcome);
     if is_unmet {
         change.note = Some(
@@ -174,7 +174,7 @@ fn update(args: &Update, context: &Context<'_>) -> Result<Change> {
         let outcome = script::update(&text, &wanted, context.now).map_err(usage)?;
         change::write(&file, outcome).map(|outcome| (file, outcome))
     })?;
-    change::record(context, SYSTEM, &file, &outcome);
+    change::record(context, (SYSTEM, "flow update"), &file, &outcome);
     Ok(Change::new(context, &file, &outcome))
 }
 

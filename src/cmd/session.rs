@@ -172,7 +172,7 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
         let (text, changes) = (new_session(&new, context.now), vec![began]);
         change::write(&file, Outcome::Changed { text, changes }).map(|outcome| (file, outcome))
     })?;
-    change::record(context, SYSTEM, &file, &outcome);
+    change::record(context, (SYSTEM, "session init"), &file, &outcome);
     Ok(Change::new(context, &file, &outcome))
 }
 
@@ -196,7 +196,7 @@ fn step(
             changed => change::write(&file, changed).map(|outcome| (file, outcome)),
         }
     })?;
-    change::record(context, SYSTEM, &file, &outcome);
+    change::record(context, (SYSTEM, verb), &file, &outcome);
     Ok(Change::new(context, &file, &outcome))
 }
 

@@ -14,8 +14,14 @@ mod agent_flow_agreement;
 mod agent_flow_readers;
 /// The original update script, as far as the facts describe it.
 mod agent_flow_stand_in;
+/// Sessions of AgentMux, read.
+mod agentmux_verb;
 /// Every name and pattern of the contracts.
 mod contract;
+/// Runs and deep dives by command.
+mod flow_verbs;
+/// The states of groups by command.
+mod groups_verb;
 /// Bad input.
 mod malformed;
 /// Which paths are governed.
@@ -23,8 +29,12 @@ mod places;
 /// The real Claude Code client; network namespaces keep it offline.
 #[cfg(target_os = "linux")]
 mod real_client;
+/// Sessions by command.
+mod session_verbs;
 /// The shell analyser beside the real Bash.
 #[cfg(unix)]
 mod shell_differential;
+/// Every workflow by command.
+mod status_verb;
 /// The sandbox that tests run the program in.
 mod support;

@@ -207,9 +207,11 @@ pub fn outcome(
                 iteration: None,
                 evidence,
             };
+            // A decision moves no phase.
+            let moved = change.from != change.to;
             Outcome::Changed {
                 text,
-                changes: vec![change],
+                changes: moved.then_some(change).into_iter().collect(),
             }
         }
     }
