@@ -267,6 +267,8 @@ pub struct Effects {
     pub records: Vec<GateRecord>,
     /// A state that should have changed could not be written.
     pub has_failed: bool,
+    /// There was a choice of states, and none of them was the one.
+    pub is_undecided: bool,
 }
 
 /// An artifact that an agent owes.
@@ -318,6 +320,7 @@ pub fn carry_out(
             let shown = shown(project, &around.dir.join(&file));
             let record = GateRecord::new(about, around.governed.system.id(), &shown, now);
             effects.has_failed |= outcome.is_err();
+            effects.is_undecided |= file.is_empty();
             effects.records.push(match outcome {
                 Ok(Outcome::Changed { changes, .. }) => record.changed(&changes),
                 Ok(Outcome::Unchanged { why }) => record.skipped(why),
@@ -346,7 +349,7 @@ pub fn skip_all(
     });
     Effects {
         records: records.collect(),
-        has_failed: false,
+        ..Effects::default()
     }
 }
 

@@ -56,8 +56,9 @@ impl World<'_> {
         }
         let effects = gates::carry_out(&around, &moment, &self.project, &about, self.now);
         // A start that moves nothing is not worth a line, one that should have is.
+        let is_odd = effects.has_failed || effects.is_undecided;
         let records = effects.records.into_iter();
-        let worthy = records.filter(|record| record.skipped.is_none() || effects.has_failed);
+        let worthy = records.filter(|record| record.skipped.is_none() || is_odd);
         self.append_gates(worthy, rules);
         Reply::Silent
     }

@@ -20,6 +20,8 @@ mod agentmux_verb;
 mod contract;
 /// Runs and deep dives by command.
 mod flow_verbs;
+/// Gates that agents move.
+mod gates;
 /// The states of groups by command.
 mod groups_verb;
 /// Bad input.
