@@ -42,6 +42,14 @@ impl Claim<'_> {
         }
     }
 
+    /// The absolute path of the site.
+    pub fn site_dir(&self) -> String {
+        match self.site.as_str() {
+            "" => self.root.dir.clone(),
+            site => format!("{}/{site}", self.root.dir),
+        }
+    }
+
     /// The absolute path of the entry, for reading.
     pub fn path(&self) -> String {
         format!("{}/{}", self.root.dir, self.shown())

@@ -14,6 +14,7 @@ pub mod install;
 mod output;
 pub mod session;
 pub mod status;
+pub mod stuck;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -73,6 +74,8 @@ enum Verb {
     Agentmux(agentmux::Args),
     /// What was refused, and why
     Denies(denies::Args),
+    /// Say whether the workflow is refused again and again; exit 1 when it is
+    Stuck,
     /// Wire the hook into Claude Code's settings
     Install(install::Args),
     /// Take out what `install` put in
@@ -235,6 +238,7 @@ fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<A
         Verb::Groups(args) => groups::run(args, &context, out),
         Verb::Agentmux(args) => agentmux::run(args, &context, out),
         Verb::Denies(args) => denies::run(args, &context, out),
+        Verb::Stuck => stuck::run(&context, out),
         Verb::Install(args) => install::install(args, &place(&context)?, out).map(|()| Answer::Yes),
         Verb::Uninstall(args) => {
             install::uninstall(args, &place(&context)?, out).map(|()| Answer::Yes)

@@ -20,9 +20,10 @@ use crate::project::{Project, read_text};
 use crate::record::{Record, What};
 use crate::reply::{self, Reply};
 use crate::settings::{OnError, Resolved};
+use crate::sites;
 use crate::stdin::{self, Input};
 use crate::store::lock::IN_HOOK;
-use crate::store::log::{Bounds, LogFile, Logs};
+use crate::store::log::{LogFile, Logs};
 use crate::store::make_own_folder;
 use crate::systems::declared::DeclaredSystem;
 use crate::target::{self, Scene};
@@ -92,7 +93,7 @@ pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime
         (Kind::PostToolUse, Tool::Agent) | (Kind::SubagentStop, _) => {
             world.agent_ended(event, &rules, &catalog)
         }
-        (Kind::PostToolUse, _) => world.report_written(event, &rules, &catalog),
+        (Kind::PostToolUse | Kind::PostToolUseFailure, _) => world.after(event, &rules, &catalog),
         (Kind::SubagentStart, _) => world.agent_started(event, &rules, &catalog),
         (Kind::Stop, _) => world.turn_ended(event, &rules, &catalog),
         (Kind::SessionStart, _) => world.session_started(event, &rules, &catalog),
@@ -171,14 +172,18 @@ impl World<'_> {
         };
         let reason = reply::reason(denials, &[]);
         let mut record = Record::of_denials(what, denials, &reason, event, self.now);
-        let log = match (what, devt_site(denials, claims)) {
-            (What::Deny, Some(site)) => {
-                record.workflow_id = workflow_id(&site);
-                Logs::devt(Path::new(&site))
-            }
-            (What::Deny, None) => self.logs().denies(),
+        let site = denials.first().and_then(|first| {
+            let claim = claims.iter().find(|claim| claim.shown() == first.shown)?;
+            Some(claim.site_dir())
+        });
+        let system = record.system.clone().unwrap_or_default();
+        let log = match what {
+            What::Deny => log_of(&self.logs(), &system, site.as_deref()),
             _ => self.logs().events(),
         };
+        record.workflow_id = site
+            .filter(|_| system == "devt")
+            .and_then(|site| workflow_id(&site));
         self.append(&log, &record.to_line(), &record.ts, rules);
     }
 
@@ -188,17 +193,14 @@ impl World<'_> {
 
     /// Appends a line; a log that cannot be written changes no decision.
     pub(crate) fn append(&self, log: &LogFile, line: &str, ts: &str, rules: &Resolved) {
-        let bounds = Bounds {
-            max_bytes: rules.settings.log_max_bytes,
-            generations: rules.settings.archive_runs,
-        };
+        let max_bytes = rules.settings.log_max_bytes;
         let logs = self.logs();
         let ready = if log.dir == logs.own_folder() {
             make_own_folder(&log.dir)
         } else {
             Ok(())
         };
-        if let Err(error) = ready.and_then(|()| log.append(line, bounds, ts, IN_HOOK)) {
+        if let Err(error) = ready.and_then(|()| log.append(line, max_bytes, ts, IN_HOOK)) {
             reply::complain(&format!(
                 "could not write `{}`: {error}",
                 log.path().display()
@@ -207,12 +209,22 @@ impl World<'_> {
     }
 
     /// One line a session, so that the morning after shows that the hook ran.
-    pub(crate) fn heartbeat(&self, event: &Event<'_>, rules: &Resolved) {
-        if self.logs().own_folder().is_dir() {
-            let version = env!("CARGO_PKG_VERSION");
-            let record = Record::new(What::Heartbeat, version, Some(event), self.now);
+    pub(crate) fn heartbeat(&self, event: &Event<'_>, rules: &Resolved, catalog: &Catalog<'_>) {
+        if self.is_concerned(catalog) {
+            let edition = rules.settings.system("devt").contract.as_str();
+            let what = format!(
+                "statewarden {}, devt contract {edition}",
+                env!("CARGO_PKG_VERSION")
+            );
+            let record = Record::new(What::Heartbeat, &what, Some(event), self.now);
             self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
         }
+    }
+
+    /// Whether the project has a site, or our folder already: what is none of
+    /// our business stays untouched.
+    pub(crate) fn is_concerned(&self, catalog: &Catalog<'_>) -> bool {
+        self.logs().own_folder().is_dir() || !sites::at_root(&self.project, catalog).is_empty()
     }
 
     fn refuse_unsettled(
@@ -236,6 +248,9 @@ impl World<'_> {
 
 /// The text a claim would leave, and the text that is there.
 fn content(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Option<Content>> {
+    if !claim.governed.system.judges(&claim.entry) {
+        return Ok(None);
+    }
     let present = read_text(&claim.path())?;
     let after = match (&claim.target.text, event.tool()) {
         (Some(text), _) => Some(text.clone()),
@@ -248,12 +263,15 @@ fn content(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Option<Content>> 
     Ok(after.map(|after| Content { after, present }))
 }
 
-/// The directory of the leading denial's devt site, if there is one.
-fn devt_site(denials: &[decision::Denial], claims: &[Claim<'_>]) -> Option<String> {
-    let first = denials.first().filter(|denial| denial.system == "devt")?;
-    let claim = claims.iter().find(|claim| claim.shown() == first.shown)?;
-    let site = format!("{}/{}", claim.root.dir, claim.site);
-    Path::new(&site).is_dir().then_some(site)
+/// The log that keeps the denials in a site.
+pub(crate) fn log_of(logs: &Logs, system: &str, site: Option<&str>) -> LogFile {
+    match site
+        .map(Path::new)
+        .filter(|site| system == "devt" && site.is_dir())
+    {
+        Some(site) => Logs::devt(site),
+        None => logs.denies(),
+    }
 }
 
 /// The id of the workflow that runs in a devt site.
@@ -290,13 +308,16 @@ fn fault(bytes: &[u8], what: &str, env: &Env, project: Option<&str>, now: DateTi
         now,
     };
     let rules = world.project.settings(env);
-    let record = Record::new(What::Fault, what, None, now);
-    world.append(
-        &world.logs().events(),
-        &record.to_line(),
-        &record.ts,
-        &rules,
-    );
+    let declared = DeclaredSystem::all(&rules.settings);
+    if world.is_concerned(&Catalog::new(&rules.settings, &declared)) {
+        let record = Record::new(What::Fault, what, None, now);
+        world.append(
+            &world.logs().events(),
+            &record.to_line(),
+            &record.ts,
+            &rules,
+        );
+    }
     match rules.settings.on_error {
         OnError::Open => Reply::Complain {
             message: what.to_owned(),

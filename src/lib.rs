@@ -6,6 +6,7 @@
 //! The modules stand in reading order. This library exists for the binary and
 //! its tests; its interface is not stable.
 
+pub mod after;
 pub mod hook;
 pub mod moments;
 
@@ -32,6 +33,7 @@ pub mod workflow;
 pub mod formats;
 
 pub mod cmd;
+pub mod inventory;
 pub mod sites;
 pub mod store;
 pub mod wiring;

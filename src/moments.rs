@@ -8,7 +8,7 @@ use crate::actor::AgentName;
 use crate::catalog::Catalog;
 use crate::completion::{Ending, ToldBy};
 use crate::decision::{Decision, Denial, DenyCode};
-use crate::event::{Event, Field, Kind};
+use crate::event::{Event, Field, Kind, Tool};
 use crate::gates::{self, About, Around, Due, Effects, GateRecord, InDir};
 use crate::hook::World;
 use crate::path;
@@ -185,9 +185,9 @@ impl World<'_> {
         let written = event.get(Field::FilePath).unwrap_or_default();
         let written = path::collapse(&path::join(&self.cwd, written, self.env.home.as_deref()));
         let by_main = event.get(Field::AgentType).is_none_or(str::is_empty);
-        // A call that failed is told of under another event's name.
-        let is_done = event.get(Field::EventName) == Some("PostToolUse");
-        for governed in catalog.governed.iter().filter(|_| by_main && is_done) {
+        // What an Edit or a call that failed leaves may be no report.
+        let is_written = event.kind() == Kind::PostToolUse && event.tool() == Tool::Write;
+        for governed in catalog.governed.iter().filter(|_| by_main && is_written) {
             let Some(dir) = governed.system.gate_dir() else {
                 continue;
             };
@@ -281,7 +281,7 @@ impl World<'_> {
         rules: &Resolved,
         catalog: &Catalog<'_>,
     ) -> Reply {
-        self.heartbeat(event, rules);
+        self.heartbeat(event, rules, catalog);
         let mut text = String::new();
         for site in sites::at_root(&self.project, catalog) {
             let dir = site.dir();

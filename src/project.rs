@@ -81,10 +81,13 @@ impl Project {
     /// own work trees, `.claude/worktrees/<name>`, are roots.
     pub fn locate<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
         const CLIENT: &str = ".claude/worktrees/";
-        let (root, below) = std::iter::once(&self.main)
+        let Some((root, below)) = std::iter::once(&self.main)
             .chain(&self.beside)
             .chain(&self.feature_dir)
-            .find_map(|root| Some((root, root.relative(path)?)))?;
+            .find_map(|root| Some((root, root.relative(path)?)))
+        else {
+            return self.user_settings(path);
+        };
         match below
             .strip_prefix(CLIENT)
             .and_then(|rest| rest.split_once('/'))
@@ -92,6 +95,18 @@ impl Project {
             Some((name, inside)) => Some((child(root, &format!("{CLIENT}{name}")), inside)),
             None => Some((root.clone(), below)),
         }
+    }
+
+    /// The user's own settings of Claude Code may hold our entries too, and
+    /// count as if the home directory were a root for them alone.
+    fn user_settings<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
+        let home = self.home.as_deref()?.trim_end_matches('/');
+        let below = path::relative(path, home)?;
+        let root = || Root {
+            dir: home.to_owned(),
+            real: home.to_owned(),
+        };
+        (below == ".claude/settings.json").then(|| (root(), below))
     }
 
     /// The innermost other work tree of the project around a path: a directory
@@ -336,7 +351,7 @@ impl Project {
                         error.kind(),
                         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
                     ) => {}
-                Err(error) => unreadable.push(format!("`{path}` is ignored: {error}")),
+                Err(error) => unreadable.push((layer, format!("`{path}` is ignored: {error}"))),
             }
         }
         let layers: Vec<_> = texts
@@ -344,7 +359,13 @@ impl Project {
             .map(|(layer, path, text)| (*layer, path.as_str(), text.as_str()))
             .collect();
         let mut resolved = Settings::resolve(&layers);
-        resolved.problems.extend(unreadable);
+        if unreadable.iter().any(|(layer, _)| *layer == Layer::Managed) {
+            // What the administrator holds fast is unknown, so nobody may weaken anything.
+            resolved.settings = Settings::default();
+        }
+        resolved
+            .problems
+            .extend(unreadable.into_iter().map(|(_, problem)| problem));
         resolved
     }
 }

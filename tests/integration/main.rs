@@ -7,6 +7,10 @@
     clippy::unwrap_used
 )]
 
+/// Who may write what.
+mod actors;
+/// What happens after a tool call.
+mod after;
 /// The hook and the original update scripts agree, whoever comes first.
 mod agent_flow_agreement;
 /// Agent Flow's own readers over what this program writes.
@@ -16,6 +20,8 @@ mod agent_flow_readers;
 mod agent_flow_stand_in;
 /// Sessions of AgentMux, read.
 mod agentmux_verb;
+/// Form and content of a refusal.
+mod answers;
 /// Every name and pattern of the contracts.
 mod contract;
 /// Runs and deep dives by command.
@@ -26,6 +32,8 @@ mod gates;
 mod groups_verb;
 /// Bad input.
 mod malformed;
+/// Deny codes about names, and the settings.
+mod names;
 /// Which paths are governed.
 mod places;
 /// The real Claude Code client; network namespaces keep it offline.

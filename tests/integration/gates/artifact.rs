@@ -6,7 +6,7 @@ const WORKFLOW: &str =
     "workflow_id: w-1\nworkflow_type: dev\nactive: true\nphase: implement\nstatus: null\n";
 const SUMMARY: &str = include_str!("../../fixtures/devt/impl-summary.md");
 const SIDECAR: &str =
-    r#"{"status":"DONE","agent":"programmer","files_changed":["src/a.rs"]}"#;
+    r#"{"status":"DONE","agent":"programmer","verdict":"PASS","files_changed":["src/a.rs"]}"#;
 
 fn devt(completion: &str) -> Stage {
     let stage = Stage::new();

@@ -43,17 +43,16 @@ fn an_agent_starts_its_phase_and_the_report_completes_it() {
     stage.stop("scouter", "a-1", "found");
     assert_eq!(phases(&stage, &id)["research"]["status"], "in_progress");
 
-    // Neither a failed call nor an agent's write completes a phase.
+    // Neither a failed call nor an edit nor an agent's write completes a phase.
     let failed = wrote(&stage, "PostToolUseFailure", &id, "research-report.md");
     let by_agent = stage.0.by(
         "scouter",
         wrote(&stage, "PostToolUse", &id, "research-report.md"),
     );
-    for event in [
-        failed,
-        by_agent,
-        wrote(&stage, "PostToolUse", &id, "plan-report.md"),
-    ] {
+    let mut edited = wrote(&stage, "PostToolUse", &id, "research-report.md");
+    edited["tool_name"] = "Edit".into();
+    let other = wrote(&stage, "PostToolUse", &id, "plan-report.md");
+    for event in [failed, by_agent, edited, other] {
         stage.0.hook(&event).is_silent();
         assert_eq!(phases(&stage, &id)["research"], started, "{event}");
     }
