@@ -17,6 +17,7 @@ use crate::event::{Event, Field};
 use crate::path;
 use crate::project::{Project, read_text};
 use crate::record;
+use crate::reply;
 use crate::sites;
 use crate::store::lock::{IN_HOOK, with_state_lock};
 use crate::store::replace::replace;
@@ -124,6 +125,31 @@ impl GateRecord {
     fn skipped(mut self, why: String) -> Self {
         self.skipped = Some(why);
         self
+    }
+
+    /// The record as one line of at most [`record::MAX_LINE`] bytes. Names that
+    /// an event brings can be of any length.
+    pub fn to_line(&self) -> String {
+        let mut record = self.clone();
+        for limit in [usize::MAX, 300, 100, 30] {
+            let texts = [
+                &mut record.agent_type,
+                &mut record.agent_id,
+                &mut record.session_id,
+                &mut record.evidence,
+                &mut record.skipped,
+            ];
+            for text in texts.into_iter().flatten().chain([&mut record.file]) {
+                *text = reply::cut(text, limit);
+            }
+            // A record of strings and numbers always serializes.
+            let line = serde_json::to_string(&record).unwrap_or_default() + "\n";
+            if line.len() <= record::MAX_LINE {
+                return line;
+            }
+        }
+        record.also.clear();
+        serde_json::to_string(&record).unwrap_or_default() + "\n"
     }
 }
 

@@ -2,6 +2,7 @@
 //! session's start. The counterpart of the guard: it refuses nothing but an
 //! end that owes an artifact, and a dispatch before its gate.
 
+use std::cmp::Reverse;
 use std::io;
 
 use crate::actor::AgentName;
@@ -21,6 +22,7 @@ use crate::store::lock::{IN_HOOK, Locked, with_lock};
 use crate::store::make_own_folder;
 use crate::systems::Moment;
 use crate::target::Act;
+use crate::workflow::Workflow;
 
 impl World<'_> {
     /// `SubagentStart`: the agent's phase begins, and its next end counts.
@@ -43,7 +45,7 @@ impl World<'_> {
             agent_id,
         };
         if self.logs().own_folder().is_dir() {
-            let forgotten = with_lock(self.logs().own_folder(), IN_HOOK, |locked| {
+            let forgotten = with_lock(self.logs().own_folder(), IN_HOOK * 4, |locked| {
                 let mut runs = Runs::read(locked);
                 let id = agent_id.unwrap_or_default();
                 if !runs.is_counted(session(event), id) {
@@ -282,22 +284,18 @@ impl World<'_> {
         catalog: &Catalog<'_>,
     ) -> Reply {
         self.heartbeat(event, rules, catalog);
-        let mut text = String::new();
-        for site in sites::at_root(&self.project, catalog) {
-            let dir = site.dir();
-            let files = InDir { dir: dir.as_ref() };
-            for run in site
-                .governed
-                .system
-                .runs(&site.site, &files)
-                .into_iter()
-                .flatten()
-            {
-                if run.active {
-                    text += &summary(&run);
-                }
-            }
-        }
+        let runs = sites::at_root(&self.project, catalog)
+            .into_iter()
+            .flat_map(|site| {
+                let dir = site.dir();
+                let files = InDir { dir: dir.as_ref() };
+                site.governed.system.runs(&site.site, &files)
+            });
+        let mut runs: Vec<Workflow> = runs.flatten().filter(|run| run.active).collect();
+        // What was forgotten long ago must not push out what is under way; a
+        // state that is derived is as new as its files.
+        runs.sort_by_key(|run| Reverse(run.updated_at.clone().unwrap_or("9".to_owned())));
+        let text: String = runs.iter().map(summary).collect();
         if text.is_empty() {
             return Reply::Silent;
         }
@@ -321,15 +319,7 @@ impl World<'_> {
         rules: &Resolved,
     ) {
         for record in records {
-            match serde_json::to_string(&record) {
-                Ok(line) => self.append(
-                    &self.logs().gates(),
-                    &format!("{line}\n"),
-                    &record.ts,
-                    rules,
-                ),
-                Err(error) => reply::complain(&format!("could not write a gate record: {error}")),
-            }
+            self.append(&self.logs().gates(), &record.to_line(), &record.ts, rules);
         }
     }
 }
@@ -370,7 +360,7 @@ fn send_back(owed: &[Due]) -> String {
     )
 }
 
-fn summary(run: &crate::workflow::Workflow) -> String {
+fn summary(run: &Workflow) -> String {
     let phase = run.phase.as_deref().unwrap_or("none");
     let round = match (run.iteration, run.max_iterations) {
         (Some(n), Some(max)) => format!(", iteration {n} of {max}"),

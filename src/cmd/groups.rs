@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use serde::Serialize;
 
-use super::{Answer, Context, output};
+use super::{Answer, Context, change, output};
 use crate::gates::InDir;
 use crate::path;
 use crate::sites;
@@ -40,7 +40,7 @@ struct Document {
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
     let found = match &args.root {
         Some(root) => vec![named(root, context)?],
-        None => everywhere(context),
+        None => everywhere(context)?,
     };
     if found.is_empty() {
         return Err(NoTasks.into());
@@ -74,23 +74,28 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
 
 fn named(root: &str, context: &Context<'_>) -> Result<(String, Vec<Group>)> {
     let dir = path::join(&context.cwd, root, context.env.home.as_deref());
-    let files = InDir {
-        dir: Path::new(&dir),
-    };
-    let groups = state::derive(&|name| files.text(name))?;
-    Ok((root.to_owned(), groups))
+    Ok((root.to_owned(), derive(&dir)?.ok_or(NoTasks)?))
+}
+
+/// The groups of a directory; `None` where it has no `tasks.md`.
+fn derive(dir: &str) -> Result<Option<Vec<Group>>> {
+    let dir = Path::new(dir);
+    // A file that is there and cannot be read must not look like one without groups.
+    if change::present(&dir.join("tasks.md"))?.is_none() {
+        return Ok(None);
+    }
+    let files = InDir { dir };
+    Ok(state::derive(&|name| files.text(name)).ok())
 }
 
 /// The groups of every site that has a `tasks.md`.
-fn everywhere(context: &Context<'_>) -> Vec<(String, Vec<Group>)> {
+fn everywhere(context: &Context<'_>) -> Result<Vec<(String, Vec<Group>)>> {
     context.with_all_systems(|catalog| {
         let sites = sites::find(&context.project, catalog).into_iter();
         let ours = sites.filter(|site| site.governed.system.id() == "groups");
         let groups = ours.filter_map(|site| {
-            let dir = site.dir();
-            let files = InDir { dir: dir.as_ref() };
-            let groups = state::derive(&|name| files.text(name)).ok()?;
-            Some((site.shown(&context.project), groups))
+            let groups = derive(&site.dir()).transpose()?;
+            Some(groups.map(|groups| (site.shown(&context.project), groups)))
         });
         groups.collect()
     })

@@ -188,6 +188,9 @@ fn step(
         let (name, text) = chosen(&docs, &on.which)?;
         let file = docs.join(&name);
         let change = apply(&text);
+        if let (Err(_), Some(why)) = (&change, already(&text, on.phase, verb)) {
+            return Ok((file, Outcome::Unchanged { why }));
+        }
         let outcome = transition::outcome(&text, change, on.phase, verb.to_owned());
         match outcome {
             Outcome::Unchanged { why } => {
@@ -198,6 +201,20 @@ fn step(
     })?;
     change::record(context, (SYSTEM, verb), &file, &outcome);
     Ok(Change::new(context, &file, &outcome))
+}
+
+/// Whether a phase is already where the verb would take it: the hook may have
+/// seen the agent's start, or the report, before the verb was called.
+fn already(text: &str, phase: Phase, verb: &str) -> Option<String> {
+    let state = State::parse(text).ok()?;
+    let status = state.phase(phase).gate_status();
+    let (word, wanted) = match verb {
+        "session start" => ("in progress", GateStatus::InProgress),
+        "session complete" => ("completed", GateStatus::Passed),
+        "session skip" => ("skipped", GateStatus::Skipped),
+        _ => return None,
+    };
+    (status == wanted).then(|| format!("phase `{}` is already {word}", phase.as_str()))
 }
 
 /// The directory of sessions that the hook would take.

@@ -92,4 +92,6 @@ fn no_answer_is_an_error() {
         "{}",
         ran.stderr()
     );
+    std::fs::write(sandbox.path("openspec/changes/auth/tasks.md"), b"\xff").unwrap();
+    assert_eq!(sandbox.run(&["groups"]).code(), 2, "unreadable is not done");
 }

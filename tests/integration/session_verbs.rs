@@ -111,6 +111,23 @@ fn a_session_goes_from_phase_to_phase() {
     );
 }
 
+/// The hook may have been first.
+#[test]
+fn a_step_that_was_taken_already_is_no_error() {
+    let sandbox = Sandbox::new();
+    let id = init(&sandbox, &["t"]);
+    for verb in ["start", "complete", "skip"] {
+        let phase = if verb == "skip" { "plan" } else { "research" };
+        session(&sandbox, 0, &[verb, phase]);
+        let before = state(&sandbox, &id);
+        let said = session(&sandbox, 0, &[verb, phase]);
+        assert!(said.contains("already"), "{said}");
+        assert_eq!(state(&sandbox, &id), before);
+    }
+    session(&sandbox, 2, &["start", "research"]);
+    session(&sandbox, 2, &["complete", "plan"]);
+}
+
 #[test]
 fn what_the_schema_forbids_is_an_error_and_changes_nothing() {
     let sandbox = Sandbox::new();

@@ -160,10 +160,13 @@ pub fn workflow(groups: &[Group], site: &str) -> Workflow {
         iteration: open.and_then(|group| group.round).map(u64::from),
         max_iterations: None,
         gates: gates.collect(),
-        next: open.map_or(
-            "every group is done; archive the change".to_owned(),
-            |group| group.next.clone(),
-        ),
+        next: match open {
+            Some(group) => group.next.clone(),
+            None if groups.is_empty() => {
+                "give `tasks.md` its groups: headings `## N. Name` with boxes below".to_owned()
+            }
+            None => "every group is done; archive the change".to_owned(),
+        },
         updated_at: None,
     }
 }

@@ -107,6 +107,18 @@ fn what_decides_nothing_is_recorded() {
 }
 
 #[test]
+fn a_record_stays_one_line_of_bounded_length() {
+    let stage = Stage::with_run(&[]);
+    stage.stop(&"\u{1}x\n".repeat(20_000), &"y".repeat(50_000), "a report");
+    let log = stage.0.read(GATES);
+    assert!(
+        log.len() <= 4_032 && log.lines().count() == 1,
+        "{} bytes",
+        log.len()
+    );
+}
+
+#[test]
 fn without_an_active_run_only_agents_with_a_gate_are_worth_a_record() {
     let stage = Stage::with_run(&[]);
     assert_eq!(stage.0.run(&["flow", "update", "--complete"]).code(), 0);

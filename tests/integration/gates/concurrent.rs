@@ -72,6 +72,22 @@ fn two_members_at_the_same_moment_lose_nothing() {
     }
 }
 
+#[test]
+fn the_two_events_of_one_run_at_the_same_moment_count_once() {
+    let stage = Stage::with_run(&[]);
+    for n in 1..=25 {
+        let id = format!("r-{n}");
+        let events = [
+            stage.stop_event("riko", &id, "found"),
+            stage.launched("riko", &id, "found"),
+        ];
+        for mut child in events.each_ref().map(|event| feed(&stage, event)) {
+            assert!(child.wait().unwrap().success());
+        }
+        assert_eq!(stage.records().len(), n, "{id}");
+    }
+}
+
 /// Whatever the moment, the file is whole, the log has at most one torn line,
 /// and the next process goes on.
 #[cfg(unix)]
