@@ -72,18 +72,24 @@ impl World<'_> {
         rules: &Resolved,
         catalog: &Catalog<'_>,
     ) -> Reply {
-        let Some(ending) = Ending::of(event) else {
+        let Some(mut ending) = Ending::of(event) else {
             return Reply::Silent;
         };
         let agent = AgentName::parse(&ending.agent_type);
         let around = Around::all(catalog, &self.project, &self.cwd);
+        // Whether an end matters does not depend on its words.
+        let wordless = Moment::AgentEnd {
+            agent: &agent,
+            reply: "",
+        };
+        if !gates::concerns(&around, &wordless, self.now) {
+            return Reply::Silent;
+        }
+        ending.find_reply();
         let moment = Moment::AgentEnd {
             agent: &agent,
             reply: &ending.reply,
         };
-        if !gates::concerns(&around, &moment, self.now) {
-            return Reply::Silent;
-        }
         let counted = make_own_folder(self.logs().own_folder()).and_then(|()| {
             with_lock(self.logs().own_folder(), IN_HOOK * 4, |locked| {
                 self.count_end(locked, event, &ending, &around, &moment, rules)
@@ -143,7 +149,8 @@ impl World<'_> {
         // Where nothing could be written, the run's second event is another chance.
         if !id.is_empty() && !effects.has_failed {
             runs.count(session(event), id);
-            runs.write(locked)?;
+            // The gate has moved; at worst the run's second event moves it again.
+            self.complain_about("runs.json", runs.write(locked));
         }
         Ok(Counted::Now(effects, owed))
     }

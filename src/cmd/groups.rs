@@ -95,7 +95,11 @@ fn everywhere(context: &Context<'_>) -> Result<Vec<(String, Vec<Group>)>> {
         let ours = sites.filter(|site| site.governed.system.id() == "groups");
         let groups = ours.filter_map(|site| {
             let groups = derive(&site.dir()).transpose()?;
-            Some(groups.map(|groups| (site.shown(&context.project), groups)))
+            let shown = match site.shown(&context.project) {
+                root if root.is_empty() => ".".to_owned(),
+                dir => dir,
+            };
+            Some(groups.map(|groups| (shown, groups)))
         });
         groups.collect()
     })

@@ -54,7 +54,7 @@ fn several_roots_are_told_apart() {
     let found = states(&sandbox, &[]);
     for row in [
         json!([1, "PENDING", "openspec/changes/auth"]),
-        json!([1, "TESTING", ""]),
+        json!([1, "TESTING", "."]),
         json!([3, "TESTING", "docs/plan"]),
     ] {
         assert!(
