@@ -2,12 +2,11 @@
 
 mod agents;
 mod artifact;
+#[cfg(unix)]
 mod concurrent;
 mod dispatch;
 mod recorded;
 mod session;
-
-use std::path::Path;
 
 use serde_json::{Value, json};
 use statewarden::systems::agent_flow::state::read_workflow;
@@ -154,8 +153,4 @@ fn blocked(ran: &Ran) -> String {
     assert_eq!((ran.code(), keys), (0, vec!["decision", "reason"]));
     assert_eq!(answer["decision"], "block");
     answer["reason"].as_str().unwrap().to_owned()
-}
-
-fn text_of(path: &Path) -> String {
-    std::fs::read_to_string(path).unwrap()
 }

@@ -1,5 +1,7 @@
 //! What agents owe: devt's artifacts and the verdict files of groups.
 
+use std::path::Path;
+
 use super::*;
 
 const WORKFLOW: &str =

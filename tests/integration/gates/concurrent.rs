@@ -88,9 +88,35 @@ fn the_two_events_of_one_run_at_the_same_moment_count_once() {
     }
 }
 
+/// Agent Flow's orchestrator calls a script after each agent, which `flow
+/// update` stands for.
+#[test]
+fn a_command_and_the_hook_at_the_same_moment_lose_nothing() {
+    let stage = Stage::with_run(&[]);
+    for n in 0..25 {
+        let mut command =
+            stage
+                .0
+                .command(&["flow", "update", "--message", &format!("update {n}.")]);
+        let mut update = command.stdout(Stdio::null()).spawn().unwrap();
+        let mut hook = feed(
+            &stage,
+            &stage.stop_event("riko", &format!("r-{n}"), &format!("report {n}.")),
+        );
+        assert!(update.wait().unwrap().success() && hook.wait().unwrap().success());
+        let text = stage.0.read(SINGLE);
+        for said in ["update", "report"] {
+            assert!(
+                text.contains(&format!("- Result: {said} {n}.\n")),
+                "{said} {n} is lost"
+            );
+        }
+    }
+    assert_eq!(stage.records().len(), 50);
+}
+
 /// Whatever the moment, the file is whole, the log has at most one torn line,
 /// and the next process goes on.
-#[cfg(unix)]
 #[test]
 fn a_kill_leaves_whole_files() {
     let stage = Stage::with_run(&[]);
@@ -134,7 +160,6 @@ fn a_kill_leaves_whole_files() {
     assert!(n_torn <= 1 && log.ends_with('\n'), "{log}");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_lock_that_stays_held_is_recorded_and_tried_again() {
     let stage = Stage::with_run(&[]);
@@ -161,7 +186,6 @@ fn a_lock_that_stays_held_is_recorded_and_tried_again() {
 }
 
 /// The program's own folder is locked as well while an end is counted.
-#[cfg(unix)]
 #[test]
 fn an_end_that_cannot_be_counted_is_recorded() {
     let stage = Stage::with_run(&[]);

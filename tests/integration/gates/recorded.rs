@@ -1,5 +1,7 @@
 //! Events as Claude Code 2.1.329 sent them, moved into the sandbox.
 
+use std::path::Path;
+
 use super::*;
 
 const FOREGROUND: &str = include_str!("../../fixtures/claude-code/foreground.jsonl");
