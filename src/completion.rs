@@ -44,14 +44,11 @@ impl Ending {
         }
     }
 
-    /// Looks for a final text that the event does not bring in the agent's
-    /// transcript. That takes time, so it is done for ends that matter.
-    pub fn find_reply(&mut self) {
-        if self.reply.trim().is_empty()
-            && let Some(transcript) = &self.transcript
-        {
-            self.reply = last_words(transcript);
-        }
+    /// The final text from the agent's transcript, where the event brings none.
+    /// That takes time, so it is asked for ends that matter.
+    pub fn reply_in_transcript(&self) -> Option<String> {
+        let transcript = self.transcript.as_deref()?;
+        self.reply.trim().is_empty().then(|| last_words(transcript))
     }
 }
 

@@ -305,77 +305,96 @@ pub struct Due {
     pub why: String,
 }
 
-/// What agents owe at a moment, in all systems.
-pub fn owed(
-    around: &[Around<'_>],
-    moment: &Moment<'_>,
-    project: &Project,
+/// What a moment means in all systems, as found before anything is locked.
+pub struct Plan<'a> {
+    around: &'a [Around<'a>],
+    moment: Moment<'a>,
     now: DateTime<Utc>,
-) -> Vec<Due> {
-    let owed = around.iter().flat_map(|around| {
-        let owed = around.at(moment, now).owed.into_iter();
-        owed.map(|Owed { file, why }| Due {
-            system: around.governed.system.id().to_owned(),
-            file: shown(project, &around.dir.join(file)),
-            why,
-        })
-    });
-    owed.collect()
+    /// For each of `around`.
+    consequences: Vec<Consequences>,
 }
 
-/// Whether a moment concerns any system at all, before anything is locked.
-pub fn concerns(around: &[Around<'_>], moment: &Moment<'_>, now: DateTime<Utc>) -> bool {
-    around.iter().any(|around| {
-        let consequences = around.at(moment, now);
-        !consequences.outcomes.is_empty() || !consequences.owed.is_empty()
-    })
-}
-
-/// Carries a moment into every system's state, each change as one locked
-/// read-modify-write that a kill leaves whole.
-pub fn carry_out(
-    around: &[Around<'_>],
-    moment: &Moment<'_>,
-    project: &Project,
-    about: &About<'_>,
-    now: DateTime<Utc>,
-) -> Effects {
-    let mut effects = Effects::default();
-    for around in around {
-        for (file, outcome) in settle(around, moment, now) {
-            let shown = shown(project, &around.dir.join(&file));
-            let record = GateRecord::new(about, around.governed.system.id(), &shown, now);
-            effects.has_failed |= outcome.is_err();
-            effects.is_undecided |= file.is_empty();
-            effects.records.push(match outcome {
-                Ok(Outcome::Changed { changes, .. }) => record.changed(&changes),
-                Ok(Outcome::Unchanged { why }) => record.skipped(why),
-                Err(error) => record.skipped(format!("could not be written: {error}")),
-            });
+impl<'a> Plan<'a> {
+    pub fn new(around: &'a [Around<'a>], moment: Moment<'a>, now: DateTime<Utc>) -> Self {
+        let consequences = around.iter().map(|around| around.at(&moment, now));
+        Self {
+            around,
+            moment,
+            now,
+            consequences: consequences.collect(),
         }
     }
-    effects
-}
 
-/// Notes that a moment changed nothing, in the states it would have concerned.
-pub fn skip_all(
-    around: &[Around<'_>],
-    moment: &Moment<'_>,
-    project: &Project,
-    about: &About<'_>,
-    why: &str,
-    now: DateTime<Utc>,
-) -> Effects {
-    let records = around.iter().flat_map(|around| {
-        let outcomes = around.at(moment, now).outcomes.into_iter();
-        outcomes.map(|(file, _)| {
-            let shown = shown(project, &around.dir.join(&file));
-            GateRecord::new(about, around.governed.system.id(), &shown, now).skipped(why.to_owned())
-        })
-    });
-    Effects {
-        records: records.collect(),
-        ..Effects::default()
+    /// Whether the moment concerns no system at all.
+    pub fn is_empty(&self) -> bool {
+        let mut consequences = self.consequences.iter();
+        consequences.all(|found| found.outcomes.is_empty() && found.owed.is_empty())
+    }
+
+    /// Whether an agent ended without a word.
+    pub fn is_wordless(&self) -> bool {
+        matches!(self.moment, Moment::AgentEnd { reply, .. } if reply.trim().is_empty())
+    }
+
+    /// What the agent owes.
+    pub fn owed(&self, project: &Project) -> Vec<Due> {
+        let owed = self.each().flat_map(|(around, consequences)| {
+            consequences.owed.iter().map(|Owed { file, why }| Due {
+                system: around.governed.system.id().to_owned(),
+                file: shown(project, &around.dir.join(file)),
+                why: why.clone(),
+            })
+        });
+        owed.collect()
+    }
+
+    /// Carries the moment into every system's state, each change as one locked
+    /// read-modify-write that a kill leaves whole.
+    pub fn carry_out(&self, project: &Project, about: &About<'_>) -> Effects {
+        let mut effects = Effects::default();
+        for (around, consequences) in self.each() {
+            for (file, outcome) in settle(around, &consequences.outcomes, &self.moment, self.now) {
+                let record = self.record(around, &file, project, about);
+                effects.has_failed |= outcome.is_err();
+                effects.is_undecided |= file.is_empty();
+                effects.records.push(match outcome {
+                    Ok(Outcome::Changed { changes, .. }) => record.changed(&changes),
+                    Ok(Outcome::Unchanged { why }) => record.skipped(why),
+                    Err(error) => record.skipped(format!("could not be written: {error}")),
+                });
+            }
+        }
+        effects
+    }
+
+    /// Notes that nothing was changed, in the states that the moment concerns.
+    pub fn skip_all(&self, project: &Project, about: &About<'_>, why: &str) -> Effects {
+        let records = self.each().flat_map(|(around, consequences)| {
+            let files = consequences.outcomes.iter().map(|(file, _)| file);
+            files.map(move |file| {
+                self.record(around, file, project, about)
+                    .skipped(why.to_owned())
+            })
+        });
+        Effects {
+            records: records.collect(),
+            ..Effects::default()
+        }
+    }
+
+    fn each(&self) -> impl Iterator<Item = (&Around<'a>, &Consequences)> {
+        self.around.iter().zip(&self.consequences)
+    }
+
+    fn record(
+        &self,
+        around: &Around<'_>,
+        file: &str,
+        project: &Project,
+        about: &About<'_>,
+    ) -> GateRecord {
+        let shown = shown(project, &around.dir.join(file));
+        GateRecord::new(about, around.governed.system.id(), &shown, self.now)
     }
 }
 
@@ -395,18 +414,14 @@ const TRIES: usize = 4;
 
 fn settle(
     around: &Around<'_>,
+    planned: &[(String, Outcome)],
     moment: &Moment<'_>,
     now: DateTime<Utc>,
 ) -> Vec<(String, io::Result<Outcome>)> {
-    let planned = around.at(moment, now).outcomes;
-    let changes = |outcomes: &[(String, Outcome)]| {
-        outcomes
-            .iter()
-            .any(|(_, outcome)| matches!(outcome, Outcome::Changed { .. }))
-    };
-    if !changes(&planned) {
-        return planned
-            .into_iter()
+    let changes = |(_, outcome): &(String, Outcome)| matches!(outcome, Outcome::Changed { .. });
+    if !planned.iter().any(changes) {
+        let unchanged = planned.iter().cloned();
+        return unchanged
             .map(|(file, outcome)| (file, Ok(outcome)))
             .collect();
     }
@@ -435,9 +450,9 @@ fn settle(
         thread::yield_now();
     }
     let why = error.to_string();
-    planned
-        .into_iter()
-        .map(|(file, _)| (file, Err(io::Error::other(why.clone()))))
+    let files = planned.iter().map(|(file, _)| file.clone());
+    files
+        .map(|file| (file, Err(io::Error::other(why.clone()))))
         .collect()
 }
 

@@ -4,13 +4,14 @@
 
 use std::cmp::Reverse;
 use std::io;
+use std::time::Duration;
 
 use crate::actor::AgentName;
 use crate::catalog::Catalog;
 use crate::completion::{Ending, ToldBy};
 use crate::decision::{Decision, Denial, DenyCode};
 use crate::event::{Event, Field, Kind, Tool};
-use crate::gates::{self, About, Around, Due, Effects, GateRecord, InDir};
+use crate::gates::{About, Around, Due, Effects, GateRecord, InDir, Plan};
 use crate::hook::World;
 use crate::path;
 use crate::record::{Record, What};
@@ -23,6 +24,10 @@ use crate::store::make_own_folder;
 use crate::systems::Moment;
 use crate::target::Act;
 use crate::workflow::Workflow;
+
+/// How long an end waits to be counted: longer than a state's own lock is tried
+/// for, since the end before it may be waiting for that.
+const TO_COUNT: Duration = IN_HOOK.saturating_mul(8);
 
 impl World<'_> {
     /// `SubagentStart`: the agent's phase begins, and its next end counts.
@@ -45,7 +50,7 @@ impl World<'_> {
             agent_id,
         };
         if self.logs().own_folder().is_dir() {
-            let forgotten = with_lock(self.logs().own_folder(), IN_HOOK * 4, |locked| {
+            let forgotten = with_lock(self.logs().own_folder(), TO_COUNT, |locked| {
                 let mut runs = Runs::read(locked);
                 let id = agent_id.unwrap_or_default();
                 if !runs.is_counted(session(event), id) {
@@ -56,7 +61,7 @@ impl World<'_> {
             });
             self.complain_about("runs.json", forgotten);
         }
-        let effects = gates::carry_out(&around, &moment, &self.project, &about, self.now);
+        let effects = Plan::new(&around, moment, self.now).carry_out(&self.project, &about);
         // A start that moves nothing is not worth a line, one that should have is.
         let is_odd = effects.has_failed || effects.is_undecided;
         let records = effects.records.into_iter();
@@ -72,27 +77,26 @@ impl World<'_> {
         rules: &Resolved,
         catalog: &Catalog<'_>,
     ) -> Reply {
-        let Some(mut ending) = Ending::of(event) else {
+        let Some(ending) = Ending::of(event) else {
             return Reply::Silent;
         };
         let agent = AgentName::parse(&ending.agent_type);
         let around = Around::all(catalog, &self.project, &self.cwd);
-        // Whether an end matters does not depend on its words.
-        let wordless = Moment::AgentEnd {
+        let end = |reply| Moment::AgentEnd {
             agent: &agent,
-            reply: "",
+            reply,
         };
-        if !gates::concerns(&around, &wordless, self.now) {
+        let mut plan = Plan::new(&around, end(&ending.reply), self.now);
+        if plan.is_empty() {
             return Reply::Silent;
         }
-        ending.find_reply();
-        let moment = Moment::AgentEnd {
-            agent: &agent,
-            reply: &ending.reply,
-        };
+        let found = ending.reply_in_transcript();
+        if let Some(reply) = &found {
+            plan = Plan::new(&around, end(reply), self.now);
+        }
         let counted = make_own_folder(self.logs().own_folder()).and_then(|()| {
-            with_lock(self.logs().own_folder(), IN_HOOK * 4, |locked| {
-                self.count_end(locked, event, &ending, &around, &moment, rules)
+            with_lock(self.logs().own_folder(), TO_COUNT, |locked| {
+                self.count_end(locked, event, &ending, &plan, rules)
             })
         });
         match counted {
@@ -112,8 +116,7 @@ impl World<'_> {
             Err(error) => {
                 let about = about(event, &ending);
                 let why = format!("could not be counted: {error}");
-                let effects =
-                    gates::skip_all(&around, &moment, &self.project, &about, &why, self.now);
+                let effects = plan.skip_all(&self.project, &about, &why);
                 self.append_gates(effects.records, rules);
                 Reply::Silent
             }
@@ -125,8 +128,7 @@ impl World<'_> {
         locked: &Locked<'_>,
         event: &Event<'_>,
         ending: &Ending,
-        around: &[Around<'_>],
-        moment: &Moment<'_>,
+        plan: &Plan<'_>,
         rules: &Resolved,
     ) -> io::Result<Counted> {
         let mut runs = Runs::read(locked);
@@ -135,17 +137,17 @@ impl World<'_> {
             return Ok(Counted::Before);
         }
         let about = about(event, ending);
-        if ending.reply.trim().is_empty() {
+        if plan.is_wordless() {
             let why = "the agent's final text is empty";
-            let skipped = gates::skip_all(around, moment, &self.project, &about, why, self.now);
+            let skipped = plan.skip_all(&self.project, &about, why);
             return Ok(Counted::Now(skipped, Vec::new()));
         }
-        let owed = gates::owed(around, moment, &self.project, self.now);
+        let owed = plan.owed(&self.project);
         let setting = rules.settings.completion;
         if !owed.is_empty() && setting == Completion::Block && ending.told_by == ToldBy::Stop {
             return Ok(Counted::SentBack(owed));
         }
-        let effects = gates::carry_out(around, moment, &self.project, &about, self.now);
+        let effects = plan.carry_out(&self.project, &about);
         // Where nothing could be written, the run's second event is another chance.
         if !id.is_empty() && !effects.has_failed {
             runs.count(session(event), id);
@@ -177,8 +179,8 @@ impl World<'_> {
                 agent_type: None,
                 agent_id: None,
             };
-            let effects =
-                gates::carry_out(&around, &Moment::TurnEnd, &self.project, &about, self.now);
+            let plan = Plan::new(&around, Moment::TurnEnd, self.now);
+            let effects = plan.carry_out(&self.project, &about);
             self.append_gates(effects.records, rules);
         }
         Reply::Silent
@@ -213,7 +215,7 @@ impl World<'_> {
                 agent_id: None,
             };
             let moment = Moment::Wrote { entry };
-            let effects = gates::carry_out(&around, &moment, &self.project, &about, self.now);
+            let effects = Plan::new(&around, moment, self.now).carry_out(&self.project, &about);
             self.append_gates(effects.records, rules);
         }
         Reply::Silent
