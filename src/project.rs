@@ -131,6 +131,11 @@ impl Project {
             .map(|end| (child(root, &below[..end]), &below[end + 1..]))
     }
 
+    /// AgentMux's session directory, where the environment names one.
+    pub fn feature_dir(&self) -> Option<&Root> {
+        self.feature_dir.as_ref()
+    }
+
     /// AgentMux's session directory below a root, if it is.
     pub fn feature_dir_below(&self, root: &Root) -> Option<String> {
         let feature = self.feature_dir.as_ref()?;

@@ -18,6 +18,8 @@ mod agent_flow_agreement;
 mod agent_flow_readers;
 /// The original update script, as far as the facts describe it.
 mod agent_flow_stand_in;
+/// Sessions of AgentMux, read.
+mod agentmux_verb;
 /// Form and content of a refusal.
 mod answers;
 /// The reading commands.
@@ -26,6 +28,12 @@ mod commands;
 mod contract;
 /// What stands in the logs, and that nothing is lost.
 mod logs;
+/// Runs and deep dives by command.
+mod flow_verbs;
+/// Gates that agents move.
+mod gates;
+/// The states of groups by command.
+mod groups_verb;
 /// Bad input.
 mod malformed;
 /// Tools of MCP servers.
@@ -46,5 +54,9 @@ mod settings_hook;
 mod shell_differential;
 /// Shell commands end to end.
 mod shell_guard;
+/// Sessions by command.
+mod session_verbs;
+/// Every workflow by command.
+mod status_verb;
 /// The sandbox that tests run the program in.
 mod support;
