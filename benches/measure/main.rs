@@ -1,0 +1,84 @@
+//! Measures the hook beside a process that only reads its stdin, in one run.
+//!
+//! Wall time on a shared machine is noise around a truth, so the programs take
+//! turns round by round and the ratios of the tenth percentile and the median
+//! are shown; system calls, page faults and instructions are exact.
+
+mod case;
+mod probe;
+mod report;
+mod site;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+
+use case::Program;
+use report::Row;
+
+struct Options {
+    programs: PathBuf,
+    rounds: usize,
+    only: String,
+    append: bool,
+}
+
+fn options() -> Result<Options> {
+    let mut args = std::env::args().skip(1);
+    let mut options = Options {
+        programs: args
+            .next()
+            .context("name the directory of the programs")?
+            .into(),
+        rounds: 400,
+        only: String::new(),
+        append: false,
+    };
+    while let Some(arg) = args.next() {
+        let mut value = || {
+            args.next()
+                .with_context(|| format!("`{arg}` needs a value"))
+        };
+        match arg.as_str() {
+            "--rounds" => options.rounds = value()?.parse()?,
+            "--only" => options.only = value()?,
+            "--append" => options.append = true,
+            _ => bail!("unknown option `{arg}`"),
+        }
+    }
+    Ok(options)
+}
+
+fn main() -> Result<()> {
+    let options = options()?;
+    let site = site::Site::new(options.programs.canonicalize()?)?;
+    let mut cases = case::all(&site);
+    cases.retain(|case| case.program == Program::Floor || case.name.contains(&options.only));
+    for case in &cases {
+        case.check(&site)?;
+    }
+    let mut walls: Vec<Vec<probe::Sample>> = cases.iter().map(|_| Vec::new()).collect();
+    for round in 0..options.rounds {
+        for (case, samples) in cases.iter().zip(&mut walls) {
+            if round % case.every() == 0 {
+                samples.push(probe::run(case, &site)?);
+            }
+        }
+    }
+    let mut rows = Vec::new();
+    for (case, samples) in cases.iter().zip(walls) {
+        rows.push(Row {
+            counts: probe::counts(case, &site)?,
+            name: case.name.clone(),
+            size: case.event.len(),
+            floor: case.program == Program::Floor,
+            samples,
+        });
+    }
+    let text = report::table(&rows);
+    println!("{text}");
+    if options.append {
+        report::append(&text, &site)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! The project that the events are about, in the temporary directory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+pub struct Site {
+    base: PathBuf,
+    programs: PathBuf,
+}
+
+/// Files of a project that uses several systems.
+const FILES: &[(&str, &str)] = &[
+    (".git/HEAD", "ref: refs/heads/main\n"),
+    (
+        ".devt/state/workflow.yaml",
+        "workflow_id: \"w-1\"\nphase: implement\nactive: true\n",
+    ),
+    (".devt/state/impl-summary.md", "# Summary\n"),
+    (".devt/state/spec.md", "# Spec\n"),
+    (".devt/state/decisions.md", "# Decisions\n"),
+    (".claude/settings.json", "{}\n"),
+    (
+        "openspec/changes/login/tasks.md",
+        "## 1. One\n\n- [ ] 1.1 A\n",
+    ),
+    ("src/module/parser.rs", "fn main() {}\n"),
+];
+
+impl Site {
+    pub fn new(programs: PathBuf) -> Result<Self> {
+        let base = std::env::temp_dir().canonicalize()?;
+        let base = base.join(format!("statewarden-bench-{}", std::process::id()));
+        let site = Self { base, programs };
+        fs::create_dir_all(site.home())?;
+        for (path, text) in FILES {
+            site.write(path, Some(text))?;
+        }
+        Ok(site)
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.base.join("home")
+    }
+
+    pub fn project(&self) -> PathBuf {
+        self.base.join("code/project")
+    }
+
+    pub fn path(&self, below: &str) -> String {
+        self.project().join(below).to_string_lossy().into_owned()
+    }
+
+    pub fn scratch(&self) -> PathBuf {
+        self.base.join("scratch")
+    }
+
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.programs.join(name)
+    }
+
+    /// Sets a file's text, or takes the file away.
+    pub fn write(&self, below: &str, text: Option<&str>) -> Result<()> {
+        let path = self.project().join(below);
+        match text {
+            Some(text) => {
+                fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
+                fs::write(path, text)?;
+            }
+            None if path.exists() => fs::remove_file(path)?,
+            None => {}
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        // What cannot be removed lies in the temporary directory.
+        let _ = fs::remove_dir_all(&self.base);
+    }
+}
