@@ -26,14 +26,14 @@ mod answers;
 mod commands;
 /// Every name and pattern of the contracts.
 mod contract;
-/// What stands in the logs, and that nothing is lost.
-mod logs;
 /// Runs and deep dives by command.
 mod flow_verbs;
 /// Gates that agents move.
 mod gates;
 /// The states of groups by command.
 mod groups_verb;
+/// What stands in the logs, and that nothing is lost.
+mod logs;
 /// Bad input.
 mod malformed;
 /// Tools of MCP servers.
@@ -47,6 +47,8 @@ mod places;
 mod real_client;
 /// No credential reaches a log.
 mod redaction;
+/// Sessions by command.
+mod session_verbs;
 /// Broken settings, and edits that would drop the guard.
 mod settings_hook;
 /// The shell analyser beside the real Bash.
@@ -54,8 +56,6 @@ mod settings_hook;
 mod shell_differential;
 /// Shell commands end to end.
 mod shell_guard;
-/// Sessions by command.
-mod session_verbs;
 /// Every workflow by command.
 mod status_verb;
 /// The sandbox that tests run the program in.
