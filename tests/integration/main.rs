@@ -20,10 +20,14 @@ mod agent_flow_readers;
 mod agent_flow_stand_in;
 /// Form and content of a refusal.
 mod answers;
+/// What state directories hold, and what was refused.
+mod audit_and_denies;
 /// The reading commands.
 mod commands;
 /// Every name and pattern of the contracts.
 mod contract;
+/// Logs stay within their bounds and lose nothing.
+mod log_bounds;
 /// What stands in the logs, and that nothing is lost.
 mod logs;
 /// Bad input.
@@ -48,3 +52,5 @@ mod shell_differential;
 mod shell_guard;
 /// The sandbox that tests run the program in.
 mod support;
+/// Work trees of the project.
+mod work_trees;
