@@ -22,6 +22,8 @@ mod agent_flow_stand_in;
 mod agentmux_verb;
 /// Form and content of a refusal.
 mod answers;
+/// What state directories hold, and what was refused.
+mod audit_and_denies;
 /// The reading commands.
 mod commands;
 /// Every name and pattern of the contracts.
@@ -32,6 +34,8 @@ mod flow_verbs;
 mod gates;
 /// The states of groups by command.
 mod groups_verb;
+/// Logs stay within their bounds and lose nothing.
+mod log_bounds;
 /// What stands in the logs, and that nothing is lost.
 mod logs;
 /// Bad input.
@@ -60,3 +64,5 @@ mod shell_guard;
 mod status_verb;
 /// The sandbox that tests run the program in.
 mod support;
+/// Work trees of the project.
+mod work_trees;

@@ -1,0 +1,314 @@
+//! `audit` and `denies list`: documents, filters, text for people.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::commands::{DEVT, keys};
+use crate::support::Sandbox;
+
+#[test]
+fn audit_lists_every_entry_of_every_site_by_bucket() {
+    let sandbox = Sandbox::new();
+    for (path, text) in [
+        (".devt/state/plan.md", "12345"),
+        (".devt/state/decisions.md", "1"),
+        (".devt/state/.archive/cleanup-1/notes.md", "xxx"),
+        (".devt/state/review-a.md", "12"),
+        (".devt/state/review-b.md", "1234"),
+        (".devt/state/a.tmp", "1"),
+        (".devt/state/small.txt", "1"),
+        (".devt/state/large.txt", "123456"),
+        (".devt/state/notes/deep/a.md", "x"),
+        ("web/.devt/state/plan.md", "x"),
+    ] {
+        sandbox.write(path, text);
+    }
+    let ran = sandbox.run(&["audit", "--json"]);
+    assert_eq!(
+        (ran.code(), ran.stderr()),
+        (1, String::new()),
+        "something is ad hoc"
+    );
+    let document = ran.json();
+    let sites = document["sites"].as_array().unwrap();
+    assert_eq!(sites.len(), 2);
+    for site in sites {
+        assert_eq!(
+            keys(site),
+            [
+                "ok",
+                "system",
+                "state_dir",
+                "counts",
+                "total_bytes",
+                "buckets"
+            ]
+        );
+        assert_eq!(
+            keys(&site["counts"]),
+            [
+                "canonical",
+                "pattern_allowed",
+                "ephemeral",
+                "ad_hoc",
+                "total"
+            ]
+        );
+        assert_eq!(
+            keys(&site["buckets"]),
+            ["canonical", "pattern_allowed", "ephemeral", "ad_hoc"]
+        );
+        assert_eq!(
+            (&site["ok"], &site["system"]),
+            (&json!(true), &json!("devt"))
+        );
+    }
+    let site = &sites[0];
+    assert_eq!(site["state_dir"], sandbox.path(".devt/state"));
+    assert_eq!(
+        site["counts"],
+        json!({ "canonical": 3, "pattern_allowed": 2, "ephemeral": 1, "ad_hoc": 3, "total": 9 })
+    );
+    assert_eq!(site["total_bytes"], 5 + 1 + 2 + 4 + 1 + 1 + 6);
+    let names = |bucket: &str| -> Vec<&str> {
+        site["buckets"][bucket]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["name"].as_str().unwrap())
+            .collect()
+    };
+    assert_eq!(names("canonical"), [".archive", "decisions.md", "plan.md"]);
+    assert_eq!(
+        names("pattern_allowed"),
+        ["review-b.md", "review-a.md"],
+        "the largest first"
+    );
+    assert_eq!(names("ad_hoc"), ["large.txt", "small.txt", "notes"]);
+    let stamp = regex::Regex::new(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$").unwrap();
+    for bucket in site["buckets"].as_object().unwrap().values() {
+        for item in bucket.as_array().unwrap() {
+            assert_eq!(keys(item), ["name", "size", "mtime", "is_dir"]);
+            assert!(stamp.is_match(item["mtime"].as_str().unwrap()), "{item}");
+            let is_dir = item["name"] == ".archive" || item["name"] == "notes";
+            assert_eq!(item["is_dir"], is_dir, "{item}");
+            assert!(!is_dir || item["size"] == 0, "{item}");
+        }
+    }
+}
+
+#[test]
+fn audit_is_content_without_ad_hoc_names_and_without_a_site() {
+    let sandbox = Sandbox::new();
+    let empty = sandbox.run(&["audit", "--json"]);
+    assert_eq!(empty.code(), 0);
+    assert_eq!(empty.json()["sites"][0]["counts"]["total"], 0);
+    sandbox.write(".devt/state/plan.md", "x");
+    sandbox.write(".devt/state/a.tmp", "x");
+    assert_eq!(
+        sandbox.run(&["audit"]).code(),
+        0,
+        "leftovers are not ad hoc"
+    );
+    fs::remove_dir_all(sandbox.project().join(".devt/state")).unwrap();
+    let missing = sandbox.run(&["audit", "--json"]);
+    assert_eq!(missing.code(), 0);
+    let site = &missing.json()["sites"][0];
+    assert_eq!(
+        (&site["ok"], &site["reason"]),
+        (&json!(true), &json!("state_dir_missing"))
+    );
+}
+
+#[test]
+fn audit_reads_every_system_and_can_be_asked_for_one() {
+    let sandbox = Sandbox::new();
+    for path in [
+        ".devt/state/notes.md",
+        ".claude/orchestration-2.local.md",
+        ".claude/orchestration.local.md",
+        ".claude/settings.json",
+        ".claude/notes.local.md",
+        ".claude/.docs/260110-a/state.json",
+        ".claude/.docs/260110-a/notes.md",
+        ".claude/.docs/guide/notes.md",
+        "openspec/changes/a/tasks.md",
+        "openspec/changes/a/proposal.md",
+        "openspec/changes/a/review/1.md",
+        "openspec/changes/a/review/x.md",
+        "openspec/changes/archive/b/review/x.md",
+        ".agentmux/.sessions/s/state.json",
+        ".agentmux/.sessions/s/notes.md",
+    ] {
+        sandbox.write(path, "x");
+    }
+    for (system, dir, canonical, ad_hoc) in [
+        ("devt", ".devt/state", &[][..], &["notes.md"][..]),
+        (
+            "agent-flow",
+            ".claude",
+            &["orchestration.local.md"],
+            &["orchestration-2.local.md"],
+        ),
+        (
+            "session",
+            ".claude/.docs/260110-a",
+            &["state.json"],
+            &["notes.md"],
+        ),
+        (
+            "groups",
+            "openspec/changes/a",
+            &["review/1.md", "tasks.md"],
+            &["review/x.md"],
+        ),
+        ("agentmux", ".agentmux/.sessions/s", &["state.json"], &[]),
+    ] {
+        let ran = sandbox.run(&["audit", "--json", "--system", system]);
+        assert_eq!(ran.code(), i32::from(!ad_hoc.is_empty()), "{system}");
+        let document = ran.json();
+        let sites = document["sites"].as_array().unwrap();
+        assert_eq!(sites.len(), 1, "{system}: {document}");
+        assert_eq!(sites[0]["state_dir"], sandbox.path(dir));
+        for (bucket, expected) in [("canonical", canonical), ("ad_hoc", ad_hoc)] {
+            let names: Vec<&str> = sites[0]["buckets"][bucket]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|item| item["name"].as_str().unwrap())
+                .collect();
+            assert_eq!(names, expected, "{bucket} of {system}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn audit_tells_directories_and_links_from_files() {
+    let sandbox = Sandbox::new();
+    let state = sandbox.project().join(".devt/state");
+    fs::create_dir(state.join("plan.md")).unwrap();
+    std::os::unix::fs::symlink("gone", state.join("spec.md")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", state.join("link.md")).unwrap();
+    let document = sandbox.run(&["audit", "--json"]).json();
+    let counts = &document["sites"][0]["counts"];
+    assert_eq!(
+        (&counts["total"], &counts["ad_hoc"]),
+        (&json!(3), &json!(2)),
+        "{document}"
+    );
+}
+
+/// A project with denials of several kinds.
+fn denied() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let mut tester = sandbox.by(
+        "devt:tester",
+        sandbox.write_event(".devt/state/review.md", "x"),
+    );
+    let mut other = sandbox.by("devt:tester", sandbox.write_event(".devt/state/a.md", "x"));
+    tester["session_id"] = "s-2".into();
+    other["session_id"] = "s-2".into();
+    for event in [
+        sandbox.write_event(".devt/state/notes.md", "x"),
+        tester,
+        other,
+        sandbox.write_event(".agentmux/.sessions/s/state.json", "x"),
+        sandbox.by(
+            "coder",
+            sandbox.write_event(".agentmux/.sessions/s/state.json", "x"),
+        ),
+    ] {
+        assert_ne!(sandbox.hook(&event).verdict(), "allow");
+    }
+    sandbox
+}
+
+#[track_caller]
+fn listed(sandbox: &Sandbox, args: &[&str]) -> Vec<String> {
+    let ran = sandbox.run(&[&["denies", "list", "--json"], args].concat());
+    assert_eq!(ran.code(), 0, "{args:?}: {}", ran.stderr());
+    let document = ran.json();
+    assert_eq!(keys(&document), ["denies"]);
+    let name = |record: &Value| record["name"].as_str().unwrap().to_owned();
+    document["denies"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(name)
+        .collect()
+}
+
+#[test]
+fn filters_of_denies_combine() {
+    let sandbox = denied();
+    let all = ["notes.md", "review.md", "a.md", "state.json", "state.json"];
+    for (args, expected) in [
+        (&[][..], &all[..]),
+        (&["--session", "s-2"], &["review.md", "a.md"]),
+        (
+            &["--session", "s-2", "--rule", "wrong-writer"],
+            &["review.md"],
+        ),
+        (&["--session", "none"], &[]),
+        (&["--agent", "main"], &["notes.md", "state.json"]),
+        (&["--agent", "tester"], &["review.md", "a.md"]),
+        (
+            &["--agent", "devt:tester", "--rule", "ad-hoc-name"],
+            &["a.md"],
+        ),
+        (&["--agent", "coder", "--session", "s-2"], &[]),
+        (&["--rule", "program-owned"], &["state.json", "state.json"]),
+        (&["--system", "agentmux"], &["state.json", "state.json"]),
+        (&["--system", "devt", "--agent", "main"], &["notes.md"]),
+        (&["--limit", "2"], &["state.json", "state.json"]),
+        (&["--limit", "1", "--session", "s-2"], &["a.md"]),
+        (&["--limit", "99"], &all),
+        (&["--since", "24h"], &all),
+        (&["--since", "2020-01-01"], &all),
+        (&["--since", "2020-01-01T00:00:00Z"], &all),
+        (
+            &["--since", "1w", "--limit", "3", "--agent", "main"],
+            &["notes.md", "state.json"],
+        ),
+        (&["--since", "2999-01-01"], &[]),
+    ] {
+        assert_eq!(listed(&sandbox, args), expected, "{args:?}");
+    }
+}
+
+#[test]
+fn denies_skips_what_others_wrote_and_changes_nothing() {
+    let sandbox = denied();
+    let foreign = "{\"ts\":\"2026-01-01T00:00:00Z\",\"source\":\"bash-guard\",\"reason\":\"x\"}\n\n{\"a\":1}\n[1]\n\"x\"\n\
+                   {\"v\":2,\"source\":\"statewarden\",\"decision\":\"deny\"}\n\
+                   {\"v\":1,\"id\":\"0\",\"ts\":\"2026-01-01T00:00:00.000Z\",\"source\":\"statewarden\",\"decision\":\"heartbeat\",\"reason\":\"\"}\n";
+    let log = format!("{foreign}{}", sandbox.read(DEVT));
+    sandbox.write(DEVT, &log);
+    assert_eq!(
+        listed(&sandbox, &["--system", "devt"]),
+        ["notes.md", "review.md", "a.md"]
+    );
+    assert_eq!(sandbox.read(DEVT), log);
+}
+
+#[test]
+fn denies_reads_for_people() {
+    let sandbox = denied();
+    let text = sandbox.run(&["denies"]).stdout();
+    for part in [
+        ".devt/state/notes.md",
+        "ad-hoc-name",
+        "scratchpad.md",
+        "tester",
+        "wrong-writer",
+        "main",
+    ] {
+        assert!(text.contains(part), "`{part}` is not in: {text}");
+    }
+    assert!(!text.contains('\u{1b}'), "{text}");
+    let none = Sandbox::new().run(&["denies", "list"]);
+    assert_eq!((none.code(), none.stderr()), (0, String::new()));
+    assert!(!none.stdout().is_empty(), "an empty list is said to be one");
+}

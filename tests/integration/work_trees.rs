@@ -1,0 +1,177 @@
+//! Work trees of the project, inside and beside it.
+
+use std::fs;
+use std::path::Path;
+
+use crate::places::{NUMBERED, check, check_by, event, make, text};
+use crate::support::{Sandbox, serve};
+
+/// Makes a directory look like a linked work tree of the project.
+fn work_tree(sandbox: &Sandbox, dir: &Path, gitdir: &str) {
+    make(dir);
+    let name = text(Path::new(dir.file_name().unwrap()));
+    make(&sandbox.project().join(".git/worktrees").join(name));
+    fs::write(dir.join(".git"), format!("gitdir: {gitdir}\n")).unwrap();
+}
+
+#[test]
+fn the_clients_work_trees_are_roots_of_their_own() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/worktrees/x/tasks.md", NUMBERED);
+    check(
+        &sandbox,
+        &[
+            (".claude/worktrees/x/.devt/state/notes.md", "ad-hoc-name"),
+            (".claude/worktrees/x/.devt/state/plan.md", "allow"),
+            (
+                ".claude/worktrees/x/.claude/orchestration-2.local.md",
+                "ad-hoc-name",
+            ),
+            (
+                ".claude/worktrees/x/.claude/statewarden.yaml",
+                "protected-file",
+            ),
+            (".claude/worktrees/x/review/1.md", "wrong-writer"),
+            (".claude/worktrees/x/review/x.md", "allow"),
+            (".claude/worktrees/x/src/a.rs", "allow"),
+            (".claude/worktrees/x/statewarden.yaml", "allow"),
+            (".claude/worktrees/y/review/1.md", "allow"),
+        ],
+    );
+    check_by(
+        &sandbox,
+        "agent-flow:Loid",
+        &[
+            (
+                ".claude/worktrees/x/.claude/orchestration.local.md",
+                "wrong-writer",
+            ),
+            (".claude/worktrees/x/.claude/notes.local.md", "allow"),
+        ],
+    );
+}
+
+#[test]
+fn a_git_work_tree_inside_the_project_is_a_root_of_its_own() {
+    let sandbox = Sandbox::new();
+    let gitdir = sandbox.path(".git/worktrees/feature");
+    work_tree(&sandbox, &sandbox.project().join("trees/feature"), &gitdir);
+    work_tree(
+        &sandbox,
+        &sandbox.project().join("trees/near"),
+        "../../.git/worktrees/near",
+    );
+    sandbox.write("lib/.git", "gitdir: ../.git/modules/lib\n");
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems: {groups: {roots: [docs/specs]}}\n",
+    );
+    for tree in ["trees/feature", "trees/near", "lib"] {
+        sandbox.write(&format!("{tree}/tasks.md"), NUMBERED);
+    }
+    check(
+        &sandbox,
+        &[
+            ("trees/feature/.devt/state/notes.md", "ad-hoc-name"),
+            ("trees/feature/review/1.md", "wrong-writer"),
+            ("trees/feature/review/x.md", "allow"),
+            ("trees/feature/docs/specs/review/x.md", "ad-hoc-name"),
+            ("trees/near/test-reports/12.md", "wrong-writer"),
+            // A submodule is no work tree of the project; its sites count, its root does not.
+            ("lib/.devt/state/notes.md", "ad-hoc-name"),
+            ("lib/review/1.md", "allow"),
+            ("lib/docs/specs/review/x.md", "allow"),
+        ],
+    );
+}
+
+#[test]
+fn a_work_tree_beside_the_project_is_a_root_for_events_in_it() {
+    let sandbox = Sandbox::new();
+    let tree = sandbox.base().join("feature");
+    work_tree(&sandbox, &tree, &sandbox.path(".git/worktrees/feature"));
+    make(&tree.join("src"));
+    let target = text(&tree.join(".devt/state/notes.md"));
+    for (cwd, expected) in [
+        (tree.clone(), "ad-hoc-name"),
+        (tree.join("src"), "ad-hoc-name"),
+        (sandbox.project(), "allow"),
+    ] {
+        let mut event = event(&sandbox, &target);
+        event["cwd"] = text(&cwd).into();
+        assert_eq!(sandbox.hook(&event).verdict(), expected, "from {cwd:?}");
+        let mut main = crate::places::event(&sandbox, &sandbox.path(".devt/state/notes.md"));
+        main["cwd"] = text(&cwd).into();
+        assert_eq!(sandbox.hook(&main).verdict(), "ad-hoc-name", "from {cwd:?}");
+    }
+}
+
+#[test]
+fn a_work_tree_that_the_session_names_is_a_root_whatever_the_cwd() {
+    let sandbox = Sandbox::new();
+    let tree = sandbox.base().join("feature");
+    work_tree(&sandbox, &tree, &sandbox.path(".git/worktrees/feature"));
+    for cwd in [tree.clone(), sandbox.project(), sandbox.home()] {
+        let mut event = event(&sandbox, &text(&tree.join(".devt/state/notes.md")));
+        event["cwd"] = text(&cwd).into();
+        let mut command = sandbox.command(&["hook"]);
+        command.env("CLAUDE_PROJECT_DIR", &tree);
+        let found = serve(command, event.to_string().as_bytes());
+        assert_eq!(found.verdict(), "ad-hoc-name", "from {cwd:?}");
+    }
+}
+
+#[test]
+fn systems_of_the_settings_are_governed_in_every_work_tree() {
+    let sandbox = Sandbox::new();
+    let settings = "systems: {notes: {site: notes, canonical: [index.md, '*.csv']}}\n";
+    sandbox.write(".claude/statewarden.yaml", settings);
+    let gitdir = sandbox.path(".git/worktrees/feature");
+    work_tree(&sandbox, &sandbox.project().join("trees/feature"), &gitdir);
+    check(
+        &sandbox,
+        &[
+            (".claude/worktrees/x/notes/a.txt", "ad-hoc-name"),
+            ("trees/feature/notes/a.md", "ad-hoc-name"),
+            ("trees/feature/notes/a.txt", "ad-hoc-name"),
+            ("trees/feature/notes/a.csv", "allow"),
+            ("trees/other/notes/a.txt", "allow"),
+        ],
+    );
+}
+
+#[test]
+fn work_trees_take_their_settings_from_the_main_checkout() {
+    let sandbox = Sandbox::new();
+    let tree = sandbox.base().join("feature");
+    work_tree(&sandbox, &tree, &sandbox.path(".git/worktrees/feature"));
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems: {devt: {extra_names: [main.md]}}\n",
+    );
+    let own = "systems: {devt: {extra_names: [own.md]}}\n";
+    sandbox.write(".claude/worktrees/x/.claude/statewarden.yaml", own);
+    make(&tree.join(".claude"));
+    fs::write(tree.join(".claude/statewarden.yaml"), own).unwrap();
+    for (dir, project) in [
+        (
+            sandbox.project().join(".claude/worktrees/x"),
+            sandbox.project(),
+        ),
+        (tree.clone(), sandbox.project()),
+        (tree.clone(), tree.clone()),
+    ] {
+        for (name, expected) in [("main.md", "allow"), ("own.md", "ad-hoc-name")] {
+            let mut event = event(&sandbox, &text(&dir.join(".devt/state").join(name)));
+            event["cwd"] = text(&dir).into();
+            let mut command = sandbox.command(&["hook"]);
+            command.env("CLAUDE_PROJECT_DIR", &project);
+            let found = serve(command, event.to_string().as_bytes());
+            assert_eq!(
+                found.verdict(),
+                expected,
+                "{name} in {dir:?} of {project:?}"
+            );
+        }
+    }
+}
