@@ -1,12 +1,16 @@
 //! The commands around the hook: definition and dispatch.
 
+mod archiving;
 pub mod audit;
 pub mod check;
+pub mod cleanup;
 pub mod denies;
 pub mod doctor;
 pub mod explain;
 pub mod install;
 mod output;
+pub mod reset;
+pub mod sweep;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -52,6 +56,12 @@ enum Verb {
     Explain(explain::Args),
     /// List every entry of every state directory by bucket
     Audit,
+    /// Move what does not belong in the state directories into their archive
+    Cleanup(cleanup::Args),
+    /// End a workflow: move everything that is not exempt into the archive
+    Reset(reset::Args),
+    /// Move what earlier workflows of devt left behind into the archive
+    Sweep(sweep::Args),
     /// What was refused, and why
     Denies(denies::Args),
     /// Wire the hook into Claude Code's settings
@@ -209,6 +219,9 @@ fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<A
         Verb::Check(args) => check::run(args, &context, out),
         Verb::Explain(args) => explain::run(args, &context, out),
         Verb::Audit => audit::run(&context, out),
+        Verb::Cleanup(args) => cleanup::run(args, &context, out),
+        Verb::Reset(args) => reset::run(args, &context, out),
+        Verb::Sweep(args) => sweep::run(args, &context, out),
         Verb::Denies(args) => denies::run(args, &context, out),
         Verb::Install(args) => install::install(args, &place(&context)?, out).map(|()| Answer::Yes),
         Verb::Uninstall(args) => {

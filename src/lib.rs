@@ -28,6 +28,7 @@ pub mod workflow;
 pub mod formats;
 
 pub mod cmd;
+pub mod inventory;
 pub mod sites;
 pub mod store;
 pub mod wiring;

@@ -59,7 +59,9 @@ pub fn find<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
             .filter(|name| !SKIPPED.contains(&name.as_str()))
             .collect();
         names.sort();
-        queue.extend(names.into_iter().map(|name| join(&dir, &name)));
+        // In this program's own folder lie archived sites, which are none.
+        let paths = names.into_iter().map(|name| join(&dir, &name));
+        queue.extend(paths.filter(|path| !path.ends_with(".claude/statewarden")));
     }
     sites
 }
