@@ -7,9 +7,11 @@ pub mod cleanup;
 pub mod denies;
 pub mod doctor;
 pub mod explain;
+pub mod history;
 pub mod install;
 mod output;
 pub mod reset;
+pub mod restore;
 pub mod sweep;
 
 use std::io::{self, Write};
@@ -62,6 +64,10 @@ enum Verb {
     Reset(reset::Args),
     /// Move what earlier workflows of devt left behind into the archive
     Sweep(sweep::Args),
+    /// List what the archives hold: from where, when, by what and why
+    History,
+    /// Bring archived entries back
+    Restore(restore::Args),
     /// What was refused, and why
     Denies(denies::Args),
     /// Wire the hook into Claude Code's settings
@@ -222,6 +228,8 @@ fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<A
         Verb::Cleanup(args) => cleanup::run(args, &context, out),
         Verb::Reset(args) => reset::run(args, &context, out),
         Verb::Sweep(args) => sweep::run(args, &context, out),
+        Verb::History => history::run(&context, out),
+        Verb::Restore(args) => restore::run(args, &context, out),
         Verb::Denies(args) => denies::run(args, &context, out),
         Verb::Install(args) => install::install(args, &place(&context)?, out).map(|()| Answer::Yes),
         Verb::Uninstall(args) => {

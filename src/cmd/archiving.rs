@@ -54,7 +54,8 @@ pub(crate) struct Outcome {
     pruned: Vec<String>,
     trouble: Option<String>,
     /// Why nothing could be done here.
-    pub(crate) error: Option<String>,
+    error: Option<String>,
+    is_missing: bool,
 }
 
 /// One entry and what became of it.
@@ -84,11 +85,18 @@ impl Outcome {
             pruned: Vec::new(),
             trouble: None,
             error: None,
+            is_missing: false,
         }
     }
 
     pub(crate) fn ok(&self) -> bool {
         self.error.is_none() && self.items.iter().all(|item| item.error.is_none())
+    }
+
+    /// Why there is nothing in the document.
+    pub(crate) fn reason(&self) -> Option<&str> {
+        let missing = self.is_missing.then_some("state_dir_missing");
+        self.error.as_deref().or(missing)
     }
 
     /// The items that were, or would be, moved.
@@ -118,7 +126,7 @@ impl<'o> Document<'o> {
     pub(crate) fn of(outcome: &'o Outcome, effect: Effect) -> Self {
         Self {
             ok: outcome.ok(),
-            reason: outcome.error.as_deref(),
+            reason: outcome.reason(),
             dry_run: effect == Effect::DryRun,
             archived: &outcome.items,
             total_bytes_archived: outcome.total_bytes(),
@@ -132,11 +140,18 @@ pub(crate) fn run(job: &Job<'_>, context: &Context<'_>) -> Result<Vec<Outcome>> 
     context.with_catalog(|catalog| {
         let sites = sites::find(&context.project, catalog);
         let meant = |site: &&Site<'_>| (job.applies_to)(site.governed.system.id());
-        Ok(sites
-            .iter()
-            .filter(meant)
+        let meant = sites.iter().filter(meant);
+        let mut outcomes: Vec<_> = meant
             .map(|site| in_site(job, site, catalog, context))
-            .collect())
+            .collect();
+        if outcomes.is_empty() && (job.applies_to)("devt") && context.wants("devt") {
+            let dir = format!("{}/.devt/state", context.project.main.dir);
+            outcomes.push(Outcome {
+                is_missing: true,
+                ..Outcome::empty("devt", dir)
+            });
+        }
+        Ok(outcomes)
     })
 }
 
@@ -152,11 +167,14 @@ fn in_site(
             let item = |(entry, reason)| Moved::new(entry, reason, "would_archive", None);
             outcome.items = chosen.into_iter().map(item).collect();
         }),
-        Effect::Apply => with_site_lock(site, |locked| {
-            let chosen = plan(job, site, catalog, &mut outcome).map_err(io::Error::other)?;
-            carry_out(job, locked, site, chosen, &mut outcome, context)
-        })
-        .map_err(anyhow::Error::from),
+        Effect::Apply => {
+            let (id, dir) = (site.governed.system.id(), site.dir());
+            with_site_lock(id, Path::new(&dir), |locked| {
+                let chosen = plan(job, site, catalog, &mut outcome).map_err(io::Error::other)?;
+                carry_out(job, locked, site, chosen, &mut outcome, context)
+            })
+            .map_err(anyhow::Error::from)
+        }
     };
     outcome.error = done.err().map(|error| format!("{error:#}"));
     outcome.items.sort_by(|a, b| a.name.cmp(&b.name));
@@ -271,11 +289,12 @@ impl Moved {
 
 /// Holds a site for a command: its directory, and devt's mutex where devt writes.
 pub(crate) fn with_site_lock<T>(
-    site: &Site<'_>,
+    system: &str,
+    dir: &Path,
     f: impl FnOnce(&Locked<'_>) -> io::Result<T>,
 ) -> io::Result<T> {
-    with_lock(Path::new(&site.dir()), IN_COMMAND, |locked| {
-        if site.governed.system.id() == "devt" {
+    with_lock(dir, IN_COMMAND, |locked| {
+        if system == "devt" {
             with_pid_lock(locked, ".lock", IN_COMMAND, || f(locked))
         } else {
             f(locked)
@@ -352,15 +371,6 @@ pub(crate) fn print<'o, D: Serialize>(
 ) -> Result<Answer> {
     let text = |out: &mut dyn Write| write_text(outcomes, effect, context, out);
     match outcomes {
-        [] => {
-            let dir = format!("{}/.devt/state", context.project.main.dir);
-            let missing = Missing {
-                ok: true,
-                reason: "state_dir_missing",
-                state_dir: &dir,
-            };
-            context.print(out, &missing, text)?;
-        }
         [one] => context.print(out, &document(one), text)?,
         several => {
             let sites = several.iter().map(|outcome| InSite {
@@ -372,10 +382,10 @@ pub(crate) fn print<'o, D: Serialize>(
             context.print(out, &Several { sites }, text)?;
         }
     }
-    let errors: Vec<&str> = outcomes
+    let errors = outcomes
         .iter()
-        .filter_map(|outcome| outcome.error.as_deref())
-        .collect();
+        .filter_map(|outcome| outcome.error.as_deref());
+    let errors: Vec<&str> = errors.collect();
     if !errors.is_empty() {
         bail!("{}", errors.join("; "));
     }
@@ -386,25 +396,15 @@ pub(crate) fn print<'o, D: Serialize>(
     })
 }
 
-#[derive(Serialize)]
-struct Missing<'a> {
-    ok: bool,
-    reason: &'static str,
-    state_dir: &'a str,
-}
-
 fn write_text(
     outcomes: &[Outcome],
     effect: Effect,
     context: &Context<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    if outcomes.is_empty() {
-        return writeln!(
-            out,
-            "no state directory below `{}`",
-            context.project.main.dir
-        );
+    if outcomes.iter().all(|outcome| outcome.is_missing) {
+        let dir = &context.project.main.dir;
+        return writeln!(out, "no state directory below `{dir}`");
     }
     for outcome in outcomes {
         let title = format!("{} ({})", outcome.state_dir, outcome.system);

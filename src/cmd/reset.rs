@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
 fn document(outcome: &Outcome) -> Document<'_> {
     Document {
         ok: outcome.ok(),
-        reason: outcome.error.as_deref(),
+        reason: outcome.reason(),
         cleaned: outcome.moved().map(|item| item.name.as_str()).collect(),
         archived_to: outcome.archive_path.as_deref(),
     }

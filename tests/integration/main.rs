@@ -12,6 +12,10 @@ mod agent_flow_agreement;
 /// Agent Flow's own readers over what this program writes.
 #[cfg(unix)]
 mod agent_flow_readers;
+/// The archive when something is in the way, or the process dies.
+mod archive_faults;
+/// What goes at any time, and what stays.
+mod cleanup;
 /// Every name and pattern of the contracts.
 mod contract;
 /// Bad input.
@@ -19,5 +23,13 @@ mod malformed;
 /// The real Claude Code client; network namespaces keep it offline.
 #[cfg(target_os = "linux")]
 mod real_client;
+/// The end of a workflow, and the ring it leaves.
+mod reset;
+/// What was archived comes back.
+mod restore;
 /// The sandbox that tests run the program in.
 mod support;
+/// The start of a workflow.
+mod sweep;
+/// `workflow.yaml` and its locks.
+mod update;
