@@ -13,6 +13,7 @@ mod output;
 pub mod reset;
 pub mod restore;
 pub mod sweep;
+pub mod update;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -68,6 +69,8 @@ enum Verb {
     History,
     /// Bring archived entries back
     Restore(restore::Args),
+    /// Set keys of devt's workflow.yaml
+    Update(update::Args),
     /// What was refused, and why
     Denies(denies::Args),
     /// Wire the hook into Claude Code's settings
@@ -228,6 +231,7 @@ fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<A
         Verb::Cleanup(args) => cleanup::run(args, &context, out),
         Verb::Reset(args) => reset::run(args, &context, out),
         Verb::Sweep(args) => sweep::run(args, &context, out),
+        Verb::Update(args) => update::run(args, &context, out),
         Verb::History => history::run(&context, out),
         Verb::Restore(args) => restore::run(args, &context, out),
         Verb::Denies(args) => denies::run(args, &context, out),

@@ -1,0 +1,187 @@
+//! `update`: sets keys of devt's `workflow.yaml` under its locks.
+
+use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use serde::Serialize;
+
+use super::archiving::with_site_lock;
+use super::{Answer, Context, output};
+use crate::path;
+use crate::project::read_text;
+use crate::reply;
+use crate::sites;
+use crate::store::replace;
+use crate::systems::devt::update::{Surroundings, Updated, update};
+use crate::systems::devt::workflow_yaml;
+
+/// The state directory around the current directory, else the project's own.
+/// `null` clears a key; any other value reads back as it was given.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Such as `phase=implement`; the first `=` ends the key
+    #[arg(value_name = "KEY=VALUE", required = true, value_parser = pair)]
+    pairs: Vec<Pair>,
+}
+
+#[derive(Clone, Debug)]
+struct Pair {
+    key: String,
+    value: String,
+}
+
+fn pair(text: &str) -> Result<Pair, String> {
+    let (key, value) = text
+        .split_once('=')
+        .ok_or("a pair is KEY=VALUE, such as `phase=implement`")?;
+    Ok(Pair {
+        key: key.to_owned(),
+        value: value.to_owned(),
+    })
+}
+
+#[derive(Serialize)]
+struct Document {
+    ok: bool,
+    file: String,
+    /// Every key that has another value now, the ones kept in step included.
+    changed: serde_json::Map<String, serde_json::Value>,
+    warnings: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
+    if let Some(system) = context.system.as_deref().filter(|system| *system != "devt") {
+        bail!("`update` does not apply to {system}: `workflow.yaml` is devt's");
+    }
+    let pairs: Vec<(&str, &str)> = args
+        .pairs
+        .iter()
+        .map(|pair| (pair.key.as_str(), pair.value.as_str()))
+        .collect();
+    for (n, (key, _)) in pairs.iter().enumerate() {
+        if pairs[..n].iter().any(|(other, _)| other == key) {
+            bail!("`{key}` is given twice");
+        }
+    }
+    let dir = site(context)?;
+    let file = dir.join("workflow.yaml");
+    let document = with_site_lock("devt", &dir, |_| set(&file, &pairs, context))
+        .with_context(|| format!("could not update `{}`", file.display()))?;
+    for warning in &document.warnings {
+        reply::complain(warning);
+    }
+    context.print(out, &document, |out| {
+        for (key, value) in &document.changed {
+            let value = value.as_str().map_or(value.to_string(), str::to_owned);
+            writeln!(out, "{key}: {}", output::printable(&value))?;
+        }
+        Ok(())
+    })?;
+    Ok(Answer::Yes)
+}
+
+/// The site that holds the current directory, the innermost one, or else that
+/// of the project itself.
+fn site(context: &Context<'_>) -> Result<PathBuf> {
+    let sites: Vec<String> = context.with_all_systems(|catalog| {
+        let sites = sites::find(&context.project, catalog);
+        let devt = sites
+            .iter()
+            .filter(|site| site.governed.system.id() == "devt");
+        devt.map(|site| site.dir()).collect()
+    });
+    let holds_cwd = |site: &&String| {
+        let project = site.strip_suffix("/.devt/state").unwrap_or(site);
+        path::relative(&context.cwd, project).is_some()
+    };
+    let own = format!("{}/.devt/state", context.project.main.dir);
+    let nearest = sites
+        .iter()
+        .filter(holds_cwd)
+        .max_by_key(|site| site.len())
+        .or_else(|| sites.iter().find(|site| **site == own));
+    match (nearest, sites.as_slice()) {
+        (Some(site), _) => Ok(PathBuf::from(site)),
+        (None, [only]) => Ok(PathBuf::from(only)),
+        (None, []) => {
+            let devt = Path::new(&context.project.main.dir).join(".devt");
+            if !devt.is_dir() {
+                bail!(
+                    "no `.devt` in `{}`; go there, or name the project with `--project DIR`",
+                    context.project.main.dir
+                );
+            }
+            let dir = devt.join("state");
+            replace::make_dir(&dir)
+                .with_context(|| format!("could not make `{}`", dir.display()))?;
+            Ok(dir)
+        }
+        (None, several) => bail!(
+            "which one: {}; go there, or name the project with `--project DIR`",
+            several.join(", ")
+        ),
+    }
+}
+
+fn set(file: &Path, pairs: &[(&str, &str)], context: &Context<'_>) -> io::Result<Document> {
+    let text = read_text(&path::from_os(file))?;
+    let around = Surroundings {
+        now: context.now,
+        new_id: &uuid_v4(),
+        trace: &trace(file)?,
+        archive_runs: context.rules.settings.archive_runs,
+    };
+    let Updated {
+        text: new,
+        warnings,
+    } = update(text.as_deref(), pairs, around).map_err(io::Error::other)?;
+    let before = text.as_deref().map(workflow_yaml::read).unwrap_or_default();
+    let changed = workflow_yaml::read(&new)
+        .iter()
+        .filter(|(key, value)| before.get(key) != Some(value))
+        .map(|(key, value)| (key.to_owned(), value.to_json()))
+        .collect();
+    if text.as_deref() != Some(&new) {
+        replace::replace(file, new.as_bytes())?;
+    }
+    Ok(Document {
+        ok: true,
+        file: path::from_os(file),
+        changed,
+        warnings,
+    })
+}
+
+/// The end of `.devt/memory/_mcp-trace.jsonl`: more than the lines that count.
+fn trace(workflow: &Path) -> io::Result<String> {
+    const TAIL: u64 = 8 << 20;
+    let devt = workflow.parent().and_then(Path::parent);
+    let path = devt.map(|devt| devt.join("memory/_mcp-trace.jsonl"));
+    let Some(path) = path.filter(|path| fs::metadata(path).is_ok_and(|meta| meta.is_file())) else {
+        return Ok(String::new());
+    };
+    let mut file = File::open(path)?;
+    let start = file.metadata()?.len().saturating_sub(TAIL);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A random UUID. The hasher's keys come from the operating system's randomness.
+fn uuid_v4() -> String {
+    let random = RandomState::new();
+    let high = random.hash_one(std::process::id()) & !0xf000 | 0x4000;
+    let low = random.hash_one("low") & !(0b11 << 62) | 0b10 << 62;
+    format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        high >> 32,
+        high >> 16 & 0xffff,
+        high & 0xffff,
+        low >> 48,
+        low & 0xffff_ffff_ffff
+    )
+}
