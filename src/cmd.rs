@@ -12,6 +12,7 @@ pub mod install;
 mod output;
 pub mod reset;
 pub mod restore;
+pub mod stuck;
 pub mod sweep;
 pub mod update;
 
@@ -73,6 +74,8 @@ enum Verb {
     Update(update::Args),
     /// What was refused, and why
     Denies(denies::Args),
+    /// Say whether the workflow is refused again and again; exit 1 when it is
+    Stuck,
     /// Wire the hook into Claude Code's settings
     Install(install::Args),
     /// Take out what `install` put in
@@ -235,6 +238,7 @@ fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<A
         Verb::History => history::run(&context, out),
         Verb::Restore(args) => restore::run(args, &context, out),
         Verb::Denies(args) => denies::run(args, &context, out),
+        Verb::Stuck => stuck::run(&context, out),
         Verb::Install(args) => install::install(args, &place(&context)?, out).map(|()| Answer::Yes),
         Verb::Uninstall(args) => {
             install::uninstall(args, &place(&context)?, out).map(|()| Answer::Yes)

@@ -56,6 +56,8 @@ impl Field {
 pub enum Kind {
     PreToolUse,
     PostToolUse,
+    /// The tool failed; a command may have written before it did.
+    PostToolUseFailure,
     SubagentStart,
     SubagentStop,
     Stop,
@@ -67,7 +69,8 @@ impl Kind {
     fn parse(name: &str) -> Self {
         match name {
             "PreToolUse" => Self::PreToolUse,
-            "PostToolUse" | "PostToolUseFailure" => Self::PostToolUse,
+            "PostToolUse" => Self::PostToolUse,
+            "PostToolUseFailure" => Self::PostToolUseFailure,
             "SubagentStart" => Self::SubagentStart,
             "SubagentStop" => Self::SubagentStop,
             "Stop" => Self::Stop,
@@ -213,11 +216,15 @@ impl<'b> Event<'b> {
     /// How likely the event is to be ours, told from its text alone.
     pub fn concern(&self) -> Concern {
         match (self.kind(), self.tool()) {
-            (Kind::SessionStart, _) => Concern::Likely,
+            (Kind::SessionStart | Kind::SubagentStart | Kind::SubagentStop | Kind::Stop, _) => {
+                Concern::Likely
+            }
+            (Kind::PreToolUse | Kind::PostToolUse, Tool::Agent) => Concern::Likely,
             (
-                Kind::PreToolUse,
+                Kind::PreToolUse | Kind::PostToolUse,
                 Tool::Write | Tool::Edit | Tool::MultiEdit | Tool::NotebookEdit | Tool::Mcp(_),
-            ) => Concern::Likely,
+            )
+            | (Kind::PostToolUse | Kind::PostToolUseFailure, Tool::Shell(_)) => Concern::Likely,
             (Kind::PreToolUse, Tool::Shell(_)) => {
                 let texts = [self.get(Field::Command), self.cwd()];
                 let reaches = |text: &str| REACHES.iter().any(|word| text.contains(word));
@@ -256,6 +263,11 @@ impl<'b> Event<'b> {
             reading
         });
         std::iter::once(self.clone()).chain(earlier)
+    }
+
+    /// The whole event, for the rare kinds that need more than [`Field`]s.
+    pub fn document(&self) -> Result<serde_json::Value, serde_json::Error> {
+        serde_json::from_slice(self.bytes)
     }
 
     /// Every string in `tool_input`, with the key it stands under, at any depth

@@ -9,8 +9,12 @@ pub mod groups;
 pub mod own;
 pub mod session;
 
+use chrono::{DateTime, Utc};
+
+use crate::actor::AgentName;
 use crate::contract::{Contract, Row, Writer};
 use crate::decision::DenyCode;
+use crate::workflow::{GateStatus, Outcome, Workflow};
 
 /// What a system may ask about the project while it looks at a path. Paths are
 /// relative to the root, with `/` between components.
@@ -19,6 +23,49 @@ pub trait View {
     fn text(&self, path: &str) -> Option<String>;
     /// Directories that the environment or the settings name as sites of the system.
     fn named_sites(&self, system: &str) -> &[String];
+}
+
+/// The files of a site or of a `gate_dir`, by their path below it.
+pub trait Files {
+    fn text(&self, name: &str) -> Option<String>;
+    /// The names of the directories directly below.
+    fn dirs(&self) -> Vec<String>;
+}
+
+/// A moment that can move a gate.
+#[derive(Clone, Copy, Debug)]
+pub enum Moment<'a> {
+    AgentStart {
+        agent: &'a AgentName,
+    },
+    /// `reply` is the agent's final text.
+    AgentEnd {
+        agent: &'a AgentName,
+        reply: &'a str,
+    },
+    /// The main thread's turn ended.
+    TurnEnd,
+    /// The main thread wrote a file, given by its path below `gate_dir`.
+    Wrote {
+        entry: &'a str,
+    },
+}
+
+/// What a moment leads to in one system.
+#[derive(Debug, Default)]
+pub struct Consequences {
+    /// By file, relative to `gate_dir`; an empty name where none was chosen.
+    pub outcomes: Vec<(String, Outcome)>,
+    /// Artifacts that the agent owes and that are missing or no good.
+    pub owed: Vec<Owed>,
+}
+
+/// An artifact that an agent did not leave as it should.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owed {
+    /// Relative to `gate_dir`.
+    pub file: String,
+    pub why: String,
 }
 
 /// A governed place in a path.
@@ -45,6 +92,11 @@ pub trait System: Sync {
         row.writer.clone()
     }
 
+    /// Whether the text of an entry is judged at all. What says no is never read.
+    fn judges(&self, _entry: &str) -> bool {
+        false
+    }
+
     /// Judges the text an entry would hold. `present` is what it holds now.
     ///
     /// # Errors
@@ -59,6 +111,34 @@ pub trait System: Sync {
         Ok(Vec::new())
     }
 
+    /// The directory that holds the system's runs, relative to a root or to a
+    /// directory below it; `None` for a system whose gates this program leaves alone.
+    fn gate_dir(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// What a moment in an agent's life does to the state in `gate_dir`, and
+    /// which artifacts are owed.
+    fn at(&self, _moment: &Moment<'_>, _files: &dyn Files, _now: DateTime<Utc>) -> Consequences {
+        Consequences::default()
+    }
+
+    /// The gate before an agent's phase that has not passed, with its status.
+    fn closed_gate(&self, _agent: &AgentName, _files: &dyn Files) -> Option<(String, GateStatus)> {
+        None
+    }
+
+    /// The runs that a site holds. `site` is its path below the root.
+    fn runs(&self, _site: &str, _files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
+        Vec::new()
+    }
+
+    /// A file whose existence is another program's lock on the state in
+    /// `gate_dir`, with a process id inside.
+    fn pid_lock(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Paths whose presence below a directory means that it holds a site, for
     /// commands that look for sites and for removals of whole trees. A last
     /// component `*` stands for any directory. Sites lie at any depth.
@@ -70,6 +150,16 @@ pub trait System: Sync {
 pub struct ContentError {
     pub code: DenyCode,
     pub message: String,
+}
+
+impl ContentError {
+    /// The file's readers could not parse the text. `why` says what to write.
+    pub fn malformed(entry: &str, why: &str) -> Self {
+        Self {
+            code: DenyCode::MalformedContent,
+            message: format!("`{entry}` would not be readable: {why}"),
+        }
+    }
 }
 
 /// The built-in systems, in the order in which they claim a path.

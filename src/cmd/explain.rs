@@ -141,7 +141,7 @@ fn row_story(story: &mut Story, claim: &Claim<'_>, row: &Row<'_>) {
     story.readers = (!row.readers.is_empty()).then(|| row.readers.to_owned());
 }
 
-fn owner(writer: &Writer<'_>) -> String {
+pub(super) fn owner(writer: &Writer<'_>) -> String {
     match writer {
         Writer::Anyone => "anyone".to_owned(),
         Writer::Main => "the main thread only".to_owned(),

@@ -5,6 +5,7 @@ use std::io::{IsTerminal, Write};
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
 use crate::env::Env;
+pub(crate) use crate::reply::printable;
 
 /// Colors, on a terminal only and never against `NO_COLOR`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,18 +80,6 @@ pub(crate) fn age(time: DateTime<Utc>, now: DateTime<Utc>) -> String {
         age if age.num_minutes() > 0 => format!("{} min", age.num_minutes()),
         age => format!("{} s", age.num_seconds()),
     }
-}
-
-/// Text from a file or an agent, safe to print: control characters are escaped.
-pub(crate) fn printable(text: &str) -> String {
-    let escape = |c: char| {
-        if c.is_control() {
-            c.escape_default().to_string()
-        } else {
-            c.to_string()
-        }
-    };
-    text.chars().map(escape).collect()
 }
 
 /// One line on a terminal's stderr that counts through long work.

@@ -11,8 +11,13 @@ pub mod script;
 pub mod state;
 pub mod verdict;
 
-use super::{Place, System, View, split_site};
+use chrono::{DateTime, Utc};
+
+use self::state::{FileKind, FlowState};
+use super::{Consequences, ContentError, Files, Moment, Place, System, View, split_site};
+use crate::actor::AgentName;
 use crate::contract::{Contract, Dir, DirKind, List, Row, Shape, Slug, Writer};
+use crate::workflow::{GateStatus, Outcome, Workflow};
 
 pub struct AgentFlow;
 
@@ -35,6 +40,70 @@ impl System for AgentFlow {
             site: place.site,
             entry: name,
         })
+    }
+
+    fn judges(&self, entry: &str) -> bool {
+        FileKind::parse(entry).is_some()
+    }
+
+    fn check_content(
+        &self,
+        entry: &str,
+        text: &str,
+        _present: Option<&str>,
+    ) -> Result<Vec<String>, ContentError> {
+        match FileKind::parse(entry) {
+            None => Ok(Vec::new()),
+            Some(file) => content::check_content(text, file)
+                .map(|()| Vec::new())
+                .map_err(|why| ContentError::malformed(entry, &why)),
+        }
+    }
+
+    fn gate_dir(&self) -> Option<&'static str> {
+        Some(".claude")
+    }
+
+    fn at(&self, moment: &Moment<'_>, files: &dyn Files, now: DateTime<Utc>) -> Consequences {
+        let outcomes = match *moment {
+            Moment::AgentStart { agent } => {
+                let begin = |text: &str| gates::on_start(text, agent, now);
+                chosen(files, agent, gates::Moment::Start, &begin)
+            }
+            Moment::AgentEnd { agent, reply } => {
+                let end = |text: &str| gates::on_completion(text, agent, reply, now);
+                chosen(files, agent, gates::Moment::Completion, &end)
+            }
+            Moment::TurnEnd => active(files)
+                .into_iter()
+                .map(|(name, text)| (name.to_owned(), gates::on_stop(&text, now)))
+                .filter(|(_, outcome)| matches!(outcome, Outcome::Changed { .. }))
+                .collect(),
+            Moment::Wrote { .. } => Vec::new(),
+        };
+        Consequences {
+            outcomes,
+            owed: Vec::new(),
+        }
+    }
+
+    fn closed_gate(&self, agent: &AgentName, files: &dyn Files) -> Option<(String, GateStatus)> {
+        let mut runs = active(files);
+        if runs.len() > 1 {
+            runs.retain(|(_, text)| gates::fits(text, agent, gates::Moment::Start));
+        }
+        let (_, text) = runs.first()?;
+        state::gate_before(text, agent).map(|(gate, status)| (gate.to_owned(), status))
+    }
+
+    fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
+        let names = [FileKind::Single, FileKind::Team, FileKind::DeepDive].map(FileKind::name);
+        let texts = names
+            .into_iter()
+            .filter_map(|name| Some((name, files.text(name)?)));
+        texts
+            .map(|(name, text)| state::read_workflow(&text, &format!("{site}/{name}")))
+            .collect()
     }
 
     fn landmarks(&self) -> &'static [&'static str] {
@@ -77,4 +146,57 @@ fn is_look_alike(name: &str) -> bool {
             .iter()
             .any(|word| stem.contains(word))
     })
+}
+
+/// The run files that hold an active run, or that cannot tell.
+fn active(files: &dyn Files) -> Vec<(&'static str, String)> {
+    let names = [FileKind::Single, FileKind::Team].map(FileKind::name);
+    let texts = names
+        .into_iter()
+        .filter_map(|name| Some((name, files.text(name)?)));
+    texts
+        .filter(|(_, text)| FlowState::read(text).map_or(true, |state| state.active))
+        .collect()
+}
+
+/// Applies a moment to the one run that it belongs to.
+fn chosen(
+    files: &dyn Files,
+    agent: &AgentName,
+    moment: gates::Moment,
+    apply: &dyn Fn(&str) -> Outcome,
+) -> Vec<(String, Outcome)> {
+    let runs = active(files);
+    let fitting: Vec<_> = match runs.len() {
+        0 | 1 => runs.iter().collect(),
+        _ => runs
+            .iter()
+            .filter(|(_, text)| gates::fits(text, agent, moment))
+            .collect(),
+    };
+    match (fitting.as_slice(), runs.is_empty()) {
+        (_, true) => inactive(files, agent),
+        ([(name, text)], _) => vec![((*name).to_owned(), apply(text))],
+        (fitting, _) => {
+            let which = if fitting.is_empty() {
+                "neither"
+            } else {
+                "each"
+            };
+            let why =
+                format!("two runs are active and {which} of them is in the phase of `{agent}`");
+            vec![(String::new(), Outcome::Unchanged { why })]
+        }
+    }
+}
+
+/// An agent with a gate that runs beside a finished run.
+fn inactive(files: &dyn Files, agent: &AgentName) -> Vec<(String, Outcome)> {
+    let names = [FileKind::Single, FileKind::Team].map(FileKind::name);
+    let present = names.into_iter().find(|name| files.text(name).is_some());
+    let why = "the run is not active".to_owned();
+    match (present, state::Agent::parse(agent)) {
+        (Some(name), Some(_)) => vec![(name.to_owned(), Outcome::Unchanged { why })],
+        _ => Vec::new(),
+    }
 }

@@ -5,8 +5,9 @@
 pub mod event;
 pub mod state;
 
-use super::{Place, System, View, below, split_site};
+use super::{Files, Place, System, View, below, split_site};
 use crate::contract::{Contract, Dir, DirKind, List, Role, Row, Writer};
+use crate::workflow::Workflow;
 
 pub struct AgentMux;
 
@@ -30,6 +31,15 @@ impl System for AgentMux {
                 // `.sessions` itself is no session.
                 !place.site.ends_with(".agentmux/.sessions")
             })
+    }
+
+    fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
+        let file = format!("{site}/state.json");
+        let there = files.text("state.json").is_some();
+        there
+            .then(|| state::read_workflow(&file, &|name| files.text(name)))
+            .into_iter()
+            .collect()
     }
 
     fn landmarks(&self) -> &'static [&'static str] {

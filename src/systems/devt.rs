@@ -9,10 +9,15 @@ pub mod sweep;
 pub mod update;
 pub mod workflow_yaml;
 
-use super::{Place, System, View, split_site};
+use chrono::{DateTime, Utc};
+
+use self::artifact::Artifact;
+use self::sidecar::Sidecar;
+use super::{Consequences, ContentError, Files, Moment, Owed, Place, System, View, split_site};
 use crate::contract::{
     AtReset, Contract, Dir, DirKind, Edition, Editions, List, Role, Row, Shape, Slug, Sweep, Writer,
 };
+use crate::workflow::{Outcome, Workflow};
 
 pub struct Devt;
 
@@ -27,6 +32,77 @@ impl System for Devt {
 
     fn locate<'p>(&self, path: &'p str, _view: &dyn View) -> Option<Place<'p>> {
         split_site(path, ".devt/state", 0)
+    }
+
+    fn judges(&self, entry: &str) -> bool {
+        entry == "workflow.yaml"
+            || Sidecar::of(entry).is_some()
+            || sidecar::status_enum(entry).is_some()
+    }
+
+    fn check_content(
+        &self,
+        entry: &str,
+        text: &str,
+        _present: Option<&str>,
+    ) -> Result<Vec<String>, ContentError> {
+        let notes = if entry == "workflow.yaml" {
+            workflow_yaml::check(text).map(|()| Vec::new())
+        } else if Sidecar::of(entry).is_some() {
+            sidecar::check_sidecar(entry, text)
+        } else {
+            sidecar::check_status_header(entry, text).map(|()| Vec::new())
+        };
+        notes.map_err(|why| ContentError::malformed(entry, &why))
+    }
+
+    fn gate_dir(&self) -> Option<&'static str> {
+        Some(".devt/state")
+    }
+
+    fn at(&self, moment: &Moment<'_>, files: &dyn Files, _now: DateTime<Utc>) -> Consequences {
+        let Moment::AgentEnd { agent, .. } = *moment else {
+            return Consequences::default();
+        };
+        let (Some(artifact), Some(workflow)) =
+            (Artifact::of_agent(agent), files.text("workflow.yaml"))
+        else {
+            return Consequences::default();
+        };
+        if !workflow_yaml::read(&workflow).is_true("active") {
+            let why = "no workflow is active".to_owned();
+            let outcomes = vec![("workflow.yaml".to_owned(), Outcome::Unchanged { why })];
+            return Consequences {
+                outcomes,
+                owed: Vec::new(),
+            };
+        }
+        let sidecar = artifact.sidecar.and_then(|name| files.text(name));
+        let judged = artifact::judge(
+            artifact,
+            files.text(artifact.file).as_deref(),
+            sidecar.as_deref(),
+        );
+        let outcome = gate::on_agent_end(&workflow, artifact, &judged);
+        let owed = judged.fault().map(|why| Owed {
+            file: artifact.file.to_owned(),
+            why,
+        });
+        Consequences {
+            outcomes: vec![("workflow.yaml".to_owned(), outcome)],
+            owed: owed.into_iter().collect(),
+        }
+    }
+
+    fn pid_lock(&self) -> Option<&'static str> {
+        Some(".lock")
+    }
+
+    fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
+        let text = files.text("workflow.yaml");
+        text.map(|text| Ok(gate::read_workflow(&text, &format!("{site}/workflow.yaml"))))
+            .into_iter()
+            .collect()
     }
 
     fn landmarks(&self) -> &'static [&'static str] {

@@ -7,8 +7,15 @@ pub mod state;
 pub mod stuck;
 pub mod tasks;
 
-use super::{Place, System, View, below, split_site};
+use chrono::{DateTime, Utc};
+
+use self::report::ReportKind;
+use self::tasks::has_numbered_groups;
+use super::{
+    Consequences, ContentError, Files, Moment, Owed, Place, System, View, below, split_site,
+};
 use crate::contract::{Contract, Dir, DirKind, List, Others, Role, Row, Shape, Slug, Writer};
+use crate::workflow::Workflow;
 
 pub struct Groups;
 
@@ -32,6 +39,69 @@ impl System for Groups {
             .iter()
             .find_map(|site| below(path, site));
         named.or_else(|| at_root(path, view))
+    }
+
+    fn judges(&self, entry: &str) -> bool {
+        entry.contains('/')
+    }
+
+    fn check_content(
+        &self,
+        entry: &str,
+        text: &str,
+        _present: Option<&str>,
+    ) -> Result<Vec<String>, ContentError> {
+        let kind = match entry.split_once('/') {
+            Some(("review", _)) => ReportKind::Review,
+            Some(("test-reports", _)) => ReportKind::TestReport,
+            _ => return Ok(Vec::new()),
+        };
+        report::check_report(kind, text)
+            .map(|()| Vec::new())
+            .map_err(|why| ContentError::malformed(entry, &why))
+    }
+
+    fn gate_dir(&self) -> Option<&'static str> {
+        Some("openspec/changes")
+    }
+
+    /// Nothing is stored: an agent's end only shows what it owes.
+    fn at(&self, moment: &Moment<'_>, files: &dyn Files, _now: DateTime<Utc>) -> Consequences {
+        let Moment::AgentEnd { agent, .. } = *moment else {
+            return Consequences::default();
+        };
+        let kind = match self.contract().role_of(agent) {
+            Some("reviewer") => ReportKind::Review,
+            Some("tester") => ReportKind::TestReport,
+            _ => return Consequences::default(),
+        };
+        let changes = files
+            .dirs()
+            .into_iter()
+            .filter(|change| change != "archive");
+        let owed = changes.flat_map(|change| {
+            let groups =
+                state::derive(&|name| files.text(&format!("{change}/{name}"))).unwrap_or_default();
+            state::owed(&groups, kind)
+                .into_iter()
+                .map(move |(file, why)| Owed {
+                    file: format!("{change}/{file}"),
+                    why,
+                })
+                .collect::<Vec<_>>()
+        });
+        Consequences {
+            outcomes: Vec::new(),
+            owed: owed.collect(),
+        }
+    }
+
+    fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
+        let groups = state::derive(&|name| files.text(name));
+        groups
+            .map(|groups| Ok(state::workflow(&groups, site)))
+            .into_iter()
+            .collect()
     }
 
     fn landmarks(&self) -> &'static [&'static str] {
@@ -160,18 +230,4 @@ const fn numbered(prefix: &'static str, regex: &'static str, example: &'static s
         regex,
         example,
     }
-}
-
-/// Whether a `tasks.md` has a `## N. Name` heading and a task box.
-pub fn has_numbered_groups(tasks: &str) -> bool {
-    let heading = |line: &str| {
-        line.strip_prefix("## ").is_some_and(|rest| {
-            rest.split_once('.')
-                .is_some_and(|(n, _)| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
-        })
-    };
-    tasks.lines().any(heading)
-        && ["[ ]", "[x]", "[X]"]
-            .iter()
-            .any(|mark| tasks.contains(mark))
 }

@@ -7,8 +7,14 @@ mod schema;
 pub mod state;
 pub mod transition;
 
-use super::{Place, System, View, split_site};
+use chrono::{DateTime, Utc};
+
+use self::state::{Phase, State};
+use super::{Consequences, ContentError, Files, Moment, Place, System, View, split_site};
+use crate::actor::AgentName;
 use crate::contract::{Contract, Dir, DirKind, List, Row, Writer};
+use crate::decision::DenyCode;
+use crate::workflow::{GateStatus, Outcome, Workflow};
 
 pub struct Session;
 
@@ -30,6 +36,63 @@ impl System for Session {
             || place.entry == "state.json"
             || view.exists(&format!("{}/state.json", place.site));
         is_session.then_some(place)
+    }
+
+    fn judges(&self, entry: &str) -> bool {
+        entry == "state.json"
+    }
+
+    fn check_content(
+        &self,
+        entry: &str,
+        text: &str,
+        present: Option<&str>,
+    ) -> Result<Vec<String>, ContentError> {
+        check::check_content(text, present).map_err(|error| match error {
+            check::ContentError::Malformed(why) => ContentError::malformed(entry, &why),
+            check::ContentError::IllegalTransition(why) => ContentError {
+                code: DenyCode::IllegalTransition,
+                message: format!("`{entry}` cannot become this: {why}"),
+            },
+        })
+    }
+
+    fn gate_dir(&self) -> Option<&'static str> {
+        Some(".claude/.docs")
+    }
+
+    fn at(&self, moment: &Moment<'_>, files: &dyn Files, now: DateTime<Utc>) -> Consequences {
+        let outcome = match *moment {
+            Moment::AgentStart { agent } if Phase::of_agent(agent).is_some() => {
+                newest(files, agent, now)
+            }
+            Moment::Wrote { entry } => entry.split_once('/').and_then(|(id, report)| {
+                let phase = Phase::of_report(report)?;
+                let file = format!("{id}/state.json");
+                let outcome = transition::on_report_written(&files.text(&file)?, phase, now);
+                Some((file, outcome))
+            }),
+            Moment::AgentStart { .. } | Moment::AgentEnd { .. } | Moment::TurnEnd => None,
+        };
+        Consequences {
+            outcomes: outcome.into_iter().collect(),
+            owed: Vec::new(),
+        }
+    }
+
+    fn closed_gate(&self, agent: &AgentName, files: &dyn Files) -> Option<(String, GateStatus)> {
+        let phase = Phase::of_agent(agent)?;
+        let sessions = states(files);
+        let state = State::parse(newest_of(&sessions).ok()?.1).ok()?;
+        let before = state.unfinished_before(phase)?;
+        Some((before.phase.as_str().to_owned(), before.gate_status()))
+    }
+
+    fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
+        let text = files.text("state.json");
+        text.map(|text| state::read_workflow(&text, &format!("{site}/state.json")))
+            .into_iter()
+            .collect()
     }
 
     fn landmarks(&self) -> &'static [&'static str] {
@@ -72,4 +135,42 @@ pub fn is_session_id(id: &str) -> bool {
                     .bytes()
                     .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
         })
+}
+
+/// The state of every session, by its file below `.claude/.docs`.
+fn states(files: &dyn Files) -> Vec<(String, String)> {
+    let names = files
+        .dirs()
+        .into_iter()
+        .map(|id| format!("{id}/state.json"));
+    names
+        .filter_map(|name| files.text(&name).map(|text| (name, text)))
+        .collect()
+}
+
+fn newest_of(sessions: &[(String, String)]) -> Result<(&str, &str), String> {
+    let pairs: Vec<(&str, &str)> = sessions
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.as_str()))
+        .collect();
+    let name = transition::newest_unfinished(&pairs)?;
+    pairs
+        .into_iter()
+        .find(|(found, _)| *found == name)
+        .ok_or_else(|| "no session".to_owned())
+}
+
+/// The start of an agent belongs to the newest unfinished session.
+fn newest(files: &dyn Files, agent: &AgentName, now: DateTime<Utc>) -> Option<(String, Outcome)> {
+    let sessions = states(files);
+    if sessions.is_empty() {
+        return None;
+    }
+    Some(match newest_of(&sessions) {
+        Ok((name, text)) => (
+            name.to_owned(),
+            transition::on_agent_start(text, agent, now),
+        ),
+        Err(why) => (String::new(), Outcome::Unchanged { why }),
+    })
 }

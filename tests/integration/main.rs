@@ -7,11 +7,19 @@
     clippy::unwrap_used
 )]
 
+/// Who may write what.
+mod actors;
+/// What happens after a tool call.
+mod after;
 /// The hook and the original update scripts agree, whoever comes first.
 mod agent_flow_agreement;
 /// Agent Flow's own readers over what this program writes.
 #[cfg(unix)]
 mod agent_flow_readers;
+/// The original update script, as far as the facts describe it.
+mod agent_flow_stand_in;
+/// Form and content of a refusal.
+mod answers;
 /// The archive when something is in the way, or the process dies.
 mod archive_faults;
 /// What goes at any time, and what stays.
@@ -20,6 +28,10 @@ mod cleanup;
 mod contract;
 /// Bad input.
 mod malformed;
+/// Deny codes about names, and the settings.
+mod names;
+/// Which paths are governed.
+mod places;
 /// The real Claude Code client; network namespaces keep it offline.
 #[cfg(target_os = "linux")]
 mod real_client;
@@ -27,6 +39,9 @@ mod real_client;
 mod reset;
 /// What was archived comes back.
 mod restore;
+/// The shell analyser beside the real Bash.
+#[cfg(unix)]
+mod shell_differential;
 /// The sandbox that tests run the program in.
 mod support;
 /// The start of a workflow.

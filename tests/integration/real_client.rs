@@ -1,9 +1,5 @@
 //! The real Claude Code client with statewarden installed in a project. Only the model is scripted:
 //! what the client sends to hooks and what it makes of their answers is observed, not assumed.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the layers are the program's; a test sets up its own disk and environment"
-)]
 
 mod api;
 mod client;

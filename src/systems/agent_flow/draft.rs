@@ -176,7 +176,11 @@ impl<'a> Draft<'a> {
     /// Takes the run back to implementation; `false` when no iteration is left.
     pub(super) fn reopen(&mut self) -> bool {
         let is_moved = self.state.phase == Some(Phase::Implementation);
-        let iteration = self.state.iteration.unwrap_or(1) + u64::from(!is_moved);
+        let iteration = self
+            .state
+            .iteration
+            .unwrap_or(1)
+            .saturating_add(u64::from(!is_moved));
         if self.state.max_iterations.is_some_and(|max| iteration > max) {
             return false;
         }

@@ -42,7 +42,7 @@ pub fn append(body: &str, entries: &str) -> String {
 /// The text without lines equal to `---`.
 pub fn without_fences(text: &str) -> String {
     text.split_inclusive('\n')
-        .filter(|line| line.trim_end_matches(['\r', '\n']) != "---")
+        .filter(|line| line.trim_end_matches('\n') != "---")
         .collect()
 }
 

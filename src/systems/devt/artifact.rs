@@ -71,6 +71,18 @@ pub struct Judged {
     pub verdict: Option<String>,
 }
 
+impl Judged {
+    /// What is wrong with the artifact; `None` when it is as it should be.
+    pub fn fault(&self) -> Option<String> {
+        match &self.substance {
+            Substance::Missing(name) => Some(format!("`{name}` is missing")),
+            Substance::Stub(why) => Some(format!("it is a stub: {why}")),
+            Substance::Invalid(why) => Some(why.clone()),
+            Substance::Substantive => None,
+        }
+    }
+}
+
 /// Judges the texts of an artifact's file and sidecar. Of several faults the
 /// first in the order missing, stub, invalid is told.
 pub fn judge(artifact: &Artifact, file: Option<&str>, sidecar: Option<&str>) -> Judged {

@@ -2,7 +2,7 @@
 
 use super::artifact::{Artifact, Judged, Substance};
 use super::workflow_yaml::{self, Scalar};
-use crate::workflow::{GateChange, GateStatus, Outcome};
+use crate::workflow::{Gate, GateChange, GateStatus, Outcome, Workflow};
 
 /// Carries a judged artifact into `workflow.yaml`: `status` and `verdict` of a
 /// valid sidecar (or `## Status`), and whether the artifact was valid. An
@@ -85,6 +85,49 @@ fn reason(artifact: &Artifact, judged: &Judged) -> String {
         (Substance::Invalid(why), _) => why.clone(),
         (Substance::Substantive, Some(status)) => format!("`{}` says {status}", artifact.file),
         (Substance::Substantive, None) => format!("`{}` is written", artifact.file),
+    }
+}
+
+/// The workflow as `status` shows it: devt keeps no gates in the file, so its
+/// one gate is the phase with the status that the last artifact set.
+pub fn read_workflow(text: &str, file: &str) -> Workflow {
+    let fields = workflow_yaml::read(text);
+    let field = |name| {
+        fields
+            .text(name)
+            .filter(|text| *text != "null")
+            .map(str::to_owned)
+    };
+    let (phase, status) = (field("phase"), field("status"));
+    let active = fields.is_true("active");
+    let iteration = match fields.get("iteration") {
+        Some(Scalar::Int(iteration)) => Some(*iteration),
+        _ => None,
+    };
+    let next = match (active, &phase, &status) {
+        (false, ..) => "no workflow is active".to_owned(),
+        (true, Some(phase), Some(status)) => {
+            format!("phase `{phase}` goes on; its last status is {status}")
+        }
+        (true, Some(phase), None) => format!("phase `{phase}` goes on"),
+        (true, None, _) => "the workflow has no phase yet".to_owned(),
+    };
+    let gates = phase.iter().map(|phase| Gate {
+        name: phase.clone(),
+        status: status.as_deref().map_or(GateStatus::Pending, gate_status),
+        timestamp: None,
+        agent: None,
+    });
+    Workflow {
+        system: "devt",
+        file: file.to_owned(),
+        active,
+        gates: gates.collect(),
+        phase,
+        iteration,
+        max_iterations: None,
+        next,
+        updated_at: field("last_session").or_else(|| field("created_at")),
     }
 }
 

@@ -8,6 +8,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::workflow::{Gate, GateStatus, Workflow};
+
 use super::report::{self, Reading, ReportKind};
 use super::stuck;
 use super::tasks::{self, Section};
@@ -105,6 +107,45 @@ pub fn owed(groups: &[Group], kind: ReportKind) -> Vec<(String, String)> {
         .iter()
         .filter_map(|group| Some((kind.path(group.group), why(group)?)))
         .collect()
+}
+
+/// The groups as one workflow, for `status`.
+pub fn workflow(groups: &[Group], site: &str) -> Workflow {
+    let gates = groups.iter().map(|group| Gate {
+        name: format!("group {}", group.group),
+        status: match group.state {
+            GroupState::Pending => GateStatus::Pending,
+            GroupState::GroupDone => GateStatus::Passed,
+            GroupState::Stuck | GroupState::Error | GroupState::Escalation => GateStatus::Failed,
+            GroupState::Developing | GroupState::Testing | GroupState::Reviewing => {
+                GateStatus::InProgress
+            }
+        },
+        timestamp: None,
+        agent: None,
+    });
+    let open = groups
+        .iter()
+        .find(|group| group.state != GroupState::GroupDone);
+    Workflow {
+        system: "groups",
+        file: format!("{site}/tasks.md")
+            .trim_start_matches('/')
+            .to_owned(),
+        active: open.is_some()
+            && groups
+                .iter()
+                .any(|group| group.state != GroupState::Pending),
+        phase: open.map(|group| format!("group {}", group.group)),
+        iteration: open.and_then(|group| group.round).map(u64::from),
+        max_iterations: None,
+        gates: gates.collect(),
+        next: open.map_or(
+            "every group is done; archive the change".to_owned(),
+            |group| group.next.clone(),
+        ),
+        updated_at: None,
+    }
 }
 
 /// What the files say about one group.

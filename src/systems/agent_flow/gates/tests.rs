@@ -317,3 +317,136 @@ fn an_event_belongs_to_the_file_whose_phase_fits() {
     ));
     assert!(!fit(SINGLE, "Explore", Moment::Start) && !fit("", "Riko", Moment::Start));
 }
+
+#[test]
+fn a_script_in_between_is_respected() {
+    let start = |text: &str, agent| on_start(text, &name(agent), now());
+    let end = |text: &str, agent, reply| on_completion(text, &name(agent), reply, now());
+    // Moved to the last iteration, not beyond it.
+    let moved = REVIEW
+        .replacen("\"review\"", "\"implementation\"", 1)
+        .replacen("\niteration: 1\n", "\niteration: 10\n", 1)
+        .replacen(
+            "  review:\n    status: \"pending\"",
+            "  review:\n    status: \"failed\"",
+            1,
+        );
+    let again = changed(start(&moved, "Loid")).0;
+    assert!(
+        again.starts_with("---\nactive: true\ncurrent_phase: \"implementation\"\niteration: 10\n")
+    );
+    // A gate that has passed is not opened by a second reviewer.
+    let passed = REVIEW.replacen(
+        "  review:\n    status: \"pending\"",
+        "  review:\n    status: \"passed\"",
+        1,
+    );
+    unchanged(start(&passed, "Lawliet"), "already `passed`");
+    // Two signs of work at once: the failed review counts.
+    let both = moved.replacen(
+        "  implementation:\n    status: \"passed\"",
+        "  implementation:\n    status: \"in_progress\"",
+        1,
+    );
+    assert!(
+        changed(start(&both, "Loid"))
+            .0
+            .contains("  review:\n    status: \"pending\"\n")
+    );
+    // The original names the group's phase in sequential mode, too.
+    let sequential = TEAM.replace("\"team\"", "\"sequential\"");
+    let reviewed = changed(end(&sequential, "Lawliet", "### Verdict: APPROVED")).0;
+    assert!(reviewed.contains("  review:\n    status: \"passed\"\n    timestamp"));
+    assert!(
+        reviewed
+            .contains("  review_verification:\n    status: \"pending\"\n    started_at: \"\"\n")
+    );
+    unchanged(
+        end(&sequential, "Alphonse", "### Overall: VERIFIED"),
+        "works in phase `verification`",
+    );
+}
+
+#[test]
+fn a_member_whose_group_was_closed_by_a_script_only_fills_its_own_part() {
+    let start = |text: &str, agent| changed(on_start(text, &name(agent), now())).0;
+    let running = start(&start(TEAM, "Lawliet"), "Alphonse").replacen(
+        "\niteration: 1\n",
+        "\niteration: 10\n",
+        1,
+    );
+    let moved = running
+        .replacen(
+            "current_phase: \"review_verification\"",
+            "current_phase: \"implementation\"",
+            1,
+        )
+        .replace(
+            "  review_verification:\n    status: \"in_progress\"",
+            "  review_verification:\n    status: \"failed\"",
+        );
+    let end = |text: &str, agent, reply| changed(on_completion(text, &name(agent), reply, now())).0;
+    let first = end(&moved, "Lawliet", "### Verdict: NEEDS_CHANGES");
+    assert_eq!(
+        first
+            .matches("  review_verification:\n    status: \"failed\"")
+            .count(),
+        2
+    );
+    let both = end(&first, "Alphonse", "### Overall: VERIFIED");
+    assert!(both.starts_with("---\nactive: true\ncurrent_phase: \"implementation\"\n"));
+}
+
+#[test]
+fn the_status_is_written_first() {
+    let swapped = SINGLE.replacen(
+        "    status: \"in_progress\"\n    timestamp: \"2026-11-21T08:48:20Z\"\n",
+        "    # note\n    timestamp: \"2026-11-21T08:48:20Z\"\n    status: 'in_progress' # now\n    owner: me\n",
+        1,
+    );
+    let text = changed(on_completion(&swapped, &name("Riko"), "x", now())).0;
+    let expected = "  exploration:\n    status: \"passed\"\n    # now\n    # note\n    timestamp: \"2027-01-02T03:04:05Z\"\n    owner: me\n    agent: \"Riko\"\n    message: \"x\"\n  planning:\n";
+    assert!(text.contains(expected), "{text}");
+    let missing = REVIEW.replacen("  review:\n    status: \"pending\"\n", "", 1);
+    let text = changed(on_start(&missing, &name("Lawliet"), now())).0;
+    let expected = "  review:\n    status: \"in_progress\"\n    timestamp: \"2027-01-02T03:04:05Z\"\n    agent: \"Lawliet\"\n";
+    assert!(text.contains(expected), "{text}");
+}
+
+proptest::proptest! {
+    /// Whatever became of a file: an event leaves it alone, or writes one that
+    /// is whole and in which the shell readers find two fences.
+    #[test]
+    fn no_file_is_broken(
+        file in 0..5_usize,
+        cuts in proptest::collection::vec((0..90_usize, 0..6_usize), 0..4),
+        events in proptest::collection::vec((0..5_usize, proptest::bool::ANY), 1..6),
+    ) {
+        let mut lines: Vec<_> = [SINGLE, REVIEW, SAMPLE, TEAM, TEAM_SAMPLE][file].lines().collect();
+        for (at, kind) in cuts {
+            let at = at.min(lines.len() - 1);
+            match kind {
+                0 => drop(lines.remove(at)),
+                1 => lines.insert(at, "# note"),
+                2 => lines.insert(at, "---"),
+                3 => lines[at] = "    status: 'failed' # by hand",
+                4 => lines[at] = "iteration: 18446744073709551615",
+                _ => lines.insert(at, "\"odd key\": [a, {b: c}]"),
+            }
+        }
+        let mut text = lines.join("\n");
+        for (agent, is_start) in events {
+            let agent = name(Agent::ALL[agent].as_str());
+            let outcome = if is_start {
+                on_start(&text, &agent, now())
+            } else {
+                on_completion(&text, &agent, "### Verdict: NEEDS_CHANGES\n### Overall: VERIFIED", now())
+            };
+            if let Outcome::Changed { text: new, .. } = outcome {
+                proptest::prop_assert!(FlowState::read(&new).is_ok());
+                proptest::prop_assert_eq!(new.lines().filter(|line| *line == "---").count(), 2);
+                text = new;
+            }
+        }
+    }
+}

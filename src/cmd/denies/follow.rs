@@ -1,0 +1,193 @@
+//! `denies follow`: new records as they are appended, through rotations.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+
+use super::super::{Context, Format};
+use super::filter::Passes;
+use super::list::write_entry;
+use super::read::{self, Line};
+
+/// How often the logs are looked at.
+const POLL: Duration = Duration::from_millis(250);
+
+/// A tail without a line break that is longer is no record.
+const MAX_TAIL: usize = 1 << 20;
+
+/// Prints until the reader of stdout is gone or a signal ends the process.
+/// What is in the logs at the start is printed when `--since` asks for it.
+pub(super) fn run(passes: &Passes, context: &Context<'_>, out: &mut dyn Write) -> Result<()> {
+    let mut tails: Vec<Tail> = super::logs(context)
+        .iter()
+        .map(|log| Tail::new(log.path()))
+        .collect();
+    if !passes.asks_since() {
+        for tail in &mut tails {
+            tail.skip_to_end()?;
+        }
+    }
+    loop {
+        for tail in &mut tails {
+            tail.new_lines(&mut |line| {
+                let Line::Record(entry, text) = read::parse(line) else {
+                    return Ok(());
+                };
+                if !entry.is_denial() || !passes.let_through(&entry) {
+                    return Ok(());
+                }
+                match context.format {
+                    Format::Json => writeln!(out, "{text}"),
+                    Format::Text => write_entry(&entry, context, out),
+                }
+            })?;
+        }
+        out.flush()?;
+        if pause::reader_is_gone(POLL) {
+            return Ok(());
+        }
+    }
+}
+
+/// The end of one log. The open file outlives a rotation, so that what was
+/// appended just before it is still read.
+struct Tail {
+    path: PathBuf,
+    open: Option<File>,
+    /// A line whose break has not been written yet.
+    begun: Vec<u8>,
+}
+
+impl Tail {
+    fn new(path: PathBuf) -> Self {
+        Self {
+            path,
+            open: None,
+            begun: Vec::new(),
+        }
+    }
+
+    fn skip_to_end(&mut self) -> Result<()> {
+        self.open()?;
+        if let Some(file) = &mut self.open {
+            file.seek(SeekFrom::End(0))?;
+        }
+        Ok(())
+    }
+
+    fn open(&mut self) -> Result<()> {
+        if self.open.is_none() {
+            self.open = match File::open(&self.path) {
+                Ok(file) => Some(file),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                Err(error) => {
+                    return Err(error)
+                        .with_context(|| format!("could not open `{}`", self.path.display()));
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// Hands every line that is whole by now to `take`.
+    fn new_lines(&mut self, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<()> {
+        self.open()?;
+        // Asked before the rest is read: what is appended to the old file
+        // afterwards is read the next time.
+        let replaced = self.is_replaced();
+        self.drain(take)?;
+        if replaced {
+            self.open = None;
+            self.begun.clear();
+            self.open()?;
+            self.drain(take)?;
+        }
+        Ok(())
+    }
+
+    fn drain(&mut self, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<()> {
+        let Some(file) = &mut self.open else {
+            return Ok(());
+        };
+        if file.metadata()?.len() < file.stream_position()? {
+            file.rewind()?;
+            self.begun.clear();
+        }
+        let mut piece = vec![0; 64 * 1024];
+        loop {
+            let read = file.read(&mut piece)?;
+            if read == 0 {
+                return Ok(());
+            }
+            self.begun.extend_from_slice(&piece[..read]);
+            let whole = self
+                .begun
+                .iter()
+                .rposition(|&b| b == b'\n')
+                .map_or(0, |at| at + 1);
+            self.begun[..whole]
+                .split_inclusive(|&b| b == b'\n')
+                .try_for_each(&mut *take)?;
+            self.begun.drain(..whole);
+            if self.begun.len() > MAX_TAIL {
+                self.begun.clear();
+            }
+        }
+    }
+
+    /// Whether another file has the log's name by now.
+    fn is_replaced(&self) -> bool {
+        let Some(Ok(open)) = self.open.as_ref().map(File::metadata) else {
+            return false;
+        };
+        std::fs::metadata(&self.path).is_ok_and(|named| !is_same(&open, &named))
+    }
+}
+
+#[cfg(unix)]
+fn is_same(a: &Metadata, b: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
+}
+
+#[cfg(not(unix))]
+fn is_same(a: &Metadata, b: &Metadata) -> bool {
+    a.created().ok() == b.created().ok()
+}
+
+#[cfg(unix)]
+mod pause {
+    use std::time::Duration;
+
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    /// Waits, but not on after the pipe on stdout has lost its reader.
+    pub(super) fn reader_is_gone(wait: Duration) -> bool {
+        let stdout = rustix::stdio::stdout();
+        // Without an event to wait for only a broken pipe ends the wait early.
+        let mut ready = [PollFd::new(&stdout, PollFlags::empty())];
+        let timeout = Timespec {
+            tv_sec: 0,
+            tv_nsec: wait.subsec_nanos().into(),
+        };
+        let woken = poll(&mut ready, Some(&timeout)).is_ok_and(|woken| woken > 0);
+        woken
+            && ready[0]
+                .revents()
+                .intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL)
+    }
+}
+
+#[cfg(not(unix))]
+mod pause {
+    use std::time::Duration;
+
+    /// Waits; a reader that is gone shows at the next record.
+    pub(super) fn reader_is_gone(wait: Duration) -> bool {
+        std::thread::sleep(wait);
+        false
+    }
+}

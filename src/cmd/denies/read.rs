@@ -1,0 +1,307 @@
+//! Reading logs: line by line, a bounded piece at a time, borrowing from the
+//! line, tolerating torn lines and the records of other programs.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use serde::Deserialize;
+
+use crate::actor::AgentName;
+use crate::reply;
+use crate::store::log::LogFile;
+
+/// A line that is longer is no record of ours; it is skipped without being held.
+const MAX_LINE: u64 = 1 << 20;
+
+/// The fields of a record that readers look at; `""` stands for an absent one.
+/// Decisions and rules are text here, so that a later version's count as well.
+#[derive(Debug, Deserialize)]
+#[serde(default)]
+pub(crate) struct Entry<'l> {
+    #[serde(borrow)]
+    pub(crate) id: Cow<'l, str>,
+    #[serde(borrow)]
+    pub(crate) ts: Cow<'l, str>,
+    #[serde(borrow)]
+    pub(crate) source: Cow<'l, str>,
+    #[serde(borrow)]
+    pub(crate) decision: Cow<'l, str>,
+    #[serde(borrow)]
+    pub(crate) rule: Cow<'l, str>,
+    #[serde(borrow)]
+    pub(crate) system: Cow<'l, str>,
+    #[serde(borrow)]
+    pub(crate) tool: Cow<'l, str>,
+    #[serde(borrow)]
+    pub(crate) action: Cow<'l, str>,
+    #[serde(borrow)]
+    pub(crate) file_path: Cow<'l, str>,
+    #[serde(borrow)]
+    pub(crate) name: Cow<'l, str>,
+    #[serde(borrow)]
+    pub(crate) reason: Cow<'l, str>,
+    #[serde(borrow)]
+    pub(crate) suggestion: Cow<'l, str>,
+    #[serde(borrow)]
+    pub(crate) session_id: Cow<'l, str>,
+    #[serde(borrow)]
+    pub(crate) workflow_id: Cow<'l, str>,
+    #[serde(borrow)]
+    pub(crate) agent_type: Cow<'l, str>,
+    /// The id of the denial that a recovery closes.
+    #[serde(borrow)]
+    pub(crate) resolves: Cow<'l, str>,
+}
+
+impl Default for Entry<'_> {
+    fn default() -> Self {
+        const NONE: Cow<'_, str> = Cow::Borrowed("");
+        Self {
+            id: NONE,
+            ts: NONE,
+            source: NONE,
+            decision: NONE,
+            rule: NONE,
+            system: NONE,
+            tool: NONE,
+            action: NONE,
+            file_path: NONE,
+            name: NONE,
+            reason: NONE,
+            suggestion: NONE,
+            session_id: NONE,
+            workflow_id: NONE,
+            agent_type: NONE,
+            resolves: NONE,
+        }
+    }
+}
+
+impl Entry<'_> {
+    pub(crate) fn is_denial(&self) -> bool {
+        self.source == "statewarden" && self.decision == "deny"
+    }
+
+    /// The agent as contracts name it; `main` is the main thread.
+    pub(crate) fn agent(&self) -> String {
+        match self.agent_type.as_ref() {
+            "" => "main".to_owned(),
+            agent => AgentName::parse(agent).as_str().to_owned(),
+        }
+    }
+}
+
+/// The files of a log, oldest first.
+pub(crate) fn files(log: &LogFile, rotated: bool) -> Vec<PathBuf> {
+    let mut paths = if rotated {
+        log.generations()
+    } else {
+        Vec::new()
+    };
+    paths.push(log.path());
+    paths
+}
+
+/// Hands every denial of this program in a file to `take`, with its line.
+///
+/// # Errors
+/// The file is there and cannot be read.
+pub(crate) fn denials(path: &Path, take: &mut dyn FnMut(&Entry<'_>, &str)) -> Result<()> {
+    entries(path, &mut |entry, line| {
+        if entry.is_denial() {
+            take(entry, line);
+        }
+    })
+}
+
+/// Hands every record in a file to `take`; says on stderr how many lines are none.
+///
+/// # Errors
+/// The file is there and cannot be read.
+pub(crate) fn entries(path: &Path, take: &mut dyn FnMut(&Entry<'_>, &str)) -> Result<()> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => {
+            return Err(error).with_context(|| format!("could not open `{}`", path.display()));
+        }
+    };
+    let mut unreadable = 0;
+    let mut lines = Lines::new(BufReader::with_capacity(256 * 1024, file));
+    while let Some(line) = lines
+        .next_line()
+        .with_context(|| format!("could not read `{}`", path.display()))?
+    {
+        match parse(line) {
+            Line::Record(entry, line) => take(&entry, line),
+            Line::Foreign => {}
+            Line::Unreadable => unreadable += 1,
+        }
+    }
+    if unreadable > 0 {
+        reply::complain(&format!(
+            "{unreadable} unreadable line(s) in `{}` left out",
+            path.display()
+        ));
+    }
+    Ok(())
+}
+
+/// What a line of a log is.
+pub(crate) enum Line<'l> {
+    Record(Box<Entry<'l>>, &'l str),
+    /// Other programs write records of their own into devt's log; and empty lines.
+    Foreign,
+    Unreadable,
+}
+
+pub(crate) fn parse(line: &[u8]) -> Line<'_> {
+    let Ok(text) = std::str::from_utf8(line.trim_ascii()) else {
+        return Line::Unreadable;
+    };
+    match serde_json::from_str::<Entry<'_>>(text) {
+        Ok(entry) => Line::Record(Box::new(entry), text),
+        Err(_) if text.is_empty() => Line::Foreign,
+        Err(_) if serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() => Line::Foreign,
+        Err(_) => Line::Unreadable,
+    }
+}
+
+/// Lines in one buffer that is used again; a line past [`MAX_LINE`] comes out cut.
+pub(crate) struct Lines<R> {
+    reader: R,
+    line: Vec<u8>,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(crate) fn new(reader: R) -> Self {
+        Self {
+            reader,
+            line: Vec::new(),
+        }
+    }
+
+    /// The next line with its break; `None` at the end.
+    pub(crate) fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
+        self.line.clear();
+        let read = (&mut self.reader)
+            .take(MAX_LINE)
+            .read_until(b'\n', &mut self.line)?;
+        if read as u64 == MAX_LINE && self.line.last() != Some(&b'\n') {
+            self.reader.skip_until(b'\n')?;
+        }
+        Ok((read > 0).then_some(self.line.as_slice()))
+    }
+}
+
+/// The newest records, at most `limit` of them, in the order of time.
+pub(crate) struct Newest<T> {
+    limit: usize,
+    items: BTreeMap<(String, String, u64), T>,
+    /// Tells records apart that have the same time and id.
+    seen: u64,
+}
+
+impl<T> Newest<T> {
+    pub(crate) fn new(limit: Option<u32>) -> Self {
+        Self {
+            limit: limit.map_or(usize::MAX, |limit| limit as usize),
+            items: BTreeMap::new(),
+            seen: 0,
+        }
+    }
+
+    /// Keeps what `make` gives, unless `limit` newer records are there.
+    pub(crate) fn offer(&mut self, entry: &Entry<'_>, make: impl FnOnce() -> T) {
+        self.seen += 1;
+        let full = self.items.len() >= self.limit;
+        let is_old = |(ts, id, _): &(String, String, u64)| {
+            (entry.ts.as_ref(), entry.id.as_ref()) < (ts.as_str(), id.as_str())
+        };
+        if full
+            && self
+                .items
+                .first_key_value()
+                .is_some_and(|(key, _)| is_old(key))
+        {
+            return;
+        }
+        let key = (entry.ts.to_string(), entry.id.to_string(), self.seen);
+        self.items.insert(key, make());
+        if full {
+            self.items.pop_first();
+        }
+    }
+
+    pub(crate) fn into_items(self) -> impl DoubleEndedIterator<Item = T> {
+        self.items.into_values()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_record_or_not() {
+        for (line, expected) in [
+            (r#"{"source":"statewarden","decision":"deny"}"#, "record"),
+            (
+                r#"{"source":"preflight","ts":"x","action":"write"}"#,
+                "record",
+            ),
+            (r#"{"source":7}"#, "foreign"),
+            ("[1]", "foreign"),
+            (" \r\n", "foreign"),
+            (r#"{"source":"state"#, "unreadable"),
+            ("\u{0}", "unreadable"),
+        ] {
+            let found = match parse(line.as_bytes()) {
+                Line::Record(..) => "record",
+                Line::Foreign => "foreign",
+                Line::Unreadable => "unreadable",
+            };
+            assert_eq!(found, expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn strings_without_escapes_are_not_copied() {
+        let Line::Record(entry, _) = parse(br#"{"id":"a","reason":"b\nc"}"#) else {
+            panic!("a record");
+        };
+        assert!(matches!(entry.id, Cow::Borrowed("a")));
+        assert_eq!(entry.reason, "b\nc");
+    }
+
+    #[test]
+    fn a_long_line_is_cut_and_the_next_one_whole() {
+        let mut text = vec![b'x'; 3 * MAX_LINE as usize];
+        text.extend(b"\nnext\nlast");
+        let mut lines = Lines::new(text.as_slice());
+        let mut lengths = Vec::new();
+        while let Some(line) = lines.next_line().unwrap() {
+            lengths.push(line.len());
+        }
+        assert_eq!(lengths, [MAX_LINE as usize, 5, 4]);
+    }
+
+    #[test]
+    fn the_newest_are_kept_in_order() {
+        let mut newest = Newest::new(Some(2));
+        for ts in ["3", "1", "5", "4", "2", "5"] {
+            let entry = Entry {
+                ts: ts.into(),
+                ..Entry::default()
+            };
+            newest.offer(&entry, || ts);
+        }
+        assert_eq!(newest.into_items().collect::<Vec<_>>(), ["5", "5"]);
+    }
+}

@@ -1,0 +1,70 @@
+//! `denies report`: one self-contained HTML page, written whole or not at all.
+
+mod collect;
+mod html;
+mod page;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use serde::Serialize;
+
+use super::super::Context;
+use super::filter::Passes;
+use crate::path;
+use crate::store::replace::replace;
+use collect::Findings;
+
+/// Records on the page where `--limit` does not say; the numbers count all.
+const SHOWN: u32 = 2_000;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The file to write; an old one is replaced
+    #[arg(long, value_name = "FILE")]
+    html: String,
+}
+
+/// What the verb did, as JSON.
+#[derive(Debug, Serialize)]
+struct Written {
+    html: String,
+    denies: u64,
+    shown: usize,
+    recovered: u64,
+    recovered_inferred: u64,
+    refused_again: u64,
+    open: u64,
+}
+
+pub(super) fn run(
+    args: &Args,
+    passes: &Passes,
+    context: &Context<'_>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let findings = Findings::collect(passes, passes.limit.unwrap_or(SHOWN), context)?;
+    let rows = context.with_all_systems(|catalog| page::contract_rows(&findings, catalog));
+    let page = page::render(&findings, &rows, &passes.in_words(), context);
+    let file = path::join(&context.cwd, &args.html, context.env.home.as_deref());
+    let file = path::collapse(&file);
+    replace(&PathBuf::from(&file), page.as_bytes())
+        .with_context(|| format!("could not write `{file}`; does its directory exist?"))?;
+    let written = Written {
+        denies: findings.total(),
+        shown: findings.records.len(),
+        recovered: findings.funnel.recovered,
+        recovered_inferred: findings.funnel.inferred,
+        refused_again: findings.funnel.again,
+        open: findings.funnel.open,
+        html: file,
+    };
+    context.print(out, &written, |out| {
+        writeln!(
+            out,
+            "{} refused; the report is in `{}`",
+            written.denies, written.html
+        )
+    })
+}

@@ -1,0 +1,246 @@
+//! `stuck`: is the workflow refused again and again without getting on?
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use super::denies::read::{self, Entry, Newest};
+use super::{Answer, Context, output};
+use crate::project::read_text;
+use crate::sites;
+use crate::store::log::Logs;
+use crate::systems::devt::workflow_yaml;
+
+/// So many unresolved denials make a workflow stuck (devt's own threshold).
+const THRESHOLD: usize = 3;
+
+/// The newest denials that are printed; all are counted.
+const PRINTED: u32 = 50;
+
+/// The JSON document: the answer, and the workflow with the most denials.
+#[derive(Debug, Serialize)]
+struct Document {
+    stuck: bool,
+    deny_count: usize,
+    session_started_at: Option<String>,
+    /// The newest unresolved ones, oldest of them first.
+    denies: Vec<Deny>,
+    workflows: Vec<Workflow>,
+}
+
+/// One devt site with a `workflow.yaml`.
+#[derive(Clone, Debug, Serialize)]
+struct Workflow {
+    state_dir: String,
+    workflow_id: Option<String>,
+    stuck: bool,
+    deny_count: usize,
+    session_started_at: String,
+    #[serde(skip)]
+    denies: Vec<Deny>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Deny {
+    id: String,
+    ts: String,
+    source: &'static str,
+    rule: String,
+    name: String,
+    suggestion: String,
+    agent: String,
+    session_id: String,
+    reason: String,
+}
+
+impl Deny {
+    fn of(entry: &Entry<'_>) -> Self {
+        Self {
+            id: entry.id.to_string(),
+            ts: entry.ts.to_string(),
+            source: "statewarden",
+            rule: entry.rule.to_string(),
+            name: entry.name.to_string(),
+            suggestion: entry.suggestion.to_string(),
+            agent: entry.agent(),
+            session_id: entry.session_id.to_string(),
+            reason: entry.reason.to_string(),
+        }
+    }
+}
+
+pub(crate) fn run(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let mut begun: Vec<Begun> = devt_sites(context)
+        .iter()
+        .filter_map(|dir| begun(dir))
+        .collect();
+    if !context.wants("devt") {
+        begun.clear();
+    }
+    let workflows = begun
+        .into_iter()
+        .map(|begun| examine(begun, context))
+        .collect::<Result<Vec<_>>>()?;
+    let document = document(workflows);
+    context.print(out, &document, |out| write_text(&document, context, out))?;
+    Ok(if document.stuck {
+        Answer::No
+    } else {
+        Answer::Yes
+    })
+}
+
+fn document(workflows: Vec<Workflow>) -> Document {
+    let most = workflows.iter().map(|workflow| workflow.deny_count).max();
+    let first = workflows
+        .iter()
+        .find(|workflow| Some(workflow.deny_count) == most);
+    Document {
+        stuck: workflows.iter().any(|workflow| workflow.stuck),
+        deny_count: most.unwrap_or_default(),
+        session_started_at: first.map(|workflow| workflow.session_started_at.clone()),
+        denies: first
+            .map(|workflow| workflow.denies.clone())
+            .unwrap_or_default(),
+        workflows,
+    }
+}
+
+fn devt_sites(context: &Context<'_>) -> Vec<PathBuf> {
+    context.with_all_systems(|catalog| {
+        let sites = sites::find(&context.project, catalog);
+        let devt = sites
+            .iter()
+            .filter(|site| site.governed.system.id() == "devt");
+        devt.map(|site| PathBuf::from(site.dir())).collect()
+    })
+}
+
+/// A workflow before its denials are counted.
+struct Begun {
+    dir: PathBuf,
+    id: Option<String>,
+    at: DateTime<Utc>,
+    /// As the file writes it.
+    at_text: String,
+}
+
+/// When a site's workflow began: its `created_at`, else the file's own time;
+/// nothing without a `workflow.yaml`.
+fn begun(dir: &Path) -> Option<Begun> {
+    let file = dir.join("workflow.yaml");
+    let text = read_text(&file.to_string_lossy()).ok().flatten()?;
+    let fields = workflow_yaml::read(&text);
+    let created = fields.text("created_at").and_then(|text| {
+        let at = DateTime::parse_from_rfc3339(text).ok()?.to_utc();
+        Some((at, text.to_owned()))
+    });
+    let (at, at_text) = created.or_else(|| {
+        let changed = std::fs::metadata(&file)
+            .and_then(|meta| meta.modified())
+            .ok()?;
+        let changed = DateTime::<Utc>::from(changed);
+        Some((
+            changed,
+            changed.to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
+        ))
+    })?;
+    Some(Begun {
+        dir: dir.to_owned(),
+        id: fields.text("workflow_id").map(str::to_owned),
+        at,
+        at_text,
+    })
+}
+
+impl Begun {
+    /// A record without a workflow id is told by its time alone.
+    fn holds(&self, entry: &Entry<'_>) -> bool {
+        let same = match (&self.id, entry.workflow_id.as_ref()) {
+            (Some(id), other) if !other.is_empty() => id == other,
+            _ => true,
+        };
+        same && DateTime::parse_from_rfc3339(&entry.ts).is_ok_and(|ts| ts >= self.at)
+    }
+}
+
+fn examine(begun: Begun, context: &Context<'_>) -> Result<Workflow> {
+    let mut unresolved: HashSet<String> = HashSet::new();
+    let log = Logs::devt(&begun.dir);
+    for path in read::files(&log, true) {
+        read::denials(&path, &mut |entry, _| {
+            if begun.holds(entry) {
+                unresolved.insert(entry.id.to_string());
+            }
+        })?;
+    }
+    if !unresolved.is_empty() {
+        let events = Logs::of(Path::new(&context.project.main.dir)).events();
+        for path in read::files(&events, true) {
+            read::entries(&path, &mut |entry, _| {
+                if entry.source == "statewarden" && entry.decision == "recovered" {
+                    unresolved.remove(entry.resolves.as_ref());
+                }
+            })?;
+        }
+    }
+    let mut newest = Newest::new(Some(PRINTED));
+    if !unresolved.is_empty() {
+        for path in read::files(&log, true) {
+            read::denials(&path, &mut |entry, _| {
+                if unresolved.contains(entry.id.as_ref()) {
+                    newest.offer(entry, || Deny::of(entry));
+                }
+            })?;
+        }
+    }
+    Ok(Workflow {
+        state_dir: begun.dir.to_string_lossy().into_owned(),
+        workflow_id: begun.id,
+        stuck: unresolved.len() >= THRESHOLD,
+        deny_count: unresolved.len(),
+        session_started_at: begun.at_text,
+        denies: newest.into_items().collect(),
+    })
+}
+
+fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if document.workflows.is_empty() {
+        return writeln!(out, "not stuck: no workflow");
+    }
+    for workflow in &document.workflows {
+        let word = if workflow.stuck {
+            context.paint.red("stuck")
+        } else {
+            context.paint.green("not stuck")
+        };
+        writeln!(
+            out,
+            "{word}: {} unresolved denial(s) since {} in `{}`",
+            workflow.deny_count,
+            output::printable(&workflow.session_started_at),
+            output::printable(&workflow.state_dir),
+        )?;
+        for deny in &workflow.denies {
+            let instead = match deny.suggestion.as_str() {
+                "" => String::new(),
+                instead => context
+                    .paint
+                    .green(&format!(" → {}", output::printable(instead))),
+            };
+            writeln!(
+                out,
+                "  {}  {:<20}  {} by {}{instead}",
+                output::printable(&deny.ts),
+                output::printable(&deny.rule),
+                output::printable(&deny.name),
+                output::printable(&deny.agent),
+            )?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,211 @@
+//! The end of an agent's run as it arrives: who ended, and with which words.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Seek, SeekFrom};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::event::{Event, Field, Kind, Tool};
+
+/// One end of one run of an agent. A foreground run brings two events of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// As the event has it, with a plugin's prefix.
+    pub agent_type: String,
+    pub agent_id: Option<String>,
+    /// The agent's final text; empty where none is to be had.
+    pub reply: String,
+    pub told_by: ToldBy,
+}
+
+/// Which event told of the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToldBy {
+    /// `SubagentStop`, which can still send the agent back to work.
+    Stop,
+    /// `SubagentStop` of an agent that a hook has sent back once already.
+    SecondStop,
+    /// The result of the launching call.
+    Launcher,
+}
+
+impl Ending {
+    /// Reads the end of a run; `None` for an event that is none. The launch of
+    /// a background agent is no end.
+    pub fn of(event: &Event<'_>) -> Option<Self> {
+        let document = || event.document().ok();
+        match (event.kind(), event.tool()) {
+            (Kind::SubagentStop, _) => Some(of_stop(event, &document()?)),
+            (Kind::PostToolUse, Tool::Agent) => of_launcher(event, &document()?),
+            _ => None,
+        }
+    }
+}
+
+fn of_stop(event: &Event<'_>, document: &Value) -> Ending {
+    let said = document["last_assistant_message"]
+        .as_str()
+        .unwrap_or_default();
+    let reply = if said.trim().is_empty() {
+        document["agent_transcript_path"]
+            .as_str()
+            .map(last_words)
+            .unwrap_or_default()
+    } else {
+        said.to_owned()
+    };
+    let second = document["stop_hook_active"].as_bool() == Some(true);
+    Ending {
+        agent_type: event.get(Field::AgentType).unwrap_or_default().to_owned(),
+        agent_id: event.get(Field::AgentId).map(str::to_owned),
+        reply,
+        told_by: if second {
+            ToldBy::SecondStop
+        } else {
+            ToldBy::Stop
+        },
+    }
+}
+
+fn of_launcher(event: &Event<'_>, document: &Value) -> Option<Ending> {
+    let response = &document["tool_response"];
+    if response["status"] != "completed" {
+        return None;
+    }
+    let agent_type = response["agentType"]
+        .as_str()
+        .or(event.get(Field::SubagentType))?;
+    let report = response["handbackReport"]["text"]
+        .as_str()
+        .map(str::to_owned);
+    Some(Ending {
+        agent_type: agent_type.to_owned(),
+        agent_id: response["agentId"].as_str().map(str::to_owned),
+        reply: report.unwrap_or_else(|| texts(&response["content"])),
+        told_by: ToldBy::Launcher,
+    })
+}
+
+/// The text blocks of a content array, one after the other.
+fn texts(content: &Value) -> String {
+    let blocks = content.as_array().into_iter().flatten();
+    blocks
+        .filter_map(|block| block["text"].as_str())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// How much of a transcript's end is searched. The last words of an agent are
+/// far shorter.
+const TAIL: u64 = 8 * 1024 * 1024;
+
+/// A transcript is written while the event is sent, so it may lag.
+const TRIES: u32 = 4;
+const BETWEEN_TRIES: Duration = Duration::from_millis(50);
+
+/// The last report in a transcript: what was handed back and not refused, else
+/// the last text.
+fn last_words(path: &str) -> String {
+    for attempt in 0..TRIES {
+        if attempt > 0 {
+            thread::sleep(BETWEEN_TRIES);
+        }
+        if let Some(words) = search(path) {
+            return words;
+        }
+    }
+    String::new()
+}
+
+fn search(path: &str) -> Option<String> {
+    let mut file = File::open(path).ok()?;
+    let len = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(len.saturating_sub(TAIL))).ok()?;
+    let mut handed_back: Vec<(String, String)> = Vec::new();
+    let mut said = None;
+    for line in BufReader::new(file).lines().map_while(Result::ok) {
+        let Ok(line) = serde_json::from_str::<Value>(&line) else {
+            continue;
+        };
+        for block in line["message"]["content"].as_array().into_iter().flatten() {
+            match block["type"].as_str() {
+                Some("tool_use") if block["name"] == "SubagentHandback" => handed_back.push((
+                    block["id"].as_str().unwrap_or_default().to_owned(),
+                    block["input"]["message"]
+                        .as_str()
+                        .unwrap_or_default()
+                        .to_owned(),
+                )),
+                Some("tool_result") if block["is_error"] == true => {
+                    handed_back.retain(|(id, _)| block["tool_use_id"] != id.as_str());
+                }
+                Some("text") if line["type"] == "assistant" => {
+                    said = block["text"].as_str().map(str::to_owned).or(said);
+                }
+                _ => {}
+            }
+        }
+    }
+    handed_back
+        .pop()
+        .map(|(_, message)| message)
+        .or(said)
+        .filter(|words| !words.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIXTURES: [&str; 3] = [
+        include_str!("../tests/fixtures/claude-code/foreground.jsonl"),
+        include_str!("../tests/fixtures/claude-code/background-parallel.jsonl"),
+        include_str!("../tests/fixtures/claude-code/auto-handback.jsonl"),
+    ];
+
+    fn endings(fixture: &str) -> Vec<Ending> {
+        let events = fixture
+            .lines()
+            .map(|line| Event::parse(line.as_bytes()).expect("an event"));
+        events.filter_map(|event| Ending::of(&event)).collect()
+    }
+
+    #[test]
+    fn recorded_runs_end_as_often_as_they_should() {
+        let told = |fixture: &str| {
+            endings(fixture)
+                .iter()
+                .map(|ending| ending.told_by)
+                .collect::<Vec<_>>()
+        };
+        let foreground = told(FIXTURES[0]);
+        assert!(
+            foreground.ends_with(&[ToldBy::Stop, ToldBy::Launcher]),
+            "{foreground:?}"
+        );
+        let background = told(FIXTURES[1]);
+        assert!(
+            !background.is_empty() && background.iter().all(|by| *by == ToldBy::Stop),
+            "{background:?}"
+        );
+    }
+
+    #[test]
+    fn a_handed_back_report_is_the_reply() {
+        let launcher = endings(FIXTURES[2])
+            .into_iter()
+            .find(|ending| ending.told_by == ToldBy::Launcher);
+        let launcher = launcher.expect("a foreground run");
+        let event = FIXTURES[2]
+            .lines()
+            .find(|line| line.contains("handbackReport"))
+            .expect("a report");
+        let event: Value = serde_json::from_str(event).expect("JSON");
+        assert_eq!(
+            launcher.reply,
+            event["tool_response"]["handbackReport"]["text"]
+        );
+    }
+}
