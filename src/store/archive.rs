@@ -5,20 +5,24 @@
 //! half-way is told as well; what it names and the directory lacks was not moved.
 
 mod manifest;
+mod restore;
+mod snapshot;
 
-use std::cmp::Reverse;
 use std::collections::HashSet;
-use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use chrono::{DateTime, NaiveDateTime, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::lock::Locked;
 use super::transfer::move_to_free;
 use super::{make_own_folder, modified, replace};
+use snapshot::{is_real_dir, list};
+
 pub use manifest::{FILE as MANIFEST, Manifest, Named};
+pub use restore::{Newer, Return};
+pub use snapshot::{Held, Snapshot, rings_below};
 
 /// What made a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -170,7 +174,7 @@ impl Ring {
             .collect();
         let moved = statuses.contains(&Status::Moved);
         if !moved {
-            remove_empty(&path)?;
+            snapshot::remove_empty(&path)?;
         }
         Ok(Taken {
             path: moved.then_some(path),
@@ -249,18 +253,6 @@ impl Ring {
     }
 }
 
-fn list(dir: &Path) -> io::Result<Vec<OsString>> {
-    match fs::read_dir(dir) {
-        Ok(entries) => entries.map(|entry| Ok(entry?.file_name())).collect(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(error),
-    }
-}
-
-fn is_real_dir(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
-}
-
 /// The place of each item in the snapshot. One that the manifest or an earlier
 /// item has, on a file system that folds case too, gets a number behind it.
 fn places(items: &[Item<'_>]) -> Vec<PathBuf> {
@@ -309,261 +301,4 @@ fn move_one(item: &Item<'_>, snapshot: &Path, place: &Path) -> Status {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Status::Vanished,
         Err(error) => Status::Failed(error.to_string()),
     }
-}
-
-/// Removes a snapshot that holds nothing but manifests and empty directories.
-fn remove_empty(snapshot: &Path) -> io::Result<()> {
-    for name in list(snapshot)? {
-        let path = snapshot.join(&name);
-        if name == MANIFEST || name == manifest::FOREIGN {
-            replace::remove(&path)?;
-        } else {
-            replace::remove_if_empty(&path);
-        }
-    }
-    replace::remove_if_empty(snapshot);
-    Ok(())
-}
-
-/// One directory of a ring.
-#[derive(Clone, Debug)]
-pub struct Snapshot {
-    pub name: String,
-    pub path: PathBuf,
-    pub kind: Kind,
-    /// From the name, to the millisecond.
-    pub at: DateTime<Utc>,
-}
-
-/// An entry that a snapshot holds.
-#[derive(Clone, Debug)]
-pub struct Held {
-    /// As it was called in the site.
-    pub name: String,
-    /// Relative to the snapshot.
-    place: PathBuf,
-    /// Relative to the site.
-    home: PathBuf,
-    pub size: u64,
-    pub modified: DateTime<Utc>,
-    pub is_dir: bool,
-    /// Why it was moved away, where the manifest says so.
-    pub reason: Option<String>,
-}
-
-impl Snapshot {
-    fn named(ring: &Path, name: &std::ffi::OsStr) -> Option<Self> {
-        const STAMP: usize = "2026-01-10T14-30-22-123Z".len();
-        let name = name.to_str()?;
-        let (kind, rest) = Kind::ALL.into_iter().rev().find_map(|kind| {
-            let rest = name.strip_prefix(kind.prefix())?;
-            Some((kind, rest))
-        })?;
-        let stamp = rest.get(..STAMP)?;
-        let at = NaiveDateTime::parse_from_str(stamp, "%Y-%m-%dT%H-%M-%S-%3fZ").ok()?;
-        let suffix = &rest[STAMP..];
-        let numbered = suffix
-            .strip_prefix('-')
-            .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
-        let path = ring.join(name);
-        ((suffix.is_empty() || numbered) && is_real_dir(&path)).then(|| Self {
-            name: name.to_owned(),
-            path,
-            kind,
-            at: at.and_utc(),
-        })
-    }
-
-    /// A snapshot from the future was made before the clock was set back, so it
-    /// is older than those of the present. A minute is allowed for clocks that
-    /// differ and for a run that waited for the lock.
-    fn order(&self, now: DateTime<Utc>) -> (bool, DateTime<Utc>) {
-        let believable = self.at <= now + TimeDelta::minutes(1);
-        (believable, self.at)
-    }
-
-    /// The manifest; none in a snapshot of another program.
-    pub fn manifest(&self) -> Option<Manifest> {
-        manifest::read(&self.path)
-    }
-
-    /// What is there, by name.
-    ///
-    /// # Errors
-    /// The snapshot cannot be listed.
-    pub fn holds(&self) -> io::Result<Vec<Held>> {
-        let manifest = self.manifest();
-        let mut held: Vec<Held> = Vec::new();
-        let mut known: HashSet<OsString> = HashSet::new();
-        for named in manifest.iter().flat_map(|manifest| &manifest.entries) {
-            let (place, home) = (PathBuf::from(named.place()), PathBuf::from(&named.name));
-            // A manifest is a file like any other: it must not lead out of the site.
-            if !is_plain(&place) || !is_plain(&home) {
-                continue;
-            }
-            if let Ok(meta) = fs::symlink_metadata(self.path.join(&place)) {
-                known.extend(place.iter().next().map(OsString::from));
-                held.push(Held::new(place, home, &meta, Some(named.reason.clone())));
-            }
-        }
-        if manifest.is_some() {
-            known.insert(MANIFEST.into());
-        }
-        known.insert(manifest::FOREIGN.into());
-        for name in list(&self.path)? {
-            let is_temp = replace::is_temp_name(&name.to_string_lossy());
-            if known.contains(&name) || (is_temp && manifest.is_some()) {
-                continue;
-            }
-            if let Ok(meta) = fs::symlink_metadata(self.path.join(&name)) {
-                held.push(Held::new(name.clone().into(), name.into(), &meta, None));
-            }
-        }
-        held.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(held)
-    }
-}
-
-impl Held {
-    fn new(place: PathBuf, home: PathBuf, meta: &fs::Metadata, reason: Option<String>) -> Self {
-        Self {
-            name: crate::path::from_os(&home),
-            place,
-            home,
-            size: if meta.is_dir() { 0 } else { meta.len() },
-            modified: modified(meta),
-            is_dir: meta.is_dir(),
-            reason,
-        }
-    }
-}
-
-fn is_plain(path: &Path) -> bool {
-    let mut parts = path.components().peekable();
-    parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
-}
-
-/// Whether a newer file in the site stays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Newer {
-    Stays,
-    /// Into a snapshot of its own.
-    GivesWay,
-}
-
-/// What became of one entry that was to come back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Return {
-    Restored,
-    /// The site has a newer one.
-    Skipped,
-    Vanished,
-    Failed(String),
-}
-
-impl Ring {
-    /// Moves entries of a snapshot back into the site. What they replace goes
-    /// into a new snapshot, whose path comes back. No snapshot is dropped; one
-    /// that is empty afterwards goes.
-    ///
-    /// # Errors
-    /// The snapshot for what is replaced cannot be made; nothing was moved then.
-    pub fn bring_back(
-        &self,
-        locked: &Locked<'_>,
-        run: Run<'_>,
-        snapshot: &Snapshot,
-        wanted: &[Held],
-        newer: Newer,
-    ) -> io::Result<(Vec<Return>, Option<PathBuf>)> {
-        let in_the_way = |held: &Held| {
-            let path = locked.dir.join(&held.home);
-            fs::symlink_metadata(&path).ok().map(|meta| (path, meta))
-        };
-        let stays = |meta: &fs::Metadata, held: &Held| {
-            newer == Newer::Stays && modified(meta) > held.modified
-        };
-        let replaced: Vec<_> = wanted
-            .iter()
-            .filter_map(|held| Some((held, in_the_way(held)?)))
-            .filter(|(held, (_, meta))| !stays(meta, held))
-            .collect();
-        let items: Vec<Item<'_>> = replaced
-            .iter()
-            .map(|(held, (path, meta))| Item {
-                name: &held.name,
-                path,
-                size: meta.len(),
-                modified: modified(meta),
-                is_dir: meta.is_dir(),
-                reason: "replaced by restore",
-                when_changed: WhenChanged::Move,
-            })
-            .collect();
-        let taken = self.move_in(locked, run, &items, &mut |_| {})?;
-        let returns = wanted
-            .iter()
-            .map(|held| match in_the_way(held) {
-                Some((_, meta)) if stays(&meta, held) => Return::Skipped,
-                _ => come_home(snapshot, held, locked.dir),
-            })
-            .collect();
-        if snapshot.holds().is_ok_and(|held| held.is_empty()) {
-            remove_empty(&snapshot.path)?;
-        }
-        Ok((returns, taken.path))
-    }
-}
-
-fn come_home(snapshot: &Snapshot, held: &Held, site: &Path) -> Return {
-    let to = site.join(&held.home);
-    let above = to.parent().unwrap_or(site);
-    let moved = replace::make_dir(above)
-        .and_then(|()| inside(above, site))
-        .and_then(|()| move_to_free(&snapshot.path.join(&held.place), &to));
-    match moved {
-        Ok(()) => {
-            let emptied = held.place.ancestors().skip(1);
-            emptied
-                .filter(|dir| !dir.as_os_str().is_empty())
-                .for_each(|dir| {
-                    replace::remove_if_empty(&snapshot.path.join(dir));
-                });
-            Return::Restored
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Return::Vanished,
-        Err(error) => Return::Failed(error.to_string()),
-    }
-}
-
-/// A directory of the site may have become a link since.
-fn inside(dir: &Path, site: &Path) -> io::Result<()> {
-    if fs::canonicalize(dir)?.starts_with(fs::canonicalize(site)?) {
-        return Ok(());
-    }
-    let why = format!("`{}` leads out of the site", dir.display());
-    Err(io::Error::other(why))
-}
-
-/// The snapshots below a directory, newest first, each ring's directory with it.
-pub fn rings_below(dir: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut queue = vec![dir.to_owned()];
-    while let Some(dir) = queue.pop() {
-        let names = list(&dir).unwrap_or_default();
-        let (snapshots, others): (Vec<_>, Vec<_>) = names
-            .iter()
-            .map(|name| dir.join(name))
-            .filter(|path| is_real_dir(path))
-            .partition(|path| {
-                path.file_name()
-                    .is_some_and(|name| Snapshot::named(&dir, name).is_some())
-            });
-        if !snapshots.is_empty() {
-            found.push(dir);
-        }
-        queue.extend(others);
-    }
-    found.sort_by_key(|dir| Reverse(dir.clone()));
-    found
 }
