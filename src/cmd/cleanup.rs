@@ -11,9 +11,12 @@ use crate::contract::Bucket;
 use crate::inventory::Entry;
 use crate::store::archive::Kind;
 
-/// Without `--apply` this is a dry run. One site gives the flat JSON document of
-/// devt's own command, several give them under `sites`.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Without --apply this is a dry run. Ad hoc and ephemeral entries go, files of a \
+    pattern when they are stale, canonical ones never. With --json one site gives one flat \
+    object, several give {\"sites\": [...]}. Exit 1: an entry could not be moved."
+)]
 pub struct Args {
     /// Move the entries; without it they are only listed
     #[arg(long, conflicts_with = "dry_run")]

@@ -13,10 +13,12 @@ use crate::contract::{AtReset, Bucket, Writer};
 use crate::inventory::Entry;
 use crate::store::archive::Kind;
 
-/// devt's state directories, or those of `--system agent-flow` or `--system
-/// session`. One site gives the flat JSON document of devt's own command,
-/// several give them under `sites`.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Resets devt's state directories, or with --system agent-flow or --system \
+    session those. With --json one site gives one flat object, several give \
+    {\"sites\": [...]}. Exit 1: an entry could not be moved."
+)]
 pub struct Args {
     /// Only list what would be moved
     #[arg(long)]

@@ -12,9 +12,11 @@ use crate::path::from_os;
 use crate::store::archive::{Held, Kind, Newer, Return, Run};
 use crate::store::replace;
 
-/// A file in the site that is newer than the archived one stays, and the answer
-/// is 1. What is replaced goes into a snapshot of its own.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "A file that is newer than the archived one stays, and the exit code is 1. What \
+    is replaced goes into a snapshot of its own, restore-<time>."
+)]
 pub struct Args {
     /// The snapshot: its name, as `history` shows it, or its path
     #[arg(value_name = "ARCHIVE")]

@@ -14,9 +14,12 @@ use crate::sites::Site;
 use crate::store::archive::Kind;
 use crate::systems::devt::sweep::Gates;
 
-/// Without `--apply` this is a dry run. One site gives a flat JSON document with
-/// the keys of `cleanup`, several give them under `sites`.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Without --apply this is a dry run. spec.md, plan.md, decisions.md and \
+    scratchpad.md stay. With --json one site gives one flat object, several give \
+    {\"sites\": [...]}. Exit 1: an entry could not be moved."
+)]
 pub struct Args {
     /// Move the entries; without it they are only listed
     #[arg(long, conflicts_with = "dry_run")]

@@ -13,14 +13,19 @@ use super::{Answer, Context, output};
 use crate::path;
 use crate::project::read_text;
 use crate::reply;
+use crate::settings::Edition;
 use crate::sites;
+use crate::store::lock::IN_COMMAND;
+use crate::store::log::LogFile;
 use crate::store::replace;
 use crate::systems::devt::update::{Surroundings, Updated, update};
-use crate::systems::devt::workflow_yaml;
+use crate::systems::devt::workflow_yaml::{self, Fields};
 
-/// The state directory around the current directory, else the project's own.
-/// `null` clears a key; any other value reads back as it was given.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Changes the file of the state directory around the current directory, else the \
+    project's own. `null` clears a key; any other value reads back as it was given."
+)]
 pub struct Args {
     /// Such as `phase=implement`; the first `=` ends the key
     #[arg(value_name = "KEY=VALUE", required = true, value_parser = pair)]
@@ -68,8 +73,13 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     }
     let dir = site(context)?;
     let file = dir.join("workflow.yaml");
-    let document = with_site_lock("devt", &dir, |_| set(&file, &pairs, context))
+    let (document, rotation) = with_site_lock("devt", &dir, |_| set(&file, &pairs, context))
         .with_context(|| format!("could not update `{}`", file.display()))?;
+    if let Some(rotation) = rotation
+        && context.rules.settings.system("devt").contract == Edition::V0244
+    {
+        rotation.log(&dir, context)?;
+    }
     for warning in &document.warnings {
         reply::complain(warning);
     }
@@ -126,7 +136,11 @@ fn site(context: &Context<'_>) -> Result<PathBuf> {
     }
 }
 
-fn set(file: &Path, pairs: &[(&str, &str)], context: &Context<'_>) -> io::Result<Document> {
+fn set(
+    file: &Path,
+    pairs: &[(&str, &str)],
+    context: &Context<'_>,
+) -> io::Result<(Document, Option<Rotation>)> {
     let text = read_text(&path::from_os(file))?;
     let around = Surroundings {
         now: context.now,
@@ -139,7 +153,8 @@ fn set(file: &Path, pairs: &[(&str, &str)], context: &Context<'_>) -> io::Result
         warnings,
     } = update(text.as_deref(), pairs, around).map_err(io::Error::other)?;
     let before = text.as_deref().map(workflow_yaml::read).unwrap_or_default();
-    let changed = workflow_yaml::read(&new)
+    let after = workflow_yaml::read(&new);
+    let changed = after
         .iter()
         .filter(|(key, value)| before.get(key) != Some(value))
         .map(|(key, value)| (key.to_owned(), value.to_json()))
@@ -147,12 +162,70 @@ fn set(file: &Path, pairs: &[(&str, &str)], context: &Context<'_>) -> io::Result
     if text.as_deref() != Some(&new) {
         replace::replace(file, new.as_bytes())?;
     }
-    Ok(Document {
+    let document = Document {
         ok: true,
         file: path::from_os(file),
         changed,
         warnings,
-    })
+    };
+    Ok((document, Rotation::between(&before, &after)))
+}
+
+/// A change of the workflow's id, as devt 0.244 logs it.
+#[derive(Serialize)]
+struct Rotation {
+    ts: String,
+    prev_id: Option<String>,
+    new_id: String,
+    source: String,
+    pid: u32,
+    argv: Vec<String>,
+}
+
+impl Rotation {
+    fn between(before: &Fields, after: &Fields) -> Option<Self> {
+        let id = |fields: &Fields| fields.text("workflow_id").map(str::to_owned);
+        let (prev_id, new_id) = (id(before), id(after)?);
+        if prev_id.as_ref() == Some(&new_id) {
+            return None;
+        }
+        let types = [before, after].map(|fields| fields.text("workflow_type"));
+        let source = match (&prev_id, types) {
+            (Some(_), [Some(old), Some(new)]) if old != new => {
+                format!("updateState:type_transition({old}->{new})")
+            }
+            _ => "updateState:first_activation".to_owned(),
+        };
+        Some(Self {
+            ts: String::new(),
+            prev_id,
+            new_id,
+            source,
+            pid: std::process::id(),
+            argv: vec![env!("CARGO_PKG_NAME").to_owned(), "update".to_owned()],
+        })
+    }
+
+    /// Appends the record; without it the update stands. A task may hold a
+    /// secret, so no argument is in it.
+    fn log(mut self, site: &Path, context: &Context<'_>) -> Result<()> {
+        self.ts = output::timestamp(context.now);
+        let log = LogFile {
+            dir: site.to_owned(),
+            name: "workflow-id-rotations.jsonl",
+            rotated: ".archive",
+        };
+        let max_bytes = context.rules.settings.log_max_bytes;
+        let line = serde_json::to_string(&self)? + "\n";
+        if let Err(error) = log.append(&line, max_bytes, &self.ts, IN_COMMAND) {
+            let path = log.path();
+            reply::complain(&format!(
+                "could not append to `{}`: {error}",
+                path.display()
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// The end of `.devt/memory/_mcp-trace.jsonl`: more than the lines that count.

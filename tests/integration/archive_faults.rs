@@ -5,8 +5,8 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use chrono::{TimeDelta, Utc};
-use statewarden::store::archive::{Item, Kind, Ring, Run, Status, WhenChanged};
+use chrono::{DateTime, TimeDelta, Utc};
+use statewarden::store::archive::{Item, Kind, Ring, Run, Status, Taken, WhenChanged};
 use statewarden::store::lock::{IN_COMMAND, with_lock};
 
 use crate::support::{Ran, Sandbox};
@@ -129,39 +129,50 @@ fn resets_at_the_same_time_lose_nothing() {
     assert_eq!(sandbox.names(STATE), [".archive"]);
 }
 
-#[test]
-fn a_snapshot_of_the_same_millisecond_is_another_one() {
-    let sandbox = Sandbox::new();
-    let site = sandbox.project().join(STATE);
-    let now = Utc::now();
-    let ring = Ring {
-        dir: site.join(".archive"),
+fn ring(sandbox: &Sandbox, runs: usize) -> Ring {
+    Ring {
+        dir: sandbox.project().join(RING),
         system: "devt".to_owned(),
         site: STATE.to_owned(),
         own_folder: None,
-        runs: 2,
+        runs,
+    }
+}
+
+fn item(path: &Path, modified: DateTime<Utc>, when_changed: WhenChanged) -> Item<'_> {
+    Item {
+        name: path.file_name().unwrap().to_str().unwrap(),
+        path,
+        size: 1,
+        modified,
+        is_dir: false,
+        reason: "test",
+        when_changed,
+    }
+}
+
+fn take(sandbox: &Sandbox, ring: &Ring, items: &[Item<'_>], now: DateTime<Utc>) -> Taken {
+    let run = Run {
+        kind: Kind::Sweep,
+        by: "test",
+        now,
     };
+    let site = sandbox.project().join(STATE);
+    with_lock(&site, IN_COMMAND, |locked| {
+        ring.take(locked, run, items, &mut |_| {})
+    })
+    .unwrap()
+}
+
+#[test]
+fn a_snapshot_of_the_same_millisecond_is_another_one() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.project().join(STATE).join("notes.md");
+    let (ring, now) = (ring(&sandbox, 2), Utc::now());
     let take = |text: &str, at| {
-        let path = site.join("notes.md");
         fs::write(&path, text).unwrap();
-        let item = Item {
-            name: "notes.md",
-            path: &path,
-            size: 1,
-            modified: now,
-            is_dir: false,
-            reason: "test",
-            when_changed: WhenChanged::Move,
-        };
-        let run = Run {
-            kind: Kind::Sweep,
-            by: "test",
-            now: at,
-        };
-        let taken = with_lock(&site, IN_COMMAND, |locked| {
-            ring.take(locked, run, &[item, item], &mut |_| {})
-        });
-        let taken = taken.unwrap();
+        let item = item(&path, now, WhenChanged::Move);
+        let taken = take(&sandbox, &ring, &[item, item], at);
         assert_eq!(taken.statuses, [Status::Moved, Status::Vanished]);
         let path = taken.path.unwrap();
         assert_eq!(fs::read_to_string(path.join("notes.md")).unwrap(), text);
@@ -178,6 +189,18 @@ fn a_snapshot_of_the_same_millisecond_is_another_one() {
         back.exists() && further.exists(),
         "what was made last is kept"
     );
+}
+
+#[test]
+fn a_temporary_file_that_is_written_again_stays() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/a.tmp", "in use since it was listed");
+    let path = sandbox.project().join(STATE).join("a.tmp");
+    let listed = item(&path, Utc::now() - TimeDelta::hours(1), WhenChanged::Leave);
+    let taken = take(&sandbox, &ring(&sandbox, 5), &[listed], Utc::now());
+    assert_eq!((taken.statuses, taken.path), (vec![Status::InUse], None));
+    assert_eq!(sandbox.names(RING), [""; 0], "an empty snapshot goes");
+    assert!(path.exists());
 }
 
 #[test]

@@ -106,6 +106,30 @@ fn the_first_activation_names_and_dates_the_workflow() {
 }
 
 #[test]
+fn the_current_edition_logs_each_change_of_the_id() {
+    const LOG: &str = ".devt/state/workflow-id-rotations.jsonl";
+    let sandbox = Sandbox::new();
+    sandbox.run(&["update", "active=true", "workflow_type=dev"]);
+    assert!(!sandbox.exists(LOG), "0.83 has no such log");
+    let first = field(&sandbox, "workflow_id");
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems:\n  devt:\n    contract: \"0.244\"\n",
+    );
+    sandbox.run(&["update", "phase=plan"]);
+    sandbox.run(&["update", "workflow_type=debug", "task=secret"]);
+    let records = sandbox.records(LOG);
+    assert_eq!(records.len(), 1, "{records:?}");
+    assert_eq!(records[0]["prev_id"], first);
+    assert_eq!(records[0]["new_id"], field(&sandbox, "workflow_id"));
+    assert_eq!(
+        records[0]["source"],
+        "updateState:type_transition(dev->debug)"
+    );
+    assert!(!sandbox.read(LOG).contains("secret"));
+}
+
+#[test]
 fn odd_pairs_are_errors_and_odd_values_warnings() {
     let sandbox = Sandbox::new();
     sandbox.write(FILE, "active: false\n");
