@@ -94,7 +94,7 @@ impl Outcome {
     }
 
     pub(crate) fn ok(&self) -> bool {
-        self.error.is_none() && self.items.iter().all(|item| item.error.is_none())
+        self.error.is_none() && self.failed().next().is_none()
     }
 
     /// Why there is nothing in the document.
@@ -107,6 +107,11 @@ impl Outcome {
     pub(crate) fn moved(&self) -> impl Iterator<Item = &Moved> {
         let moved = |item: &&Moved| matches!(item.status, "archived" | "would_archive");
         self.items.iter().filter(moved)
+    }
+
+    /// The items that could not be moved.
+    pub(crate) fn failed(&self) -> impl Iterator<Item = &Moved> {
+        self.items.iter().filter(|item| item.error.is_some())
     }
 
     pub(crate) fn total_bytes(&self) -> u64 {

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::archiving::{self, Effect, Job, Outcome};
+use super::archiving::{self, Effect, Job, Moved, Outcome};
 use super::cleanup::is_leftover;
 use super::{Answer, Context};
 use crate::contract::{AtReset, Bucket, Writer};
@@ -32,6 +32,8 @@ struct Document<'o> {
     reason: Option<&'o str>,
     /// Names.
     cleaned: Vec<&'o str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    failed: Vec<&'o Moved>,
     archived_to: Option<&'o str>,
 }
 
@@ -64,6 +66,7 @@ fn document(outcome: &Outcome) -> Document<'_> {
         ok: outcome.ok(),
         reason: outcome.reason(),
         cleaned: outcome.moved().map(|item| item.name.as_str()).collect(),
+        failed: outcome.failed().collect(),
         archived_to: outcome.archive_path.as_deref(),
     }
 }

@@ -107,33 +107,27 @@ fn site(context: &Context<'_>) -> Result<PathBuf> {
         let project = site.strip_suffix("/.devt/state").unwrap_or(site);
         path::relative(&context.cwd, project).is_some()
     };
-    let own = format!("{}/.devt/state", context.project.main.dir);
-    let nearest = sites
-        .iter()
-        .filter(holds_cwd)
-        .max_by_key(|site| site.len())
-        .or_else(|| sites.iter().find(|site| **site == own));
-    match (nearest, sites.as_slice()) {
-        (Some(site), _) => Ok(PathBuf::from(site)),
-        (None, [only]) => Ok(PathBuf::from(only)),
-        (None, []) => {
-            let devt = Path::new(&context.project.main.dir).join(".devt");
-            if !devt.is_dir() {
-                bail!(
-                    "no `.devt` in `{}`; go there, or name the project with `--project DIR`",
-                    context.project.main.dir
-                );
-            }
-            let dir = devt.join("state");
-            replace::make_dir(&dir)
-                .with_context(|| format!("could not make `{}`", dir.display()))?;
-            Ok(dir)
-        }
-        (None, several) => bail!(
-            "which one: {}; go there, or name the project with `--project DIR`",
-            several.join(", ")
-        ),
+    let main = &context.project.main.dir;
+    let own = format!("{main}/.devt/state");
+    let nearest = sites.iter().filter(holds_cwd).max_by_key(|site| site.len());
+    if let Some(site) = nearest.or_else(|| sites.iter().find(|site| **site == own)) {
+        return Ok(PathBuf::from(site));
     }
+    // `~/.devt` holds devt's settings, not a project's state.
+    let home = context.env.home.as_deref().map(path::slashed);
+    let is_home = home.is_some_and(|home| path::collapse(&home) == *main);
+    if !is_home && Path::new(main).join(".devt").is_dir() {
+        replace::make_dir(Path::new(&own)).with_context(|| format!("could not make `{own}`"))?;
+        return Ok(PathBuf::from(own));
+    }
+    let advice = "go to one, or name the project with `--project DIR`";
+    if sites.is_empty() {
+        bail!("no project of devt in `{main}`; {advice}");
+    }
+    bail!(
+        "`{main}` is no project of devt, {} are; {advice}",
+        sites.join(", ")
+    )
 }
 
 fn set(

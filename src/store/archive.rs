@@ -245,7 +245,13 @@ impl Ring {
     fn drop_leftovers(&self) -> io::Result<()> {
         for name in list(&self.dir)? {
             let path = self.dir.join(&name);
-            if replace::is_temp_name(&name.to_string_lossy()) && is_real_dir(&path) {
+            let name = name.to_string_lossy();
+            let mut parts = name.split('.');
+            // `.SNAPSHOT.PID.tmp`
+            let doomed = parts
+                .nth(1)
+                .is_some_and(|name| snapshot::parse(name).is_some());
+            if doomed && replace::is_temp_name(&name) && is_real_dir(&path) {
                 replace::remove_own_tree(&path)?;
             }
         }

@@ -346,6 +346,13 @@ mod unix {
         assert_eq!(status_of(&document, "notes.md"), "archived");
         assert_eq!(document["total_bytes_archived"], 1);
         assert_eq!(sandbox.names(STATE), [".archive", "locked"]);
+        let mut command = sandbox.command(&["reset", "--json"]);
+        if is_root {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        let ran = Ran::from(command.output().unwrap());
+        assert_eq!(ran.code(), 1);
+        assert_eq!(ran.json()["failed"][0]["name"], "locked");
     }
 
     /// A directory on another device than the temporary one, if there is any.

@@ -178,6 +178,33 @@ fn the_ring_is_ordered_by_time() {
 }
 
 #[test]
+fn a_drop_that_was_killed_is_finished() {
+    let sandbox = Sandbox::new();
+    for name in [".sweep-2026-01-02T00-00-00-000Z.77.tmp", ".theirs.77.tmp"] {
+        snapshot(&sandbox, name);
+    }
+    sandbox.write(".devt/state/notes.md", "x");
+    let done = sandbox.run(&["reset", "--json"]).json();
+    let new = done["archived_to"]
+        .as_str()
+        .unwrap()
+        .rsplit('/')
+        .next()
+        .unwrap();
+    assert_eq!(sandbox.names(RING), [".theirs.77.tmp", new]);
+}
+
+#[test]
+fn an_archived_site_is_none() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/junk/.devt/state/plan.md", "x");
+    sandbox.write(".devt/state/junk/openspec/changes/c/tasks.md", "x");
+    sandbox.run(&["cleanup", "--apply", "--system", "devt"]);
+    let audit = sandbox.run(&["audit", "--json"]).json();
+    assert_eq!(audit["sites"].as_array().unwrap().len(), 1, "{audit}");
+}
+
+#[test]
 fn every_verb_keeps_the_ring_small() {
     let sandbox = Sandbox::new();
     for n in 0..12 {

@@ -188,6 +188,35 @@ fn the_nearest_site_is_meant() {
 }
 
 #[test]
+fn b15_a_subdirectory_gets_no_state_of_its_own() {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/deep/a.rs", "");
+    let mut command = sandbox.command(&["update", "phase=plan"]);
+    command.current_dir(sandbox.project().join("src/deep"));
+    assert_eq!(Ran::from(command.output().unwrap()).code(), 0);
+    assert_eq!(sandbox.names("src/deep"), ["a.rs"]);
+    assert_eq!(field(&sandbox, "phase"), "plan");
+}
+
+#[test]
+fn b19_the_settings_of_the_user_make_home_no_project() {
+    let sandbox = Sandbox::new();
+    let unmarked = sandbox.home().join("work");
+    fs::create_dir_all(&unmarked).unwrap();
+    fs::create_dir(sandbox.home().join(".devt")).unwrap();
+    for dir in [unmarked, sandbox.home()] {
+        let mut command = sandbox.command(&["update", "phase=plan"]);
+        command.current_dir(&dir);
+        let ran = Ran::from(command.output().unwrap());
+        assert_eq!(ran.code(), 2, "in `{}`: {}", dir.display(), ran.stdout());
+    }
+    assert_eq!(
+        fs::read_dir(sandbox.home().join(".devt")).unwrap().count(),
+        0
+    );
+}
+
+#[test]
 fn no_update_of_several_processes_is_lost() {
     let sandbox = Sandbox::new();
     let update = |worker: usize| {

@@ -39,24 +39,14 @@ pub struct Held {
 
 impl Snapshot {
     pub(super) fn named(ring: &Path, name: &OsStr) -> Option<Self> {
-        const STAMP: usize = "2026-01-10T14-30-22-123Z".len();
         let name = name.to_str()?;
-        let (kind, rest) = Kind::ALL.into_iter().rev().find_map(|kind| {
-            let rest = name.strip_prefix(kind.prefix())?;
-            Some((kind, rest))
-        })?;
-        let stamp = rest.get(..STAMP)?;
-        let at = NaiveDateTime::parse_from_str(stamp, "%Y-%m-%dT%H-%M-%S-%3fZ").ok()?;
-        let suffix = &rest[STAMP..];
-        let numbered = suffix
-            .strip_prefix('-')
-            .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+        let (kind, at) = parse(name)?;
         let path = ring.join(name);
-        ((suffix.is_empty() || numbered) && is_real_dir(&path)).then(|| Self {
+        is_real_dir(&path).then(|| Self {
             name: name.to_owned(),
             path,
             kind,
-            at: at.and_utc(),
+            at,
         })
     }
 
@@ -108,6 +98,22 @@ impl Snapshot {
         held.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(held)
     }
+}
+
+/// The kind and the time in a snapshot's name, such as
+/// `cleanup-2026-01-10T14-30-22-123Z`, with a number behind it where two runs
+/// shared a millisecond.
+pub(super) fn parse(name: &str) -> Option<(Kind, DateTime<Utc>)> {
+    const STAMP: usize = "2026-01-10T14-30-22-123Z".len();
+    let (kind, rest) = Kind::ALL.into_iter().rev().find_map(|kind| {
+        let rest = name.strip_prefix(kind.prefix())?;
+        Some((kind, rest))
+    })?;
+    let (stamp, suffix) = rest.split_at_checked(STAMP)?;
+    let at = NaiveDateTime::parse_from_str(stamp, "%Y-%m-%dT%H-%M-%S-%3fZ").ok()?;
+    let is_number = |n: &str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit());
+    let numbered = suffix.strip_prefix('-').is_some_and(is_number);
+    (suffix.is_empty() || numbered).then(|| (kind, at.and_utc()))
 }
 
 impl Held {
