@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::archiving::{self, Document, Effect, Job};
@@ -30,6 +30,12 @@ pub struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
+    // AgentMux's orchestrator owns its directories alone.
+    if let Some(system) = context.system.as_deref()
+        && matches!(system, "agentmux" | "self")
+    {
+        bail!("`cleanup` does not apply to {system}: its files are a program's own");
+    }
     let effect = if args.apply {
         Effect::Apply
     } else {
@@ -39,7 +45,6 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         kind: Kind::Cleanup,
         by: "statewarden cleanup",
         effect,
-        // AgentMux's orchestrator owns its directories alone.
         applies_to: &|system| system != "agentmux",
         rule: &|_| {
             let (now, stale) = (context.now, Stale::days(args.stale_days, context.now));

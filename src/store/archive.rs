@@ -194,20 +194,17 @@ impl Ring {
         replace::make_dir(&self.dir).map_err(|error| failed(error, &self.dir))?;
         let stamp = run.now.to_rfc3339_opts(SecondsFormat::Millis, true);
         let name = format!("{}{}", run.kind.prefix(), stamp.replace([':', '.'], "-"));
-        let mut path = self.dir.join(&name);
-        for n in 1.. {
+        let (mut path, mut n) = (self.dir.join(&name), 0);
+        loop {
             match replace::make_new_dir(&path) {
+                Ok(()) => return Ok(path),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    n += 1;
                     path = self.dir.join(format!("{name}-{n}"));
                 }
-                made => {
-                    return made
-                        .map(|()| path.clone())
-                        .map_err(|error| failed(error, &path));
-                }
+                Err(error) => return Err(failed(error, &path)),
             }
         }
-        Ok(path)
     }
 
     /// The snapshots, oldest first. Other things in the directory are none.
@@ -266,11 +263,9 @@ fn places(items: &[Item<'_>]) -> Vec<PathBuf> {
     let place = |item: &Item<'_>| {
         let plain = plain_place(item);
         let folded = |path: &Path| path.to_string_lossy().to_lowercase();
-        let mut place = plain.clone();
-        for n in 1.. {
-            if used.insert(folded(&place)) {
-                break;
-            }
+        let (mut place, mut n) = (plain.clone(), 0);
+        while !used.insert(folded(&place)) {
+            n += 1;
             let mut name = plain.file_name().unwrap_or_default().to_owned();
             name.push(format!("-{n}"));
             place = plain.with_file_name(name);

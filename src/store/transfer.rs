@@ -41,9 +41,9 @@ fn rename_to_free(from: &Path, to: &Path) -> io::Result<()> {
 
 fn across(from: &Path, to: &Path) -> io::Result<()> {
     let temp = beside(to);
-    let before = fs::symlink_metadata(from)?;
-    let copied = copy(from, &before, &temp)
-        .and_then(|()| unchanged(from, &before))
+    let mut copied_from = Vec::new();
+    let copied = copy(from, &temp, &mut copied_from)
+        .and_then(|()| copied_from.iter().try_for_each(unchanged))
         .and_then(|()| rename_to_free(&temp, to));
     if copied.is_err() {
         // The first error is the one to report.
@@ -59,21 +59,26 @@ fn beside(to: &Path) -> PathBuf {
     to.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
 }
 
-fn copy(from: &Path, meta: &Metadata, to: &Path) -> io::Result<()> {
+/// What was copied, as it was before.
+type Source = (PathBuf, Metadata);
+
+fn copy(from: &Path, to: &Path, sources: &mut Vec<Source>) -> io::Result<()> {
+    let meta = fs::symlink_metadata(from)?;
+    sources.push((from.to_owned(), meta.clone()));
     if meta.is_symlink() {
         return copy_link(&fs::read_link(from)?, to);
     }
     if meta.is_dir() {
         fs::create_dir(to)?;
         for entry in fs::read_dir(from)? {
-            let entry = entry?;
-            copy(
-                &entry.path(),
-                &entry.metadata()?,
-                &to.join(entry.file_name()),
-            )?;
+            let name = entry?.file_name();
+            copy(&from.join(&name), &to.join(&name), sources)?;
         }
-        return keep_attributes(&File::open(to)?, meta);
+        // Elsewhere a directory is not opened like a file.
+        return match cfg!(unix) {
+            true => keep_attributes(&File::open(to)?, &meta),
+            false => Ok(()),
+        };
     }
     if !meta.is_file() {
         // Opening a pipe would wait for its other end.
@@ -82,7 +87,7 @@ fn copy(from: &Path, meta: &Metadata, to: &Path) -> io::Result<()> {
     }
     let mut copy = File::create_new(to)?;
     io::copy(&mut File::open(from)?, &mut copy)?;
-    keep_attributes(&copy, meta)?;
+    keep_attributes(&copy, &meta)?;
     copy.sync_all()
 }
 
@@ -104,14 +109,12 @@ fn keep_attributes(copy: &File, meta: &Metadata) -> io::Result<()> {
         use std::os::unix::fs::{MetadataExt, fchown};
         let _ = fchown(copy, Some(meta.uid()), Some(meta.gid()));
     }
-    // Windows has no times of directories opened this way.
-    if cfg!(unix) || meta.is_file() {
-        copy.set_modified(meta.modified()?)?;
-    }
+    copy.set_modified(meta.modified()?)?;
     copy.set_permissions(meta.permissions())
 }
 
-fn unchanged(from: &Path, before: &Metadata) -> io::Result<()> {
+/// What was written to meanwhile must not go with its old copy kept.
+fn unchanged((from, before): &Source) -> io::Result<()> {
     let now = fs::symlink_metadata(from)?;
     if now.len() == before.len() && now.modified()? == before.modified()? {
         return Ok(());

@@ -144,6 +144,7 @@ fn b18_contradictory_and_odd_flags_are_errors() {
         &["cleanup", "--apply", "--stale-days"],
         &["cleanup", "--apply", "--stale-days=99999999999"],
         &["cleanup", "--apply", "--system", "nope"],
+        &["cleanup", "--apply", "--system", "agentmux"],
         &["sweep", "--apply", "--dry-run"],
         &["sweep", "--apply", "--system", "session"],
         &["reset", "--system", "groups"],
