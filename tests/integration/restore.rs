@@ -184,17 +184,24 @@ fn nested_entries_come_back_to_their_directory() {
 fn a_manifest_cannot_lead_out_of_the_site() {
     let (sandbox, archive) = archived();
     let file = format!(".devt/state/.archive/{archive}/manifest.json");
-    let forged = sandbox
-        .read(&file)
-        .replace("\"name\": \"plan.md\"", "\"name\": \"../../plan.md\"");
-    sandbox.write(&file, &forged);
-    let absolute = forged.replace(
-        "\"review.md\"",
-        &format!("\"{}\"", sandbox.path("review.md")),
-    );
-    sandbox.write(&file, &absolute);
+    let named = |name: &str, home: &str| {
+        (
+            format!("\"name\": \"{name}\""),
+            format!("\"name\": \"{home}\", \"stored\": \"{name}\""),
+        )
+    };
+    let outside = sandbox.path("review.md");
+    let mut text = sandbox.read(&file);
+    for (old, new) in [
+        named("plan.md", "../../new/plan.md"),
+        named("review.md", &outside),
+    ] {
+        assert!(text.contains(&old), "{text}");
+        text = text.replace(&old, &new);
+    }
+    sandbox.write(&file, &text);
     sandbox.run(&["restore", &archive, "--force"]);
-    assert!(!sandbox.exists("plan.md") && !sandbox.exists("review.md"));
+    assert_eq!(sandbox.names(""), [".devt"]);
     assert_eq!(
         sandbox.names(".devt/state"),
         [".archive", "plan.md", "review.md"]
