@@ -258,26 +258,33 @@ mod tests {
         })
     }
 
+    fn make_old(path: &Path) {
+        let file = OpenOptions::new().write(true).open(path).unwrap();
+        let hour_ago = std::time::SystemTime::now() - Duration::from_secs(3_600);
+        file.set_modified(hour_ago).unwrap();
+    }
+
     #[test]
     fn a_file_without_a_living_owner_is_taken() {
         in_dir("pid-dead", |dir| {
-            let ours = own_id();
-            for (content, wait_ms) in [
-                (None, 0),
-                (Some("4194399"), 0),
-                (Some("{\"pid\":4194399}"), 0),
-                (Some(ours.as_str()), 0),
-                (Some(""), 4_000),
-                (Some("garbage"), 4_000),
-                (Some("-1"), 4_000),
-            ] {
-                if let Some(content) = content {
-                    fs::write(dir.join(".lock"), content).unwrap();
-                }
+            let (file, ours) = (dir.join(".lock"), own_id());
+            let check = |content: &str, wait_ms| {
                 let held = lock(dir, Duration::from_millis(wait_ms)).unwrap();
                 assert_eq!(held, ours, "after {content:?}");
                 assert_eq!(fs::read_dir(dir).unwrap().count(), 0, "after {content:?}");
+            };
+            check("nothing", 0);
+            for content in ["4194399", "{\"pid\":4194399}", ours.as_str()] {
+                fs::write(&file, content).unwrap();
+                check(content, 0);
             }
+            for content in ["", "garbage", "-1", "[1]"] {
+                fs::write(&file, content).unwrap();
+                make_old(&file);
+                check(content, 0);
+            }
+            fs::write(&file, "").unwrap();
+            check("a new empty file", 4_000);
         });
     }
 
@@ -311,12 +318,7 @@ mod tests {
                 .unwrap();
             fs::write(dir.join(".lock"), child.id().to_string()).unwrap();
             assert!(lock(dir, Duration::ZERO).is_err());
-            let file = OpenOptions::new()
-                .write(true)
-                .open(dir.join(".lock"))
-                .unwrap();
-            let hour_ago = std::time::SystemTime::now() - Duration::from_secs(3_600);
-            file.set_modified(hour_ago).unwrap();
+            make_old(&dir.join(".lock"));
             assert!(lock(dir, Duration::ZERO).is_ok());
             child.kill().unwrap();
             child.wait().unwrap();
