@@ -17,10 +17,10 @@ use crate::inventory::{self, Entry};
 use crate::project::read_text;
 use crate::sites::{self, Site};
 use crate::store::archive::{Item, Kind, Ring, Run, Status, Taken, WhenChanged};
-use crate::store::lock::{IN_COMMAND, Locked, with_lock};
+use crate::store::lock::{IN_COMMAND, Locked, with_state_lock};
 use crate::store::log::Logs;
-use crate::store::pid_lock::with_pid_lock;
 use crate::systems::devt::workflow_yaml;
+use crate::systems::{self, System};
 
 pub(crate) use report::{Document, print};
 
@@ -271,19 +271,14 @@ impl Moved {
     }
 }
 
-/// Holds a site for a command: its directory, and devt's mutex where devt writes.
+/// Holds a site for a command: its directory, and its system's own mutex.
 pub(crate) fn with_site_lock<T>(
     system: &str,
     dir: &Path,
     f: impl FnOnce(&Locked<'_>) -> io::Result<T>,
 ) -> io::Result<T> {
-    with_lock(dir, IN_COMMAND, |locked| {
-        if system == "devt" {
-            with_pid_lock(locked, ".lock", IN_COMMAND, || f(locked))
-        } else {
-            f(locked)
-        }
-    })
+    let pid_lock = systems::by_id(system).and_then(System::pid_lock);
+    with_state_lock(dir, pid_lock, IN_COMMAND, f)
 }
 
 /// The ring of a site: the directory that its contract gives to programs, else
