@@ -18,16 +18,30 @@ mod agent_flow_agreement;
 mod agent_flow_readers;
 /// The original update script, as far as the facts describe it.
 mod agent_flow_stand_in;
+/// Sessions of AgentMux, read.
+mod agentmux_verb;
 /// Form and content of a refusal.
 mod answers;
 /// The archive when something is in the way, or the process dies.
 mod archive_faults;
 /// What goes at any time, and what stays.
 mod cleanup;
+/// The reading commands.
+mod commands;
 /// Every name and pattern of the contracts.
 mod contract;
+/// Runs and deep dives by command.
+mod flow_verbs;
+/// Gates that agents move.
+mod gates;
+/// The states of groups by command.
+mod groups_verb;
+/// What stands in the logs, and that nothing is lost.
+mod logs;
 /// Bad input.
 mod malformed;
+/// Tools of MCP servers.
+mod mcp;
 /// Deny codes about names, and the settings.
 mod names;
 /// Which paths are governed.
@@ -35,13 +49,23 @@ mod places;
 /// The real Claude Code client; network namespaces keep it offline.
 #[cfg(target_os = "linux")]
 mod real_client;
+/// No credential reaches a log.
+mod redaction;
 /// The end of a workflow, and the ring it leaves.
 mod reset;
 /// What was archived comes back.
 mod restore;
+/// Sessions by command.
+mod session_verbs;
+/// Broken settings, and edits that would drop the guard.
+mod settings_hook;
 /// The shell analyser beside the real Bash.
 #[cfg(unix)]
 mod shell_differential;
+/// Shell commands end to end.
+mod shell_guard;
+/// Every workflow by command.
+mod status_verb;
 /// The sandbox that tests run the program in.
 mod support;
 /// The start of a workflow.
