@@ -1,20 +1,27 @@
 //! The commands around the hook: definition and dispatch.
 
 pub mod agentmux;
+mod archiving;
 pub mod audit;
 mod change;
 pub mod check;
+pub mod cleanup;
 pub mod deep_dive;
 pub mod denies;
 pub mod doctor;
 pub mod explain;
 pub mod flow;
 pub mod groups;
+pub mod history;
 pub mod install;
 mod output;
+pub mod reset;
+pub mod restore;
 pub mod session;
 pub mod status;
 pub mod stuck;
+pub mod sweep;
+pub mod update;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -60,6 +67,18 @@ enum Verb {
     Explain(explain::Args),
     /// List every entry of every state directory by bucket
     Audit,
+    /// Move what does not belong in the state directories into their archive
+    Cleanup(cleanup::Args),
+    /// End a workflow: move everything that is not exempt into the archive
+    Reset(reset::Args),
+    /// Move what earlier workflows of devt left behind into the archive
+    Sweep(sweep::Args),
+    /// List what the archives hold: from where, when, by what and why
+    History,
+    /// Bring archived entries back
+    Restore(restore::Args),
+    /// Set keys of devt's workflow.yaml
+    Update(update::Args),
     /// Every workflow with its gates, and what comes next
     Status,
     /// Start or update a run of Agent Flow
@@ -234,6 +253,12 @@ fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<A
         Verb::Check(args) => check::run(args, &context, out),
         Verb::Explain(args) => explain::run(args, &context, out),
         Verb::Audit => audit::run(&context, out),
+        Verb::Cleanup(args) => cleanup::run(args, &context, out),
+        Verb::Reset(args) => reset::run(args, &context, out),
+        Verb::Sweep(args) => sweep::run(args, &context, out),
+        Verb::Update(args) => update::run(args, &context, out),
+        Verb::History => history::run(&context, out),
+        Verb::Restore(args) => restore::run(args, &context, out),
         Verb::Status => status::run(&context, out),
         Verb::Flow(args) => flow::run(args, &context, out),
         Verb::DeepDive(args) => deep_dive::run(args, &context, out),

@@ -86,7 +86,12 @@ pub fn find<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
             .filter(|name| !SKIPPED.contains(&name.as_str()))
             .collect();
         names.sort();
-        queue.extend(names.into_iter().map(|name| join(&dir, &name)));
+        // What looks like a site in an archive is none.
+        let is_archive = |path: &String| {
+            path.ends_with(".claude/statewarden") || path.ends_with(".devt/state/.archive")
+        };
+        let paths = names.into_iter().map(|name| join(&dir, &name));
+        queue.extend(paths.filter(|path| !is_archive(path)));
     }
     sites
 }

@@ -1,9 +1,14 @@
 //! The only module that changes the disk.
 
+pub mod archive;
 pub mod lock;
 #[expect(clippy::disallowed_methods, reason = "this is the store")]
 pub mod log;
+#[expect(clippy::disallowed_methods, reason = "this is the store")]
+pub mod pid_lock;
 pub mod replace;
+#[expect(clippy::disallowed_methods, reason = "this is the store")]
+pub mod transfer;
 
 use std::fs::Metadata;
 use std::io;

@@ -1,18 +1,14 @@
 //! `audit`: every entry of every site, by bucket. Reads only.
 
-use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
-use std::time::SystemTime;
 
-use anyhow::{Context as _, Result};
-use chrono::{DateTime, SecondsFormat, Utc};
+use anyhow::Result;
 use serde::Serialize;
 
 use super::{Answer, Context, output};
 use crate::catalog::Catalog;
-use crate::contract::{Bucket, DirKind, Standing};
-use crate::project::OnDisk;
+use crate::contract::Bucket;
+use crate::inventory::{self, Entry};
 use crate::sites::{self, Site};
 
 /// One entry of a site.
@@ -118,9 +114,14 @@ impl Report {
 
 fn report(site: &Site<'_>, catalog: &Catalog<'_>) -> Report {
     let mut report = Report::empty(site.governed.system.id(), site.dir());
-    if let Err(error) = list(site, "", catalog, &mut report) {
-        report.ok = false;
-        report.reason = Some(format!("{error:#}"));
+    match inventory::entries(site, catalog) {
+        Ok(entries) => entries
+            .into_iter()
+            .for_each(|entry| report.buckets.of(entry.bucket).push(entry.into())),
+        Err(error) => {
+            report.ok = false;
+            report.reason = Some(format!("{error:#}"));
+        }
     }
     let buckets = &mut report.buckets;
     buckets.canonical.sort_by(|a, b| a.name.cmp(&b.name));
@@ -152,79 +153,15 @@ fn report(site: &Site<'_>, catalog: &Catalog<'_>) -> Report {
     report
 }
 
-/// Lists one directory of a site, and those below it whose names the contract tells.
-fn list(site: &Site<'_>, below: &str, catalog: &Catalog<'_>, report: &mut Report) -> Result<()> {
-    let dir = Path::new(&site.dir()).join(below);
-    let entries =
-        fs::read_dir(&dir).with_context(|| format!("could not list `{}`", dir.display()))?;
-    for entry in entries {
-        let entry = entry.with_context(|| format!("could not list `{}`", dir.display()))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let name = if below.is_empty() {
-            name
-        } else {
-            format!("{below}/{name}")
-        };
-        // An entry that vanishes meanwhile is none.
-        let Ok(meta) = entry.metadata() else {
-            continue;
-        };
-        if !belongs(site, &name, catalog) {
-            continue;
-        }
-        let governed = site.governed;
-        let standing = governed.contract.standing(&name, governed.edition);
-        match (standing, meta.is_dir()) {
-            (Standing::Directory(dir), true) if dir.kind == DirKind::Closed => {
-                list(site, &name, catalog, report)?
-            }
-            (Standing::Free, true) => list(site, &name, catalog, report)?,
-            (standing, is_dir) => {
-                if let Some(bucket) = bucket(standing, is_dir) {
-                    report.buckets.of(bucket).push(item(name, &meta));
-                }
-            }
+impl From<Entry<'_>> for Item {
+    fn from(entry: Entry<'_>) -> Self {
+        Self {
+            name: entry.name,
+            size: entry.size,
+            mtime: output::timestamp(entry.modified),
+            is_dir: entry.is_dir,
         }
     }
-    Ok(())
-}
-
-/// A directory with a file's name is ad hoc, and so is a file with a directory's.
-fn bucket(standing: Standing<'_>, is_dir: bool) -> Option<Bucket> {
-    match (standing, is_dir) {
-        (Standing::Row(row), true) if row.bucket != Bucket::Ephemeral => Some(Bucket::AdHoc),
-        (Standing::Directory(_), false) => Some(Bucket::AdHoc),
-        (standing, _) => standing.bucket(),
-    }
-}
-
-/// In a directory that several systems share, an entry belongs to the one that claims it.
-fn belongs(site: &Site<'_>, name: &str, catalog: &Catalog<'_>) -> bool {
-    let view = OnDisk {
-        root: &site.root,
-        named: &catalog.named_sites,
-    };
-    let path = match site.site.as_str() {
-        "" => name.to_owned(),
-        dir => format!("{dir}/{name}"),
-    };
-    site.governed
-        .system
-        .locate(&path, &view)
-        .is_some_and(|place| place.site == site.site)
-}
-
-fn item(name: String, meta: &fs::Metadata) -> Item {
-    Item {
-        name,
-        size: if meta.is_dir() { 0 } else { meta.len() },
-        mtime: rfc3339(meta.modified().unwrap_or(SystemTime::UNIX_EPOCH)),
-        is_dir: meta.is_dir(),
-    }
-}
-
-fn rfc3339(time: SystemTime) -> String {
-    DateTime::<Utc>::from(time).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {

@@ -1,6 +1,8 @@
 //! Text made for people.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
+
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
 use crate::env::Env;
 pub(crate) use crate::reply::printable;
@@ -62,4 +64,54 @@ pub(crate) fn size(bytes: u64) -> String {
         unit += 1;
     }
     format!("{value:.1} {}", UNITS[unit])
+}
+
+/// UTC, RFC 3339, milliseconds.
+pub(crate) fn timestamp(time: DateTime<Utc>) -> String {
+    time.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+/// How long ago something was, as a person says it: `3 d`, `2 h`.
+pub(crate) fn age(time: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    match now.signed_duration_since(time) {
+        age if age < TimeDelta::zero() => "in the future".to_owned(),
+        age if age.num_days() > 0 => format!("{} d", age.num_days()),
+        age if age.num_hours() > 0 => format!("{} h", age.num_hours()),
+        age if age.num_minutes() > 0 => format!("{} min", age.num_minutes()),
+        age => format!("{} s", age.num_seconds()),
+    }
+}
+
+/// One line on a terminal's stderr that counts through long work.
+pub(crate) struct Progress {
+    what: &'static str,
+    total: usize,
+    is_shown: bool,
+}
+
+impl Progress {
+    /// Less work than this is done before a line could be read.
+    const LONG: usize = 1_000;
+
+    pub(crate) fn new(what: &'static str, total: usize) -> Self {
+        let is_shown = total >= Self::LONG && std::io::stderr().is_terminal();
+        Self {
+            what,
+            total,
+            is_shown,
+        }
+    }
+
+    pub(crate) fn show(&mut self, n: usize) {
+        if self.is_shown && n.is_multiple_of(self.total / 100 + 1) {
+            // A terminal that is gone is no reason to stop.
+            let _ = write!(std::io::stderr(), "\r{n} of {} {}", self.total, self.what);
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        if self.is_shown {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
 }

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 use fd_lock::RwLock;
 
+use super::pid_lock::with_pid_lock;
+
 /// How long a hook waits for a lock.
 pub const IN_HOOK: Duration = Duration::from_millis(250);
 
@@ -97,6 +99,8 @@ pub fn with_state_lock<T>(
     wait: Duration,
     f: impl FnOnce(&Locked<'_>) -> io::Result<T>,
 ) -> io::Result<T> {
-    let _ = pid_lock;
-    with_lock(dir, wait, f)
+    with_lock(dir, wait, |locked| match pid_lock {
+        Some(name) => with_pid_lock(locked, name, wait, || f(locked)),
+        None => f(locked),
+    })
 }

@@ -5,6 +5,7 @@
 pub mod artifact;
 pub mod gate;
 pub mod sidecar;
+pub mod sweep;
 pub mod update;
 pub mod workflow_yaml;
 

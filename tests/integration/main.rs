@@ -24,6 +24,10 @@ mod agentmux_verb;
 mod answers;
 /// What state directories hold, and what was refused.
 mod audit_and_denies;
+/// The archive when something is in the way, or the process dies.
+mod archive_faults;
+/// What goes at any time, and what stays.
+mod cleanup;
 /// The reading commands.
 mod commands;
 /// Every name and pattern of the contracts.
@@ -51,6 +55,10 @@ mod places;
 mod real_client;
 /// No credential reaches a log.
 mod redaction;
+/// The end of a workflow, and the ring it leaves.
+mod reset;
+/// What was archived comes back.
+mod restore;
 /// Sessions by command.
 mod session_verbs;
 /// Broken settings, and edits that would drop the guard.
@@ -66,3 +74,7 @@ mod status_verb;
 mod support;
 /// Work trees of the project.
 mod work_trees;
+/// The start of a workflow.
+mod sweep;
+/// `workflow.yaml` and its locks.
+mod update;

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
@@ -56,6 +57,34 @@ impl Sandbox {
         let path = self.project().join(below);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
+    }
+
+    /// Makes an entry this many seconds old; a negative age lies in the future.
+    pub fn set_age(&self, below: &str, seconds: i64) {
+        let span = Duration::from_secs(seconds.unsigned_abs());
+        let now = SystemTime::now();
+        let time = if seconds < 0 { now + span } else { now - span };
+        let path = self.project().join(below);
+        let file = fs::File::open(path).unwrap();
+        file.set_modified(time).unwrap();
+    }
+
+    /// Writes a file of the project that is this many seconds old.
+    pub fn write_aged(&self, below: &str, text: &str, seconds: i64) {
+        self.write(below, text);
+        self.set_age(below, seconds);
+    }
+
+    /// The names in a directory of the project, in order; none without one.
+    pub fn names(&self, below: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.project().join(below))
+            .into_iter()
+            .flatten();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
     }
 
     pub fn read(&self, below: &str) -> String {

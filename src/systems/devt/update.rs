@@ -13,14 +13,25 @@ pub struct Updated {
     pub warnings: Vec<String>,
 }
 
-/// Applies the pairs in their order. `text` is none without a file; `new_id` is
-/// a fresh UUID for the case that the workflow needs one.
+/// What an update needs to know beside the file.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings<'a> {
+    pub now: DateTime<Utc>,
+    /// A fresh UUID for the case that the workflow needs one.
+    pub new_id: &'a str,
+    /// The end of devt's trace of memory queries, which names the ids in use.
+    pub trace: &'a str,
+    /// How many ids of the history stay beside the original one.
+    pub archive_runs: usize,
+}
+
+/// Applies the pairs in their order. `text` is none without a file.
 pub fn update(
     text: Option<&str>,
     pairs: &[(&str, &str)],
-    now: DateTime<Utc>,
-    new_id: &str,
+    around: Surroundings<'_>,
 ) -> Result<Updated, String> {
+    let Surroundings { now, new_id, .. } = around;
     let before = text.unwrap_or(DEFAULT);
     let changes: Vec<_> = pairs
         .iter()
@@ -29,7 +40,7 @@ pub fn update(
     let mut text = set(before, &changes)?;
     let anchors = anchors(&read(before), &read(&text), now, new_id);
     text = set(&text, &anchors)?;
-    let history = history(&read(&text));
+    let history = history(&read(&text), around);
     text = set(&text, history.as_slice())?;
     let warnings = changes
         .iter()
@@ -70,27 +81,54 @@ fn anchors(before: &Fields, after: &Fields, now: DateTime<Utc>, new_id: &str) ->
     }
 }
 
-/// While a workflow is active its history holds the original id first and the
-/// present one. It is kept as JSON in a string, which devt reads as a list.
-fn history(fields: &Fields) -> Option<Change> {
+/// While a workflow is active its history holds the original id first, ids that
+/// only the trace remembers, and the present one. It is kept as JSON in a
+/// string, which devt reads as a list.
+fn history(fields: &Fields, around: Surroundings<'_>) -> Option<Change> {
     const KEY: &str = "workflow_id_history";
     if !fields.is_true("active") {
         return None;
     }
     let stored = fields.text(KEY).unwrap_or_default();
     let mut ids: Vec<String> = serde_json::from_str(stored).unwrap_or_default();
-    let known = |ids: &[String], id: &str| ids.iter().any(|known| known == id);
-    if let Some(original) = fields
-        .text("original_workflow_id")
-        .filter(|id| !known(&ids, id))
-    {
+    let current = fields.text("workflow_id");
+    if let Some(original) = fields.text("original_workflow_id") {
+        ids.retain(|id| id != original);
         ids.insert(0, original.to_owned());
     }
-    if let Some(current) = fields.text("workflow_id").filter(|id| !known(&ids, id)) {
+    for orphan in orphans(around.trace, fields.text("first_created_at")) {
+        if !ids.contains(&orphan) && current != Some(&orphan) {
+            let before_current = ids.iter().position(|id| current == Some(id));
+            ids.insert(before_current.unwrap_or(ids.len()), orphan);
+        }
+    }
+    if let Some(current) = current
+        && !ids.iter().any(|id| id == current)
+    {
         ids.push(current.to_owned());
     }
+    if ids.len() > around.archive_runs + 1 {
+        ids.drain(1..ids.len() - around.archive_runs);
+    }
     let healed = serde_json::json!(ids).to_string();
-    (healed != stored).then_some((KEY, Some(Scalar::Text(healed))))
+    (!ids.is_empty() && healed != stored).then_some((KEY, Some(Scalar::Text(healed))))
+}
+
+/// The ids of the trace's last lines that are of this workflow, in order.
+fn orphans(trace: &str, first_created_at: Option<&str>) -> Vec<String> {
+    const LAST_LINES: usize = 5_000;
+    let time = |text: &str| DateTime::parse_from_rfc3339(text).ok();
+    let Some(since) = first_created_at.and_then(time) else {
+        return Vec::new();
+    };
+    let lines: Vec<&str> = trace.lines().rev().take(LAST_LINES).collect();
+    let id = |line: &&str| {
+        let record: serde_json::Value = serde_json::from_str(line).ok()?;
+        let is_recent = time(record.get("ts")?.as_str()?)? >= since;
+        let id = record.get("workflow_id")?.as_str()?;
+        (is_recent && !id.is_empty()).then(|| id.to_owned())
+    };
+    lines.iter().rev().filter_map(id).collect()
 }
 
 /// The phases of both editions.
@@ -183,8 +221,17 @@ mod tests {
     use super::*;
 
     fn run(text: Option<&str>, pairs: &[(&str, &str)]) -> Updated {
-        let now = DateTime::from_timestamp(1_768_055_422, 7_000_000).unwrap();
-        update(text, pairs, now, "new-id").unwrap()
+        run_traced(text, pairs, "")
+    }
+
+    fn run_traced(text: Option<&str>, pairs: &[(&str, &str)], trace: &str) -> Updated {
+        let around = Surroundings {
+            now: DateTime::from_timestamp(1_768_055_422, 7_000_000).unwrap(),
+            new_id: "new-id",
+            trace,
+            archive_runs: 3,
+        };
+        update(text, pairs, around).unwrap()
     }
 
     const NOW: &str = "\"2026-01-10T14:30:22.007Z\"";
@@ -252,6 +299,57 @@ mod tests {
             ("iteration", "2"),
         ];
         assert_eq!(run(None, &fine).warnings, [""; 0]);
-        assert!(update(None, &[("a b", "x")], DateTime::UNIX_EPOCH, "id").is_err());
+        let around = Surroundings {
+            now: DateTime::UNIX_EPOCH,
+            new_id: "id",
+            trace: "",
+            archive_runs: 5,
+        };
+        assert!(update(None, &[("a b", "x")], around).is_err());
+    }
+
+    /// The history before, the trace's ids with their time of day, and the history after.
+    #[track_caller]
+    fn check_history(before: &[&str], trace: &[(&str, &str)], after: &[&str]) {
+        let stored = serde_json::json!(before).to_string().replace('"', "\\\"");
+        let text = format!(
+            "active: true\ncreated_at: x\nworkflow_id: now\noriginal_workflow_id: first\n\
+             first_created_at: \"2026-01-10T12:00:00Z\"\nworkflow_id_history: \"{stored}\"\n"
+        );
+        let line = |(time, id): &(&str, &str)| {
+            format!("{{\"ts\":\"2026-01-10T{time}Z\",\"workflow_id\":\"{id}\"}}\n")
+        };
+        let trace: String = trace.iter().map(line).collect();
+        let updated = run_traced(Some(&text), &[("phase", "plan")], &(trace + "torn {"));
+        let fields = read(&updated.text);
+        let ids: Vec<String> =
+            serde_json::from_str(fields.text("workflow_id_history").unwrap()).unwrap();
+        assert_eq!(ids, after);
+    }
+
+    #[test]
+    fn the_history_heals_itself() {
+        check_history(&[], &[], &["first", "now"]);
+        check_history(&["a", "now"], &[], &["first", "a", "now"]);
+        check_history(&["a", "first", "now"], &[], &["first", "a", "now"]);
+        let trace = [
+            ("11:59:59", "before"),
+            ("12:00:00", "b"),
+            ("13:00:00", "now"),
+            ("13:00:01", "b"),
+        ];
+        check_history(&["first", "now"], &trace, &["first", "b", "now"]);
+        check_history(&["first"], &trace, &["first", "b", "now"]);
+        // The original one and the last three.
+        check_history(
+            &["first", "a", "b", "c", "now"],
+            &[],
+            &["first", "b", "c", "now"],
+        );
+        check_history(
+            &["first", "a", "c", "d", "now"],
+            &trace,
+            &["first", "d", "b", "now"],
+        );
     }
 }

@@ -22,6 +22,7 @@ impl Scalar {
     pub fn from_argument(key: &str, value: &str) -> Self {
         match value {
             "null" if key != "task" => Self::Null,
+            "" | "~" => Self::Text(value.to_owned()),
             _ if TEXT_KEYS.contains(&key) => Self::Text(value.to_owned()),
             _ => Self::plain(value),
         }
@@ -46,6 +47,15 @@ impl Scalar {
         match self {
             Self::Text(text) => Some(text),
             Self::Null | Self::Bool(_) | Self::Int(_) => None,
+        }
+    }
+
+    pub fn to_json(&self) -> serde_json::Value {
+        match self {
+            Self::Null => serde_json::Value::Null,
+            Self::Bool(value) => (*value).into(),
+            Self::Int(value) => (*value).into(),
+            Self::Text(text) => text.as_str().into(),
         }
     }
 }

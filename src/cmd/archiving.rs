@@ -1,0 +1,327 @@
+//! What `cleanup`, `reset` and `sweep` share: choose entries of each site, move
+//! them into its archive under its locks, and tell what became of them.
+
+mod report;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use super::{Context, output};
+use crate::catalog::Catalog;
+use crate::contract::{Bucket, DirKind};
+use crate::inventory::{self, Entry};
+use crate::project::read_text;
+use crate::sites::{self, Site};
+use crate::store::archive::{Item, Kind, Ring, Run, Status, Taken, WhenChanged};
+use crate::store::lock::{IN_COMMAND, Locked, with_state_lock};
+use crate::store::log::Logs;
+use crate::systems::devt::workflow_yaml;
+use crate::systems::{self, System};
+
+pub(crate) use report::{Document, print};
+
+/// One of the three verbs.
+pub(crate) struct Job<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) by: &'static str,
+    pub(crate) effect: Effect,
+    /// Whether a site of this system is meant.
+    pub(crate) applies_to: &'a dyn Fn(&str) -> bool,
+    /// Made for each site, under its lock.
+    pub(crate) rule: &'a MakeRule<'a>,
+}
+
+type MakeRule<'a> = dyn for<'s> Fn(&'s Site<'_>) -> Result<Box<Rule<'s>>> + 'a;
+
+/// Why an entry is to be moved, if it is.
+pub(crate) type Rule<'s> = dyn Fn(&Entry<'_>) -> Option<String> + 's;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    DryRun,
+    Apply,
+}
+
+/// What was, or would be, done in one site.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) system: String,
+    pub(crate) state_dir: String,
+    pub(crate) items: Vec<Moved>,
+    pub(crate) archive_path: Option<String>,
+    /// Sub-directories of parallel workflows that are active.
+    live: Vec<String>,
+    pruned: Vec<String>,
+    trouble: Option<String>,
+    /// Why nothing could be done here.
+    error: Option<String>,
+    is_missing: bool,
+}
+
+/// One entry and what became of it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Moved {
+    pub(crate) name: String,
+    /// Bytes; 0 for a directory.
+    pub(crate) size: u64,
+    reason: String,
+    pub(crate) status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(skip)]
+    modified: DateTime<Utc>,
+    #[serde(skip)]
+    is_dir: bool,
+}
+
+impl Outcome {
+    fn empty(system: &str, state_dir: String) -> Self {
+        Self {
+            system: system.to_owned(),
+            state_dir,
+            items: Vec::new(),
+            archive_path: None,
+            live: Vec::new(),
+            pruned: Vec::new(),
+            trouble: None,
+            error: None,
+            is_missing: false,
+        }
+    }
+
+    pub(crate) fn ok(&self) -> bool {
+        self.error.is_none() && self.failed().next().is_none()
+    }
+
+    /// Why there is nothing in the document.
+    pub(crate) fn reason(&self) -> Option<&str> {
+        let missing = self.is_missing.then_some("state_dir_missing");
+        self.error.as_deref().or(missing)
+    }
+
+    /// The items that were, or would be, moved.
+    pub(crate) fn moved(&self) -> impl Iterator<Item = &Moved> {
+        let moved = |item: &&Moved| matches!(item.status, "archived" | "would_archive");
+        self.items.iter().filter(moved)
+    }
+
+    /// The items that could not be moved.
+    pub(crate) fn failed(&self) -> impl Iterator<Item = &Moved> {
+        self.items.iter().filter(|item| item.error.is_some())
+    }
+
+    pub(crate) fn total_bytes(&self) -> u64 {
+        self.moved().map(|item| item.size).sum()
+    }
+}
+
+/// Does the job in every site that it applies to.
+pub(crate) fn run(job: &Job<'_>, context: &Context<'_>) -> Result<Vec<Outcome>> {
+    context.with_catalog(|catalog| {
+        let sites = sites::find(&context.project, catalog);
+        let meant = |site: &&Site<'_>| (job.applies_to)(site.governed.system.id());
+        let meant = sites.iter().filter(meant);
+        let mut outcomes: Vec<_> = meant
+            .map(|site| in_site(job, site, catalog, context))
+            .collect();
+        if outcomes.is_empty() && (job.applies_to)("devt") && context.wants("devt") {
+            let dir = format!("{}/.devt/state", context.project.main.dir);
+            outcomes.push(Outcome {
+                is_missing: true,
+                ..Outcome::empty("devt", dir)
+            });
+        }
+        Ok(outcomes)
+    })
+}
+
+fn in_site(
+    job: &Job<'_>,
+    site: &Site<'_>,
+    catalog: &Catalog<'_>,
+    context: &Context<'_>,
+) -> Outcome {
+    let mut outcome = Outcome::empty(site.governed.system.id(), site.dir());
+    let done = match job.effect {
+        Effect::DryRun => plan(job, site, catalog, &mut outcome).map(|chosen| {
+            let item = |(entry, reason)| Moved::new(entry, reason, "would_archive", None);
+            outcome.items = chosen.into_iter().map(item).collect();
+        }),
+        Effect::Apply => {
+            let (id, dir) = (site.governed.system.id(), site.dir());
+            with_site_lock(id, Path::new(&dir), |locked| {
+                let chosen = plan(job, site, catalog, &mut outcome).map_err(io::Error::other)?;
+                carry_out(job, locked, site, chosen, &mut outcome, context)
+            })
+            .map_err(anyhow::Error::from)
+        }
+    };
+    outcome.error = done.err().map(|error| format!("{error:#}"));
+    outcome.items.sort_by(|a, b| a.name.cmp(&b.name));
+    outcome
+}
+
+fn plan<'c>(
+    job: &Job<'_>,
+    site: &Site<'c>,
+    catalog: &Catalog<'_>,
+    outcome: &mut Outcome,
+) -> Result<Vec<(Entry<'c>, String)>> {
+    let mut entries = inventory::entries(site, catalog)?;
+    if site.governed.system.id() == "devt" {
+        outcome.live = spare_live_workflows(&mut entries);
+    }
+    let rule = (job.rule)(site)?;
+    let chosen = entries.into_iter().filter_map(|entry| {
+        let reason = rule(&entry)?;
+        Some((entry, reason))
+    });
+    Ok(chosen.collect())
+}
+
+/// devt runs parallel workflows in sub-directories that its contract does not
+/// name. While one is active, it and devt's list of them stay.
+fn spare_live_workflows(entries: &mut Vec<Entry<'_>>) -> Vec<String> {
+    let is_live = |entry: &Entry<'_>| {
+        let file = entry.path.join("workflow.yaml");
+        let text = read_text(&file.to_string_lossy()).ok().flatten();
+        text.is_some_and(|text| workflow_yaml::read(&text).is_true("active"))
+    };
+    let is_ad_hoc_dir = |entry: &&Entry<'_>| entry.is_dir && entry.bucket == Bucket::AdHoc;
+    let live = entries
+        .iter()
+        .filter(is_ad_hoc_dir)
+        .filter(|entry| is_live(entry));
+    let live: Vec<String> = live.map(|entry| entry.name.clone()).collect();
+    if !live.is_empty() {
+        entries.retain(|entry| entry.name != ".instances" && !live.contains(&entry.name));
+    }
+    live
+}
+
+fn carry_out(
+    job: &Job<'_>,
+    locked: &Locked<'_>,
+    site: &Site<'_>,
+    chosen: Vec<(Entry<'_>, String)>,
+    outcome: &mut Outcome,
+    context: &Context<'_>,
+) -> io::Result<()> {
+    let items: Vec<Item<'_>> = chosen
+        .iter()
+        .map(|(entry, reason)| Item {
+            name: &entry.name,
+            path: &entry.path,
+            size: entry.size,
+            modified: entry.modified,
+            is_dir: entry.is_dir,
+            reason,
+            when_changed: match entry.bucket {
+                Bucket::Ephemeral => WhenChanged::Leave,
+                _ => WhenChanged::Move,
+            },
+        })
+        .collect();
+    let run = Run {
+        kind: job.kind,
+        by: job.by,
+        now: context.now,
+    };
+    let mut progress = output::Progress::new("archived", items.len());
+    let ring = ring(site, context);
+    let taken = ring.take(locked, run, &items, &mut |n| progress.show(n));
+    progress.clear();
+    let Taken {
+        path,
+        statuses,
+        pruned,
+        trouble,
+    } = taken?;
+    outcome.archive_path = path.map(|path| crate::path::from_os(&path));
+    outcome.pruned = pruned;
+    outcome.trouble = trouble;
+    outcome.items = chosen
+        .into_iter()
+        .zip(statuses)
+        .map(|((entry, reason), status)| match status {
+            Status::Moved => Moved::new(entry, reason, "archived", None),
+            Status::Vanished => Moved::new(entry, reason, "vanished", None),
+            Status::InUse => Moved::new(entry, reason, "in_use", None),
+            Status::Failed(error) => Moved::new(entry, reason, "error", Some(error)),
+        })
+        .collect();
+    Ok(())
+}
+
+impl Moved {
+    fn new(entry: Entry<'_>, reason: String, status: &'static str, error: Option<String>) -> Self {
+        Self {
+            name: entry.name,
+            size: entry.size,
+            reason,
+            status,
+            error,
+            modified: entry.modified,
+            is_dir: entry.is_dir,
+        }
+    }
+}
+
+/// Holds a site for a command: its directory, and its system's own mutex.
+pub(crate) fn with_site_lock<T>(
+    system: &str,
+    dir: &Path,
+    f: impl FnOnce(&Locked<'_>) -> io::Result<T>,
+) -> io::Result<T> {
+    let pid_lock = systems::by_id(system).and_then(System::pid_lock);
+    with_state_lock(dir, pid_lock, IN_COMMAND, f)
+}
+
+/// The ring of a site: the directory that its contract gives to programs, else
+/// one in this program's own folder, named after the system and the site.
+pub(crate) fn ring(site: &Site<'_>, context: &Context<'_>) -> Ring {
+    let governed = site.governed;
+    let edition = governed.edition;
+    let mut dirs = governed.contract.dirs.iter();
+    let in_site = dirs.find(|dir| dir.kind == DirKind::Program && dir.editions.hold(edition));
+    let logs = Logs::of(Path::new(&context.project.main.dir));
+    let id = governed.system.id();
+    let (dir, own_folder) = match in_site {
+        Some(dir) => (Path::new(&site.dir()).join(dir.path), None),
+        None => {
+            let own = logs.own_folder().to_owned();
+            let dir = own.join(OWN_ARCHIVE).join(id).join(label(site));
+            (dir, Some(own))
+        }
+    };
+    Ring {
+        dir,
+        system: id.to_owned(),
+        site: site.site.clone(),
+        own_folder,
+        runs: context.rules.settings.archive_runs,
+    }
+}
+
+/// In this program's own folder.
+pub(crate) const OWN_ARCHIVE: &str = "archive";
+
+/// A site's path without the part that all sites of its system share:
+/// `.claude/.docs/260110-task` is `260110-task`.
+fn label(site: &Site<'_>) -> PathBuf {
+    let landmarks = site.governed.system.landmarks().iter();
+    let mut shared = landmarks.filter_map(|landmark| Some(landmark.rsplit_once('/')?.0));
+    let parts: Vec<&str> = site.site.split('/').collect();
+    let without = shared.find_map(|shared| {
+        let shared: Vec<&str> = shared.split('/').collect();
+        let at = parts
+            .windows(shared.len())
+            .position(|window| window == shared)?;
+        Some([&parts[..at], &parts[at + shared.len()..]].concat())
+    });
+    without.unwrap_or(parts).iter().collect()
+}

@@ -1,0 +1,154 @@
+//! The outcomes as JSON and as text.
+
+use std::io::{self, Write};
+
+use anyhow::{Result, bail};
+use serde::Serialize;
+
+use super::{Effect, Moved, Outcome};
+use crate::cmd::{Answer, Context, output};
+
+/// The JSON document of `cleanup` and `sweep`.
+#[derive(Serialize)]
+pub(crate) struct Document<'o> {
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'o str>,
+    dry_run: bool,
+    archived: &'o [Moved],
+    total_bytes_archived: u64,
+    archive_path: Option<&'o str>,
+}
+
+impl<'o> Document<'o> {
+    pub(crate) fn of(outcome: &'o Outcome, effect: Effect) -> Self {
+        Self {
+            ok: outcome.ok(),
+            reason: outcome.reason(),
+            dry_run: effect == Effect::DryRun,
+            archived: &outcome.items,
+            total_bytes_archived: outcome.total_bytes(),
+            archive_path: outcome.archive_path.as_deref(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct InSite<'o, D> {
+    system: &'o str,
+    state_dir: &'o str,
+    #[serde(flatten)]
+    document: D,
+}
+
+#[derive(Serialize)]
+struct Several<'o, D> {
+    sites: Vec<InSite<'o, D>>,
+}
+
+/// Prints the outcomes: one site as the flat document that devt's own command
+/// prints, several under `sites`.
+pub(crate) fn print<'o, D: Serialize>(
+    outcomes: &'o [Outcome],
+    effect: Effect,
+    document: impl Fn(&'o Outcome) -> D,
+    context: &Context<'_>,
+    out: &mut dyn Write,
+) -> Result<Answer> {
+    let text = |out: &mut dyn Write| write_text(outcomes, effect, context, out);
+    match outcomes {
+        [one] => context.print(out, &document(one), text)?,
+        several => {
+            let sites = several.iter().map(|outcome| InSite {
+                system: &outcome.system,
+                state_dir: &outcome.state_dir,
+                document: document(outcome),
+            });
+            let sites = sites.collect();
+            context.print(out, &Several { sites }, text)?;
+        }
+    }
+    let errors = outcomes
+        .iter()
+        .filter_map(|outcome| outcome.error.as_deref());
+    let errors: Vec<&str> = errors.collect();
+    if !errors.is_empty() {
+        bail!("{}", errors.join("; "));
+    }
+    Ok(if outcomes.iter().all(Outcome::ok) {
+        Answer::Yes
+    } else {
+        Answer::No
+    })
+}
+
+fn write_text(
+    outcomes: &[Outcome],
+    effect: Effect,
+    context: &Context<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if outcomes.iter().all(|outcome| outcome.is_missing) {
+        let dir = &context.project.main.dir;
+        return writeln!(out, "no state directory below `{dir}`");
+    }
+    for outcome in outcomes {
+        let title = format!("{} ({})", outcome.state_dir, outcome.system);
+        writeln!(out, "{}", context.paint.bold(&output::printable(&title)))?;
+        write_outcome(outcome, effect, context, out)?;
+    }
+    if effect == Effect::DryRun && outcomes.iter().any(|outcome| !outcome.items.is_empty()) {
+        writeln!(out, "nothing was changed")?;
+    }
+    Ok(())
+}
+
+fn write_outcome(
+    outcome: &Outcome,
+    effect: Effect,
+    context: &Context<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for item in &outcome.items {
+        let slash = if item.is_dir { "/" } else { "" };
+        let about = format!(
+            "{}, {}, {}",
+            output::size(item.size),
+            output::age(item.modified, context.now),
+            item.reason
+        );
+        let name = output::printable(&item.name);
+        write!(out, "  {name}{slash}  {}", context.paint.dim(&about))?;
+        match (&item.error, item.status) {
+            (Some(error), _) => writeln!(out, "  {}", context.paint.red(error))?,
+            (None, "archived" | "would_archive") => writeln!(out)?,
+            (None, status) => writeln!(out, "  {status}")?,
+        }
+    }
+    for name in &outcome.live {
+        let name = output::printable(name);
+        writeln!(out, "  {name}/  left: its workflow is active")?;
+    }
+    let n_moved = outcome.moved().count();
+    let bytes = output::size(outcome.total_bytes());
+    let entries = if n_moved == 1 { "entry" } else { "entries" };
+    match (effect, &outcome.archive_path) {
+        _ if outcome.error.is_some() => {}
+        (Effect::DryRun, _) => writeln!(out, "  would archive {n_moved} {entries}, {bytes}")?,
+        (Effect::Apply, None) => writeln!(out, "  nothing archived")?,
+        (Effect::Apply, Some(path)) => {
+            writeln!(
+                out,
+                "  archived {n_moved} {entries}, {bytes}, into `{path}`"
+            )?;
+        }
+    }
+    for name in &outcome.pruned {
+        writeln!(out, "  dropped the oldest snapshot, `{name}`")?;
+    }
+    let troubles = [&outcome.trouble, &outcome.error];
+    for trouble in troubles.into_iter().flatten() {
+        writeln!(out, "  {}", context.paint.red(&output::printable(trouble)))?;
+    }
+    Ok(())
+}

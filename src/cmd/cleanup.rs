@@ -1,0 +1,94 @@
+//! `cleanup`: moves what does not belong into the archive, any time.
+
+use std::io::Write;
+
+use anyhow::{Result, bail};
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::archiving::{self, Document, Effect, Job};
+use super::{Answer, Context};
+use crate::contract::Bucket;
+use crate::inventory::Entry;
+use crate::store::archive::Kind;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Without --apply this is a dry run. Ad hoc and ephemeral entries go, files of a \
+    pattern when they are stale, canonical ones never. With --json one site gives one flat \
+    object, several give {\"sites\": [...]}. Exit 1: an entry could not be moved."
+)]
+pub struct Args {
+    /// Move the entries; without it they are only listed
+    #[arg(long, conflicts_with = "dry_run")]
+    apply: bool,
+    /// Only list the entries, as without `--apply`
+    #[arg(long)]
+    dry_run: bool,
+    /// Files of a pattern count as stale after N times 24 hours
+    #[arg(long, value_name = "N", default_value_t = 21, value_parser = clap::value_parser!(u32).range(..=36_500))]
+    stale_days: u32,
+}
+
+pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
+    // AgentMux's orchestrator owns its directories alone.
+    if let Some(system) = context.system.as_deref()
+        && matches!(system, "agentmux" | "self")
+    {
+        bail!("`cleanup` does not apply to {system}: its files are a program's own");
+    }
+    let effect = if args.apply {
+        Effect::Apply
+    } else {
+        Effect::DryRun
+    };
+    let job = Job {
+        kind: Kind::Cleanup,
+        by: "statewarden cleanup",
+        effect,
+        applies_to: &|system| system != "agentmux",
+        rule: &|_| {
+            let (now, stale) = (context.now, Stale::days(args.stale_days, context.now));
+            Ok(Box::new(move |entry| reason(entry, &stale, now)))
+        },
+    };
+    let outcomes = archiving::run(&job, context)?;
+    archiving::print(
+        &outcomes,
+        effect,
+        |outcome| Document::of(outcome, effect),
+        context,
+        out,
+    )
+}
+
+/// From when on a file of a pattern is stale.
+struct Stale {
+    before: DateTime<Utc>,
+    reason: String,
+}
+
+impl Stale {
+    fn days(days: u32, now: DateTime<Utc>) -> Self {
+        Self {
+            before: now - TimeDelta::days(days.into()),
+            reason: format!("stale_pattern_allowed (>{days}d)"),
+        }
+    }
+}
+
+fn reason(entry: &Entry<'_>, stale: &Stale, now: DateTime<Utc>) -> Option<String> {
+    match entry.bucket {
+        Bucket::AdHoc => Some("ad_hoc".to_owned()),
+        Bucket::Ephemeral => is_leftover(entry, now).then(|| "ephemeral".to_owned()),
+        Bucket::PatternAllowed => (entry.modified < stale.before).then(|| stale.reason.clone()),
+        Bucket::Canonical => None,
+    }
+}
+
+/// Whether a temporary file belongs to nobody. A writer at work makes one and
+/// renames it a moment later. A time from the future says nothing, except that
+/// this run may have waited for a lock since it looked at the clock.
+pub(super) fn is_leftover(entry: &Entry<'_>, now: DateTime<Utc>) -> bool {
+    let in_use = now - TimeDelta::seconds(5)..now + TimeDelta::minutes(1);
+    !in_use.contains(&entry.modified)
+}

@@ -1,0 +1,168 @@
+//! `restore`: brings archived entries back to where they were.
+
+use std::io::{self, Write};
+
+use anyhow::{Context as _, Result, bail};
+use serde::Serialize;
+
+use super::archiving::with_site_lock;
+use super::history::{Archived, archived};
+use super::{Answer, Context, output};
+use crate::path::from_os;
+use crate::store::archive::{Held, Kind, Newer, Return, Run};
+use crate::store::replace;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "A file that is newer than the archived one stays, and the exit code is 1. What \
+    is replaced goes into a snapshot of its own, restore-<time>."
+)]
+pub struct Args {
+    /// The snapshot: its name, as `history` shows it, or its path
+    #[arg(value_name = "ARCHIVE")]
+    archive: String,
+    /// Only these entries [default: all]
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Replace newer files as well
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Serialize)]
+struct Document {
+    ok: bool,
+    archive: String,
+    state_dir: String,
+    restored: Vec<Row>,
+    /// Where the replaced files are.
+    replaced_to: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    size: u64,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let from = find(args, context)?;
+    let newer = if args.force {
+        Newer::GivesWay
+    } else {
+        Newer::Stays
+    };
+    let run = Run {
+        kind: Kind::Restore,
+        by: "statewarden restore",
+        now: context.now,
+    };
+    let dir = &from.state_dir;
+    replace::make_dir(dir).with_context(|| format!("could not make `{}`", dir.display()))?;
+    let (restored, replaced_to) = with_site_lock(&from.ring.system, dir, |locked| {
+        let wanted = wanted(args, &from)?;
+        let (returns, replaced_to) =
+            from.ring
+                .bring_back(locked, run, &from.snapshot, &wanted, newer)?;
+        let rows = wanted.into_iter().zip(returns).map(Row::new);
+        Ok((rows.collect::<Vec<_>>(), replaced_to))
+    })?;
+    let document = Document {
+        ok: restored.iter().all(|row| row.status == "restored"),
+        archive: from_os(&from.snapshot.path),
+        state_dir: from_os(dir),
+        restored,
+        replaced_to: replaced_to.map(|path| from_os(&path)),
+    };
+    context.print(out, &document, |out| write_text(&document, context, out))?;
+    Ok(if document.ok { Answer::Yes } else { Answer::No })
+}
+
+/// The one snapshot that is meant.
+fn find(args: &Args, context: &Context<'_>) -> Result<Archived> {
+    let given = crate::path::join(&context.cwd, &args.archive, context.env.home.as_deref());
+    let given = crate::path::collapse(&given);
+    let is_meant = |archived: &Archived| {
+        archived.snapshot.name == args.archive || from_os(&archived.snapshot.path) == given
+    };
+    let all = archived(context)?;
+    let names: Vec<String> = all
+        .iter()
+        .map(|archived| archived.snapshot.name.clone())
+        .collect();
+    let mut meant: Vec<Archived> = all.into_iter().filter(is_meant).collect();
+    match (meant.pop(), meant.len()) {
+        (Some(one), 0) => Ok(one),
+        (Some(one), _) => bail!(
+            "several sites have an archive `{}`; name one by its path, such as `{}`",
+            args.archive,
+            one.snapshot.path.display()
+        ),
+        (None, _) if names.is_empty() => {
+            bail!("no archive `{}`: nothing is archived", args.archive)
+        }
+        (None, _) => bail!(
+            "no archive `{}`; there are {}",
+            args.archive,
+            names.join(", ")
+        ),
+    }
+}
+
+fn wanted(args: &Args, from: &Archived) -> io::Result<Vec<Held>> {
+    let mut held = from.snapshot.holds()?;
+    let unknown = |name: &&String| !held.iter().any(|held| held.name == **name);
+    if let Some(name) = args.names.iter().find(unknown) {
+        let names: Vec<&str> = held.iter().map(|held| held.name.as_str()).collect();
+        let why = format!(
+            "no `{name}` in `{}`; it holds {}",
+            from.snapshot.name,
+            names.join(", ")
+        );
+        return Err(io::Error::new(io::ErrorKind::NotFound, why));
+    }
+    if !args.names.is_empty() {
+        held.retain(|held| args.names.contains(&held.name));
+    }
+    Ok(held)
+}
+
+impl Row {
+    fn new((held, returned): (Held, Return)) -> Self {
+        let (status, error) = match returned {
+            Return::Restored => ("restored", None),
+            Return::Skipped => ("skipped", None),
+            Return::Vanished => ("vanished", None),
+            Return::Failed(error) => ("error", Some(error)),
+        };
+        Self {
+            name: held.name,
+            size: held.size,
+            status,
+            error,
+        }
+    }
+}
+
+fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
+    for row in &document.restored {
+        let name = output::printable(&row.name);
+        match (row.status, &row.error) {
+            ("skipped", _) => {
+                let why = "a newer one is there; `--force` replaces it";
+                writeln!(out, "{name}  {} {why}", context.paint.red("skipped:"))?;
+            }
+            (status, Some(error)) => {
+                writeln!(out, "{name}  {} {error}", context.paint.red(status))?;
+            }
+            (status, None) => writeln!(out, "{name}  {status}")?,
+        }
+    }
+    if let Some(path) = &document.replaced_to {
+        writeln!(out, "what was replaced is in `{path}`")?;
+    }
+    Ok(())
+}

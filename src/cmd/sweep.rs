@@ -1,0 +1,82 @@
+//! `sweep`: what devt does at the start of a workflow, without deleting.
+
+use std::io::Write;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::archiving::{self, Document, Effect, Job, Rule};
+use super::cleanup::is_leftover;
+use super::{Answer, Context};
+use crate::contract::{Bucket, Sweep};
+use crate::inventory::Entry;
+use crate::project::read_text;
+use crate::sites::Site;
+use crate::store::archive::Kind;
+use crate::systems::devt::sweep::Gates;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Without --apply this is a dry run. spec.md, plan.md, decisions.md and \
+    scratchpad.md stay. With --json one site gives one flat object, several give \
+    {\"sites\": [...]}. Exit 1: an entry could not be moved."
+)]
+pub struct Args {
+    /// Move the entries; without it they are only listed
+    #[arg(long, conflicts_with = "dry_run")]
+    apply: bool,
+    /// Only list the entries, as without `--apply`
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
+    if let Some(system) = context.system.as_deref().filter(|system| *system != "devt") {
+        bail!("`sweep` does not apply to {system}: the sweeps are devt's");
+    }
+    let effect = if args.apply {
+        Effect::Apply
+    } else {
+        Effect::DryRun
+    };
+    let job = Job {
+        kind: Kind::Sweep,
+        by: "statewarden sweep",
+        effect,
+        applies_to: &|system| system == "devt",
+        rule: &|site| rule(site, context),
+    };
+    let outcomes = archiving::run(&job, context)?;
+    archiving::print(
+        &outcomes,
+        effect,
+        |outcome| Document::of(outcome, effect),
+        context,
+        out,
+    )
+}
+
+fn rule<'s>(site: &'s Site<'_>, context: &Context<'_>) -> Result<Box<Rule<'s>>> {
+    let file = format!("{}/workflow.yaml", site.dir());
+    let text = read_text(&file).with_context(|| format!("could not read `{file}`"))?;
+    let now = context.now;
+    let gates = Gates::new(text.as_deref(), now);
+    Ok(Box::new(move |entry| {
+        let leftover = || is_leftover(entry, now);
+        gates
+            .takes(class(site, entry), entry.bucket, entry.modified, leftover)
+            .map(str::to_owned)
+    }))
+}
+
+/// A name that only the other edition knows is swept as that edition's.
+fn class(site: &Site<'_>, entry: &Entry<'_>) -> Sweep {
+    let of_other_edition = || {
+        let is_file = entry.bucket == Bucket::AdHoc && !entry.is_dir;
+        let mut rows = site.governed.contract.rows.iter().filter(|_| is_file);
+        rows.find(|row| row.matches(&entry.name))
+    };
+    entry
+        .row
+        .or_else(of_other_edition)
+        .map_or(Sweep::None, |row| row.sweep)
+}

@@ -1,0 +1,254 @@
+//! `update`: sets keys of devt's `workflow.yaml` under its locks.
+
+use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use serde::Serialize;
+
+use super::archiving::with_site_lock;
+use super::{Answer, Context, output};
+use crate::path;
+use crate::project::read_text;
+use crate::reply;
+use crate::settings::Edition;
+use crate::sites;
+use crate::store::lock::IN_COMMAND;
+use crate::store::log::LogFile;
+use crate::store::replace;
+use crate::systems::devt::update::{Surroundings, Updated, update};
+use crate::systems::devt::workflow_yaml::{self, Fields};
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Changes the file of the state directory around the current directory, else the \
+    project's own. `null` clears a key; any other value reads back as it was given."
+)]
+pub struct Args {
+    /// Such as `phase=implement`; the first `=` ends the key
+    #[arg(value_name = "KEY=VALUE", required = true, value_parser = pair)]
+    pairs: Vec<Pair>,
+}
+
+#[derive(Clone, Debug)]
+struct Pair {
+    key: String,
+    value: String,
+}
+
+fn pair(text: &str) -> Result<Pair, String> {
+    let (key, value) = text
+        .split_once('=')
+        .ok_or("a pair is KEY=VALUE, such as `phase=implement`")?;
+    Ok(Pair {
+        key: key.to_owned(),
+        value: value.to_owned(),
+    })
+}
+
+#[derive(Serialize)]
+struct Document {
+    ok: bool,
+    file: String,
+    /// Every key that has another value now, the ones kept in step included.
+    changed: serde_json::Map<String, serde_json::Value>,
+    warnings: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
+    if let Some(system) = context.system.as_deref().filter(|system| *system != "devt") {
+        bail!("`update` does not apply to {system}: `workflow.yaml` is devt's");
+    }
+    let pairs: Vec<(&str, &str)> = args
+        .pairs
+        .iter()
+        .map(|pair| (pair.key.as_str(), pair.value.as_str()))
+        .collect();
+    for (n, (key, _)) in pairs.iter().enumerate() {
+        if pairs[..n].iter().any(|(other, _)| other == key) {
+            bail!("`{key}` is given twice");
+        }
+    }
+    let dir = site(context)?;
+    let file = dir.join("workflow.yaml");
+    let (document, rotation) = with_site_lock("devt", &dir, |_| set(&file, &pairs, context))
+        .with_context(|| format!("could not update `{}`", file.display()))?;
+    if let Some(rotation) = rotation
+        && context.rules.settings.system("devt").contract == Edition::V0244
+    {
+        rotation.log(&dir, context)?;
+    }
+    for warning in &document.warnings {
+        reply::complain(warning);
+    }
+    context.print(out, &document, |out| {
+        for (key, value) in &document.changed {
+            let value = value.as_str().map_or(value.to_string(), str::to_owned);
+            writeln!(out, "{key}: {}", output::printable(&value))?;
+        }
+        Ok(())
+    })?;
+    Ok(Answer::Yes)
+}
+
+/// The site that holds the current directory, the innermost one, or else that
+/// of the project itself.
+fn site(context: &Context<'_>) -> Result<PathBuf> {
+    let sites: Vec<String> = context.with_all_systems(|catalog| {
+        let sites = sites::find(&context.project, catalog);
+        let devt = sites
+            .iter()
+            .filter(|site| site.governed.system.id() == "devt");
+        devt.map(|site| site.dir()).collect()
+    });
+    let holds_cwd = |site: &&String| {
+        let project = site.strip_suffix("/.devt/state").unwrap_or(site);
+        path::relative(&context.cwd, project).is_some()
+    };
+    let main = &context.project.main.dir;
+    let own = format!("{main}/.devt/state");
+    let nearest = sites.iter().filter(holds_cwd).max_by_key(|site| site.len());
+    if let Some(site) = nearest.or_else(|| sites.iter().find(|site| **site == own)) {
+        return Ok(PathBuf::from(site));
+    }
+    // `~/.devt` holds devt's settings, not a project's state.
+    let home = context.env.home.as_deref().map(path::slashed);
+    let is_home = home.is_some_and(|home| path::collapse(&home) == *main);
+    if !is_home && Path::new(main).join(".devt").is_dir() {
+        replace::make_dir(Path::new(&own)).with_context(|| format!("could not make `{own}`"))?;
+        return Ok(PathBuf::from(own));
+    }
+    let advice = "go to one, or name the project with `--project DIR`";
+    if sites.is_empty() {
+        bail!("no project of devt in `{main}`; {advice}");
+    }
+    bail!(
+        "`{main}` is no project of devt, {} are; {advice}",
+        sites.join(", ")
+    )
+}
+
+fn set(
+    file: &Path,
+    pairs: &[(&str, &str)],
+    context: &Context<'_>,
+) -> io::Result<(Document, Option<Rotation>)> {
+    let text = read_text(&path::from_os(file))?;
+    let around = Surroundings {
+        now: context.now,
+        new_id: &uuid_v4(),
+        trace: &trace(file)?,
+        archive_runs: context.rules.settings.archive_runs,
+    };
+    let Updated {
+        text: new,
+        warnings,
+    } = update(text.as_deref(), pairs, around).map_err(io::Error::other)?;
+    let before = text.as_deref().map(workflow_yaml::read).unwrap_or_default();
+    let after = workflow_yaml::read(&new);
+    let changed = after
+        .iter()
+        .filter(|(key, value)| before.get(key) != Some(value))
+        .map(|(key, value)| (key.to_owned(), value.to_json()))
+        .collect();
+    if text.as_deref() != Some(&new) {
+        replace::replace(file, new.as_bytes())?;
+    }
+    let document = Document {
+        ok: true,
+        file: path::from_os(file),
+        changed,
+        warnings,
+    };
+    Ok((document, Rotation::between(&before, &after)))
+}
+
+/// A change of the workflow's id, as devt 0.244 logs it.
+#[derive(Serialize)]
+struct Rotation {
+    ts: String,
+    prev_id: Option<String>,
+    new_id: String,
+    source: String,
+    pid: u32,
+    argv: Vec<String>,
+}
+
+impl Rotation {
+    fn between(before: &Fields, after: &Fields) -> Option<Self> {
+        let id = |fields: &Fields| fields.text("workflow_id").map(str::to_owned);
+        let (prev_id, new_id) = (id(before), id(after)?);
+        if prev_id.as_ref() == Some(&new_id) {
+            return None;
+        }
+        let types = [before, after].map(|fields| fields.text("workflow_type"));
+        let source = match (&prev_id, types) {
+            (Some(_), [Some(old), Some(new)]) if old != new => {
+                format!("updateState:type_transition({old}->{new})")
+            }
+            _ => "updateState:first_activation".to_owned(),
+        };
+        Some(Self {
+            ts: String::new(),
+            prev_id,
+            new_id,
+            source,
+            pid: std::process::id(),
+            argv: vec![env!("CARGO_PKG_NAME").to_owned(), "update".to_owned()],
+        })
+    }
+
+    /// Appends the record; without it the update stands. A task may hold a
+    /// secret, so no argument is in it.
+    fn log(mut self, site: &Path, context: &Context<'_>) -> Result<()> {
+        self.ts = output::timestamp(context.now);
+        let log = LogFile {
+            dir: site.to_owned(),
+            name: "workflow-id-rotations.jsonl",
+            rotated: ".archive",
+        };
+        let max_bytes = context.rules.settings.log_max_bytes;
+        let line = serde_json::to_string(&self)? + "\n";
+        if let Err(error) = log.append(&line, max_bytes, &self.ts, IN_COMMAND) {
+            let path = log.path();
+            reply::complain(&format!(
+                "could not append to `{}`: {error}",
+                path.display()
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The end of `.devt/memory/_mcp-trace.jsonl`: more than the lines that count.
+fn trace(workflow: &Path) -> io::Result<String> {
+    const TAIL: u64 = 8 << 20;
+    let devt = workflow.parent().and_then(Path::parent);
+    let path = devt.map(|devt| devt.join("memory/_mcp-trace.jsonl"));
+    let Some(path) = path.filter(|path| fs::metadata(path).is_ok_and(|meta| meta.is_file())) else {
+        return Ok(String::new());
+    };
+    let mut file = File::open(path)?;
+    let start = file.metadata()?.len().saturating_sub(TAIL);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A random UUID. The hasher's keys come from the operating system's randomness.
+fn uuid_v4() -> String {
+    let random = RandomState::new();
+    let high = random.hash_one(std::process::id()) & !0xf000 | 0x4000;
+    let low = random.hash_one("low") & !(0b11 << 62) | 0b10 << 62;
+    format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        high >> 32,
+        high >> 16 & 0xffff,
+        high & 0xffff,
+        low >> 48,
+        low & 0xffff_ffff_ffff
+    )
+}

@@ -1,0 +1,305 @@
+//! The archive of a site: a ring of snapshots, each a directory that holds what
+//! one run moved away, and a manifest that says why.
+//!
+//! The manifest is written before the first move, so that a run that was killed
+//! half-way is told as well; what it names and the directory lacks was not moved.
+
+mod manifest;
+mod restore;
+mod snapshot;
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, SecondsFormat, Utc};
+
+use super::lock::Locked;
+use super::transfer::move_to_free;
+use super::{make_own_folder, modified, replace};
+use snapshot::{is_real_dir, list};
+
+pub use manifest::{FILE as MANIFEST, Manifest, Named};
+pub use restore::{Newer, Return};
+pub use snapshot::{Held, Snapshot, rings_below};
+
+/// What made a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    Reset,
+    Cleanup,
+    Sweep,
+    Quarantine,
+    /// What a `restore` would have overwritten.
+    Restore,
+}
+
+impl Kind {
+    const ALL: [Self; 5] = [
+        Self::Reset,
+        Self::Cleanup,
+        Self::Sweep,
+        Self::Quarantine,
+        Self::Restore,
+    ];
+
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Reset => "",
+            Self::Cleanup => "cleanup-",
+            Self::Sweep => "sweep-",
+            Self::Quarantine => "quarantine-",
+            Self::Restore => "restore-",
+        }
+    }
+}
+
+/// Where the snapshots of one site are.
+#[derive(Clone, Debug)]
+pub struct Ring {
+    pub dir: PathBuf,
+    pub system: String,
+    /// The site, relative to the project.
+    pub site: String,
+    /// This program's own folder, where the ring lies in it.
+    pub own_folder: Option<PathBuf>,
+    /// How many snapshots stay, at least 1.
+    pub runs: usize,
+}
+
+/// Who moves things away, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    pub kind: Kind,
+    /// The command, or the call that was detected.
+    pub by: &'a str,
+    pub now: DateTime<Utc>,
+}
+
+/// One entry to be moved away.
+#[derive(Clone, Copy, Debug)]
+pub struct Item<'a> {
+    /// Relative to the site.
+    pub name: &'a str,
+    pub path: &'a Path,
+    pub size: u64,
+    pub modified: DateTime<Utc>,
+    pub is_dir: bool,
+    pub reason: &'a str,
+    pub when_changed: WhenChanged,
+}
+
+/// What to do about an entry that was written since it was listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenChanged {
+    Move,
+    /// It is in use: the temporary file of a writer at work.
+    Leave,
+}
+
+/// What became of one entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Status {
+    Moved,
+    /// Another process took it first.
+    Vanished,
+    /// Left because it is in use.
+    InUse,
+    Failed(String),
+}
+
+/// What a run did.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// The new snapshot; none when nothing was moved.
+    pub path: Option<PathBuf>,
+    /// In the order of the items.
+    pub statuses: Vec<Status>,
+    /// Names of the snapshots that went.
+    pub pruned: Vec<String>,
+    /// Why older snapshots are still there.
+    pub trouble: Option<String>,
+}
+
+impl Ring {
+    /// Moves the items into a new snapshot and drops the oldest ones beyond
+    /// `runs`, never the new one. The run goes on past an entry that has
+    /// vanished or cannot be moved.
+    ///
+    /// # Errors
+    /// The snapshot cannot be made; nothing was moved then.
+    pub fn take(
+        &self,
+        locked: &Locked<'_>,
+        run: Run<'_>,
+        items: &[Item<'_>],
+        progress: &mut dyn FnMut(usize),
+    ) -> io::Result<Taken> {
+        let mut taken = self.move_in(locked, run, items, progress)?;
+        if let Some(path) = &taken.path {
+            match self.prune(locked, path, run.now) {
+                Ok(pruned) => taken.pruned = pruned,
+                Err(error) => {
+                    let ring = self.dir.display();
+                    taken.trouble = Some(format!("older snapshots in `{ring}` stay: {error}"));
+                }
+            }
+        }
+        Ok(taken)
+    }
+
+    fn move_in(
+        &self,
+        _: &Locked<'_>,
+        run: Run<'_>,
+        items: &[Item<'_>],
+        progress: &mut dyn FnMut(usize),
+    ) -> io::Result<Taken> {
+        if items.is_empty() {
+            return Ok(Taken::default());
+        }
+        let path = self.new_snapshot(run)?;
+        let places = places(items);
+        manifest::write(&path, self, run, items, &places)?;
+        let statuses: Vec<Status> = items
+            .iter()
+            .zip(&places)
+            .enumerate()
+            .map(|(n, (item, place))| {
+                progress(n);
+                move_one(item, &path, place)
+            })
+            .collect();
+        let moved = statuses.contains(&Status::Moved);
+        if !moved {
+            snapshot::remove_empty(&path)?;
+        }
+        Ok(Taken {
+            path: moved.then_some(path),
+            statuses,
+            ..Taken::default()
+        })
+    }
+
+    fn new_snapshot(&self, run: Run<'_>) -> io::Result<PathBuf> {
+        if let Some(own) = &self.own_folder {
+            make_own_folder(own)?;
+        }
+        let failed = |error: io::Error, dir: &Path| {
+            let why = format!("could not make `{}`: {error}", dir.display());
+            io::Error::new(error.kind(), why)
+        };
+        replace::make_dir(&self.dir).map_err(|error| failed(error, &self.dir))?;
+        let stamp = run.now.to_rfc3339_opts(SecondsFormat::Millis, true);
+        let name = format!("{}{}", run.kind.prefix(), stamp.replace([':', '.'], "-"));
+        let (mut path, mut n) = (self.dir.join(&name), 0);
+        loop {
+            match replace::make_new_dir(&path) {
+                Ok(()) => return Ok(path),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    n += 1;
+                    path = self.dir.join(format!("{name}-{n}"));
+                }
+                Err(error) => return Err(failed(error, &path)),
+            }
+        }
+    }
+
+    /// The snapshots, oldest first. Other things in the directory are none.
+    ///
+    /// # Errors
+    /// The directory is there and cannot be listed.
+    pub fn snapshots(&self, now: DateTime<Utc>) -> io::Result<Vec<Snapshot>> {
+        let mut found: Vec<Snapshot> = list(&self.dir)?
+            .into_iter()
+            .filter_map(|name| Snapshot::named(&self.dir, &name))
+            .collect();
+        found.sort_by(|a, b| (a.order(now), &a.name).cmp(&(b.order(now), &b.name)));
+        Ok(found)
+    }
+
+    fn prune(&self, _: &Locked<'_>, new: &Path, now: DateTime<Utc>) -> io::Result<Vec<String>> {
+        self.drop_leftovers()?;
+        let mut old = self.snapshots(now)?;
+        old.retain(|snapshot| snapshot.path != new);
+        let surplus = (old.len() + 1).saturating_sub(self.runs.max(1));
+        let mut pruned = Vec::new();
+        for snapshot in old.into_iter().take(surplus) {
+            // Renamed first, so that a kill leaves no half snapshot that looks whole.
+            let doomed = self
+                .dir
+                .join(format!(".{}.{}.tmp", snapshot.name, std::process::id()));
+            move_to_free(&snapshot.path, &doomed)?;
+            replace::remove_own_tree(&doomed)?;
+            pruned.push(snapshot.name);
+        }
+        Ok(pruned)
+    }
+
+    /// Finishes what a killed run had begun to drop.
+    fn drop_leftovers(&self) -> io::Result<()> {
+        for name in list(&self.dir)? {
+            let path = self.dir.join(&name);
+            let name = name.to_string_lossy();
+            let mut parts = name.split('.');
+            // `.SNAPSHOT.PID.tmp`
+            let doomed = parts
+                .nth(1)
+                .is_some_and(|name| snapshot::parse(name).is_some());
+            if doomed && replace::is_temp_name(&name) && is_real_dir(&path) {
+                replace::remove_own_tree(&path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The place of each item in the snapshot. One that the manifest or an earlier
+/// item has, on a file system that folds case too, gets a number behind it.
+fn places(items: &[Item<'_>]) -> Vec<PathBuf> {
+    let mut used = HashSet::from([MANIFEST.to_owned()]);
+    let place = |item: &Item<'_>| {
+        let plain = plain_place(item);
+        let folded = |path: &Path| path.to_string_lossy().to_lowercase();
+        let (mut place, mut n) = (plain.clone(), 0);
+        while !used.insert(folded(&place)) {
+            n += 1;
+            let mut name = plain.file_name().unwrap_or_default().to_owned();
+            name.push(format!("-{n}"));
+            place = plain.with_file_name(name);
+        }
+        place
+    };
+    items.iter().map(place).collect()
+}
+
+/// The item's name as the disk has it, which need not be UTF-8.
+fn plain_place(item: &Item<'_>) -> PathBuf {
+    let last = item.path.file_name().unwrap_or_default();
+    match item.name.rsplit_once('/') {
+        Some((above, _)) => Path::new(above).join(last),
+        None => PathBuf::from(last),
+    }
+}
+
+fn move_one(item: &Item<'_>, snapshot: &Path, place: &Path) -> Status {
+    let changed = || {
+        let meta = fs::symlink_metadata(item.path);
+        meta.is_ok_and(|meta| modified(&meta) != item.modified)
+    };
+    if item.when_changed == WhenChanged::Leave && changed() {
+        return Status::InUse;
+    }
+    let to = snapshot.join(place);
+    let above = match to.parent() {
+        Some(dir) if dir != snapshot => replace::make_dir(dir),
+        _ => Ok(()),
+    };
+    match above.and_then(|()| move_to_free(item.path, &to)) {
+        Ok(()) => Status::Moved,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Status::Vanished,
+        Err(error) => Status::Failed(error.to_string()),
+    }
+}

@@ -1,0 +1,112 @@
+//! The way back: entries of a snapshot return to the site.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::snapshot::remove_empty;
+use super::{Held, Item, Locked, Ring, Run, Snapshot, WhenChanged};
+use crate::store::transfer::move_to_free;
+use crate::store::{modified, replace};
+
+/// Whether a newer file in the site stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Newer {
+    Stays,
+    /// Into a snapshot of its own.
+    GivesWay,
+}
+
+/// What became of one entry that was to come back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Return {
+    Restored,
+    /// The site has a newer one.
+    Skipped,
+    Vanished,
+    Failed(String),
+}
+
+impl Ring {
+    /// Moves entries of a snapshot back into the site. What they replace goes
+    /// into a new snapshot, whose path comes back. No snapshot is dropped; one
+    /// that is empty afterwards goes.
+    ///
+    /// # Errors
+    /// The snapshot for what is replaced cannot be made; nothing was moved then.
+    pub fn bring_back(
+        &self,
+        locked: &Locked<'_>,
+        run: Run<'_>,
+        snapshot: &Snapshot,
+        wanted: &[Held],
+        newer: Newer,
+    ) -> io::Result<(Vec<Return>, Option<PathBuf>)> {
+        let in_the_way = |held: &Held| {
+            let path = locked.dir.join(&held.home);
+            fs::symlink_metadata(&path).ok().map(|meta| (path, meta))
+        };
+        let stays = |meta: &fs::Metadata, held: &Held| {
+            newer == Newer::Stays && modified(meta) > held.modified
+        };
+        let replaced: Vec<_> = wanted
+            .iter()
+            .filter_map(|held| Some((held, in_the_way(held)?)))
+            .filter(|(held, (_, meta))| !stays(meta, held))
+            .collect();
+        let items: Vec<Item<'_>> = replaced
+            .iter()
+            .map(|(held, (path, meta))| Item {
+                name: &held.name,
+                path,
+                size: meta.len(),
+                modified: modified(meta),
+                is_dir: meta.is_dir(),
+                reason: "replaced by restore",
+                when_changed: WhenChanged::Move,
+            })
+            .collect();
+        let taken = self.move_in(locked, run, &items, &mut |_| {})?;
+        let returns = wanted
+            .iter()
+            .map(|held| match in_the_way(held) {
+                Some((_, meta)) if stays(&meta, held) => Return::Skipped,
+                _ => come_home(snapshot, held, locked.dir),
+            })
+            .collect();
+        if snapshot.holds().is_ok_and(|held| held.is_empty()) {
+            remove_empty(&snapshot.path)?;
+        }
+        Ok((returns, taken.path))
+    }
+}
+
+fn come_home(snapshot: &Snapshot, held: &Held, site: &Path) -> Return {
+    let to = site.join(&held.home);
+    let above = to.parent().unwrap_or(site);
+    let moved = replace::make_dir(above)
+        .and_then(|()| inside(above, site))
+        .and_then(|()| move_to_free(&snapshot.path.join(&held.place), &to));
+    match moved {
+        Ok(()) => {
+            let emptied = held.place.ancestors().skip(1);
+            emptied
+                .filter(|dir| !dir.as_os_str().is_empty())
+                .for_each(|dir| {
+                    replace::remove_if_empty(&snapshot.path.join(dir));
+                });
+            Return::Restored
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Return::Vanished,
+        Err(error) => Return::Failed(error.to_string()),
+    }
+}
+
+/// A directory of the site may have become a link since.
+fn inside(dir: &Path, site: &Path) -> io::Result<()> {
+    if fs::canonicalize(dir)?.starts_with(fs::canonicalize(site)?) {
+        return Ok(());
+    }
+    let why = format!("`{}` leads out of the site", dir.display());
+    Err(io::Error::other(why))
+}

@@ -1,0 +1,180 @@
+//! One snapshot of a ring and what it holds. Reads, except that an empty one goes.
+
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
+
+use super::manifest::{self, FILE as MANIFEST, Manifest};
+use super::{Kind, modified, replace};
+
+/// One directory of a ring.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    pub name: String,
+    pub path: PathBuf,
+    pub kind: Kind,
+    /// From the name, to the millisecond.
+    pub at: DateTime<Utc>,
+}
+
+/// An entry that a snapshot holds.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// As it was called in the site.
+    pub name: String,
+    /// Relative to the snapshot.
+    pub(super) place: PathBuf,
+    /// Relative to the site.
+    pub(super) home: PathBuf,
+    pub size: u64,
+    pub modified: DateTime<Utc>,
+    pub is_dir: bool,
+    /// Why it was moved away, where the manifest says so.
+    pub reason: Option<String>,
+}
+
+impl Snapshot {
+    pub(super) fn named(ring: &Path, name: &OsStr) -> Option<Self> {
+        let name = name.to_str()?;
+        let (kind, at) = parse(name)?;
+        let path = ring.join(name);
+        is_real_dir(&path).then(|| Self {
+            name: name.to_owned(),
+            path,
+            kind,
+            at,
+        })
+    }
+
+    /// A snapshot from the future was made before the clock was set back, so it
+    /// is older than those of the present. A minute is allowed for clocks that
+    /// differ and for a run that waited for the lock.
+    pub(super) fn order(&self, now: DateTime<Utc>) -> (bool, DateTime<Utc>) {
+        let believable = self.at <= now + TimeDelta::minutes(1);
+        (believable, self.at)
+    }
+
+    /// The manifest; none in a snapshot of another program.
+    pub fn manifest(&self) -> Option<Manifest> {
+        manifest::read(&self.path)
+    }
+
+    /// What is there, by name.
+    ///
+    /// # Errors
+    /// The snapshot cannot be listed.
+    pub fn holds(&self) -> io::Result<Vec<Held>> {
+        let manifest = self.manifest();
+        let mut held: Vec<Held> = Vec::new();
+        let mut known: HashSet<OsString> = HashSet::new();
+        for named in manifest.iter().flat_map(|manifest| &manifest.entries) {
+            let (place, home) = (PathBuf::from(named.place()), PathBuf::from(&named.name));
+            // A manifest is a file like any other: it must not lead out of the site.
+            if !is_plain(&place) || !is_plain(&home) {
+                continue;
+            }
+            if let Ok(meta) = fs::symlink_metadata(self.path.join(&place)) {
+                known.extend(place.iter().next().map(OsString::from));
+                held.push(Held::new(place, home, &meta, Some(named.reason.clone())));
+            }
+        }
+        if manifest.is_some() {
+            known.insert(MANIFEST.into());
+        }
+        known.insert(manifest::FOREIGN.into());
+        for name in list(&self.path)? {
+            let is_temp = replace::is_temp_name(&name.to_string_lossy());
+            if known.contains(&name) || (is_temp && manifest.is_some()) {
+                continue;
+            }
+            if let Ok(meta) = fs::symlink_metadata(self.path.join(&name)) {
+                held.push(Held::new(name.clone().into(), name.into(), &meta, None));
+            }
+        }
+        held.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(held)
+    }
+}
+
+/// The kind and the time in a snapshot's name, such as
+/// `cleanup-2026-01-10T14-30-22-123Z`, with a number behind it where two runs
+/// shared a millisecond.
+pub(super) fn parse(name: &str) -> Option<(Kind, DateTime<Utc>)> {
+    const STAMP: usize = "2026-01-10T14-30-22-123Z".len();
+    let (kind, rest) = Kind::ALL.into_iter().rev().find_map(|kind| {
+        let rest = name.strip_prefix(kind.prefix())?;
+        Some((kind, rest))
+    })?;
+    let (stamp, suffix) = rest.split_at_checked(STAMP)?;
+    let at = NaiveDateTime::parse_from_str(stamp, "%Y-%m-%dT%H-%M-%S-%3fZ").ok()?;
+    let is_number = |n: &str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit());
+    let numbered = suffix.strip_prefix('-').is_some_and(is_number);
+    (suffix.is_empty() || numbered).then(|| (kind, at.and_utc()))
+}
+
+impl Held {
+    fn new(place: PathBuf, home: PathBuf, meta: &fs::Metadata, reason: Option<String>) -> Self {
+        Self {
+            name: crate::path::from_os(&home),
+            place,
+            home,
+            size: if meta.is_dir() { 0 } else { meta.len() },
+            modified: modified(meta),
+            is_dir: meta.is_dir(),
+            reason,
+        }
+    }
+}
+
+fn is_plain(path: &Path) -> bool {
+    let mut parts = path.components().peekable();
+    parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// Every directory at or below one that holds snapshots.
+pub fn rings_below(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut queue = vec![dir.to_owned()];
+    while let Some(dir) = queue.pop() {
+        let names = list(&dir).unwrap_or_default();
+        let is_snapshot = |name: &OsString| Snapshot::named(&dir, name).is_some();
+        let (snapshots, others): (Vec<_>, Vec<_>) = names.into_iter().partition(is_snapshot);
+        let others = others.iter().map(|name| dir.join(name));
+        queue.extend(others.filter(|path| is_real_dir(path)));
+        if !snapshots.is_empty() {
+            found.push(dir);
+        }
+    }
+    found.sort();
+    found
+}
+
+pub(super) fn list(dir: &Path) -> io::Result<Vec<OsString>> {
+    match fs::read_dir(dir) {
+        Ok(entries) => entries.map(|entry| Ok(entry?.file_name())).collect(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+pub(super) fn is_real_dir(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
+}
+
+/// Removes a snapshot that holds nothing but manifests and empty directories.
+pub(super) fn remove_empty(snapshot: &Path) -> io::Result<()> {
+    for name in list(snapshot)? {
+        let path = snapshot.join(&name);
+        if name == MANIFEST || name == manifest::FOREIGN {
+            replace::remove(&path)?;
+        } else {
+            replace::remove_if_empty(&path);
+        }
+    }
+    replace::remove_if_empty(snapshot);
+    Ok(())
+}

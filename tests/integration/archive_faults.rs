@@ -1,0 +1,510 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use statewarden::store::archive::{Item, Kind, Ring, Run, Status, Taken, WhenChanged};
+use statewarden::store::lock::{IN_COMMAND, with_lock};
+
+use crate::support::{Ran, Sandbox};
+
+const STATE: &str = ".devt/state";
+const RING: &str = ".devt/state/.archive";
+
+/// Every place below the state directory where an entry of this name is.
+fn places(sandbox: &Sandbox, name: &str) -> Vec<String> {
+    let mut dirs = vec![STATE.to_owned()];
+    dirs.extend(
+        sandbox
+            .names(RING)
+            .iter()
+            .map(|snapshot| format!("{RING}/{snapshot}")),
+    );
+    dirs.retain(|dir| sandbox.exists(&format!("{dir}/{name}")));
+    dirs
+}
+
+fn status_of(document: &serde_json::Value, name: &str) -> String {
+    let items = document["archived"].as_array().unwrap();
+    let item = items.iter().find(|item| item["name"] == name).unwrap();
+    item["status"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn b4_a_writer_at_work_never_fails() {
+    let sandbox = Sandbox::new();
+    let state = sandbox.project().join(STATE);
+    // A leftover goes, what the writer makes stays.
+    sandbox.write_aged(".devt/state/status.json.tmp", "{", 3600);
+    let stop = AtomicBool::new(false);
+    let (n_writes, n_failed) = thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let (mut n_writes, mut n_failed) = (0, 0);
+            while !stop.load(Ordering::Relaxed) {
+                let temp = state.join("plan.md.tmp");
+                let written = fs::write(&temp, "a plan")
+                    .and_then(|()| fs::rename(&temp, state.join("plan.md")));
+                n_writes += 1;
+                n_failed += usize::from(written.is_err());
+            }
+            (n_writes, n_failed)
+        });
+        for n in 0..40 {
+            sandbox.write(".devt/state/notes.md", "ad hoc");
+            let args: &[&str] = if n % 2 == 0 {
+                &["cleanup", "--apply"]
+            } else {
+                &["sweep", "--apply"]
+            };
+            assert_eq!(sandbox.run(args).code(), 0);
+        }
+        stop.store(true, Ordering::Relaxed);
+        writer.join().unwrap()
+    });
+    assert!(n_writes > 100, "{n_writes}");
+    assert_eq!(n_failed, 0, "of {n_writes} writes");
+    assert!(!sandbox.exists(".devt/state/status.json.tmp"));
+}
+
+#[test]
+fn entries_that_vanish_are_reported_and_the_run_goes_on() {
+    let sandbox = Sandbox::new();
+    let names: Vec<String> = (0..400).map(|n| format!("notes-{n:03}.txt")).collect();
+    for name in &names {
+        sandbox.write(&format!("{STATE}/{name}"), name);
+    }
+    let state = sandbox.project().join(STATE);
+    let ran = thread::scope(|scope| {
+        let remover = scope.spawn(|| {
+            // Against the order in which most directories are listed.
+            names
+                .iter()
+                .rev()
+                .filter(|name| fs::remove_file(state.join(name)).is_ok())
+                .count()
+        });
+        let ran = sandbox.run(&["cleanup", "--apply", "--json"]);
+        remover.join().unwrap();
+        ran
+    });
+    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    for item in ran.json()["archived"].as_array().unwrap() {
+        let name = item["name"].as_str().unwrap();
+        match item["status"].as_str().unwrap() {
+            "archived" => assert_eq!(places(&sandbox, name).len(), 1, "{name}"),
+            "vanished" => assert_eq!(places(&sandbox, name), [""; 0], "{name}"),
+            other => panic!("{name}: {other}"),
+        }
+    }
+}
+
+#[test]
+fn resets_at_the_same_time_lose_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/statewarden.yaml", "archive:\n  runs: 50\n");
+    let reset = |worker: usize| {
+        for n in 0..4 {
+            sandbox.write(&format!("{STATE}/notes-{worker}-{n}.txt"), "x");
+            let ran = sandbox.run(&["reset", "--json"]);
+            assert_eq!(
+                (ran.code(), &ran.json()["ok"]),
+                (0, &true.into()),
+                "{}",
+                ran.stderr()
+            );
+        }
+    };
+    thread::scope(|scope| {
+        for worker in 0..5 {
+            scope.spawn(move || reset(worker));
+        }
+    });
+    for (worker, n) in (0..5).flat_map(|worker| (0..4).map(move |n| (worker, n))) {
+        let name = format!("notes-{worker}-{n}.txt");
+        assert_eq!(places(&sandbox, &name).len(), 1, "{name}");
+    }
+    assert_eq!(sandbox.names(STATE), [".archive"]);
+}
+
+fn ring(sandbox: &Sandbox, runs: usize) -> Ring {
+    Ring {
+        dir: sandbox.project().join(RING),
+        system: "devt".to_owned(),
+        site: STATE.to_owned(),
+        own_folder: None,
+        runs,
+    }
+}
+
+fn item(path: &Path, modified: DateTime<Utc>, when_changed: WhenChanged) -> Item<'_> {
+    Item {
+        name: path.file_name().unwrap().to_str().unwrap(),
+        path,
+        size: 1,
+        modified,
+        is_dir: false,
+        reason: "test",
+        when_changed,
+    }
+}
+
+fn take(sandbox: &Sandbox, ring: &Ring, items: &[Item<'_>], now: DateTime<Utc>) -> Taken {
+    let run = Run {
+        kind: Kind::Sweep,
+        by: "test",
+        now,
+    };
+    let site = sandbox.project().join(STATE);
+    with_lock(&site, IN_COMMAND, |locked| {
+        ring.take(locked, run, items, &mut |_| {})
+    })
+    .unwrap()
+}
+
+#[test]
+fn a_snapshot_of_the_same_millisecond_is_another_one() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.project().join(STATE).join("notes.md");
+    let (ring, now) = (ring(&sandbox, 2), Utc::now());
+    let take = |text: &str, at| {
+        fs::write(&path, text).unwrap();
+        let item = item(&path, now, WhenChanged::Move);
+        let taken = take(&sandbox, &ring, &[item, item], at);
+        assert_eq!(taken.statuses, [Status::Moved, Status::Vanished]);
+        let path = taken.path.unwrap();
+        assert_eq!(fs::read_to_string(path.join("notes.md")).unwrap(), text);
+        path
+    };
+    let paths: Vec<PathBuf> = ["a", "b", "c"].map(|text| take(text, now)).into();
+    assert!(paths[1].to_str().unwrap().ends_with("Z-1"), "{paths:?}");
+    assert!(paths[2].to_str().unwrap().ends_with("Z-2"), "{paths:?}");
+    assert!(!paths[0].exists() && paths[1].exists(), "two are kept");
+    // The clock is set back by an hour.
+    let back = take("d", now - TimeDelta::hours(1));
+    let further = take("e", now - TimeDelta::minutes(59));
+    assert!(
+        back.exists() && further.exists(),
+        "what was made last is kept"
+    );
+}
+
+#[test]
+fn the_new_snapshot_stays_even_when_it_is_the_oldest() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.project().join(STATE).join("notes.md");
+    let (ring, now) = (ring(&sandbox, 1), Utc::now());
+    for at in [now, now - TimeDelta::seconds(30)] {
+        fs::write(&path, "x").unwrap();
+        let taken = take(&sandbox, &ring, &[item(&path, now, WhenChanged::Move)], at);
+        let new = taken.path.unwrap();
+        assert!(new.exists());
+        assert_eq!(sandbox.names(RING).len(), 1);
+    }
+}
+
+#[test]
+fn a_temporary_file_that_is_written_again_stays() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/a.tmp", "in use since it was listed");
+    let path = sandbox.project().join(STATE).join("a.tmp");
+    let listed = item(&path, Utc::now() - TimeDelta::hours(1), WhenChanged::Leave);
+    let taken = take(&sandbox, &ring(&sandbox, 5), &[listed], Utc::now());
+    assert_eq!((taken.statuses, taken.path), (vec![Status::InUse], None));
+    assert_eq!(sandbox.names(RING), [""; 0], "an empty snapshot goes");
+    assert!(path.exists());
+}
+
+#[test]
+fn nothing_is_moved_when_there_is_no_place_for_it() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/notes.md", "x");
+    sandbox.write(RING, "a file in the place of the directory");
+    for args in [&["cleanup", "--apply"][..], &["reset"]] {
+        let ran = sandbox.run(args);
+        assert_eq!(ran.code(), 2, "{args:?}");
+        assert!(
+            ran.stderr().contains("could not make `"),
+            "{}",
+            ran.stderr()
+        );
+    }
+    assert_eq!(sandbox.names(STATE), [".archive", "notes.md"]);
+}
+
+#[test]
+fn directories_and_files_in_each_others_place() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".devt/state/plan.md/inside.txt",
+        "a directory with a file's name",
+    );
+    sandbox.write(".devt/state/x.tmp/inside.txt", "an ephemeral directory");
+    sandbox.set_age(".devt/state/x.tmp", 60);
+    let done = sandbox.run(&["cleanup", "--apply", "--json"]).json();
+    assert_eq!(done["archived"][0]["reason"], "ad_hoc");
+    assert_eq!(sandbox.names(STATE), [".archive"]);
+    let archive = done["archive_path"].as_str().unwrap();
+    assert!(Path::new(archive).join("plan.md/inside.txt").is_file());
+    assert!(Path::new(archive).join("x.tmp/inside.txt").is_file());
+}
+
+#[test]
+fn a_directory_with_very_many_entries() {
+    const MANY: usize = 20_000;
+    let sandbox = Sandbox::new();
+    let state = sandbox.project().join(STATE);
+    (0..MANY).for_each(|n| fs::write(state.join(format!("n{n}.log")), "").unwrap());
+    let ran = sandbox.run(&["cleanup", "--apply", "--json"]);
+    assert_eq!(
+        (ran.code(), ran.stderr()),
+        (0, String::new()),
+        "no progress in a pipe"
+    );
+    assert_eq!(ran.json()["archived"].as_array().unwrap().len(), MANY);
+    assert_eq!(sandbox.names(STATE), [".archive"]);
+    let archive = ran.json()["archive_path"].as_str().unwrap().to_owned();
+    assert_eq!(sandbox.run(&["restore", &archive]).code(), 0);
+    assert_eq!(sandbox.names(STATE).len(), MANY + 1);
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+    use std::os::unix::process::CommandExt;
+
+    use super::*;
+
+    #[test]
+    fn links_pipes_and_odd_names_move_as_they_are() {
+        let sandbox = Sandbox::new();
+        let state = sandbox.project().join(STATE);
+        fs::write(sandbox.home().join("outside.txt"), "stays").unwrap();
+        symlink(sandbox.home().join("outside.txt"), state.join("to-file")).unwrap();
+        symlink(sandbox.home(), state.join("to-dir")).unwrap();
+        symlink("nowhere", state.join("dangling")).unwrap();
+        symlink("loop", state.join("loop")).unwrap();
+        fs::write(state.join(OsStr::from_bytes(b"b\xff.txt")), "bytes").unwrap();
+        fs::write(state.join("a b\n'\".txt"), "odd").unwrap();
+        let pipe = std::process::Command::new("mkfifo")
+            .arg(state.join("pipe"))
+            .status()
+            .unwrap();
+        assert!(pipe.success());
+        let ran = sandbox.run(&["cleanup", "--apply", "--json"]);
+        assert_eq!(ran.code(), 0, "{}", ran.stderr());
+        assert_eq!(ran.json()["archived"].as_array().unwrap().len(), 7);
+        assert_eq!(sandbox.names(STATE), [".archive"]);
+        assert_eq!(
+            fs::read_to_string(sandbox.home().join("outside.txt")).unwrap(),
+            "stays"
+        );
+
+        let archive = ran.json()["archive_path"].as_str().unwrap().to_owned();
+        assert_eq!(sandbox.run(&["restore", &archive]).code(), 0);
+        assert_eq!(
+            fs::read_link(state.join("loop")).unwrap(),
+            Path::new("loop")
+        );
+        assert_eq!(
+            fs::read_link(state.join("dangling")).unwrap(),
+            Path::new("nowhere")
+        );
+        assert_eq!(
+            fs::read(state.join(OsStr::from_bytes(b"b\xff.txt"))).unwrap(),
+            b"bytes"
+        );
+        assert!(!Path::new(&archive).exists());
+    }
+
+    /// Permissions do not bind root, so root runs the program as nobody.
+    #[test]
+    fn an_entry_that_cannot_be_moved_is_reported_and_the_run_goes_on() {
+        const NOBODY: u32 = 65_534;
+        let sandbox = Sandbox::new();
+        sandbox.write(".devt/state/locked/a.txt", "x");
+        sandbox.write(".devt/state/notes.md", "x");
+        let is_root = fs::metadata(sandbox.project()).unwrap().uid() == 0;
+        let mut command = sandbox.command(&["cleanup", "--apply", "--json"]);
+        if is_root {
+            for path in [
+                "",
+                ".devt",
+                STATE,
+                ".devt/state/locked",
+                ".devt/state/notes.md",
+            ] {
+                chown(sandbox.project().join(path), Some(NOBODY), Some(NOBODY)).unwrap();
+            }
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        // A directory that changes its parent is itself written to.
+        let locked = sandbox.project().join(".devt/state/locked");
+        fs::set_permissions(&locked, fs::Permissions::from_mode(0o555)).unwrap();
+        let output = match command.output() {
+            Ok(output) => output,
+            Err(error) => {
+                eprintln!("skipped: nobody may not run the program: {error}");
+                return;
+            }
+        };
+        let ran = Ran::from(output);
+        assert_eq!(ran.code(), 1, "{}", ran.stderr());
+        let document = ran.json();
+        assert_eq!(document["ok"], false);
+        assert_eq!(status_of(&document, "locked"), "error");
+        assert_eq!(status_of(&document, "notes.md"), "archived");
+        assert_eq!(document["total_bytes_archived"], 1);
+        assert_eq!(sandbox.names(STATE), [".archive", "locked"]);
+        let mut command = sandbox.command(&["reset", "--json"]);
+        if is_root {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        let ran = Ran::from(command.output().unwrap());
+        assert_eq!(ran.code(), 1);
+        assert_eq!(ran.json()["failed"][0]["name"], "locked");
+    }
+
+    /// A directory on another device than the temporary one, if there is any.
+    fn elsewhere(sandbox: &Sandbox) -> Option<PathBuf> {
+        let device = |path: &Path| fs::metadata(path).map(|meta| meta.dev()).ok();
+        let base = Path::new("/dev/shm");
+        if device(base).is_none() || device(base) == device(sandbox.base()) {
+            eprintln!("skipped: `/dev/shm` is no other device here");
+            return None;
+        }
+        let dir = base.join(sandbox.base().file_name().unwrap());
+        fs::create_dir(&dir).unwrap();
+        Some(dir)
+    }
+
+    #[test]
+    fn an_archive_on_another_device_gets_whole_copies() {
+        let sandbox = Sandbox::new();
+        let Some(dir) = elsewhere(&sandbox) else {
+            return;
+        };
+        symlink(&dir, sandbox.project().join(RING)).unwrap();
+        let state = sandbox.project().join(STATE);
+        sandbox.write_aged(".devt/state/notes.md", "text", 3600);
+        sandbox.write(".devt/state/junk/deep/a.txt", "deep");
+        symlink("nowhere", state.join("junk/link")).unwrap();
+        fs::set_permissions(state.join("notes.md"), fs::Permissions::from_mode(0o440)).unwrap();
+        let pipe = std::process::Command::new("mkfifo")
+            .arg(state.join("pipe"))
+            .status()
+            .unwrap();
+        assert!(pipe.success());
+        let before = fs::metadata(state.join("notes.md")).unwrap();
+
+        let ran = sandbox.run(&["cleanup", "--apply", "--json"]);
+        assert_eq!(ran.code(), 1, "the pipe cannot be copied: {}", ran.stderr());
+        let document = ran.json();
+        assert_eq!(status_of(&document, "pipe"), "error");
+        assert_eq!(sandbox.names(STATE), [".archive", "pipe"]);
+        let archive = document["archive_path"].as_str().unwrap();
+        let copy = fs::metadata(format!("{archive}/notes.md")).unwrap();
+        assert_eq!(
+            (copy.mode(), copy.modified().unwrap()),
+            (before.mode(), before.modified().unwrap())
+        );
+        let mut names: Vec<_> = fs::read_dir(archive)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        names.sort();
+        assert_eq!(
+            names,
+            ["junk", "manifest.json", "notes.md"],
+            "and nothing temporary"
+        );
+
+        assert_eq!(sandbox.run(&["restore", archive]).code(), 0);
+        assert_eq!(sandbox.read(".devt/state/junk/deep/a.txt"), "deep");
+        assert_eq!(
+            fs::read_link(state.join("junk/link")).unwrap(),
+            Path::new("nowhere")
+        );
+        assert_eq!(
+            fs::metadata(state.join("notes.md"))
+                .unwrap()
+                .modified()
+                .unwrap(),
+            before.modified().unwrap()
+        );
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    /// Kills the program after `after` entries have left `from`, or lets it end.
+    fn kill_midway(sandbox: &Sandbox, args: &[&str], from: &Path, after: usize) {
+        let count = || fs::read_dir(from).map_or(0, Iterator::count);
+        let before = count();
+        let mut child = sandbox.command(args).stdout(Stdio::null()).spawn().unwrap();
+        while count() + after > before && child.try_wait().unwrap().is_none() {
+            thread::yield_now();
+        }
+        // It may have ended by itself.
+        let _ = child.kill();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_kill_leaves_every_entry_whole_on_one_side() {
+        const FILES: usize = 400;
+        let sandbox = Sandbox::new();
+        sandbox.write(".claude/statewarden.yaml", "archive:\n  runs: 1000\n");
+        let state = sandbox.project().join(STATE);
+        let texts: BTreeMap<String, String> = (0..FILES)
+            .map(|n| (format!("n{n}.txt"), format!("text {n}")))
+            .collect();
+        texts
+            .iter()
+            .for_each(|(name, text)| fs::write(state.join(name), text).unwrap());
+        let mut n_midway = 0;
+        let mut seed = u64::from(std::process::id());
+        for round in 0..50 {
+            // Any generator does; the seed is in the message.
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let after = (seed >> 33) as usize % (FILES + 2);
+            kill_midway(&sandbox, &["reset"], &state, after);
+            check_whole(&sandbox, &texts, &format!("reset {round}, {after}"));
+            let n_left = sandbox.names(STATE).len() - 1;
+            n_midway += usize::from(n_left > 0 && n_left < FILES);
+            sandbox.run(&["reset"]);
+            for snapshot in sandbox.names(RING) {
+                let held = sandbox.project().join(RING).join(&snapshot);
+                kill_midway(&sandbox, &["restore", &snapshot], &held, after / 2);
+                check_whole(&sandbox, &texts, &format!("restore {round}, {after}"));
+            }
+            for snapshot in sandbox.names(RING) {
+                let ran = sandbox.run(&["restore", &snapshot]);
+                assert_eq!(ran.code(), 0, "{}{}", ran.stdout(), ran.stderr());
+            }
+            assert_eq!(sandbox.names(RING), [""; 0], "round {round}");
+        }
+        assert!(n_midway > 0, "every kill came too late or too early");
+    }
+
+    #[track_caller]
+    fn check_whole(sandbox: &Sandbox, texts: &BTreeMap<String, String>, when: &str) {
+        let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let snapshots = sandbox.names(RING);
+        let rings = snapshots.iter().map(|name| format!("{RING}/{name}"));
+        for dir in rings.chain([STATE.to_owned()]) {
+            for name in sandbox.names(&dir) {
+                let path = format!("{dir}/{name}");
+                found.entry(name).or_default().push(path);
+            }
+        }
+        for (name, text) in texts {
+            match found.get(name).map(Vec::as_slice) {
+                Some([path]) => assert_eq!(&sandbox.read(path), text, "{path} after {when}"),
+                paths => panic!("{name} is in {paths:?} after {when}"),
+            }
+        }
+    }
+}

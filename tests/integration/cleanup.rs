@@ -1,0 +1,300 @@
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+
+const STATE: &str = ".devt/state";
+const DAY: i64 = 24 * 60 * 60;
+
+/// The entries a run lists, as `name reason`, in order.
+pub fn listed(document: &Value) -> Vec<String> {
+    let items = document["archived"].as_array().unwrap();
+    let line = |item: &Value| {
+        format!(
+            "{} {}",
+            item["name"].as_str().unwrap(),
+            item["reason"].as_str().unwrap()
+        )
+    };
+    items.iter().map(line).collect()
+}
+
+fn populated() -> Sandbox {
+    let sandbox = Sandbox::new();
+    for (name, age) in [
+        ("plan.md", 100 * DAY),
+        ("workflow.yaml", 0),
+        ("preflight-denies.jsonl", 100 * DAY),
+        ("review-old.md", 21 * DAY + 60),
+        ("review-new.md", 21 * DAY - 60),
+        ("notes.md", 0),
+        ("junk/deep/a.txt", 0),
+        ("left.tmp", 60),
+        ("a.md~", 60),
+        ("live.tmp", 1),
+        ("future.tmp", -3600),
+    ] {
+        sandbox.write_aged(&format!("{STATE}/{name}"), name, age);
+    }
+    sandbox
+}
+
+#[test]
+fn what_goes_is_what_the_contract_does_not_keep() {
+    let sandbox = populated();
+    let expected = [
+        "a.md~ ephemeral",
+        "future.tmp ephemeral",
+        "junk ad_hoc",
+        "left.tmp ephemeral",
+        "notes.md ad_hoc",
+        "review-old.md stale_pattern_allowed (>21d)",
+    ];
+    let before = sandbox.names(STATE);
+    let plan = sandbox.run(&["cleanup", "--json"]);
+    assert_eq!(plan.code(), 0, "{}", plan.stderr());
+    let plan = plan.json();
+    assert_eq!(listed(&plan), expected);
+    assert_eq!(plan["dry_run"], true);
+    assert_eq!(plan["archive_path"], Value::Null);
+    assert_eq!(plan["total_bytes_archived"], 5 + 10 + 8 + 8 + 13);
+    assert_eq!(
+        plan["archived"][0],
+        json!({"name": "a.md~", "size": 5, "reason": "ephemeral", "status": "would_archive"})
+    );
+    assert_eq!(sandbox.names(STATE), before, "a dry run changes nothing");
+
+    let done = sandbox.run(&["cleanup", "--apply", "--json"]).json();
+    assert_eq!(listed(&done), expected);
+    let keys: Vec<&String> = done.as_object().unwrap().keys().collect();
+    assert_eq!(
+        keys,
+        [
+            "ok",
+            "dry_run",
+            "archived",
+            "total_bytes_archived",
+            "archive_path"
+        ]
+    );
+    assert_eq!(
+        (&done["ok"], &done["dry_run"]),
+        (&json!(true), &json!(false))
+    );
+    assert_eq!(done["archived"][0]["status"], "archived");
+    assert_eq!(
+        sandbox.names(STATE),
+        [
+            ".archive",
+            "live.tmp",
+            "plan.md",
+            "preflight-denies.jsonl",
+            "review-new.md",
+            "workflow.yaml"
+        ]
+    );
+    let archive = done["archive_path"].as_str().unwrap();
+    let name = archive
+        .strip_prefix(&sandbox.path(".devt/state/.archive/cleanup-"))
+        .unwrap();
+    assert!(
+        name.len() == 24 && name.ends_with('Z') && !name.contains([':', '.']),
+        "{name}"
+    );
+    assert_eq!(
+        std::fs::read_to_string(format!("{archive}/junk/deep/a.txt")).unwrap(),
+        "junk/deep/a.txt"
+    );
+    assert_eq!(
+        sandbox.run(&["cleanup", "--apply", "--json"]).json(),
+        json!({"ok": true, "dry_run": false, "archived": [], "total_bytes_archived": 0, "archive_path": null})
+    );
+    assert_eq!(
+        sandbox.names(".devt/state/.archive").len(),
+        1,
+        "nothing to do, no snapshot"
+    );
+}
+
+#[test]
+fn a_person_sees_sizes_and_ages_and_what_to_do() {
+    let sandbox = populated();
+    let text = sandbox.run(&["cleanup"]).stdout();
+    assert!(
+        text.contains("review-old.md  13 B, 21 d, stale_pattern_allowed (>21d)"),
+        "{text}"
+    );
+    assert!(text.contains("junk/  0 B"), "{text}");
+    assert!(
+        text.contains("would archive 6 entries, 44 B\nnothing was changed"),
+        "{text}"
+    );
+    let text = sandbox.run(&["cleanup", "--apply"]).stdout();
+    assert!(text.contains("archived 6 entries, 44 B, into `"), "{text}");
+}
+
+#[test]
+fn b18_contradictory_and_odd_flags_are_errors() {
+    let sandbox = populated();
+    let before = sandbox.names(STATE);
+    for args in [
+        &["cleanup", "--apply", "--dry-run"][..],
+        &["cleanup", "--apply", "--stale-days", "-1"],
+        &["cleanup", "--apply", "--stale-days=abc"],
+        &["cleanup", "--apply", "--stale-days=1.9"],
+        &["cleanup", "--apply", "--stale-days"],
+        &["cleanup", "--apply", "--stale-days=99999999999"],
+        &["cleanup", "--apply", "--system", "nope"],
+        &["cleanup", "--apply", "--system", "agentmux"],
+        &["sweep", "--apply", "--dry-run"],
+        &["sweep", "--apply", "--system", "session"],
+        &["reset", "--system", "groups"],
+        &["reset", "--hard"],
+    ] {
+        let ran = sandbox.run(args);
+        assert_eq!((ran.code(), ran.stdout()), (2, String::new()), "{args:?}");
+        assert!(!ran.stderr().is_empty(), "{args:?}");
+    }
+    assert_eq!(sandbox.names(STATE), before);
+    let of = |days: &str| {
+        listed(
+            &sandbox
+                .run(&["cleanup", "--json", "--stale-days", days])
+                .json(),
+        )
+    };
+    assert!(of("0").contains(&"review-new.md stale_pattern_allowed (>0d)".to_owned()));
+    assert!(!of("22").iter().any(|line| line.starts_with("review")));
+}
+
+#[test]
+fn b16_a_live_parallel_workflow_stays() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/wf-2/workflow.yaml", "active: true\n");
+    sandbox.write(".devt/state/wf-1/workflow.yaml", "active: false\n");
+    sandbox.write(".devt/state/.instances/wf-2.json", "{}");
+    for args in [
+        &["cleanup", "--apply"][..],
+        &["reset"],
+        &["sweep", "--apply"],
+    ] {
+        let ran = sandbox.run(args);
+        assert_eq!(ran.code(), 0, "{}", ran.stderr());
+        assert!(ran.stdout().contains("wf-2/  left: its workflow is active"));
+    }
+    assert_eq!(sandbox.names(STATE), [".archive", ".instances", "wf-2"]);
+    sandbox.write(".devt/state/wf-2/workflow.yaml", "active: false\n");
+    sandbox.run(&["cleanup", "--apply"]);
+    assert_eq!(sandbox.names(STATE), [".archive"]);
+}
+
+#[test]
+fn other_systems_keep_their_archive_in_our_own_folder() {
+    let sandbox = Sandbox::new();
+    std::fs::remove_dir_all(sandbox.project().join(".devt")).unwrap();
+    let files = [
+        (".claude/orchestration.local.md", 90 * DAY),
+        (".claude/my-orchestration.local.md", 0),
+        (".claude/orchestration.local.md.tmp.77", 60),
+        (".claude/deep-dive.local.md.bak.20260101120000", 30 * DAY),
+        (".claude/skip-test-verification", 90 * DAY),
+        (".claude/other-plugin.local.md", 90 * DAY),
+        (".claude/.docs/260110-add-login/state.json", 90 * DAY),
+        (".claude/.docs/260110-add-login/notes.md", 0),
+        ("openspec/changes/add-login/tasks.md", 90 * DAY),
+        ("openspec/changes/add-login/proposal.md", 90 * DAY),
+        ("openspec/changes/add-login/review/1.md", 90 * DAY),
+        ("openspec/changes/add-login/review/01.md", 0),
+        (".agentmux/.sessions/s/state.json", 90 * DAY),
+        (".agentmux/.sessions/s/state.json.tmp", 90 * DAY),
+    ];
+    for (name, age) in files {
+        sandbox.write_aged(name, name, age);
+    }
+    let ran = sandbox.run(&["cleanup", "--apply", "--json"]);
+    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    let document = ran.json();
+    let sites = document["sites"].as_array().unwrap();
+    let systems: Vec<_> = sites
+        .iter()
+        .map(|site| site["system"].as_str().unwrap())
+        .collect();
+    assert_eq!(systems, ["agent-flow", "session", "groups"]);
+    for site in sites {
+        let archive = site["archive_path"].as_str().unwrap();
+        let below = match site["system"].as_str().unwrap() {
+            "session" => "session/260110-add-login",
+            "groups" => "groups/add-login",
+            system => system,
+        };
+        let ring = sandbox.path(&format!(".claude/statewarden/archive/{below}/cleanup-"));
+        assert!(archive.starts_with(&ring), "{archive}");
+    }
+    let gone: Vec<&str> = files
+        .iter()
+        .map(|(name, _)| *name)
+        .filter(|name| !sandbox.exists(name))
+        .collect();
+    assert_eq!(
+        gone,
+        [
+            ".claude/my-orchestration.local.md",
+            ".claude/orchestration.local.md.tmp.77",
+            ".claude/deep-dive.local.md.bak.20260101120000",
+            ".claude/.docs/260110-add-login/notes.md",
+            "openspec/changes/add-login/review/01.md",
+        ]
+    );
+    assert_eq!(sandbox.read(".claude/statewarden/.gitignore"), "*\n");
+    assert_eq!(sandbox.run(&["audit"]).code(), 0, "the archive is no site");
+}
+
+#[test]
+fn without_a_state_directory_there_is_nothing_to_do() {
+    let sandbox = Sandbox::new();
+    std::fs::remove_dir_all(sandbox.project().join(".devt")).unwrap();
+    for args in [
+        &["cleanup", "--apply", "--json"][..],
+        &["reset", "--json"],
+        &["sweep", "--json"],
+    ] {
+        let ran = sandbox.run(args);
+        assert_eq!((ran.code(), ran.stderr()), (0, String::new()));
+        let document = ran.json();
+        assert_eq!(document["ok"], true);
+        assert_eq!(document["reason"], "state_dir_missing");
+    }
+    assert_eq!(
+        sandbox.names(""),
+        [""; 0],
+        "a project without a site stays untouched"
+    );
+}
+
+#[test]
+fn the_manifest_says_what_from_where_and_why() {
+    let sandbox = populated();
+    // The manifest's own name is free for a file like any other.
+    sandbox.write(".devt/state/manifest.json", "mine");
+    let done = sandbox.run(&["cleanup", "--apply", "--json"]).json();
+    let archive = done["archive_path"].as_str().unwrap();
+    let read = |name: &str| std::fs::read_to_string(format!("{archive}/{name}")).unwrap();
+    assert_eq!(read("manifest.json-1"), "mine");
+    let manifest: Value = serde_json::from_str(&read("manifest.json")).unwrap();
+    for (key, value) in [
+        ("v", json!(1)),
+        ("kind", json!("cleanup")),
+        ("system", json!("devt")),
+        ("site", json!(STATE)),
+        ("by", json!("statewarden cleanup")),
+    ] {
+        assert_eq!(manifest[key], value, "{key}");
+    }
+    let entries = manifest["entries"].as_array().unwrap();
+    let named = |name: &str| entries.iter().find(|entry| entry["name"] == name).unwrap();
+    assert_eq!(named("manifest.json")["stored"], "manifest.json-1");
+    assert_eq!(named("junk")["is_dir"], true);
+    let old = named("review-old.md");
+    assert_eq!(old["reason"], "stale_pattern_allowed (>21d)");
+    assert_eq!(old["size"], 13);
+    assert!(old["mtime"].as_str().unwrap().ends_with('Z'));
+}

@@ -1,0 +1,228 @@
+use serde_json::{Value, json};
+
+use crate::support::{Ran, Sandbox};
+
+/// A site whose `plan.md` and `review.md` a reset has archived; the snapshot's name.
+fn archived() -> (Sandbox, String) {
+    let sandbox = Sandbox::new();
+    sandbox.write_aged(".devt/state/plan.md", "archived", 3600);
+    sandbox.write_aged(".devt/state/review.md", "archived", 3600);
+    let done = sandbox.run(&["reset", "--json"]).json();
+    let name = done["archived_to"]
+        .as_str()
+        .unwrap()
+        .rsplit('/')
+        .next()
+        .unwrap()
+        .to_owned();
+    (sandbox, name)
+}
+
+fn statuses(ran: &Ran) -> Vec<String> {
+    let document = ran.json();
+    let rows = document["restored"].as_array().unwrap();
+    let line = |row: &Value| {
+        format!(
+            "{} {}",
+            row["name"].as_str().unwrap(),
+            row["status"].as_str().unwrap()
+        )
+    };
+    rows.iter().map(line).collect()
+}
+
+#[test]
+fn all_comes_back_and_the_empty_snapshot_goes() {
+    let (sandbox, archive) = archived();
+    let ran = sandbox.run(&["restore", &archive, "--json"]);
+    assert_eq!((ran.code(), ran.stderr()), (0, String::new()));
+    assert_eq!(statuses(&ran), ["plan.md restored", "review.md restored"]);
+    assert_eq!(ran.json()["replaced_to"], Value::Null);
+    assert_eq!(sandbox.read(".devt/state/plan.md"), "archived");
+    assert_eq!(sandbox.names(".devt/state/.archive"), [""; 0]);
+    assert_eq!(
+        sandbox.names(".devt/state"),
+        [".archive", "plan.md", "review.md"]
+    );
+}
+
+#[test]
+fn a_part_comes_back_by_name() {
+    let (sandbox, archive) = archived();
+    let path = sandbox.path(&format!(".devt/state/.archive/{archive}"));
+    assert_eq!(sandbox.run(&["restore", &path, "review.md"]).code(), 0);
+    assert_eq!(sandbox.names(".devt/state"), [".archive", "review.md"]);
+    let history = sandbox.run(&["history", "--json"]).json();
+    let entries = history["archives"][0]["entries"].as_array().unwrap();
+    assert_eq!(entries.len(), 1);
+    assert_eq!(entries[0]["name"], "plan.md");
+    for (args, part) in [
+        (["restore", &archive, "review.md"], "it holds plan.md"),
+        (["restore", &archive, "manifest.json"], "it holds plan.md"),
+        (["restore", "2020-01-01T00-00-00-000Z", "plan.md"], &archive),
+    ] {
+        let ran = sandbox.run(&args);
+        assert_eq!(ran.code(), 2);
+        assert!(ran.stderr().contains(part), "{}", ran.stderr());
+    }
+}
+
+#[test]
+fn a_newer_file_stays() {
+    let (sandbox, archive) = archived();
+    sandbox.write(".devt/state/plan.md", "newer");
+    let ran = sandbox.run(&["restore", &archive, "--json"]);
+    assert_eq!(ran.code(), 1);
+    assert_eq!(statuses(&ran), ["plan.md skipped", "review.md restored"]);
+    assert_eq!(sandbox.read(".devt/state/plan.md"), "newer");
+
+    let text = sandbox.run(&["restore", &archive]).stdout();
+    assert!(
+        text.contains("plan.md  skipped: a newer one is there; `--force`"),
+        "{text}"
+    );
+
+    let ran = sandbox.run(&["restore", &archive, "--force", "--json"]);
+    assert_eq!(ran.code(), 0);
+    assert_eq!(sandbox.read(".devt/state/plan.md"), "archived");
+    let replaced = ran.json()["replaced_to"].as_str().unwrap().to_owned();
+    assert_eq!(
+        std::fs::read_to_string(format!("{replaced}/plan.md")).unwrap(),
+        "newer"
+    );
+}
+
+#[test]
+fn an_older_file_gives_way_and_is_kept() {
+    let (sandbox, archive) = archived();
+    sandbox.write_aged(".devt/state/plan.md", "older", 7200);
+    let ran = sandbox.run(&["restore", &archive, "plan.md", "--json"]);
+    assert_eq!(statuses(&ran), ["plan.md restored"]);
+    let replaced = ran.json()["replaced_to"].as_str().unwrap().to_owned();
+    let name = replaced.rsplit('/').next().unwrap();
+    assert!(name.starts_with("restore-"), "{name}");
+    assert_eq!(sandbox.run(&["restore", name, "--force"]).code(), 0);
+    assert_eq!(sandbox.read(".devt/state/plan.md"), "older");
+}
+
+#[test]
+fn a_snapshot_of_devt_itself_comes_back() {
+    let sandbox = Sandbox::new();
+    let name = "cleanup-2026-01-10T14-30-22-123Z";
+    for file in ["notes.md", "MANIFEST.txt", "junk/a.txt", "manifest.json"] {
+        sandbox.write(&format!(".devt/state/.archive/{name}/{file}"), "{}");
+    }
+    let history = sandbox.run(&["history", "--json"]).json();
+    let row = &history["archives"][0];
+    assert_eq!(row["at"], "2026-01-10T14:30:22.123Z");
+    assert_eq!(
+        (&row["kind"], &row["by"]),
+        (&json!("cleanup"), &Value::Null)
+    );
+    let ran = sandbox.run(&["restore", name, "--json"]);
+    // This `manifest.json` was somebody's file, `MANIFEST.txt` is devt's.
+    assert_eq!(
+        statuses(&ran),
+        [
+            "junk restored",
+            "manifest.json restored",
+            "notes.md restored"
+        ]
+    );
+    assert_eq!(sandbox.read(".devt/state/junk/a.txt"), "{}");
+    assert_eq!(sandbox.names(".devt/state/.archive"), [""; 0]);
+}
+
+#[test]
+fn history_tells_the_workflow() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".devt/state/workflow.yaml",
+        "active: false\nworkflow_type: dev\nworkflow_id: w-1\ntask: \"fix: it\"\nphase: review\nstatus: DONE\n",
+    );
+    sandbox.run(&["reset"]);
+    let history = sandbox.run(&["history", "--json"]).json();
+    let row = &history["archives"][0];
+    assert_eq!(row["by"], "statewarden reset");
+    assert_eq!(row["entries"][0]["reason"], "reset");
+    assert_eq!(
+        row["workflow"],
+        json!({"workflow_type": "dev", "workflow_id": "w-1", "task": "fix: it", "phase": "review", "status": "DONE"})
+    );
+    let text = sandbox.run(&["history"]).stdout();
+    assert!(
+        text.contains("by statewarden reset\n  task: fix: it\n  workflow.yaml  "),
+        "{text}"
+    );
+    assert_eq!(
+        Sandbox::new().run(&["history"]).stdout(),
+        "nothing is archived\n"
+    );
+}
+
+#[test]
+fn nested_entries_come_back_to_their_directory() {
+    let sandbox = Sandbox::new();
+    let bad = "openspec/changes/c/review/01.md";
+    sandbox.write("openspec/changes/c/review/1.md", "stays");
+    sandbox.write(bad, "odd");
+    let done = sandbox
+        .run(&["cleanup", "--apply", "--system", "groups", "--json"])
+        .json();
+    assert!(!sandbox.exists(bad));
+    let archive = done["archive_path"].as_str().unwrap();
+    let ran = sandbox.run(&["restore", archive, "--json"]);
+    assert_eq!(statuses(&ran), ["review/01.md restored"]);
+    assert_eq!(sandbox.read(bad), "odd");
+    assert_eq!(
+        sandbox.names(".claude/statewarden/archive/groups/c"),
+        [""; 0]
+    );
+}
+
+#[test]
+fn a_manifest_cannot_lead_out_of_the_site() {
+    let (sandbox, archive) = archived();
+    let file = format!(".devt/state/.archive/{archive}/manifest.json");
+    let named = |name: &str, home: &str| {
+        (
+            format!("\"name\": \"{name}\""),
+            format!("\"name\": \"{home}\", \"stored\": \"{name}\""),
+        )
+    };
+    let outside = sandbox.path("review.md");
+    let mut text = sandbox.read(&file);
+    for (old, new) in [
+        named("plan.md", "../../new/plan.md"),
+        named("review.md", &outside),
+    ] {
+        assert!(text.contains(&old), "{text}");
+        text = text.replace(&old, &new);
+    }
+    sandbox.write(&file, &text);
+    sandbox.run(&["restore", &archive, "--force"]);
+    assert_eq!(sandbox.names(""), [".devt"]);
+    assert_eq!(
+        sandbox.names(".devt/state"),
+        [".archive", "plan.md", "review.md"]
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_directory_that_became_a_link_is_not_followed() {
+    let sandbox = Sandbox::new();
+    let bad = "openspec/changes/c/review/01.md";
+    sandbox.write("openspec/changes/c/tasks.md", "");
+    sandbox.write(bad, "odd");
+    let done = sandbox
+        .run(&["cleanup", "--apply", "--system", "groups", "--json"])
+        .json();
+    let review = sandbox.project().join("openspec/changes/c/review");
+    std::fs::remove_dir(&review).unwrap();
+    std::os::unix::fs::symlink(sandbox.home(), &review).unwrap();
+    let ran = sandbox.run(&["restore", done["archive_path"].as_str().unwrap(), "--json"]);
+    assert_eq!(ran.code(), 1);
+    assert_eq!(statuses(&ran), ["review/01.md error"]);
+    assert!(!sandbox.home().join("01.md").exists());
+}
