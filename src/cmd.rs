@@ -7,6 +7,7 @@ pub mod doctor;
 pub mod explain;
 pub mod install;
 mod output;
+pub mod replay;
 pub mod stuck;
 
 use std::io::{self, Write};
@@ -57,6 +58,8 @@ enum Verb {
     Denies(denies::Args),
     /// Say whether the workflow is refused again and again; exit 1 when it is
     Stuck,
+    /// Say what the guard would have refused in past sessions; changes nothing
+    Replay(replay::Args),
     /// Wire the hook into Claude Code's settings
     Install(install::Args),
     /// Take out what `install` put in
@@ -214,6 +217,7 @@ fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<A
         Verb::Audit => audit::run(&context, out),
         Verb::Denies(args) => denies::run(args, &context, out),
         Verb::Stuck => stuck::run(&context, out),
+        Verb::Replay(args) => replay::run(args, &context, out),
         Verb::Install(args) => install::install(args, &place(&context)?, out).map(|()| Answer::Yes),
         Verb::Uninstall(args) => {
             install::uninstall(args, &place(&context)?, out).map(|()| Answer::Yes)

@@ -17,6 +17,9 @@ use crate::store::log::LogFile;
 /// A line that is longer is no record of ours; it is skipped without being held.
 const MAX_LINE: u64 = 1 << 20;
 
+/// A transcript's line may hold a whole file or a picture.
+const MAX_LONG_LINE: u64 = 256 << 20;
+
 /// The fields of a record that readers look at; `""` stands for an absent one.
 /// Decisions and rules are text here, so that a later version's count as well.
 #[derive(Debug, Deserialize)]
@@ -171,9 +174,10 @@ pub(crate) fn parse(line: &[u8]) -> Line<'_> {
     }
 }
 
-/// Lines in one buffer that is used again; a line past [`MAX_LINE`] comes out cut.
+/// Lines in one buffer that is used again; a line past the longest comes out cut.
 pub(crate) struct Lines<R> {
     reader: R,
+    longest: u64,
     line: Vec<u8>,
 }
 
@@ -181,7 +185,16 @@ impl<R: BufRead> Lines<R> {
     pub(crate) fn new(reader: R) -> Self {
         Self {
             reader,
+            longest: MAX_LINE,
             line: Vec::new(),
+        }
+    }
+
+    /// For transcripts.
+    pub(crate) fn long(reader: R) -> Self {
+        Self {
+            longest: MAX_LONG_LINE,
+            ..Self::new(reader)
         }
     }
 
@@ -189,9 +202,9 @@ impl<R: BufRead> Lines<R> {
     pub(crate) fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
         self.line.clear();
         let read = (&mut self.reader)
-            .take(MAX_LINE)
+            .take(self.longest)
             .read_until(b'\n', &mut self.line)?;
-        if read as u64 == MAX_LINE && self.line.last() != Some(&b'\n') {
+        if read as u64 == self.longest && self.line.last() != Some(&b'\n') {
             self.reader.skip_until(b'\n')?;
         }
         Ok((read > 0).then_some(self.line.as_slice()))
