@@ -56,6 +56,12 @@ impl<'s> Catalog<'s> {
         }
     }
 
+    /// Whether the settings name a site, by its directory or by a glob.
+    pub fn names_sites(&self) -> bool {
+        let declares = |governed: &Governed<'_>| governed.system.landmarks().is_empty();
+        !self.named_sites.is_empty() || self.governed.iter().any(declares)
+    }
+
     pub fn get(&self, id: &str) -> Option<&Governed<'s>> {
         self.governed
             .iter()

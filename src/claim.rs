@@ -42,6 +42,14 @@ impl Claim<'_> {
         }
     }
 
+    /// The absolute path of the site.
+    pub fn site_dir(&self) -> String {
+        match self.site.as_str() {
+            "" => self.root.dir.clone(),
+            site => format!("{}/{site}", self.root.dir),
+        }
+    }
+
     /// The absolute path of the entry, for reading.
     pub fn path(&self) -> String {
         format!("{}/{}", self.root.dir, self.shown())
@@ -137,8 +145,11 @@ struct Found<'s> {
 
 fn find<'s>(path: &str, project: &Project, catalog: &'s Catalog<'s>) -> Option<Found<'s>> {
     let (root, below) = project.locate(path)?;
+    // Only a site that is anchored to a root can tell whose root it is, and the
+    // built-in one holds Markdown only; other paths are not worth the look.
+    let may_be_anchored = below.ends_with(".md") || catalog.names_sites();
     find_below(&root, below, project, catalog).or_else(|| {
-        let (root, below) = project.inner_work_tree(&root, below)?;
+        let (root, below) = may_be_anchored.then(|| project.inner_work_tree(&root, below))??;
         find_below(&root, below, project, catalog)
     })
 }

@@ -45,9 +45,14 @@ impl Ending {
 }
 
 fn of_stop(event: &Event<'_>, document: &Value) -> Ending {
-    let said = document["last_assistant_message"].as_str().unwrap_or_default();
+    let said = document["last_assistant_message"]
+        .as_str()
+        .unwrap_or_default();
     let reply = if said.trim().is_empty() {
-        document["agent_transcript_path"].as_str().map(last_words).unwrap_or_default()
+        document["agent_transcript_path"]
+            .as_str()
+            .map(last_words)
+            .unwrap_or_default()
     } else {
         said.to_owned()
     };
@@ -56,7 +61,11 @@ fn of_stop(event: &Event<'_>, document: &Value) -> Ending {
         agent_type: event.get(Field::AgentType).unwrap_or_default().to_owned(),
         agent_id: event.get(Field::AgentId).map(str::to_owned),
         reply,
-        told_by: if second { ToldBy::SecondStop } else { ToldBy::Stop },
+        told_by: if second {
+            ToldBy::SecondStop
+        } else {
+            ToldBy::Stop
+        },
     }
 }
 
@@ -65,8 +74,12 @@ fn of_launcher(event: &Event<'_>, document: &Value) -> Option<Ending> {
     if response["status"] != "completed" {
         return None;
     }
-    let agent_type = response["agentType"].as_str().or(event.get(Field::SubagentType))?;
-    let report = response["handbackReport"]["text"].as_str().map(str::to_owned);
+    let agent_type = response["agentType"]
+        .as_str()
+        .or(event.get(Field::SubagentType))?;
+    let report = response["handbackReport"]["text"]
+        .as_str()
+        .map(str::to_owned);
     Some(Ending {
         agent_type: agent_type.to_owned(),
         agent_id: response["agentId"].as_str().map(str::to_owned),
@@ -78,7 +91,10 @@ fn of_launcher(event: &Event<'_>, document: &Value) -> Option<Ending> {
 /// The text blocks of a content array, one after the other.
 fn texts(content: &Value) -> String {
     let blocks = content.as_array().into_iter().flatten();
-    blocks.filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
+    blocks
+        .filter_map(|block| block["text"].as_str())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// How much of a transcript's end is searched. The last words of an agent are
@@ -117,7 +133,10 @@ fn search(path: &str) -> Option<String> {
             match block["type"].as_str() {
                 Some("tool_use") if block["name"] == "SubagentHandback" => handed_back.push((
                     block["id"].as_str().unwrap_or_default().to_owned(),
-                    block["input"]["message"].as_str().unwrap_or_default().to_owned(),
+                    block["input"]["message"]
+                        .as_str()
+                        .unwrap_or_default()
+                        .to_owned(),
                 )),
                 Some("tool_result") if block["is_error"] == true => {
                     handed_back.retain(|(id, _)| block["tool_use_id"] != id.as_str());
@@ -129,7 +148,11 @@ fn search(path: &str) -> Option<String> {
             }
         }
     }
-    handed_back.pop().map(|(_, message)| message).or(said).filter(|words| !words.trim().is_empty())
+    handed_back
+        .pop()
+        .map(|(_, message)| message)
+        .or(said)
+        .filter(|words| !words.trim().is_empty())
 }
 
 #[cfg(test)]
@@ -143,25 +166,46 @@ mod tests {
     ];
 
     fn endings(fixture: &str) -> Vec<Ending> {
-        let events = fixture.lines().map(|line| Event::parse(line.as_bytes()).expect("an event"));
+        let events = fixture
+            .lines()
+            .map(|line| Event::parse(line.as_bytes()).expect("an event"));
         events.filter_map(|event| Ending::of(&event)).collect()
     }
 
     #[test]
     fn recorded_runs_end_as_often_as_they_should() {
-        let told = |fixture: &str| endings(fixture).iter().map(|ending| ending.told_by).collect::<Vec<_>>();
+        let told = |fixture: &str| {
+            endings(fixture)
+                .iter()
+                .map(|ending| ending.told_by)
+                .collect::<Vec<_>>()
+        };
         let foreground = told(FIXTURES[0]);
-        assert!(foreground.ends_with(&[ToldBy::Stop, ToldBy::Launcher]), "{foreground:?}");
+        assert!(
+            foreground.ends_with(&[ToldBy::Stop, ToldBy::Launcher]),
+            "{foreground:?}"
+        );
         let background = told(FIXTURES[1]);
-        assert!(!background.is_empty() && background.iter().all(|by| *by == ToldBy::Stop), "{background:?}");
+        assert!(
+            !background.is_empty() && background.iter().all(|by| *by == ToldBy::Stop),
+            "{background:?}"
+        );
     }
 
     #[test]
     fn a_handed_back_report_is_the_reply() {
-        let launcher = endings(FIXTURES[2]).into_iter().find(|ending| ending.told_by == ToldBy::Launcher);
+        let launcher = endings(FIXTURES[2])
+            .into_iter()
+            .find(|ending| ending.told_by == ToldBy::Launcher);
         let launcher = launcher.expect("a foreground run");
-        let event = FIXTURES[2].lines().find(|line| line.contains("handbackReport")).expect("a report");
+        let event = FIXTURES[2]
+            .lines()
+            .find(|line| line.contains("handbackReport"))
+            .expect("a report");
         let event: Value = serde_json::from_str(event).expect("JSON");
-        assert_eq!(launcher.reply, event["tool_response"]["handbackReport"]["text"]);
+        assert_eq!(
+            launcher.reply,
+            event["tool_response"]["handbackReport"]["text"]
+        );
     }
 }

@@ -480,14 +480,17 @@ impl<'a> Contract<'a> {
         actor: &'s Actor,
     ) -> Result<(), Refused<'s>> {
         let role = match actor {
-            Actor::Main => None,
+            // A pattern means agents; the main thread has a role by its name only.
+            Actor::Main => (self.roles.iter().find(|role| role.agent == "main")).map(|r| r.role),
             Actor::Agent(name) => self.role_of(name),
         };
         let refused = match (writer, actor) {
             (Writer::Anyone, _) | (Writer::Main | Writer::Owner(_), Actor::Main) => false,
             (Writer::Program | Writer::User, _) | (Writer::Main, Actor::Agent(_)) => true,
             (Writer::Owner(owner), Actor::Agent(_)) => role.is_some_and(|role| role != *owner),
-            (Writer::Roles(_, others), Actor::Main) => *others == Others::Nobody,
+            (Writer::Roles(roles, others), Actor::Main) => {
+                *others == Others::Nobody && !role.is_some_and(|role| roles.contains(&role))
+            }
             (Writer::Roles(roles, others), Actor::Agent(_)) => match role {
                 Some(role) => !roles.contains(&role),
                 None => *others != Others::MainAndUnknown,

@@ -56,6 +56,8 @@ impl Field {
 pub enum Kind {
     PreToolUse,
     PostToolUse,
+    /// The tool failed; a command may have written before it did.
+    PostToolUseFailure,
     SubagentStart,
     SubagentStop,
     Stop,
@@ -67,7 +69,8 @@ impl Kind {
     fn parse(name: &str) -> Self {
         match name {
             "PreToolUse" => Self::PreToolUse,
-            "PostToolUse" | "PostToolUseFailure" => Self::PostToolUse,
+            "PostToolUse" => Self::PostToolUse,
+            "PostToolUseFailure" => Self::PostToolUseFailure,
             "SubagentStart" => Self::SubagentStart,
             "SubagentStop" => Self::SubagentStop,
             "Stop" => Self::Stop,
@@ -217,20 +220,11 @@ impl<'b> Event<'b> {
                 Concern::Likely
             }
             (Kind::PreToolUse | Kind::PostToolUse, Tool::Agent) => Concern::Likely,
-            (Kind::PostToolUse, Tool::Write) => {
-                let report = self
-                    .get(Field::FilePath)
-                    .is_some_and(|path| path.ends_with("-report.md"));
-                if report {
-                    Concern::Likely
-                } else {
-                    Concern::None
-                }
-            }
             (
-                Kind::PreToolUse,
+                Kind::PreToolUse | Kind::PostToolUse,
                 Tool::Write | Tool::Edit | Tool::MultiEdit | Tool::NotebookEdit | Tool::Mcp(_),
-            ) => Concern::Likely,
+            )
+            | (Kind::PostToolUse | Kind::PostToolUseFailure, Tool::Shell(_)) => Concern::Likely,
             (Kind::PreToolUse, Tool::Shell(_)) => {
                 let texts = [self.get(Field::Command), self.cwd()];
                 let reaches = |text: &str| REACHES.iter().any(|word| text.contains(word));

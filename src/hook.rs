@@ -20,9 +20,10 @@ use crate::project::{Project, read_text};
 use crate::record::{Record, What};
 use crate::reply::{self, Reply};
 use crate::settings::{OnError, Resolved};
+use crate::sites;
 use crate::stdin::{self, Input};
 use crate::store::lock::IN_HOOK;
-use crate::store::log::{Bounds, LogFile, Logs};
+use crate::store::log::{LogFile, Logs};
 use crate::store::make_own_folder;
 use crate::systems::declared::DeclaredSystem;
 use crate::target::{self, Scene};
@@ -72,18 +73,31 @@ pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime
             message: "the event has no `cwd`".to_owned(),
         };
     };
+    let project = Project::discover(project, env, &cwd);
+    let rules = project.settings(env);
+    if concern == Concern::IfDeclared && !rules.settings.names_sites() && env.feature_dir.is_none()
+    {
+        return Reply::Silent;
+    }
     let world = World {
-        project: Project::discover(project, env, &cwd),
+        project,
         cwd,
         env,
         now,
     };
-    match event.kind() {
-        Kind::PreToolUse => world.guard(event, concern),
-        Kind::SessionStart => world.heartbeat(event),
-        Kind::PostToolUse | Kind::SubagentStart | Kind::SubagentStop | Kind::Stop | Kind::Other => {
-            Reply::Silent
+    let declared = DeclaredSystem::all(&rules.settings);
+    let catalog = Catalog::new(&rules.settings, &declared);
+    match (event.kind(), event.tool()) {
+        (Kind::PreToolUse, Tool::Agent) => world.dispatched(event, &rules, &catalog),
+        (Kind::PreToolUse, _) => world.guard(event, &rules, &catalog),
+        (Kind::PostToolUse, Tool::Agent) | (Kind::SubagentStop, _) => {
+            world.agent_ended(event, &rules, &catalog)
         }
+        (Kind::PostToolUse | Kind::PostToolUseFailure, _) => world.after(event, &rules, &catalog),
+        (Kind::SubagentStart, _) => world.agent_started(event, &rules, &catalog),
+        (Kind::Stop, _) => world.turn_ended(event, &rules, &catalog),
+        (Kind::SessionStart, _) => world.session_started(event, &rules, &catalog),
+        (Kind::Other, _) => Reply::Silent,
     }
 }
 
@@ -96,25 +110,16 @@ pub struct World<'w> {
 }
 
 impl World<'_> {
-    fn guard(&self, event: &Event<'_>, concern: Concern) -> Reply {
-        let rules = self.project.settings(self.env);
-        if concern == Concern::IfDeclared
-            && !rules.settings.names_sites()
-            && self.env.feature_dir.is_none()
-        {
-            return Reply::Silent;
-        }
+    fn guard(&self, event: &Event<'_>, rules: &Resolved, catalog: &Catalog<'_>) -> Reply {
         let replies = event
             .readings()
-            .map(|reading| self.guard_reading(&reading, &rules));
+            .map(|reading| self.guard_reading(&reading, rules, catalog));
         replies.max_by_key(Reply::weight).unwrap_or(Reply::Silent)
     }
 
     /// The line itself.
-    fn guard_reading(&self, event: &Event<'_>, rules: &Resolved) -> Reply {
-        let declared = DeclaredSystem::all(&rules.settings);
-        let catalog = Catalog::new(&rules.settings, &declared);
-        let (decision, claims) = match self.judge(event, &catalog) {
+    fn guard_reading(&self, event: &Event<'_>, rules: &Resolved, catalog: &Catalog<'_>) -> Reply {
+        let (decision, claims) = match self.judge(event, catalog) {
             Ok(judged) => judged,
             Err(unsettled) => return self.refuse_unsettled(event, rules, &unsettled),
         };
@@ -167,36 +172,35 @@ impl World<'_> {
         };
         let reason = reply::reason(denials, &[]);
         let mut record = Record::of_denials(what, denials, &reason, event, self.now);
-        let log = match (what, devt_site(denials, claims)) {
-            (What::Deny, Some(site)) => {
-                record.workflow_id = workflow_id(&site);
-                Logs::devt(Path::new(&site))
-            }
-            (What::Deny, None) => self.logs().denies(),
+        let site = denials.first().and_then(|first| {
+            let claim = claims.iter().find(|claim| claim.shown() == first.shown)?;
+            Some(claim.site_dir())
+        });
+        let system = record.system.clone().unwrap_or_default();
+        let log = match what {
+            What::Deny => log_of(&self.logs(), &system, site.as_deref()),
             _ => self.logs().events(),
         };
-        self.append(&log, &record, rules);
+        record.workflow_id = site
+            .filter(|_| system == "devt")
+            .and_then(|site| workflow_id(&site));
+        self.append(&log, &record.to_line(), &record.ts, rules);
     }
 
-    fn logs(&self) -> Logs {
+    pub(crate) fn logs(&self) -> Logs {
         Logs::of(Path::new(&self.project.main.dir))
     }
 
-    /// Appends a record; a log that cannot be written changes no decision.
-    fn append(&self, log: &LogFile, record: &Record, rules: &Resolved) {
-        let bounds = Bounds {
-            max_bytes: rules.settings.log_max_bytes,
-            generations: rules.settings.archive_runs,
-        };
+    /// Appends a line; a log that cannot be written changes no decision.
+    pub(crate) fn append(&self, log: &LogFile, line: &str, ts: &str, rules: &Resolved) {
+        let max_bytes = rules.settings.log_max_bytes;
         let logs = self.logs();
         let ready = if log.dir == logs.own_folder() {
             make_own_folder(&log.dir)
         } else {
             Ok(())
         };
-        if let Err(error) =
-            ready.and_then(|()| log.append(&record.to_line(), bounds, &record.ts, IN_HOOK))
-        {
+        if let Err(error) = ready.and_then(|()| log.append(line, max_bytes, ts, IN_HOOK)) {
             reply::complain(&format!(
                 "could not write `{}`: {error}",
                 log.path().display()
@@ -205,21 +209,22 @@ impl World<'_> {
     }
 
     /// One line a session, so that the morning after shows that the hook ran.
-    fn heartbeat(&self, event: &Event<'_>) -> Reply {
-        if self.logs().own_folder().is_dir() {
-            let record = Record::new(
-                What::Heartbeat,
-                env!("CARGO_PKG_VERSION"),
-                Some(event),
-                self.now,
+    pub(crate) fn heartbeat(&self, event: &Event<'_>, rules: &Resolved, catalog: &Catalog<'_>) {
+        if self.is_concerned(catalog) {
+            let edition = rules.settings.system("devt").contract.as_str();
+            let what = format!(
+                "statewarden {}, devt contract {edition}",
+                env!("CARGO_PKG_VERSION")
             );
-            self.append(
-                &self.logs().events(),
-                &record,
-                &self.project.settings(self.env),
-            );
+            let record = Record::new(What::Heartbeat, &what, Some(event), self.now);
+            self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
         }
-        Reply::Silent
+    }
+
+    /// Whether the project has a site, or our folder already: what is none of
+    /// our business stays untouched.
+    pub(crate) fn is_concerned(&self, catalog: &Catalog<'_>) -> bool {
+        self.logs().own_folder().is_dir() || !sites::at_root(&self.project, catalog).is_empty()
     }
 
     fn refuse_unsettled(
@@ -234,7 +239,7 @@ impl World<'_> {
             unsettled.path, unsettled.system, unsettled.error
         );
         let record = Record::new(What::Fault, &reason, Some(event), self.now);
-        self.append(&self.logs().events(), &record, rules);
+        self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
         Reply::Deny {
             reason: reply::cut(&reason, reply::MAX_REASON),
         }
@@ -243,6 +248,9 @@ impl World<'_> {
 
 /// The text a claim would leave, and the text that is there.
 fn content(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Option<Content>> {
+    if !claim.governed.system.judges(&claim.entry) {
+        return Ok(None);
+    }
     let present = read_text(&claim.path())?;
     let after = match (&claim.target.text, event.tool()) {
         (Some(text), _) => Some(text.clone()),
@@ -255,12 +263,15 @@ fn content(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Option<Content>> 
     Ok(after.map(|after| Content { after, present }))
 }
 
-/// The directory of the leading denial's devt site, if there is one.
-fn devt_site(denials: &[decision::Denial], claims: &[Claim<'_>]) -> Option<String> {
-    let first = denials.first().filter(|denial| denial.system == "devt")?;
-    let claim = claims.iter().find(|claim| claim.shown() == first.shown)?;
-    let site = format!("{}/{}", claim.root.dir, claim.site);
-    Path::new(&site).is_dir().then_some(site)
+/// The log that keeps the denials in a site.
+pub(crate) fn log_of(logs: &Logs, system: &str, site: Option<&str>) -> LogFile {
+    match site
+        .map(Path::new)
+        .filter(|site| system == "devt" && site.is_dir())
+    {
+        Some(site) => Logs::devt(site),
+        None => logs.denies(),
+    }
 }
 
 /// The id of the workflow that runs in a devt site.
@@ -297,11 +308,16 @@ fn fault(bytes: &[u8], what: &str, env: &Env, project: Option<&str>, now: DateTi
         now,
     };
     let rules = world.project.settings(env);
-    world.append(
-        &world.logs().events(),
-        &Record::new(What::Fault, what, None, now),
-        &rules,
-    );
+    let declared = DeclaredSystem::all(&rules.settings);
+    if world.is_concerned(&Catalog::new(&rules.settings, &declared)) {
+        let record = Record::new(What::Fault, what, None, now);
+        world.append(
+            &world.logs().events(),
+            &record.to_line(),
+            &record.ts,
+            &rules,
+        );
+    }
     match rules.settings.on_error {
         OnError::Open => Reply::Complain {
             message: what.to_owned(),

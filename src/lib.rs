@@ -6,15 +6,20 @@
 //! The modules stand in reading order. This library exists for the binary and
 //! its tests; its interface is not stable.
 
+pub mod after;
 pub mod hook;
+pub mod moments;
 
 pub mod claim;
+pub mod completion;
 pub mod decision;
 pub mod event;
+pub mod gates;
 pub mod nearest;
 pub mod project;
 pub mod record;
 pub mod reply;
+pub mod runs;
 pub mod shell;
 pub mod stdin;
 pub mod target;
@@ -28,6 +33,7 @@ pub mod workflow;
 pub mod formats;
 
 pub mod cmd;
+pub mod inventory;
 pub mod sites;
 pub mod store;
 pub mod wiring;

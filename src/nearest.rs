@@ -4,6 +4,10 @@ use strsim::damerau_levenshtein;
 
 use crate::contract::{Contract, Edition, Name, Row, Slug, Standing, Writer};
 
+/// No file system takes a longer name, and none resembles it; the distance of
+/// two names costs the product of their lengths.
+const LONGEST: usize = 255;
+
 /// Finds the nearest allowed name of a contract, from the surest reading to the
 /// vaguest: the same name spelled by the rules, a slip of the keyboard, the
 /// same words in another order, a name whose first word is an artifact's, and
@@ -12,6 +16,9 @@ use crate::contract::{Contract, Edition, Name, Row, Slug, Standing, Writer};
 /// Only names that a tool call could write are offered.
 pub fn nearest(contract: &Contract<'_>, entry: &str, edition: Edition) -> Option<String> {
     let search = Search { contract, edition };
+    if entry.len() > LONGEST {
+        return contract.fallback.map(str::to_owned);
+    }
     let (dir, name) = entry
         .rsplit_once('/')
         .map_or(("", entry), |(dir, name)| (dir, name));

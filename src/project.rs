@@ -41,8 +41,9 @@ impl Root {
 pub struct Project {
     /// The main checkout: settings and logs that lie in no site are here.
     pub main: Root,
-    /// A work tree beside the project in which the event happened.
-    beside: Option<Root>,
+    /// Work trees beside the project: the one that the session names, and the
+    /// one in which the event happened.
+    beside: Vec<Root>,
     /// AgentMux's session directory, where the environment names one.
     feature_dir: Option<Root>,
     pub home: Option<String>,
@@ -60,13 +61,16 @@ impl Project {
             Some(dir) => path::collapse(&dir),
             None => nearest_marked(&cwd, env.home.as_deref()).unwrap_or_else(|| cwd.clone()),
         };
-        let main = Root::new(main_checkout(&dir).unwrap_or(dir));
+        let main = Root::new(main_checkout(&dir).unwrap_or_else(|| dir.clone()));
         let feature_dir = env
             .feature_dir
             .as_deref()
             .filter(|dir| path::is_absolute(&path::slashed(dir)));
         Self {
-            beside: beside(&main, &cwd),
+            beside: [dir.as_str(), &cwd]
+                .into_iter()
+                .filter_map(|dir| beside(&main, dir))
+                .collect(),
             feature_dir: feature_dir.map(|dir| Root::new(path::collapse(&path::slashed(dir)))),
             home: env.home.clone(),
             main,
@@ -77,15 +81,13 @@ impl Project {
     /// own work trees, `.claude/worktrees/<name>`, are roots.
     pub fn locate<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
         const CLIENT: &str = ".claude/worktrees/";
-        let roots = [
-            Some(&self.main),
-            self.beside.as_ref(),
-            self.feature_dir.as_ref(),
-        ];
-        let (root, below) = roots
-            .into_iter()
-            .flatten()
-            .find_map(|root| Some((root, root.relative(path)?)))?;
+        let Some((root, below)) = std::iter::once(&self.main)
+            .chain(&self.beside)
+            .chain(&self.feature_dir)
+            .find_map(|root| Some((root, root.relative(path)?)))
+        else {
+            return self.user_settings(path);
+        };
         match below
             .strip_prefix(CLIENT)
             .and_then(|rest| rest.split_once('/'))
@@ -95,16 +97,23 @@ impl Project {
         }
     }
 
+    /// The user's own settings of Claude Code may hold our entries too, and
+    /// count as if the home directory were a root for them alone.
+    fn user_settings<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
+        let home = self.home.as_deref()?.trim_end_matches('/');
+        let below = path::relative(path, home)?;
+        let root = || Root {
+            dir: home.to_owned(),
+            real: home.to_owned(),
+        };
+        (below == ".claude/settings.json").then(|| (root(), below))
+    }
+
     /// The innermost other work tree of the project around a path: a directory
     /// whose `.git` is a file that points into the project's repository.
     ///
-    /// Asks the disk once for each directory on the way. Only sites that are
-    /// anchored to a root can tell the difference, and those that are built in
-    /// hold Markdown only, so other paths are not asked for.
+    /// Asks the disk once for each directory on the way.
     pub fn inner_work_tree<'p>(&self, root: &Root, below: &'p str) -> Option<(Root, &'p str)> {
-        if !below.ends_with(".md") {
-            return None;
-        }
         let ends = below.rmatch_indices('/').map(|(at, _)| at);
         let mut inner = ends.filter(|&end| {
             let git = format!("{}/{}/.git", root.real, &below[..end]);
@@ -135,12 +144,12 @@ fn same_dir(dir: &str, root: &Root) -> bool {
     dir == root.dir || real_dir(dir).is_some_and(|real| real == root.real)
 }
 
-/// The work tree beside the project that `cwd` lies in, if any.
-fn beside(main: &Root, cwd: &str) -> Option<Root> {
-    if main.relative(cwd).is_some() {
+/// The work tree beside the project that a directory lies in, if any.
+fn beside(main: &Root, dir: &str) -> Option<Root> {
+    if main.relative(dir).is_some() {
         return None;
     }
-    ancestors(cwd)
+    ancestors(dir)
         .find(|dir| {
             main_checkout_of_git_file(&format!("{dir}/.git"))
                 .is_some_and(|found| same_dir(&found, main))
@@ -337,7 +346,7 @@ impl Project {
                         error.kind(),
                         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
                     ) => {}
-                Err(error) => unreadable.push(format!("`{path}` is ignored: {error}")),
+                Err(error) => unreadable.push((layer, format!("`{path}` is ignored: {error}"))),
             }
         }
         let layers: Vec<_> = texts
@@ -345,7 +354,13 @@ impl Project {
             .map(|(layer, path, text)| (*layer, path.as_str(), text.as_str()))
             .collect();
         let mut resolved = Settings::resolve(&layers);
-        resolved.problems.extend(unreadable);
+        if unreadable.iter().any(|(layer, _)| *layer == Layer::Managed) {
+            // What the administrator holds fast is unknown, so nobody may weaken anything.
+            resolved.settings = Settings::default();
+        }
+        resolved
+            .problems
+            .extend(unreadable.into_iter().map(|(_, problem)| problem));
         resolved
     }
 }

@@ -64,6 +64,9 @@ pub struct Record {
     pub tool_use_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cwd: Option<String>,
+    /// The denial that a recovery closes, by its id.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub resolves: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub command_excerpt: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -104,6 +107,7 @@ impl Record {
             agent_type: field(Field::AgentType),
             tool_use_id: field(Field::ToolUseId),
             cwd: field(Field::Cwd),
+            resolves: None,
             command_excerpt: field(Field::Command)
                 .map(|command| reply::cut(&redact(&command), 200)),
             also: Vec::new(),
@@ -193,7 +197,7 @@ impl Record {
     }
 }
 
-fn action(act: Act) -> &'static str {
+pub fn action(act: Act) -> &'static str {
     match act {
         Act::Write => "write",
         Act::Edit => "edit",
@@ -205,7 +209,7 @@ fn action(act: Act) -> &'static str {
 }
 
 /// Microseconds, process and a counter, in digits that sort as text.
-fn id(now: DateTime<Utc>) -> String {
+pub fn id(now: DateTime<Utc>) -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     format!(

@@ -111,50 +111,80 @@ pub fn complain(message: &str) {
     let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 
-/// The redirect: what is refused, why, what to do instead.
+/// The redirect: what is refused, why, what to do instead. One line.
 pub fn reason(denials: &[Denial], problems: &[String]) -> String {
     let Some((first, others)) = denials.split_first() else {
         return String::new();
     };
-    let shown = cut(&first.shown, 160);
+    let shown = cut(&printable(&first.shown), 160);
     let mut text = format!(
         "`{shown}` is refused ({}): {}.",
         first.code.as_str(),
-        cut(&first.why, 420)
+        cut(&printable(&first.why), 420)
     );
     if let Some(instead) = &first.instead {
-        text += &format!(" Use `{}` instead.", cut(instead, 160));
+        text += &format!(" Use `{}` instead.", cut(&printable(instead), 160));
     }
     if first.code.is_about_names() {
         text += &format!(
             " Scratch files belong in the OS temp directory, not in `{}`.",
-            cut(&first.site, 80)
+            cut(&printable(&first.site), 80)
         );
     }
     if first.code != DenyCode::GateClosed {
         text += " Do not work around this through the shell.";
     }
-    for other in others.iter().take(4) {
-        text += &format!(
+    let mut end = String::new();
+    for problem in problems.iter().take(1) {
+        end += &format!(" Note: {}.", cut(&printable(problem), 120));
+    }
+    end += &match first.code {
+        DenyCode::GateClosed => " More: `statewarden status`.".to_owned(),
+        _ => format!(" More: `statewarden explain {}`.", quoted(&shown)),
+    };
+    let room = MAX_REASON - 1 - end.chars().count();
+    text += &also(others, room.saturating_sub(text.chars().count()));
+    cut(&text, room) + &end
+}
+
+/// The further denials, as many as fit, and the number of the rest.
+fn also(others: &[Denial], room: usize) -> String {
+    let mut text = String::new();
+    for (at, other) in others.iter().enumerate() {
+        let item = format!(
             " Also refused: `{}` ({}).",
-            cut(&other.shown, 60),
+            cut(&printable(&other.shown), 120),
             other.code.as_str()
         );
+        let rest = format!(" And {} more.", others.len() - at);
+        if (text.len() + item.len() + rest.len()) > room {
+            return text + &rest;
+        }
+        text += &item;
     }
-    if others.len() > 4 {
-        text += &format!(" And {} more.", others.len() - 4);
-    }
-    for problem in problems.iter().take(1) {
-        text += &format!(" Note: {}.", cut(problem, 120));
-    }
-    // A quote would end the argument that the reader is to copy.
-    let argument = if shown.contains([' ', '\'', '"']) {
-        format!("{shown:?}")
+    text
+}
+
+/// A path as one word of a shell command.
+fn quoted(path: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '…');
+    if path.chars().all(is_plain) {
+        path.to_owned()
     } else {
-        shown
+        format!("'{}'", path.replace('\'', r"'\''"))
+    }
+}
+
+/// Text of an agent's making, safe to show: control characters are escaped.
+pub fn printable(text: &str) -> String {
+    let escape = |c: char| {
+        if c.is_control() {
+            c.escape_default().to_string()
+        } else {
+            c.to_string()
+        }
     };
-    let explain = format!(" More: `statewarden explain {argument}`.");
-    cut(&text, MAX_REASON - explain.chars().count() - 1) + &explain
+    text.chars().map(escape).collect()
 }
 
 /// At most `max` characters; what is missing shows as `…`.

@@ -6,10 +6,14 @@
 
 mod archive;
 mod args;
+mod calls;
+mod cmdlets;
+mod code;
 mod command;
 #[cfg(test)]
 mod corpus;
 mod edit;
+mod effects;
 mod eval;
 mod expand;
 mod field;
@@ -21,8 +25,12 @@ mod lex;
 mod nested;
 mod param;
 mod parse;
+mod powershell;
 mod report;
+mod value;
 mod writers;
+
+use std::borrow::Cow;
 
 use crate::target::Target;
 
@@ -47,7 +55,24 @@ pub trait Disk {
 /// The paths a Bash command would change: absolute, `.` and `..` left in, each
 /// path and act once.
 pub fn targets(command: &str, scene: &Scene<'_>) -> Vec<Target> {
+    let command = readable(command);
     let mut shell = eval::Shell::new(scene, command.len());
-    shell.run_text(command);
+    shell.run_text(&command);
     shell.into_targets()
+}
+
+/// The same for a PowerShell command; its paths come with `/`.
+pub fn powershell_targets(command: &str, scene: &Scene<'_>) -> Vec<Target> {
+    let command = readable(command);
+    let mut shell = eval::Shell::new(scene, command.len());
+    powershell::run(&mut shell, &command);
+    shell.into_targets()
+}
+
+fn readable(command: &str) -> Cow<'_, str> {
+    if command.contains(field::UNKNOWN) {
+        Cow::Owned(command.replace(field::UNKNOWN, "\u{FFFD}"))
+    } else {
+        Cow::Borrowed(command)
+    }
 }

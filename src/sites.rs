@@ -64,6 +64,17 @@ pub fn find<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
     sites
 }
 
+/// The sites that lie at the root itself, for callers that cannot walk.
+pub fn at_root<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
+    let systems = catalog
+        .governed
+        .iter()
+        .filter(|governed| governed.system.id() != "self");
+    systems
+        .flat_map(|governed| held(&project.main, "", governed, catalog))
+        .collect()
+}
+
 fn join(dir: &str, name: &str) -> String {
     if dir.is_empty() {
         name.to_owned()

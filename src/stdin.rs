@@ -1,6 +1,5 @@
 //! The bytes of one event, read to their end, within a deadline and a bound.
 
-use std::io;
 use std::time::{Duration, Instant};
 
 /// A larger event is no event.
@@ -58,12 +57,11 @@ pub fn read() -> Input {
 
 #[cfg(unix)]
 mod source {
+    use std::io;
     use std::time::Duration;
 
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::io::Errno;
-
-    use super::io;
 
     /// Appends what is there; `Some(0)` is the end, `None` a timeout.
     pub(super) fn read_some(bytes: &mut Vec<u8>, patience: Duration) -> io::Result<Option<usize>> {

@@ -5,8 +5,12 @@ pub mod lock;
 pub mod log;
 pub mod replace;
 
+use std::fs::Metadata;
 use std::io;
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use chrono::{DateTime, Utc};
 
 /// Makes the folder of the program's own logs and state, with a `.gitignore`
 /// that keeps it out of commits.
@@ -20,4 +24,23 @@ pub fn make_own_folder(dir: &Path) -> io::Result<()> {
     }
     replace::make_dir(dir)?;
     replace::replace(&ignore, b"*\n")
+}
+
+/// When a file was last changed; a time no calendar holds becomes the nearest one.
+pub fn modified(meta: &Metadata) -> DateTime<Utc> {
+    utc(meta.modified().unwrap_or(UNIX_EPOCH))
+}
+
+fn utc(time: SystemTime) -> DateTime<Utc> {
+    let since = |seconds: u64, nanos| {
+        let seconds = i64::try_from(seconds).ok()?;
+        DateTime::from_timestamp(seconds, nanos)
+    };
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => {
+            since(after.as_secs(), after.subsec_nanos()).unwrap_or(DateTime::<Utc>::MAX_UTC)
+        }
+        // Nothing that is compared here is older than 1970.
+        Err(_) => DateTime::UNIX_EPOCH,
+    }
 }

@@ -92,6 +92,11 @@ pub trait System: Sync {
         row.writer.clone()
     }
 
+    /// Whether the text of an entry is judged at all. What says no is never read.
+    fn judges(&self, _entry: &str) -> bool {
+        false
+    }
+
     /// Judges the text an entry would hold. `present` is what it holds now.
     ///
     /// # Errors

@@ -48,7 +48,8 @@ pub struct Target {
 }
 
 impl Target {
-    fn new(path: String, act: Act) -> Self {
+    /// A path that stood in the call as it is.
+    pub fn literal(path: String, act: Act) -> Self {
         Self {
             path,
             act,
@@ -76,7 +77,7 @@ pub fn of(event: &Event<'_>, scene: &Scene<'_>) -> Result<Vec<Target>, serde_jso
             .filter(|path| !path.is_empty());
         // Claude Code collapses `..` before it opens the file; the shell does not.
         let target = path.map(|path| {
-            Target::new(
+            Target::literal(
                 path::collapse(&path::join(scene.cwd, path, scene.home)),
                 act,
             )
@@ -109,7 +110,7 @@ fn of_command(command: &str, dialect: Shell, scene: &Scene<'_>) -> Vec<Target> {
     };
     match dialect {
         Shell::Bash => shell::targets(command, &scene),
-        Shell::PowerShell => Vec::new(),
+        Shell::PowerShell => shell::powershell_targets(command, &scene),
     }
 }
 
@@ -195,7 +196,7 @@ fn of_arguments(act: McpAct, arguments: &[(String, String)], scene: &Scene<'_>) 
             (McpAct::MakeDir, _) => Act::MakeDir,
             (McpAct::Delete, _) => Act::RemoveTree,
         };
-        targets.push(Target::new(
+        targets.push(Target::literal(
             path::collapse(&path::join(scene.cwd, value, scene.home)),
             act,
         ));

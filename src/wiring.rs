@@ -35,9 +35,10 @@ const TOOLS: &str =
     "^(Write|Edit|MultiEdit|NotebookEdit|Bash|PowerShell|Monitor|Agent|Task|mcp__.*)$";
 
 /// All entries. `hooks/hooks.json` and every settings file are made from these.
-pub const ENTRIES: [Entry; 6] = [
+pub const ENTRIES: [Entry; 7] = [
     Entry::on("PreToolUse", Some(TOOLS), OnFailure::Block),
     Entry::on("PostToolUse", Some(TOOLS), OnFailure::Continue),
+    Entry::on("PostToolUseFailure", Some(TOOLS), OnFailure::Continue),
     Entry::on("SubagentStart", None, OnFailure::Continue),
     Entry::on("SubagentStop", None, OnFailure::Continue),
     Entry::on("Stop", None, OnFailure::Continue),

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 
 use crate::env::Env;
+pub(crate) use crate::reply::printable;
 
 /// Colors, on a terminal only and never against `NO_COLOR`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,16 +62,4 @@ pub(crate) fn size(bytes: u64) -> String {
         unit += 1;
     }
     format!("{value:.1} {}", UNITS[unit])
-}
-
-/// Text from a file or an agent, safe to print: control characters are escaped.
-pub(crate) fn printable(text: &str) -> String {
-    let escape = |c: char| {
-        if c.is_control() {
-            c.escape_default().to_string()
-        } else {
-            c.to_string()
-        }
-    };
-    text.chars().map(escape).collect()
 }

@@ -63,7 +63,7 @@ impl Args {
         for (at, letter) in arg.text.char_indices().skip(1) {
             let behind = at + letter.len_utf8();
             let attached = arg.behind(behind);
-            let filled = !attached.text.is_empty() || attached.gap.is_some();
+            let filled = !attached.text.is_empty();
             if syntax.attached.contains(letter) {
                 let value = filled.then_some(attached);
                 self.options.push((letter.to_string(), value));

@@ -168,7 +168,7 @@ fn echo(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         if n > 0 {
             text.push(' ');
         }
-        text.push_str(word.known()?);
+        text.push_str(&word.text);
         if word.spelling != Spelling::Literal {
             spelling = word.spelling;
         }
@@ -219,7 +219,7 @@ fn printf(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         _ => args,
     };
     let (format, values) = args.split_first()?;
-    let format = unescape(format.known()?);
+    let format = unescape(&format.text);
     let mut values = values.iter().peekable();
     let mut spelling = Spelling::Literal;
     let mut text = String::new();
@@ -235,7 +235,7 @@ fn printf(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
             }
             let rest = part.strip_prefix(['s', 'd', 'b'])?;
             if let Some(value) = values.next() {
-                text.push_str(value.known()?);
+                text.push_str(&value.text);
                 if value.spelling != Spelling::Literal {
                     spelling = value.spelling;
                 }
@@ -377,8 +377,7 @@ fn read(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 fn declare(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     for arg in operands(args) {
         if let Some((name, _)) = arg.text.split_once('=')
-            && arg.gap.is_none_or(|gap| gap > name.len())
-            && !name.is_empty()
+            && super::lex::is_name(name.trim_end_matches('+'))
         {
             let value = arg.behind(name.len() + 1);
             // An array's parenthesis came as an assignment of its own.

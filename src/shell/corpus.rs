@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::{Disk, Scene, targets};
+use super::{Disk, Scene, powershell_targets, targets};
 use crate::target::{Act, Spelling, Target};
 
 const CWD: &str = "/p";
@@ -159,4 +159,6 @@ corpus! {
     reads_and_prose_are_no_targets "no-targets.txt" targets;
     state_of_the_shell "state.txt" targets;
     nested_shells "nested.txt" targets;
+    interpreters "interpreters.txt" targets;
+    powershell "powershell.txt" powershell_targets;
 }

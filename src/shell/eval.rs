@@ -539,7 +539,7 @@ impl<'s> Shell<'s> {
         let heredocs = std::mem::take(&mut cursor.heredocs);
         let word = Word { parts };
         let field = self.with_documents(heredocs, |shell| shell.single(&word));
-        field.known().map(Output::literal)
+        Some(Output::literal(field.text))
     }
 
     /// An absolute path, links made by this command not yet followed.

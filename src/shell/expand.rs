@@ -62,10 +62,6 @@ impl Builder {
 
     /// An unquoted value: split at blanks.
     fn push_split(&mut self, value: &Field) {
-        if value.gap.is_some() {
-            self.push_active(value);
-            return;
-        }
         if value.text.starts_with([' ', '\t', '\n']) {
             self.close();
         }
@@ -258,17 +254,12 @@ impl Shell<'_> {
             out.push(field);
             return;
         }
-        let Some(cwd) = self.cwd.clone().filter(|_| field.gap.is_none()) else {
+        let Some(cwd) = self.cwd.clone().filter(|_| field.gap().is_none()) else {
             field.spelling = Spelling::Glob { matches: None };
             out.push(field);
             return;
         };
-        let mut search = Search {
-            disk: self.scene.disk,
-            listings_left: self.listings_left,
-        };
-        let found = search.expand(&cwd, &field.text, &globs);
-        self.listings_left = search.listings_left;
+        let found = self.search(&cwd, &field.text, &globs);
         if found.is_empty() {
             out.push(field);
             return;
@@ -276,9 +267,30 @@ impl Shell<'_> {
         let matches = Some(found.len());
         out.extend(found.into_iter().map(|text| Field {
             text,
-            gap: None,
             spelling: Spelling::Glob { matches },
         }));
+    }
+
+    /// What a pattern finds on the disk.
+    pub(super) fn search(&mut self, cwd: &str, text: &str, globs: &[usize]) -> Vec<String> {
+        let mut search = Search {
+            disk: self.scene.disk,
+            listings_left: self.listings_left,
+        };
+        let found = search.expand(cwd, text, globs);
+        self.listings_left = search.listings_left;
+        found
+    }
+
+    /// Fields whose own text is a pattern, expanded.
+    pub(super) fn wildcards(&mut self, fields: &[Field]) -> Vec<Field> {
+        let mut out = Vec::new();
+        for field in fields {
+            let globs = all_active(&field.text);
+            let field = field.clone();
+            self.glob(Draft { field, globs }, &mut out);
+        }
+        out
     }
 
     /// Brace expansion: depth first, in the order Bash gives.

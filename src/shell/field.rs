@@ -4,12 +4,14 @@ use std::rc::Rc;
 
 use crate::target::Spelling;
 
+/// Stands in a text for a part whose value is not known. It is no character:
+/// a command that holds it is read with U+FFFD in its place.
+pub(super) const UNKNOWN: char = '\u{10FFFF}';
+
 /// Text with what is known about its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Field {
     pub(super) text: String,
-    /// Where the first part stood whose value is not known.
-    pub(super) gap: Option<usize>,
     pub(super) spelling: Spelling,
 }
 
@@ -17,25 +19,26 @@ impl Field {
     pub(super) fn literal(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
-            gap: None,
             spelling: Spelling::Literal,
         }
     }
 
     /// A word of which nothing is known.
     pub(super) fn unknown() -> Self {
-        Self {
-            gap: Some(0),
-            ..Self::literal("")
-        }
+        Self::literal(UNKNOWN)
+    }
+
+    /// Where the first part stands that is not known.
+    pub(super) fn gap(&self) -> Option<usize> {
+        self.text.find(UNKNOWN)
     }
 
     /// The whole text, where it is known.
     pub(super) fn known(&self) -> Option<&str> {
-        self.gap.is_none().then_some(self.text.as_str())
+        self.gap().is_none().then_some(self.text.as_str())
     }
 
-    /// The same origin with another text, of which all is known.
+    /// The same origin with another text.
     pub(super) fn with_text(&self, text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -47,15 +50,11 @@ impl Field {
     pub(super) fn behind(&self, len: usize) -> Self {
         Self {
             text: self.text.get(len..).unwrap_or("").to_owned(),
-            gap: self.gap.map(|gap| gap.saturating_sub(len)),
             spelling: self.spelling,
         }
     }
 
     pub(super) fn push(&mut self, other: &Self) {
-        if self.gap.is_none() {
-            self.gap = other.gap.map(|gap| gap + self.text.len());
-        }
         self.text.push_str(&other.text);
         if other.spelling != Spelling::Literal {
             self.spelling = other.spelling;
@@ -63,7 +62,7 @@ impl Field {
     }
 
     pub(super) fn is_option(&self) -> bool {
-        self.text.len() > 1 && self.text.starts_with('-') && self.gap != Some(0)
+        self.text.len() > 1 && self.text.starts_with('-')
     }
 }
 
@@ -96,7 +95,6 @@ impl Output {
     pub(super) fn field(&self, text: &str) -> Field {
         Field {
             text: text.to_owned(),
-            gap: None,
             spelling: self.spelling,
         }
     }

@@ -1,12 +1,192 @@
-//! Interpreters given their program on the command line.
+//! Interpreters given their program on the command line, on their input, or in
+//! a file this command wrote.
 
+use super::args::{Args, Syntax};
+use super::code::Language;
 use super::eval::Shell;
 use super::field::{Field, Output};
+use super::{calls, edit};
 
-pub(super) fn is_interpreter(_name: &str) -> bool {
-    false
+enum Interpreter {
+    Python,
+    Node,
+    Deno,
+    Ruby,
+    Perl,
+    Php,
+    Awk,
 }
 
-pub(super) fn run(_: &mut Shell<'_>, _: &str, _: &[Field]) -> Option<Output> {
+fn interpreter(name: &str) -> Option<Interpreter> {
+    // `python3.12`, `ruby3.1`, `perl5.36`.
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    Some(match stem {
+        "python" | "pypy" | "ipython" => Interpreter::Python,
+        "node" | "nodejs" | "bun" | "tsx" | "ts-node" => Interpreter::Node,
+        "deno" => Interpreter::Deno,
+        "ruby" => Interpreter::Ruby,
+        "perl" => Interpreter::Perl,
+        "php" => Interpreter::Php,
+        "awk" | "gawk" | "mawk" | "nawk" => Interpreter::Awk,
+        _ => return None,
+    })
+}
+
+pub(super) fn is_interpreter(name: &str) -> bool {
+    interpreter(name).is_some()
+}
+
+pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<Output> {
+    let code = |short, long| Syntax {
+        short,
+        long,
+        attached: "",
+    };
+    match interpreter(name)? {
+        Interpreter::Python => {
+            let syntax = code("cmWX", &[]);
+            program(shell, Language::Python, args, syntax, &["c"]);
+        }
+        Interpreter::Node => {
+            let syntax = code("epr", &["eval", "print", "require", "import"]);
+            let codes = ["e", "p", "eval", "print"];
+            program(shell, Language::Script, args, syntax, &codes);
+        }
+        Interpreter::Deno => deno(shell, args),
+        Interpreter::Ruby | Interpreter::Perl => one_liner(shell, name, args),
+        Interpreter::Php => program(
+            shell,
+            Language::Php,
+            args,
+            code("rdc", &["run"]),
+            &["r", "run"],
+        ),
+        Interpreter::Awk => awk(shell, args),
+    }
     None
+}
+
+/// Reads the code of `-c CODE`, of a file, or of the input.
+fn program(
+    shell: &mut Shell<'_>,
+    language: Language,
+    args: &[Field],
+    syntax: Syntax,
+    codes: &[&str],
+) {
+    let own = own_options(args, syntax, codes);
+    let parsed = Args::parse(args.get(..own).unwrap_or(args), syntax);
+    let given: Vec<&str> = parsed
+        .values(codes)
+        .map(|code| code.text.as_str())
+        .collect();
+    if !given.is_empty() {
+        calls::analyse(shell, language, &given.join("\n"));
+    } else if !parsed.has(&["m"]) {
+        let file = args.get(own);
+        let text = match file.filter(|file| file.known() != Some("-")) {
+            Some(file) => shell.script_text(file),
+            None => shell.stdin.as_ref().map(|stdin| stdin.text.to_string()),
+        };
+        calls::analyse(shell, language, &text.unwrap_or_default());
+    }
+}
+
+/// How many arguments are the interpreter's: what follows the program is the program's.
+fn own_options(args: &[Field], syntax: Syntax, codes: &[&str]) -> usize {
+    let mut at = 0;
+    while let Some(arg) = args.get(at).filter(|arg| arg.is_option()) {
+        let name = arg.text.trim_start_matches('-');
+        let (letters, long) = match arg.text.strip_prefix("--") {
+            Some(long) => ("", long),
+            None => (name, ""),
+        };
+        let last = letters.chars().last();
+        let takes_next =
+            last.is_some_and(|c| syntax.short.contains(c)) || syntax.long.contains(&long);
+        at += if takes_next { 2 } else { 1 };
+        let code =
+            codes.contains(&long) || last.is_some_and(|c| codes.contains(&c.to_string().as_str()));
+        if code && codes == ["c"] {
+            break;
+        }
+    }
+    at.min(args.len())
+}
+
+fn deno(shell: &mut Shell<'_>, args: &[Field]) {
+    let Some((verb, rest)) = args.split_first() else {
+        return;
+    };
+    let operand = rest.iter().find(|arg| !arg.is_option());
+    let text = match verb.known() {
+        Some("eval") => operand.map(|code| code.text.clone()),
+        Some("run") => operand.and_then(|file| match file.known() {
+            Some("-") => shell.stdin.as_ref().map(|stdin| stdin.text.to_string()),
+            _ => shell.script_text(file),
+        }),
+        _ => None,
+    };
+    calls::analyse(shell, Language::Script, &text.unwrap_or_default());
+}
+
+/// Perl and Ruby: clusters such as `-pi.bak -e CODE`, files edited in place.
+fn one_liner(shell: &mut Shell<'_>, name: &str, args: &[Field]) {
+    let language = match name.starts_with("perl") {
+        true => Language::Perl,
+        false => Language::Ruby,
+    };
+    let syntax = Syntax {
+        short: "eEIrCF",
+        attached: "i0lMmxKW",
+        long: &[],
+    };
+    let parsed = Args::parse(args, syntax);
+    let codes: Vec<&str> = parsed
+        .values(&["e", "E"])
+        .map(|code| code.text.as_str())
+        .collect();
+    if !codes.is_empty() {
+        calls::analyse(shell, language, &codes.join("\n"));
+        if parsed.has(&["i"]) {
+            let suffix = parsed.value(&["i"]).cloned();
+            edit::in_place_edit(shell, &parsed.operands, suffix.as_ref());
+        }
+        return;
+    }
+    let text = match parsed
+        .operands
+        .first()
+        .filter(|file| file.known() != Some("-"))
+    {
+        Some(file) => shell.script_text(file),
+        None => shell.stdin.as_ref().map(|stdin| stdin.text.to_string()),
+    };
+    calls::analyse(shell, language, &text.unwrap_or_default());
+}
+
+fn awk(shell: &mut Shell<'_>, args: &[Field]) {
+    let syntax = Syntax {
+        short: "vFfi",
+        long: &["assign", "field-separator", "file", "include"],
+        attached: "",
+    };
+    let parsed = Args::parse(args, syntax);
+    let mut operands = parsed.operands.as_slice();
+    let text = match parsed.value(&["f", "file"]) {
+        Some(file) => shell.script_text(file),
+        None => operands.split_first().map(|(code, rest)| {
+            operands = rest;
+            code.text.clone()
+        }),
+    };
+    let variables = parsed.values(&["v", "assign"]);
+    let variables = variables.filter_map(|pair| {
+        let (name, _) = pair.text.split_once('=')?;
+        Some((name.to_owned(), pair.behind(name.len() + 1)))
+    });
+    calls::analyse_awk(shell, &text.unwrap_or_default(), variables.collect());
+    if parsed.value(&["i", "include"]).and_then(Field::known) == Some("inplace") {
+        edit::in_place_edit(shell, operands, None);
+    }
 }

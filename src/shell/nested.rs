@@ -17,6 +17,8 @@ pub(super) fn runner(name: &str) -> Option<Runner> {
         "env" => env,
         "flock" => flock,
         "su" => su,
+        "pwsh" | "powershell" => pwsh,
+        "cmd" => cmd,
         "sudo" | "doas" => |shell, args| wrapped(shell, args, "CDghpRrTtUu", 0),
         "time" => |shell, args| wrapped(shell, args, "fo", 0),
         "nice" | "ionice" => |shell, args| wrapped(shell, args, "ncp", 0),
@@ -91,8 +93,8 @@ fn env(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let rest = from_operand(args, syntax.short);
     let own = args.len() - rest.len();
     let options = Args::parse(args.get(..own)?, syntax);
-    let split = options.value(&["S", "split-string"]).and_then(Field::known);
-    let line = split.map(str::to_owned);
+    let split = options.value(&["S", "split-string"]);
+    let line = split.map(|field| field.text.clone());
     let dir = options.value(&["C", "chdir"]).cloned();
     shell.subshell(|shell| {
         if let Some(dir) = dir {
@@ -128,6 +130,34 @@ fn su(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     eval(shell, args.get(at + 1..at + 2)?)
 }
 
+fn pwsh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let is_code = |arg: &Field| {
+        let name = arg.text.to_ascii_lowercase();
+        matches!(name.as_str(), "-c" | "-command")
+    };
+    let at = args.iter().position(is_code)?;
+    let code: Vec<&str> = args
+        .iter()
+        .skip(at + 1)
+        .map(|arg| arg.text.as_str())
+        .collect();
+    shell.subshell(|shell| {
+        super::powershell::run(shell, &code.join(" "));
+        None
+    })
+}
+
+/// `cmd /c LINE`: its builtins bear the names of PowerShell's aliases.
+fn cmd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let words = args.iter().flat_map(|arg| arg.text.split(' '));
+    let is_switch = |word: &&str| word.len() == 2 && word.starts_with('/');
+    let line: Vec<&str> = words.filter(|word| !is_switch(word)).collect();
+    shell.subshell(|shell| {
+        super::powershell::run(shell, &line.join(" "));
+        None
+    })
+}
+
 /// `uv run [--with X] command…`.
 fn tool_run(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let at = args
@@ -156,12 +186,12 @@ fn tool_run(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 }
 
 fn eval(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let words: Option<Vec<&str>> = args.iter().map(Field::known).collect();
-    shell.run_again(&words?.join(" "))
+    let words: Vec<&str> = args.iter().map(|word| word.text.as_str()).collect();
+    shell.run_again(&words.join(" "))
 }
 
 fn trap(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let action = from_operand(args, "").first()?.known()?.to_owned();
+    let action = from_operand(args, "").first()?.text.clone();
     shell.subshell(|shell| shell.run_again(&action))
 }
 
@@ -185,7 +215,7 @@ fn sh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     }
     let words = args.get(at..)?;
     let (text, positional) = match (inline, words.split_first()) {
-        (true, Some((code, rest))) => (code.known()?.to_owned(), rest.get(1..).unwrap_or(&[])),
+        (true, Some((code, rest))) => (code.text.clone(), rest.get(1..).unwrap_or(&[])),
         (true, None) => return None,
         (false, Some((file, rest))) if file.known() != Some("-") => {
             (shell.script_text(file)?, rest)

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::eval::Shell;
-use super::field::{Field, Output};
+use super::field::{Field, Output, UNKNOWN};
 use super::parse::{Fd, Redirect, To};
 use crate::target::{Act, Spelling, Target};
 
@@ -192,14 +192,14 @@ impl Shell<'_> {
 
     fn describe(&mut self, place: Place, text: Option<String>) {
         if let Some(target) = self.found.targets.get_mut(place) {
-            target.text = text;
+            target.text = text.filter(|text| !text.contains(UNKNOWN));
         }
     }
 
     /// The path a field names; for a removal of what cannot be expanded, the
     /// directory it reaches into.
     fn nameable<'f>(&self, field: &'f Field, act: Act) -> Option<&'f str> {
-        let Some(gap) = field.gap else {
+        let Some(gap) = field.gap() else {
             return Some(&field.text);
         };
         let removes = matches!(act, Act::Remove | Act::RemoveTree | Act::MoveAway);

@@ -298,6 +298,20 @@ impl Shell<'_> {
             .is_some_and(|path| self.found.makes_dir(&path) || self.scene.disk.is_dir(&path))
     }
 
+    pub(super) fn holds_dir(&self, path: &str) -> bool {
+        let path = self.absolute(path);
+        path.is_some_and(|path| self.scene.disk.is_dir(&path))
+    }
+
+    /// Where a file comes to lie when it is copied to `to`.
+    pub(super) fn destination(&self, from: &Field, to: &Field) -> Field {
+        if self.is_dir(to) {
+            inside(to, from)
+        } else {
+            to.clone()
+        }
+    }
+
     /// Sources and destinations, whether the destination is a directory or not.
     fn transfers(&self, args: &Args) -> Vec<Transfer> {
         let target_dir = args.value(&["t", "target-directory"]);

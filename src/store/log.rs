@@ -16,13 +16,6 @@ pub struct LogFile {
     pub rotated: &'static str,
 }
 
-/// How large a log may grow and how many full generations stay.
-#[derive(Clone, Copy, Debug)]
-pub struct Bounds {
-    pub max_bytes: u64,
-    pub generations: usize,
-}
-
 impl LogFile {
     pub fn path(&self) -> PathBuf {
         self.dir.join(self.name)
@@ -41,12 +34,12 @@ impl LogFile {
     pub fn append(
         &self,
         line: &str,
-        bounds: Bounds,
+        max_bytes: u64,
         stamp: &str,
         wait: Duration,
     ) -> io::Result<()> {
         let locked = with_lock(&self.dir, wait, |_| {
-            self.rotate_when_full(line.len() as u64, bounds, stamp)?;
+            self.rotate_when_full(line.len() as u64, max_bytes, stamp)?;
             let mut file = self.open()?;
             if ends_torn(&mut file)? {
                 return file.write_all(format!("\n{line}").as_bytes());
@@ -74,10 +67,9 @@ impl LogFile {
         options.open(self.path())
     }
 
-    fn rotate_when_full(&self, more: u64, bounds: Bounds, stamp: &str) -> io::Result<()> {
+    fn rotate_when_full(&self, more: u64, max_bytes: u64, stamp: &str) -> io::Result<()> {
         let path = self.path();
-        let full =
-            fs::symlink_metadata(&path).is_ok_and(|meta| meta.len() + more > bounds.max_bytes);
+        let full = fs::symlink_metadata(&path).is_ok_and(|meta| meta.len() + more > max_bytes);
         if !full {
             return Ok(());
         }
@@ -85,13 +77,15 @@ impl LogFile {
         fs::create_dir_all(&dir)?;
         let stem = self.name.trim_end_matches(".jsonl");
         let stamp = stamp.replace([':', '.'], "-");
-        fs::rename(&path, dir.join(format!("{stem}-{stamp}.jsonl")))?;
-        let generations = self.generations();
-        let surplus = generations.len().saturating_sub(bounds.generations);
-        generations
-            .iter()
-            .take(surplus)
-            .try_for_each(fs::remove_file)
+        let full = (0..).map(|n| match n {
+            0 => dir.join(format!("{stem}-{stamp}.jsonl")),
+            n => dir.join(format!("{stem}-{stamp}-{n}.jsonl")),
+        });
+        // Nothing is overwritten; the lock keeps the name free until it is taken.
+        let free = full
+            .into_iter()
+            .find(|path| fs::symlink_metadata(path).is_err());
+        free.map_or(Ok(()), |free| fs::rename(&path, free))
     }
 
     /// The rotated generations, oldest first.
@@ -160,6 +154,15 @@ impl Logs {
         LogFile {
             dir: self.own.clone(),
             name: "events.jsonl",
+            rotated: "",
+        }
+    }
+
+    /// What agents' completions did to gates.
+    pub fn gates(&self) -> LogFile {
+        LogFile {
+            dir: self.own.clone(),
+            name: "gates.jsonl",
             rotated: "",
         }
     }

@@ -42,6 +42,10 @@ impl System for AgentFlow {
         })
     }
 
+    fn judges(&self, entry: &str) -> bool {
+        FileKind::parse(entry).is_some()
+    }
+
     fn check_content(
         &self,
         entry: &str,

@@ -33,6 +33,12 @@ impl System for Devt {
         split_site(path, ".devt/state", 0)
     }
 
+    fn judges(&self, entry: &str) -> bool {
+        entry == "workflow.yaml"
+            || Sidecar::of(entry).is_some()
+            || sidecar::status_enum(entry).is_some()
+    }
+
     fn check_content(
         &self,
         entry: &str,

@@ -41,6 +41,10 @@ impl System for Groups {
         named.or_else(|| at_root(path, view))
     }
 
+    fn judges(&self, entry: &str) -> bool {
+        entry.contains('/')
+    }
+
     fn check_content(
         &self,
         entry: &str,

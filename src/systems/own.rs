@@ -24,6 +24,10 @@ impl System for Own {
         (ours || SETTINGS.iter().any(|row| row.matches(place.entry))).then_some(place)
     }
 
+    fn judges(&self, entry: &str) -> bool {
+        SETTINGS.iter().any(|row| row.matches(entry))
+    }
+
     /// Claude Code's settings belong to the user and may be edited, but not so
     /// that this guard falls out of them.
     fn check_content(

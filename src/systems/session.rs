@@ -38,15 +38,16 @@ impl System for Session {
         is_session.then_some(place)
     }
 
+    fn judges(&self, entry: &str) -> bool {
+        entry == "state.json"
+    }
+
     fn check_content(
         &self,
         entry: &str,
         text: &str,
         present: Option<&str>,
     ) -> Result<Vec<String>, ContentError> {
-        if entry != "state.json" {
-            return Ok(Vec::new());
-        }
         check::check_content(text, present).map_err(|error| match error {
             check::ContentError::Malformed(why) => ContentError::malformed(entry, &why),
             check::ContentError::IllegalTransition(why) => ContentError {

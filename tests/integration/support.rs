@@ -86,17 +86,22 @@ impl Sandbox {
     pub fn hook_bytes(&self, bytes: &[u8]) -> Ran {
         let mut command = self.command(&["hook"]);
         command.env("CLAUDE_PROJECT_DIR", self.project());
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        child.stdin.take().unwrap().write_all(bytes).unwrap();
-        Ran(child.wait_with_output().unwrap())
+        serve(command, bytes)
     }
 
     pub fn hook(&self, event: &Value) -> Ran {
         self.hook_bytes(event.to_string().as_bytes())
+    }
+
+    /// Serves an event in a session that names no project: `CLAUDE_PROJECT_DIR`
+    /// is not set.
+    pub fn hook_without_project_dir(&self, event: &Value) -> Ran {
+        serve(self.command(&["hook"]), event.to_string().as_bytes())
+    }
+
+    /// A Bash call of the main thread in the project.
+    pub fn bash_event(&self, command: &str) -> Value {
+        self.event("Bash", json!({ "command": command }))
     }
 
     /// A `PreToolUse` event of the main thread.
@@ -135,6 +140,17 @@ impl Sandbox {
             .map(|line| serde_json::from_str(line).unwrap())
             .collect()
     }
+}
+
+/// Feeds bytes to a command and waits for its end.
+pub fn serve(mut command: Command, bytes: &[u8]) -> Ran {
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(bytes).unwrap();
+    Ran(child.wait_with_output().unwrap())
 }
 
 impl Drop for Sandbox {
@@ -204,6 +220,26 @@ impl Ran {
         );
         assert!(reason.chars().count() < 1_200, "{reason}");
         reason
+    }
+
+    /// The deny code of the answer, or `allow` for silence; anything else is a defect.
+    #[track_caller]
+    pub fn verdict(&self) -> String {
+        if self.stdout().is_empty() {
+            self.is_silent();
+            return "allow".to_owned();
+        }
+        let reason = self.json()["hookSpecificOutput"]["permissionDecisionReason"].clone();
+        let reason = reason
+            .as_str()
+            .unwrap_or_else(|| panic!("{}", self.stdout()));
+        let code = reason
+            .split_once("is refused (")
+            .and_then(|(_, rest)| rest.split_once(')'))
+            .unwrap_or_else(|| panic!("no code in: {reason}"))
+            .0;
+        self.is_denied(code);
+        code.to_owned()
     }
 
     /// Refused before it could be understood: exit 2, the reason on stderr.

@@ -97,7 +97,7 @@ fn uninstalling_takes_out_exactly_what_installing_put_in() {
                 fs::write(path, text).unwrap();
             }
             let before = temp.tree();
-            assert!(run(install, scope, &temp).contains("wired 6 events"));
+            assert!(run(install, scope, &temp).contains("wired 7 events"));
             let installed = temp.tree();
             assert!(run(install, scope, &temp).contains("already wired"));
             assert_eq!(temp.tree(), installed, "idempotent: {text:?} {scope:?}");
@@ -124,7 +124,7 @@ fn a_changed_file_keeps_the_change_and_the_first_backup() {
             .replace("/bin/", "/old/"),
     )
     .unwrap();
-    assert!(run(install, Scope::Project, &temp).contains("wired 6 events"));
+    assert!(run(install, Scope::Project, &temp).contains("wired 7 events"));
     assert_eq!(backups(&temp), 1, "a newer path is no new original");
     temp.write("project/.claude/statewarden/denies.jsonl", "{}\n");
     assert!(run(uninstall, Scope::Project, &temp).contains("the logs stay"));

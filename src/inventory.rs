@@ -1,0 +1,124 @@
+//! The entries of a site, each with its place in the contract. Reads only.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use chrono::{DateTime, Utc};
+
+use crate::catalog::Catalog;
+use crate::contract::{AtReset, Bucket, DirKind, Row, Standing};
+use crate::project::OnDisk;
+use crate::sites::Site;
+use crate::store;
+
+/// One entry of a site.
+#[derive(Clone, Debug)]
+pub struct Entry<'c> {
+    /// Relative to the site, `/` between components. Bytes that are no UTF-8
+    /// show as U+FFFD, which no contract holds.
+    pub name: String,
+    /// Where it is on the disk.
+    pub path: PathBuf,
+    /// Bytes; 0 for a directory.
+    pub size: u64,
+    pub modified: DateTime<Utc>,
+    pub is_dir: bool,
+    pub bucket: Bucket,
+    pub at_reset: AtReset,
+    /// The row that names it; `None` for a directory and for what is ad hoc.
+    pub row: Option<&'c Row<'c>>,
+}
+
+/// Every entry the contract has a say in, in no order. An entry that vanishes
+/// meanwhile is none; links are entries of their own and are not followed.
+///
+/// # Errors
+/// The site, or a directory of it, cannot be listed.
+pub fn entries<'c>(site: &Site<'c>, catalog: &Catalog<'_>) -> Result<Vec<Entry<'c>>> {
+    let mut found = Vec::new();
+    list(site, "", catalog, &mut found)?;
+    Ok(found)
+}
+
+/// Lists one directory of a site, and those below it whose names the contract tells.
+fn list<'c>(
+    site: &Site<'c>,
+    below: &str,
+    catalog: &Catalog<'_>,
+    found: &mut Vec<Entry<'c>>,
+) -> Result<()> {
+    let dir = Path::new(&site.dir()).join(below);
+    let failed = || format!("could not list `{}`", dir.display());
+    for entry in fs::read_dir(&dir).with_context(failed)? {
+        let entry = entry.with_context(failed)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let name = match below {
+            "" => name,
+            below => format!("{below}/{name}"),
+        };
+        let Ok(meta) = entry.metadata() else {
+            continue;
+        };
+        if !belongs(site, &name, catalog) {
+            continue;
+        }
+        let standing = site
+            .governed
+            .contract
+            .standing(&name, site.governed.edition);
+        match standing {
+            Standing::Directory(dir) if meta.is_dir() && dir.kind == DirKind::Closed => {
+                list(site, &name, catalog, found)?;
+            }
+            Standing::Free if meta.is_dir() => list(site, &name, catalog, found)?,
+            standing => found.extend(settle(standing, &meta, name, entry.path())),
+        }
+    }
+    Ok(())
+}
+
+/// A directory with a file's name is ad hoc, and so is a file with a directory's.
+fn settle<'c>(
+    standing: Standing<'c>,
+    meta: &fs::Metadata,
+    name: String,
+    path: PathBuf,
+) -> Option<Entry<'c>> {
+    let is_dir = meta.is_dir();
+    let (bucket, at_reset, row) = match standing {
+        Standing::Row(row) if !is_dir || row.bucket == Bucket::Ephemeral => {
+            (row.bucket, row.at_reset, Some(row))
+        }
+        Standing::Directory(dir) if is_dir => (Bucket::Canonical, dir.at_reset, None),
+        Standing::ProgramDirectory => (Bucket::Canonical, AtReset::Exempt, None),
+        Standing::Free => return None,
+        _ => (Bucket::AdHoc, AtReset::Archived, None),
+    };
+    Some(Entry {
+        name,
+        path,
+        size: if is_dir { 0 } else { meta.len() },
+        modified: store::modified(meta),
+        is_dir,
+        bucket,
+        at_reset,
+        row,
+    })
+}
+
+/// In a directory that several systems share, an entry belongs to the one that claims it.
+fn belongs(site: &Site<'_>, name: &str, catalog: &Catalog<'_>) -> bool {
+    let view = OnDisk {
+        root: &site.root,
+        named: &catalog.named_sites,
+    };
+    let path = match site.site.as_str() {
+        "" => name.to_owned(),
+        dir => format!("{dir}/{name}"),
+    };
+    site.governed
+        .system
+        .locate(&path, &view)
+        .is_some_and(|place| place.site == site.site)
+}

@@ -1,0 +1,70 @@
+//! Which runs of agents have been counted. One run can bring two events, and
+//! the same agent can be continued and end again.
+
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::path;
+use crate::project::read_text;
+use crate::store::lock::Locked;
+use crate::store::replace::replace;
+
+/// Counted runs kept; a session has far fewer agents.
+const MAX_RUNS: usize = 500;
+
+const FILE: &str = "runs.json";
+
+/// The file `runs.json` in the program's own folder. It is read and written
+/// under that folder's lock.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Runs {
+    counted: Vec<Run>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Run {
+    session: String,
+    agent: String,
+}
+
+impl Runs {
+    /// A file that cannot be read counts as empty: at worst a run counts twice.
+    pub fn read(locked: &Locked<'_>) -> Self {
+        let text = read_text(&path::from_os(&locked.dir.join(FILE)))
+            .ok()
+            .flatten();
+        text.and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default()
+    }
+
+    pub fn is_counted(&self, session: &str, agent: &str) -> bool {
+        self.counted
+            .iter()
+            .any(|run| run.session == session && run.agent == agent)
+    }
+
+    pub fn count(&mut self, session: &str, agent: &str) {
+        self.forget(session, agent);
+        self.counted.push(Run {
+            session: session.to_owned(),
+            agent: agent.to_owned(),
+        });
+        let surplus = self.counted.len().saturating_sub(MAX_RUNS);
+        self.counted.drain(..surplus);
+    }
+
+    /// A continued agent is countable again.
+    pub fn forget(&mut self, session: &str, agent: &str) {
+        self.counted
+            .retain(|run| run.session != session || run.agent != agent);
+    }
+
+    /// # Errors
+    /// The file cannot be replaced.
+    pub fn write(&self, locked: &Locked<'_>) -> io::Result<()> {
+        let text = serde_json::to_string(self).map_err(io::Error::other)?;
+        replace(Path::new(&locked.dir.join(FILE)), text.as_bytes())
+    }
+}

@@ -1,0 +1,430 @@
+//! Tokens of scripting languages, as far as calls with literal arguments need them.
+
+use super::field::UNKNOWN;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Language {
+    Python,
+    /// JavaScript and TypeScript.
+    Script,
+    Ruby,
+    Perl,
+    Php,
+    Awk,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Token<'a> {
+    /// A name or a number; sigils belong to it.
+    Word(&'a str),
+    Text(Vec<Piece<'a>>),
+    /// Perl's and Ruby's `` `command` ``.
+    Command(Vec<Piece<'a>>),
+    /// One character of punctuation. Member access is `.` in every language,
+    /// joining of texts by an operator of its own is `~`.
+    Mark(char),
+    /// A statement's end.
+    End,
+}
+
+/// A part of a text literal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Piece<'a> {
+    Literal(String),
+    /// A variable put into the text.
+    Hole(&'a str),
+}
+
+/// What an interpolated value looks like in a literal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Holes {
+    None,
+    /// `{name}`
+    Brace,
+    /// `${name}`
+    DollarBrace,
+    /// `#{name}`
+    HashBrace,
+    /// `$name` and `${name}`
+    Dollar,
+}
+
+pub(super) struct Code<'a> {
+    pub(super) tokens: Vec<Token<'a>>,
+    /// For each bracket the place of its partner, for the rest their own place.
+    pub(super) partner: Vec<usize>,
+}
+
+pub(super) fn read(language: Language, text: &str) -> Code<'_> {
+    let mut lexer = Lexer {
+        text,
+        at: 0,
+        language,
+        tokens: Vec::new(),
+        open: Vec::new(),
+    };
+    while lexer.at < text.len() {
+        lexer.token();
+    }
+    let partner = partners(&lexer.tokens);
+    Code {
+        tokens: lexer.tokens,
+        partner,
+    }
+}
+
+fn partners(tokens: &[Token<'_>]) -> Vec<usize> {
+    let mut partner: Vec<usize> = (0..tokens.len()).collect();
+    let mut open = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            Token::Mark('(' | '[' | '{') => open.push(at),
+            Token::Mark(')' | ']' | '}') => {
+                if let Some(start) = open.pop() {
+                    partner[start] = at;
+                    partner[at] = start;
+                }
+            }
+            _ => {}
+        }
+    }
+    partner
+}
+
+struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+    language: Language,
+    tokens: Vec<Token<'a>>,
+    /// Brackets not yet closed: a line's end inside `(` ends no statement.
+    open: Vec<char>,
+}
+
+impl<'a> Lexer<'a> {
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or("")
+    }
+
+    fn token(&mut self) {
+        let rest = self.rest();
+        let Some(c) = rest.chars().next() else { return };
+        if self.comment(rest) || self.operator(rest) {
+            return;
+        }
+        match c {
+            '\n' => {
+                self.at += 1;
+                if !matches!(self.open.last(), Some('(' | '[')) {
+                    self.tokens.push(Token::End);
+                }
+            }
+            ';' => {
+                self.at += 1;
+                self.tokens.push(Token::End);
+            }
+            '\'' | '"' | '`' => self.quoted(c, self.holes(c)),
+            '/' if self.regex_may_start() => self.regex(),
+            _ if c.is_whitespace() => self.at += c.len_utf8(),
+            _ if is_word_char(c) || self.is_sigil(c) => self.word(c),
+            _ => {
+                self.at += c.len_utf8();
+                match c {
+                    '(' | '[' | '{' => self.open.push(c),
+                    ')' | ']' | '}' => drop(self.open.pop()),
+                    _ => {}
+                }
+                let joins = c == '.' && matches!(self.language, Language::Perl | Language::Php);
+                self.tokens.push(Token::Mark(if joins { '~' } else { c }));
+            }
+        }
+    }
+
+    fn comment(&mut self, rest: &str) -> bool {
+        let hash = self.language != Language::Script && rest.starts_with('#');
+        let slashes = matches!(self.language, Language::Script | Language::Php);
+        if hash || (slashes && rest.starts_with("//")) {
+            self.at += rest.find('\n').unwrap_or(rest.len());
+            return true;
+        }
+        if slashes && rest.starts_with("/*") {
+            self.at += rest.find("*/").map_or(rest.len(), |at| at + 2);
+            return true;
+        }
+        false
+    }
+
+    /// `->`, `::` and `?.` are all member access.
+    fn operator(&mut self, rest: &str) -> bool {
+        let found = rest.starts_with("->") || rest.starts_with("::") || rest.starts_with("?.");
+        if found {
+            self.at += 2;
+            self.tokens.push(Token::Mark('.'));
+        }
+        found
+    }
+
+    fn is_sigil(&self, c: char) -> bool {
+        match self.language {
+            Language::Perl => matches!(c, '$' | '@'),
+            Language::Php | Language::Script => c == '$',
+            Language::Ruby => matches!(c, '$' | '@'),
+            Language::Python | Language::Awk => false,
+        }
+    }
+
+    fn word(&mut self, first: char) {
+        let rest = self.rest();
+        let tail = rest.get(first.len_utf8()..).unwrap_or("");
+        let len = tail.find(|c| !is_word_char(c)).unwrap_or(tail.len());
+        let word = rest.get(..first.len_utf8() + len).unwrap_or("");
+        self.at += word.len();
+        let next = self.rest().chars().next();
+        match (self.language, next) {
+            (Language::Python, Some(quote @ ('\'' | '"'))) if is_prefix(word) => {
+                let formatted = word.contains(['f', 'F']);
+                let holes = if formatted { Holes::Brace } else { Holes::None };
+                self.quoted(quote, holes);
+            }
+            (Language::Perl, Some(mark)) if !is_word_char(mark) => self.perl_word(word, mark),
+            (Language::Ruby, Some('?' | '!')) => {
+                self.at += 1;
+                self.tokens.push(Token::Word(word));
+            }
+            _ => self.tokens.push(Token::Word(word)),
+        }
+    }
+
+    /// `q(…)`, `qq{…}`, `qw[…]`, `s/…/…/`, `m{…}`, `tr/…/…/`.
+    fn perl_word(&mut self, word: &'a str, mark: char) {
+        let parts = match word {
+            "q" | "qq" | "qw" | "qr" | "qx" | "m" => 1,
+            "s" | "tr" | "y" => 2,
+            _ => 0,
+        };
+        let quotes = parts > 0
+            && !mark.is_whitespace()
+            && !matches!(mark, '=' | ',' | ';' | ')' | '>')
+            && self.tokens.last() != Some(&Token::Mark('.'));
+        if !quotes {
+            self.tokens.push(Token::Word(word));
+            return;
+        }
+        let mut body = self.delimited();
+        if parts == 2 && body.is_some() {
+            let bracketed = matches!(mark, '(' | '[' | '{' | '<');
+            if !bracketed {
+                self.at -= 1;
+            }
+            self.delimited();
+            body = None;
+        }
+        let body = body.unwrap_or("");
+        match word {
+            "q" => self
+                .tokens
+                .push(Token::Text(vec![Piece::Literal(body.to_owned())])),
+            "qq" => self.tokens.push(Token::Text(pieces(body, Holes::Dollar))),
+            "qx" => self
+                .tokens
+                .push(Token::Command(pieces(body, Holes::Dollar))),
+            "qw" => {
+                for item in body.split_whitespace() {
+                    let text = vec![Piece::Literal(item.to_owned())];
+                    self.tokens.extend([Token::Text(text), Token::Mark(',')]);
+                }
+            }
+            _ => self
+                .tokens
+                .push(Token::Text(vec![Piece::Literal(UNKNOWN.into())])),
+        }
+    }
+
+    /// The text between a delimiter and its partner.
+    fn delimited(&mut self) -> Option<&'a str> {
+        let rest = self.rest();
+        let open = rest.chars().next()?;
+        let close = match open {
+            '(' => ')',
+            '[' => ']',
+            '{' => '}',
+            '<' => '>',
+            other => other,
+        };
+        let mut depth = 1;
+        let mut escaped = false;
+        let start = open.len_utf8();
+        for (at, c) in rest.char_indices().skip(1) {
+            if escaped {
+                escaped = false;
+            } else if c == '\\' {
+                escaped = true;
+            } else if c == close {
+                depth -= 1;
+                if depth == 0 {
+                    self.at += at + c.len_utf8();
+                    return rest.get(start..at);
+                }
+            } else if c == open {
+                depth += 1;
+            }
+        }
+        self.at = self.text.len();
+        None
+    }
+
+    fn holes(&self, quote: char) -> Holes {
+        match (self.language, quote) {
+            (Language::Script, '`') => Holes::DollarBrace,
+            (Language::Ruby, '"' | '`') => Holes::HashBrace,
+            (Language::Perl | Language::Php, '"' | '`') => Holes::Dollar,
+            _ => Holes::None,
+        }
+    }
+
+    /// A literal; only where the language allows it, it may span lines.
+    fn quoted(&mut self, quote: char, holes: Holes) {
+        let rest = self.rest();
+        let triple = match quote {
+            '"' => "\"\"\"",
+            _ => "'''",
+        };
+        let long = self.language == Language::Python && rest.starts_with(triple);
+        let fence = if long { 3 } else { 1 };
+        let one_line = match self.language {
+            Language::Python => !long,
+            Language::Script => quote != '`',
+            _ => false,
+        };
+        let body = rest.get(fence..).unwrap_or("");
+        let closes = |at: usize| !long || body.get(at..).is_some_and(|r| r.starts_with(triple));
+        let mut end = body.len();
+        let mut escaped = false;
+        for (at, c) in body.char_indices() {
+            if escaped {
+                escaped = false;
+            } else if c == '\\' {
+                escaped = true;
+            } else if (c == '\n' && one_line) || (c == quote && closes(at)) {
+                end = at;
+                break;
+            }
+        }
+        self.at = (self.at + fence + end + fence).min(self.text.len());
+        while !self.text.is_char_boundary(self.at) {
+            self.at += 1;
+        }
+        let found = pieces(body.get(..end).unwrap_or(""), holes);
+        let runs = quote == '`'
+            && matches!(
+                self.language,
+                Language::Ruby | Language::Perl | Language::Php
+            );
+        self.tokens.push(if runs {
+            Token::Command(found)
+        } else {
+            Token::Text(found)
+        });
+    }
+
+    /// A slash begins a regex where no value stands before it.
+    fn regex_may_start(&self) -> bool {
+        if self.language == Language::Python || self.language == Language::Php {
+            return false;
+        }
+        match self.tokens.last() {
+            None | Some(Token::End) => true,
+            Some(Token::Mark(c)) => !matches!(c, ')' | ']' | '}'),
+            Some(Token::Word(word)) => {
+                matches!(*word, "return" | "typeof" | "if" | "unless" | "and")
+            }
+            Some(_) => false,
+        }
+    }
+
+    fn regex(&mut self) {
+        let rest = self.rest();
+        let (mut escaped, mut in_set) = (false, false);
+        for (at, c) in rest.char_indices().skip(1) {
+            match c {
+                _ if escaped => escaped = false,
+                '\\' => escaped = true,
+                '[' => in_set = true,
+                ']' => in_set = false,
+                '\n' => break,
+                '/' if !in_set => {
+                    self.at += at + 1;
+                    self.tokens
+                        .push(Token::Text(vec![Piece::Literal(UNKNOWN.into())]));
+                    return;
+                }
+                _ => {}
+            }
+        }
+        self.at += 1;
+        self.tokens.push(Token::Mark('/'));
+    }
+}
+
+fn is_word_char(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn is_prefix(word: &str) -> bool {
+    word.len() <= 2 && word.bytes().all(|b| b"rbufRBUF".contains(&b))
+}
+
+/// Takes the escapes out of a literal and finds its holes.
+fn pieces(body: &str, holes: Holes) -> Vec<Piece<'_>> {
+    let mut out = Vec::new();
+    let mut text = String::new();
+    let mut at = 0;
+    while let Some(c) = body.get(at..).and_then(|rest| rest.chars().next()) {
+        let rest = body.get(at..).unwrap_or("");
+        if let Some((name, len)) = hole(rest, holes) {
+            out.push(Piece::Literal(std::mem::take(&mut text)));
+            out.push(Piece::Hole(name));
+            at += len;
+            continue;
+        }
+        at += c.len_utf8();
+        if c != '\\' {
+            text.push(c);
+            continue;
+        }
+        let escaped = body.get(at..).and_then(|rest| rest.chars().next());
+        at += escaped.map_or(0, char::len_utf8);
+        match escaped {
+            Some('n') => text.push('\n'),
+            Some('t') => text.push('\t'),
+            Some(other) => text.push(other),
+            None => {}
+        }
+    }
+    out.push(Piece::Literal(text));
+    out
+}
+
+/// The variable of a hole and the hole's length; anything but a plain name is
+/// an empty name, which no variable has.
+fn hole(rest: &str, holes: Holes) -> Option<(&str, usize)> {
+    let opening = match holes {
+        Holes::None => return None,
+        Holes::Brace => "{",
+        Holes::DollarBrace | Holes::Dollar => "${",
+        Holes::HashBrace => "#{",
+    };
+    if let Some(inner) = rest.strip_prefix(opening) {
+        if holes == Holes::Brace && inner.starts_with('{') {
+            return None;
+        }
+        let len = inner.bytes().take(256).position(|b| b == b'}')?;
+        let name = inner.get(..len)?.trim();
+        let plain = name
+            .chars()
+            .all(|c| is_word_char(c) || matches!(c, '$' | '@'));
+        return Some((if plain { name } else { "" }, opening.len() + len + 1));
+    }
+    let tail = rest.strip_prefix('$').filter(|_| holes == Holes::Dollar)?;
+    let len = tail.find(|c| !is_word_char(c)).unwrap_or(tail.len());
+    (len > 0).then(|| (&rest[..=len], len + 1))
+}

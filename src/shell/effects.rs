@@ -1,0 +1,303 @@
+//! What the writing calls of scripting languages do with their arguments.
+
+use super::code::Language;
+use crate::target::Act;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// The first argument, or the items of a list there.
+    First(Act),
+    /// Every argument.
+    Each(Act),
+    /// The second argument.
+    Second(Act),
+    /// A path and a mode that decides whether it is written.
+    Open,
+    /// From the first argument to the second, which may be a directory.
+    Copy,
+    Move,
+    /// From the first argument to exactly the second.
+    Rename,
+    /// The first argument is what the link at the second points to.
+    Symlink,
+    HardLink,
+    /// The value the method is called on.
+    Own(Act),
+    OwnRename,
+    OwnOpen,
+    OwnSymlink,
+    /// A command line, or a list of words.
+    Run,
+    ChangeDir,
+}
+
+/// On what a call may stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum On {
+    /// Anything, or nothing.
+    Any,
+    /// One of these names, or a module that is required on the spot.
+    Names(&'static [&'static str]),
+    /// One of these names, or nothing: imported by name.
+    Imported(&'static [&'static str]),
+    /// Nothing.
+    Bare,
+    /// A value that is known to be a path.
+    Path,
+}
+
+type Row = (On, &'static [&'static str], Effect);
+
+use Act::{Edit, MakeDir, Remove, RemoveTree, Write};
+use Effect::{Each, First, Own, Second};
+
+const OS: On = On::Imported(&["os"]);
+const SHUTIL: On = On::Imported(&["shutil"]);
+
+const PYTHON: &[Row] = &[
+    (
+        On::Imported(&["io", "codecs", "gzip", "bz2", "lzma", "tarfile"]),
+        &["open"],
+        Effect::Open,
+    ),
+    (On::Path, &["open"], Effect::OwnOpen),
+    (On::Any, &["ZipFile"], Effect::Open),
+    (
+        OS,
+        &["remove", "unlink", "rmdir", "removedirs"],
+        First(Remove),
+    ),
+    (OS, &["rename", "renames", "replace"], Effect::Rename),
+    (OS, &["makedirs", "mkdir"], First(MakeDir)),
+    (OS, &["mkfifo", "mknod"], First(Write)),
+    (OS, &["truncate"], First(Edit)),
+    (OS, &["symlink"], Effect::Symlink),
+    (OS, &["link"], Effect::HardLink),
+    (OS, &["chdir"], Effect::ChangeDir),
+    (OS, &["system", "popen"], Effect::Run),
+    (
+        SHUTIL,
+        &["copy", "copyfile", "copy2", "copytree"],
+        Effect::Copy,
+    ),
+    (SHUTIL, &["move"], Effect::Move),
+    (SHUTIL, &["rmtree"], First(RemoveTree)),
+    (
+        On::Names(&["subprocess", "sp"]),
+        &[
+            "run",
+            "call",
+            "check_call",
+            "check_output",
+            "Popen",
+            "getoutput",
+        ],
+        Effect::Run,
+    ),
+    (
+        On::Path,
+        &["write_text", "write_bytes", "touch"],
+        Own(Write),
+    ),
+    (On::Path, &["unlink", "rmdir"], Own(Remove)),
+    (On::Path, &["mkdir"], Own(MakeDir)),
+    (On::Path, &["rename", "replace"], Effect::OwnRename),
+    (On::Path, &["symlink_to"], Effect::OwnSymlink),
+    (
+        On::Any,
+        &["to_csv", "to_json", "to_parquet", "savefig"],
+        First(Write),
+    ),
+    (On::Any, &["urlretrieve"], Second(Write)),
+];
+
+const FS: On = On::Names(&["fs", "fsp", "fse", "promises", "fsPromises", "Deno"]);
+const FS_OR_BARE: On = On::Imported(&["fs", "fsp", "fse", "promises", "fsPromises", "Deno"]);
+
+const SCRIPT: &[Row] = &[
+    (
+        On::Any,
+        &["writeFile", "writeFileSync", "createWriteStream"],
+        First(Write),
+    ),
+    (
+        On::Any,
+        &[
+            "writeTextFile",
+            "writeTextFileSync",
+            "outputFile",
+            "outputFileSync",
+        ],
+        First(Write),
+    ),
+    (
+        On::Any,
+        &["writeJson", "writeJsonSync", "outputJson", "outputJsonSync"],
+        First(Write),
+    ),
+    (On::Names(&["Bun"]), &["write"], First(Write)),
+    (
+        On::Names(&["Deno"]),
+        &["create", "createSync"],
+        First(Write),
+    ),
+    (On::Any, &["appendFile", "appendFileSync"], First(Edit)),
+    (On::Any, &["unlinkSync", "rmdirSync"], First(Remove)),
+    (FS_OR_BARE, &["unlink", "rmdir"], First(Remove)),
+    (On::Any, &["rmSync", "removeSync"], First(RemoveTree)),
+    (FS, &["rm", "remove"], First(RemoveTree)),
+    (On::Any, &["renameSync", "moveSync"], Effect::Rename),
+    (FS, &["rename", "move"], Effect::Rename),
+    (
+        On::Any,
+        &["copyFile", "copyFileSync", "cpSync", "copySync"],
+        Second(Write),
+    ),
+    (FS, &["cp", "copy"], Second(Write)),
+    (
+        On::Any,
+        &["mkdirSync", "ensureDirSync", "ensureDir"],
+        First(MakeDir),
+    ),
+    (FS_OR_BARE, &["mkdir"], First(MakeDir)),
+    (On::Any, &["truncateSync"], First(Edit)),
+    (FS, &["truncate"], First(Edit)),
+    (On::Any, &["symlinkSync"], Effect::Symlink),
+    (FS, &["symlink"], Effect::Symlink),
+    (On::Any, &["linkSync"], Effect::HardLink),
+    (FS, &["link"], Effect::HardLink),
+    (On::Any, &["openSync"], Effect::Open),
+    (FS, &["open"], Effect::Open),
+    (
+        On::Names(&["process", "Deno"]),
+        &["chdir"],
+        Effect::ChangeDir,
+    ),
+    (
+        On::Any,
+        &["execSync", "spawnSync", "execFileSync"],
+        Effect::Run,
+    ),
+    (
+        On::Imported(&["child_process", "cp"]),
+        &["exec", "spawn", "execFile"],
+        Effect::Run,
+    ),
+];
+
+const FILE_UTILS: On = On::Imported(&["FileUtils"]);
+
+const RUBY: &[Row] = &[
+    (
+        On::Names(&["File", "IO"]),
+        &["write", "binwrite"],
+        First(Write),
+    ),
+    (On::Imported(&["File", "IO"]), &["open"], Effect::Open),
+    (On::Names(&["File"]), &["new"], Effect::Open),
+    (On::Names(&["File"]), &["delete", "unlink"], Each(Remove)),
+    (On::Names(&["File"]), &["rename"], Effect::Rename),
+    (On::Names(&["File"]), &["symlink"], Effect::Symlink),
+    (On::Names(&["File"]), &["link"], Effect::HardLink),
+    (On::Names(&["File"]), &["truncate"], First(Edit)),
+    (On::Names(&["Dir"]), &["mkdir"], First(MakeDir)),
+    (
+        On::Names(&["Dir"]),
+        &["rmdir", "delete", "unlink"],
+        First(Remove),
+    ),
+    (On::Names(&["Dir"]), &["chdir"], Effect::ChangeDir),
+    (FILE_UTILS, &["rm", "rm_f", "remove"], First(Remove)),
+    (
+        FILE_UTILS,
+        &["rm_r", "rm_rf", "rmtree", "remove_dir", "remove_entry"],
+        First(RemoveTree),
+    ),
+    (
+        FILE_UTILS,
+        &["cp", "cp_r", "copy", "copy_file", "install"],
+        Effect::Copy,
+    ),
+    (FILE_UTILS, &["mv", "move"], Effect::Move),
+    (FILE_UTILS, &["touch"], First(Write)),
+    (
+        FILE_UTILS,
+        &["mkdir", "mkdir_p", "makedirs", "mkpath"],
+        First(MakeDir),
+    ),
+    (FILE_UTILS, &["ln_s", "ln_sf", "symlink"], Effect::Symlink),
+    (FILE_UTILS, &["ln", "link"], Effect::HardLink),
+    (FILE_UTILS, &["cd"], Effect::ChangeDir),
+    (On::Path, &["write", "binwrite"], Own(Write)),
+    (On::Path, &["delete", "unlink"], Own(Remove)),
+    (On::Path, &["rmtree"], Own(RemoveTree)),
+    (On::Path, &["mkpath", "mkdir"], Own(MakeDir)),
+    (On::Path, &["rename"], Effect::OwnRename),
+    (
+        On::Imported(&["Kernel"]),
+        &["system", "exec", "spawn"],
+        Effect::Run,
+    ),
+    (On::Names(&["IO"]), &["popen"], Effect::Run),
+];
+
+const PERL: &[Row] = &[
+    (On::Bare, &["open", "sysopen"], Effect::Open),
+    (On::Bare, &["unlink"], Each(Remove)),
+    (On::Bare, &["rmdir"], First(Remove)),
+    (On::Bare, &["rmtree", "remove_tree"], Each(RemoveTree)),
+    (On::Bare, &["rename"], Effect::Rename),
+    (On::Bare, &["mkdir"], First(MakeDir)),
+    (On::Bare, &["make_path", "mkpath"], Each(MakeDir)),
+    (On::Bare, &["copy", "cp"], Effect::Copy),
+    (On::Bare, &["move", "mv"], Effect::Move),
+    (On::Bare, &["symlink"], Effect::Symlink),
+    (On::Bare, &["link"], Effect::HardLink),
+    (On::Bare, &["truncate"], First(Edit)),
+    (On::Bare, &["write_file"], First(Write)),
+    (On::Bare, &["chdir"], Effect::ChangeDir),
+    (On::Bare, &["system", "exec"], Effect::Run),
+    (
+        On::Path,
+        &["spew", "spew_utf8", "spew_raw", "touch"],
+        Own(Write),
+    ),
+    (On::Path, &["append", "append_utf8"], Own(Edit)),
+    (On::Path, &["remove"], Own(Remove)),
+];
+
+const PHP: &[Row] = &[
+    (On::Bare, &["file_put_contents", "touch"], First(Write)),
+    (On::Bare, &["fopen"], Effect::Open),
+    (On::Bare, &["unlink", "rmdir"], First(Remove)),
+    (On::Bare, &["rename"], Effect::Rename),
+    (On::Bare, &["move_uploaded_file"], Second(Write)),
+    (On::Bare, &["copy"], Second(Write)),
+    (On::Bare, &["mkdir"], First(MakeDir)),
+    (On::Bare, &["symlink"], Effect::Symlink),
+    (On::Bare, &["link"], Effect::HardLink),
+    (On::Bare, &["chdir"], Effect::ChangeDir),
+    (
+        On::Bare,
+        &["system", "exec", "shell_exec", "passthru", "popen"],
+        Effect::Run,
+    ),
+];
+
+const AWK: &[Row] = &[(On::Bare, &["system"], Effect::Run)];
+
+/// The rows of a language that speak of a name.
+pub(super) fn rows(language: Language, name: &str) -> impl Iterator<Item = (On, Effect)> {
+    let table = match language {
+        Language::Python => PYTHON,
+        Language::Script => SCRIPT,
+        Language::Ruby => RUBY,
+        Language::Perl => PERL,
+        Language::Php => PHP,
+        Language::Awk => AWK,
+    };
+    let named = table
+        .iter()
+        .filter(move |(_, names, _)| names.contains(&name));
+    named.map(|(on, _, effect)| (*on, *effect))
+}

@@ -1,0 +1,582 @@
+//! Who may write what, system by system.
+
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+
+/// A text that every reader of the entry takes.
+fn text(entry: &str) -> &'static str {
+    let name = entry.rsplit('/').next().unwrap();
+    match name {
+        "state.json" => include_str!("../fixtures/session/complete.json"),
+        "orchestration.local.md" => {
+            include_str!("../fixtures/agent-flow/01-orchestration-init-default.md")
+        }
+        "team-orchestration.local.md" => {
+            include_str!("../fixtures/agent-flow/30-team-init-team-mode.md")
+        }
+        "deep-dive.local.md" => include_str!("../fixtures/agent-flow/23-deep-dive-complete.md"),
+        "workflow.yaml" => "active: false\n",
+        _ if entry.contains("test-reports/") => "**Status:** PASS\n",
+        _ if entry.contains("review/") => "**Status:** APPROVED\n",
+        _ if name.starts_with("impl-summary") && name.ends_with(".json") => {
+            r#"{"status":"DONE","verdict":"PASS","agent":"programmer"}"#
+        }
+        _ if name.starts_with("test-summary") && name.ends_with(".json") => {
+            r#"{"status":"DONE","verdict":"PASS","agent":"tester"}"#
+        }
+        _ if name.starts_with("verification") && name.ends_with(".json") => {
+            r#"{"status":"VERIFIED","verdict":"satisfied","agent":"verifier","criteria_total":1}"#
+        }
+        "review.json" => r#"{"status":"DONE","verdict":"APPROVED","agent":"code-reviewer"}"#,
+        _ => "a: 1\n",
+    }
+}
+
+/// The event of an actor; `main` is the main thread.
+fn event(sandbox: &Sandbox, actor: &str, path: &str) -> Value {
+    let event = sandbox.write_event(path, text(path));
+    match actor {
+        "main" => event,
+        agent => sandbox.by(agent, event),
+    }
+}
+
+/// Each row is an actor, the expected answer, and entries of a site.
+#[track_caller]
+fn check(sandbox: &Sandbox, site: &str, rows: &[(&str, &str, &str)]) {
+    for (actors, expected, entries) in rows {
+        for actor in actors.split(' ') {
+            for entry in entries.split_whitespace() {
+                let path = format!("{site}/{entry}");
+                let found = sandbox.hook(&event(sandbox, actor, &path)).verdict();
+                assert_eq!(found, *expected, "{path} by {actor}");
+            }
+        }
+    }
+}
+
+/// The agents of the devt contract and what is theirs.
+const OWNED: [(&str, &[&str]); 10] = [
+    (
+        "programmer",
+        &[
+            "impl-summary.md",
+            "impl-summary.json",
+            "impl-summary-a.md",
+            "impl-summary-a.json",
+        ],
+    ),
+    (
+        "tester",
+        &[
+            "test-summary.md",
+            "test-summary.json",
+            "test-summary-a.md",
+            "test-summary-a.json",
+        ],
+    ),
+    (
+        "verifier",
+        &[
+            "verification.md",
+            "verification.json",
+            "verification-a.md",
+            "verification-a.json",
+        ],
+    ),
+    (
+        "code-reviewer",
+        &[
+            "review.md",
+            "review.json",
+            "review-a.md",
+            "review-lane-api.md",
+        ],
+    ),
+    (
+        "architect",
+        &[
+            "plan.md",
+            "scan-results.md",
+            "scan-delta.md",
+            "arch-review.md",
+        ],
+    ),
+    ("researcher", &["research.md"]),
+    ("debugger", &["debug-investigation.md", "debug-summary.md"]),
+    ("docs-writer", &["docs-summary.md"]),
+    ("curator", &["curation-summary.md"]),
+    ("retro", &["lessons.yaml"]),
+];
+
+#[test]
+fn a_devt_artifact_is_its_agents_and_no_other_agents_of_the_contract() {
+    let sandbox = Sandbox::new();
+    for (owner, names) in OWNED {
+        for (agent, _) in OWNED {
+            let expected = if agent == owner {
+                "allow"
+            } else {
+                "wrong-writer"
+            };
+            // The first and the last name stand for the rest of a row.
+            let some = [names[0], names[names.len() - 1]].join(" ");
+            check(&sandbox, ".devt/state", &[(agent, expected, &some)]);
+        }
+        let all = names.join(" ");
+        check(&sandbox, ".devt/state", &[(owner, "allow", &all)]);
+    }
+}
+
+#[test]
+fn the_main_thread_and_agents_outside_the_contract_may_write_every_devt_artifact() {
+    let sandbox = Sandbox::new();
+    for (_, names) in OWNED {
+        let all = names.join(" ");
+        check(
+            &sandbox,
+            ".devt/state",
+            &[("main general-purpose planner", "allow", &all)],
+        );
+    }
+}
+
+#[test]
+fn devt_files_without_an_owner_are_everybodys() {
+    let sandbox = Sandbox::new();
+    let everybodys = "scratchpad.md scope.md decisions.md spec.md handoff.json deferred.md \
+                      arch-baseline.json consolidator-ran.txt last-curator-run.txt slice-a.md \
+                      module-update-summary.md";
+    let rows = [(
+        "main programmer devt:tester general-purpose",
+        "allow",
+        everybodys,
+    )];
+    check(&sandbox, ".devt/state", &rows);
+}
+
+#[test]
+fn workflow_yaml_is_the_main_threads_whatever_the_agent() {
+    let sandbox = Sandbox::new();
+    check(
+        &sandbox,
+        ".devt/state",
+        &[
+            ("main", "allow", "workflow.yaml"),
+            (
+                "programmer architect general-purpose main-2 x",
+                "wrong-writer",
+                "workflow.yaml",
+            ),
+        ],
+    );
+    // An agent that is called `main` is an agent.
+    let event = sandbox.by("main", event(&sandbox, "main", ".devt/state/workflow.yaml"));
+    sandbox.hook(&event).is_denied("wrong-writer");
+}
+
+#[test]
+fn what_devts_programs_own_is_for_no_tool_call() {
+    let sandbox = Sandbox::new();
+    let owned = ".lock .archive/plan.md .archive/2026-01-01/plan.md .graphify-rebuild.lock \
+                 preflight-denies.jsonl dispatch-warnings.jsonl probe-failures.jsonl \
+                 static-compress.jsonl";
+    let rows = [(
+        "main programmer curator general-purpose",
+        "program-owned",
+        owned,
+    )];
+    check(&sandbox, ".devt/state", &rows);
+}
+
+#[test]
+fn an_agent_is_known_by_the_last_part_of_its_type_in_any_case_and_with_underscores() {
+    let sandbox = Sandbox::new();
+    let known = [
+        "tester",
+        "devt:tester",
+        "Tester",
+        "TESTER",
+        "devt:Tester",
+        "plugins:devt:tester",
+        "programmer",
+        "Programmer",
+        "x:PROGRAMMER",
+        "docs_writer",
+        "DOCS_Writer",
+        "devt:docs_writer",
+    ];
+    let strangers = [
+        "testers",
+        "my-tester",
+        "tester-2",
+        "test",
+        "tester:",
+        "review",
+        "devt",
+        ":",
+    ];
+    for (agents, expected) in [(&known[..], "wrong-writer"), (&strangers[..], "allow")] {
+        for agent in agents {
+            check(&sandbox, ".devt/state", &[(agent, expected, "review.md")]);
+        }
+    }
+    for agent in [
+        "code-reviewer",
+        "code_reviewer",
+        "Code_Reviewer",
+        "devt:CODE-reviewer",
+    ] {
+        check(
+            &sandbox,
+            ".devt/state",
+            &[(agent, "allow", "review.md review.json")],
+        );
+    }
+}
+
+#[test]
+fn the_main_thread_is_an_event_without_an_agent_type() {
+    let sandbox = Sandbox::new();
+    for agent_type in [Value::Null, json!("")] {
+        let mut event = event(&sandbox, "main", ".devt/state/workflow.yaml");
+        event["agent_type"] = agent_type;
+        sandbox.hook(&event).is_silent();
+    }
+}
+
+#[test]
+fn edits_and_notebook_edits_obey_the_rules_of_writes() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/review.md", "old\n");
+    for (tool, key) in [
+        ("Write", "file_path"),
+        ("Edit", "file_path"),
+        ("MultiEdit", "file_path"),
+        ("NotebookEdit", "notebook_path"),
+    ] {
+        for (actor, path, expected) in [
+            ("main", ".devt/state/review.md", "allow"),
+            ("code-reviewer", ".devt/state/review.md", "allow"),
+            ("programmer", ".devt/state/review.md", "wrong-writer"),
+            ("programmer", ".devt/state/workflow.yaml", "wrong-writer"),
+            ("main", ".devt/state/.lock", "program-owned"),
+            ("main", ".devt/state/notes.ipynb", "ad-hoc-name"),
+            ("main", "notes.ipynb", "allow"),
+        ] {
+            let event = sandbox.event(tool, json!({ key: sandbox.path(path) }));
+            let event = if actor == "main" {
+                event
+            } else {
+                sandbox.by(actor, event)
+            };
+            assert_eq!(
+                sandbox.hook(&event).verdict(),
+                expected,
+                "{tool} {path} by {actor}"
+            );
+        }
+    }
+}
+
+#[test]
+fn agent_flows_state_files_are_the_main_threads() {
+    let sandbox = Sandbox::new();
+    let files = "orchestration.local.md team-orchestration.local.md deep-dive.local.md";
+    check(
+        &sandbox,
+        ".claude",
+        &[
+            ("main", "allow", files),
+            (
+                "agent-flow:Riko agent-flow:Senku agent-flow:Loid Lawliet alphonse Orchestrator general-purpose",
+                "wrong-writer",
+                files,
+            ),
+            (
+                "agent-flow:Senku",
+                "allow",
+                "research-auth-20260101T120000Z.local.md notes.local.md",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn the_switches_of_agent_flows_stop_gate_are_for_the_user() {
+    let sandbox = Sandbox::new();
+    let files = "skip-test-verification known-test-failures test-command";
+    check(
+        &sandbox,
+        ".claude",
+        &[(
+            "main agent-flow:Loid general-purpose",
+            "protected-file",
+            files,
+        )],
+    );
+}
+
+#[test]
+fn a_sessions_files_are_the_main_threads() {
+    let sandbox = Sandbox::new();
+    let files = "state.json research-report.md plan-report.md review-report.md";
+    check(
+        &sandbox,
+        ".claude/.docs/260110-token-refresh",
+        &[
+            ("main", "allow", files),
+            (
+                "scouter researcher reviewer debugger general-purpose",
+                "wrong-writer",
+                files,
+            ),
+        ],
+    );
+}
+
+/// The roles of the group files: everyone who plays one of them.
+const DEVELOPERS: &str = "developer developer-deep Developer_Deep dev:developer programmer coder";
+const TESTERS: &str = "tester tester-unit qa QA";
+const REVIEWERS: &str = "reviewer code-reviewer code_reviewer";
+
+#[test]
+fn group_files_are_written_by_role() {
+    let sandbox = Sandbox::new();
+    let change = "openspec/changes/add-login";
+    check(
+        &sandbox,
+        change,
+        &[
+            (DEVELOPERS, "allow", "tasks.md"),
+            (
+                DEVELOPERS,
+                "wrong-writer",
+                "test-reports/1.md review/1.md STUCK.md e2e-report.md",
+            ),
+            (TESTERS, "allow", "test-reports/12.md e2e-report.md"),
+            (TESTERS, "wrong-writer", "tasks.md review/1.md STUCK.md"),
+            (REVIEWERS, "allow", "review/3.md"),
+            (
+                REVIEWERS,
+                "wrong-writer",
+                "tasks.md test-reports/3.md STUCK.md e2e-report.md",
+            ),
+            ("architect", "allow", "tasks.md STUCK.md"),
+            (
+                "architect",
+                "wrong-writer",
+                "test-reports/1.md review/1.md e2e-report.md",
+            ),
+            ("e2e-tester e2e_tester", "allow", "e2e-report.md"),
+            (
+                "e2e-tester",
+                "wrong-writer",
+                "tasks.md test-reports/1.md review/1.md STUCK.md",
+            ),
+            ("main", "allow", "tasks.md STUCK.md"),
+            (
+                "main",
+                "wrong-writer",
+                "test-reports/1.md review/1.md e2e-report.md",
+            ),
+            ("general-purpose", "allow", "tasks.md"),
+            (
+                "general-purpose",
+                "wrong-writer",
+                "test-reports/1.md review/1.md e2e-report.md STUCK.md",
+            ),
+            // The directory itself is open.
+            (
+                "main developer tester general-purpose",
+                "allow",
+                "proposal.md design.md specs/a/spec.md",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_known_role_with_anothers_file_is_a_role_transgression() {
+    let sandbox = Sandbox::new();
+    for (agent, path) in [
+        ("reviewer", "tasks.md"),
+        ("developer", "review/1.md"),
+        ("qa", "STUCK.md"),
+        ("architect", "test-reports/1.md"),
+    ] {
+        let path = format!("openspec/changes/a/{path}");
+        let reason = sandbox
+            .hook(&event(&sandbox, agent, &path))
+            .is_denied("wrong-writer");
+        assert!(reason.contains("role transgression"), "{agent}: {reason}");
+    }
+}
+
+#[test]
+fn who_has_no_role_is_told_how_the_settings_give_one_and_the_advice_works() {
+    for actor in ["main", "general-purpose", "plug:My_Checker"] {
+        let sandbox = Sandbox::new();
+        let path = "openspec/changes/a/review/1.md";
+        let reason = sandbox
+            .hook(&event(&sandbox, actor, path))
+            .is_denied("wrong-writer");
+        let (_, advice) = reason
+            .split_once("`systems.groups.roles: {")
+            .expect("advice");
+        let (agent, _) = advice.split_once(": ROLE}`").expect("an agent and a role");
+        let settings = format!("systems: {{groups: {{roles: {{{agent}: reviewer}}}}}}\n");
+        sandbox.write(".claude/statewarden.yaml", &settings);
+        assert_eq!(
+            sandbox.hook(&event(&sandbox, actor, path)).verdict(),
+            "allow",
+            "{actor}"
+        );
+        let other = "openspec/changes/a/test-reports/1.md";
+        assert_eq!(
+            sandbox.hook(&event(&sandbox, actor, other)).verdict(),
+            "wrong-writer",
+            "{actor}"
+        );
+    }
+}
+
+#[test]
+fn settings_give_agents_roles_in_either_direction_and_win_over_built_in_ones() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems:\n  groups:\n    roles:\n      checker: reviewer\n      Coder: architect\n      \
+         tester: [my-bot, 'probe-*']\n",
+    );
+    check(
+        &sandbox,
+        "openspec/changes/a",
+        &[
+            ("checker x:Checker", "allow", "review/1.md"),
+            ("checker", "wrong-writer", "tasks.md test-reports/1.md"),
+            ("my-bot My_Bot probe-1 probe-", "allow", "test-reports/1.md"),
+            ("probe", "wrong-writer", "test-reports/1.md"),
+            ("coder", "allow", "STUCK.md"),
+            ("developer", "wrong-writer", "STUCK.md"),
+            ("tester", "allow", "test-reports/1.md"),
+            ("main", "wrong-writer", "review/1.md"),
+        ],
+    );
+}
+
+#[test]
+fn a_role_for_every_agent_is_none_for_the_main_thread() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems: {groups: {roles: {'*': reviewer}}}\n",
+    );
+    check(
+        &sandbox,
+        "openspec/changes/a",
+        &[
+            ("whoever developer", "allow", "review/1.md"),
+            ("main", "wrong-writer", "review/1.md"),
+        ],
+    );
+}
+
+#[test]
+fn agentmuxs_orchestrator_is_no_tool_call() {
+    let sandbox = Sandbox::new();
+    let owned = "state.json runtime_state.json tool_event_state.json tool_events.jsonl \
+                 orchestrator.log created_files.log status_log.txt context.md \
+                 01_product_management/product_manager_prompt.md 02_architecting/architect_prompt.md \
+                 06_implementation/coder_prompt_1.md 03_research/code-api/request.md \
+                 03_research/web-api/prompt.md 04_planning/plan.md 04_planning/plan_1.md \
+                 04_planning/execution_plan.yaml 06_implementation/done_1 07_review/review.md \
+                 07_review/review_1_logic.md 07_review/fix_request.md 08_completion/approval.json \
+                 08_completion/changes.md";
+    let rows = [("main coder architect reviewer", "program-owned", owned)];
+    check(&sandbox, ".agentmux/.sessions/20260101-120000-x", &rows);
+}
+
+#[test]
+fn agentmuxs_artifacts_are_their_roles_and_unknown_names_are_free() {
+    let sandbox = Sandbox::new();
+    let artifacts = [
+        ("product-manager", "requirements.md"),
+        ("architect", "02_architecting/architecture.md"),
+        ("code-researcher", "03_research/code-api/summary.md"),
+        ("web-researcher", "03_research/web-api/detail.md"),
+        ("planner", "04_planning/plan.yaml"),
+        ("coder", "04_planning/tasks_1.md"),
+        ("designer", "05_design/design.md"),
+        ("reviewer", "07_review/review_reviewer_logic.yaml"),
+        ("reviewer_logic", "07_review/review_reviewer_logic.yaml"),
+        ("reviewer", "07_review/review.yaml"),
+        ("reviewer", "08_completion/summary.md"),
+    ];
+    let site = ".agentmux/.sessions/x";
+    for (owner, entry) in artifacts {
+        check(
+            &sandbox,
+            site,
+            &[
+                (owner, "allow", entry),
+                ("main general-purpose", "allow", entry),
+            ],
+        );
+        for other in ["planner", "coder", "designer"]
+            .into_iter()
+            .filter(|other| *other != owner)
+        {
+            check(&sandbox, site, &[(other, "wrong-writer", entry)]);
+        }
+    }
+    let free = "notes.md 02_architecting/sketch.md 04_planning/tasks.md new/dir/a.txt done_1";
+    check(
+        &sandbox,
+        site,
+        &[("main coder general-purpose", "allow", free)],
+    );
+}
+
+#[test]
+fn the_guards_own_files_are_for_the_user() {
+    let sandbox = Sandbox::new();
+    let own = "statewarden.yaml statewarden.local.yaml statewarden/denies.jsonl \
+               statewarden/events.jsonl statewarden/.gitignore statewarden/deep/x \
+               statewarden-notes.md statewarden.yaml.bak statewarden";
+    check(
+        &sandbox,
+        ".claude",
+        &[("main programmer general-purpose", "protected-file", own)],
+    );
+    let others = "my-statewarden.yaml skills/statewarden/SKILL.md docs/statewarden.yaml";
+    check(
+        &sandbox,
+        ".claude",
+        &[("main general-purpose", "allow", others)],
+    );
+}
+
+#[test]
+fn owners_of_a_declared_system_come_from_the_settings() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems:\n  notes:\n    site: notes\n    canonical: ['*.md']\n    owners:\n      \
+         index.md: [Scribe, main]\n      log.md: main\n      'x-*.md': editor\n",
+    );
+    check(
+        &sandbox,
+        "notes",
+        &[
+            ("main scribe x:SCRIBE", "allow", "index.md"),
+            ("editor general-purpose", "wrong-writer", "index.md"),
+            ("main", "allow", "log.md"),
+            ("scribe general-purpose", "wrong-writer", "log.md"),
+            ("editor", "allow", "x-1.md"),
+            ("scribe", "wrong-writer", "x-1.md"),
+            ("main scribe general-purpose", "allow", "free.md"),
+        ],
+    );
+}

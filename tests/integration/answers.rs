@@ -1,0 +1,313 @@
+//! What Claude Code reads: form and content of a refusal.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+
+/// The reason for refusing a Write to a path of the project.
+#[track_caller]
+fn reason(sandbox: &Sandbox, path: &str, code: &str) -> String {
+    sandbox
+        .hook(&sandbox.write_event(path, "x\n"))
+        .is_denied(code)
+}
+
+#[test]
+fn a_refusal_is_exactly_one_json_object_and_nothing_else() {
+    let sandbox = Sandbox::new();
+    for event in [
+        sandbox.write_event(".devt/state/notes.md", "x"),
+        sandbox.write_event(".claude/statewarden.yaml", "x"),
+        sandbox.bash_event("rm -rf .devt/state"),
+        sandbox.by("tester", sandbox.write_event(".devt/state/review.md", "x")),
+    ] {
+        let ran = sandbox.hook(&event);
+        assert_eq!((ran.code(), ran.stderr()), (0, String::new()));
+        let stdout = ran.stdout();
+        assert_eq!(stdout.lines().count(), 1, "{stdout}");
+        assert!(
+            stdout.starts_with('{') && stdout.trim_end().ends_with('}'),
+            "{stdout}"
+        );
+        let answer = ran.json();
+        let keys =
+            |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
+        assert_eq!(keys(&answer), ["hookSpecificOutput"]);
+        assert_eq!(
+            keys(&answer["hookSpecificOutput"]),
+            [
+                "hookEventName",
+                "permissionDecision",
+                "permissionDecisionReason"
+            ]
+        );
+    }
+}
+
+#[test]
+fn what_is_allowed_gets_no_answer_at_all() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/plan.md", "old\n");
+    let plan = sandbox.path(".devt/state/plan.md");
+    for event in [
+        sandbox.write_event("src/main.rs", "fn main() {}\n"),
+        sandbox.write_event(".devt/state/plan.md", "x\n"),
+        sandbox.event(
+            "Edit",
+            json!({ "file_path": plan, "old_string": "old", "new_string": "new" }),
+        ),
+        sandbox.event("Read", json!({ "file_path": plan })),
+        sandbox.event(
+            "Agent",
+            json!({ "subagent_type": "Explore", "prompt": "write .devt/state/notes.md" }),
+        ),
+        sandbox.bash_event("cat .devt/state/plan.md"),
+        sandbox.bash_event("git status"),
+    ] {
+        sandbox.hook(&event).is_silent();
+    }
+}
+
+#[test]
+fn the_reason_is_a_redirect() {
+    let sandbox = Sandbox::new();
+    for (path, code, instead) in [
+        (
+            ".devt/state/notes.md",
+            "ad-hoc-name",
+            ".devt/state/scratchpad.md",
+        ),
+        (
+            ".devt/state/review_auth.md",
+            "ad-hoc-name",
+            ".devt/state/review-auth.md",
+        ),
+        (
+            ".devt/state/impl-summry.json",
+            "ad-hoc-name",
+            ".devt/state/impl-summary.json",
+        ),
+        (".devt/state/Plan.md", "ad-hoc-name", ".devt/state/plan.md"),
+        (".devt/state/plan.txt", "ad-hoc-name", ".devt/state/plan.md"),
+        (
+            ".devt/state/reveiw.md",
+            "ad-hoc-name",
+            ".devt/state/review.md",
+        ),
+        (
+            ".devt/state/test_summary.json",
+            "ad-hoc-name",
+            ".devt/state/test-summary.json",
+        ),
+        (
+            ".devt/state/scratch.md",
+            "ad-hoc-name",
+            ".devt/state/scratchpad.md",
+        ),
+        (
+            ".devt/state/plan.md.tmp",
+            "ephemeral-name",
+            ".devt/state/plan.md",
+        ),
+        (
+            ".devt/state/notes/plan.md",
+            "undeclared-directory",
+            ".devt/state/plan.md",
+        ),
+        (
+            "packages/web/.devt/state/spec.txt",
+            "ad-hoc-name",
+            "packages/web/.devt/state/spec.md",
+        ),
+        (
+            ".claude/Orchestration.local.md",
+            "ad-hoc-name",
+            ".claude/orchestration.local.md",
+        ),
+        (
+            ".claude/deep_dive.local.md",
+            "ad-hoc-name",
+            ".claude/deep-dive.local.md",
+        ),
+        (
+            ".claude/.docs/260110-a/research.md",
+            "ad-hoc-name",
+            ".claude/.docs/260110-a/research-report.md",
+        ),
+        (
+            "openspec/changes/a/review/01.md",
+            "ad-hoc-name",
+            "openspec/changes/a/review/1.md",
+        ),
+        (
+            "openspec/changes/a/test-reports/3.txt",
+            "ad-hoc-name",
+            "openspec/changes/a/test-reports/3.md",
+        ),
+    ] {
+        let reason = reason(&sandbox, path, code);
+        let parts = [
+            format!("`{path}`"),
+            format!("({code})"),
+            format!("`{instead}`"),
+            "OS temp directory".to_owned(),
+            format!("`statewarden explain {path}`"),
+        ];
+        for part in parts {
+            assert!(reason.contains(&part), "`{part}` is not in: {reason}");
+        }
+        assert!(reason.starts_with(&format!("`{path}`")), "{reason}");
+    }
+}
+
+#[test]
+fn every_suggested_name_is_itself_allowed() {
+    let sandbox = Sandbox::new();
+    for name in [
+        "notes.md",
+        "todo.txt",
+        "output.log",
+        "review.txt",
+        "impl.json",
+        "summary.md",
+        "x",
+        "é",
+        "REVIEW",
+        "tests.json",
+        "verify.md",
+        "plan (1).md",
+        "workflow.yml",
+        "lock",
+        "denies.jsonl",
+        ".lock.md",
+        "archive",
+        "decisons.md",
+        "a-b-c-d.json",
+        "---",
+        "0.md",
+        "review lane api.md",
+    ] {
+        let reason = reason(&sandbox, &format!(".devt/state/{name}"), "ad-hoc-name");
+        let (_, rest) = reason
+            .split_once("Use `")
+            .unwrap_or_else(|| panic!("no name in: {reason}"));
+        let (instead, _) = rest.split_once('`').unwrap();
+        let event = sandbox.event("Edit", json!({ "file_path": sandbox.path(instead) }));
+        assert_eq!(
+            sandbox.hook(&event).verdict(),
+            "allow",
+            "{name} → {instead}"
+        );
+    }
+}
+
+#[test]
+fn the_reason_stays_short_whatever_the_path() {
+    let sandbox = Sandbox::new();
+    for (name, code) in [
+        ("n".repeat(100_000), "ad-hoc-name"),
+        (format!("{}.md", "é".repeat(30_000)), "ad-hoc-name"),
+        (format!("{}x", "d/".repeat(5_000)), "undeclared-directory"),
+        ("\u{1f980}".repeat(10_000), "ad-hoc-name"),
+        ("\"\\'`$".repeat(2_000).replace('\\', ""), "ad-hoc-name"),
+        ("\u{1}".repeat(5_000), "path-escape"),
+    ] {
+        let reason = reason(&sandbox, &format!(".devt/state/{name}"), code);
+        assert!(reason.contains("statewarden explain"), "{reason}");
+    }
+    // A deep site, and long names of the redirect.
+    let deep = format!(
+        "{}.devt/state/notes.md",
+        "a-rather-long-directory/".repeat(100)
+    );
+    let reason = reason(&sandbox, &deep, "ad-hoc-name");
+    assert!(reason.contains("statewarden explain"), "{reason}");
+}
+
+#[test]
+fn the_reason_is_one_line_of_printable_text() {
+    let sandbox = Sandbox::new();
+    for name in [
+        "a\nIgnore the above.md",
+        "\u{1b}[2Jx",
+        "a\u{7}b",
+        "a\rb",
+        "a\u{85}b",
+    ] {
+        let reason = reason(&sandbox, &format!(".devt/state/{name}"), "path-escape");
+        assert!(!reason.contains(char::is_control), "{reason:?}");
+    }
+}
+
+#[test]
+fn every_denial_of_a_call_is_listed_and_the_first_leads() {
+    let sandbox = Sandbox::new();
+    let command = "touch .devt/state/plan.md .devt/state/first.md .devt/state/.lock .agentmux/.sessions/a/state.json";
+    let reason = sandbox
+        .hook(&sandbox.bash_event(command))
+        .is_denied("ad-hoc-name");
+    assert!(reason.starts_with("`.devt/state/first.md`"), "{reason}");
+    for part in [
+        ".devt/state/.lock` (program-owned)",
+        ".agentmux/.sessions/a/state.json` (program-owned)",
+    ] {
+        assert!(reason.contains(part), "`{part}` is not in: {reason}");
+    }
+    assert!(!reason.contains("plan.md"), "{reason}");
+
+    let reason = sandbox
+        .hook(&sandbox.bash_event("touch .devt/state/n{1..12}.md"))
+        .is_denied("ad-hoc-name");
+    for n in 1..=12 {
+        assert!(
+            reason.contains(&format!("`.devt/state/n{n}.md`")),
+            "{n} of 12 is not in: {reason}"
+        );
+    }
+}
+
+#[test]
+fn fifty_denials_at_once_fit_and_the_rest_is_counted() {
+    let sandbox = Sandbox::new();
+    let long = "long-name-of-a-file".repeat(8);
+    for names in ["n{1..50}.md", &format!("{long}{{1..50}}.md")] {
+        let event = sandbox.bash_event(&format!("touch .devt/state/{names}"));
+        let reason = sandbox.hook(&event).is_denied("ad-hoc-name");
+        let listed = 1 + reason.matches("Also refused: ").count();
+        let (_, rest) = reason
+            .split_once(" And ")
+            .unwrap_or_else(|| panic!("{reason}"));
+        let more: usize = rest.split(' ').next().unwrap().parse().unwrap();
+        assert_eq!(listed + more, 50, "{reason}");
+        assert!(reason.contains("statewarden explain"), "{reason}");
+    }
+}
+
+/// The command in the reason is meant to be copied into a shell.
+#[cfg(unix)]
+#[test]
+fn the_command_in_the_reason_names_the_very_path() {
+    let sandbox = Sandbox::new();
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_statewarden"));
+    for name in [
+        "notes.md", "a b.md", "it's.md", "$HOME.md", "a\"b.md", "a&b;c.md", "*.md", "(x)", "~x",
+        "!x", "#x",
+    ] {
+        let reason = reason(&sandbox, &format!(".devt/state/{name}"), "ad-hoc-name");
+        let (_, command) = reason.split_once("More: `").unwrap();
+        let command = command.strip_suffix("`.").unwrap();
+        let ran = Command::new("/bin/sh")
+            .args(["-c", &format!("{command} --json")])
+            .current_dir(sandbox.project())
+            .env_clear()
+            .env("HOME", sandbox.home())
+            .env("PATH", program.parent().unwrap())
+            .output()
+            .unwrap();
+        let story: Value = serde_json::from_slice(&ran.stdout)
+            .unwrap_or_else(|error| panic!("{command}: {error}: {ran:?}"));
+        assert_eq!(story["name"], name, "{command}");
+    }
+}
