@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod check;
+pub mod contract;
 pub mod denies;
 pub mod doctor;
 pub mod explain;
@@ -58,6 +59,8 @@ enum Verb {
     Denies(denies::Args),
     /// Say whether the workflow is refused again and again; exit 1 when it is
     Stuck,
+    /// Show the contract in force, or test it against expectations
+    Contract(contract::Args),
     /// Say what the guard would have refused in past sessions; changes nothing
     Replay(replay::Args),
     /// Wire the hook into Claude Code's settings
@@ -217,6 +220,7 @@ fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<A
         Verb::Audit => audit::run(&context, out),
         Verb::Denies(args) => denies::run(args, &context, out),
         Verb::Stuck => stuck::run(&context, out),
+        Verb::Contract(args) => contract::run(args, &context, out),
         Verb::Replay(args) => replay::run(args, &context, out),
         Verb::Install(args) => install::install(args, &place(&context)?, out).map(|()| Answer::Yes),
         Verb::Uninstall(args) => {
