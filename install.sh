@@ -60,7 +60,7 @@ parse() {
     while [ $# -gt 0 ]; do
         case $1 in
             --prefix | --project | --scope | --from | --sha256)
-                [ $# -ge 2 ] && [ -n "$2" ] || die "$1 needs a value"
+                if [ $# -lt 2 ] || [ -z "$2" ]; then die "$1 needs a value"; fi
                 set_option "$1" "$2"
                 shift
                 ;;
