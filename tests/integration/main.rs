@@ -22,6 +22,10 @@ mod agent_flow_stand_in;
 mod answers;
 /// Every name and pattern of the contracts.
 mod contract;
+/// The contract in force, and tests of it.
+mod contract_verbs;
+/// The morning after: lists, counts, following.
+mod denies;
 /// Bad input.
 mod malformed;
 /// Deny codes about names, and the settings.
@@ -31,8 +35,12 @@ mod places;
 /// The real Claude Code client; network namespaces keep it offline.
 #[cfg(target_os = "linux")]
 mod real_client;
+/// Deny records in any number.
+mod records;
 /// The shell analyser beside the real Bash.
 #[cfg(unix)]
 mod shell_differential;
+/// Whether a workflow is stuck.
+mod stuck;
 /// The sandbox that tests run the program in.
 mod support;
