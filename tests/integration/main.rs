@@ -37,6 +37,10 @@ mod places;
 mod real_client;
 /// Deny records in any number.
 mod records;
+/// The guard over past sessions.
+mod replay;
+/// The page about the morning after.
+mod report;
 /// The shell analyser beside the real Bash.
 #[cfg(unix)]
 mod shell_differential;
