@@ -133,7 +133,8 @@ fn statistics_agree_with_a_count_by_hand() {
         let agent = text(record, "agent_type").to_lowercase().replace('_', "-");
         agent.rsplit(':').next().unwrap().to_owned()
     };
-    let keys: [(&str, &dyn Fn(&Value) -> String); 6] = [
+    type Key<'k> = &'k dyn Fn(&Value) -> String;
+    let keys: [(&str, Key<'_>); 6] = [
         ("rule", &|record| text(record, "rule")),
         ("agent", &agent),
         ("system", &|record| text(record, "system")),

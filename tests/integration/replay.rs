@@ -209,7 +209,7 @@ fn every_kind_of_call_is_judged() {
     );
     assert_eq!(
         (&document["calls"], &document["already_refused"]),
-        (&json!(11), &json!(0))
+        (&json!(10), &json!(0))
     );
     let rows = document["refused"].as_array().unwrap();
     let row = rows
@@ -303,21 +303,28 @@ fn a_name_that_was_of_use_may_be_a_false_alarm() {
             ("shown.md", "Bash")
         ]
     );
+}
+
+#[test]
+fn the_advice_about_false_alarms_helps() {
+    let sandbox = Sandbox::new();
+    let path = |name: &str| sandbox.path(&format!(".devt/state/{name}"));
+    Transcript::new(&sandbox)
+        .write(".devt/state/b.md")
+        .write(".devt/state/a.md")
+        .call("Read", json!({"file_path": path("a.md")}))
+        .call("Read", json!({"file_path": path("b.md")}))
+        .save("s.jsonl");
     let text = replay(&sandbox, &[]).stdout();
     assert!(
-        text.ends_with(
-            "systems:\n  devt:\n    extra_names: [\"read.md\", \"edited.md\", \"shown.md\"]\n"
-        ),
+        text.ends_with("systems:\n  devt:\n    extra_names: [\"b.md\", \"a.md\"]\n"),
         "{text}"
     );
     let settings = &text[text.find("systems:").unwrap()..];
     sandbox.write(".claude/statewarden.yaml", settings);
     let document = replay(&sandbox, &["--json"]).json();
-    assert_eq!(
-        document["false_alarm_candidates"],
-        json!([]),
-        "the advice helps"
-    );
+    assert_eq!(document["false_alarm_candidates"], json!([]));
+    assert_eq!(refused(&document), [""; 0]);
 }
 
 #[test]
@@ -387,6 +394,16 @@ fn settings_and_filters_hold() {
         ["ad-hoc-name one.md 1"]
     );
     assert_eq!(refused_with(&["--json", "--system", "session"]), [""; 0]);
+    // A relative `--project` is the caller's, not the transcript's.
+    assert_eq!(
+        refused_with(&["--json", "--project", "."]),
+        ["ad-hoc-name one.md 1"]
+    );
+    assert_eq!(
+        refused_with(&["--json", "--project", ".devt"]),
+        [""; 0],
+        "another project"
+    );
     sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
     let ran = replay(&sandbox, &["--json", "--fail-on-deny"]);
     assert_eq!((ran.code(), &ran.json()["warned"]), (0, &json!(1)));

@@ -31,6 +31,7 @@ const UNKNOWN_AGENT: &str = "unknown";
 /// What every file is read with.
 pub(super) struct Surroundings {
     env: Env,
+    /// What `--project` said, absolute: the lines have directories of their own.
     given_project: Option<String>,
     system: Option<String>,
     cwd: String,
@@ -45,7 +46,8 @@ impl Surroundings {
                 feature_dir: None,
                 ..context.env.clone()
             },
-            given_project: context.given_project.clone(),
+            given_project: (context.given_project.as_ref())
+                .map(|_| context.project.main.dir.clone()),
             system: context.system.clone(),
             cwd: context.cwd.clone(),
         }

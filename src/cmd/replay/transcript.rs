@@ -166,7 +166,19 @@ impl<'de> Visitor<'de> for AnyValue {
         Ok(Text::default())
     }
 
-    /// Numbers come as maps too, so that their digits stay.
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(Text::default())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(Text::default())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(Text::default())
+    }
+
+    /// Numbers that no integer holds come as maps too, so that their digits stay.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
         Ok(Text::default())
