@@ -189,7 +189,6 @@ fn every_kind_of_call_is_judged() {
             json!({"file_path": ".devt/state/review.json", "content": "[]"}),
         )
         .call("Write", json!({"file_path": [1], "content": 2.5}))
-        .call("Agent", json!({"subagent_type": "tester", "prompt": "x"}))
         .save("p/s-1.jsonl");
     Transcript::new(&sandbox)
         .write(".devt/state/review.json")
