@@ -6,6 +6,7 @@ pub mod audit;
 mod change;
 pub mod check;
 pub mod cleanup;
+pub mod contract;
 pub mod deep_dive;
 pub mod denies;
 pub mod doctor;
@@ -15,6 +16,7 @@ pub mod groups;
 pub mod history;
 pub mod install;
 mod output;
+pub mod replay;
 pub mod reset;
 pub mod restore;
 pub mod session;
@@ -95,6 +97,10 @@ enum Verb {
     Denies(denies::Args),
     /// Say whether the workflow is refused again and again; exit 1 when it is
     Stuck,
+    /// Show the contract in force, or test it against expectations
+    Contract(contract::Args),
+    /// Say what the guard would have refused in past sessions; changes nothing
+    Replay(replay::Args),
     /// Wire the hook into Claude Code's settings
     Install(install::Args),
     /// Take out what `install` put in
@@ -267,6 +273,8 @@ fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<A
         Verb::Agentmux(args) => agentmux::run(args, &context, out),
         Verb::Denies(args) => denies::run(args, &context, out),
         Verb::Stuck => stuck::run(&context, out),
+        Verb::Contract(args) => contract::run(args, &context, out),
+        Verb::Replay(args) => replay::run(args, &context, out),
         Verb::Install(args) => install::install(args, &place(&context)?, out).map(|()| Answer::Yes),
         Verb::Uninstall(args) => {
             install::uninstall(args, &place(&context)?, out).map(|()| Answer::Yes)

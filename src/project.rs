@@ -320,9 +320,8 @@ pub fn read_text(path: &str) -> io::Result<Option<String>> {
 }
 
 impl Project {
-    /// Reads and merges the settings files. One that cannot be read counts as
-    /// broken, not as absent.
-    pub fn settings(&self, env: &Env) -> Resolved {
+    /// The settings files that count, weakest first; they need not exist.
+    pub fn settings_files(&self, env: &Env) -> Vec<(Layer, String)> {
         let config = env
             .config_home
             .clone()
@@ -345,12 +344,18 @@ impl Project {
                 Some(format!("{}/.claude/statewarden.local.yaml", self.main.dir)),
             ),
         ];
+        let known = files
+            .into_iter()
+            .filter_map(|(layer, path)| Some((layer, path?)));
+        known.collect()
+    }
+
+    /// Reads and merges the settings files. One that cannot be read counts as
+    /// broken, not as absent.
+    pub fn settings(&self, env: &Env) -> Resolved {
         let mut unreadable = Vec::new();
         let mut texts = Vec::new();
-        for (layer, path) in files
-            .into_iter()
-            .filter_map(|(layer, path)| Some((layer, path?)))
-        {
+        for (layer, path) in self.settings_files(env) {
             match fs::read_to_string(&path) {
                 Ok(text) => texts.push((layer, path, text)),
                 Err(error)

@@ -22,16 +22,20 @@ mod agent_flow_stand_in;
 mod agentmux_verb;
 /// Form and content of a refusal.
 mod answers;
-/// What state directories hold, and what was refused.
-mod audit_and_denies;
 /// The archive when something is in the way, or the process dies.
 mod archive_faults;
+/// What state directories hold, and what was refused.
+mod audit_and_denies;
 /// What goes at any time, and what stays.
 mod cleanup;
 /// The reading commands.
 mod commands;
 /// Every name and pattern of the contracts.
 mod contract;
+/// The contract in force, and tests of it.
+mod contract_verbs;
+/// The morning after: lists, counts, following.
+mod denies;
 /// Runs and deep dives by command.
 mod flow_verbs;
 /// Gates that agents move.
@@ -53,8 +57,14 @@ mod places;
 /// The real Claude Code client; network namespaces keep it offline.
 #[cfg(target_os = "linux")]
 mod real_client;
+/// Deny records in any number.
+mod records;
 /// No credential reaches a log.
 mod redaction;
+/// The guard over past sessions.
+mod replay;
+/// The page about the morning after.
+mod report;
 /// The end of a workflow, and the ring it leaves.
 mod reset;
 /// What was archived comes back.
@@ -70,11 +80,13 @@ mod shell_differential;
 mod shell_guard;
 /// Every workflow by command.
 mod status_verb;
+/// Whether a workflow is stuck.
+mod stuck;
 /// The sandbox that tests run the program in.
 mod support;
-/// Work trees of the project.
-mod work_trees;
 /// The start of a workflow.
 mod sweep;
 /// `workflow.yaml` and its locks.
 mod update;
+/// Work trees of the project.
+mod work_trees;

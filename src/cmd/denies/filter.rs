@@ -230,6 +230,10 @@ mod tests {
             },
             false,
         );
+    }
+
+    #[test]
+    fn times_compare_in_every_zone() {
         let since: DateTime<Utc> = "2026-05-03T12:00:00Z".parse().unwrap();
         let recent = Passes {
             since: Some(since),
@@ -247,7 +251,7 @@ mod tests {
                 &recent,
                 Entry {
                     ts: ts.into(),
-                    ..entry()
+                    ..Entry::default()
                 },
                 expected,
             );

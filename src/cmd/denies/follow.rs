@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use super::super::{Context, Format};
 use super::filter::Passes;
 use super::list::write_entry;
-use super::read::{self, Line};
+use super::read;
 
 /// How often the logs are looked at.
 const POLL: Duration = Duration::from_millis(250);
@@ -33,7 +33,8 @@ pub(super) fn run(passes: &Passes, context: &Context<'_>, out: &mut dyn Write) -
     loop {
         for tail in &mut tails {
             tail.new_lines(&mut |line| {
-                let Line::Record(entry, text) = read::parse(line) else {
+                let text = read::text(line).unwrap_or_default();
+                let Ok(Some(entry)) = read::parse(text) else {
                     return Ok(());
                 };
                 if !entry.is_denial() || !passes.let_through(&entry) {

@@ -2,40 +2,43 @@
 
 use std::io::{self, Write};
 
-use anyhow::Result;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use super::super::{Context, output};
 use super::filter::Passes;
-use super::read::{self, Entry, Line, Newest};
+use super::read::{self, Entry, Newest};
 
 /// The JSON document. Records come out as they stand in the log, keys of a
-/// later version included.
+/// later version included, one after the other.
 #[derive(Debug, Serialize)]
 struct Document {
-    denies: Vec<serde_json::Value>,
+    #[serde(serialize_with = "as_they_stand")]
+    denies: Vec<Box<str>>,
 }
 
-pub(super) fn run(passes: &Passes, context: &Context<'_>, out: &mut dyn Write) -> Result<()> {
+fn as_they_stand<S: Serializer>(lines: &[Box<str>], to: S) -> Result<S::Ok, S::Error> {
+    let records = lines
+        .iter()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    to.collect_seq(records)
+}
+
+pub(super) fn run(
+    passes: &Passes,
+    context: &Context<'_>,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
     let mut newest = Newest::new(passes.limit);
     super::each_denial(passes, context, &mut |entry, line| {
         newest.offer(entry, || Box::<str>::from(line));
     })?;
-    let lines: Vec<Box<str>> = newest.into_items().collect();
-    let denies = || {
-        lines
-            .iter()
-            .filter_map(|line| serde_json::from_str(line).ok())
+    let document = Document {
+        denies: newest.into_items().collect(),
     };
-    match context.format {
-        super::super::Format::Json => {
-            let document = Document {
-                denies: denies().collect(),
-            };
-            context.print(out, &document, |_| Ok(()))
-        }
-        super::super::Format::Text => Ok(write_text(&lines, context, out)?),
-    }
+    context.print(out, &document, |out| {
+        write_text(&document.denies, context, out)
+    })
 }
 
 fn write_text(lines: &[Box<str>], context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -43,7 +46,7 @@ fn write_text(lines: &[Box<str>], context: &Context<'_>, out: &mut dyn Write) ->
         return writeln!(out, "nothing was refused");
     }
     for line in lines {
-        if let Line::Record(entry, _) = read::parse(line.as_bytes()) {
+        if let Ok(Some(entry)) = read::parse(line) {
             write_entry(&entry, context, out)?;
         }
     }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::actor::AgentName;
 use crate::reply;
@@ -16,6 +17,9 @@ use crate::store::log::LogFile;
 
 /// A line that is longer is no record of ours; it is skipped without being held.
 const MAX_LINE: u64 = 1 << 20;
+
+/// A transcript's line may hold a whole file or a picture.
+const MAX_LONG_LINE: u64 = 256 << 20;
 
 /// The fields of a record that readers look at; `""` stands for an absent one.
 /// Decisions and rules are text here, so that a later version's count as well.
@@ -136,10 +140,11 @@ pub(crate) fn entries(path: &Path, take: &mut dyn FnMut(&Entry<'_>, &str)) -> Re
         .next_line()
         .with_context(|| format!("could not read `{}`", path.display()))?
     {
-        match parse(line) {
-            Line::Record(entry, line) => take(&entry, line),
-            Line::Foreign => {}
-            Line::Unreadable => unreadable += 1,
+        let line = text(line);
+        match line.map(|line| (parse(line), line)) {
+            Some((Ok(Some(entry)), line)) => take(&entry, line),
+            Some((Ok(None), _)) => {}
+            Some((Err(Unreadable), _)) | None => unreadable += 1,
         }
     }
     if unreadable > 0 {
@@ -151,29 +156,29 @@ pub(crate) fn entries(path: &Path, take: &mut dyn FnMut(&Entry<'_>, &str)) -> Re
     Ok(())
 }
 
-/// What a line of a log is.
-pub(crate) enum Line<'l> {
-    Record(Box<Entry<'l>>, &'l str),
-    /// Other programs write records of their own into devt's log; and empty lines.
-    Foreign,
-    Unreadable,
-}
+/// A line that is no JSON: torn by a crash, or no log's.
+pub(crate) struct Unreadable;
 
-pub(crate) fn parse(line: &[u8]) -> Line<'_> {
-    let Ok(text) = std::str::from_utf8(line.trim_ascii()) else {
-        return Line::Unreadable;
-    };
-    match serde_json::from_str::<Entry<'_>>(text) {
-        Ok(entry) => Line::Record(Box::new(entry), text),
-        Err(_) if text.is_empty() => Line::Foreign,
-        Err(_) if serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() => Line::Foreign,
-        Err(_) => Line::Unreadable,
+/// The record on a line, if there is one: other programs write records of
+/// their own into devt's log.
+pub(crate) fn parse(line: &str) -> Result<Option<Entry<'_>>, Unreadable> {
+    match serde_json::from_str(line) {
+        Ok(entry) => Ok(Some(entry)),
+        Err(_) if line.is_empty() => Ok(None),
+        Err(_) if serde_json::from_str::<IgnoredAny>(line).is_ok() => Ok(None),
+        Err(_) => Err(Unreadable),
     }
 }
 
-/// Lines in one buffer that is used again; a line past [`MAX_LINE`] comes out cut.
+/// A line of a log as text, without its break; `None` where it is no UTF-8.
+pub(crate) fn text(line: &[u8]) -> Option<&str> {
+    std::str::from_utf8(line.trim_ascii()).ok()
+}
+
+/// Lines in one buffer that is used again; a line past the longest comes out cut.
 pub(crate) struct Lines<R> {
     reader: R,
+    longest: u64,
     line: Vec<u8>,
 }
 
@@ -181,7 +186,16 @@ impl<R: BufRead> Lines<R> {
     pub(crate) fn new(reader: R) -> Self {
         Self {
             reader,
+            longest: MAX_LINE,
             line: Vec::new(),
+        }
+    }
+
+    /// For transcripts.
+    pub(crate) fn long(reader: R) -> Self {
+        Self {
+            longest: MAX_LONG_LINE,
+            ..Self::new(reader)
         }
     }
 
@@ -189,9 +203,9 @@ impl<R: BufRead> Lines<R> {
     pub(crate) fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
         self.line.clear();
         let read = (&mut self.reader)
-            .take(MAX_LINE)
+            .take(self.longest)
             .read_until(b'\n', &mut self.line)?;
-        if read as u64 == MAX_LINE && self.line.last() != Some(&b'\n') {
+        if read as u64 == self.longest && self.line.last() != Some(&b'\n') {
             self.reader.skip_until(b'\n')?;
         }
         Ok((read > 0).then_some(self.line.as_slice()))
@@ -262,10 +276,10 @@ mod tests {
             (r#"{"source":"state"#, "unreadable"),
             ("\u{0}", "unreadable"),
         ] {
-            let found = match parse(line.as_bytes()) {
-                Line::Record(..) => "record",
-                Line::Foreign => "foreign",
-                Line::Unreadable => "unreadable",
+            let found = match text(line.as_bytes()).map(parse) {
+                Some(Ok(Some(_))) => "record",
+                Some(Ok(None)) => "foreign",
+                Some(Err(Unreadable)) | None => "unreadable",
             };
             assert_eq!(found, expected, "{line}");
         }
@@ -273,7 +287,7 @@ mod tests {
 
     #[test]
     fn strings_without_escapes_are_not_copied() {
-        let Line::Record(entry, _) = parse(br#"{"id":"a","reason":"b\nc"}"#) else {
+        let Ok(Some(entry)) = parse(r#"{"id":"a","reason":"b\nc"}"#) else {
             panic!("a record");
         };
         assert!(matches!(entry.id, Cow::Borrowed("a")));

@@ -1,0 +1,247 @@
+//! `contract test`: expectations about calls, kept in a file of the project.
+
+use std::fs;
+use std::io::{self, Write};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use serde::Serialize;
+use serde_json::json;
+
+use super::super::{Answer, Context, output};
+use crate::catalog::Catalog;
+use crate::decision::{Decision, DenyCode};
+use crate::event::Event;
+use crate::formats::yaml::{self, Value};
+use crate::hook::World;
+use crate::project::Project;
+use crate::reply;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// YAML: a list of `{path, agent?, tool?, content?, expect}` or `{command, agent?, expect}`;
+    /// `expect` is allow, warn, deny or a deny code; paths are relative to the project
+    #[arg(value_name = "FILE")]
+    file: String,
+}
+
+/// The keys of a test.
+const KEYS: [&str; 6] = ["path", "command", "agent", "tool", "content", "expect"];
+
+/// One expectation.
+#[derive(Debug)]
+struct Test {
+    subject: Subject,
+    agent: Option<String>,
+    expect: Expect,
+}
+
+#[derive(Debug)]
+enum Subject {
+    File {
+        path: String,
+        tool: String,
+        content: Option<String>,
+    },
+    Command(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expect {
+    Allow,
+    Warn,
+    Deny,
+    Code(DenyCode),
+}
+
+impl Expect {
+    fn parse(text: &str) -> Result<Self> {
+        let code = DenyCode::ALL.into_iter().find(|code| code.as_str() == text);
+        match (text, code) {
+            ("allow", _) => Ok(Self::Allow),
+            ("warn", _) => Ok(Self::Warn),
+            ("deny", _) => Ok(Self::Deny),
+            (_, Some(code)) => Ok(Self::Code(code)),
+            _ => {
+                let codes: Vec<&str> = DenyCode::ALL.iter().map(|code| code.as_str()).collect();
+                bail!(
+                    "`expect: {text}` is none of allow, warn, deny, {}",
+                    codes.join(", ")
+                )
+            }
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Warn => "warn",
+            Self::Deny => "deny",
+            Self::Code(code) => code.as_str(),
+        }
+    }
+}
+
+/// One answer of the JSON document.
+#[derive(Debug, Serialize)]
+struct Row {
+    ok: bool,
+    /// The path or the command.
+    subject: String,
+    agent: String,
+    expect: &'static str,
+    /// `allow`, `warn` or `deny`.
+    decision: &'static str,
+    rule: Option<DenyCode>,
+    reason: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Document {
+    ok: bool,
+    failed: usize,
+    tests: Vec<Row>,
+}
+
+pub(super) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let text = fs::read_to_string(&args.file)
+        .with_context(|| format!("could not read `{}`", args.file))?;
+    let tests = parse(&text).with_context(|| format!("`{}` is no table of tests", args.file))?;
+    let world = World {
+        project: Project::discover(Some(&context.project.main.dir), context.env, &context.cwd),
+        cwd: context.project.main.dir.clone(),
+        env: context.env,
+        now: context.now,
+    };
+    let rows = context.with_all_systems(|catalog| {
+        let judged = tests.iter().map(|test| judge(test, &world, catalog));
+        judged.collect::<Result<Vec<Row>>>()
+    })?;
+    let failed = rows.iter().filter(|row| !row.ok).count();
+    let document = Document {
+        ok: failed == 0,
+        failed,
+        tests: rows,
+    };
+    context.print(out, &document, |out| write_text(&document, context, out))?;
+    Ok(if document.ok { Answer::Yes } else { Answer::No })
+}
+
+fn parse(text: &str) -> Result<Vec<Test>> {
+    let value = yaml::parse(text).map_err(|error| anyhow!(error))?;
+    let tests = value.as_sequence().context("it is not a list")?;
+    if tests.is_empty() {
+        bail!("it is empty");
+    }
+    let numbered = tests.iter().enumerate();
+    let tests = numbered.map(|(at, test)| one(test).with_context(|| format!("test {}", at + 1)));
+    tests.collect()
+}
+
+fn one(test: &Value) -> Result<Test> {
+    let keys = test.as_mapping().context("it is not a mapping")?.keys();
+    for key in keys.map(|key| key.as_str().unwrap_or_default()) {
+        if !KEYS.contains(&key) {
+            bail!("unknown key `{key}`; the keys are {}", KEYS.join(", "));
+        }
+    }
+    let text = |key: &str| match test.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(anyhow!("`{key}` is not a text; put it in quotes")),
+    };
+    let subject = match (text("path")?, text("command")?) {
+        (Some(path), None) => Subject::File {
+            path,
+            tool: text("tool")?.unwrap_or_else(|| "Write".to_owned()),
+            content: text("content")?,
+        },
+        (None, Some(command)) if text("tool")?.or(text("content")?).is_none() => {
+            Subject::Command(command)
+        }
+        (None, Some(_)) => bail!("`tool` and `content` go with `path`, not with `command`"),
+        _ => bail!("it needs either `path` or `command`"),
+    };
+    let expect = text("expect")?.context("`expect` is missing")?;
+    Ok(Test {
+        subject,
+        agent: text("agent")?.filter(|agent| agent != "main"),
+        expect: Expect::parse(&expect)?,
+    })
+}
+
+fn judge(test: &Test, world: &World<'_>, catalog: &Catalog<'_>) -> Result<Row> {
+    let (tool, input, subject) = match &test.subject {
+        Subject::Command(command) => ("Bash", json!({ "command": command }), command),
+        Subject::File {
+            path,
+            tool,
+            content,
+        } => {
+            let key = match tool.as_str() {
+                "Write" | "Edit" | "MultiEdit" => "file_path",
+                "NotebookEdit" => "notebook_path",
+                mcp if mcp.starts_with("mcp__") => "path",
+                other => bail!("`tool: {other}` writes no file by its path"),
+            };
+            let mut input = json!({ key: path });
+            if let Some(content) = content {
+                input["content"] = content.as_str().into();
+            }
+            (tool.as_str(), input, path)
+        }
+    };
+    let event = json!({
+        "hook_event_name": "PreToolUse", "cwd": world.cwd, "agent_type": test.agent,
+        "tool_name": tool, "tool_input": input,
+    });
+    let bytes = event.to_string();
+    let event = Event::parse(bytes.as_bytes()).map_err(|error| anyhow!("{error:?}"))?;
+    let (decision, _) = world.judge(&event, catalog).map_err(|unsettled| {
+        anyhow::Error::new(unsettled.error)
+            .context(format!("`{}` could not be judged", unsettled.path))
+    })?;
+    let (word, denials) = match &decision {
+        Decision::Allow { .. } => (Expect::Allow, &[][..]),
+        Decision::Warn(denials) => (Expect::Warn, denials.as_slice()),
+        Decision::Deny(denials) => (Expect::Deny, denials.as_slice()),
+    };
+    let rule = denials.first().map(|denial| denial.code);
+    Ok(Row {
+        ok: match test.expect {
+            Expect::Code(code) => word == Expect::Deny && rule == Some(code),
+            expect => expect == word,
+        },
+        subject: subject.clone(),
+        agent: test.agent.clone().unwrap_or_else(|| "main".to_owned()),
+        expect: test.expect.as_str(),
+        decision: word.as_str(),
+        rule,
+        reason: rule.map(|_| reply::reason(denials, &[])),
+    })
+}
+
+/// A diff of what was expected and what was found, for each test that failed.
+fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
+    for (at, row) in document.tests.iter().enumerate().filter(|(_, row)| !row.ok) {
+        let found = match row.rule {
+            Some(rule) => format!("{} ({})", row.decision, rule.as_str()),
+            None => row.decision.to_owned(),
+        };
+        let (subject, agent) = (
+            output::printable(&row.subject),
+            output::printable(&row.agent),
+        );
+        writeln!(out, "test {}: `{subject}` by {agent}", at + 1)?;
+        writeln!(out, "{}", context.paint.red(&format!("- {}", row.expect)))?;
+        writeln!(out, "{}", context.paint.green(&format!("+ {found}")))?;
+        if let Some(reason) = &row.reason {
+            writeln!(out, "  {}", output::printable(reason))?;
+        }
+    }
+    writeln!(
+        out,
+        "{} test(s), {} failed",
+        document.tests.len(),
+        document.failed
+    )
+}

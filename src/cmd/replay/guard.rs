@@ -1,0 +1,446 @@
+//! One transcript through the guard.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+use super::super::Context;
+use super::super::denies::read::Lines;
+use super::tally::{Leads, Moment, Refused, Report, Then};
+use super::transcript::{self, Block, Line, Parsed};
+use crate::actor::Actor;
+use crate::catalog::Catalog;
+use crate::claim::{self, Claim};
+use crate::decision::{self, Call, Channel, Content, Decision, Denial};
+use crate::env::Env;
+use crate::event::{Concern, Event, Tool};
+use crate::path;
+use crate::project::{Listing, Project};
+use crate::record::redact;
+use crate::reply;
+use crate::systems::declared::DeclaredSystem;
+use crate::target::{self, Act, Scene, Spelling, Target};
+
+/// An agent whose name neither the lines nor a file beside the transcript tell.
+const UNKNOWN_AGENT: &str = "unknown";
+
+/// What every file is read with.
+pub(super) struct Surroundings {
+    env: Env,
+    /// What `--project` said, absolute: the lines have directories of their own.
+    given_project: Option<String>,
+    system: Option<String>,
+    cwd: String,
+}
+
+impl Surroundings {
+    /// The project of the session that replays is not the one of the transcripts.
+    pub(super) fn of(context: &Context<'_>) -> Self {
+        Self {
+            env: Env {
+                project_dir: None,
+                feature_dir: None,
+                ..context.env.clone()
+            },
+            given_project: (context.given_project.as_ref())
+                .map(|_| context.project.main.dir.clone()),
+            system: context.system.clone(),
+            cwd: context.cwd.clone(),
+        }
+    }
+}
+
+/// Reads one transcript. Lines that are no JSON are counted, not errors.
+pub(super) fn read(file: &Path, around: &Surroundings) -> Result<Report> {
+    let cwd = first_cwd(file)?.unwrap_or_else(|| around.cwd.clone());
+    let project = Project::discover(around.given_project.as_deref(), &around.env, &cwd);
+    let rules = project.settings(&around.env);
+    let declared = DeclaredSystem::all(&rules.settings);
+    let catalog = Catalog::new(&rules.settings, &declared);
+    let mut reader = Reader {
+        file,
+        around,
+        main: project.main.dir.clone(),
+        names_sites: rules.settings.names_sites(),
+        catalog: &catalog,
+        projects: HashMap::from([(cwd.clone(), project)]),
+        cwd,
+        beside: None,
+        in_sites: HashMap::new(),
+        waiting: HashMap::new(),
+        report: Report::default(),
+    };
+    each_line(file, &mut |number, line| {
+        reader.line(number, line);
+        true
+    })?;
+    Ok(reader.report)
+}
+
+/// Hands the lines to `take` until it has enough; what is no UTF-8 comes out empty.
+fn each_line(file: &Path, take: &mut dyn FnMut(u64, &str) -> bool) -> Result<()> {
+    let open = File::open(file).with_context(|| format!("could not open `{}`", file.display()))?;
+    let mut lines = Lines::long(BufReader::with_capacity(1 << 20, open));
+    let mut number = 0;
+    while let Some(line) = lines
+        .next_line()
+        .with_context(|| format!("could not read `{}`", file.display()))?
+    {
+        number += 1;
+        if !take(number, std::str::from_utf8(line).unwrap_or_default()) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Where the session began: that is its project, wherever it went later.
+fn first_cwd(file: &Path) -> Result<Option<String>> {
+    let mut found = None;
+    each_line(file, &mut |_, line| {
+        found = transcript::cwd(line);
+        found.is_none()
+    })?;
+    Ok(found)
+}
+
+struct Reader<'r> {
+    file: &'r Path,
+    around: &'r Surroundings,
+    /// The main checkout of the session's project.
+    main: String,
+    names_sites: bool,
+    catalog: &'r Catalog<'r>,
+    /// The session's directories and the roots that govern each.
+    projects: HashMap<String, Project>,
+    /// The last directory a line told.
+    cwd: String,
+    /// The agent's type in the file beside the transcript, once it was asked for.
+    beside: Option<String>,
+    /// Whether a path falls to a system; the disk is asked once for each.
+    in_sites: HashMap<String, bool>,
+    /// Refused calls whose result is still to come, by id: a place in the report.
+    waiting: HashMap<String, usize>,
+    report: Report,
+}
+
+impl Reader<'_> {
+    fn line(&mut self, number: u64, line: &str) {
+        let calls = transcript::may_call(line);
+        if !calls && (self.waiting.is_empty() || !transcript::may_refuse(line)) {
+            return;
+        }
+        match transcript::parse(line) {
+            Parsed::Line(parsed) if calls => self.calls(number, line, &parsed),
+            Parsed::Line(parsed) => self.results(&parsed),
+            Parsed::Other => {}
+            Parsed::Unreadable => self.report.unreadable_lines += 1,
+        }
+    }
+
+    /// A call that was refused then has a result that says so.
+    fn results(&mut self, line: &Line<'_>) {
+        for id in line.failed() {
+            let Some(first) = self.waiting.remove(id) else {
+                continue;
+            };
+            let of_call = self.report.refused[first..].iter_mut();
+            for refused in of_call.take_while(|refused| refused.call_id == id) {
+                refused.then = Then::Refused;
+                // An edit that was refused was no use of the file.
+                let key = (refused.session.clone(), refused.path.clone());
+                let used = self.report.used.get(&key);
+                if used.is_some_and(|used| used.line == refused.at.line) {
+                    self.report.used.remove(&key);
+                }
+            }
+        }
+    }
+
+    fn calls(&mut self, number: u64, text: &str, line: &Line<'_>) {
+        self.enter(line.cwd.as_str());
+        // Parsed in full at the first call whose texts are needed.
+        let mut whole = None;
+        for (at, call) in line.calls() {
+            self.report.calls += 1;
+            let moment = Moment {
+                timestamp: line.timestamp.as_str().to_owned(),
+                line: number,
+                tool: call.name.as_str().to_owned(),
+            };
+            let input = match self.concern(call) {
+                About::Nothing => continue,
+                About::Reading(path) => {
+                    self.note_use(line, &path, &moment);
+                    continue;
+                }
+                About::Editing(path) => {
+                    self.note_use(line, &path, &moment);
+                    None
+                }
+                About::Writing => None,
+                About::Running => Some(json!({ "command": call.input.command.as_str() })),
+            };
+            let input = input.unwrap_or_else(|| {
+                let parse = || serde_json::from_str(text).unwrap_or(Value::Null);
+                whole.get_or_insert_with(parse)["message"]["content"][at]["input"].take()
+            });
+            let event = json!({
+                "session_id": line.session.as_str(),
+                "cwd": self.cwd,
+                "agent_type": self.agent(line),
+                "hook_event_name": "PreToolUse",
+                "tool_name": call.name.as_str(),
+                "tool_input": input,
+            });
+            self.judge(&event.to_string(), line, call, &moment);
+        }
+    }
+
+    fn enter(&mut self, cwd: &str) {
+        if cwd.is_empty() || self.cwd == cwd {
+            return;
+        }
+        self.cwd = cwd.to_owned();
+        if !self.projects.contains_key(cwd) {
+            let named = self.around.given_project.as_deref().unwrap_or(&self.main);
+            let project = Project::discover(Some(named), &self.around.env, cwd);
+            self.projects.insert(cwd.to_owned(), project);
+        }
+    }
+
+    /// The line's agent; `None` for the main thread.
+    fn agent(&mut self, line: &Line<'_>) -> Option<String> {
+        match line.agent.as_str() {
+            "" if line.is_sidechain => {
+                let file = self.file;
+                let beside = self.beside.get_or_insert_with(|| agent_beside(file));
+                Some(beside.clone())
+            }
+            "" => None,
+            agent => Some(agent.to_owned()),
+        }
+    }
+
+    /// Why a call is looked at, told from its path or command.
+    fn concern(&mut self, call: &Block<'_>) -> About {
+        let input = &call.input;
+        let (path, about): (_, fn(String) -> About) = match call.name.as_str() {
+            "Write" => (&input.file_path, |_| About::Writing),
+            "Edit" | "MultiEdit" => (&input.file_path, About::Editing),
+            "NotebookEdit" => (&input.notebook_path, About::Editing),
+            "Read" => (&input.file_path, About::Reading),
+            "Grep" => (&input.path, About::Reading),
+            "Bash" | "Monitor" | "PowerShell" => {
+                let reaches = self.names_sites || reaches(input.command.as_str(), &self.cwd);
+                return if reaches {
+                    About::Running
+                } else {
+                    About::Nothing
+                };
+            }
+            name if name.starts_with("mcp__") => return About::Writing,
+            _ => return About::Nothing,
+        };
+        if path.as_str().is_empty() {
+            return About::Nothing;
+        }
+        let path = absolute(path.as_str(), &self.cwd, &self.around.env);
+        if self.is_in_site(&path) {
+            about(path)
+        } else {
+            About::Nothing
+        }
+    }
+
+    fn is_in_site(&mut self, path: &str) -> bool {
+        let Some(project) = self.projects.get(&self.cwd) else {
+            return false;
+        };
+        if let Some(known) = self.in_sites.get(path) {
+            return *known;
+        }
+        let target = Target {
+            path: path.to_owned(),
+            act: Act::Write,
+            spelling: Spelling::Literal,
+            text: None,
+            link_to: None,
+        };
+        // What cannot be told is looked at closer.
+        let found = claim::of(&[target], project, self.catalog).map_or(true, |c| !c.is_empty());
+        self.in_sites.insert(path.to_owned(), found);
+        found
+    }
+
+    fn note_use(&mut self, line: &Line<'_>, path: &str, moment: &Moment) {
+        let key = (line.session.as_str().to_owned(), path.to_owned());
+        self.report.used.insert(key, moment.clone());
+    }
+
+    /// The state files that a command names without changing them.
+    fn note_words(&mut self, line: &Line<'_>, command: &str, changed: &[Target], moment: &Moment) {
+        for word in words(command) {
+            let path = absolute(word, &self.cwd, &self.around.env);
+            let changes = |target: &Target| path::collapse(&target.path) == path;
+            if !changed.iter().any(changes) && self.is_in_site(&path) {
+                self.note_use(line, &path, moment);
+            }
+        }
+    }
+
+    fn judge(&mut self, event: &str, line: &Line<'_>, call: &Block<'_>, moment: &Moment) {
+        let Ok(event) = Event::parse(event.as_bytes()) else {
+            return;
+        };
+        let Some((targets, decision)) = self.decide(&event) else {
+            return;
+        };
+        if let Tool::Shell(_) = event.tool() {
+            self.note_words(line, call.input.command.as_str(), &targets, moment);
+        }
+        let wanted = |denial: &Denial| {
+            let system = self.around.system.as_ref();
+            system.is_none_or(|system| *system == denial.system)
+        };
+        match decision {
+            Decision::Allow { .. } => {}
+            Decision::Warn(denials) => {
+                self.report.warned += u64::from(denials.iter().any(wanted));
+            }
+            Decision::Deny(denials) => {
+                let denials: Vec<Denial> = denials.into_iter().filter(wanted).collect();
+                self.refuse(denials, &event.actor(), line, call, moment);
+            }
+        }
+    }
+
+    fn refuse(
+        &mut self,
+        denials: Vec<Denial>,
+        actor: &Actor,
+        line: &Line<'_>,
+        call: &Block<'_>,
+        moment: &Moment,
+    ) {
+        let id = call.id.as_str();
+        if !denials.is_empty() && !id.is_empty() {
+            let place = self.report.refused.len();
+            self.waiting.insert(id.to_owned(), place);
+        }
+        for (at, denial) in denials.into_iter().enumerate() {
+            self.report.refused.push(Refused {
+                session: line.session.as_str().to_owned(),
+                call_id: id.to_owned(),
+                rule: denial.code,
+                system: denial.system,
+                name: denial.entry,
+                suggestion: denial.suggestion,
+                path: denial.path,
+                leads: if at == 0 { Leads::Call } else { Leads::Further },
+                at: moment.clone(),
+                agent: match actor {
+                    Actor::Main => "main".to_owned(),
+                    Actor::Agent(name) => name.as_str().to_owned(),
+                },
+                what: what(call),
+                then: Then::Ran,
+            });
+        }
+    }
+
+    /// The guard's decision; `None` where today's disk keeps it from one. Only a
+    /// text that the call brings whole is judged: what an edit changed is gone.
+    fn decide(&self, event: &Event<'_>) -> Option<(Vec<Target>, Decision)> {
+        let project = self.projects.get(&self.cwd)?;
+        let scene = Scene {
+            cwd: &self.cwd,
+            home: self.around.env.home.as_deref(),
+            project_dir: Some(&project.main.dir),
+            disk: &Listing,
+        };
+        let targets = target::of(event, &scene).ok()?;
+        let claims = claim::of(&targets, project, self.catalog).ok()?;
+        let call = Call {
+            actor: &event.actor(),
+            channel: match event.tool() {
+                Tool::Shell(_) => Channel::Shell,
+                _ => Channel::FileTool,
+            },
+            targets: &targets,
+        };
+        let content = |claim: &Claim<'_>| {
+            let text = match (&claim.target.text, event.tool()) {
+                (Some(text), _) => Some(text.clone()),
+                (None, Tool::Write) => event.texts().ok().and_then(|texts| texts.content),
+                (None, _) => None,
+            };
+            Ok(text.map(|after| Content {
+                after,
+                present: None,
+            }))
+        };
+        let decision = decision::decide(&claims, &call, &content).ok()?;
+        Some((targets, decision))
+    }
+}
+
+/// Why a call is looked at; a path is absolute.
+enum About {
+    Nothing,
+    Reading(String),
+    Editing(String),
+    Writing,
+    Running,
+}
+
+/// Whether a command can reach a site, by the hook's own first look.
+fn reaches(command: &str, cwd: &str) -> bool {
+    let event = json!({
+        "hook_event_name": "PreToolUse", "tool_name": "Bash", "cwd": cwd,
+        "tool_input": { "command": command },
+    });
+    let bytes = event.to_string();
+    Event::parse(bytes.as_bytes()).is_ok_and(|event| event.concern() == Concern::Likely)
+}
+
+/// The words of a command that look like paths.
+fn words(command: &str) -> impl Iterator<Item = &str> {
+    let between = |c: char| c.is_whitespace() || "\"'`;|&<>()=,".contains(c);
+    command.split(between).filter(|word| word.contains('/'))
+}
+
+fn absolute(written: &str, cwd: &str, env: &Env) -> String {
+    path::collapse(&path::join(cwd, written, env.home.as_deref()))
+}
+
+/// The file or the command of a call, for an example.
+fn what(call: &Block<'_>) -> String {
+    let input = &call.input;
+    let text = [
+        &input.file_path,
+        &input.notebook_path,
+        &input.command,
+        &input.path,
+    ]
+    .into_iter()
+    .map(|text| text.as_str())
+    .find(|text| !text.is_empty());
+    reply::cut(&redact(text.unwrap_or_default()), 200)
+}
+
+/// The client keeps a subagent's type in `agent-<id>.meta.json` beside its transcript.
+fn agent_beside(file: &Path) -> String {
+    #[derive(serde::Deserialize)]
+    struct Meta {
+        #[serde(rename = "agentType")]
+        agent_type: String,
+    }
+    let meta = fs::read(file.with_extension("meta.json")).ok();
+    let meta = meta.and_then(|bytes| serde_json::from_slice::<Meta>(&bytes).ok());
+    meta.map_or_else(|| UNKNOWN_AGENT.to_owned(), |meta| meta.agent_type)
+}

@@ -1,0 +1,238 @@
+//! One line of a transcript → the tool calls and results in it. Decodes only
+//! what tells whether a call matters; texts are skipped in place.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::path;
+
+/// A line of a conversation.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Line<'l> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'l>,
+    #[serde(borrow)]
+    pub(super) cwd: Text<'l>,
+    #[serde(borrow, rename = "sessionId")]
+    pub(super) session: Text<'l>,
+    #[serde(borrow)]
+    pub(super) timestamp: Text<'l>,
+    #[serde(rename = "isSidechain")]
+    pub(super) is_sidechain: bool,
+    /// The agent's type, in transcripts of subagents.
+    #[serde(borrow, rename = "attributionAgent")]
+    pub(super) agent: Text<'l>,
+    #[serde(borrow)]
+    message: Message<'l>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Message<'l> {
+    #[serde(borrow)]
+    content: Vec<Block<'l>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Block<'l> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'l>,
+    #[serde(borrow)]
+    pub(super) id: Text<'l>,
+    /// The tool's name.
+    #[serde(borrow)]
+    pub(super) name: Text<'l>,
+    #[serde(borrow)]
+    pub(super) input: Input<'l>,
+    /// In a result: the id of its call.
+    #[serde(borrow)]
+    tool_use_id: Text<'l>,
+    is_error: Option<bool>,
+}
+
+/// The arguments that name a file or hold a command.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Input<'l> {
+    #[serde(borrow)]
+    pub(super) file_path: Text<'l>,
+    #[serde(borrow)]
+    pub(super) notebook_path: Text<'l>,
+    #[serde(borrow)]
+    pub(super) path: Text<'l>,
+    #[serde(borrow)]
+    pub(super) command: Text<'l>,
+}
+
+/// A string; any other value reads as an empty one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Text<'l>(Cow<'l, str>);
+
+impl Text<'_> {
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Whether a line may hold a tool call, told without parsing it.
+pub(super) fn may_call(line: &str) -> bool {
+    line.contains("\"tool_use\"")
+}
+
+/// Whether a line may say that a hook refused a call.
+pub(super) fn may_refuse(line: &str) -> bool {
+    line.contains("\"tool_result\"")
+        && (line.contains("hook error") || line.contains("statewarden"))
+}
+
+/// The directory a line tells, whatever else it holds.
+pub(super) fn cwd(line: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Where {
+        cwd: String,
+    }
+    let told = || serde_json::from_str::<Where>(line).ok();
+    let told = line.contains("\"cwd\":").then(told).flatten()?;
+    path::is_absolute(&path::slashed(&told.cwd)).then_some(told.cwd)
+}
+
+/// What could be made of a line.
+pub(super) enum Parsed<'l> {
+    Line(Box<Line<'l>>),
+    /// JSON of another shape: not the conversation.
+    Other,
+    Unreadable,
+}
+
+pub(super) fn parse(line: &str) -> Parsed<'_> {
+    match serde_json::from_str(line) {
+        Ok(line) => Parsed::Line(Box::new(line)),
+        Err(_) if serde_json::from_str::<IgnoredAny>(line).is_ok() => Parsed::Other,
+        Err(_) => Parsed::Unreadable,
+    }
+}
+
+impl<'l> Line<'l> {
+    /// The calls with their places in the message. The client repeats messages
+    /// in its records of what it sent; only the conversation's own lines count.
+    pub(super) fn calls(&self) -> impl Iterator<Item = (usize, &Block<'l>)> {
+        let blocks = self.message.content.iter().enumerate();
+        let own = self.kind.as_str() == "assistant";
+        blocks.filter(move |(_, block)| own && block.kind.as_str() == "tool_use")
+    }
+
+    /// The ids of the calls that failed.
+    pub(super) fn failed(&self) -> impl Iterator<Item = &str> {
+        let blocks = self.message.content.iter();
+        blocks
+            .filter(|block| block.kind.as_str() == "tool_result" && block.is_error == Some(true))
+            .map(|block| block.tool_use_id.as_str())
+    }
+}
+
+impl<'de: 'l, 'l> Deserialize<'de> for Text<'l> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyValue)
+    }
+}
+
+struct AnyValue;
+
+impl<'de> Visitor<'de> for AnyValue {
+    type Value = Text<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(Text::default())
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Text::default())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(Text::default())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(Text::default())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(Text::default())
+    }
+
+    /// Numbers that no integer holds come as maps too, so that their digits stay.
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Text::default())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Text::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The calls of a line as `tool path command`, `-` for other JSON.
+    #[track_caller]
+    fn check(line: &str, expected: &[&str]) {
+        let found: Vec<String> = match parse(line) {
+            Parsed::Line(line) => line
+                .calls()
+                .map(|(_, call)| {
+                    let input = &call.input;
+                    let texts = [&call.name, &input.file_path, &input.command];
+                    texts.map(Text::as_str).join(" ")
+                })
+                .collect(),
+            Parsed::Other => vec!["-".to_owned()],
+            Parsed::Unreadable => vec!["!".to_owned()],
+        };
+        assert_eq!(found, expected, "{line}");
+    }
+
+    #[test]
+    fn calls_are_found_in_lines_of_every_shape() {
+        check(
+            r#"{"type":"assistant","message":{"content":[{"type":"text","text":"x"},
+                {"type":"tool_use","name":"Write","input":{"content":"{\"tool_use\"}","file_path":"/a"}},
+                {"type":"tool_use","name":"Bash","input":{"command":"a\nb"}}]}}"#,
+            &["Write /a ", "Bash  a\nb"],
+        );
+        check(
+            r#"{"type":"assistant","message":{"content":[{"type":"tool_use","name":"mcp__a__b",
+                "input":{"path":[1,{"a":2.5e300}],"command":-7,"file_path":null}}]}}"#,
+            &["mcp__a__b  "],
+        );
+        check(
+            r#"{"type":"api-request-blob","message":{"content":[{"type":"tool_use","name":"Write","input":{}}]}}"#,
+            &[],
+        );
+        check(
+            r#"{"type":"user","message":{"content":"tool_use"}}"#,
+            &["-"],
+        );
+        check(r#"{"type":"assistant","message":{"#, &["!"]);
+    }
+}

@@ -1,0 +1,301 @@
+//! `denies list`, `stats` and `follow`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{ChildStdout, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::records::{denial, lines, many, with};
+use crate::support::Sandbox;
+
+const DEVT: &str = ".devt/state/preflight-denies.jsonl";
+const OWN: &str = ".claude/statewarden/denies.jsonl";
+
+/// Denials in two logs, a rotated log, and lines that are none.
+fn project() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let at = |id: &str, ts: &str| denial(&sandbox, id, ts, "notes.md");
+    let devt = [
+        at("a2", "2026-03-02T10:00:00.000Z"),
+        with(
+            at("a4", "2026-03-04T10:00:00.000Z"),
+            json!({"agent_type": "agent-flow:Lawliet", "session_id": "s-2", "from_the_future": [1]}),
+        ),
+        json!({"source": "preflight", "ts": "2026-03-05T10:00:00.000Z", "action": "write"}),
+        json!({"source": 7}),
+        with(
+            at("a9", "2026-03-09T10:00:00.000Z"),
+            json!({"decision": "warn"}),
+        ),
+    ];
+    let text = format!("{}\n{{\"v\":1,\"torn", lines(&devt));
+    sandbox.write(DEVT, &text);
+    let own = with(
+        at("a3", "2026-03-03T10:00:00.000Z"),
+        json!({"system": "session", "rule": "wrong-writer", "name": "state.json"}),
+    );
+    sandbox.write(OWN, &lines(&[own]));
+    sandbox.write(
+        ".devt/state/.archive/preflight-denies-2026-03-01T00-00-00-000Z.jsonl",
+        &lines(&[at("a1", "2026-02-28T10:00:00.000Z")]),
+    );
+    sandbox
+}
+
+#[track_caller]
+fn ids(sandbox: &Sandbox, args: &[&str], expected: &[&str]) {
+    let ran = sandbox.run(&[&["denies", "--json"], args].concat());
+    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    let document = ran.json();
+    let found: Vec<&str> = document["denies"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|record| record["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(found, expected, "{args:?}");
+}
+
+#[test]
+fn filters_combine() {
+    let sandbox = project();
+    for (args, expected) in [
+        (&[][..], &["a2", "a3", "a4"][..]),
+        (&["list"], &["a2", "a3", "a4"]),
+        (&["--all"], &["a1", "a2", "a3", "a4"]),
+        (&["list", "--limit", "2"], &["a3", "a4"]),
+        (
+            &["list", "--limit", "2", "--all", "--agent", "main"],
+            &["a2", "a3"],
+        ),
+        (&["--since", "2026-03-03"], &["a3", "a4"]),
+        (&["--since", "2026-03-03", "--system", "devt"], &["a4"]),
+        (&["--since", "2026-03-04T11:00:00+01:00"], &["a4"]),
+        (&["--session", "s-2"], &["a4"]),
+        (&["--agent", "lawliet"], &["a4"]),
+        (&["--agent", "agent-flow:Lawliet"], &["a4"]),
+        (&["--rule", "wrong-writer"], &["a3"]),
+        (&["--rule", "wrong-writer", "--system", "devt"], &[]),
+    ] {
+        ids(&sandbox, args, expected);
+    }
+}
+
+#[test]
+fn a_record_comes_out_as_it_stands_in_the_log() {
+    let sandbox = project();
+    let document = sandbox
+        .run(&["denies", "--json", "--session", "s-2"])
+        .json();
+    assert_eq!(document["denies"][0]["from_the_future"], json!([1]));
+    let text = sandbox.run(&["denies"]);
+    assert!(
+        text.stdout()
+            .contains(".devt/state/notes.md  Write by agent-flow:Lawliet")
+    );
+    assert!(text.stdout().ends_with("3 refused\n"), "{}", text.stdout());
+    assert!(
+        text.stderr().contains("1 unreadable line(s)"),
+        "{}",
+        text.stderr()
+    );
+}
+
+#[test]
+fn wrong_words_are_usage_errors() {
+    let sandbox = project();
+    for args in [
+        &["denies", "--since", "tomorrow"][..],
+        &["denies", "--rule", "ad-hoc"],
+        &["denies", "--limit", "0"],
+        &["denies", "stats", "--by", "moon"],
+        &["denies", "follow", "--limit", "3"],
+        &["denies", "follow", "--all"],
+        &["denies", "report"],
+    ] {
+        let ran = sandbox.run(args);
+        assert_eq!((ran.code(), ran.stdout().as_str()), (2, ""), "{args:?}");
+    }
+}
+
+#[test]
+fn statistics_agree_with_a_count_by_hand() {
+    let sandbox = Sandbox::new();
+    let records = many(&sandbox, 3_000);
+    sandbox.write(DEVT, &lines(&records));
+    let text = |record: &Value, key: &str| record[key].as_str().unwrap_or("main").to_owned();
+    let agent = |record: &Value| {
+        let agent = text(record, "agent_type").to_lowercase().replace('_', "-");
+        agent.rsplit(':').next().unwrap().to_owned()
+    };
+    type Key<'k> = &'k dyn Fn(&Value) -> String;
+    let keys: [(&str, Key<'_>); 6] = [
+        ("rule", &|record| text(record, "rule")),
+        ("agent", &agent),
+        ("system", &|record| text(record, "system")),
+        ("name", &|record| text(record, "name")),
+        ("day", &|record| text(record, "ts")[..10].to_owned()),
+        ("session", &|record| text(record, "session_id")),
+    ];
+    for (by, key) in keys {
+        let mut expected: BTreeMap<String, u64> = BTreeMap::new();
+        for record in &records {
+            *expected.entry(key(record)).or_default() += 1;
+        }
+        let document = sandbox
+            .run(&["denies", "stats", "--by", by, "--json"])
+            .json();
+        let groups = document["groups"].as_array().unwrap();
+        let found: BTreeMap<String, u64> = groups
+            .iter()
+            .map(|group| (text(group, "key"), group["count"].as_u64().unwrap()))
+            .collect();
+        assert_eq!(found, expected, "{by}");
+        assert_eq!(
+            (&document["by"], &document["total"]),
+            (&json!(by), &json!(3_000))
+        );
+    }
+}
+
+#[test]
+fn statistics_are_bars_without_color_in_a_pipe() {
+    let sandbox = project();
+    let ran = sandbox.run(&["denies", "stats", "--all", "--system", "devt"]);
+    assert_eq!(
+        ran.stdout(),
+        format!(
+            "3 refused, by rule (system devt)\n  ad-hoc-name        3 100 %  {}\n",
+            "█".repeat(32)
+        )
+    );
+    let empty = Sandbox::new();
+    assert_eq!(
+        empty.run(&["denies", "stats"]).stdout(),
+        "nothing was refused\n"
+    );
+}
+
+/// The log is larger than the memory that the process may have.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_does_not_grow_with_the_log() {
+    let sandbox = Sandbox::new();
+    let mut log = lines(&many(&sandbox, 2_000));
+    while log.len() < 24 << 20 {
+        log.push_str(&log.clone());
+    }
+    sandbox.write(DEVT, &log);
+    let expected = log.lines().count();
+    for (args, key) in [("stats --by name", ".total"), ("list --limit 7", ".denies")] {
+        let script = format!(
+            "ulimit -v 20480; exec {} denies {args} --json",
+            env!("CARGO_BIN_EXE_statewarden")
+        );
+        let out = std::process::Command::new("sh")
+            .args(["-c", &script])
+            .current_dir(sandbox.project())
+            .env_clear()
+            .env("HOME", sandbox.home())
+            .output()
+            .unwrap();
+        assert!(out.status.success(), "{args}: {out:?}");
+        let document: Value = serde_json::from_slice(&out.stdout).unwrap();
+        match key {
+            ".total" => assert_eq!(document["total"], json!(expected)),
+            _ => assert_eq!(document["denies"].as_array().unwrap().len(), 7),
+        }
+    }
+}
+
+/// What a child prints, line by line, with a deadline.
+fn printed(stdout: ChildStdout) -> Receiver<String> {
+    let (send, receive) = channel();
+    thread::spawn(move || {
+        let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
+        lines.try_for_each(|line| send.send(line))
+    });
+    receive
+}
+
+fn append(sandbox: &Sandbox, log: &str, text: &str) {
+    let mut options = fs::OpenOptions::new();
+    let mut file = options
+        .create(true)
+        .append(true)
+        .open(sandbox.path(log))
+        .unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+}
+
+#[test]
+fn following_goes_on_through_a_rotation() {
+    const SOON: Duration = Duration::from_secs(20);
+    let sandbox = Sandbox::new();
+    let record = |id: &str| denial(&sandbox, id, "2026-03-02T10:00:00.000Z", "notes.md");
+    sandbox.write(DEVT, &lines(&[record("a1")]));
+    let mut child = sandbox
+        .command(&["denies", "follow", "--json", "--since", "2026-01-01"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let printed = printed(child.stdout.take().unwrap());
+    let next = || {
+        let line = printed.recv_timeout(SOON).expect("a line in time");
+        let record: Value = serde_json::from_str(&line).unwrap();
+        record["id"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(next(), "a1", "what `--since` asks for");
+    append(&sandbox, DEVT, &lines(&[record("a2")]));
+    assert_eq!(next(), "a2");
+    let whole = lines(&[record("a3")]);
+    append(&sandbox, DEVT, &whole[..40]);
+    append(&sandbox, DEVT, &whole[40..]);
+    assert_eq!(next(), "a3", "written in two pieces");
+    // The last line before a rotation and the first after it.
+    append(&sandbox, DEVT, &lines(&[record("a4")]));
+    fs::rename(sandbox.path(DEVT), sandbox.path(".devt/state/old.jsonl")).unwrap();
+    append(
+        &sandbox,
+        DEVT,
+        &lines(&[
+            with(record("a5"), json!({"decision": "warn"})),
+            record("a6"),
+        ]),
+    );
+    assert_eq!([next(), next()], ["a4", "a6"]);
+    // A log that was not there at the start.
+    fs::create_dir_all(sandbox.path(".claude/statewarden")).unwrap();
+    append(&sandbox, OWN, &lines(&[record("a7")]));
+    assert_eq!(next(), "a7");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// Nothing has to be logged for it to notice.
+#[cfg(unix)]
+#[test]
+fn following_ends_when_nobody_reads() {
+    let sandbox = Sandbox::new();
+    let mut child = sandbox
+        .command(&["denies", "follow"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let (send, receive) = channel();
+    let id = child.id();
+    thread::spawn(move || send.send(child.wait().unwrap()));
+    let ended = receive.recv_timeout(Duration::from_secs(20));
+    assert!(
+        ended.is_ok_and(|status| status.success()),
+        "process {id} goes on"
+    );
+}

@@ -1,0 +1,169 @@
+//! `stuck`: three unresolved denials of this workflow.
+
+use serde_json::{Value, json};
+
+use crate::records::{denial, lines, with};
+use crate::support::Sandbox;
+
+const DEVT: &str = ".devt/state/preflight-denies.jsonl";
+const EVENTS: &str = ".claude/statewarden/events.jsonl";
+const BEGUN: &str = "2026-03-01T09:00:00.000Z";
+
+fn workflow(sandbox: &Sandbox) {
+    let text = format!("workflow_id: w-1\nworkflow_type: dev\nactive: true\ncreated_at: {BEGUN}\n");
+    sandbox.write(".devt/state/workflow.yaml", &text);
+}
+
+fn three(sandbox: &Sandbox) -> [Value; 3] {
+    let at = |id: &str, ts: &str| denial(sandbox, id, ts, "notes.md");
+    [
+        at("a1", BEGUN),
+        at("a2", "2026-03-01T10:00:00.000Z"),
+        at("a3", "2026-03-01T11:00:00.000Z"),
+    ]
+}
+
+#[track_caller]
+fn check(sandbox: &Sandbox, count: usize, what: &str) {
+    let ran = sandbox.run(&["stuck", "--json"]);
+    let answer = ran.json();
+    let stuck = count >= 3;
+    assert_eq!(
+        (ran.code(), &answer["stuck"], &answer["deny_count"]),
+        (i32::from(stuck), &json!(stuck), &json!(count)),
+        "{what}: {answer}"
+    );
+    assert_eq!(answer["denies"].as_array().unwrap().len(), count, "{what}");
+}
+
+#[test]
+fn three_denials_are_stuck() {
+    let sandbox = Sandbox::new();
+    workflow(&sandbox);
+    check(&sandbox, 0, "no log");
+    let three = three(&sandbox);
+    sandbox.write(DEVT, &lines(&three[..2]));
+    check(&sandbox, 2, "two");
+    sandbox.write(DEVT, &lines(&three));
+    check(&sandbox, 3, "three, one of them at the very start");
+    let answer = sandbox.run(&["stuck", "--json"]).json();
+    assert_eq!(answer["session_started_at"], BEGUN);
+    assert_eq!(answer["denies"][0]["id"], "a1");
+    assert_eq!(answer["denies"][0]["source"], "statewarden");
+    let text = sandbox.run(&["stuck"]);
+    assert!(
+        text.stdout().starts_with("stuck: 3 unresolved denial(s)"),
+        "{}",
+        text.stdout()
+    );
+}
+
+/// One record in the place of the third does not make the workflow stuck.
+#[test]
+fn what_does_not_count() {
+    for (what, keys) in [
+        (
+            "before the workflow",
+            json!({"ts": "2026-03-01T08:59:59.999Z"}),
+        ),
+        ("another workflow", json!({"workflow_id": "w-0"})),
+        ("a foreign record", json!({"source": "preflight"})),
+        ("a warning", json!({"decision": "warn"})),
+        ("a detection", json!({"decision": "detected"})),
+        ("a heartbeat", json!({"decision": "heartbeat"})),
+        (
+            "a recovery",
+            json!({"decision": "recovered", "resolves": "a1"}),
+        ),
+        ("no time", json!({"ts": "then"})),
+    ] {
+        let sandbox = Sandbox::new();
+        workflow(&sandbox);
+        let [first, second, third] = three(&sandbox);
+        sandbox.write(DEVT, &lines(&[first, second, with(third, keys)]));
+        check(&sandbox, 2, what);
+    }
+}
+
+#[test]
+fn a_recovery_takes_a_denial_away() {
+    let sandbox = Sandbox::new();
+    workflow(&sandbox);
+    sandbox.write(DEVT, &lines(&three(&sandbox)));
+    let recovery = |resolves: &str| json!({"v": 1, "id": "e", "ts": BEGUN, "source": "statewarden", "decision": "recovered", "resolves": resolves});
+    sandbox.write(EVENTS, &lines(&[recovery("other")]));
+    check(&sandbox, 3, "another denial's recovery");
+    sandbox.write(EVENTS, &lines(&[recovery("a2"), recovery("a2")]));
+    check(&sandbox, 2, "one recovered");
+}
+
+#[test]
+fn rotated_logs_and_records_without_a_workflow_count() {
+    let sandbox = Sandbox::new();
+    workflow(&sandbox);
+    let [first, second, mut third] = three(&sandbox);
+    third.as_object_mut().unwrap().remove("workflow_id");
+    sandbox.write(
+        ".devt/state/.archive/preflight-denies-2026-03-01T10-30-00-000Z.jsonl",
+        &lines(&[first]),
+    );
+    sandbox.write(DEVT, &lines(&[second, third]));
+    check(&sandbox, 3, "over two files");
+}
+
+#[test]
+fn without_a_workflow_nothing_is_stuck() {
+    let sandbox = Sandbox::new();
+    sandbox.write(DEVT, &lines(&three(&sandbox)));
+    check(&sandbox, 0, "no workflow.yaml");
+    assert_eq!(
+        sandbox.run(&["stuck", "--json"]).json()["session_started_at"],
+        Value::Null
+    );
+}
+
+#[test]
+fn every_workflow_is_asked() {
+    let sandbox = Sandbox::new();
+    workflow(&sandbox);
+    let text = format!("workflow_id: w-2\ncreated_at: {BEGUN}\n");
+    sandbox.write("apps/web/.devt/state/workflow.yaml", &text);
+    let other = three(&sandbox).map(|record| with(record, json!({"workflow_id": "w-2"})));
+    sandbox.write(
+        "apps/web/.devt/state/preflight-denies.jsonl",
+        &lines(&other),
+    );
+    check(&sandbox, 3, "the other one");
+    let workflows = &sandbox.run(&["stuck", "--json"]).json()["workflows"];
+    let stuck: Vec<bool> = workflows
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|w| w["stuck"] == true)
+        .collect();
+    assert_eq!(stuck, [false, true]);
+}
+
+/// The hook's own records, end to end.
+#[test]
+fn three_refusals_by_the_hook_are_stuck_until_one_recovers() {
+    let sandbox = Sandbox::new();
+    let text = "workflow_id: w-1\ncreated_at: 2020-01-01T00:00:00.000Z\n";
+    sandbox.write(".devt/state/workflow.yaml", text);
+    for name in ["a.md", "b.md", "c.md"] {
+        sandbox
+            .hook(&sandbox.write_event(&format!(".devt/state/{name}"), "x"))
+            .is_denied("ad-hoc-name");
+    }
+    check(&sandbox, 3, "refused");
+    let mut event = sandbox.write_event(".devt/state/scratchpad.md", "x");
+    sandbox.write(".devt/state/scratchpad.md", "x");
+    event["hook_event_name"] = "PostToolUse".into();
+    event["tool_response"] = json!({"type": "create"});
+    sandbox.hook(&event);
+    check(
+        &sandbox,
+        0,
+        "an allowed name in the same directory closes them",
+    );
+}
