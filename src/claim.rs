@@ -237,17 +237,17 @@ fn holder<'s>(
     if !matches!(target.act, Act::RemoveTree | Act::MoveAway | Act::Clear) {
         return None;
     }
-    let (root, below) = project.locate(path)?;
-    catalog.governed.iter().find_map(|governed| {
-        let landmarks = governed.system.landmarks().iter();
-        let site = landmarks
-            .filter_map(|landmark| held(&root, below, landmark))
-            .next()?;
-        Some(Found {
-            governed,
-            root: root.clone(),
-            site,
-            entry: String::new(),
+    let places = [project.locate(path), project.around(path)];
+    places.iter().flatten().find_map(|(root, below)| {
+        catalog.governed.iter().find_map(|governed| {
+            let mut landmarks = governed.system.landmarks().iter();
+            let site = landmarks.find_map(|landmark| held(root, below, landmark))?;
+            Some(Found {
+                governed,
+                root: root.clone(),
+                site,
+                entry: String::new(),
+            })
         })
     })
 }

@@ -1,14 +1,21 @@
 //! The commands around the hook: definition and dispatch.
 
+pub mod agentmux;
 pub mod audit;
+mod change;
 pub mod check;
 pub mod contract;
+pub mod deep_dive;
 pub mod denies;
 pub mod doctor;
 pub mod explain;
+pub mod flow;
+pub mod groups;
 pub mod install;
 mod output;
 pub mod replay;
+pub mod session;
+pub mod status;
 pub mod stuck;
 
 use std::io::{self, Write};
@@ -55,6 +62,18 @@ enum Verb {
     Explain(explain::Args),
     /// List every entry of every state directory by bucket
     Audit,
+    /// Every workflow with its gates, and what comes next
+    Status,
+    /// Start or update a run of Agent Flow
+    Flow(flow::Args),
+    /// Start or compile Agent Flow's context of the code base
+    DeepDive(deep_dive::Args),
+    /// Start, update or show a session
+    Session(session::Args),
+    /// The state of each task group, derived from its files
+    Groups(groups::Args),
+    /// Sessions of AgentMux
+    Agentmux(agentmux::Args),
     /// What was refused, and why
     Denies(denies::Args),
     /// Say whether the workflow is refused again and again; exit 1 when it is
@@ -204,7 +223,10 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<Answer> {
     match &cli.verb {
         Verb::Completions { shell } => {
-            clap_complete::generate(*shell, &mut Cli::command(), "statewarden", out);
+            // The generator panics where it cannot write.
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "statewarden", &mut script);
+            out.write_all(&script)?;
             return Ok(Answer::Yes);
         }
         Verb::Man => {
@@ -218,6 +240,12 @@ fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<A
         Verb::Check(args) => check::run(args, &context, out),
         Verb::Explain(args) => explain::run(args, &context, out),
         Verb::Audit => audit::run(&context, out),
+        Verb::Status => status::run(&context, out),
+        Verb::Flow(args) => flow::run(args, &context, out),
+        Verb::DeepDive(args) => deep_dive::run(args, &context, out),
+        Verb::Session(args) => session::run(args, &context, out),
+        Verb::Groups(args) => groups::run(args, &context, out),
+        Verb::Agentmux(args) => agentmux::run(args, &context, out),
         Verb::Denies(args) => denies::run(args, &context, out),
         Verb::Stuck => stuck::run(&context, out),
         Verb::Contract(args) => contract::run(args, &context, out),

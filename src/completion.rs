@@ -15,9 +15,10 @@ pub struct Ending {
     /// As the event has it, with a plugin's prefix.
     pub agent_type: String,
     pub agent_id: Option<String>,
-    /// The agent's final text; empty where none is to be had.
+    /// The agent's final text; empty where the event does not bring it.
     pub reply: String,
     pub told_by: ToldBy,
+    transcript: Option<String>,
 }
 
 /// Which event told of the end.
@@ -42,25 +43,23 @@ impl Ending {
             _ => None,
         }
     }
+
+    /// The final text from the agent's transcript, where the event brings none.
+    /// That takes time, so it is asked for ends that matter.
+    pub fn reply_in_transcript(&self) -> Option<String> {
+        let transcript = self.transcript.as_deref()?;
+        self.reply.trim().is_empty().then(|| last_words(transcript))
+    }
 }
 
 fn of_stop(event: &Event<'_>, document: &Value) -> Ending {
-    let said = document["last_assistant_message"]
-        .as_str()
-        .unwrap_or_default();
-    let reply = if said.trim().is_empty() {
-        document["agent_transcript_path"]
-            .as_str()
-            .map(last_words)
-            .unwrap_or_default()
-    } else {
-        said.to_owned()
-    };
+    let text = |key: &str| document[key].as_str().map(str::to_owned);
     let second = document["stop_hook_active"].as_bool() == Some(true);
     Ending {
         agent_type: event.get(Field::AgentType).unwrap_or_default().to_owned(),
         agent_id: event.get(Field::AgentId).map(str::to_owned),
-        reply,
+        reply: text("last_assistant_message").unwrap_or_default(),
+        transcript: text("agent_transcript_path"),
         told_by: if second {
             ToldBy::SecondStop
         } else {
@@ -85,6 +84,7 @@ fn of_launcher(event: &Event<'_>, document: &Value) -> Option<Ending> {
         agent_id: response["agentId"].as_str().map(str::to_owned),
         reply: report.unwrap_or_else(|| texts(&response["content"])),
         told_by: ToldBy::Launcher,
+        transcript: None,
     })
 }
 

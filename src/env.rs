@@ -15,6 +15,8 @@ pub struct Env {
     pub claude_config_dir: Option<String>,
     /// `FEATURE_DIR`: the session directory of AgentMux.
     pub feature_dir: Option<String>,
+    /// `CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS` is `1`.
+    pub agent_teams: bool,
     /// `NO_COLOR` is set and not empty.
     pub no_color: bool,
 }
@@ -32,6 +34,7 @@ impl Env {
             config_home: text("XDG_CONFIG_HOME"),
             claude_config_dir: text("CLAUDE_CONFIG_DIR"),
             feature_dir: text("FEATURE_DIR"),
+            agent_teams: text("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS").as_deref() == Some("1"),
             no_color: text("NO_COLOR").is_some(),
         }
     }

@@ -118,43 +118,6 @@ impl<'e> Tool<'e> {
     }
 }
 
-/// What an event's text alone says about whether it matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Concern {
-    /// It cannot reach a site.
-    None,
-    /// It can reach a site only where the settings name one.
-    IfDeclared,
-    Likely,
-}
-
-/// A command, or the directory it runs in, must hold one of these to reach a
-/// built-in site: a part of a site's path, a glob, or a removal of what it does
-/// not name.
-const REACHES: &[&str] = &[
-    ".devt",
-    ".claude",
-    ".agentmux",
-    "openspec",
-    "tasks.md",
-    "review",
-    "test-reports",
-    "STUCK",
-    "e2e-report",
-    "state",
-    "local.md",
-    "*",
-    "?",
-    "[",
-    "rm ",
-    "mv ",
-    "git ",
-    "rsync",
-    "find ",
-    "$(",
-    "`",
-];
-
 /// One event of Claude Code, borrowing from the bytes it was read from.
 #[derive(Clone, Debug)]
 pub struct Event<'b> {
@@ -213,28 +176,22 @@ impl<'b> Event<'b> {
         self.get(Field::Cwd)
     }
 
-    /// How likely the event is to be ours, told from its text alone.
-    pub fn concern(&self) -> Concern {
-        match (self.kind(), self.tool()) {
-            (Kind::SessionStart | Kind::SubagentStart | Kind::SubagentStop | Kind::Stop, _) => {
-                Concern::Likely
-            }
-            (Kind::PreToolUse | Kind::PostToolUse, Tool::Agent) => Concern::Likely,
-            (
-                Kind::PreToolUse | Kind::PostToolUse,
-                Tool::Write | Tool::Edit | Tool::MultiEdit | Tool::NotebookEdit | Tool::Mcp(_),
-            )
-            | (Kind::PostToolUse | Kind::PostToolUseFailure, Tool::Shell(_)) => Concern::Likely,
-            (Kind::PreToolUse, Tool::Shell(_)) => {
-                let texts = [self.get(Field::Command), self.cwd()];
-                let reaches = |text: &str| REACHES.iter().any(|word| text.contains(word));
-                if texts.into_iter().flatten().any(reaches) {
-                    Concern::Likely
-                } else {
-                    Concern::IfDeclared
-                }
-            }
-            _ => Concern::None,
+    /// Whether the event can matter at all, told by its name and its tool.
+    pub fn may_matter(&self) -> bool {
+        let acts = matches!(
+            self.tool(),
+            Tool::Write
+                | Tool::Edit
+                | Tool::MultiEdit
+                | Tool::NotebookEdit
+                | Tool::Mcp(_)
+                | Tool::Shell(_)
+        );
+        match self.kind() {
+            Kind::SessionStart | Kind::SubagentStart | Kind::SubagentStop | Kind::Stop => true,
+            Kind::PreToolUse | Kind::PostToolUse => acts || self.tool() == Tool::Agent,
+            Kind::PostToolUseFailure => matches!(self.tool(), Tool::Shell(_)),
+            Kind::Other => false,
         }
     }
 

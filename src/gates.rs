@@ -11,11 +11,14 @@ use std::thread;
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
 
+use crate::actor::AgentName;
 use crate::catalog::{Catalog, Governed};
 use crate::event::{Event, Field};
 use crate::path;
 use crate::project::{Project, read_text};
 use crate::record;
+use crate::reply;
+use crate::sites;
 use crate::store::lock::{IN_HOOK, with_state_lock};
 use crate::store::replace::replace;
 use crate::systems::{Consequences, Files, Moment, Owed};
@@ -64,15 +67,16 @@ pub struct Moved {
 }
 
 /// Who a record is about. `agent_type` and `agent_id` are the agent's that
-/// started or ended, which need not be the event's.
+/// started or ended, which need not be the event's. A command has no event.
+#[derive(Clone, Copy, Default)]
 pub struct About<'a> {
-    pub event: &'a Event<'a>,
+    pub event: Option<&'a Event<'a>>,
     pub agent_type: Option<&'a str>,
     pub agent_id: Option<&'a str>,
 }
 
 impl GateRecord {
-    fn new(about: &About<'_>, system: &str, file: &str, now: DateTime<Utc>) -> Self {
+    pub fn new(about: &About<'_>, system: &str, file: &str, now: DateTime<Utc>) -> Self {
         Self {
             id: record::id(now),
             ts: now.to_rfc3339_opts(SecondsFormat::Millis, true),
@@ -85,15 +89,22 @@ impl GateRecord {
             iteration: None,
             agent_type: about.agent_type.map(str::to_owned),
             agent_id: about.agent_id.map(str::to_owned),
-            session_id: about.event.get(Field::SessionId).map(str::to_owned),
+            session_id: about
+                .event
+                .and_then(|event| event.get(Field::SessionId))
+                .map(str::to_owned),
             evidence: None,
             skipped: None,
             also: Vec::new(),
         }
     }
 
-    fn changed(mut self, changes: &[GateChange]) -> Option<Self> {
-        let (first, others) = changes.split_first()?;
+    /// Notes what moved. A run can also be closed, or go on, without a gate.
+    pub fn changed(mut self, changes: &[GateChange]) -> Self {
+        let Some((first, others)) = changes.split_first() else {
+            self.evidence = Some("the state changed and no gate moved".to_owned());
+            return self;
+        };
         self.gate = Some(first.gate.clone());
         self.from = Some(first.from);
         self.to = Some(first.to);
@@ -108,65 +119,161 @@ impl GateRecord {
                 to: change.to,
             })
             .collect();
-        Some(self)
+        self
     }
 
     fn skipped(mut self, why: String) -> Self {
         self.skipped = Some(why);
         self
     }
+
+    /// The record as one line of at most [`record::MAX_LINE`] bytes. Names that
+    /// an event brings can be of any length.
+    pub fn to_line(&self) -> String {
+        let mut record = self.clone();
+        for limit in [usize::MAX, 300, 100, 30] {
+            let texts = [
+                &mut record.agent_type,
+                &mut record.agent_id,
+                &mut record.session_id,
+                &mut record.evidence,
+                &mut record.skipped,
+            ];
+            for text in texts.into_iter().flatten().chain([&mut record.file]) {
+                *text = reply::cut(text, limit);
+            }
+            // A record of strings and numbers always serializes.
+            let line = serde_json::to_string(&record).unwrap_or_default() + "\n";
+            if line.len() <= record::MAX_LINE {
+                return line;
+            }
+        }
+        record.also.clear();
+        serde_json::to_string(&record).unwrap_or_default() + "\n"
+    }
 }
 
-/// A system's state around an event: the nearest `gate_dir` from `cwd` up to
-/// the root. A work tree's agents work on the main checkout's.
+/// A system's state around an event.
 pub struct Around<'c> {
     pub governed: &'c Governed<'c>,
     pub dir: PathBuf,
+    reach: Reach,
+}
+
+/// Where below a directory the state is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    /// In it and in its directories.
+    Children,
+    /// In it alone; its directories are the project's.
+    Itself,
 }
 
 impl<'c> Around<'c> {
+    /// The state of every system: in the nearest `gate_dir` that holds some,
+    /// from `cwd` up to the root, and in the sites that the settings or their
+    /// own files make one. A work tree's agents work on the main checkout's.
     pub fn all(catalog: &'c Catalog<'c>, project: &Project, cwd: &str) -> Vec<Self> {
-        let around = |governed: &'c Governed<'c>| {
-            let gate_dir = governed.system.gate_dir()?;
-            let dir = nearest(project, cwd, gate_dir)?;
-            Some(Self { governed, dir })
+        let nearest = |governed: &'c Governed<'c>| {
+            let dir = nearest(project, cwd, governed)?;
+            Some(Self::new(governed, dir, Reach::Children))
         };
-        catalog.governed.iter().filter_map(around).collect()
+        let other = |site: sites::Site<'c>| {
+            let gate_dir = site.governed.system.gate_dir()?;
+            let is_elsewhere = path::relative(&site.site, gate_dir).is_none();
+            is_elsewhere.then(|| Self::new(site.governed, site.dir().into(), Reach::Itself))
+        };
+        let others = sites::at_root(project, catalog)
+            .into_iter()
+            .filter_map(other);
+        let around = catalog.governed.iter().filter_map(nearest);
+        around.chain(others).collect()
     }
 
-    pub fn files(&self) -> InDir<'_> {
-        InDir { dir: &self.dir }
+    /// The state in a `gate_dir` that is known.
+    pub fn at_dir(governed: &'c Governed<'c>, dir: PathBuf) -> Self {
+        Self::new(governed, dir, Reach::Children)
+    }
+
+    fn new(governed: &'c Governed<'c>, dir: PathBuf, reach: Reach) -> Self {
+        Self {
+            governed,
+            dir,
+            reach,
+        }
+    }
+
+    /// The gate before an agent's phase that has not passed.
+    pub fn closed_gate(&self, agent: &AgentName) -> Option<(String, GateStatus)> {
+        let role = self.role_of(agent);
+        let agent = role.as_ref().unwrap_or(agent);
+        self.governed.system.closed_gate(agent, self)
     }
 
     fn at(&self, moment: &Moment<'_>, now: DateTime<Utc>) -> Consequences {
-        self.governed.system.at(moment, &self.files(), now)
+        let role = match moment {
+            Moment::AgentStart { agent } | Moment::AgentEnd { agent, .. } => self.role_of(agent),
+            Moment::TurnEnd | Moment::Wrote { .. } => None,
+        };
+        let moment = match (*moment, &role) {
+            (Moment::AgentStart { .. }, Some(agent)) => Moment::AgentStart { agent },
+            (Moment::AgentEnd { reply, .. }, Some(agent)) => Moment::AgentEnd { agent, reply },
+            (moment, _) => moment,
+        };
+        self.governed.system.at(&moment, self, now)
+    }
+
+    /// The settings may give an agent the role of another.
+    fn role_of(&self, agent: &AgentName) -> Option<AgentName> {
+        let role = self.governed.contract.role_of(agent);
+        role.map(AgentName::parse)
     }
 }
 
-fn nearest(project: &Project, cwd: &str, gate_dir: &str) -> Option<PathBuf> {
-    let root = &project.main;
-    let cwd = path::collapse(&path::slashed(cwd));
-    let below = match root.relative(&cwd) {
-        Some(below) if !below.starts_with(".claude/worktrees/") => below,
-        _ => "",
-    };
-    let dirs = std::iter::successors(Some(below), |below| {
-        (!below.is_empty()).then(|| below.rsplit_once('/').map_or("", |(above, _)| above))
-    });
-    let mut candidates = dirs.map(|below| Path::new(&root.dir).join(below).join(gate_dir));
-    candidates.find(|dir| dir.is_dir())
+impl Files for Around<'_> {
+    fn text(&self, name: &str) -> Option<String> {
+        InDir { dir: &self.dir }.text(name)
+    }
+
+    fn dirs(&self) -> Vec<String> {
+        match self.reach {
+            Reach::Children => InDir { dir: &self.dir }.dirs(),
+            Reach::Itself => Vec::new(),
+        }
+    }
 }
 
-/// The files below a directory on the disk.
+/// The nearest `gate_dir` of a system that holds some of its state. Other
+/// directories of that name are common: a package of a monorepo has a `.claude`
+/// for its own settings.
+pub fn nearest(project: &Project, cwd: &str, governed: &Governed<'_>) -> Option<PathBuf> {
+    let system = governed.system;
+    let gate_dir = system.gate_dir()?;
+    let root = &project.main;
+    let cwd = path::collapse(&path::slashed(cwd));
+    let is_main = |below: &&str| {
+        !below.starts_with(".claude/worktrees/")
+            && project
+                .inner_work_tree(root, &format!("{below}/x"))
+                .is_none()
+    };
+    let below = root.relative(&cwd).filter(is_main).unwrap_or_default();
+    let mut dirs = std::iter::successors(Some(below), |below| {
+        (!below.is_empty()).then(|| below.rsplit_once('/').map_or("", |(above, _)| above))
+    });
+    let found = dirs.find(|below| sites::has_landmark(root, below, system))?;
+    Some(Path::new(&root.dir).join(found).join(gate_dir))
+}
+
+/// The files below a directory on the disk. One that is there and cannot be
+/// read as text counts as empty, so that nothing takes it for missing.
 pub struct InDir<'a> {
     pub dir: &'a Path,
 }
 
 impl Files for InDir<'_> {
     fn text(&self, name: &str) -> Option<String> {
-        read_text(&path::from_os(&self.dir.join(name)))
-            .ok()
-            .flatten()
+        read_text(&path::from_os(&self.dir.join(name))).unwrap_or_else(|_| Some(String::new()))
     }
 
     fn dirs(&self) -> Vec<String> {
@@ -184,72 +291,115 @@ impl Files for InDir<'_> {
 #[derive(Default)]
 pub struct Effects {
     pub records: Vec<GateRecord>,
+    /// A state that should have changed could not be written.
+    pub has_failed: bool,
+    /// There was a choice of states, and none of them was the one.
+    pub is_undecided: bool,
 }
 
-/// What agents owe at a moment, in all systems.
-pub fn owed(around: &[Around<'_>], moment: &Moment<'_>, now: DateTime<Utc>) -> Vec<(String, Owed)> {
-    let owed = around.iter().flat_map(|around| {
-        let shown = around.governed.system.gate_dir().unwrap_or_default();
-        let owed = around.at(moment, now).owed.into_iter();
-        owed.map(move |owed| (shown.to_owned(), owed))
-    });
-    owed.collect()
+/// An artifact that an agent owes.
+pub struct Due {
+    pub system: String,
+    /// Relative to the project.
+    pub file: String,
+    pub why: String,
 }
 
-/// Whether a moment concerns any system at all, before anything is locked.
-pub fn concerns(around: &[Around<'_>], moment: &Moment<'_>, now: DateTime<Utc>) -> bool {
-    around.iter().any(|around| {
-        let consequences = around.at(moment, now);
-        !consequences.outcomes.is_empty() || !consequences.owed.is_empty()
-    })
-}
-
-/// Carries a moment into every system's state, each change as one locked
-/// read-modify-write that a kill leaves whole.
-pub fn carry_out(
-    around: &[Around<'_>],
-    moment: &Moment<'_>,
-    project: &Project,
-    about: &About<'_>,
+/// What a moment means in all systems, as found before anything is locked.
+pub struct Plan<'a> {
+    around: &'a [Around<'a>],
+    moment: Moment<'a>,
     now: DateTime<Utc>,
-) -> Effects {
-    let mut effects = Effects::default();
-    for around in around {
-        for (file, outcome) in settle(around, moment, now) {
-            let shown = shown(project, &around.dir.join(&file));
-            let record = GateRecord::new(about, around.governed.system.id(), &shown, now);
-            effects.records.extend(match outcome {
-                Ok(Outcome::Changed { changes, .. }) => record.changed(&changes),
-                Ok(Outcome::Unchanged { why }) => Some(record.skipped(why)),
-                Err(error) => Some(record.skipped(format!("could not be written: {error}"))),
-            });
+    /// For each of `around`.
+    consequences: Vec<Consequences>,
+}
+
+impl<'a> Plan<'a> {
+    pub fn new(around: &'a [Around<'a>], moment: Moment<'a>, now: DateTime<Utc>) -> Self {
+        let consequences = around.iter().map(|around| around.at(&moment, now));
+        Self {
+            around,
+            moment,
+            now,
+            consequences: consequences.collect(),
         }
     }
-    effects
-}
 
-/// Notes that a moment changed nothing, in the states it would have concerned.
-pub fn skip_all(
-    around: &[Around<'_>],
-    moment: &Moment<'_>,
-    project: &Project,
-    about: &About<'_>,
-    why: &str,
-    now: DateTime<Utc>,
-) -> Effects {
-    let records = around.iter().flat_map(|around| {
-        let outcomes = around.at(moment, now).outcomes.into_iter();
-        outcomes.map(|(file, _)| {
-            let shown = shown(project, &around.dir.join(&file));
-            GateRecord::new(about, around.governed.system.id(), &shown, now).skipped(why.to_owned())
-        })
-    });
-    Effects {
-        records: records.collect(),
+    /// Whether the moment concerns no system at all.
+    pub fn is_empty(&self) -> bool {
+        let mut consequences = self.consequences.iter();
+        consequences.all(|found| found.outcomes.is_empty() && found.owed.is_empty())
+    }
+
+    /// Whether an agent ended without a word.
+    pub fn is_wordless(&self) -> bool {
+        matches!(self.moment, Moment::AgentEnd { reply, .. } if reply.trim().is_empty())
+    }
+
+    /// What the agent owes.
+    pub fn owed(&self, project: &Project) -> Vec<Due> {
+        let owed = self.each().flat_map(|(around, consequences)| {
+            consequences.owed.iter().map(|Owed { file, why }| Due {
+                system: around.governed.system.id().to_owned(),
+                file: shown(project, &around.dir.join(file)),
+                why: why.clone(),
+            })
+        });
+        owed.collect()
+    }
+
+    /// Carries the moment into every system's state, each change as one locked
+    /// read-modify-write that a kill leaves whole.
+    pub fn carry_out(&self, project: &Project, about: &About<'_>) -> Effects {
+        let mut effects = Effects::default();
+        for (around, consequences) in self.each() {
+            for (file, outcome) in settle(around, &consequences.outcomes, &self.moment, self.now) {
+                let record = self.record(around, &file, project, about);
+                effects.has_failed |= outcome.is_err();
+                effects.is_undecided |= file.is_empty();
+                effects.records.push(match outcome {
+                    Ok(Outcome::Changed { changes, .. }) => record.changed(&changes),
+                    Ok(Outcome::Unchanged { why }) => record.skipped(why),
+                    Err(error) => record.skipped(format!("could not be written: {error}")),
+                });
+            }
+        }
+        effects
+    }
+
+    /// Notes that nothing was changed, in the states that the moment concerns.
+    pub fn skip_all(&self, project: &Project, about: &About<'_>, why: &str) -> Effects {
+        let records = self.each().flat_map(|(around, consequences)| {
+            let files = consequences.outcomes.iter().map(|(file, _)| file);
+            files.map(move |file| {
+                self.record(around, file, project, about)
+                    .skipped(why.to_owned())
+            })
+        });
+        Effects {
+            records: records.collect(),
+            ..Effects::default()
+        }
+    }
+
+    fn each(&self) -> impl Iterator<Item = (&Around<'a>, &Consequences)> {
+        self.around.iter().zip(&self.consequences)
+    }
+
+    fn record(
+        &self,
+        around: &Around<'_>,
+        file: &str,
+        project: &Project,
+        about: &About<'_>,
+    ) -> GateRecord {
+        let shown = shown(project, &around.dir.join(file));
+        GateRecord::new(about, around.governed.system.id(), &shown, self.now)
     }
 }
 
-fn shown(project: &Project, file: &Path) -> String {
+/// A file as records and people see it.
+pub fn shown(project: &Project, file: &Path) -> String {
     let file = path::from_os(file);
     project
         .main
@@ -264,18 +414,14 @@ const TRIES: usize = 4;
 
 fn settle(
     around: &Around<'_>,
+    planned: &[(String, Outcome)],
     moment: &Moment<'_>,
     now: DateTime<Utc>,
 ) -> Vec<(String, io::Result<Outcome>)> {
-    let planned = around.at(moment, now).outcomes;
-    let changes = |outcomes: &[(String, Outcome)]| {
-        outcomes
-            .iter()
-            .any(|(_, outcome)| matches!(outcome, Outcome::Changed { .. }))
-    };
-    if !changes(&planned) {
-        return planned
-            .into_iter()
+    let changes = |(_, outcome): &(String, Outcome)| matches!(outcome, Outcome::Changed { .. });
+    if !planned.iter().any(changes) {
+        let unchanged = planned.iter().cloned();
+        return unchanged
             .map(|(file, outcome)| (file, Ok(outcome)))
             .collect();
     }
@@ -304,21 +450,22 @@ fn settle(
         thread::yield_now();
     }
     let why = error.to_string();
-    planned
-        .into_iter()
-        .map(|(file, _)| (file, Err(io::Error::other(why.clone()))))
+    let files = planned.iter().map(|(file, _)| file.clone());
+    files
+        .map(|file| (file, Err(io::Error::other(why.clone()))))
         .collect()
 }
 
 fn write(dir: &Path, file: String, outcome: Outcome) -> (String, io::Result<Outcome>) {
     let written = match &outcome {
         Outcome::Unchanged { .. } => Ok(()),
-        Outcome::Changed { text, .. } => {
-            let path = dir.join(&file);
-            // A link is written through, as the systems' own tools do.
-            let path = fs::canonicalize(&path).unwrap_or(path);
-            replace(&path, text.as_bytes())
-        }
+        Outcome::Changed { text, .. } => write_through(&dir.join(&file), text),
     };
     (file, written.map(|()| outcome))
+}
+
+/// Replaces a state file. A link is written through, as the systems' own tools do.
+pub fn write_through(path: &Path, text: &str) -> io::Result<()> {
+    let real = fs::canonicalize(path);
+    replace(real.as_deref().unwrap_or(path), text.as_bytes())
 }

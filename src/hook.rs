@@ -15,7 +15,7 @@ use crate::catalog::Catalog;
 use crate::claim::{self, Claim, Unsettled};
 use crate::decision::{self, Call, Channel, Content, Decision};
 use crate::env::Env;
-use crate::event::{Concern, Event, EventError, Field, Kind, Tool};
+use crate::event::{Event, EventError, Field, Kind, Tool};
 use crate::project::{Project, read_text};
 use crate::record::{Record, What};
 use crate::reply::{self, Reply};
@@ -60,8 +60,7 @@ fn serve(input: &Input, env: &Env, project: Option<&str>, now: DateTime<Utc>) ->
 
 /// Answers one event; a call is judged in every reading of its bytes.
 pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime<Utc>) -> Reply {
-    let concern = event.concern();
-    if concern == Concern::None {
+    if !event.may_matter() {
         return Reply::Silent;
     }
     let Some(cwd) = event
@@ -73,12 +72,11 @@ pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime
             message: "the event has no `cwd`".to_owned(),
         };
     };
-    let project = Project::discover(project, env, &cwd);
-    let rules = project.settings(env);
-    if concern == Concern::IfDeclared && !rules.settings.names_sites() && env.feature_dir.is_none()
-    {
+    if event.kind() == Kind::PreToolUse && changes_nothing(event, &scene(&cwd, env)) {
         return Reply::Silent;
     }
+    let project = Project::discover(project, env, &cwd);
+    let rules = project.settings(env);
     let world = World {
         project,
         cwd,
@@ -98,6 +96,24 @@ pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime
         (Kind::Stop, _) => world.turn_ended(event, &rules, &catalog),
         (Kind::SessionStart, _) => world.session_started(event, &rules, &catalog),
         (Kind::Other, _) => Reply::Silent,
+    }
+}
+
+/// Whether a call is a command without a target, as most are; then neither the
+/// project nor its settings matter. The text alone cannot tell which targets
+/// are governed: a link can lead into a site from anywhere.
+fn changes_nothing(event: &Event<'_>, scene: &Scene<'_>) -> bool {
+    let has_no_target =
+        |reading: Event<'_>| target::of(&reading, scene).is_ok_and(|targets| targets.is_empty());
+    matches!(event.tool(), Tool::Shell(_)) && event.readings().all(has_no_target)
+}
+
+fn scene<'a>(cwd: &'a str, env: &'a Env) -> Scene<'a> {
+    Scene {
+        cwd,
+        home: env.home.as_deref(),
+        project_dir: env.project_dir.as_deref(),
+        disk: &crate::project::Listing,
     }
 }
 
@@ -136,11 +152,12 @@ impl World<'_> {
         event: &Event<'_>,
         catalog: &'c Catalog<'c>,
     ) -> Result<(Decision, Vec<Claim<'c>>), Unsettled> {
-        let targets = target::of(event, &self.scene()).map_err(|error| Unsettled {
-            path: event.get(Field::ToolName).unwrap_or_default().to_owned(),
-            system: "a tool whose arguments are not readable".to_owned(),
-            error: error.into(),
-        })?;
+        let targets =
+            target::of(event, &scene(&self.cwd, self.env)).map_err(|error| Unsettled {
+                path: event.get(Field::ToolName).unwrap_or_default().to_owned(),
+                system: "a tool whose arguments are not readable".to_owned(),
+                error: error.into(),
+            })?;
         let claims = claim::of(&targets, &self.project, catalog)?;
         let channel = match event.tool() {
             Tool::Shell(_) => Channel::Shell,
@@ -153,15 +170,6 @@ impl World<'_> {
         };
         let decision = decision::decide(&claims, &call, &|claim| content(event, claim))?;
         Ok((decision, claims))
-    }
-
-    fn scene(&self) -> Scene<'_> {
-        Scene {
-            cwd: &self.cwd,
-            home: self.env.home.as_deref(),
-            project_dir: self.env.project_dir.as_deref(),
-            disk: &crate::project::Listing,
-        }
     }
 
     fn log(&self, event: &Event<'_>, decision: &Decision, claims: &[Claim<'_>], rules: &Resolved) {

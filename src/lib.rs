@@ -18,6 +18,7 @@ pub mod gates;
 pub mod nearest;
 pub mod project;
 pub mod record;
+pub mod redact;
 pub mod reply;
 pub mod runs;
 pub mod shell;

@@ -2,14 +2,16 @@
 //! session's start. The counterpart of the guard: it refuses nothing but an
 //! end that owes an artifact, and a dispatch before its gate.
 
+use std::cmp::Reverse;
 use std::io;
+use std::time::Duration;
 
 use crate::actor::AgentName;
 use crate::catalog::Catalog;
 use crate::completion::{Ending, ToldBy};
 use crate::decision::{Decision, Denial, DenyCode};
-use crate::event::{Event, Field, Kind};
-use crate::gates::{self, About, Around, Effects, InDir};
+use crate::event::{Event, Field, Kind, Tool};
+use crate::gates::{About, Around, Due, Effects, GateRecord, InDir, Plan};
 use crate::hook::World;
 use crate::path;
 use crate::record::{Record, What};
@@ -19,8 +21,13 @@ use crate::settings::{Completion, Dispatch, Mode, Resolved};
 use crate::sites;
 use crate::store::lock::{IN_HOOK, Locked, with_lock};
 use crate::store::make_own_folder;
-use crate::systems::{Moment, Owed};
+use crate::systems::Moment;
 use crate::target::Act;
+use crate::workflow::Workflow;
+
+/// How long an end waits to be counted: longer than a state's own lock is tried
+/// for, since the end before it may be waiting for that.
+const TO_COUNT: Duration = IN_HOOK.saturating_mul(8);
 
 impl World<'_> {
     /// `SubagentStart`: the agent's phase begins, and its next end counts.
@@ -38,26 +45,28 @@ impl World<'_> {
             return Reply::Silent;
         }
         let about = About {
-            event,
+            event: Some(event),
             agent_type,
             agent_id,
         };
         if self.logs().own_folder().is_dir() {
-            let forgotten = with_lock(self.logs().own_folder(), IN_HOOK, |locked| {
+            let forgotten = with_lock(self.logs().own_folder(), TO_COUNT, |locked| {
                 let mut runs = Runs::read(locked);
-                runs.forget(session(event), agent_id.unwrap_or_default());
+                let id = agent_id.unwrap_or_default();
+                if !runs.is_counted(session(event), id) {
+                    return Ok(());
+                }
+                runs.forget(session(event), id);
                 runs.write(locked)
             });
             self.complain_about("runs.json", forgotten);
         }
-        let effects = gates::carry_out(&around, &moment, &self.project, &about, self.now);
-        // A start that moves nothing is not worth a line.
-        let moved = effects
-            .records
-            .into_iter()
-            .filter(|record| record.skipped.is_none())
-            .collect();
-        self.append_gates(Effects { records: moved }, rules);
+        let effects = Plan::new(&around, moment, self.now).carry_out(&self.project, &about);
+        // A start that moves nothing is not worth a line, one that should have is.
+        let is_odd = effects.has_failed || effects.is_undecided;
+        let records = effects.records.into_iter();
+        let worthy = records.filter(|record| record.skipped.is_none() || is_odd);
+        self.append_gates(worthy, rules);
         Reply::Silent
     }
 
@@ -73,16 +82,21 @@ impl World<'_> {
         };
         let agent = AgentName::parse(&ending.agent_type);
         let around = Around::all(catalog, &self.project, &self.cwd);
-        let moment = Moment::AgentEnd {
+        let end = |reply| Moment::AgentEnd {
             agent: &agent,
-            reply: &ending.reply,
+            reply,
         };
-        if !gates::concerns(&around, &moment, self.now) {
+        let mut plan = Plan::new(&around, end(&ending.reply), self.now);
+        if plan.is_empty() {
             return Reply::Silent;
         }
+        let found = ending.reply_in_transcript();
+        if let Some(reply) = &found {
+            plan = Plan::new(&around, end(reply), self.now);
+        }
         let counted = make_own_folder(self.logs().own_folder()).and_then(|()| {
-            with_lock(self.logs().own_folder(), IN_HOOK * 4, |locked| {
-                self.count_end(locked, event, &ending, &around, &moment, rules)
+            with_lock(self.logs().own_folder(), TO_COUNT, |locked| {
+                self.count_end(locked, event, &ending, &plan, rules)
             })
         });
         match counted {
@@ -93,7 +107,7 @@ impl World<'_> {
                     owed.iter()
                         .for_each(|owed| self.note_owed(event, owed, rules));
                 }
-                self.append_gates(effects, rules);
+                self.append_gates(effects.records, rules);
                 Reply::Silent
             }
             Ok(Counted::SentBack(owed)) => Reply::Block {
@@ -102,9 +116,8 @@ impl World<'_> {
             Err(error) => {
                 let about = about(event, &ending);
                 let why = format!("could not be counted: {error}");
-                let effects =
-                    gates::skip_all(&around, &moment, &self.project, &about, &why, self.now);
-                self.append_gates(effects, rules);
+                let effects = plan.skip_all(&self.project, &about, &why);
+                self.append_gates(effects.records, rules);
                 Reply::Silent
             }
         }
@@ -115,8 +128,7 @@ impl World<'_> {
         locked: &Locked<'_>,
         event: &Event<'_>,
         ending: &Ending,
-        around: &[Around<'_>],
-        moment: &Moment<'_>,
+        plan: &Plan<'_>,
         rules: &Resolved,
     ) -> io::Result<Counted> {
         let mut runs = Runs::read(locked);
@@ -125,28 +137,31 @@ impl World<'_> {
             return Ok(Counted::Before);
         }
         let about = about(event, ending);
-        if ending.reply.trim().is_empty() {
+        if plan.is_wordless() {
             let why = "the agent's final text is empty";
-            let skipped = gates::skip_all(around, moment, &self.project, &about, why, self.now);
+            let skipped = plan.skip_all(&self.project, &about, why);
             return Ok(Counted::Now(skipped, Vec::new()));
         }
-        let owed = gates::owed(around, moment, self.now);
+        let owed = plan.owed(&self.project);
         let setting = rules.settings.completion;
         if !owed.is_empty() && setting == Completion::Block && ending.told_by == ToldBy::Stop {
             return Ok(Counted::SentBack(owed));
         }
-        let effects = gates::carry_out(around, moment, &self.project, &about, self.now);
-        if !id.is_empty() {
+        let effects = plan.carry_out(&self.project, &about);
+        // Where nothing could be written, the run's second event is another chance.
+        if !id.is_empty() && !effects.has_failed {
             runs.count(session(event), id);
-            runs.write(locked)?;
+            // The gate has moved; at worst the run's second event moves it again.
+            self.complain_about("runs.json", runs.write(locked));
         }
         Ok(Counted::Now(effects, owed))
     }
 
-    fn note_owed(&self, event: &Event<'_>, (dir, owed): &(String, Owed), rules: &Resolved) {
-        let reason = format!("`{dir}/{}` is owed: {}", owed.file, owed.why);
+    fn note_owed(&self, event: &Event<'_>, due: &Due, rules: &Resolved) {
+        let reason = format!("`{}` is owed: {}", due.file, due.why);
         let mut record = Record::new(What::Warn, &reason, Some(event), self.now);
-        record.name = Some(owed.file.clone());
+        record.system = Some(due.system.clone());
+        record.name = Some(due.file.clone());
         self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
     }
 
@@ -160,13 +175,13 @@ impl World<'_> {
         if event.get(Field::AgentType).is_none_or(str::is_empty) {
             let around = Around::all(catalog, &self.project, &self.cwd);
             let about = About {
-                event,
+                event: Some(event),
                 agent_type: None,
                 agent_id: None,
             };
-            let effects =
-                gates::carry_out(&around, &Moment::TurnEnd, &self.project, &about, self.now);
-            self.append_gates(effects, rules);
+            let plan = Plan::new(&around, Moment::TurnEnd, self.now);
+            let effects = plan.carry_out(&self.project, &about);
+            self.append_gates(effects.records, rules);
         }
         Reply::Silent
     }
@@ -181,7 +196,9 @@ impl World<'_> {
         let written = event.get(Field::FilePath).unwrap_or_default();
         let written = path::collapse(&path::join(&self.cwd, written, self.env.home.as_deref()));
         let by_main = event.get(Field::AgentType).is_none_or(str::is_empty);
-        for governed in catalog.governed.iter().filter(|_| by_main) {
+        // What an Edit or a call that failed leaves may be no report.
+        let is_written = event.kind() == Kind::PostToolUse && event.tool() == Tool::Write;
+        for governed in catalog.governed.iter().filter(|_| by_main && is_written) {
             let Some(dir) = governed.system.gate_dir() else {
                 continue;
             };
@@ -191,18 +208,15 @@ impl World<'_> {
             if self.project.locate(&written).is_none() {
                 continue;
             }
-            let around = [Around {
-                governed,
-                dir: format!("{above}/{dir}").into(),
-            }];
+            let around = [Around::at_dir(governed, format!("{above}/{dir}").into())];
             let about = About {
-                event,
+                event: Some(event),
                 agent_type: None,
                 agent_id: None,
             };
             let moment = Moment::Wrote { entry };
-            let effects = gates::carry_out(&around, &moment, &self.project, &about, self.now);
-            self.append_gates(effects, rules);
+            let effects = Plan::new(&around, moment, self.now).carry_out(&self.project, &about);
+            self.append_gates(effects.records, rules);
         }
         Reply::Silent
     }
@@ -227,10 +241,7 @@ impl World<'_> {
         let agent = AgentName::parse(agent_type);
         let around = Around::all(catalog, &self.project, &self.cwd);
         let closed = around.iter().find_map(|around| {
-            let (gate, status) = around
-                .governed
-                .system
-                .closed_gate(&agent, &around.files())?;
+            let (gate, status) = around.closed_gate(&agent)?;
             Some((around, gate, status))
         });
         let Some((around, gate, status)) = closed else {
@@ -282,22 +293,18 @@ impl World<'_> {
         catalog: &Catalog<'_>,
     ) -> Reply {
         self.heartbeat(event, rules, catalog);
-        let mut text = String::new();
-        for site in sites::at_root(&self.project, catalog) {
-            let dir = site.dir();
-            let files = InDir { dir: dir.as_ref() };
-            for run in site
-                .governed
-                .system
-                .runs(&site.site, &files)
-                .into_iter()
-                .flatten()
-            {
-                if run.active {
-                    text += &summary(&run);
-                }
-            }
-        }
+        let runs = sites::at_root(&self.project, catalog)
+            .into_iter()
+            .flat_map(|site| {
+                let dir = site.dir();
+                let files = InDir { dir: dir.as_ref() };
+                site.governed.system.runs(&site.site, &files)
+            });
+        let mut runs: Vec<Workflow> = runs.flatten().filter(|run| run.active).collect();
+        // What was forgotten long ago must not push out what is under way; a
+        // state that is derived is as new as its files.
+        runs.sort_by_key(|run| Reverse(run.updated_at.clone().unwrap_or("9".to_owned())));
+        let text: String = runs.iter().map(summary).collect();
         if text.is_empty() {
             return Reply::Silent;
         }
@@ -315,17 +322,13 @@ impl World<'_> {
     }
 
     /// Appends gate records; where that fails the gate changes stand.
-    fn append_gates(&self, effects: Effects, rules: &Resolved) {
-        for record in effects.records {
-            match serde_json::to_string(&record) {
-                Ok(line) => self.append(
-                    &self.logs().gates(),
-                    &format!("{line}\n"),
-                    &record.ts,
-                    rules,
-                ),
-                Err(error) => reply::complain(&format!("could not write a gate record: {error}")),
-            }
+    pub(crate) fn append_gates(
+        &self,
+        records: impl IntoIterator<Item = GateRecord>,
+        rules: &Resolved,
+    ) {
+        for record in records {
+            self.append(&self.logs().gates(), &record.to_line(), &record.ts, rules);
         }
     }
 }
@@ -333,13 +336,13 @@ impl World<'_> {
 /// What became of one end of a run.
 enum Counted {
     Before,
-    Now(Effects, Vec<(String, Owed)>),
-    SentBack(Vec<(String, Owed)>),
+    Now(Effects, Vec<Due>),
+    SentBack(Vec<Due>),
 }
 
 fn about<'a>(event: &'a Event<'a>, ending: &'a Ending) -> About<'a> {
     About {
-        event,
+        event: Some(event),
         agent_type: Some(&ending.agent_type),
         agent_id: ending.agent_id.as_deref(),
     }
@@ -351,11 +354,11 @@ fn session<'e>(event: &'e Event<'_>) -> &'e str {
 
 /// The agent's next message replaces the one it ended with, so it has to hold
 /// everything again.
-fn send_back(owed: &[(String, Owed)]) -> String {
+fn send_back(owed: &[Due]) -> String {
     let list = owed
         .iter()
         .take(5)
-        .map(|(dir, owed)| format!("`{dir}/{}` ({})", owed.file, owed.why));
+        .map(|due| format!("`{}` ({})", due.file, due.why));
     let list = list.collect::<Vec<_>>().join(", ");
     reply::cut(
         &format!(
@@ -366,7 +369,7 @@ fn send_back(owed: &[(String, Owed)]) -> String {
     )
 }
 
-fn summary(run: &crate::workflow::Workflow) -> String {
+fn summary(run: &Workflow) -> String {
     let phase = run.phase.as_deref().unwrap_or("none");
     let round = match (run.iteration, run.max_iterations) {
         (Some(n), Some(max)) => format!(", iteration {n} of {max}"),

@@ -97,6 +97,13 @@ impl Project {
         }
     }
 
+    /// The project's root where it lies below a collapsed path.
+    pub fn around(&self, path: &str) -> Option<(Root, &'static str)> {
+        let Root { dir, real } = &self.main;
+        let is_below = |root| path::relative(root, path).is_some();
+        (is_below(dir) || is_below(real)).then(|| (self.main.clone(), ""))
+    }
+
     /// The user's own settings of Claude Code may hold our entries too, and
     /// count as if the home directory were a root for them alone.
     fn user_settings<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
@@ -122,6 +129,11 @@ impl Project {
         inner
             .next()
             .map(|end| (child(root, &below[..end]), &below[end + 1..]))
+    }
+
+    /// AgentMux's session directory, where the environment names one.
+    pub fn feature_dir(&self) -> Option<&Root> {
+        self.feature_dir.as_ref()
     }
 
     /// AgentMux's session directory below a root, if it is.

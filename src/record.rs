@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::decision::{Denial, DenyCode};
 use crate::event::{Event, Field};
+use crate::redact;
 use crate::reply;
 use crate::target::Act;
 
@@ -108,8 +109,7 @@ impl Record {
             tool_use_id: field(Field::ToolUseId),
             cwd: field(Field::Cwd),
             resolves: None,
-            command_excerpt: field(Field::Command)
-                .map(|command| reply::cut(&redact(&command), 200)),
+            command_excerpt: field(Field::Command).map(|command| redact::excerpt(&command)),
             also: Vec::new(),
         }
     }
@@ -217,91 +217,4 @@ pub fn id(now: DateTime<Utc>) -> String {
         now.timestamp_micros(),
         std::process::id()
     )
-}
-
-/// Blanks out what looks like a credential in a command.
-pub fn redact(command: &str) -> String {
-    let mut hidden = String::with_capacity(command.len());
-    let mut secret_follows = false;
-    for piece in command.split_inclusive(char::is_whitespace) {
-        let word = piece.trim_end();
-        let blank = &piece[word.len()..];
-        let bare = word.trim_matches(['"', '\'']);
-        if secret_follows && !bare.is_empty() && !is_scheme(bare) {
-            hidden += "***";
-        } else {
-            hidden += &redact_word(word);
-        }
-        hidden += blank;
-        secret_follows =
-            announces_secret(bare) || (secret_follows && (bare.is_empty() || is_scheme(bare)));
-    }
-    hidden
-}
-
-const SECRET_WORDS: &[&str] = &[
-    "password",
-    "passwd",
-    "token",
-    "secret",
-    "apikey",
-    "api_key",
-    "api-key",
-    "authorization",
-    "credential",
-    "access_key",
-];
-
-fn names_secret(text: &str) -> bool {
-    let text = text.to_ascii_lowercase();
-    SECRET_WORDS.iter().any(|word| text.contains(word))
-}
-
-fn is_scheme(word: &str) -> bool {
-    ["bearer", "basic", "token"]
-        .iter()
-        .any(|scheme| word.eq_ignore_ascii_case(scheme))
-}
-
-/// `--password X`, `-u user:pass`, `Authorization: Bearer X`.
-fn announces_secret(word: &str) -> bool {
-    let flag = word.starts_with("--") && !word.contains('=') && names_secret(word);
-    let header = word.ends_with(':') && names_secret(word);
-    flag || header || word == "-u" || word == "--user" || word.eq_ignore_ascii_case("bearer")
-}
-
-/// `TOKEN=x`, `--token=x`, `https://user:pass@host`, `ghp_…`, `sk-…`, `AKIA…`.
-fn redact_word(word: &str) -> String {
-    if let Some((name, value)) = word.split_once(['=', ':'])
-        && names_secret(name)
-        && !value.is_empty()
-    {
-        return format!("{}***", &word[..=name.len()]);
-    }
-    if let Some((scheme, rest)) = word.split_once("://")
-        && let Some((user, host)) = rest.split_once('@')
-        && user.contains(':')
-    {
-        return format!("{scheme}://***@{host}");
-    }
-    const PREFIXES: &[&str] = &[
-        "ghp_",
-        "gho_",
-        "ghs_",
-        "ghu_",
-        "github_pat_",
-        "glpat-",
-        "sk-",
-        "xoxb-",
-        "xoxp-",
-        "AKIA",
-        "ASIA",
-        "eyJ",
-        "npm_",
-    ];
-    let start = PREFIXES.iter().filter_map(|prefix| word.find(prefix)).min();
-    match start {
-        Some(start) if word.len() - start >= 16 => format!("{}***", &word[..start]),
-        _ => word.to_owned(),
-    }
 }

@@ -2,14 +2,13 @@
 //! the same agent can be continued and end again.
 
 use std::io;
-use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::path;
 use crate::project::read_text;
 use crate::store::lock::Locked;
-use crate::store::replace::replace;
+use crate::store::replace::replace_unflushed;
 
 /// Counted runs kept; a session has far fewer agents.
 const MAX_RUNS: usize = 500;
@@ -65,6 +64,6 @@ impl Runs {
     /// The file cannot be replaced.
     pub fn write(&self, locked: &Locked<'_>) -> io::Result<()> {
         let text = serde_json::to_string(self).map_err(io::Error::other)?;
-        replace(Path::new(&locked.dir.join(FILE)), text.as_bytes())
+        replace_unflushed(&locked.dir.join(FILE), text.as_bytes())
     }
 }

@@ -191,12 +191,6 @@ impl Settings {
         self.system(id).mode.unwrap_or(self.mode)
     }
 
-    /// Whether a site exists only because the settings say so.
-    pub fn names_sites(&self) -> bool {
-        let mut systems = self.systems.values();
-        systems.any(|system| system.declared.is_some() || !system.roots.is_empty())
-    }
-
     /// The systems the settings add, in the order of their ids.
     pub fn declared(&self) -> impl Iterator<Item = (&str, &Declared)> {
         let systems = self.systems.iter();

@@ -4,6 +4,7 @@
 //! and commented text is no write. What cannot be known without running the
 //! command gives no target.
 
+mod apply;
 mod archive;
 mod args;
 mod calls;
@@ -12,21 +13,29 @@ mod code;
 mod command;
 #[cfg(test)]
 mod corpus;
+mod dollar;
 mod edit;
 mod effects;
 mod eval;
 mod expand;
 mod field;
 mod find;
+mod flow;
 mod git;
 mod glob;
+mod heredoc;
+#[cfg(test)]
+mod hostile;
 mod inline;
 mod lex;
 mod nested;
 mod param;
 mod parse;
 mod powershell;
+mod powershell_value;
 mod report;
+mod syntax;
+mod transfer;
 mod value;
 mod writers;
 

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::catalog::{Catalog, Governed};
 use crate::project::{OnDisk, Project, Root};
+use crate::systems::System;
 
 /// One site on the disk.
 pub struct Site<'c> {
@@ -23,6 +24,32 @@ impl Site<'_> {
             site => format!("{}/{site}", self.root.dir),
         }
     }
+
+    /// The path of the site as people see it: relative to the main checkout
+    /// where it lies in there.
+    pub fn shown(&self, project: &Project) -> String {
+        if self.root == project.main {
+            self.site.clone()
+        } else {
+            self.dir()
+        }
+    }
+}
+
+/// Every site of the project, and the session of AgentMux that the environment names.
+pub fn all<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
+    let mut sites = find(project, catalog);
+    let named = project.feature_dir().zip(catalog.get("agentmux"));
+    let named = named.map(|(root, governed)| Site {
+        governed,
+        root: root.clone(),
+        site: String::new(),
+    });
+    let named = named.filter(|named| {
+        Path::new(&named.root.real).is_dir() && sites.iter().all(|site| site.dir() != named.dir())
+    });
+    sites.extend(named);
+    sites
 }
 
 /// Directories that hold other programs' files in great number, never a site.
@@ -73,6 +100,12 @@ pub fn at_root<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>>
     systems
         .flat_map(|governed| held(&project.main, "", governed, catalog))
         .collect()
+}
+
+/// Whether a directory below a root holds state of a system.
+pub fn has_landmark(root: &Root, dir: &str, system: &dyn System) -> bool {
+    let mut landmarks = system.landmarks().iter();
+    landmarks.any(|landmark| !expand(root, &join(dir, landmark)).is_empty())
 }
 
 fn join(dir: &str, name: &str) -> String {

@@ -8,6 +8,7 @@
 
 use std::fmt;
 
+use serde::de::DeserializeOwned;
 use serde_yaml::Mapping;
 pub use serde_yaml::Value;
 
@@ -103,6 +104,14 @@ const BRACKETS_MAX: usize = 4096;
 /// # Errors
 /// The parser's message, with line and column.
 pub fn parse(text: &str) -> Result<Value, String> {
+    parse_as(text)
+}
+
+/// Parses one document into a type of its own.
+///
+/// # Errors
+/// The parser's message, with line and column.
+pub fn parse_as<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     if text
         .bytes()
         .filter(|byte| matches!(byte, b'[' | b'{'))

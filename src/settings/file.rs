@@ -7,6 +7,7 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::{Completion, Dispatch, Mode, OnError};
+use crate::formats::yaml;
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -54,9 +55,8 @@ pub(super) struct SystemFile {
 impl File {
     /// The error is a sentence fragment with line and nearest key, without the path.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let file: Result<Option<Self>, _> = serde_yaml::from_str(text);
-        file.map(Option::unwrap_or_default)
-            .map_err(|e| explain(&e.to_string()))
+        let file: Result<Option<Self>, _> = yaml::parse_as(text);
+        file.map(Option::unwrap_or_default).map_err(|e| explain(&e))
     }
 }
 

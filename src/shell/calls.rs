@@ -3,11 +3,20 @@
 use std::collections::HashMap;
 
 use super::code::{Code, Language, Token, read};
-use super::effects::{Effect, On, rows};
+use super::effects::{On, rows};
 use super::eval::Shell;
 use super::field::{Field, UNKNOWN};
-use super::value::{Reader, Span};
+use super::value::{Reader, Span, append};
 use crate::target::Act;
+
+/// Words that may stand before a parenthesis without calling anything.
+const KEYWORDS: [&str; 14] = [
+    "with", "in", "if", "elif", "while", "return", "and", "or", "not", "else", "yield", "await",
+    "assert", "of",
+];
+
+/// Tokens of one statement that are looked at: every name in it may look ahead.
+const MAX_STATEMENT: usize = 512;
 
 pub(super) struct Script<'c, 'a, 'h, 's> {
     pub(super) code: &'c Code<'a>,
@@ -82,7 +91,7 @@ impl Script<'_, '_, '_, '_> {
         }
     }
 
-    fn word(&self, at: usize) -> Option<&str> {
+    pub(super) fn word(&self, at: usize) -> Option<&str> {
         match self.code.tokens.get(at) {
             Some(Token::Word(word)) => Some(word),
             _ => None,
@@ -101,7 +110,8 @@ impl Script<'_, '_, '_, '_> {
     fn bind(&mut self, at: usize, name: &str) {
         let assigns = self.mark(at + 1) == Some('=')
             && !matches!(self.mark(at + 2), Some('=' | '>' | '~'))
-            && !matches!(self.before(at), Some('.' | '(' | ','));
+            && self.before(at) != Some('.')
+            && !(self.language == Language::Python && self.is_argument(at));
         if !assigns {
             return;
         }
@@ -113,10 +123,20 @@ impl Script<'_, '_, '_, '_> {
         }
     }
 
+    /// `name=value` between the parentheses of a call.
+    fn is_argument(&self, at: usize) -> bool {
+        matches!(self.before(at), Some('(' | ','))
+    }
+
     /// The end of the statement, or of the bracket that holds it.
     fn statement_end(&self, from: usize) -> usize {
         let mut at = from;
-        while let Some(token) = self.code.tokens.get(at) {
+        while let Some(token) = self
+            .code
+            .tokens
+            .get(at)
+            .filter(|_| at < from + MAX_STATEMENT)
+        {
             match token {
                 Token::End | Token::Mark(',' | ')' | ']' | '}') => break,
                 _ => at = self.after(at),
@@ -216,7 +236,8 @@ impl Script<'_, '_, '_, '_> {
             let last = start - 2;
             let partner = self.code.partner.get(last).copied().unwrap_or(last);
             start = partner.min(last);
-            let called = partner < last && start > 0 && self.word(start - 1).is_some();
+            let callee = start.checked_sub(1).and_then(|at| self.word(at));
+            let called = partner < last && callee.is_some_and(|word| !KEYWORDS.contains(&word));
             if called && self.mark(last) != Some('}') {
                 start -= 1;
             }
@@ -308,7 +329,12 @@ impl Script<'_, '_, '_, '_> {
 
     fn bare_end(&self, from: usize) -> usize {
         let mut at = from;
-        while let Some(token) = self.code.tokens.get(at) {
+        while let Some(token) = self
+            .code
+            .tokens
+            .get(at)
+            .filter(|_| at < from + MAX_STATEMENT)
+        {
             match token {
                 Token::End | Token::Mark(')' | ']' | '}' | '{') => break,
                 Token::Word("if" | "unless" | "or" | "and" | "do" | "for" | "foreach") => break,
@@ -318,186 +344,15 @@ impl Script<'_, '_, '_, '_> {
         at
     }
 
-    fn apply(&mut self, effect: Effect, own: &[Field], arguments: &[Span]) {
-        match effect {
-            Effect::First(act) => {
-                let act = self.appending(act, arguments);
-                self.report_argument(arguments, 0, act);
-            }
-            Effect::Second(act) => self.report_argument(arguments, 1, act),
-            Effect::Each(act) => {
-                for n in 0..arguments.len() {
-                    self.report_argument(arguments, n, act);
-                }
-            }
-            Effect::Open => self.open(arguments),
-            Effect::Own(act) => self.shell.report_all(own, act),
-            Effect::OwnOpen => {
-                let mode = self.mode(arguments, 0);
-                if let Some(act) = mode {
-                    self.shell.report_all(own, act);
-                }
-            }
-            Effect::Run => self.run(arguments),
-            Effect::ChangeDir => {
-                let dir = self.argument(arguments, 0).into_iter().next();
-                let dir = dir.unwrap_or_else(Field::unknown);
-                self.shell.run(&[Field::literal("cd"), dir]);
-            }
-            Effect::Copy | Effect::Move | Effect::Rename | Effect::Symlink | Effect::HardLink => {
-                let from = self.argument(arguments, 0);
-                let to = self.argument(arguments, 1);
-                self.pair(effect, &from, &to);
-            }
-            Effect::OwnRename if arguments.len() == 1 => {
-                let to = self.argument(arguments, 0);
-                self.pair(Effect::Rename, own, &to);
-            }
-            Effect::OwnSymlink => {
-                let target = self.argument(arguments, 0);
-                self.pair(Effect::Symlink, &target, own);
-            }
-            Effect::OwnRename => {}
-        }
-    }
-
-    fn argument(&mut self, arguments: &[Span], n: usize) -> Vec<Field> {
-        arguments
-            .get(n)
-            .map_or_else(Vec::new, |span| self.values(*span))
-    }
-
-    fn report_argument(&mut self, arguments: &[Span], n: usize, act: Act) {
-        let values = self.argument(arguments, n);
-        self.shell.report_all(&values, act);
-    }
-
-    /// PHP's `FILE_APPEND`, and `append: true` of Deno.
-    fn appending(&self, act: Act, arguments: &[Span]) -> Act {
-        let (Some(first), Some(last)) = (arguments.get(1), arguments.last()) else {
-            return act;
-        };
-        let options = self.code.tokens.get(first.0..last.1).unwrap_or(&[]);
-        let appends = options.contains(&Token::Word("FILE_APPEND"));
-        if act == Act::Write && appends {
-            Act::Edit
-        } else {
-            act
-        }
-    }
-
-    fn open(&mut self, arguments: &[Span]) {
-        // Perl names a handle first; with two arguments the mode is in the path.
-        if self.language == Language::Perl {
-            if arguments.len() == 2 {
-                for value in self.argument(arguments, 1) {
-                    let path = value.text.trim_start_matches(['>', '+', '<', ' ']);
-                    let skipped = value.text.len() - path.len();
-                    if value.text.trim_start().starts_with("|") {
-                        let command = value.text.trim_start_matches(['|', ' ']).to_owned();
-                        self.shell.run_again(&command);
-                    } else if let Some(act) = perl_act(&value.text[..skipped]) {
-                        self.shell.report(&value.behind(skipped), act);
-                    }
-                }
-                return;
-            }
-            let mode = self.argument(arguments, 1);
-            let act = mode.first().and_then(|mode| perl_act(&mode.text));
-            if let Some(act) = act {
-                self.report_argument(arguments, 2, act);
-            }
-            return;
-        }
-        if let Some(act) = self.mode(arguments, 1) {
-            self.report_argument(arguments, 0, act);
-        }
-    }
-
-    /// What the mode argument says: the one at `n`, or the one named `mode`.
-    fn mode(&mut self, arguments: &[Span], n: usize) -> Option<Act> {
-        let named = |span: &&Span| {
-            let equals = matches!(self.mark(span.0 + 1), Some('=' | ':'));
-            equals && matches!(self.word(span.0), Some("mode" | "flag" | "flags"))
-        };
-        let named = arguments
-            .iter()
-            .find(named)
-            .map(|span| (span.0 + 2, span.1));
-        let span = named.or_else(|| arguments.get(n).copied())?;
-        let mode = self.values(span);
-        let mode = mode.first()?.known()?;
-        if mode.len() > 4 {
-            return None;
-        }
-        match mode {
-            _ if mode.contains(['w', 'x', 'c']) => Some(Act::Write),
-            _ if mode.contains(['a', '+']) => Some(Act::Edit),
-            _ => None,
-        }
-    }
-
-    fn pair(&mut self, effect: Effect, from: &[Field], to: &[Field]) {
-        if matches!(effect, Effect::Move | Effect::Rename) {
-            self.shell.report_all(from, Act::MoveAway);
-        }
-        for to in to {
-            let unknown = [Field::unknown()];
-            let sources = if from.is_empty() { &unknown } else { from };
-            for from in sources {
-                match effect {
-                    Effect::Symlink => self.shell.report_link(to, from),
-                    Effect::HardLink => self.shell.report_hard_link(to, from),
-                    Effect::Copy | Effect::Move => {
-                        let place = self.shell.destination(from, to);
-                        self.shell.report(&place, Act::Write);
-                    }
-                    _ => {
-                        self.shell.report(to, Act::Write);
-                    }
-                }
-            }
-        }
-    }
-
-    /// A command line goes to the shell, a list of words runs as it is.
-    fn run(&mut self, arguments: &[Span]) {
-        let Some(first) = arguments.first().copied() else {
-            return;
-        };
-        let several = arguments.len() > 1
-            && matches!(
-                self.language,
-                Language::Ruby | Language::Perl | Language::Script
-            );
-        if self.mark(first.0) == Some('[') {
-            let words = Reader::new(self, first).items();
-            self.shell.again(&words);
-        } else if several {
-            let mut words = self.argument(arguments, 0);
-            for span in &arguments[1..] {
-                match self.mark(span.0) {
-                    Some('[') => words.extend(Reader::new(self, *span).items()),
-                    Some('{') => {}
-                    _ => words.extend(self.values(*span)),
-                }
-            }
-            // `execSync(line, {…})` has one word and is a line.
-            match words.as_slice() {
-                [line] => drop(self.shell.run_again(&line.text.clone())),
-                words => drop(self.shell.again(words)),
-            }
-        } else {
-            for line in self.values(first) {
-                self.shell.run_again(&line.text);
-            }
-        }
-    }
-
     /// `print … > "file"`, `>> "file"`, `| "command"`.
     fn print(&mut self, at: usize) {
         let mut place = at + 1;
-        while let Some(token) = self.code.tokens.get(place) {
+        while let Some(token) = self
+            .code
+            .tokens
+            .get(place)
+            .filter(|_| place < at + MAX_STATEMENT)
+        {
             match token {
                 Token::End | Token::Mark('}') => return,
                 Token::Mark(mark @ ('>' | '|')) => {
@@ -528,8 +383,15 @@ impl Script<'_, '_, '_, '_> {
         }
     }
 
+    /// A variable's values, as far as the budget for text goes.
+    pub(super) fn variable(&mut self, name: &str) -> Option<Vec<Field>> {
+        let values = self.variables.get(name)?;
+        let cost = values.iter().map(|value| value.text.len() + 1).sum();
+        self.shell.spend(cost).then(|| values.clone())
+    }
+
     /// The texts a literal may stand for.
-    pub(super) fn texts(&self, pieces: &[super::code::Piece<'_>]) -> Vec<Field> {
+    pub(super) fn texts(&mut self, pieces: &[super::code::Piece<'_>]) -> Vec<Field> {
         let mut texts = vec![Field::literal("")];
         for piece in pieces {
             match piece {
@@ -537,22 +399,13 @@ impl Script<'_, '_, '_, '_> {
                     texts.iter_mut().for_each(|field| field.text.push_str(text));
                 }
                 super::code::Piece::Hole(name) => {
-                    let known = self.variables.get(*name);
-                    let known = known.or_else(|| self.variables.get(&format!("${name}")));
+                    let known = self.variable(name);
+                    let known = known.or_else(|| self.variable(&format!("${name}")));
                     let unknown = vec![Field::literal(UNKNOWN)];
-                    texts = super::value::product(&texts, known.unwrap_or(&unknown), "");
+                    append(&mut texts, known.as_ref().unwrap_or(&unknown));
                 }
             }
         }
         texts
-    }
-}
-
-fn perl_act(mode: &str) -> Option<Act> {
-    let mode = mode.trim();
-    match mode {
-        _ if mode.starts_with(">>") || mode.starts_with("+<") => Some(Act::Edit),
-        _ if mode.starts_with('>') || mode.starts_with("+>") => Some(Act::Write),
-        _ => None,
     }
 }

@@ -2,9 +2,10 @@
 
 use super::eval::Shell;
 use super::field::{Field, base_name};
-use super::powershell::{self, Arg, Values, slashed};
+use super::powershell::{self, Arg, Values};
+use super::powershell_value::slashed;
+use super::transfer::inside;
 use super::value::product;
-use super::writers::inside;
 use crate::target::Act;
 
 /// A command's arguments by name and by place.
@@ -314,14 +315,18 @@ fn listed(shell: &mut Shell<'_>, bound: &Bound) -> Values {
     let pattern = bound
         .get(&["filter", "include"])
         .and_then(|filter| filter.first());
-    let below: Vec<Field> = paths
-        .iter()
-        .map(|path| match (pattern, path.known()) {
-            (Some(pattern), _) => inside(path, pattern),
-            (None, Some(text)) if shell.holds_dir(text) => inside(path, &Field::literal("*")),
-            (None, _) => path.clone(),
-        })
-        .collect();
+    let mut below = Values::new();
+    for path in paths {
+        let all = match (pattern, path.known()) {
+            (Some(pattern), _) => pattern.clone(),
+            (None, Some(text)) if shell.holds_dir(text) => Field::literal("*"),
+            (None, _) => {
+                below.push(path);
+                continue;
+            }
+        };
+        below.extend(product(&[path], &[all], "/"));
+    }
     shell.wildcards(&below)
 }
 

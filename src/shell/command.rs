@@ -19,7 +19,9 @@ impl Shell<'_> {
     pub(super) fn run(&mut self, words: &[Field]) -> Option<Output> {
         let (first, args) = words.split_first()?;
         let name = first.known()?;
-        if let Some(body) = self.functions.get(name).cloned() {
+        if !self.functions.is_empty()
+            && let Some(body) = self.functions.get(name).cloned()
+        {
             return self.call(&body, args);
         }
         if name.contains('/')

@@ -4,21 +4,26 @@
 //! Every branch is taken, every loop runs over the values that are known. Work
 //! that repeats is paid from a budget in proportion to the command's length.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
+use super::Scene;
 use super::field::{Field, Output, join};
-use super::glob::{MAX_LISTINGS, Pattern, Search, all_active};
-use super::lex::{Cursor, HeredocQuote, Part, Word};
-use super::parse::{self, Assigned, Assignment, Command, Compound, How, Link, Simple, Step};
+use super::glob::{MAX_LISTINGS, Search};
+use super::heredoc::{Heredoc, HeredocQuote};
+use super::lex::{Cursor, Word};
+use super::parse;
 use super::report::Found;
-use super::{Scene, lex};
+use super::syntax::{Assigned, Assignment, Command, How, Link, Simple, Step};
 
 /// How deep groups, substitutions and nested shells may stand in each other.
 const MAX_DEPTH: usize = 40;
 
+/// No file system takes longer paths.
+const MAX_PATH: usize = 4096;
+
 /// What repeating one simple command costs of the budget.
-const REPEAT_COST: usize = 128;
+pub(super) const REPEAT_COST: usize = 128;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
@@ -43,6 +48,24 @@ impl Value {
     }
 }
 
+/// What a variable holds: nothing, something not known, or a value.
+pub(super) type Held = Option<Option<Value>>;
+
+/// What a branch leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct World {
+    pub(super) cwd: Option<Rc<str>>,
+    pub(super) changes: BTreeMap<String, Held>,
+}
+
+impl World {
+    /// The same variables, seen from a directory.
+    pub(super) fn at(cwd: Option<Rc<str>>) -> Self {
+        let changes = BTreeMap::new();
+        Self { cwd, changes }
+    }
+}
+
 /// A heredoc that outlives the text it was read from.
 type Document = (Rc<str>, HeredocQuote);
 
@@ -61,11 +84,17 @@ pub(super) struct Shell<'s> {
     pub(super) listings_left: usize,
     variables: HashMap<String, Option<Value>>,
     /// What variables held before, newest last: a subshell's end takes it back.
-    journal: Vec<(String, Option<Option<Value>>)>,
+    journal: Vec<(String, Held)>,
+    /// States the last command may have led to besides the present one.
+    pub(super) worlds: Vec<World>,
+    /// The last word of the command before, `$_`.
+    last_word: Option<Field>,
     documents: Rc<[Document]>,
     depth: usize,
-    repeats: usize,
+    pub(super) repeats: usize,
+    /// Budgets: for what is run once, and for what is repeated.
     room: usize,
+    spare: usize,
 }
 
 impl<'s> Shell<'s> {
@@ -83,17 +112,24 @@ impl<'s> Shell<'s> {
             listings_left: MAX_LISTINGS,
             variables: HashMap::new(),
             journal: Vec::new(),
+            worlds: Vec::new(),
+            last_word: None,
             documents: Rc::new([]),
             depth: 0,
             repeats: 0,
             room: command_len.saturating_mul(4).saturating_add(1 << 20),
+            spare: command_len.saturating_mul(4).saturating_add(1 << 20),
         }
     }
 
     /// Takes `cost` from the budget, if it is still there.
     pub(super) fn spend(&mut self, cost: usize) -> bool {
-        let left = self.room.checked_sub(cost);
-        self.room = left.unwrap_or(0);
+        let budget = match self.repeats {
+            0 => &mut self.room,
+            _ => &mut self.spare,
+        };
+        let left = budget.checked_sub(cost);
+        *budget = left.unwrap_or(0);
         left.is_some()
     }
 
@@ -125,7 +161,10 @@ impl<'s> Shell<'s> {
         output
     }
 
-    fn deeper(&mut self, run: impl FnOnce(&mut Self) -> Option<Output>) -> Option<Output> {
+    pub(super) fn deeper(
+        &mut self,
+        run: impl FnOnce(&mut Self) -> Option<Output>,
+    ) -> Option<Output> {
         if self.depth == MAX_DEPTH {
             return None;
         }
@@ -137,7 +176,7 @@ impl<'s> Shell<'s> {
 
     fn with_documents<T>(
         &mut self,
-        heredocs: Vec<lex::Heredoc<'_>>,
+        heredocs: Vec<Heredoc<'_>>,
         run: impl FnOnce(&mut Self) -> T,
     ) -> T {
         let documents = heredocs.into_iter().map(|doc| (doc.body.into(), doc.quote));
@@ -162,10 +201,38 @@ impl<'s> Shell<'s> {
         self.dir_stack.truncate(n_dirs);
         self.positional = positional;
         self.halted = false;
+        self.worlds.clear();
         output
     }
 
-    fn take_back(&mut self, mark: usize) {
+    pub(super) fn mark(&self) -> usize {
+        self.journal.len()
+    }
+
+    /// The variables changed since the mark, with what they hold now.
+    pub(super) fn changed(&self, mark: usize) -> BTreeMap<String, Held> {
+        let since = self.journal.get(mark..).unwrap_or(&[]).iter();
+        since
+            .map(|(name, _)| (name.clone(), self.holds(name)))
+            .collect()
+    }
+
+    pub(super) fn holds(&self, name: &str) -> Held {
+        self.variables.get(name).cloned()
+    }
+
+    /// Goes to a state that was left before.
+    pub(super) fn enter(&mut self, world: World) {
+        self.cwd = world.cwd;
+        for (name, value) in world.changes {
+            match value {
+                Some(value) => self.assign(&name, value),
+                None => self.unset(&name),
+            }
+        }
+    }
+
+    pub(super) fn take_back(&mut self, mark: usize) {
         for (name, old) in self.journal.drain(mark.min(self.journal.len())..).rev() {
             match old {
                 Some(value) => self.variables.insert(name, value),
@@ -213,6 +280,7 @@ impl<'s> Shell<'s> {
             "HOME" => self.scene.home?,
             "PWD" => self.cwd.as_deref()?,
             "OLDPWD" => self.previous_dir.as_deref()?,
+            "_" => return self.last_word.clone().map(Value::One),
             "CLAUDE_PROJECT_DIR" => self.scene.project_dir?,
             "@" | "*" => return Some(Value::Many(self.positional.to_vec())),
             _ => {
@@ -229,7 +297,10 @@ impl<'s> Shell<'s> {
         let mut printed = Some(String::new());
         let mut spelling = None;
         let mut before = self.cwd.clone();
-        for step in list {
+        for (n, step) in list.iter().enumerate() {
+            if self.repeats > 0 && self.spare == 0 {
+                return None;
+            }
             if step.link == Link::Or {
                 self.walk_otherwise(step, &before);
             } else {
@@ -251,6 +322,10 @@ impl<'s> Shell<'s> {
                 }
                 self.halted = false;
             }
+            let rest = list.get(n + 1..).unwrap_or(&[]);
+            if !self.worlds.is_empty() && !rest.is_empty() {
+                self.walk_elsewhere(rest);
+            }
         }
         let spelling = spelling.unwrap_or(crate::target::Spelling::Literal);
         printed.map(|text| Output {
@@ -259,13 +334,32 @@ impl<'s> Shell<'s> {
         })
     }
 
+    /// Runs the rest of a list in the other states that are possible. Only
+    /// what is not a repeat itself branches out, so the work stays bounded.
+    fn walk_elsewhere(&mut self, rest: &[Step<'_>]) {
+        for world in std::mem::take(&mut self.worlds) {
+            if self.repeats > 0 {
+                return;
+            }
+            self.repeats += 1;
+            self.subshell(|shell| {
+                shell.enter(world);
+                shell.walk(rest)
+            });
+            self.repeats -= 1;
+        }
+    }
+
     /// The right side of `||` starts where the left one failed; what follows
-    /// sees the left one's directory, as if it had not.
+    /// may see either one's directory.
     fn walk_otherwise(&mut self, step: &Step<'_>, before: &Option<Rc<str>>) {
         let left = std::mem::replace(&mut self.cwd, before.clone());
         self.pipeline(&step.pipeline);
         if left != *before {
-            self.cwd = left;
+            let right = std::mem::replace(&mut self.cwd, left);
+            if !self.halted && right != *before {
+                self.worlds.push(World::at(right));
+            }
         }
     }
 
@@ -299,7 +393,7 @@ impl<'s> Shell<'s> {
         if self.repeats > 0 && !self.spend(REPEAT_COST) {
             return None;
         }
-        let fields = self.all_fields(&simple.words);
+        let mut fields = self.all_fields(&simple.words);
         let name = fields.first().and_then(Field::known).unwrap_or("");
         let lasting = fields.is_empty() || super::command::declares(name);
         let mark = self.journal.len();
@@ -317,6 +411,7 @@ impl<'s> Shell<'s> {
         if !lasting && !simple.assignments.is_empty() {
             self.take_back(mark);
         }
+        self.last_word = fields.pop();
         output
     }
 
@@ -333,6 +428,9 @@ impl<'s> Shell<'s> {
                 let old = self.variable(name);
                 value = match (old, value) {
                     (Some(Value::Many(mut fields)), Value::Many(more)) => {
+                        if !self.spend(fields.len() * 16) {
+                            return self.forget(name);
+                        }
                         fields.extend(more);
                         Value::Many(fields)
                     }
@@ -346,181 +444,6 @@ impl<'s> Shell<'s> {
             }
         }
         self.set(name, value);
-    }
-
-    fn compound(&mut self, compound: &Compound<'_>) -> Option<Output> {
-        match compound {
-            Compound::Group(list) => self.walk(list),
-            Compound::Subshell(list) => self.subshell(|shell| shell.walk(list)),
-            Compound::If { arms, otherwise } => {
-                let mut branches = Vec::with_capacity(arms.len() + 1);
-                for (condition, body) in arms {
-                    self.walk(condition);
-                    branches.push(body.as_slice());
-                }
-                branches.extend(otherwise.as_deref());
-                self.branches(&branches)
-            }
-            Compound::While { condition, body } => self.while_loop(condition, body),
-            Compound::For { name, words, body } => {
-                let values = match words {
-                    Some(words) => self.all_fields(words),
-                    None => self.positional.to_vec(),
-                };
-                self.over(&[name], values, body)
-            }
-            Compound::Case { subject, arms } => self.case(subject, arms),
-            Compound::Test(words) => {
-                for word in words {
-                    self.side_effects(&word.parts);
-                }
-                Output::nothing()
-            }
-            Compound::Function { name, body } => {
-                self.functions.insert((*name).to_owned(), (*body).into());
-                Output::nothing()
-            }
-        }
-    }
-
-    /// Each branch starts in the same directory; one that moves decides where
-    /// the next command runs.
-    fn branches(&mut self, branches: &[&[Step<'_>]]) -> Option<Output> {
-        let start = self.cwd.clone();
-        let mut end = start.clone();
-        for branch in branches {
-            self.cwd.clone_from(&start);
-            self.walk(branch);
-            if !self.halted && self.cwd != start {
-                end.clone_from(&self.cwd);
-            }
-            self.halted = false;
-        }
-        self.cwd = end;
-        None
-    }
-
-    fn case(
-        &mut self,
-        subject: &Word<'_>,
-        arms: &[(Vec<Word<'_>>, parse::List<'_>)],
-    ) -> Option<Output> {
-        let subject = self.single(subject);
-        let mut branches = Vec::new();
-        for (patterns, body) in arms {
-            match subject.known() {
-                None => branches.push(body.as_slice()),
-                Some(text) => {
-                    if patterns
-                        .iter()
-                        .any(|pattern| self.case_matches(pattern, text))
-                    {
-                        branches.push(body.as_slice());
-                        break;
-                    }
-                }
-            }
-        }
-        if let [only] = branches.as_slice() {
-            return self.walk(only);
-        }
-        self.branches(&branches)
-    }
-
-    fn case_matches(&mut self, pattern: &Word<'_>, text: &str) -> bool {
-        if text.len() > 1024 {
-            return true;
-        }
-        let mut active = Vec::new();
-        let mut whole = Field::literal("");
-        for part in &pattern.parts {
-            let start = whole.text.len();
-            match part {
-                Part::Bare(bare) => {
-                    active.extend(all_active(bare).into_iter().map(|at| at + start));
-                    whole.text.push_str(bare);
-                }
-                Part::Text(quoted) => whole.text.push_str(quoted),
-                _ => return true,
-            }
-        }
-        let pattern = Pattern {
-            text: &whole.text,
-            active: &active,
-            offset: 0,
-        };
-        pattern.matches(text)
-    }
-
-    fn while_loop(&mut self, condition: &[Step<'_>], body: &[Step<'_>]) -> Option<Output> {
-        if let [step] = condition
-            && let [Command::Simple(simple)] = step.pipeline.as_slice()
-            && let Some(stdin) = self.stdin.clone()
-        {
-            let fields = self.all_fields(&simple.words);
-            let known: Vec<&str> = fields.iter().filter_map(Field::known).collect();
-            if known.first() == Some(&"read") {
-                let names = known.iter().skip(1).filter(|name| !name.starts_with('-'));
-                let names: Vec<&str> = names.copied().collect();
-                return self.over(&names, stdin.lines(), body);
-            }
-        }
-        self.walk(condition);
-        self.walk(body);
-        self.halted = false;
-        None
-    }
-
-    /// Runs a loop's body once per value; all but the first are repeats.
-    fn over(&mut self, names: &[&str], values: Vec<Field>, body: &[Step<'_>]) -> Option<Output> {
-        let mut printed = Some(String::new());
-        let mut values = values.into_iter();
-        if let Some(first) = values.next() {
-            self.turn(names, first, body, &mut printed);
-        }
-        self.repeats += 1;
-        for value in values {
-            if !self.spend(REPEAT_COST) {
-                printed = None;
-                break;
-            }
-            self.turn(names, value, body, &mut printed);
-        }
-        self.repeats -= 1;
-        printed.map(Output::literal)
-    }
-
-    fn turn(
-        &mut self,
-        names: &[&str],
-        value: Field,
-        body: &[Step<'_>],
-        printed: &mut Option<String>,
-    ) {
-        self.deal(names, value);
-        let output = self.walk(body);
-        self.halted = false;
-        match (printed.as_mut(), output) {
-            (Some(text), Some(output)) => text.push_str(&output.text),
-            _ => *printed = None,
-        }
-    }
-
-    /// Gives a value to one name, or its words to several.
-    pub(super) fn deal(&mut self, names: &[&str], value: Field) {
-        if let [name] = names {
-            self.set(name, Value::One(value));
-            return;
-        }
-        let mut words = value.text.split_ascii_whitespace();
-        for (n, name) in names.iter().enumerate() {
-            let text = if n + 1 == names.len() {
-                words.by_ref().collect::<Vec<_>>().join(" ")
-            } else {
-                words.next().unwrap_or("").to_owned()
-            };
-            self.set(name, Value::One(value.with_text(text)));
-        }
     }
 
     /// The text of a heredoc, with its expansions made.
@@ -545,9 +468,11 @@ impl<'s> Shell<'s> {
     /// An absolute path, links made by this command not yet followed.
     pub(super) fn absolute(&self, path: &str) -> Option<String> {
         let cwd = self.cwd.as_deref();
-        match cwd {
-            Some(cwd) => Some(join(cwd, path)),
-            None => path.starts_with('/').then(|| path.to_owned()),
-        }
+        let path = match cwd {
+            Some(cwd) => join(cwd, path),
+            None if path.starts_with('/') => path.to_owned(),
+            None => return None,
+        };
+        (path.len() <= MAX_PATH).then_some(path)
     }
 }

@@ -303,9 +303,12 @@ impl Shell<'_> {
         let mut done = Vec::new();
         let mut todo = vec![pieces];
         while let Some(pieces) = todo.pop() {
-            let cost = pieces.iter().map(Piece::len).sum();
-            let affordable = done.len() + todo.len() < MAX_MATCHES && self.spend(cost);
-            match group(&pieces).filter(|_| affordable) {
+            let group = group(&pieces).filter(|group| {
+                let n = group.n_alternatives();
+                let cost: usize = pieces.iter().map(Piece::len).sum();
+                done.len() + todo.len() + n <= MAX_MATCHES && self.spend(cost.saturating_mul(n))
+            });
+            match group {
                 Some(group) => todo.extend(group.alternatives(&pieces).into_iter().rev()),
                 None => done.push(pieces),
             }
@@ -350,7 +353,7 @@ struct Group {
 
 /// How many opening braces of a word are tried: a run of unclosed ones would
 /// otherwise cost the square of its length.
-const MAX_OPENINGS: usize = 64;
+const MAX_OPENINGS: usize = 16;
 
 /// The first group that expands.
 fn group(pieces: &[Piece<'_, '_>]) -> Option<Group> {
@@ -401,6 +404,10 @@ fn group_at(pieces: &[Piece<'_, '_>], open: Place) -> Option<Group> {
 }
 
 impl Group {
+    fn n_alternatives(&self) -> usize {
+        self.ends.len().max(self.sequence.len())
+    }
+
     fn alternatives<'p, 'a>(&self, pieces: &[Piece<'p, 'a>]) -> Vec<Vec<Piece<'p, 'a>>> {
         let before = slice(pieces, (0, 0), self.open);
         let last = self.ends.last().copied().unwrap_or(self.open);

@@ -106,7 +106,7 @@ pub(super) fn join(dir: &str, path: &str) -> String {
         return path.to_owned();
     }
     let dir = dir.strip_suffix('/').unwrap_or(dir);
-    format!("{dir}/{path}")
+    [dir, "/", path].concat()
 }
 
 /// `/x`, `C:\x`, `C:/x`, `\\server`.

@@ -213,7 +213,7 @@ impl Shell<'_> {
             items.push(Field::unknown());
         }
         for item in items {
-            if !self.spend(128) {
+            if !self.spend(128 + 16 * words.len()) {
                 return;
             }
             let filled: Vec<Field> = words.iter().map(|word| fill(word, "{}", &item)).collect();

@@ -7,6 +7,9 @@ use super::field::join;
 pub(super) const MAX_LISTINGS: usize = 256;
 pub(super) const MAX_MATCHES: usize = 4096;
 
+/// The longest product of pattern and name that is matched: the steps it may take.
+const MAX_EFFORT: usize = 1 << 20;
+
 /// A pattern in which only some characters are active: the quoted ones are not.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pattern<'a> {
@@ -38,6 +41,9 @@ impl Pattern<'_> {
     /// Whether the whole name matches. The usual two pointers: a mismatch goes
     /// back to the last star only.
     pub(super) fn matches(&self, name: &str) -> bool {
+        if self.text.len().saturating_mul(name.len()) > MAX_EFFORT {
+            return self.text == name;
+        }
         let (mut at, mut pos) = (0, 0);
         let mut star: Option<(usize, usize)> = None;
         while pos < name.len() {

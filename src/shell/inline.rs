@@ -6,6 +6,7 @@ use super::code::Language;
 use super::eval::Shell;
 use super::field::{Field, Output};
 use super::{calls, edit};
+use crate::target::Act;
 
 enum Interpreter {
     Python,
@@ -82,7 +83,13 @@ fn program(
         .collect();
     if !given.is_empty() {
         calls::analyse(shell, language, &given.join("\n"));
-    } else if !parsed.has(&["m"]) {
+    } else if let Some(module) = parsed.value(&["m"]) {
+        // `-m json.tool IN OUT`.
+        if module.known() == Some("json.tool") {
+            let files = Args::parse(args.get(own..).unwrap_or(&[]), Syntax::default());
+            shell.report_all(files.operands.get(1), Act::Write);
+        }
+    } else {
         let file = args.get(own);
         let text = match file.filter(|file| file.known() != Some("-")) {
             Some(file) => shell.script_text(file),
@@ -107,7 +114,8 @@ fn own_options(args: &[Field], syntax: Syntax, codes: &[&str]) -> usize {
         at += if takes_next { 2 } else { 1 };
         let code =
             codes.contains(&long) || last.is_some_and(|c| codes.contains(&c.to_string().as_str()));
-        if code && codes == ["c"] {
+        let module = last == Some('m') && codes == ["c"];
+        if module || (code && codes == ["c"]) {
             break;
         }
     }

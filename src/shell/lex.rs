@@ -5,7 +5,8 @@
 
 use std::borrow::Cow;
 
-use super::parse::List;
+use super::heredoc::{Heredoc, Pending};
+use super::syntax::List;
 
 /// How deep substitutions and compound commands may nest before reading stops.
 pub(super) const MAX_DEPTH: usize = 40;
@@ -89,25 +90,6 @@ pub(super) enum Reach {
     All,
 }
 
-#[derive(Debug)]
-pub(super) struct Heredoc<'a> {
-    pub(super) body: Cow<'a, str>,
-    pub(super) quote: HeredocQuote,
-}
-
-/// A quoted delimiter makes the body literal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HeredocQuote {
-    Expand,
-    Literal,
-}
-
-struct Pending {
-    id: usize,
-    delimiter: String,
-    strip_tabs: bool,
-}
-
 /// What ends a word besides the end of the text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
@@ -149,7 +131,7 @@ pub(super) struct Cursor<'a> {
     pub(super) at: usize,
     pub(super) heredocs: Vec<Heredoc<'a>>,
     depth: usize,
-    pending: Vec<Pending>,
+    pub(super) pending: Vec<Pending>,
 }
 
 impl<'a> Cursor<'a> {
@@ -277,7 +259,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The text up to the next `end`, which is consumed.
-    fn until(&mut self, end: u8) -> &'a str {
+    pub(super) fn until(&mut self, end: u8) -> &'a str {
         let rest = self.rest();
         let len = rest.bytes().position(|b| b == end);
         self.at += len.map_or(rest.len(), |n| n + 1);
@@ -368,88 +350,6 @@ impl<'a> Cursor<'a> {
         parts.push(Part::Ticks(source, quote));
     }
 
-    fn dollar(&mut self, parts: &mut Vec<Part<'a>>, quote: Quote) {
-        self.at += 1;
-        match self.peek() {
-            Some(b'\'') if quote == Quote::Bare => {
-                self.at += 1;
-                let text = self.ansi_c();
-                parts.push(Part::Text(Cow::Owned(text)));
-            }
-            Some(b'"') if quote == Quote::Bare => {
-                self.at += 1;
-                parts.push(Part::Text(Cow::Borrowed("")));
-                self.double_quoted(parts, Some(b'"'));
-            }
-            Some(b'(') => {
-                if self.peek_at(1) == Some(b'(')
-                    && let Some(arith) = self.arithmetic()
-                {
-                    parts.push(Part::Arith(arith));
-                    return;
-                }
-                self.at += 1;
-                let list = self.substitution();
-                parts.push(Part::Command(list, quote));
-            }
-            Some(b'{') => {
-                self.at += 1;
-                if let Some(param) = self.nested(Self::braced) {
-                    parts.push(Part::Param(Box::new(param), quote));
-                }
-            }
-            Some(byte) if is_name_byte(byte) || b"@*#?-$!".contains(&byte) => {
-                let name = self.param_name();
-                let param = Param {
-                    name,
-                    index: None,
-                    op: Op::Plain,
-                };
-                parts.push(Part::Param(Box::new(param), quote));
-            }
-            _ => parts.push(Part::Text(Cow::Borrowed("$"))),
-        }
-    }
-
-    /// A name, or one digit or special character.
-    fn param_name(&mut self) -> &'a str {
-        let rest = self.rest();
-        let len = match rest.bytes().next() {
-            Some(b) if b.is_ascii_digit() || !is_name_byte(b) => 1,
-            _ => rest.bytes().take_while(|b| is_name_byte(*b)).count(),
-        };
-        self.at += len;
-        rest.get(..len).unwrap_or("")
-    }
-
-    /// The list of `$(…)`, `<(…)`, from behind the parenthesis to behind its end.
-    fn substitution(&mut self) -> List<'a> {
-        let pending = std::mem::take(&mut self.pending);
-        let list = self.nested(Self::list).unwrap_or_default();
-        let left = std::mem::replace(&mut self.pending, pending);
-        self.pending.extend(left);
-        if !self.eat(")") {
-            self.stop();
-        }
-        list
-    }
-
-    /// `((…))` with the cursor on its first parenthesis; `None`, and nothing
-    /// consumed, when it is a subshell within a subshell instead.
-    pub(super) fn arithmetic(&mut self) -> Option<Vec<Part<'a>>> {
-        let inner = self.text.get(self.at + 2..)?;
-        let len = arithmetic_len(inner)?;
-        let mut parts = Vec::new();
-        self.at += 2;
-        let end = self.at + len;
-        let whole = self.text;
-        self.text = whole.get(..end)?;
-        self.nested(|cursor| cursor.double_quoted(&mut parts, None));
-        self.text = whole;
-        self.at = end + 2;
-        Some(parts)
-    }
-
     fn skip_parens(&mut self) {
         let mut open = 1;
         while let Some(byte) = self.peek() {
@@ -468,166 +368,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn braced(&mut self) -> Param<'a> {
-        let prefixed = matches!(self.peek(), Some(b'!' | b'#'))
-            && self
-                .peek_at(1)
-                .is_some_and(|b| is_name_byte(b) || b == b'@');
-        if prefixed {
-            self.at += 1;
-        }
-        let digits = self.rest().bytes().take_while(u8::is_ascii_digit).count();
-        let name = if digits > 0 {
-            let name = &self.rest()[..digits];
-            self.at += digits;
-            name
-        } else {
-            self.param_name()
-        };
-        let index = self.eat("[").then(|| self.until(b']'));
-        let op = self.op();
-        if !self.eat("}") {
-            self.word(Stop::Brace);
-            if !self.eat("}") {
-                self.stop();
-            }
-        }
-        let op = if prefixed { Op::Other } else { op };
-        Param { name, index, op }
-    }
-
-    fn op(&mut self) -> Op<'a> {
-        let (end, reach) = match self.peek() {
-            Some(b'}') => return Op::Plain,
-            Some(b'#') => (End::Front, b'#'),
-            Some(b'%') => (End::Back, b'%'),
-            Some(b'/') => return self.replace(),
-            Some(b',') => return self.case_op(b',', Op::Lower),
-            Some(b'^') => return self.case_op(b'^', Op::Upper),
-            Some(b':' | b'-' | b'=' | b'+' | b'?') => return self.default_op(),
-            _ => return Op::Other,
-        };
-        self.at += 1;
-        let reach = self.reach(reach);
-        let pattern = self.word(Stop::Brace);
-        Op::Cut {
-            end,
-            reach,
-            pattern,
-        }
-    }
-
-    /// A doubled mark reaches as far as it can.
-    fn reach(&mut self, mark: u8) -> Reach {
-        if self.peek() == Some(mark) {
-            self.at += 1;
-            Reach::All
-        } else {
-            Reach::One
-        }
-    }
-
-    fn case_op(&mut self, mark: u8, op: Op<'a>) -> Op<'a> {
-        self.at += 1;
-        match self.reach(mark) {
-            Reach::All => op,
-            Reach::One => Op::Other,
-        }
-    }
-
-    fn default_op(&mut self) -> Op<'a> {
-        let colon = self.eat(":");
-        let mark = self.peek();
-        if matches!(mark, Some(b'-' | b'=' | b'+' | b'?')) {
-            self.at += 1;
-        }
-        let word = self.word(Stop::Brace);
-        match mark {
-            Some(b'-') => Op::Default(word),
-            Some(b'=') => Op::Assign(word),
-            Some(b'+') => Op::Alternative(word),
-            Some(b'?') => Op::Require,
-            _ if colon => Op::Slice(word),
-            _ => Op::Other,
-        }
-    }
-
-    fn replace(&mut self) -> Op<'a> {
-        self.at += 1;
-        let reach = self.reach(b'/');
-        let pattern = self.word(Stop::Slash);
-        let with = self.eat("/").then(|| self.word(Stop::Brace));
-        Op::Replace {
-            reach,
-            pattern,
-            with,
-        }
-    }
-
-    /// Notes a heredoc whose body follows the line, and gives its place.
-    pub(super) fn expect_heredoc(&mut self, delimiter: &Word<'_>, strip_tabs: bool) -> usize {
-        let id = self.heredocs.len();
-        let mut quote = HeredocQuote::Expand;
-        let mut text = String::new();
-        for part in &delimiter.parts {
-            match part {
-                Part::Bare(bare) => text.push_str(bare),
-                Part::Text(quoted) => {
-                    text.push_str(quoted);
-                    quote = HeredocQuote::Literal;
-                }
-                _ => {}
-            }
-        }
-        self.heredocs.push(Heredoc {
-            body: Cow::Borrowed(""),
-            quote,
-        });
-        self.pending.push(Pending {
-            id,
-            delimiter: text,
-            strip_tabs,
-        });
-        id
-    }
-
-    /// Reads the bodies due after the newline just consumed.
-    pub(super) fn read_heredocs(&mut self) {
-        for pending in std::mem::take(&mut self.pending) {
-            let body = self.heredoc_body(&pending);
-            if let Some(slot) = self.heredocs.get_mut(pending.id) {
-                slot.body = body;
-            }
-        }
-    }
-
-    fn heredoc_body(&mut self, pending: &Pending) -> Cow<'a, str> {
-        let start = self.at;
-        let mut end = self.text.len();
-        while self.at < self.text.len() {
-            let line_start = self.at;
-            let line = self.until(b'\n');
-            let bare = if pending.strip_tabs {
-                line.trim_start_matches('\t')
-            } else {
-                line
-            };
-            if bare == pending.delimiter {
-                end = line_start;
-                break;
-            }
-        }
-        let body = self.text.get(start..end).unwrap_or("");
-        if pending.strip_tabs && body.contains('\t') {
-            let stripped = body.split_inclusive('\n');
-            Cow::Owned(stripped.map(|line| line.trim_start_matches('\t')).collect())
-        } else {
-            Cow::Borrowed(body)
-        }
-    }
-
     /// The text of `$'…'`, from behind its quote to behind its end.
-    fn ansi_c(&mut self) -> String {
+    pub(super) fn ansi_c(&mut self) -> String {
         let mut out = String::new();
         while let Some(c) = self.rest().chars().next() {
             self.at += c.len_utf8();
@@ -683,28 +425,6 @@ impl<'a> Cursor<'a> {
         self.at += len;
         Some(value)
     }
-}
-
-/// The length of `…` in `…))`, when the parentheses balance that way.
-fn arithmetic_len(inner: &str) -> Option<usize> {
-    let bytes = inner.as_bytes();
-    let mut open = 0_usize;
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'(' => open += 1,
-            b')' if open > 0 => open -= 1,
-            b')' => return (bytes.get(at + 1) == Some(&b')')).then_some(at),
-            b'\\' => at += 1,
-            b'\'' | b'"' => {
-                at += 1;
-                at += bytes.get(at..)?.iter().position(|b| b == byte)?;
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    None
 }
 
 fn unescape_ticks(source: &str) -> String {

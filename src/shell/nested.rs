@@ -1,7 +1,7 @@
 //! Commands that run other commands: shells, wrappers, `xargs`.
 
 use super::args::{Args, Syntax};
-use super::eval::Shell;
+use super::eval::{Shell, Value};
 use super::field::{Field, Output, base_name};
 use crate::target::{Act, Spelling};
 
@@ -24,7 +24,9 @@ pub(super) fn runner(name: &str) -> Option<Runner> {
         "nice" | "ionice" => |shell, args| wrapped(shell, args, "ncp", 0),
         "timeout" | "gtimeout" => |shell, args| wrapped(shell, args, "ks", 1),
         "stdbuf" => |shell, args| wrapped(shell, args, "ioe", 0),
-        "exec" => |shell, args| wrapped(shell, args, "a", 0),
+        "exec" => exec,
+        "script" => script_command,
+        "parallel" => parallel,
         "command" => command,
         "watch" => |shell, args| wrapped(shell, args, "n", 0),
         "chroot" | "taskset" => |shell, args| wrapped(shell, args, "", 1),
@@ -64,6 +66,46 @@ fn wrapped(
     let words = from_operand(args, valued);
     let words = words.get(n_operands..).unwrap_or(&[]);
     run_assigned(shell, words)
+}
+
+/// Without a command its redirections are the shell's own from here on: what
+/// they will hold is not known.
+fn exec(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    if args.is_empty() {
+        return None;
+    }
+    wrapped(shell, args, "a", 0)
+}
+
+/// `script [-c COMMAND] FILE`.
+fn script_command(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let syntax = Syntax {
+        short: "cEIOBT",
+        long: &["command"],
+        ..Syntax::default()
+    };
+    let parsed = Args::parse(args, syntax);
+    shell.report_all(parsed.operands.first(), Act::Write);
+    let command = parsed.value(&["c", "command"])?;
+    shell.subshell(|shell| shell.run_again(&command.text))
+}
+
+/// `parallel COMMAND ::: ITEM…`.
+fn parallel(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let at = args.iter().position(|arg| arg.known() == Some(":::"))?;
+    let words = from_operand(args.get(..at)?, "jNn");
+    let marked = words.iter().any(|word| word.text.contains("{}"));
+    for item in args.get(at + 1..)? {
+        if !shell.spend(128 + 16 * words.len()) {
+            break;
+        }
+        let mut filled: Vec<Field> = words.iter().map(|word| fill(word, "{}", item)).collect();
+        if !marked {
+            filled.push(item.clone());
+        }
+        shell.again(&filled);
+    }
+    None
 }
 
 /// `NAME=value … command`, as `env` and `sudo` take it.
@@ -222,7 +264,11 @@ fn sh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         }
         (false, _) => (shell.stdin.as_ref()?.text.to_string(), &[][..]),
     };
+    let zero = words.get(1).filter(|_| inline).cloned();
     shell.subshell(|shell| {
+        if let Some(zero) = zero {
+            shell.set("0", Value::One(zero));
+        }
         shell.positional = positional.into();
         shell.run_again(&text)
     })
@@ -280,7 +326,7 @@ fn xargs(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         None => shell.again(&[words, &items].concat()),
         Some(mark) => {
             for item in items {
-                if !shell.spend(128) {
+                if !shell.spend(128 + 16 * words.len()) {
                     break;
                 }
                 let filled: Vec<Field> = words.iter().map(|word| fill(word, mark, &item)).collect();

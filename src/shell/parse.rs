@@ -3,132 +3,11 @@
 //! Nothing here fails: at a syntax error the reading stops and the commands
 //! before it stand.
 
-use super::lex::{Cursor, Heredoc, Part, Stop, Word, is_meta, is_name, is_name_byte};
-
-pub(super) type List<'a> = Vec<Step<'a>>;
-
-/// One pipeline of a list.
-#[derive(Debug)]
-pub(super) struct Step<'a> {
-    pub(super) link: Link,
-    pub(super) pipeline: Vec<Command<'a>>,
-}
-
-/// How a pipeline hangs on the one before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Link {
-    Always,
-    And,
-    Or,
-}
-
-#[derive(Debug)]
-pub(super) enum Command<'a> {
-    Simple(Simple<'a>),
-    Compound(Compound<'a>, Vec<Redirect<'a>>),
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Simple<'a> {
-    pub(super) assignments: Vec<Assignment<'a>>,
-    pub(super) words: Vec<Word<'a>>,
-    pub(super) redirects: Vec<Redirect<'a>>,
-}
-
-#[derive(Debug)]
-pub(super) struct Assignment<'a> {
-    pub(super) name: &'a str,
-    pub(super) how: How,
-    pub(super) value: Assigned<'a>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
-    Set,
-    Append,
-    /// `name[i]=`: one element of an array.
-    Element,
-}
-
-#[derive(Debug)]
-pub(super) enum Assigned<'a> {
-    Word(Word<'a>),
-    Array(Vec<Word<'a>>),
-}
-
-#[derive(Debug)]
-pub(super) enum Compound<'a> {
-    Group(List<'a>),
-    Subshell(List<'a>),
-    If {
-        arms: Vec<(List<'a>, List<'a>)>,
-        otherwise: Option<List<'a>>,
-    },
-    While {
-        condition: List<'a>,
-        body: List<'a>,
-    },
-    /// Without words: over the positional parameters.
-    For {
-        name: &'a str,
-        words: Option<Vec<Word<'a>>>,
-        body: List<'a>,
-    },
-    Case {
-        subject: Word<'a>,
-        arms: Vec<(Vec<Word<'a>>, List<'a>)>,
-    },
-    /// `((…))`, the head of `for ((…))` and `[[ … ]]`: only what is
-    /// substituted inside runs.
-    Test(Vec<Word<'a>>),
-    /// The body is kept as text: a function may outlive the text that defines it.
-    Function {
-        name: &'a str,
-        body: &'a str,
-    },
-}
-
-#[derive(Debug)]
-pub(super) struct Redirect<'a> {
-    pub(super) fd: Fd,
-    pub(super) to: To<'a>,
-}
-
-/// The descriptor named before the operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fd {
-    Usual,
-    Number(u32),
-    /// `{name}>`.
-    Named,
-}
-
-#[derive(Debug)]
-pub(super) enum To<'a> {
-    Read(Word<'a>),
-    /// `>` and `>|`.
-    Write(Word<'a>),
-    Append(Word<'a>),
-    /// `<>`: opened without truncation, created where missing.
-    ReadWrite(Word<'a>),
-    /// `>&`: a descriptor, or both streams into a file.
-    Duplicate(Word<'a>),
-    /// `&>`.
-    Both(Word<'a>),
-    /// `&>>`.
-    BothAppend(Word<'a>),
-    /// The heredoc's place in the cursor.
-    Heredoc(usize),
-    HereString(Word<'a>),
-    Nothing,
-}
-
-/// A parsed text with the heredocs its redirections name.
-#[derive(Debug)]
-pub(super) struct Script<'a> {
-    pub(super) list: List<'a>,
-    pub(super) heredocs: Vec<Heredoc<'a>>,
-}
+use super::lex::{Cursor, Part, Stop, Word, is_meta, is_name, is_name_byte};
+use super::syntax::{
+    Assigned, Assignment, Command, Compound, Fd, How, Link, List, Redirect, Script, Simple, Step,
+    To,
+};
 
 pub(super) fn script(text: &str) -> Script<'_> {
     let mut cursor = Cursor::new(text);
@@ -185,7 +64,8 @@ impl<'a> Cursor<'a> {
         match self.peek() {
             None | Some(b')') => true,
             Some(b';') => matches!(self.peek_at(1), Some(b';' | b'&')),
-            _ => CLOSERS.contains(&self.peek_bare()),
+            Some(b't' | b'e' | b'f' | b'd' | b'}') => CLOSERS.contains(&self.peek_bare()),
+            Some(_) => false,
         }
     }
 
@@ -265,6 +145,9 @@ impl<'a> Cursor<'a> {
     fn pipeline_prefix(&mut self) {
         loop {
             self.blanks();
+            if !matches!(self.peek(), Some(b't' | b'!' | b'c')) {
+                return;
+            }
             if self.keyword("time") {
                 self.blanks();
                 self.keyword("-p");
@@ -281,7 +164,7 @@ impl<'a> Cursor<'a> {
                 None => Some(self.subshell()),
             },
             b'(' => Some(self.subshell()),
-            b'{' | b'[' | b'a'..=b'z' => self.keyword_compound(),
+            b'{' | b'[' | b'i' | b'w' | b'u' | b'f' | b's' | b'c' => self.keyword_compound(),
             _ => None,
         };
         match compound {
@@ -585,6 +468,9 @@ impl<'a> Cursor<'a> {
 
     fn redirect(&mut self) -> Option<Redirect<'a>> {
         self.blanks();
+        if !matches!(self.peek(), Some(b'<' | b'>' | b'&' | b'{' | b'0'..=b'9')) {
+            return None;
+        }
         let start = self.at;
         let fd = self.descriptor();
         let operator = REDIRECTIONS.iter().find(|op| self.rest().starts_with(**op));

@@ -1,10 +1,11 @@
 //! Targets as they are found: resolved, followed through links, each once.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::eval::Shell;
 use super::field::{Field, Output, UNKNOWN};
-use super::parse::{Fd, Redirect, To};
+use super::syntax::{Fd, Redirect, To};
 use crate::target::{Act, Spelling, Target};
 
 #[derive(Default)]
@@ -22,7 +23,10 @@ pub(super) type Place = usize;
 
 impl Found {
     fn add(&mut self, target: Target) -> Place {
-        let places = self.by_path.entry(clean(&target.path)).or_default();
+        let places = self
+            .by_path
+            .entry(clean(&target.path).into_owned())
+            .or_default();
         for place in places.iter() {
             let Some(known) = self.targets.get_mut(*place) else {
                 continue;
@@ -43,19 +47,20 @@ impl Found {
     /// Every later path is compared with every link, so their number is bounded.
     fn link(&mut self, link: &str, to: &str) {
         if self.links.len() < MAX_LINKS {
-            self.links.push((clean(link), clean(to)));
+            self.links
+                .push((clean(link).into_owned(), clean(to).into_owned()));
         }
     }
 
     /// Whether this command makes a directory at the path.
     pub(super) fn makes_dir(&self, path: &str) -> bool {
-        let places = self.by_path.get(&clean(path)).into_iter().flatten();
+        let places = self.by_path.get(clean(path).as_ref()).into_iter().flatten();
         let mut acts = places.filter_map(|at| Some(self.targets.get(*at)?.act));
         acts.any(|act| act == Act::MakeDir)
     }
 
     fn text_of(&self, path: &str) -> Option<&str> {
-        let places = self.by_path.get(&clean(path))?;
+        let places = self.by_path.get(clean(path).as_ref())?;
         let mut texts = places
             .iter()
             .filter_map(|at| self.targets.get(*at)?.text.as_deref());
@@ -69,7 +74,7 @@ impl Found {
             return None;
         }
         let through = matches!(act, Act::Write | Act::Edit | Act::Clear | Act::MakeDir);
-        let mut current = clean(path);
+        let mut current = clean(path).into_owned();
         let mut moved = false;
         for _ in 0..8 {
             let hop = self.links.iter().rev().find_map(|(link, to)| {
@@ -78,7 +83,7 @@ impl Found {
                 inside.then(|| format!("{to}{rest}"))
             });
             match hop {
-                Some(next) => current = clean(&next),
+                Some(next) => current = clean(&next).into_owned(),
                 None => break,
             }
             moved = true;
@@ -88,18 +93,21 @@ impl Found {
 }
 
 /// `.`, `..` and doubled slashes taken out, by the text alone.
-fn clean(path: &str) -> String {
+fn clean(path: &str) -> Cow<'_, str> {
+    let is_plain = |part: &str| !matches!(part, "" | "." | "..");
+    let mut tail = path.split('/');
+    if tail.next() == Some("") && tail.all(is_plain) {
+        return Cow::Borrowed(path);
+    }
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {
             "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
+            ".." => drop(parts.pop()),
             name => parts.push(name),
         }
     }
-    format!("/{}", parts.join("/"))
+    Cow::Owned(format!("/{}", parts.join("/")))
 }
 
 /// Where a command's redirections lead its streams.
@@ -178,6 +186,9 @@ impl Shell<'_> {
             return None;
         }
         let path = self.absolute(known)?;
+        if !self.spend(path.len()) {
+            return None;
+        }
         let path = self.found.follow(&path, act).unwrap_or(path);
         let place = self.found.add(Target {
             path,

@@ -33,6 +33,14 @@ pub(super) fn product(first: &[Field], second: &[Field], between: &str) -> Vec<F
     joined.collect()
 }
 
+/// Puts each of the second behind each of the first.
+pub(super) fn append(values: &mut Vec<Field>, piece: &[Field]) {
+    match piece {
+        [only] => values.iter_mut().for_each(|value| value.push(only)),
+        _ => *values = product(values, piece, ""),
+    }
+}
+
 /// Reads one expression. An empty list of values: not known.
 pub(super) struct Reader<'r, 'c, 'a, 'h, 's> {
     script: &'r mut Script<'c, 'a, 'h, 's>,
@@ -192,8 +200,8 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
             return self.primary();
         }
         self.at += 1;
-        if let Some(values) = self.script.variables.get(first) {
-            return values.clone();
+        if self.script.variables.contains_key(first) {
+            return self.script.variable(first).unwrap_or_default();
         }
         let mut last = first;
         let mut n_parts = 1;

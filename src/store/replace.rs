@@ -13,14 +13,24 @@ use std::path::{Path, PathBuf};
 /// after the return may bring the old bytes back. A kill can leave a temporary
 /// file behind, see [`is_temp_name`]. Mode and owner of the old file stay. A link at
 /// `path` is replaced, not followed.
-#[expect(clippy::disallowed_methods, reason = "this is the store")]
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    put(path, bytes, File::sync_data)
+}
+
+/// Like [`replace`], without waiting for the device: a kill leaves the file
+/// whole, a power loss may leave it empty. For what a reader can do without.
+pub fn replace_unflushed(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    put(path, bytes, |_| Ok(()))
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the store")]
+fn put(path: &Path, bytes: &[u8], flush: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
     let old = fs::symlink_metadata(path).ok().filter(Metadata::is_file);
     let (temp, mut file) = create_beside(path, old.as_ref())?;
     let written = file
         .write_all(bytes)
         .and_then(|()| old.as_ref().map_or(Ok(()), |old| take_over(&temp, old)))
-        .and_then(|()| file.sync_data())
+        .and_then(|()| flush(&file))
         .and_then(|()| fs::rename(&temp, path));
     if written.is_err() {
         // The first error is the one to report.

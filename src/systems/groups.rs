@@ -75,21 +75,23 @@ impl System for Groups {
             Some("tester") => ReportKind::TestReport,
             _ => return Consequences::default(),
         };
-        let changes = files
-            .dirs()
-            .into_iter()
-            .filter(|change| change != "archive");
-        let owed = changes.flat_map(|change| {
-            let groups =
-                state::derive(&|name| files.text(&format!("{change}/{name}"))).unwrap_or_default();
-            state::owed(&groups, kind)
-                .into_iter()
-                .map(move |(file, why)| Owed {
-                    file: format!("{change}/{file}"),
+        let changes = files.dirs().into_iter();
+        let changes = changes
+            .filter(|change| change != "archive")
+            .map(|change| format!("{change}/"));
+        // A root of its own has its `tasks.md` beside the others' directories.
+        let owed = std::iter::once(String::new())
+            .chain(changes)
+            .flat_map(|dir| {
+                let groups =
+                    state::derive(&|name| files.text(&format!("{dir}{name}"))).unwrap_or_default();
+                let owed = state::owed(&groups, kind).into_iter();
+                let owed = owed.map(|(file, why)| Owed {
+                    file: format!("{dir}{file}"),
                     why,
-                })
-                .collect::<Vec<_>>()
-        });
+                });
+                owed.collect::<Vec<_>>()
+            });
         Consequences {
             outcomes: Vec::new(),
             owed: owed.collect(),

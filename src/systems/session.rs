@@ -138,7 +138,7 @@ pub fn is_session_id(id: &str) -> bool {
 }
 
 /// The state of every session, by its file below `.claude/.docs`.
-fn states(files: &dyn Files) -> Vec<(String, String)> {
+pub fn states(files: &dyn Files) -> Vec<(String, String)> {
     let names = files
         .dirs()
         .into_iter()
@@ -148,7 +148,11 @@ fn states(files: &dyn Files) -> Vec<(String, String)> {
         .collect()
 }
 
-fn newest_of(sessions: &[(String, String)]) -> Result<(&str, &str), String> {
+/// The newest unfinished one of [`states`].
+///
+/// # Errors
+/// There is none, or two are equally new.
+pub fn newest_of(sessions: &[(String, String)]) -> Result<(&str, &str), String> {
     let pairs: Vec<(&str, &str)> = sessions
         .iter()
         .map(|(name, text)| (name.as_str(), text.as_str()))

@@ -18,16 +18,30 @@ mod agent_flow_agreement;
 mod agent_flow_readers;
 /// The original update script, as far as the facts describe it.
 mod agent_flow_stand_in;
+/// Sessions of AgentMux, read.
+mod agentmux_verb;
 /// Form and content of a refusal.
 mod answers;
+/// The reading commands.
+mod commands;
 /// Every name and pattern of the contracts.
 mod contract;
 /// The contract in force, and tests of it.
 mod contract_verbs;
 /// The morning after: lists, counts, following.
 mod denies;
+/// Runs and deep dives by command.
+mod flow_verbs;
+/// Gates that agents move.
+mod gates;
+/// The states of groups by command.
+mod groups_verb;
+/// What stands in the logs, and that nothing is lost.
+mod logs;
 /// Bad input.
 mod malformed;
+/// Tools of MCP servers.
+mod mcp;
 /// Deny codes about names, and the settings.
 mod names;
 /// Which paths are governed.
@@ -37,13 +51,23 @@ mod places;
 mod real_client;
 /// Deny records in any number.
 mod records;
+/// No credential reaches a log.
+mod redaction;
 /// The guard over past sessions.
 mod replay;
 /// The page about the morning after.
 mod report;
+/// Sessions by command.
+mod session_verbs;
+/// Broken settings, and edits that would drop the guard.
+mod settings_hook;
 /// The shell analyser beside the real Bash.
 #[cfg(unix)]
 mod shell_differential;
+/// Shell commands end to end.
+mod shell_guard;
+/// Every workflow by command.
+mod status_verb;
 /// Whether a workflow is stuck.
 mod stuck;
 /// The sandbox that tests run the program in.

@@ -56,8 +56,20 @@ fn bash(command: &str) -> Block {
 }
 
 fn dispatch(agent: &str, prompt: &str) -> Block {
+    dispatch_to(Ground::Fore, agent, prompt)
+}
+
+/// Whether the call waits for the agent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ground {
+    Fore,
+    Back,
+}
+
+fn dispatch_to(ground: Ground, agent: &str, prompt: &str) -> Block {
     let input = json!({
-        "description": "one step", "prompt": prompt, "subagent_type": agent, "run_in_background": false,
+        "description": "one step", "prompt": prompt, "subagent_type": agent,
+        "run_in_background": ground == Ground::Back,
     });
     Block::Call {
         tool: "Agent",
@@ -176,4 +188,104 @@ fn every_permission_mode_refuses() {
         }
         assert_eq!(project.denies().len(), 3);
     });
+}
+
+const RUN: &str = ".claude/orchestration.local.md";
+
+/// Reads the run until a gate has passed, for ten seconds at most.
+fn await_gate(gate: &str) -> Block {
+    bash(&format!(
+        "for i in $(seq 100); do grep -A1 '^  {gate}:' {RUN} | grep -q passed && exit 0; sleep 0.1; done; exit 1"
+    ))
+}
+
+/// Nobody calls Agent Flow's update script: the hook alone keeps the run.
+#[test]
+fn agent_flow_run_ends_with_every_gate_right() {
+    isolated(
+        "real_client::agent_flow_run_ends_with_every_gate_right",
+        |client| {
+            let project = Project::new("agent-flow");
+            let steps = [
+                (
+                    "riko",
+                    "QUOKKA",
+                    Ground::Fore,
+                    "exploration",
+                    "## Exploration Results",
+                ),
+                (
+                    "senku",
+                    "NUMBAT",
+                    Ground::Back,
+                    "planning",
+                    "The plan has two steps.",
+                ),
+                (
+                    "loid",
+                    "BILBY",
+                    Ground::Fore,
+                    "implementation",
+                    "\u{2705} Verification Complete",
+                ),
+                (
+                    "lawliet",
+                    "POTOROO",
+                    Ground::Back,
+                    "review",
+                    "Read it all.\n\n### Verdict: APPROVED",
+                ),
+                (
+                    "alphonse",
+                    "WOMBAT",
+                    Ground::Fore,
+                    "verification",
+                    "### Overall: VERIFIED",
+                ),
+            ];
+            let mut script = Script::default();
+            for (agent, marker, ground, gate, reply) in steps {
+                project.add_agent(agent);
+                script.main.push(vec![dispatch_to(ground, agent, marker)]);
+                if ground == Ground::Back {
+                    script.main.push(vec![await_gate(gate)]);
+                }
+                script
+                    .subagents
+                    .push((marker, vec![vec![bash("true")], vec![Block::Text(reply)]]));
+            }
+            script.main.push(vec![Block::Text("all done")]);
+            project.install();
+            project.statewarden(&["flow", "init", "Add a parser"]);
+            let run = client.run(&project, Mode::SkipPermissions, script);
+
+            run.assert_sound();
+            let told = run.tool_results();
+            assert!(
+                told.len() >= 12 && told.iter().all(|told| !told.is_error),
+                "{told:#?}"
+            );
+            let status = project.statewarden(&["status", "--system", "agent-flow", "--json"]);
+            let status: Value = serde_json::from_str(&status).expect("JSON");
+            let flow = &status["systems"][0];
+            let state = [&flow["active"], &flow["phase"], &flow["iteration"]];
+            assert_eq!(
+                state,
+                [&json!(false), &json!("complete"), &json!(1)],
+                "{}",
+                project.read(RUN)
+            );
+            let log = project.read(".claude/statewarden/gates.jsonl");
+            let records = log
+                .lines()
+                .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+            let ends: Vec<_> = records
+                .filter(|record| record["to"] == "passed")
+                .map(|record| json!([record["gate"], record["agent_type"], record["session_id"]]))
+                .collect();
+            let expected =
+                steps.map(|(agent, _, _, gate, _)| json!([gate, agent, run.session_id()]));
+            assert_eq!(ends, expected, "{log}");
+        },
+    );
 }

@@ -2,6 +2,9 @@
 //! empty directory, and every file Bash makes must be among the targets, and
 //! every file among the targets must have been made.
 
+#![cfg(unix)]
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -186,7 +189,6 @@ fn clean(path: &str) -> String {
 }
 
 #[test]
-#[cfg(unix)]
 fn bash_makes_exactly_the_predicted_files() {
     let base = std::env::temp_dir().join(format!("shell-differential-{}", std::process::id()));
     let mut grammar = Grammar {

@@ -20,7 +20,7 @@ impl Sandbox {
     pub fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!(
-            "statewarden-test-{}-{}",
+            "warden-test-{}-{}",
             std::process::id(),
             COUNT.fetch_add(1, Ordering::Relaxed)
         );

@@ -5,7 +5,8 @@
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-use super::check::{ContentError, check_content};
+pub use super::check::ContentError;
+use super::check::check_content;
 use super::schema::{AGENTS, INSTANCES_MAX};
 use super::state::{Phase, PhaseState, State, Status};
 use crate::actor::AgentName;
@@ -181,7 +182,8 @@ pub fn newest_unfinished<'a>(sessions: &[(&'a str, &str)]) -> Result<&'a str, St
     }
 }
 
-fn outcome(
+/// A step of one phase as the gate log keeps it.
+pub fn outcome(
     before: &str,
     change: Result<String, ContentError>,
     phase: Phase,
@@ -205,9 +207,11 @@ fn outcome(
                 iteration: None,
                 evidence,
             };
+            // A decision moves no phase.
+            let moved = change.from != change.to;
             Outcome::Changed {
                 text,
-                changes: vec![change],
+                changes: moved.then_some(change).into_iter().collect(),
             }
         }
     }

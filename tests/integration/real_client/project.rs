@@ -45,13 +45,27 @@ impl Project {
         project
     }
 
+    /// A custom agent, of which only the name matters.
+    pub(crate) fn add_agent(&self, name: &str) {
+        let text = format!(
+            "---\nname: {name}\ndescription: Does the work of {name}.\n---\nYou do one step.\n"
+        );
+        self.put(&format!(".claude/agents/{name}.md"), &text);
+    }
+
+    /// Runs the binary under test in the project.
+    pub(crate) fn statewarden(&self, args: &[&str]) -> String {
+        let mut command = self.command(env!("CARGO_BIN_EXE_statewarden"));
+        command.args(args).must_succeed()
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.dir().join(path)).expect("the file is there")
+    }
+
     /// Wires the binary under test into the project's settings.
     pub(crate) fn install(&self) {
-        let binary = env!("CARGO_BIN_EXE_statewarden");
-        self.command(binary)
-            .args(["install", "--project"])
-            .arg(self.dir())
-            .must_succeed();
+        self.statewarden(&["install"]);
     }
 
     pub(crate) fn dir(&self) -> PathBuf {
@@ -111,11 +125,12 @@ impl Drop for Project {
 }
 
 trait MustSucceed {
-    fn must_succeed(&mut self);
+    /// What it printed.
+    fn must_succeed(&mut self) -> String;
 }
 
 impl MustSucceed for Command {
-    fn must_succeed(&mut self) {
+    fn must_succeed(&mut self) -> String {
         let out = self
             .output()
             .unwrap_or_else(|e| panic!("could not start {self:?}: {e}"));
@@ -124,5 +139,6 @@ impl MustSucceed for Command {
             "{self:?} failed: {}",
             String::from_utf8_lossy(&out.stderr)
         );
+        String::from_utf8_lossy(&out.stdout).into_owned()
     }
 }

@@ -1,0 +1,219 @@
+//! `agentmux`: its sessions, read and never written.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Subcommand;
+use serde::Serialize;
+
+use super::{Answer, Context, output};
+use crate::gates::InDir;
+use crate::project::read_text;
+use crate::sites;
+use crate::systems::Files;
+use crate::systems::agentmux::event::{self, Events};
+use crate::systems::agentmux::state::{self, Session};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    view: Option<View>,
+    /// Only this session
+    #[arg(long, global = true, value_name = "NAME")]
+    session: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Subcommand)]
+enum View {
+    /// Where each session is
+    #[default]
+    Show,
+    /// What is wrong with the sessions' `state.json`
+    Validate,
+    /// What the agents' tools have said and the orchestrator has not applied
+    Events,
+}
+
+#[derive(Debug, Serialize)]
+struct Document {
+    sessions: Vec<Session>,
+}
+
+#[derive(Debug, Serialize)]
+struct Problems {
+    problems: Vec<Problem>,
+}
+
+#[derive(Debug, Serialize)]
+struct Problem {
+    session: String,
+    problem: String,
+}
+
+pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let dirs = dirs(args, context)?;
+    if matches!(args.view, Some(View::Events)) {
+        let events = events(&dirs, context)?;
+        context.print(out, &events, |out| write_events(&events, out))?;
+        return Ok(Answer::Yes);
+    }
+    let session = |(name, dir): &(String, String)| {
+        let files = InDir {
+            dir: Path::new(dir),
+        };
+        state::session(name, &|file| files.text(file))
+    };
+    let sessions: Vec<Session> = dirs.iter().map(session).collect();
+    if let Some(View::Validate) = args.view {
+        return validate(&sessions, context, out);
+    }
+    let document = Document { sessions };
+    context.print(out, &document, |out| write_text(&document, context, out))?;
+    Ok(Answer::Yes)
+}
+
+/// The directories of the wanted sessions, by name.
+fn dirs(args: &Args, context: &Context<'_>) -> Result<Vec<(String, String)>> {
+    let mut dirs: Vec<(String, String)> = context.with_all_systems(|catalog| {
+        let sites = sites::all(&context.project, catalog).into_iter();
+        let ours = sites.filter(|site| site.governed.system.id() == "agentmux");
+        let named = ours.map(|site| {
+            let dir = site.dir();
+            let name = dir.rsplit('/').next().unwrap_or_default().to_owned();
+            (name, dir)
+        });
+        named.collect()
+    });
+    if let Some(wanted) = &args.session {
+        let known = names(&dirs);
+        dirs.retain(|(name, _)| name == wanted);
+        if dirs.is_empty() {
+            bail!("no session `{wanted}`; the sessions here are {known}");
+        }
+    }
+    Ok(dirs)
+}
+
+fn names(dirs: &[(String, String)]) -> String {
+    if dirs.is_empty() {
+        return "none".to_owned();
+    }
+    let names: Vec<&str> = dirs.iter().map(|(name, _)| name.as_str()).collect();
+    names.join(", ")
+}
+
+fn validate(sessions: &[Session], context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let problems = sessions.iter().flat_map(|session| {
+        session.problems.iter().map(|problem| Problem {
+            session: session.name.clone(),
+            problem: problem.clone(),
+        })
+    });
+    let document = Problems {
+        problems: problems.collect(),
+    };
+    context.print(out, &document, |out| {
+        for Problem { session, problem } in &document.problems {
+            let line = output::printable(&format!("{session}: {problem}"));
+            writeln!(out, "{}", context.paint.red(&line))?;
+        }
+        if document.problems.is_empty() {
+            writeln!(out, "{} sessions, no problem", sessions.len())?;
+        }
+        Ok(())
+    })?;
+    Ok(if document.problems.is_empty() {
+        Answer::Yes
+    } else {
+        Answer::No
+    })
+}
+
+/// The events of one session: the wanted one, else the active one, else the only one.
+fn events(dirs: &[(String, String)], context: &Context<'_>) -> Result<Events> {
+    let dir = match dirs {
+        [(_, dir)] => dir.clone(),
+        [] => bail!("there is no session of AgentMux here"),
+        several => active(several, context).with_context(|| {
+            format!(
+                "several sessions and none of them active; pass `--session NAME`, one of {}",
+                names(several)
+            )
+        })?,
+    };
+    let file = Path::new(&dir).join("tool_events.jsonl");
+    let log = match std::fs::read(&file) {
+        Ok(log) => log,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => {
+            return Err(error).with_context(|| format!("could not read `{}`", file.display()));
+        }
+    };
+    let cursor = InDir {
+        dir: Path::new(&dir),
+    }
+    .text("tool_event_state.json");
+    Ok(event::read(&log, event::cursor(cursor.as_deref())))
+}
+
+/// The session that AgentMux itself says it works on.
+fn active(dirs: &[(String, String)], context: &Context<'_>) -> Option<String> {
+    let note = format!("{}/.agentmux/.active_session", context.project.main.dir);
+    let note: serde_json::Value = serde_json::from_str(&read_text(&note).ok()??).ok()?;
+    let name = note["feature_dir"].as_str()?.trim_end_matches('/');
+    let name = name.rsplit('/').next()?;
+    let (_, dir) = dirs.iter().find(|(known, _)| known == name)?;
+    Some(dir.clone())
+}
+
+fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if document.sessions.is_empty() {
+        writeln!(out, "no session of AgentMux")?;
+    }
+    for session in &document.sessions {
+        let title = output::printable(&session.name);
+        writeln!(out, "{}", context.paint.bold(&title))?;
+        let fields = [
+            ("phase", &session.phase),
+            ("last event", &session.last_event),
+            ("resumes in", &session.resume_phase),
+        ];
+        for (label, value) in fields {
+            let value = output::printable(value.as_deref().unwrap_or("unknown"));
+            writeln!(out, "  {label:<12}{value}")?;
+        }
+        if let Some(round) = session.review_iteration {
+            writeln!(out, "  {:<12}{round}", "reviews")?;
+        }
+        for problem in &session.problems {
+            let line = format!("  {}", output::printable(problem));
+            writeln!(out, "{}", context.paint.red(&line))?;
+        }
+    }
+    Ok(())
+}
+
+fn write_events(events: &Events, out: &mut dyn Write) -> io::Result<()> {
+    let count = events.unapplied.len();
+    writeln!(
+        out,
+        "{count} unapplied events behind byte {}",
+        events.cursor
+    )?;
+    for event in &events.unapplied {
+        let at = event.timestamp.as_deref().unwrap_or("-");
+        let line = format!(
+            "{:>9}  {at}  {}  {}",
+            event.offset, event.tool, event.payload
+        );
+        writeln!(out, "{}", output::printable(&line))?;
+    }
+    if events.torn {
+        writeln!(
+            out,
+            "the log ends in the middle of a line, which AgentMux would lose"
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! What the verbs that change a state share: one locked read-modify-write, and
+//! the same records as the hook's.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, anyhow};
+use serde::Serialize;
+
+use super::{Context, output};
+use crate::gates::{self, About, GateRecord};
+use crate::hook::World;
+use crate::path;
+use crate::project::read_text;
+use crate::store::lock::{IN_COMMAND, with_state_lock};
+use crate::store::replace::make_dir;
+use crate::systems;
+use crate::workflow::{GateStatus, Outcome};
+
+/// What a verb did to a state file.
+#[derive(Debug, Serialize)]
+pub(super) struct Change {
+    ok: bool,
+    /// Relative to the project.
+    file: String,
+    changed: bool,
+    gates: Vec<Moved>,
+    /// Why nothing changed, or what else to know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) note: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Moved {
+    gate: String,
+    from: GateStatus,
+    to: GateStatus,
+}
+
+/// Runs `f` while this process alone holds a system's directory, which is made
+/// where it is missing.
+pub(super) fn locked<T>(dir: &Path, system: &str, f: impl FnOnce() -> Result<T>) -> Result<T> {
+    make_dir(dir).with_context(|| format!("could not make `{}`", dir.display()))?;
+    let pid_lock = systems::by_id(system).and_then(|system| system.pid_lock());
+    with_state_lock(dir, pid_lock, IN_COMMAND, |_| Ok(f()))?
+}
+
+/// The present text of a state file.
+pub(super) fn present(file: &Path) -> Result<Option<String>> {
+    read_text(&path::from_os(file)).with_context(|| format!("could not read `{}`", file.display()))
+}
+
+pub(super) fn replace(file: &Path, text: &str) -> Result<()> {
+    gates::write_through(file, text)
+        .with_context(|| format!("could not write `{}`", file.display()))
+}
+
+/// Writes an outcome; the caller holds the lock under which it was found.
+pub(super) fn write(file: &Path, outcome: Outcome) -> Result<Outcome> {
+    if let Outcome::Changed { text, .. } = &outcome {
+        replace(file, text)?;
+    }
+    Ok(outcome)
+}
+
+impl Change {
+    /// Describes an outcome that stands on the disk.
+    pub(super) fn new(context: &Context<'_>, file: &Path, outcome: &Outcome) -> Self {
+        let file = gates::shown(&context.project, file);
+        let (changed, gates, note) = match outcome {
+            Outcome::Unchanged { why } => (false, Vec::new(), Some(why.clone())),
+            Outcome::Changed { changes, .. } => {
+                let moved = changes.iter().map(|change| Moved {
+                    gate: change.gate.clone(),
+                    from: change.from,
+                    to: change.to,
+                });
+                (true, moved.collect(), None)
+            }
+        };
+        Self {
+            ok: true,
+            file,
+            changed,
+            gates,
+            note,
+        }
+    }
+
+    pub(super) fn print(&self, context: &Context<'_>, out: &mut dyn Write) -> Result<()> {
+        context.print(out, self, |out| {
+            let word = if self.changed { "changed" } else { "unchanged" };
+            writeln!(out, "{}: {word}", output::printable(&self.file))?;
+            for moved in &self.gates {
+                let (from, to) = (moved.from.as_str(), moved.to.as_str());
+                writeln!(out, "  {}: {from} -> {to}", output::printable(&moved.gate))?;
+            }
+            match &self.note {
+                Some(note) => writeln!(out, "  {}", output::printable(note)),
+                None => Ok(()),
+            }
+        })
+    }
+}
+
+/// Appends the record of what a verb changed to the gate log. The change stands
+/// where that fails.
+pub(super) fn record(
+    context: &Context<'_>,
+    (system, verb): (&str, &str),
+    file: &Path,
+    outcome: &Outcome,
+) {
+    if let Outcome::Changed { changes, .. } = outcome {
+        let file = gates::shown(&context.project, file);
+        let record = GateRecord::new(&About::default(), system, &file, context.now);
+        let mut record = record.changed(changes);
+        record.evidence = Some(verb.to_owned());
+        let world = World {
+            project: context.project.clone(),
+            cwd: context.cwd.clone(),
+            env: context.env,
+            now: context.now,
+        };
+        world.append_gates([record], &context.rules);
+    }
+}
+
+/// An error of the pure part, which is a sentence.
+pub(super) fn usage(why: String) -> anyhow::Error {
+    anyhow!(why)
+}

@@ -1,0 +1,214 @@
+//! `flow`: Agent Flow's run files, as its own scripts make and update them.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use clap::Subcommand;
+
+use super::change::{self, Change, usage};
+use super::{Answer, Context};
+use crate::gates;
+use crate::systems::agent_flow::deep_dive;
+use crate::systems::agent_flow::script::{self, DeepDive, GroupPart};
+use crate::systems::agent_flow::state::{FileKind, FlowState, Mode, Phase};
+use crate::workflow::{GateChange, GateStatus, Outcome};
+
+pub(super) const SYSTEM: &str = "agent-flow";
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    step: Step,
+}
+
+#[derive(Debug, Subcommand)]
+enum Step {
+    /// Start a run
+    Init(Init),
+    /// Set the gate of the present phase, then move on
+    Update(Update),
+}
+
+#[derive(Debug, clap::Args)]
+struct Init {
+    /// What is to be done
+    #[arg(value_name = "TASK")]
+    task: String,
+    /// Review and verification side by side, where agent teams are switched on
+    #[arg(long)]
+    team: bool,
+    /// A team run whose phases follow one another
+    #[arg(long)]
+    force_sequential: bool,
+    /// Work with the finished deep dive
+    #[arg(long)]
+    use_deep_dive: bool,
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    max_iterations: u64,
+    /// Replace a run that is active
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct Update {
+    /// The phase that comes now
+    #[arg(long, value_name = "P", value_parser = script::parse_phase)]
+    phase: Option<Phase>,
+    /// The result of the phase before: passed, failed, skipped, in_progress or pending
+    #[arg(long, value_name = "R", value_parser = script::parse_gate_result)]
+    gate_result: Option<GateStatus>,
+    #[arg(long, value_name = "A")]
+    agent: Option<String>,
+    #[arg(long, value_name = "M")]
+    message: Option<String>,
+    #[arg(long, value_name = "N")]
+    iteration: Option<u64>,
+    /// The group that the result is for: review_verification
+    #[arg(long, value_name = "G")]
+    parallel_group: Option<String>,
+    /// The member that the result is for: review or verification
+    #[arg(long, value_name = "T")]
+    teammate: Option<String>,
+    /// Find the group's result from its members'
+    #[arg(long)]
+    merge_parallel: bool,
+    /// Close the run
+    #[arg(long)]
+    complete: bool,
+    /// The team run, where both runs are active
+    #[arg(long)]
+    team: bool,
+}
+
+pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let change = match &args.step {
+        Step::Init(args) => init(args, context)?,
+        Step::Update(args) => update(args, context)?,
+    };
+    change.print(context, out)?;
+    Ok(Answer::Yes)
+}
+
+fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
+    let dir = Path::new(&context.project.main.dir).join(".claude");
+    let (kind, mode) = match (args.team, args.force_sequential) {
+        (false, false) => (FileKind::Single, Mode::Single),
+        (true, false) if context.env.agent_teams => (FileKind::Team, Mode::Team),
+        _ => (FileKind::Team, Mode::Sequential),
+    };
+    let file = dir.join(kind.name());
+    let deep_dive = deep_dive(&dir, args.use_deep_dive)?;
+    let is_unmet = args.use_deep_dive && deep_dive == DeepDive::Missing;
+    let new = script::Init {
+        task: args.task.clone(),
+        mode,
+        max_iterations: args.max_iterations,
+        deep_dive,
+    };
+    let text = script::init(&new, context.now).map_err(usage)?;
+    let began = GateChange {
+        gate: Phase::Exploration.to_string(),
+        from: GateStatus::Pending,
+        to: GateStatus::InProgress,
+        phase: Some(Phase::Exploration.to_string()),
+        iteration: Some(1),
+        evidence: "flow init".to_owned(),
+    };
+    let outcome = change::locked(&dir, SYSTEM, || {
+        // A file that cannot even be read as text is replaced by force only, too.
+        let present = if args.force {
+            None
+        } else {
+            change::present(&file)?
+        };
+        if let Some(present) = present {
+            script::may_replace(&present)
+                .map_err(|why| usage(format!("`{}`: {why}", file.display())))?;
+        }
+        let changes = vec![began];
+        change::write(&file, Outcome::Changed { text, changes })
+    })?;
+    change::record(context, (SYSTEM, "flow init"), &file, &outcome);
+    let mut change = Change::new(context, &file, &outcome);
+    if is_unmet {
+        change.note = Some(
+            "there is no finished deep dive to use; `statewarden deep-dive init` starts one"
+                .to_owned(),
+        );
+    }
+    Ok(change)
+}
+
+fn deep_dive(dir: &Path, use_it: bool) -> Result<DeepDive> {
+    let text = change::present(&dir.join(FileKind::DeepDive.name()))?;
+    let found = text.as_deref().and_then(deep_dive::Context::read);
+    Ok(match found {
+        None => DeepDive::Missing,
+        Some(found) if use_it => DeepDive::Used(found),
+        Some(found) => DeepDive::Available(found),
+    })
+}
+
+fn update(args: &Update, context: &Context<'_>) -> Result<Change> {
+    let group = GroupPart::parse(
+        args.parallel_group.as_deref(),
+        args.teammate.as_deref(),
+        args.merge_parallel,
+    )
+    .map_err(usage)?;
+    let wanted = script::Update {
+        phase: args.phase,
+        gate_result: args.gate_result,
+        agent: args.agent.clone(),
+        message: args.message.clone(),
+        iteration: args.iteration,
+        group,
+        complete: args.complete,
+    };
+    let is_team = args.team || group.is_some();
+    let dir = dir(context);
+    let (file, outcome) = change::locked(&dir, SYSTEM, || {
+        let (file, text) = chosen(&dir, is_team)?;
+        let outcome = script::update(&text, &wanted, context.now).map_err(usage)?;
+        change::write(&file, outcome).map(|outcome| (file, outcome))
+    })?;
+    change::record(context, (SYSTEM, "flow update"), &file, &outcome);
+    Ok(Change::new(context, &file, &outcome))
+}
+
+/// The directory that the hook would take: the nearest with a run in it.
+pub(super) fn dir(context: &Context<'_>) -> PathBuf {
+    let nearest = context.with_all_systems(|catalog| {
+        let governed = catalog.get(SYSTEM)?;
+        gates::nearest(&context.project, &context.cwd, governed)
+    });
+    nearest.unwrap_or_else(|| Path::new(&context.project.main.dir).join(".claude"))
+}
+
+/// The run that an update is for: the active one of the two.
+fn chosen(dir: &Path, is_team: bool) -> Result<(PathBuf, String)> {
+    let mut runs = Vec::new();
+    for kind in [FileKind::Single, FileKind::Team] {
+        let file = dir.join(kind.name());
+        let wanted = !is_team || kind == FileKind::Team;
+        if let Some(text) = change::present(&file)?.filter(|_| wanted) {
+            runs.push((file, text));
+        }
+    }
+    let is_active = |text: &str| FlowState::read(text).map_or(true, |state| state.active);
+    if runs.len() > 1 && runs.iter().any(|(_, text)| is_active(text)) {
+        runs.retain(|(_, text)| is_active(text));
+    }
+    match (runs.len(), runs.pop()) {
+        (0, _) => bail!(
+            "there is no run in `{}`; start one with `statewarden flow init`",
+            dir.display()
+        ),
+        (1, Some(run)) => Ok(run),
+        _ => bail!(
+            "the single run and the team run are both active; pass `--team`, or close one of them"
+        ),
+    }
+}

@@ -1,0 +1,149 @@
+//! `groups`: the state of every task group, derived from its files.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use serde::Serialize;
+
+use super::{Answer, Context, change, output};
+use crate::gates::InDir;
+use crate::path;
+use crate::sites;
+use crate::systems::Files;
+use crate::systems::groups::state::{self, Group, GroupState, NoTasks};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Only this group
+    #[arg(value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    group: Option<u32>,
+    /// The directory that holds `tasks.md` [default: every one in the project]
+    #[arg(long, value_name = "DIR")]
+    root: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    #[serde(flatten)]
+    group: Group,
+    /// The directory of its `tasks.md`, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Document {
+    groups: Vec<Row>,
+}
+
+pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let found = match &args.root {
+        Some(root) => vec![named(root, context)?],
+        None => everywhere(context)?,
+    };
+    if found.is_empty() {
+        return Err(NoTasks.into());
+    }
+    let several = found.len() > 1;
+    let rows = found.into_iter().flat_map(|(root, groups)| {
+        let root = several.then_some(root);
+        let row = move |group| Row {
+            group,
+            root: root.clone(),
+        };
+        groups.into_iter().map(row)
+    });
+    let mut document = Document {
+        groups: rows.collect(),
+    };
+    if let Some(number) = args.group {
+        let known = document
+            .groups
+            .iter()
+            .map(|row| row.group.group.to_string());
+        let known = known.collect::<Vec<_>>().join(", ");
+        document.groups.retain(|row| row.group.group == number);
+        if document.groups.is_empty() {
+            bail!("there is no group {number}; the groups are {known}");
+        }
+    }
+    context.print(out, &document, |out| write_text(&document, context, out))?;
+    Ok(Answer::Yes)
+}
+
+fn named(root: &str, context: &Context<'_>) -> Result<(String, Vec<Group>)> {
+    let dir = path::join(&context.cwd, root, context.env.home.as_deref());
+    Ok((root.to_owned(), derive(&dir)?.ok_or(NoTasks)?))
+}
+
+/// The groups of a directory; `None` where it has no `tasks.md`.
+fn derive(dir: &str) -> Result<Option<Vec<Group>>> {
+    let dir = Path::new(dir);
+    // A file that is there and cannot be read must not look like one without groups.
+    if change::present(&dir.join("tasks.md"))?.is_none() {
+        return Ok(None);
+    }
+    let files = InDir { dir };
+    Ok(state::derive(&|name| files.text(name)).ok())
+}
+
+/// The groups of every site that has a `tasks.md`.
+fn everywhere(context: &Context<'_>) -> Result<Vec<(String, Vec<Group>)>> {
+    context.with_all_systems(|catalog| {
+        let sites = sites::find(&context.project, catalog).into_iter();
+        let ours = sites.filter(|site| site.governed.system.id() == "groups");
+        let groups = ours.filter_map(|site| {
+            let groups = derive(&site.dir()).transpose()?;
+            let shown = match site.shown(&context.project) {
+                root if root.is_empty() => ".".to_owned(),
+                dir => dir,
+            };
+            Some(groups.map(|groups| (shown, groups)))
+        });
+        groups.collect()
+    })
+}
+
+fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if document.groups.is_empty() {
+        writeln!(out, "`tasks.md` has no groups (headings `## N. Name`)")?;
+    }
+    let mut root = None;
+    for Row {
+        group,
+        root: its_root,
+    } in &document.groups
+    {
+        if its_root.is_some() && *its_root != root {
+            root.clone_from(its_root);
+            let title = output::printable(root.as_deref().unwrap_or_default());
+            writeln!(out, "{}", context.paint.bold(&title))?;
+        }
+        write_group(group, context, out)?;
+    }
+    Ok(())
+}
+
+fn write_group(group: &Group, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let rework = if group.rework { " (rework)" } else { "" };
+    let word = format!("{:<21}", format!("{}{rework}", group.state.as_str()));
+    let word = match group.state {
+        GroupState::GroupDone => context.paint.green(&word),
+        GroupState::Stuck | GroupState::Error | GroupState::Escalation => context.paint.red(&word),
+        GroupState::Pending
+        | GroupState::Developing
+        | GroupState::Testing
+        | GroupState::Reviewing => word,
+    };
+    let name = output::printable(&group.name);
+    writeln!(out, "{:>3}  {word}  {name}", group.group)?;
+    for reason in &group.reasons {
+        writeln!(
+            out,
+            "     {}",
+            context.paint.dim(&output::printable(reason))
+        )?;
+    }
+    writeln!(out, "     next: {}", output::printable(&group.next))
+}

@@ -1,0 +1,299 @@
+//! `session`: the steps of a session's `state.json`.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow, bail};
+use clap::Subcommand;
+use serde::Serialize;
+
+use super::change::{self, Change, usage};
+use super::{Answer, Context, output, status};
+use crate::gates::{self, InDir};
+use crate::path;
+use crate::store::replace::make_new_dir;
+use crate::systems::Files;
+use crate::systems::session::create::{NewSession, new_session, session_id};
+use crate::systems::session::state::{self, Phase, State};
+use crate::systems::session::transition::{self, Decision};
+use crate::systems::session::{newest_of, states};
+use crate::workflow::{GateChange, GateStatus, Outcome, Workflow};
+
+const SYSTEM: &str = "session";
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    step: Step,
+}
+
+#[derive(Debug, Subcommand)]
+enum Step {
+    /// Start a session
+    Init(Init),
+    /// A phase begins
+    Start(On),
+    /// A phase is done
+    Complete(Complete),
+    /// A phase is left out, by the user's choice
+    Skip(On),
+    /// Which agents work for a phase, and at what
+    Decide(Decide),
+    /// Where the session is
+    Show(Which),
+}
+
+#[derive(Debug, clap::Args)]
+struct Init {
+    /// What is to be done
+    #[arg(value_name = "TASK")]
+    task: String,
+    /// The workflow code:fast
+    #[arg(long)]
+    fast: bool,
+    /// The session asks no questions
+    #[arg(long)]
+    auto: bool,
+    /// The approved specification
+    #[arg(long, value_name = "PATH")]
+    spec: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+struct Which {
+    /// The session's id [default: the newest that is unfinished]
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+struct On {
+    /// research, plan, implement, quality or review
+    #[arg(value_name = "PHASE", value_parser = phase)]
+    phase: Phase,
+    #[command(flatten)]
+    which: Which,
+}
+
+#[derive(Debug, clap::Args)]
+struct Complete {
+    #[command(flatten)]
+    on: On,
+    /// The phase's report in the session's directory
+    #[arg(long, value_name = "FILE")]
+    report: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+struct Decide {
+    #[command(flatten)]
+    on: On,
+    #[arg(long, value_name = "A")]
+    agent: String,
+    /// single or parallel
+    #[arg(long, value_name = "M")]
+    mode: String,
+    /// What an instance works at; one for each
+    #[arg(long, value_name = "TEXT", required = true, num_args = 1..)]
+    input: Vec<String>,
+    #[arg(long, value_name = "N")]
+    instances: Option<u64>,
+}
+
+fn phase(text: &str) -> Result<Phase, String> {
+    let known = Phase::ALL.map(Phase::as_str).join(", ");
+    Phase::parse(text).ok_or_else(|| format!("unknown phase `{text}`; write one of {known}"))
+}
+
+pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let now = context.now;
+    let change = match &args.step {
+        Step::Show(which) => return show(which, context, out),
+        Step::Init(args) => init(args, context)?,
+        Step::Start(on) => step(on, context, "session start", |text| {
+            transition::start(text, on.phase, now)
+        })?,
+        Step::Complete(Complete { on, report }) => step(on, context, "session complete", |text| {
+            transition::complete(text, on.phase, report.as_deref(), now)
+        })?,
+        Step::Skip(on) => step(on, context, "session skip", |text| {
+            transition::skip(text, on.phase, now)
+        })?,
+        Step::Decide(args) => {
+            let (agent, mode) = (args.agent.as_str(), args.mode.as_str());
+            let decision = Decision::parse(agent, mode, args.instances, args.input.clone());
+            let decision = decision.map_err(usage)?;
+            step(&args.on, context, "session decide", |text| {
+                transition::decide(text, args.on.phase, &decision, now)
+            })?
+        }
+    };
+    change.print(context, out)?;
+    Ok(Answer::Yes)
+}
+
+fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
+    if args.task.trim().is_empty() {
+        bail!("the task is empty; say what is to be done");
+    }
+    if let Some(spec) = &args.spec {
+        let file = path::join(&context.cwd, spec, context.env.home.as_deref());
+        let in_project = format!("{}/{spec}", context.project.main.dir);
+        if ![file, in_project]
+            .iter()
+            .any(|file| Path::new(file).is_file())
+        {
+            bail!("there is no specification `{spec}`");
+        }
+    }
+    let docs = Path::new(&context.project.main.dir).join(".claude/.docs");
+    let (file, outcome) = change::locked(&docs, SYSTEM, || {
+        let taken = InDir { dir: &docs }.dirs();
+        let taken: Vec<&str> = taken.iter().map(String::as_str).collect();
+        let id = session_id(&args.task, context.now.date_naive(), &taken);
+        let new = NewSession {
+            task: &args.task,
+            id: &id,
+            fast: args.fast,
+            auto: args.auto,
+            spec: args.spec.as_deref(),
+        };
+        let dir = docs.join(&id);
+        make_new_dir(&dir)?;
+        let file = dir.join("state.json");
+        let began = GateChange {
+            gate: Phase::Init.as_str().to_owned(),
+            from: GateStatus::Pending,
+            to: GateStatus::Passed,
+            phase: Some(Phase::Init.as_str().to_owned()),
+            iteration: None,
+            evidence: "session init".to_owned(),
+        };
+        let (text, changes) = (new_session(&new, context.now), vec![began]);
+        change::write(&file, Outcome::Changed { text, changes }).map(|outcome| (file, outcome))
+    })?;
+    change::record(context, (SYSTEM, "session init"), &file, &outcome);
+    Ok(Change::new(context, &file, &outcome))
+}
+
+/// One update of a session's state.
+fn step(
+    on: &On,
+    context: &Context<'_>,
+    verb: &str,
+    apply: impl FnOnce(&str) -> Result<String, transition::ContentError>,
+) -> Result<Change> {
+    let docs = docs(context);
+    let (file, outcome) = change::locked(&docs, SYSTEM, || {
+        let (name, text) = chosen(&docs, &on.which)?;
+        let file = docs.join(&name);
+        let change = apply(&text);
+        if let (Err(_), Some(why)) = (&change, already(&text, on.phase, verb)) {
+            return Ok((file, Outcome::Unchanged { why }));
+        }
+        let outcome = transition::outcome(&text, change, on.phase, verb.to_owned());
+        match outcome {
+            Outcome::Unchanged { why } => {
+                bail!("`{}`: {why}", gates::shown(&context.project, &file))
+            }
+            changed => change::write(&file, changed).map(|outcome| (file, outcome)),
+        }
+    })?;
+    change::record(context, (SYSTEM, verb), &file, &outcome);
+    Ok(Change::new(context, &file, &outcome))
+}
+
+/// Whether a phase is already where the verb would take it: the hook may have
+/// seen the agent's start, or the report, before the verb was called.
+fn already(text: &str, phase: Phase, verb: &str) -> Option<String> {
+    let state = State::parse(text).ok()?;
+    let status = state.phase(phase).gate_status();
+    let (word, wanted) = match verb {
+        "session start" => ("in progress", GateStatus::InProgress),
+        "session complete" => ("completed", GateStatus::Passed),
+        "session skip" => ("skipped", GateStatus::Skipped),
+        _ => return None,
+    };
+    (status == wanted).then(|| format!("phase `{}` is already {word}", phase.as_str()))
+}
+
+/// The directory of sessions that the hook would take.
+fn docs(context: &Context<'_>) -> PathBuf {
+    let nearest = context.with_all_systems(|catalog| {
+        let governed = catalog.get(SYSTEM)?;
+        gates::nearest(&context.project, &context.cwd, governed)
+    });
+    nearest.unwrap_or_else(|| Path::new(&context.project.main.dir).join(".claude/.docs"))
+}
+
+/// The named session, else the newest unfinished one; its file and text.
+fn chosen(docs: &Path, which: &Which) -> Result<(String, String)> {
+    let sessions = states(&InDir { dir: docs });
+    let Some(id) = &which.session else {
+        let (name, text) = newest_of(&sessions).map_err(|why| {
+            anyhow!(
+                "{why}; start one with `statewarden session init`, or name one with `--session ID`"
+            )
+        })?;
+        return Ok((name.to_owned(), text.to_owned()));
+    };
+    let wanted = format!("{id}/state.json");
+    let known = sessions
+        .iter()
+        .filter_map(|(name, _)| name.strip_suffix("/state.json"));
+    let known = known.collect::<Vec<_>>().join(", ");
+    let found = sessions.into_iter().find(|(name, _)| *name == wanted);
+    found.ok_or_else(|| {
+        let known = if known.is_empty() { "none" } else { &known };
+        anyhow!("no session `{id}`; the sessions here are {known}")
+    })
+}
+
+#[derive(Debug, Serialize)]
+struct Document {
+    sessions: Vec<Shown>,
+}
+
+#[derive(Debug, Serialize)]
+struct Shown {
+    id: String,
+    task: String,
+    #[serde(flatten)]
+    workflow: Workflow,
+    /// Oddities that do not make the file unreadable.
+    notes: Vec<String>,
+}
+
+fn show(which: &Which, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let docs = docs(context);
+    let (name, text) = chosen(&docs, which)?;
+    let file = gates::shown(&context.project, &docs.join(name));
+    let workflow = state::read_workflow(&text, &file)?;
+    let State {
+        id, task, notes, ..
+    } = State::parse(&text).map_err(usage)?;
+    let document = Document {
+        sessions: vec![Shown {
+            id,
+            task,
+            workflow,
+            notes,
+        }],
+    };
+    context.print(out, &document, |out| {
+        document
+            .sessions
+            .iter()
+            .try_for_each(|shown| write_text(shown, context, out))
+    })?;
+    Ok(Answer::Yes)
+}
+
+fn write_text(shown: &Shown, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
+    status::write_run(&shown.workflow, context, out)?;
+    writeln!(out, "  task: {}", output::printable(&shown.task))?;
+    for note in &shown.notes {
+        writeln!(out, "  note: {}", output::printable(note))?;
+    }
+    Ok(())
+}

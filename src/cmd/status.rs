@@ -1,0 +1,115 @@
+//! `status`: every workflow of every system, with its gates.
+
+use std::io::{self, Write};
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::{Answer, Context, output};
+use crate::catalog::Catalog;
+use crate::gates::InDir;
+use crate::sites;
+use crate::workflow::{Gate, GateStatus, Workflow};
+
+#[derive(Debug, Default, Serialize)]
+struct Document {
+    systems: Vec<Workflow>,
+    /// State files that cannot be read, and why.
+    problems: Vec<String>,
+}
+
+pub(crate) fn run(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let document = context.with_catalog(|catalog| Ok(read(context, catalog)))?;
+    context.print(out, &document, |out| write_text(&document, context, out))?;
+    Ok(if document.problems.is_empty() {
+        Answer::Yes
+    } else {
+        Answer::No
+    })
+}
+
+fn read(context: &Context<'_>, catalog: &Catalog<'_>) -> Document {
+    let mut document = Document::default();
+    for site in sites::all(&context.project, catalog) {
+        let dir = site.dir();
+        let files = InDir { dir: dir.as_ref() };
+        let shown = site.shown(&context.project);
+        for run in site.governed.system.runs(&shown, &files) {
+            match run {
+                Ok(run) => document.systems.push(run),
+                Err(error) => document.problems.push(format!("{error:#}")),
+            }
+        }
+    }
+    document
+}
+
+fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if document.systems.is_empty() && document.problems.is_empty() {
+        writeln!(
+            out,
+            "no workflow state below `{}`",
+            context.project.main.dir
+        )?;
+    }
+    for run in &document.systems {
+        write_run(run, context, out)?;
+    }
+    for problem in &document.problems {
+        writeln!(out, "{}", context.paint.red(&output::printable(problem)))?;
+    }
+    Ok(())
+}
+
+/// One run for a person: a closed one in a line, an active one with its gates.
+pub(super) fn write_run(
+    run: &Workflow,
+    context: &Context<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let title = format!("{}  {}", run.system, output::printable(&run.file));
+    if !run.active {
+        let next = output::printable(&run.next);
+        return writeln!(
+            out,
+            "{}  {}",
+            context.paint.bold(&title),
+            context.paint.dim(&next)
+        );
+    }
+    writeln!(out, "{}", context.paint.bold(&title))?;
+    let phase = output::printable(run.phase.as_deref().unwrap_or("none"));
+    let round = match (run.iteration, run.max_iterations) {
+        (Some(n), Some(max)) => format!(", iteration {n} of {max}"),
+        (Some(n), None) => format!(", iteration {n}"),
+        (None, _) => String::new(),
+    };
+    writeln!(out, "  phase {phase}{round}")?;
+    let width = |gate: &Gate| gate.name.chars().count();
+    let width = run.gates.iter().map(width).max().unwrap_or_default();
+    for gate in &run.gates {
+        write_gate(gate, width, context, out)?;
+    }
+    writeln!(out, "  next: {}", output::printable(&run.next))
+}
+
+fn write_gate(
+    gate: &Gate,
+    width: usize,
+    context: &Context<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    // Colors are no width, so the word is padded before it gets one.
+    let word = format!("{:<11}", gate.status.as_str());
+    let word = match gate.status {
+        GateStatus::Passed => context.paint.green(&word),
+        GateStatus::Failed => context.paint.red(&word),
+        GateStatus::InProgress => context.paint.bold(&word),
+        GateStatus::Pending | GateStatus::Skipped => context.paint.dim(&word),
+    };
+    let name = output::printable(&gate.name);
+    let about = [gate.agent.as_deref(), gate.timestamp.as_deref()];
+    let about = about.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let line = format!("  {name:<width$}  {word}  {}", output::printable(&about));
+    writeln!(out, "{}", line.trim_end())
+}

@@ -1,0 +1,350 @@
+//! Commands as the logs may hold them: short, without credentials and without
+//! the text of here-documents. Pure.
+//!
+//! A credential is known by its own form, by the word before it, or by its
+//! place in an address. Hiding too much costs a reader a word; hiding too
+//! little costs a user a key.
+
+use crate::reply::cut;
+
+/// The most characters of an excerpt.
+const MAX_EXCERPT: usize = 200;
+
+/// What of a command a log may hold.
+pub fn excerpt(command: &str) -> String {
+    // Far more than is shown, so that no cut takes away the word before a secret.
+    let begin = cut(command, 20 * MAX_EXCERPT);
+    cut(&redact(without_here_document(&begin)), MAX_EXCERPT)
+}
+
+/// The command up to the text of its first here-document, which is a file's content.
+fn without_here_document(command: &str) -> &str {
+    let mut starts = command.match_indices("<<").map(|(at, _)| at);
+    let start =
+        starts.find(|at| !command[*at..].starts_with("<<<") && !command[..*at].ends_with('<'));
+    let end = start.and_then(|start| Some(start + command[start..].find('\n')?));
+    end.map_or(command, |end| &command[..end])
+}
+
+/// Puts `***` in the place of what looks like a credential.
+pub fn redact(text: &str) -> String {
+    let mut scan = Scan {
+        text,
+        at: 0,
+        hidden: String::with_capacity(text.len()),
+        quote: None,
+        flag: None,
+    };
+    while let Some(next) = scan.rest().chars().next() {
+        if is_word(next) {
+            scan.word();
+        } else {
+            scan.mark(next);
+        }
+    }
+    scan.hidden
+}
+
+const MASK: &str = "***";
+
+/// Parts of names whose values are secret.
+const SECRET: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "token",
+    "secret",
+    "authorization",
+    "credential",
+    "signature",
+    "cookie",
+    "apikey",
+    "_pwd",
+    "_pass",
+];
+
+/// What the tokens of well-known services begin with.
+const FORMS: &[&str] = &[
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "ghu_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "sk-",
+    "sk_",
+    "rk_",
+    "xox",
+    "xapp-",
+    "AKIA",
+    "ASIA",
+    "AIza",
+    "ya29.",
+    "eyJ",
+    "npm_",
+    "pypi-",
+    "hf_",
+    "dop_v1_",
+    "SG.",
+    "AGE-SECRET-KEY-",
+];
+
+/// The shortest token of any of the forms.
+const SHORTEST: usize = 16;
+
+/// Programs and the short option that takes their password.
+const PROGRAMS: &[(&str, &str)] = &[
+    ("mysql", "-p"),
+    ("mysqldump", "-p"),
+    ("mysqladmin", "-p"),
+    ("mariadb", "-p"),
+    ("sshpass", "-p"),
+    ("login", "-p"),
+    ("redis-cli", "-a"),
+];
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
+}
+
+fn names_secret(word: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    SECRET.iter().any(|part| word.contains(part)) || (word.ends_with("key") && word.len() > 3)
+}
+
+/// Whether a bare word followed by a blank announces a value: an option, or a
+/// name as variables have it. In prose, `token` is only a word.
+fn is_name(word: &str) -> bool {
+    let is_variable = word.contains('_') || word.chars().all(|c| c.is_ascii_uppercase());
+    word.starts_with('-') || (is_variable && !word.contains('.'))
+}
+
+/// `-u`, `-sSu` or `--user`, whose value is a secret when it is `user:password`.
+fn takes_user(word: &str) -> bool {
+    let is_cluster = word.starts_with('-') && !word.starts_with("--") && word.ends_with('u');
+    is_cluster || word.ends_with("-user")
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Gap {
+    Blank,
+    Equals,
+    Colon,
+}
+
+struct Scan<'t> {
+    text: &'t str,
+    at: usize,
+    hidden: String,
+    /// The quote around the present place.
+    quote: Option<char>,
+    /// The option that takes the password of the program of this command.
+    flag: Option<&'static str>,
+}
+
+impl<'t> Scan<'t> {
+    fn rest(&self) -> &'t str {
+        &self.text[self.at..]
+    }
+
+    fn copy(&mut self, bytes: usize) {
+        self.hidden += &self.rest()[..bytes];
+        self.at += bytes;
+    }
+
+    fn hide(&mut self, bytes: usize) {
+        if bytes > 0 {
+            self.hidden += MASK;
+            self.at += bytes;
+        }
+    }
+
+    fn track(&mut self, mark: char) {
+        match mark {
+            '\'' | '"' if self.quote == Some(mark) => self.quote = None,
+            '\'' | '"' if self.quote.is_none() => self.quote = Some(mark),
+            _ => {}
+        }
+    }
+
+    /// A character that is part of no word.
+    fn mark(&mut self, mark: char) {
+        self.track(mark);
+        if matches!(mark, ';' | '|' | '&' | '\n') {
+            self.flag = None;
+        }
+        if let Some(address) = self.rest().strip_prefix("://") {
+            self.copy(3);
+            let host = address
+                .find(|c: char| c == '/' || ends_value(c))
+                .unwrap_or(address.len());
+            self.hide(address[..host].rfind('@').unwrap_or(0));
+        } else {
+            self.copy(mark.len_utf8());
+        }
+    }
+
+    fn word(&mut self) {
+        let rest = self.rest();
+        let word = &rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())];
+        if word.starts_with("-----BEGIN") && rest.contains("PRIVATE KEY") {
+            return self.hide(rest.len());
+        }
+        if word.len() >= SHORTEST && FORMS.iter().any(|form| word.starts_with(form)) {
+            let more = |c: char| is_word(c) || matches!(c, '+' | '/' | '=');
+            return self.hide(rest.find(|c| !more(c)).unwrap_or(rest.len()));
+        }
+        if let Some((_, flag)) = PROGRAMS.iter().find(|(program, _)| *program == word) {
+            self.flag = Some(flag);
+        }
+        match self.flag.filter(|flag| word.starts_with(flag)) {
+            Some(flag) if word.len() > flag.len() => {
+                self.copy(flag.len());
+                self.hide(value_len(self.rest()));
+            }
+            Some(flag) => {
+                self.copy(flag.len());
+                self.value(Gap::Blank, |_| true);
+            }
+            None => {
+                self.copy(word.len());
+                self.after(word);
+            }
+        }
+    }
+
+    /// Hides the value that a word announces.
+    fn after(&mut self, word: &str) {
+        let Some((bytes, gap)) = gap(self.rest()) else {
+            return;
+        };
+        let is_bearer = word.eq_ignore_ascii_case("bearer");
+        let is_secret = is_bearer || names_secret(word) && (gap != Gap::Blank || is_name(word));
+        let is_attached_user = gap == Gap::Colon && word.starts_with("-u");
+        let is_user = takes_user(word) && gap != Gap::Colon;
+        if is_secret || is_attached_user || is_user {
+            self.rest()[..bytes]
+                .chars()
+                .for_each(|mark| self.track(mark));
+            self.copy(bytes);
+            let of_user = is_user && !is_secret;
+            self.value(gap, |value| !of_user || value.contains(':'));
+        }
+    }
+
+    /// Hides the value at the present place, between its quotes where it has some.
+    fn value(&mut self, gap: Gap, is_secret: impl Fn(&str) -> bool) {
+        if gap == Gap::Blank {
+            let blanks = self.rest().len() - self.rest().trim_start_matches([' ', '\t']).len();
+            self.copy(blanks);
+        }
+        for scheme in ["bearer ", "basic ", "token ", "digest "] {
+            let rest = self.rest();
+            if rest
+                .get(..scheme.len())
+                .is_some_and(|head| head.eq_ignore_ascii_case(scheme))
+            {
+                self.copy(scheme.len());
+            }
+        }
+        let rest = self.rest();
+        let quote = ["\\\"", "\\'", "\"", "'"]
+            .into_iter()
+            .find(|quote| rest.starts_with(quote));
+        let is_own = |quote: &&str| self.quote.is_none_or(|around| !quote.starts_with(around));
+        let (begin, end) = match (quote.filter(is_own), self.quote) {
+            (Some(quote), _) => {
+                let inner = &rest[quote.len()..];
+                (
+                    quote.len(),
+                    quote.len() + inner.find(quote).unwrap_or(inner.len()),
+                )
+            }
+            // A header's value ends with the header.
+            (None, Some(around)) if gap == Gap::Colon => {
+                (0, rest.find([around, '\n']).unwrap_or(rest.len()))
+            }
+            (None, _) => (0, value_len(rest)),
+        };
+        if is_secret(&rest[begin..end]) {
+            self.copy(begin);
+            self.hide(end - begin);
+            // The quote that closes the value opens nothing.
+            self.copy(begin.min(self.rest().len()));
+        }
+    }
+}
+
+/// What stands between a name and its value: its bytes, and what it is.
+fn gap(rest: &str) -> Option<(usize, Gap)> {
+    let named = rest.trim_start_matches(['"', '\'', ']', ')', '\\']);
+    let marked = named.trim_start_matches([' ', '\t']);
+    let (after, gap) = match marked.chars().next() {
+        Some('=') => (marked.trim_start_matches(['=', '>']), Gap::Equals),
+        Some(':') if !marked.starts_with("::") && !marked.starts_with("://") => {
+            (&marked[1..], Gap::Colon)
+        }
+        _ if named.len() == rest.len() && marked.len() < named.len() => {
+            return Some((0, Gap::Blank));
+        }
+        _ => return None,
+    };
+    // `NAME= command` is an empty value.
+    let is_spread = gap == Gap::Colon || marked.len() < named.len();
+    let value = if is_spread {
+        after.trim_start_matches([' ', '\t'])
+    } else {
+        after
+    };
+    Some((rest.len() - value.len(), gap))
+}
+
+fn ends_value(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '"' | '\'' | '&' | ';' | '|' | ')' | '}' | '<' | '>')
+}
+
+fn value_len(rest: &str) -> usize {
+    rest.find(ends_value).unwrap_or(rest.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(command: &str, expected: &str) {
+        assert_eq!(excerpt(command), expected);
+    }
+
+    #[test]
+    fn only_the_secret_is_hidden() {
+        check("A=1 PASSWORD='a b' make x", "A=1 PASSWORD='***' make x");
+        check("curl -H 'Cookie: a=b; c=d' h", "curl -H 'Cookie: ***' h");
+        check("curl -u me:pw -o x h", "curl -u *** -o x h");
+        check("curl 'h?api_key=k&page=2'", "curl 'h?api_key=***&page=2'");
+        check(
+            r#"curl -d "{\"token\":\"t\",\"a\":1}""#,
+            r#"curl -d "{\"token\":\"***\",\"a\":1}""#,
+        );
+        check(
+            "git clone https://u:p@h/x.git",
+            "git clone https://***@h/x.git",
+        );
+        check("mysql -proot db; mkdir -p a", "mysql -p*** db; mkdir -p a");
+        check("Authorization: Bearer abc x", "Authorization: Bearer *** x");
+        check("TOKEN= make", "TOKEN= make");
+        check(
+            r#"echo {"password": "a b"} x"#,
+            r#"echo {"password": "***"} x"#,
+        );
+        check("cargo test tokens::bucket", "cargo test tokens::bucket");
+    }
+
+    #[test]
+    fn a_here_document_is_cut_and_a_here_string_is_not() {
+        check("cat > a <<EOF\nbody\nEOF", "cat > a <<EOF");
+        check("cat > a <<< word\nls", "cat > a <<< word\nls");
+        check("cat > a <<E", "cat > a <<E");
+    }
+}

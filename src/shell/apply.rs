@@ -1,0 +1,195 @@
+//! What a writing call does with the values of its arguments.
+
+use super::calls::Script;
+use super::code::{Language, Token};
+use super::effects::Effect;
+use super::field::Field;
+use super::value::{Reader, Span};
+use crate::target::Act;
+
+impl Script<'_, '_, '_, '_> {
+    pub(super) fn apply(&mut self, effect: Effect, own: &[Field], arguments: &[Span]) {
+        match effect {
+            Effect::First(act) => {
+                let act = self.appending(act, arguments);
+                self.report_argument(arguments, 0, act);
+            }
+            Effect::Second(act) => self.report_argument(arguments, 1, act),
+            Effect::Each(act) => {
+                for n in 0..arguments.len() {
+                    self.report_argument(arguments, n, act);
+                }
+            }
+            Effect::Open => self.open(arguments),
+            Effect::Own(act) => self.shell.report_all(own, act),
+            Effect::OwnOpen => {
+                let mode = self.mode(arguments, 0);
+                if let Some(act) = mode {
+                    self.shell.report_all(own, act);
+                }
+            }
+            Effect::Run => self.run(arguments),
+            Effect::ChangeDir => {
+                let dir = self.argument(arguments, 0).into_iter().next();
+                let dir = dir.unwrap_or_else(Field::unknown);
+                self.shell.run(&[Field::literal("cd"), dir]);
+            }
+            Effect::Copy | Effect::Move | Effect::Rename | Effect::Symlink | Effect::HardLink => {
+                let from = self.argument(arguments, 0);
+                let to = self.argument(arguments, 1);
+                self.pair(effect, &from, &to);
+            }
+            Effect::OwnRename if arguments.len() == 1 => {
+                let to = self.argument(arguments, 0);
+                self.pair(Effect::Rename, own, &to);
+            }
+            Effect::OwnSymlink => {
+                let target = self.argument(arguments, 0);
+                self.pair(Effect::Symlink, &target, own);
+            }
+            Effect::OwnRename => {}
+        }
+    }
+
+    fn argument(&mut self, arguments: &[Span], n: usize) -> Vec<Field> {
+        arguments
+            .get(n)
+            .map_or_else(Vec::new, |span| self.values(*span))
+    }
+
+    fn report_argument(&mut self, arguments: &[Span], n: usize, act: Act) {
+        let values = self.argument(arguments, n);
+        self.shell.report_all(&values, act);
+    }
+
+    /// PHP's `FILE_APPEND`, and `append: true` of Deno.
+    fn appending(&self, act: Act, arguments: &[Span]) -> Act {
+        let (Some(first), Some(last)) = (arguments.get(1), arguments.last()) else {
+            return act;
+        };
+        let options = self.code.tokens.get(first.0..last.1).unwrap_or(&[]);
+        let appends = options.contains(&Token::Word("FILE_APPEND"));
+        if act == Act::Write && appends {
+            Act::Edit
+        } else {
+            act
+        }
+    }
+
+    fn open(&mut self, arguments: &[Span]) {
+        // Perl names a handle first; with two arguments the mode is in the path.
+        if self.language == Language::Perl {
+            if arguments.len() == 2 {
+                for value in self.argument(arguments, 1) {
+                    let path = value.text.trim_start_matches(['>', '+', '<', ' ']);
+                    let skipped = value.text.len() - path.len();
+                    if value.text.trim_start().starts_with("|") {
+                        let command = value.text.trim_start_matches(['|', ' ']).to_owned();
+                        self.shell.run_again(&command);
+                    } else if let Some(act) = perl_act(&value.text[..skipped]) {
+                        self.shell.report(&value.behind(skipped), act);
+                    }
+                }
+                return;
+            }
+            let mode = self.argument(arguments, 1);
+            let act = mode.first().and_then(|mode| perl_act(&mode.text));
+            if let Some(act) = act {
+                self.report_argument(arguments, 2, act);
+            }
+            return;
+        }
+        if let Some(act) = self.mode(arguments, 1) {
+            self.report_argument(arguments, 0, act);
+        }
+    }
+
+    /// What the mode argument says: the one at `n`, or the one named `mode`.
+    fn mode(&mut self, arguments: &[Span], n: usize) -> Option<Act> {
+        let named = |span: &&Span| {
+            let equals = matches!(self.mark(span.0 + 1), Some('=' | ':'));
+            equals && matches!(self.word(span.0), Some("mode" | "flag" | "flags"))
+        };
+        let named = arguments
+            .iter()
+            .find(named)
+            .map(|span| (span.0 + 2, span.1));
+        let span = named.or_else(|| arguments.get(n).copied())?;
+        let mode = self.values(span);
+        let mode = mode.first()?.known()?;
+        if mode.len() > 4 {
+            return None;
+        }
+        match mode {
+            _ if mode.contains(['w', 'x', 'c']) => Some(Act::Write),
+            _ if mode.contains(['a', '+']) => Some(Act::Edit),
+            _ => None,
+        }
+    }
+
+    fn pair(&mut self, effect: Effect, from: &[Field], to: &[Field]) {
+        if matches!(effect, Effect::Move | Effect::Rename) {
+            self.shell.report_all(from, Act::MoveAway);
+        }
+        for to in to {
+            let unknown = [Field::unknown()];
+            let sources = if from.is_empty() { &unknown } else { from };
+            for from in sources {
+                match effect {
+                    Effect::Symlink => self.shell.report_link(to, from),
+                    Effect::HardLink => self.shell.report_hard_link(to, from),
+                    Effect::Copy | Effect::Move => {
+                        let place = self.shell.destination(from, to);
+                        self.shell.report(&place, Act::Write);
+                    }
+                    _ => {
+                        self.shell.report(to, Act::Write);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A command line goes to the shell, a list of words runs as it is.
+    fn run(&mut self, arguments: &[Span]) {
+        let Some(first) = arguments.first().copied() else {
+            return;
+        };
+        let several = arguments.len() > 1
+            && matches!(
+                self.language,
+                Language::Ruby | Language::Perl | Language::Script
+            );
+        if self.mark(first.0) == Some('[') {
+            let words = Reader::new(self, first).items();
+            self.shell.again(&words);
+        } else if several {
+            let mut words = self.argument(arguments, 0);
+            for span in &arguments[1..] {
+                match self.mark(span.0) {
+                    Some('[') => words.extend(Reader::new(self, *span).items()),
+                    Some('{') => {}
+                    _ => words.extend(self.values(*span)),
+                }
+            }
+            // `execSync(line, {…})` has one word and is a line.
+            match words.as_slice() {
+                [line] => drop(self.shell.run_again(&line.text.clone())),
+                words => drop(self.shell.again(words)),
+            }
+        } else {
+            for line in self.values(first) {
+                self.shell.run_again(&line.text);
+            }
+        }
+    }
+}
+
+fn perl_act(mode: &str) -> Option<Act> {
+    let mode = mode.trim();
+    match mode {
+        _ if mode.starts_with(">>") || mode.starts_with("+<") => Some(Act::Edit),
+        _ if mode.starts_with('>') || mode.starts_with("+>") => Some(Act::Write),
+        _ => None,
+    }
+}

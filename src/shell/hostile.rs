@@ -1,0 +1,225 @@
+//! Commands made to exhaust time, memory or the stack: the analysis ends, and
+//! what stood before them is still found.
+
+use super::{Disk, Scene, powershell_targets, targets};
+
+struct Crowded;
+
+impl Disk for Crowded {
+    fn entries(&self, _dir: &str) -> Vec<String> {
+        (0..50).map(|n| format!("{}{n}", "a".repeat(60))).collect()
+    }
+
+    fn is_dir(&self, _path: &str) -> bool {
+        true
+    }
+
+    fn text(&self, _path: &str) -> Option<String> {
+        None
+    }
+}
+
+const SMALL: usize = 20 << 10;
+const LARGE: usize = 1 << 20;
+
+/// Fragments that are repeated up to the size.
+const REPEATED: &[&str] = &[
+    "(",
+    ")",
+    "((",
+    "{ ",
+    "}",
+    "$(",
+    "\"$(",
+    "`",
+    "\\`",
+    "$((",
+    "$((a) ",
+    "((a) ",
+    "${",
+    "${x:-",
+    "${x/",
+    "{a,b}",
+    "{a,",
+    "{",
+    "{{a,b},",
+    "{1..99999}",
+    "<<a ",
+    "<<a\n",
+    "<<<",
+    "<(",
+    ">(",
+    "case x in ",
+    "case x in a) ",
+    "if ",
+    "if a; then ",
+    "for i in a b c; do ",
+    "while a; do ",
+    "f() { ",
+    "f() { f; f; }; f; ",
+    "eval ",
+    "eval 'eval ",
+    "sh -c \"",
+    "a=(",
+    "[[ ",
+    "$'\\x",
+    "$'",
+    "'",
+    "\"",
+    "\\",
+    "#",
+    "# ",
+    ";",
+    "&",
+    "|",
+    "a | ",
+    "a && ",
+    "! ",
+    "time ",
+    "x=\"$x$x\"; ",
+    "x=aaaa$x$x; touch $x\n",
+    "x=${x//a/aaaa}; ",
+    "x=a${x%%*a*}$x; ",
+    "touch a\n",
+    "touch \\\n",
+    "ln -s a b; touch b/c\n",
+    "cd a; touch b\n",
+    "touch *\n",
+    "*",
+    "?*",
+    "[a",
+    "rm */*/*/*; ",
+    "for i in * *; do for j in * *; do touch $i$j; done; done\n",
+    "f() { g; g; }; g() { f; f; }; f\n",
+    "set -- a a a; shift; ",
+    "a+=(b); ",
+    "xargs sh -c ",
+    "echo a | ",
+    "sudo ",
+    "env -S ",
+    "find . -exec ",
+    "find . -name '*' -exec touch {} \\;\n",
+    "sed -i s/a/b/ ",
+    "sed 's/",
+    "awk '{ print > ",
+    "python3 -c '",
+    "trap '",
+    "1",
+    "$x",
+    "$x/",
+    "~",
+    "~/",
+    "é",
+    "\u{10FFFF}",
+    "\0",
+    "\r\n",
+    "\t",
+    "alias a=b; ",
+    "if a; then x=1; fi; ",
+    "case $a in a) x=1;; b) y=2;; c) z=3;; esac; touch $x\n",
+    "cd a || cd b; ",
+    "coproc ",
+    "select x in a; do ",
+    "until a; do ",
+    "function f { ",
+    "}; ",
+    "done; ",
+    "@'\n",
+    "@\"\n",
+    "[a;",
+    "[a]$x;",
+    "echo \"$(cat <<'E'\n",
+    "cat <<E\n$(cat <<E\n",
+    "${x[",
+    "${!x",
+    "${#",
+    "$[",
+    "@(",
+    "x!(",
+    "a(",
+];
+
+/// Fragments of scripts, fed to an interpreter.
+const SCRIPTED: &[&str] = &[
+    "(",
+    "[",
+    "{",
+    "open(",
+    "open('a','w')\n",
+    "Path('a')/",
+    "a = a + a\n",
+    "a = f'{a}{a}'\n",
+    "for a in [a, 'b']:\n",
+    "'",
+    "\"\"\"",
+    "/*",
+    "#",
+    "os.path.join(",
+    "x.y.",
+    "a = ['b', a]\n",
+    "[os.remove(p) for p in ",
+    "os.system('sh -c ls')\n",
+    "Path('.').glob('*')\n",
+    "f'{",
+    "\\",
+    "unlink 'a', ",
+    "a = ",
+    "print > \"a\" ",
+];
+
+fn filled(head: &str, fragment: &str, size: usize) -> String {
+    let mut text = head.to_owned();
+    while text.len() + fragment.len() <= size {
+        text.push_str(fragment);
+    }
+    text
+}
+
+#[track_caller]
+fn check(command: &str, shown: &str) {
+    let scene = Scene {
+        cwd: "/p",
+        home: None,
+        project_dir: None,
+        disk: &Crowded,
+    };
+    let found = targets(command, &scene);
+    assert!(
+        found.iter().any(|target| target.path == "/p/first"),
+        "{shown}"
+    );
+    powershell_targets(command, &scene);
+}
+
+#[test]
+fn every_command_comes_to_an_end() {
+    for fragment in REPEATED {
+        check(&filled("touch first\n", fragment, SMALL), fragment);
+    }
+}
+
+/// One of each kind: nesting, expansion, growing values, many targets.
+#[test]
+fn large_commands_come_to_an_end() {
+    let kinds = ["$(", "{a,b}", "x=\"$x$x\"; ", "cd a; touch b\n"];
+    for fragment in kinds {
+        check(&filled("touch first\n", fragment, LARGE), fragment);
+    }
+}
+
+#[test]
+fn every_script_comes_to_an_end() {
+    for interpreter in [
+        "python3",
+        "node",
+        "ruby",
+        "perl",
+        "php",
+        "awk -f /dev/stdin",
+    ] {
+        for fragment in SCRIPTED {
+            let head = format!("touch first\n{interpreter} <<'END'\n");
+            check(&filled(&head, fragment, SMALL), fragment);
+        }
+    }
+}

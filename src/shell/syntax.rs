@@ -1,0 +1,129 @@
+//! The tree of a parsed command.
+
+use super::heredoc::Heredoc;
+use super::lex::Word;
+
+pub(super) type List<'a> = Vec<Step<'a>>;
+
+/// One pipeline of a list.
+#[derive(Debug)]
+pub(super) struct Step<'a> {
+    pub(super) link: Link,
+    pub(super) pipeline: Vec<Command<'a>>,
+}
+
+/// How a pipeline hangs on the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Link {
+    Always,
+    And,
+    Or,
+}
+
+#[derive(Debug)]
+pub(super) enum Command<'a> {
+    Simple(Simple<'a>),
+    Compound(Compound<'a>, Vec<Redirect<'a>>),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Simple<'a> {
+    pub(super) assignments: Vec<Assignment<'a>>,
+    pub(super) words: Vec<Word<'a>>,
+    pub(super) redirects: Vec<Redirect<'a>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Assignment<'a> {
+    pub(super) name: &'a str,
+    pub(super) how: How,
+    pub(super) value: Assigned<'a>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    Set,
+    Append,
+    /// `name[i]=`: one element of an array.
+    Element,
+}
+
+#[derive(Debug)]
+pub(super) enum Assigned<'a> {
+    Word(Word<'a>),
+    Array(Vec<Word<'a>>),
+}
+
+#[derive(Debug)]
+pub(super) enum Compound<'a> {
+    Group(List<'a>),
+    Subshell(List<'a>),
+    If {
+        arms: Vec<(List<'a>, List<'a>)>,
+        otherwise: Option<List<'a>>,
+    },
+    While {
+        condition: List<'a>,
+        body: List<'a>,
+    },
+    /// Without words: over the positional parameters.
+    For {
+        name: &'a str,
+        words: Option<Vec<Word<'a>>>,
+        body: List<'a>,
+    },
+    Case {
+        subject: Word<'a>,
+        arms: Vec<(Vec<Word<'a>>, List<'a>)>,
+    },
+    /// `((…))`, the head of `for ((…))` and `[[ … ]]`: only what is
+    /// substituted inside runs.
+    Test(Vec<Word<'a>>),
+    /// The body is kept as text: a function may outlive the text that defines it.
+    Function {
+        name: &'a str,
+        body: &'a str,
+    },
+}
+
+#[derive(Debug)]
+pub(super) struct Redirect<'a> {
+    pub(super) fd: Fd,
+    pub(super) to: To<'a>,
+}
+
+/// The descriptor named before the operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fd {
+    Usual,
+    Number(u32),
+    /// `{name}>`.
+    Named,
+}
+
+#[derive(Debug)]
+pub(super) enum To<'a> {
+    Read(Word<'a>),
+    /// `>` and `>|`.
+    Write(Word<'a>),
+    Append(Word<'a>),
+    /// `<>`: opened without truncation, created where missing.
+    ReadWrite(Word<'a>),
+    /// `>&`: a descriptor, or both streams into a file.
+    Duplicate(Word<'a>),
+    /// `&>`.
+    Both(Word<'a>),
+    /// `&>>`.
+    BothAppend(Word<'a>),
+    /// The heredoc's place in the cursor.
+    Heredoc(usize),
+    HereString(Word<'a>),
+    Nothing,
+}
+
+/// A parsed text with the heredocs its redirections name.
+#[derive(Debug)]
+pub(super) struct Script<'a> {
+    pub(super) list: List<'a>,
+    pub(super) heredocs: Vec<Heredoc<'a>>,
+}

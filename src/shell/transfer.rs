@@ -1,0 +1,188 @@
+//! Commands that copy, move and link files to other places.
+
+use super::args::Args;
+use super::eval::Shell;
+use super::field::{Field, base_name};
+use crate::target::Act;
+
+/// One file that is copied, moved or linked, and where it comes to lie.
+struct Transfer {
+    from: Field,
+    to: Field,
+}
+
+impl Shell<'_> {
+    fn is_dir(&self, field: &Field) -> bool {
+        let known = field.known();
+        known.is_some_and(|path| {
+            path.ends_with('/') || path == "." || path == ".." || path.ends_with("/..")
+        }) || known
+            .and_then(|path| self.absolute(path))
+            .is_some_and(|path| self.found.makes_dir(&path) || self.scene.disk.is_dir(&path))
+    }
+
+    pub(super) fn holds_dir(&self, path: &str) -> bool {
+        let path = self.absolute(path);
+        path.is_some_and(|path| self.scene.disk.is_dir(&path))
+    }
+
+    /// Where a file comes to lie when it is copied to `to`.
+    pub(super) fn destination(&self, from: &Field, to: &Field) -> Field {
+        if self.is_dir(to) {
+            inside(to, from)
+        } else {
+            to.clone()
+        }
+    }
+
+    /// Sources and destinations, whether the destination is a directory or not.
+    fn transfers(&mut self, args: &Args) -> Vec<Transfer> {
+        let target_dir = args.value(&["t", "target-directory"]);
+        let (sources, last) = match (target_dir, args.operands.split_last()) {
+            (Some(dir), _) => (args.operands.as_slice(), dir),
+            (None, Some((last, sources))) => (sources, last),
+            (None, None) => return Vec::new(),
+        };
+        let into = target_dir.is_some()
+            || sources.len() > 1
+            || (!args.has(&["T", "no-target-directory"]) && self.is_dir(last));
+        let place = |from: Field| Transfer {
+            to: if into {
+                inside(last, &from)
+            } else {
+                last.clone()
+            },
+            from,
+        };
+        let sources = sources.iter().flat_map(|source| self.content_of(source));
+        sources.map(place).collect()
+    }
+
+    /// `dir/.` stands for what is in the directory.
+    fn content_of(&mut self, source: &Field) -> Vec<Field> {
+        match source.text.strip_suffix('.') {
+            Some(dir) if dir.ends_with('/') || dir.is_empty() => {
+                let all = source.with_text(format!("{dir}*"));
+                self.wildcards(&[all])
+            }
+            _ => vec![source.clone()],
+        }
+    }
+}
+
+/// The file's own name in a directory. A name that is not known leaves the
+/// destination unknown too, and so does a glob that found nothing.
+pub(super) fn inside(dir: &Field, file: &Field) -> Field {
+    let mut to = dir.clone();
+    if !to.text.ends_with('/') {
+        to.text.push('/');
+    }
+    let name = file.known().map(base_name);
+    match name.filter(|name| !name.contains(['*', '?'])) {
+        Some(name) => to.push(&file.with_text(name)),
+        None => to.push(&Field::unknown()),
+    }
+    to
+}
+
+pub(super) fn copy(shell: &mut Shell<'_>, args: &Args) {
+    if args.has(&["d", "directory"]) && !args.has(&["a", "r", "R", "p", "f"]) {
+        // `install -d` makes directories.
+        shell.report_all(&args.operands, Act::MakeDir);
+        return;
+    }
+    let links = args.has(&["s", "symbolic-link"]);
+    for Transfer { from, to } in shell.transfers(args) {
+        if links {
+            shell.report_link(&to, &from);
+        } else if to.known().is_none_or(|path| !is_remote(path)) {
+            let text = shell.written(&from);
+            shell.report_text(&to, Act::Write, text);
+        }
+    }
+}
+
+/// `host:path`.
+fn is_remote(path: &str) -> bool {
+    let host = path.split_once(':').map(|(host, _)| host);
+    host.is_some_and(|host| host.len() > 1 && !host.contains('/'))
+}
+
+pub(super) fn rename(shell: &mut Shell<'_>, args: &Args) {
+    for Transfer { from, to } in shell.transfers(args) {
+        let text = shell.written(&from);
+        shell.report(&from, Act::MoveAway);
+        shell.report_text(&to, Act::Write, text);
+    }
+}
+
+pub(super) fn link(shell: &mut Shell<'_>, args: &Args) {
+    let symbolic = args.has(&["s", "symbolic"]);
+    let transfers = match args.operands.as_slice() {
+        [only] => vec![Transfer {
+            from: only.clone(),
+            to: inside(&Field::literal("."), only),
+        }],
+        _ => shell.transfers(args),
+    };
+    for Transfer { from, to } in transfers {
+        if symbolic {
+            shell.report_link(&to, &from);
+        } else {
+            shell.report_hard_link(&to, &from);
+        }
+    }
+}
+
+pub(super) fn hard_link(shell: &mut Shell<'_>, args: &Args) {
+    if let [from, to] = args.operands.as_slice() {
+        shell.report_hard_link(to, from);
+    }
+}
+
+pub(super) fn rsync(shell: &mut Shell<'_>, args: &Args) {
+    if args.has(&["n", "dry-run", "list-only"]) {
+        return;
+    }
+    let Some((last, sources)) = args.operands.split_last() else {
+        return;
+    };
+    if sources.is_empty() || last.known().is_some_and(is_remote) {
+        return;
+    }
+    let deletes = [
+        "del",
+        "delete",
+        "delete-before",
+        "delete-after",
+        "delete-during",
+        "delete-delay",
+        "delete-excluded",
+    ];
+    if args.has(&deletes) {
+        shell.report(last, Act::Clear);
+    }
+    for source in sources {
+        // A source with a trailing slash gives its content.
+        let content = source.text.ends_with('/');
+        let files = match content {
+            true => shell.content_of(&source.with_text(format!("{}.", source.text))),
+            false => vec![source.clone()],
+        };
+        for file in files {
+            let into = content || sources.len() > 1 || shell.is_dir(last);
+            let to = if into {
+                inside(last, &file)
+            } else {
+                last.clone()
+            };
+            shell.report(&to, Act::Write);
+        }
+        if args.has(&["remove-source-files"]) {
+            shell.report(source, Act::MoveAway);
+        }
+    }
+    if let Some(log) = args.value(&["log-file"]) {
+        shell.report(&log.clone(), Act::Edit);
+    }
+}

@@ -1,0 +1,366 @@
+//! `flow` and `deep-dive`: the flags of the original scripts, validated.
+
+use serde_json::json;
+use statewarden::systems::agent_flow::state::read_workflow;
+
+use crate::support::Sandbox;
+
+const SINGLE: &str = ".claude/orchestration.local.md";
+const TEAM: &str = ".claude/team-orchestration.local.md";
+const DEEP_DIVE: &str = ".claude/deep-dive.local.md";
+
+/// Runs a verb, which must end with `code`, and gives what it said.
+#[track_caller]
+fn run(sandbox: &Sandbox, code: i32, args: &[&str]) -> String {
+    let ran = sandbox.run(args);
+    assert_eq!(ran.code(), code, "{args:?}: {}", ran.stderr());
+    format!("{}{}", ran.stdout(), ran.stderr())
+}
+
+/// The gates of a run's file as `name status` pairs, after `phase`.
+fn gates(sandbox: &Sandbox, file: &str) -> String {
+    let run = read_workflow(&sandbox.read(file), file).unwrap();
+    let gates = run
+        .gates
+        .iter()
+        .map(|gate| format!("{} {}", gate.name, gate.status.as_str()));
+    format!(
+        "{}: {}",
+        run.phase.unwrap(),
+        gates.collect::<Vec<_>>().join(", ")
+    )
+}
+
+#[test]
+fn the_mode_follows_flags_and_environment() {
+    let teams = ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "1");
+    for (flags, env, file, line) in [
+        (&[][..], Some(teams), SINGLE, "codex_divergence_rounds: 0"),
+        (&["--team"], Some(teams), TEAM, "mode: \"team\""),
+        (&["--team"], None, TEAM, "mode: \"sequential\""),
+        (
+            &["--team"],
+            Some((teams.0, "true")),
+            TEAM,
+            "mode: \"sequential\"",
+        ),
+        (
+            &["--force-sequential"],
+            Some(teams),
+            TEAM,
+            "mode: \"sequential\"",
+        ),
+        (
+            &["--team", "--force-sequential"],
+            Some(teams),
+            TEAM,
+            "mode: \"sequential\"",
+        ),
+        (
+            &["--max-iterations", "3"],
+            None,
+            SINGLE,
+            "max_iterations: 3",
+        ),
+    ] {
+        let mut sandbox = Sandbox::new();
+        sandbox
+            .env
+            .extend(env.map(|(name, value)| (name, value.to_owned())));
+        let args: Vec<&str> = ["flow", "init", "a \"task\""]
+            .iter()
+            .chain(flags)
+            .copied()
+            .collect();
+        run(&sandbox, 0, &args);
+        let text = sandbox.read(file);
+        assert!(
+            text.lines().any(|found| found == line),
+            "{flags:?}: no `{line}` in:\n{text}"
+        );
+        assert!(text.contains("task: \"a \\\"task\\\"\"\n"), "{text}");
+        assert_eq!(sandbox.exists(SINGLE), file == SINGLE);
+    }
+}
+
+#[test]
+fn an_active_run_is_replaced_by_force_only() {
+    let sandbox = Sandbox::new();
+    run(&sandbox, 0, &["flow", "init", "one"]);
+    let before = sandbox.read(SINGLE);
+    let said = run(&sandbox, 2, &["flow", "init", "two"]);
+    assert!(
+        said.contains("--force") && sandbox.read(SINGLE) == before,
+        "{said}"
+    );
+    run(&sandbox, 0, &["flow", "init", "two", "--force"]);
+    assert!(sandbox.read(SINGLE).contains("task: \"two\""));
+    run(&sandbox, 0, &["flow", "update", "--complete"]);
+    run(&sandbox, 0, &["flow", "init", "three"]);
+    // What cannot be read may be somebody's run.
+    std::fs::write(sandbox.path(SINGLE), b"\xff").unwrap();
+    run(&sandbox, 2, &["flow", "init", "four"]);
+    run(&sandbox, 0, &["flow", "init", "four", "--force"]);
+}
+
+#[test]
+fn a_run_is_taken_to_its_end() {
+    let sandbox = Sandbox::new();
+    run(&sandbox, 0, &["flow", "init", "t"]);
+    for phase in ["planning", "implementation", "review", "verification"] {
+        run(
+            &sandbox,
+            0,
+            &[
+                "flow",
+                "update",
+                "--phase",
+                phase,
+                "--gate-result",
+                "passed",
+                "--agent",
+                "A",
+                "--message",
+                "m",
+            ],
+        );
+    }
+    run(
+        &sandbox,
+        0,
+        &[
+            "flow",
+            "update",
+            "--complete",
+            "--gate-result",
+            "passed",
+            "--message",
+            "done",
+        ],
+    );
+    assert_eq!(
+        gates(&sandbox, SINGLE),
+        "complete: exploration passed, planning passed, implementation passed, review passed, verification passed"
+    );
+    let text = sandbox.read(SINGLE);
+    assert!(
+        text.contains("active: false\n")
+            && text.contains("### Phase: Review\n- Agent: A\n- Result: m\n"),
+        "{text}"
+    );
+    let closed = sandbox.run(&["flow", "update", "--complete", "--json"]);
+    assert_eq!(
+        (closed.code(), &closed.json()["changed"]),
+        (0, &json!(false))
+    );
+    let records = sandbox.records(".claude/statewarden/gates.jsonl");
+    let gates: Vec<_> = records
+        .iter()
+        .map(|record| record["gate"].as_str().unwrap_or("-"))
+        .collect();
+    assert_eq!(
+        gates,
+        [
+            "exploration",
+            "exploration",
+            "planning",
+            "implementation",
+            "review",
+            "verification"
+        ]
+    );
+    assert!(
+        records
+            .iter()
+            .all(|record| record["agent_type"].is_null() && record["evidence"] != json!(null))
+    );
+}
+
+#[test]
+fn a_team_run_is_updated_by_its_group() {
+    let mut sandbox = Sandbox::new();
+    sandbox
+        .env
+        .push(("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "1".to_owned()));
+    run(&sandbox, 0, &["flow", "init", "t"]);
+    run(&sandbox, 0, &["flow", "init", "t", "--team"]);
+    let said = run(
+        &sandbox,
+        2,
+        &[
+            "flow",
+            "update",
+            "--phase",
+            "planning",
+            "--gate-result",
+            "passed",
+        ],
+    );
+    assert!(said.contains("--team"), "{said}");
+    for phase in ["planning", "implementation", "review_verification"] {
+        run(
+            &sandbox,
+            0,
+            &[
+                "flow",
+                "update",
+                "--team",
+                "--phase",
+                phase,
+                "--gate-result",
+                "passed",
+            ],
+        );
+    }
+    let group = |result: &str, rest: &[&str]| {
+        let update = [
+            "flow",
+            "update",
+            "--parallel-group",
+            "review_verification",
+            "--gate-result",
+            result,
+        ];
+        let args: Vec<&str> = update.iter().chain(rest).copied().collect();
+        run(&sandbox, 0, &args);
+    };
+    group("in_progress", &[]);
+    run(
+        &sandbox,
+        2,
+        &["flow", "update", "--team", "--merge-parallel"],
+    );
+    group("passed", &["--teammate", "review"]);
+    group("failed", &["--teammate", "verification"]);
+    run(
+        &sandbox,
+        0,
+        &["flow", "update", "--team", "--merge-parallel"],
+    );
+    assert_eq!(
+        gates(&sandbox, TEAM),
+        "review_verification: exploration passed, planning passed, implementation passed, \
+         review_verification failed, review passed, verification failed"
+    );
+}
+
+#[test]
+fn wrong_flags_are_errors_and_change_nothing() {
+    let sandbox = Sandbox::new();
+    run(&sandbox, 2, &["flow", "update", "--complete"]);
+    run(&sandbox, 0, &["flow", "init", "t", "--max-iterations", "3"]);
+    let before = sandbox.read(SINGLE);
+    for (args, word) in [
+        (&["init", " "][..], "empty"),
+        (&["init", "t", "--max-iterations", "0"], "0"),
+        (&["init", "t", "--max-iterations", "many"], "many"),
+        (&["init"], "TASK"),
+        (&["update"], "nothing to update"),
+        (&["update", "--phase", "dreaming"], "dreaming"),
+        (&["update", "--gate-result", "banana"], "banana"),
+        (&["update", "--iteration", "4"], "max_iterations"),
+        (&["update", "--iteration", "-1"], "-1"),
+        (&["update", "--phase", "review_verification"], "team"),
+        (&["update", "--complete", "--phase", "review"], "contradict"),
+        (
+            &["update", "--teammate", "review", "--gate-result", "passed"],
+            "--parallel-group",
+        ),
+        (&["update", "--parallel-group", "other"], "other"),
+        (&["update", "--merge-parallel"], "no run"),
+    ] {
+        let args: Vec<&str> = ["flow"].iter().chain(args).copied().collect();
+        let said = run(&sandbox, 2, &args);
+        assert!(said.contains(word), "{args:?} says: {said}");
+    }
+    assert_eq!(sandbox.read(SINGLE), before);
+}
+
+#[test]
+fn a_deep_dive_is_made_compiled_and_used() {
+    let sandbox = Sandbox::new();
+    run(&sandbox, 2, &["deep-dive", "compile", "--overview", "x"]);
+    run(&sandbox, 2, &["deep-dive", "init", "--scope", "focused"]);
+    let said = run(&sandbox, 0, &["flow", "init", "t", "--use-deep-dive"]);
+    assert!(said.contains("no finished deep dive"), "{said}");
+    run(
+        &sandbox,
+        0,
+        &[
+            "deep-dive",
+            "init",
+            "--scope",
+            "focused",
+            "--focus-path",
+            "src/auth",
+        ],
+    );
+    let first = sandbox.read(DEEP_DIVE);
+    run(&sandbox, 2, &["deep-dive", "init"]);
+    run(&sandbox, 0, &["deep-dive", "init", "--refresh"]);
+    let entries = std::fs::read_dir(sandbox.path(".claude"))
+        .unwrap()
+        .flatten();
+    let mut copies = entries.filter(|entry| {
+        entry
+            .file_name()
+            .to_string_lossy()
+            .starts_with("deep-dive.local.md.bak.")
+    });
+    assert_eq!(
+        std::fs::read_to_string(copies.next().unwrap().path()).unwrap(),
+        first
+    );
+    run(
+        &sandbox,
+        0,
+        &[
+            "deep-dive",
+            "compile",
+            "--tech-stack",
+            "Rust",
+            "--overview",
+            "Small.",
+            "--mark-complete",
+        ],
+    );
+    let text = sandbox.read(DEEP_DIVE);
+    assert!(
+        text.contains("phase: \"complete\"\n") && text.contains("- **Tech Stack**: Rust\n"),
+        "{text}"
+    );
+    run(
+        &sandbox,
+        0,
+        &["flow", "init", "t", "--use-deep-dive", "--force"],
+    );
+    assert!(
+        sandbox
+            .read(SINGLE)
+            .contains("deep_dive:\n  available: true\n  using: true\n  scope: \"full\"\n")
+    );
+}
+
+/// Twenty updates at the same moment: each is there afterwards.
+#[test]
+fn updates_at_the_same_moment_are_all_kept() {
+    let sandbox = Sandbox::new();
+    run(&sandbox, 0, &["flow", "init", "t"]);
+    let start = |n: u32| {
+        let mut command =
+            sandbox.command(&["flow", "update", "--message", &format!("update {n}.")]);
+        command.stdout(std::process::Stdio::null()).spawn().unwrap()
+    };
+    let children: Vec<_> = (0..20).map(start).collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let text = sandbox.read(SINGLE);
+    for n in 0..20 {
+        assert!(
+            text.contains(&format!("- Result: update {n}.\n")),
+            "update {n} is lost"
+        );
+    }
+    assert_eq!(sandbox.records(".claude/statewarden/gates.jsonl").len(), 21);
+}

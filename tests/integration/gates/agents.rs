@@ -1,0 +1,315 @@
+//! Agent Flow: which ends change what, and which change nothing.
+
+use super::*;
+
+#[test]
+fn a_run_ends_with_every_gate_right() {
+    let stage = Stage::with_run(&[]);
+    for (agent, text, expected) in [
+        (
+            "riko",
+            "## Exploration Results\nfound it",
+            "exploration/1: pa pe pe pe pe",
+        ),
+        ("Senku", "a plan", "planning/1: pa pa pe pe pe"),
+        (
+            "agent-flow:Loid",
+            "✅ Verification Complete",
+            "implementation/1: pa pa pa pe pe",
+        ),
+        ("lawliet", NEEDS_CHANGES, "review/1: pa pa pa fa pe"),
+        ("loid", "better now", "implementation/2: pa pa pa pe pe"),
+        ("lawliet", APPROVED, "review/2: pa pa pa pa pe"),
+        ("alphonse", VERIFIED, "verification/2: pa pa pa pa pa"),
+    ] {
+        stage.play(agent, text);
+        assert_eq!(stage.run(SINGLE), expected, "after {agent}");
+    }
+    let text = stage.0.read(SINGLE);
+    assert!(
+        text.contains("message: \"Exploration Results\"\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("### Phase: Review\n- Agent: Lawliet\n- Result: Verdict\n- Gate: failed\n"),
+        "{text}"
+    );
+    stage.0.hook(&stage.main("Stop")).is_silent();
+    assert_eq!(stage.run(SINGLE), "complete/2: pa pa pa pa pa closed");
+    let records = stage.records();
+    let ends = records
+        .iter()
+        .filter(|record| record["to"] == "passed" || record["to"] == "failed");
+    let ends: Vec<_> = ends
+        .map(|record| json!([record["gate"], record["to"], record["agent_type"]]))
+        .collect();
+    assert_eq!(ends.len(), 7, "{ends:?}");
+    assert_eq!(
+        ends[2],
+        json!(["implementation", "passed", "agent-flow:Loid"])
+    );
+    assert!(records.iter().all(|record| record["session_id"] == "s-1"));
+}
+
+#[test]
+fn a_stop_with_an_open_gate_closes_nothing() {
+    let stage = Stage::with_run(&[]);
+    let before = stage.0.read(SINGLE);
+    stage.0.hook(&stage.main("Stop")).is_silent();
+    assert_eq!(stage.0.read(SINGLE), before);
+    assert_eq!(stage.records(), [json!(null); 0]);
+}
+
+/// Each of these leaves the file as it is and one record that says why.
+#[test]
+fn what_decides_nothing_is_recorded() {
+    let escalated = "<escalation type=\"assumption-contradicted\">no</escalation>";
+    for (agent, text, word) in [
+        ("riko", "", "empty"),
+        ("riko", " \n", "empty"),
+        ("", "a report", "no gate"),
+        ("Explore", "a report", "no gate"),
+        ("lawliet", APPROVED, "phase"),
+        ("senku", "a plan", "phase"),
+    ] {
+        let stage = Stage::with_run(&[]);
+        let before = stage.0.read(SINGLE);
+        stage.stop(agent, "a-1", text);
+        assert_eq!(stage.0.read(SINGLE), before, "{agent}: {text}");
+        let skipped = stage.skipped();
+        assert!(
+            stage.records().len() == 1 && skipped.contains(word),
+            "{agent}: {skipped}"
+        );
+    }
+    let stage = Stage::with_run(&[]);
+    stage.play("riko", "found");
+    for (agent, text, word) in [
+        ("senku", escalated, "escalated"),
+        ("senku", "a plan", ""),
+        ("loid", escalated, "escalated"),
+        ("loid", "VERIFICATION NOT RUN", ""),
+        ("loid", "done", ""),
+        ("lawliet", "it looks APPROVED to me", ""),
+        ("lawliet", "### Verdict: [APPROVED | NEEDS_CHANGES]", ""),
+    ] {
+        let is_plan = text == "a plan" || text == "done";
+        stage.play(agent, text);
+        let last = stage.records().pop().unwrap();
+        assert_eq!(
+            last["skipped"].is_null(),
+            is_plan,
+            "{agent}: {text}: {last}"
+        );
+        assert!(last.to_string().contains(word), "{last}");
+    }
+    assert_eq!(stage.run(SINGLE), "review/1: pa pa pa i pe");
+}
+
+#[test]
+fn a_record_stays_one_line_of_bounded_length() {
+    let stage = Stage::with_run(&[]);
+    stage.stop(&"\u{1}x\n".repeat(20_000), &"y".repeat(50_000), "a report");
+    let log = stage.0.read(GATES);
+    assert!(
+        log.len() <= 4_032 && log.lines().count() == 1,
+        "{} bytes",
+        log.len()
+    );
+}
+
+#[test]
+fn without_an_active_run_only_agents_with_a_gate_are_worth_a_record() {
+    let stage = Stage::with_run(&[]);
+    assert_eq!(stage.0.run(&["flow", "update", "--complete"]).code(), 0);
+    let count = stage.records().len();
+    stage.stop("Explore", "a-1", "a report");
+    stage.stop("", "a-2", "a report");
+    assert_eq!(stage.records().len(), count);
+    stage.stop("riko", "a-3", "a report");
+    assert!(stage.skipped().contains("not active"));
+    let none = Stage::new();
+    none.play("riko", "a report");
+    assert!(
+        !none.0.exists(".claude"),
+        "a project without a run stays as it is"
+    );
+}
+
+#[test]
+fn one_run_of_an_agent_counts_once_until_it_is_continued() {
+    let stage = Stage::with_run(&[]);
+    let message = || {
+        let text = stage.0.read(SINGLE);
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("    message: "));
+        line.unwrap().to_owned()
+    };
+    stage.play("riko", "first");
+    stage.stop("riko", "riko", "second");
+    stage
+        .0
+        .hook(&stage.launched("riko", "riko", "third"))
+        .is_silent();
+    assert_eq!(
+        (message(), stage.records().len()),
+        ("\"first\"".to_owned(), 1)
+    );
+    stage.play("riko", "fourth");
+    assert_eq!(message(), "\"fourth\"");
+    // The same id in another session is another agent.
+    let mut other = stage.stop_event("riko", "riko", "fifth");
+    other["session_id"] = "s-2".into();
+    stage.0.hook(&other).is_silent();
+    assert_eq!(message(), "\"fifth\"");
+}
+
+/// The result of a call that an agent made carries that agent's type.
+#[test]
+fn a_nested_agent_ends_for_itself() {
+    let stage = Stage::with_run(&[]);
+    stage.play("riko", "found");
+    stage.play("senku", "a plan");
+    stage.start("loid", "l-1");
+    let mut nested = stage.launched("general-purpose", "n-1", "❌ Verification Failed");
+    nested["agent_type"] = "loid".into();
+    nested["agent_id"] = "l-1".into();
+    stage.0.hook(&nested).is_silent();
+    assert_eq!(stage.run(SINGLE), "implementation/1: pa pa i pe pe");
+    assert!(stage.skipped().contains("no gate"));
+    stage.stop("loid", "l-1", "done");
+    assert_eq!(stage.run(SINGLE), "implementation/1: pa pa pa pe pe");
+}
+
+#[test]
+fn the_last_iteration_ends_the_run() {
+    let stage = Stage::with_run(&["--max-iterations", "1"]);
+    for (agent, text) in [
+        ("riko", "x"),
+        ("senku", "x"),
+        ("loid", "x"),
+        ("lawliet", NEEDS_CHANGES),
+    ] {
+        stage.play(agent, text);
+    }
+    assert_eq!(stage.run(SINGLE), "complete/1: pa pa pa fa pe closed");
+    let text = stage.0.read(SINGLE);
+    assert!(
+        text.contains("- Result: Aborted: max iterations reached\n"),
+        "{text}"
+    );
+    let before = text;
+    stage.play("loid", "once more");
+    assert_eq!(stage.0.read(SINGLE), before);
+}
+
+#[test]
+fn of_two_active_runs_the_one_in_the_agents_phase_moves() {
+    let stage = Stage::with_run(&[]);
+    assert_eq!(stage.0.run(&["flow", "init", "t", "--team"]).code(), 0);
+    let before = (stage.0.read(SINGLE), stage.0.read(TEAM));
+    stage.play("riko", "found");
+    assert_eq!((stage.0.read(SINGLE), stage.0.read(TEAM)), before);
+    assert!(
+        stage.skipped().contains("two runs are active"),
+        "{}",
+        stage.skipped()
+    );
+    let update = [
+        "flow",
+        "update",
+        "--team",
+        "--gate-result",
+        "passed",
+        "--phase",
+        "planning",
+    ];
+    assert_eq!(stage.0.run(&update).code(), 0);
+    stage.play("riko", "found");
+    assert_eq!(stage.run(SINGLE), "exploration/1: pa pe pe pe pe");
+    assert_eq!(stage.run(TEAM), "planning/1: pa pe pe pe pe pe");
+}
+
+#[test]
+fn a_sequential_team_run_leaves_the_group_alone() {
+    let stage = Stage::with_run(&["--force-sequential"]);
+    for (agent, text) in [
+        ("riko", "x"),
+        ("senku", "x"),
+        ("loid", "x"),
+        ("lawliet", APPROVED),
+        ("alphonse", VERIFIED),
+    ] {
+        stage.play(agent, text);
+    }
+    stage.0.hook(&stage.main("Stop")).is_silent();
+    assert_eq!(stage.run(TEAM), "complete/1: pa pa pa pa pa closed");
+    let text = stage.0.read(TEAM);
+    assert!(text.contains("parallel_groups:\n  review_verification:\n    status: \"pending\"\n    started_at: \"\"\n"), "{text}");
+}
+
+#[test]
+fn a_file_that_the_scripts_cannot_read_is_left_untouched_and_recorded() {
+    let good = Stage::with_run(&[]).0.read(SINGLE);
+    let unclosed = good.replacen("\n---\n", "\n", 1);
+    let not_utf8 = [good.as_bytes(), b"\xff\xfe"].concat();
+    for (bytes, word) in [
+        (good.replace('\n', "\r\n").into_bytes(), "CRLF"),
+        (format!("\u{feff}{good}").into_bytes(), "byte order mark"),
+        (unclosed.into_bytes(), ""),
+        (good.replace("gates:\n", "gates: [\n").into_bytes(), "YAML"),
+        (not_utf8, ""),
+        (Vec::new(), ""),
+    ] {
+        let stage = Stage::with_run(&[]);
+        std::fs::write(stage.0.path(SINGLE), &bytes).unwrap();
+        stage.play("riko", "found");
+        stage.0.hook(&stage.main("Stop")).is_silent();
+        assert_eq!(std::fs::read(stage.0.path(SINGLE)).unwrap(), bytes);
+        let skipped = stage.skipped();
+        assert!(skipped.contains(word), "{skipped}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_is_written_through() {
+    let stage = Stage::with_run(&[]);
+    let real = stage.0.base().join("elsewhere.md");
+    std::fs::rename(stage.0.path(SINGLE), &real).unwrap();
+    std::os::unix::fs::symlink(&real, stage.0.path(SINGLE)).unwrap();
+    stage.play("riko", "found");
+    assert!(
+        std::fs::read_to_string(&real)
+            .unwrap()
+            .contains("message: \"found\"\n")
+    );
+    assert_eq!(std::fs::read_link(stage.0.path(SINGLE)).unwrap(), real);
+}
+
+/// A package of a monorepo has a `.claude` for its settings; the run is at the root.
+#[test]
+fn the_nearest_state_is_the_one_that_is_there() {
+    let stage = Stage::with_run(&[]);
+    stage.0.write("packages/api/.claude/settings.json", "{}");
+    stage.0.write(
+        "packages/web/.claude/orchestration.local.md",
+        &stage.0.read(SINGLE),
+    );
+    let end = |dir: &str, text: &str| {
+        let mut event = stage.stop_event("riko", dir, text);
+        event["cwd"] = stage.0.path(dir).into();
+        stage.0.hook(&event).is_silent();
+    };
+    end("packages/web/src", "of the web");
+    assert!(
+        stage
+            .0
+            .read("packages/web/.claude/orchestration.local.md")
+            .contains("of the web")
+    );
+    assert!(!stage.0.read(SINGLE).contains("of the web"));
+    end("packages/api/src", "of the root");
+    assert!(stage.0.read(SINGLE).contains("of the root"));
+}

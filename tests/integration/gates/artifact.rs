@@ -1,0 +1,159 @@
+//! What agents owe: devt's artifacts and the verdict files of groups.
+
+use std::path::Path;
+
+use super::*;
+
+const WORKFLOW: &str =
+    "workflow_id: w-1\nworkflow_type: dev\nactive: true\nphase: implement\nstatus: null\n";
+const SUMMARY: &str = include_str!("../../fixtures/devt/impl-summary.md");
+const SIDECAR: &str =
+    r#"{"status":"DONE","agent":"programmer","verdict":"PASS","files_changed":["src/a.rs"]}"#;
+
+fn devt(completion: &str) -> Stage {
+    let stage = Stage::new();
+    stage.0.write(".devt/state/workflow.yaml", WORKFLOW);
+    stage.0.write(
+        ".claude/statewarden.yaml",
+        &format!("completion: {completion}\n"),
+    );
+    stage
+}
+
+fn owed(stage: &Stage) -> Vec<Value> {
+    let mut records = stage.0.records(EVENTS);
+    records.retain(|record| record["decision"] == "warn");
+    records
+}
+
+/// Ends the programmer; the second time with `stop_hook_active`, as after a block.
+fn end(stage: &Stage, second: bool) -> Ran {
+    let mut event = stage.stop_event("devt:programmer", "p-1", "implemented");
+    event["stop_hook_active"] = second.into();
+    stage.0.hook(&event)
+}
+
+#[test]
+fn a_missing_artifact_is_warned_of_or_asked_for() {
+    let stage = devt("warn");
+    end(&stage, false).is_silent();
+    let warnings = owed(&stage);
+    assert_eq!(warnings.len(), 1);
+    assert_eq!(
+        (&warnings[0]["system"], &warnings[0]["name"]),
+        (&json!("devt"), &json!(".devt/state/impl-summary.md"))
+    );
+    let off = devt("off");
+    end(&off, false).is_silent();
+    assert_eq!(owed(&off).len(), 0);
+
+    let stage = devt("block");
+    let reason = blocked(&end(&stage, false));
+    assert!(
+        reason.contains(".devt/state/impl-summary.md") && reason.contains("full report again"),
+        "{reason}"
+    );
+    assert_eq!(
+        stage.records().len() + owed(&stage).len(),
+        0,
+        "a stop that was sent back does not count"
+    );
+    stage.0.write(".devt/state/impl-summary.md", SUMMARY);
+    stage.0.write(".devt/state/impl-summary.json", SIDECAR);
+    end(&stage, true).is_silent();
+    let workflow = stage.0.read(".devt/state/workflow.yaml");
+    assert!(workflow.contains("\nstatus: DONE\n"), "{workflow}");
+    assert_eq!(stage.records().pop().unwrap()["to"], "passed");
+}
+
+#[test]
+fn an_agent_is_sent_back_once_only() {
+    let stage = devt("block");
+    blocked(&end(&stage, false));
+    end(&stage, true).is_silent();
+    assert_eq!(owed(&stage).len(), 1);
+    // The launching call's result of the same run comes last and is no second end.
+    stage
+        .0
+        .hook(&stage.launched("devt:programmer", "p-1", "implemented"))
+        .is_silent();
+    assert_eq!((owed(&stage).len(), stage.records().len()), (1, 1));
+}
+
+#[test]
+fn an_invalid_artifact_leaves_the_old_status() {
+    let stage = devt("warn");
+    stage.0.write(
+        ".devt/state/workflow.yaml",
+        &WORKFLOW.replace("status: null", "status: PARTIAL"),
+    );
+    stage.0.write(".devt/state/impl-summary.md", SUMMARY);
+    stage
+        .0
+        .write(".devt/state/impl-summary.json", "{\"status\":\"GREAT\"}");
+    end(&stage, false).is_silent();
+    let workflow = stage.0.read(".devt/state/workflow.yaml");
+    for line in [
+        "status: PARTIAL",
+        "validation_status: warned",
+        "validation_warnings: 1",
+        "workflow_id: w-1",
+    ] {
+        assert!(
+            workflow.lines().any(|found| found == line),
+            "no `{line}` in:\n{workflow}"
+        );
+    }
+    assert_eq!(owed(&stage).len(), 1);
+}
+
+#[test]
+fn without_an_active_workflow_nothing_is_owed() {
+    let stage = devt("block");
+    stage.0.write(
+        ".devt/state/workflow.yaml",
+        &WORKFLOW.replace("active: true", "active: false"),
+    );
+    end(&stage, false).is_silent();
+    assert!(stage.skipped().contains("no workflow is active"));
+}
+
+#[test]
+fn reviewers_and_testers_owe_their_verdict_files() {
+    let stage = devt("block");
+    stage.0.write(".claude/statewarden.yaml", "completion: block\nsystems:\n  groups:\n    roots: [docs/plan]\n    roles: {critic: reviewer}\n");
+    let tasks = "## 1. A\n- [x] a\n## 2. B\n- [x] b\n";
+    for dir in ["openspec/changes/auth", "docs/plan"] {
+        stage.0.write(&format!("{dir}/tasks.md"), tasks);
+        stage
+            .0
+            .write(&format!("{dir}/test-reports/1.md"), "**Status:** PASS\n");
+    }
+    let archived = stage.0.path("openspec/changes/archive/old/tasks.md");
+    stage
+        .0
+        .write("openspec/changes/archive/old/tasks.md", tasks);
+    let end = |agent: &str, id: &str| stage.0.hook(&stage.stop_event(agent, id, "done"));
+    for agent in ["code-reviewer", "critic"] {
+        // devt knows a code-reviewer too, and no workflow file of its own is owed to groups.
+        std::fs::remove_file(stage.0.path(".devt/state/workflow.yaml")).ok();
+        let reason = blocked(&end(agent, agent));
+        for file in ["openspec/changes/auth/review/1.md", "docs/plan/review/1.md"] {
+            assert!(reason.contains(file), "{agent}: {reason}");
+        }
+        assert!(!reason.contains("review/2.md"), "{reason}");
+    }
+    let reason = blocked(&end("tester-fast", "t-1"));
+    assert!(
+        reason.contains("auth/test-reports/2.md") && !reason.contains("archive"),
+        "{reason}"
+    );
+    assert!(Path::new(&archived).is_file());
+    end("developer", "d-1").is_silent();
+    for dir in ["openspec/changes/auth", "docs/plan"] {
+        stage
+            .0
+            .write(&format!("{dir}/review/1.md"), "**Status:** APPROVED\n");
+    }
+    end("critic", "c-2").is_silent();
+}

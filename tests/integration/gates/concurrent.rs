@@ -1,0 +1,203 @@
+//! Several processes at once, processes that die, and a lock that is held.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use statewarden::systems::agent_flow::state::FlowState;
+
+use super::*;
+
+/// Starts the hook and feeds it the event.
+fn feed(stage: &Stage, event: &Value) -> Child {
+    let mut command = stage.0.command(&["hook"]);
+    command.env("CLAUDE_PROJECT_DIR", stage.0.project());
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    // A child that was killed meanwhile reads nothing.
+    let _ = child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(event.to_string().as_bytes());
+    child
+}
+
+#[test]
+fn two_members_at_the_same_moment_lose_nothing() {
+    let stage = Stage::with_run(&["--team"]);
+    for (agent, text) in [("riko", "x"), ("senku", "x"), ("loid", "x")] {
+        stage.play(agent, text);
+    }
+    stage.start("lawliet", "l");
+    stage.start("alphonse", "a");
+    let begun = stage.0.read(TEAM);
+    let seen = stage.records().len();
+    for pair in 0..100 {
+        stage.0.write(TEAM, &begun);
+        let (verdict, expected) = if pair % 2 == 0 {
+            (APPROVED, "pa pa pa")
+        } else {
+            (NEEDS_CHANGES, "fa fa pa")
+        };
+        let review = stage.stop_event("lawliet", &format!("l-{pair}"), verdict);
+        let verification = stage.stop_event("alphonse", &format!("a-{pair}"), VERIFIED);
+        for mut child in [feed(&stage, &review), feed(&stage, &verification)] {
+            assert!(child.wait().unwrap().success());
+        }
+        assert_eq!(
+            stage.run(TEAM),
+            format!("review_verification/1: pa pa pa {expected}"),
+            "pair {pair}"
+        );
+        let records = &stage.records()[seen..];
+        assert_eq!(records.len(), 2 * (pair + 1));
+        let two = &records[2 * pair..];
+        let mut gates: Vec<_> = two
+            .iter()
+            .map(|record| record["gate"].as_str().unwrap_or("-"))
+            .collect();
+        gates.sort_unstable();
+        assert_eq!(gates, ["review", "verification"], "pair {pair}: {two:?}");
+        // Only the second of the two settles the group.
+        let settled = two
+            .iter()
+            .filter(|record| record["also"].to_string().contains("review_verification"))
+            .count();
+        assert_eq!(settled, 1, "pair {pair}: {two:?}");
+    }
+}
+
+#[test]
+fn the_two_events_of_one_run_at_the_same_moment_count_once() {
+    let stage = Stage::with_run(&[]);
+    for n in 1..=25 {
+        let id = format!("r-{n}");
+        let events = [
+            stage.stop_event("riko", &id, "found"),
+            stage.launched("riko", &id, "found"),
+        ];
+        for mut child in events.each_ref().map(|event| feed(&stage, event)) {
+            assert!(child.wait().unwrap().success());
+        }
+        assert_eq!(stage.records().len(), n, "{id}");
+    }
+}
+
+/// Agent Flow's orchestrator calls a script after each agent, which `flow
+/// update` stands for.
+#[test]
+fn a_command_and_the_hook_at_the_same_moment_lose_nothing() {
+    let stage = Stage::with_run(&[]);
+    for n in 0..25 {
+        let mut command =
+            stage
+                .0
+                .command(&["flow", "update", "--message", &format!("update {n}.")]);
+        let mut update = command.stdout(Stdio::null()).spawn().unwrap();
+        let mut hook = feed(
+            &stage,
+            &stage.stop_event("riko", &format!("r-{n}"), &format!("report {n}.")),
+        );
+        assert!(update.wait().unwrap().success() && hook.wait().unwrap().success());
+        let text = stage.0.read(SINGLE);
+        for said in ["update", "report"] {
+            assert!(
+                text.contains(&format!("- Result: {said} {n}.\n")),
+                "{said} {n} is lost"
+            );
+        }
+    }
+    assert_eq!(stage.records().len(), 50);
+}
+
+/// Whatever the moment, the file is whole, the log has at most one torn line,
+/// and the next process goes on.
+#[test]
+fn a_kill_leaves_whole_files() {
+    let stage = Stage::with_run(&[]);
+    let event = |n: u32| stage.stop_event("riko", &format!("r-{n}"), &format!("report {n}."));
+    let begun = Instant::now();
+    assert!(feed(&stage, &event(0)).wait().unwrap().success());
+    let usual = begun.elapsed();
+    let mut old = stage.0.read(SINGLE);
+    let mut n_killed = 0;
+    for n in 1..=150 {
+        let mut child = feed(&stage, &event(n));
+        let moment = Instant::now() + usual.mul_f64(f64::from(n * 37 % 150) / 140.0);
+        while Instant::now() < moment {
+            std::hint::spin_loop();
+        }
+        child.kill().unwrap();
+        n_killed += u32::from(child.wait().unwrap().code().is_none());
+        let new = stage.0.read(SINGLE);
+        assert!(
+            FlowState::read(&new).is_ok_and(|state| state.active),
+            "{new}"
+        );
+        let entry = format!("- Result: report {n}.\n- Gate: passed\n");
+        assert!(
+            new == old || new.contains(&entry) && new.len() > old.len(),
+            "after kill {n}:\n{new}"
+        );
+        old = new;
+    }
+    assert!(n_killed > 0);
+    assert!(feed(&stage, &event(151)).wait().unwrap().success());
+    assert!(
+        stage.0.read(SINGLE).contains("message: \"report 151.\"\n"),
+        "no lock outlives its process"
+    );
+    let log = stage.0.read(GATES);
+    let n_torn = log
+        .lines()
+        .filter(|line| serde_json::from_str::<Value>(line).is_err())
+        .count();
+    assert!(n_torn <= 1 && log.ends_with('\n'), "{log}");
+}
+
+#[test]
+fn a_lock_that_stays_held_is_recorded_and_tried_again() {
+    let stage = Stage::with_run(&[]);
+    let before = stage.0.read(SINGLE);
+    let mut lock = fd_lock::RwLock::new(File::open(stage.0.path(".claude")).unwrap());
+    let guard = lock.write().unwrap();
+    let begun = Instant::now();
+    stage.stop("riko", "r-1", "found");
+    let waited = begun.elapsed();
+    assert!(waited < Duration::from_secs(8), "{waited:?}");
+    assert_eq!(stage.0.read(SINGLE), before);
+    assert!(
+        stage.skipped().contains("locked by another process"),
+        "{}",
+        stage.skipped()
+    );
+    drop(guard);
+    // The run's second event is another chance.
+    stage
+        .0
+        .hook(&stage.launched("riko", "r-1", "found"))
+        .is_silent();
+    assert_eq!(stage.run(SINGLE), "exploration/1: pa pe pe pe pe");
+}
+
+/// The program's own folder is locked as well while an end is counted.
+#[test]
+fn an_end_that_cannot_be_counted_is_recorded() {
+    let stage = Stage::with_run(&[]);
+    let before = stage.0.read(SINGLE);
+    let mut lock = fd_lock::RwLock::new(File::open(stage.0.path(".claude/statewarden")).unwrap());
+    let guard = lock.write().unwrap();
+    stage.stop("riko", "r-1", "found");
+    assert_eq!(stage.0.read(SINGLE), before);
+    assert!(
+        stage.skipped().contains("could not be counted"),
+        "{}",
+        stage.skipped()
+    );
+    drop(guard);
+}

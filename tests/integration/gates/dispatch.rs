@@ -1,0 +1,114 @@
+//! The gate before an agent's phase, and what a new session is told.
+
+use super::*;
+
+fn dispatch(stage: &Stage, agent: &str) -> Ran {
+    stage.0.hook(&stage.0.event(
+        "Agent",
+        json!({ "subagent_type": agent, "prompt": "go", "description": "d" }),
+    ))
+}
+
+fn set(stage: &Stage, dispatch: &str) {
+    stage.0.write(
+        ".claude/statewarden.yaml",
+        &format!("dispatch: {dispatch}\n"),
+    );
+}
+
+#[test]
+fn a_dispatch_before_its_gate_is_warned_of_or_refused() {
+    let stage = Stage::with_run(&[]);
+    let answer = dispatch(&stage, "agent-flow:Loid").json();
+    let context = answer["hookSpecificOutput"]["additionalContext"]
+        .as_str()
+        .unwrap();
+    assert!(
+        context.contains("`exploration`") && context.contains("gate-closed"),
+        "{context}"
+    );
+    assert!(
+        answer["hookSpecificOutput"]
+            .get("permissionDecision")
+            .is_none(),
+        "{answer}"
+    );
+    assert_eq!(stage.0.records(EVENTS)[0]["rule"], "gate-closed");
+
+    set(&stage, "block");
+    let reason = dispatch(&stage, "lawliet").is_denied("gate-closed");
+    assert!(
+        reason.contains("`exploration`") && reason.contains("statewarden status"),
+        "{reason}"
+    );
+    assert_eq!(
+        stage.0.records(".claude/statewarden/denies.jsonl")[0]["rule"],
+        "gate-closed"
+    );
+    for agent in ["riko", "Explore", ""] {
+        dispatch(&stage, agent).is_silent();
+    }
+    stage.play("riko", "found");
+    dispatch(&stage, "senku").is_silent();
+    dispatch(&stage, "loid").is_denied("gate-closed");
+    set(&stage, "off");
+    dispatch(&stage, "loid").is_silent();
+    set(&stage, "block");
+    assert_eq!(stage.0.run(&["flow", "update", "--complete"]).code(), 0);
+    dispatch(&stage, "loid").is_silent();
+}
+
+#[test]
+fn a_session_has_gates_too() {
+    let stage = Stage::new();
+    assert_eq!(stage.0.run(&["session", "init", "t"]).code(), 0);
+    set(&stage, "block");
+    dispatch(&stage, "scouter").is_silent();
+    dispatch(&stage, "reviewer").is_denied("gate-closed");
+}
+
+#[test]
+fn a_new_session_is_told_what_is_under_way() {
+    let mut none = Stage::new().0.hook(&Stage::new().main("SessionStart"));
+    none.is_silent();
+    let stage = Stage::with_run(&[]);
+    stage.play("riko", "found");
+    assert_eq!(
+        stage
+            .0
+            .run(&["session", "init", &"word ".repeat(40)])
+            .code(),
+        0
+    );
+    let tasks: String = (1..60)
+        .map(|n| format!("## {n}. Group\n- [x] a\n"))
+        .collect();
+    stage.0.write("openspec/changes/big/tasks.md", &tasks);
+    for source in ["startup", "resume", "compact", "clear"] {
+        let mut event = stage.main("SessionStart");
+        event["source"] = source.into();
+        let answer = stage.0.hook(&event).json();
+        let output = &answer["hookSpecificOutput"];
+        assert_eq!(output["hookEventName"], "SessionStart");
+        let text = output["additionalContext"].as_str().unwrap();
+        assert!(text.chars().count() < 1_000, "{text}");
+        for part in [
+            "phase exploration, iteration 1 of 10",
+            "exploration passed",
+            "Senku plans",
+            "start phase `research`",
+        ] {
+            assert!(text.contains(part), "no `{part}` in: {text}");
+        }
+    }
+    for args in [
+        &["flow", "update", "--complete"][..],
+        &["session", "skip", "research"],
+    ] {
+        assert_eq!(stage.0.run(args).code(), 0);
+    }
+    std::fs::remove_dir_all(stage.0.path("openspec")).unwrap();
+    std::fs::remove_dir_all(stage.0.path(".claude/.docs")).unwrap();
+    none = stage.0.hook(&stage.main("SessionStart"));
+    none.is_silent();
+}

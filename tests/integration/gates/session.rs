@@ -1,0 +1,103 @@
+//! Sessions: agents start phases, the main thread's reports complete them.
+
+use super::*;
+
+fn phases(stage: &Stage, id: &str) -> Value {
+    let text = stage.0.read(&format!(".claude/.docs/{id}/state.json"));
+    let state: Value = serde_json::from_str(&text).unwrap();
+    state["phases"].clone()
+}
+
+fn session(stage: &Stage, task: &str) -> String {
+    let answer = stage.0.run(&["session", "init", task, "--json"]).json();
+    answer["file"]
+        .as_str()
+        .unwrap()
+        .split('/')
+        .nth(2)
+        .unwrap()
+        .to_owned()
+}
+
+fn wrote(stage: &Stage, kind: &str, id: &str, report: &str) -> Value {
+    let mut event = stage.main(kind);
+    event["tool_name"] = "Write".into();
+    let path = stage.0.path(&format!(".claude/.docs/{id}/{report}"));
+    event["tool_input"] = json!({ "file_path": path, "content": "# Report\n" });
+    event
+}
+
+#[test]
+fn an_agent_starts_its_phase_and_the_report_completes_it() {
+    let stage = Stage::new();
+    let id = session(&stage, "a task");
+    stage.start("ltvai-kit:Scouter", "a-1");
+    let started = phases(&stage, &id)["research"].clone();
+    assert_eq!(started["status"], "in_progress");
+    stage.start("researcher", "a-2");
+    assert_eq!(
+        phases(&stage, &id)["research"],
+        started,
+        "a second agent starts nothing again"
+    );
+    stage.stop("scouter", "a-1", "found");
+    assert_eq!(phases(&stage, &id)["research"]["status"], "in_progress");
+
+    // Neither a failed call nor an edit nor an agent's write completes a phase.
+    let failed = wrote(&stage, "PostToolUseFailure", &id, "research-report.md");
+    let by_agent = stage.0.by(
+        "scouter",
+        wrote(&stage, "PostToolUse", &id, "research-report.md"),
+    );
+    let mut edited = wrote(&stage, "PostToolUse", &id, "research-report.md");
+    edited["tool_name"] = "Edit".into();
+    let other = wrote(&stage, "PostToolUse", &id, "plan-report.md");
+    for event in [failed, by_agent, edited, other] {
+        stage.0.hook(&event).is_silent();
+        assert_eq!(phases(&stage, &id)["research"], started, "{event}");
+    }
+    stage
+        .0
+        .hook(&wrote(&stage, "PostToolUse", &id, "research-report.md"))
+        .is_silent();
+    let research = phases(&stage, &id)["research"].clone();
+    assert_eq!(
+        (&research["status"], &research["report"]),
+        (&json!("completed"), &json!("research-report.md"))
+    );
+    assert_eq!(research["started_at"], started["started_at"]);
+    let last = stage.records().pop().unwrap();
+    assert_eq!(
+        (&last["gate"], &last["to"]),
+        (&json!("research"), &json!("passed"))
+    );
+}
+
+#[test]
+fn a_report_completes_the_phase_of_its_own_session() {
+    let stage = Stage::new();
+    let (old, new) = (session(&stage, "old"), session(&stage, "new"));
+    stage
+        .0
+        .hook(&wrote(&stage, "PostToolUse", &old, "research-report.md"))
+        .is_silent();
+    assert_eq!(phases(&stage, &old)["research"]["status"], "completed");
+    assert_eq!(phases(&stage, &new)["research"]["status"], "pending");
+}
+
+#[test]
+fn a_tie_moves_nothing() {
+    let stage = Stage::new();
+    let ids = [session(&stage, "one"), session(&stage, "two")];
+    for id in &ids {
+        let file = format!(".claude/.docs/{id}/state.json");
+        let mut state: Value = serde_json::from_str(&stage.0.read(&file)).unwrap();
+        state["updated_at"] = "2030-01-01T00:00:00Z".into();
+        stage.0.write(&file, &state.to_string());
+    }
+    stage.start("scouter", "a-1");
+    for id in &ids {
+        assert_eq!(phases(&stage, id)["research"]["status"], "pending");
+    }
+    assert!(stage.skipped().contains("same time"));
+}

@@ -1,0 +1,97 @@
+//! `groups`: one change, several, a root of its own, none.
+
+use serde_json::json;
+
+use crate::support::Sandbox;
+
+const TASKS: &str = include_str!("../fixtures/groups/C07/tasks.md");
+const PASS: &str = include_str!("../fixtures/groups/C07/test-reports/1.md");
+
+fn states(sandbox: &Sandbox, args: &[&str]) -> serde_json::Value {
+    let args: Vec<&str> = ["groups", "--json"].iter().chain(args).copied().collect();
+    let ran = sandbox.run(&args);
+    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    let rows = ran.json()["groups"].clone();
+    let brief = |row: &serde_json::Value| json!([row["group"], row["state"], row["root"]]);
+    rows.as_array().unwrap().iter().map(brief).collect()
+}
+
+#[test]
+fn the_groups_of_the_one_change_are_shown() {
+    let sandbox = Sandbox::new();
+    let tasks = format!("{TASKS}\n## 2. Later\n- [ ] 2.1 b\n");
+    sandbox.write("openspec/changes/auth/tasks.md", &tasks);
+    sandbox.write("openspec/changes/auth/test-reports/1.md", PASS);
+    sandbox.write("openspec/changes/archive/old/tasks.md", &tasks);
+    let expected = json!([[1, "REVIEWING", null], [2, "PENDING", null]]);
+    assert_eq!(states(&sandbox, &[]), expected);
+    assert_eq!(states(&sandbox, &["2"]), json!([[2, "PENDING", null]]));
+    let answer = sandbox.run(&["groups", "1", "--json"]).json();
+    let keys: Vec<&String> = answer["groups"][0].as_object().unwrap().keys().collect();
+    assert_eq!(
+        keys,
+        [
+            "group", "name", "state", "rework", "round", "reasons", "next"
+        ]
+    );
+    let text = sandbox.run(&["groups", "1"]).stdout();
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    assert!(lines[0].starts_with("1  REVIEWING"), "{text}");
+    assert!(
+        lines.contains(&"next: dispatch the reviewer, who writes `review/1.md`"),
+        "{text}"
+    );
+}
+
+#[test]
+fn several_roots_are_told_apart() {
+    let sandbox = Sandbox::new();
+    sandbox.write("openspec/changes/auth/tasks.md", "## 1. A\n- [ ] a\n");
+    sandbox.write("tasks.md", "## 1. B\n- [x] b\n");
+    sandbox.write("docs/plan/tasks.md", "## 3. C\n- [x] c\n");
+    let settings = "systems:\n  groups:\n    roots: [docs/plan]\n";
+    sandbox.write(".claude/statewarden.yaml", settings);
+    let found = states(&sandbox, &[]);
+    for row in [
+        json!([1, "PENDING", "openspec/changes/auth"]),
+        json!([1, "TESTING", "."]),
+        json!([3, "TESTING", "docs/plan"]),
+    ] {
+        assert!(
+            found.as_array().unwrap().contains(&row),
+            "{row} is not in {found}"
+        );
+    }
+    assert_eq!(
+        states(&sandbox, &["--root", "docs/plan"]),
+        json!([[3, "TESTING", null]])
+    );
+    assert_eq!(
+        states(&sandbox, &["--root", "."]),
+        json!([[1, "TESTING", null]])
+    );
+}
+
+#[test]
+fn no_answer_is_an_error() {
+    let sandbox = Sandbox::new();
+    for (args, word) in [
+        (&["groups"][..], "tasks.md"),
+        (&["groups", "--root", "docs"], "tasks.md"),
+        (&["groups", "0"], "not in"),
+        (&["groups", "x"], "invalid"),
+    ] {
+        let ran = sandbox.run(args);
+        assert_eq!((ran.code(), ran.stdout()), (2, String::new()), "{args:?}");
+        assert!(ran.stderr().contains(word), "{}", ran.stderr());
+    }
+    sandbox.write("openspec/changes/auth/tasks.md", "## 1. A\n- [ ] a\n");
+    let ran = sandbox.run(&["groups", "7"]);
+    assert!(
+        ran.code() == 2 && ran.stderr().contains("the groups are 1"),
+        "{}",
+        ran.stderr()
+    );
+    std::fs::write(sandbox.path("openspec/changes/auth/tasks.md"), b"\xff").unwrap();
+    assert_eq!(sandbox.run(&["groups"]).code(), 2, "unreadable is not done");
+}

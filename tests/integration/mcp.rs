@@ -1,0 +1,339 @@
+//! Tools of MCP servers: judged by their names and by the names of their arguments.
+
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+
+fn verdict(sandbox: &Sandbox, tool: &str, input: Value) -> String {
+    sandbox.hook(&sandbox.event(tool, input)).verdict()
+}
+
+#[test]
+fn a_tool_that_changes_files_is_known_by_a_word_of_its_name() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.path(".devt/state/notes.md");
+    for tool in [
+        "mcp__filesystem__write_file",
+        "mcp__filesystem__edit_file",
+        "mcp__fs__create_file",
+        "mcp__fs__append_to_file",
+        "mcp__fs__append",
+        "mcp__fs__patch_file",
+        "mcp__fs__apply_patch",
+        "mcp__fs__save_file",
+        "mcp__fs__save_document",
+        "mcp__fs__upload_file",
+        "mcp__fs__writeFile",
+        "mcp__fs__WriteFile",
+        "mcp__fs__file-write",
+        "mcp__fs__write",
+        "mcp__fs__str_replace",
+        "mcp__serena__create_text_file",
+        "mcp__serena__replace_regex",
+        "mcp__serena__insert_at_line",
+        "mcp__plugin_x_fs__write_file",
+        "mcp__my__server__write_file",
+        "mcp__claude_ai_Drive__update_file",
+    ] {
+        assert_eq!(
+            verdict(&sandbox, tool, json!({ "path": path })),
+            "ad-hoc-name",
+            "{tool}"
+        );
+    }
+}
+
+#[test]
+fn reading_tools_are_never_judged() {
+    let sandbox = Sandbox::new();
+    for tool in [
+        "mcp__filesystem__read_file",
+        "mcp__filesystem__read_multiple_files",
+        "mcp__filesystem__list_directory",
+        "mcp__filesystem__directory_tree",
+        "mcp__filesystem__search_files",
+        "mcp__filesystem__get_file_info",
+        "mcp__fs__stat",
+        "mcp__fs__grep",
+        "mcp__fs__open",
+        "mcp__writer__read",
+        "mcp__write_server__list",
+        "mcp__fs__list_written_files",
+        "mcp__fs__get_created_files",
+        "mcp__fs__rewriter_status",
+        "mcp__fs__",
+        "mcp__",
+    ] {
+        for path in [
+            ".devt/state/notes.md",
+            ".devt/state/.lock",
+            ".claude/statewarden.yaml",
+        ] {
+            let input = json!({ "path": sandbox.path(path), "paths": [sandbox.path(path)] });
+            assert_eq!(verdict(&sandbox, tool, input), "allow", "{tool}");
+        }
+    }
+}
+
+#[test]
+fn a_path_is_known_by_its_key_or_by_its_look() {
+    let sandbox = Sandbox::new();
+    let notes = sandbox.path(".devt/state/notes.md");
+    for input in [
+        json!({ "path": notes }),
+        json!({ "file_path": notes }),
+        json!({ "filePath": notes }),
+        json!({ "file": notes }),
+        json!({ "filename": notes }),
+        json!({ "FileName": notes }),
+        json!({ "relative_path": notes }),
+        json!({ "target": notes }),
+        json!({ "output": notes }),
+        json!({ "uri": format!("file://{notes}") }),
+        json!({ "where": notes }),
+        json!({ "paths": ["a.txt", notes] }),
+        json!({ "files": [{ "path": notes, "content": "x" }] }),
+        json!({ "options": { "deep": { "path": notes } } }),
+        json!({ "path": ".devt/state/notes.md" }),
+        json!({ "path": "./.devt/../.devt/state/notes.md" }),
+        json!({ "path": r".devt\state\notes.md" }),
+        json!({ "path": "~/../project/.devt/state/notes.md" }),
+        json!({ "path": " .devt/state/notes.md " }),
+        json!({ "path": "src/a.rs", "to": notes }),
+    ] {
+        assert_eq!(
+            verdict(&sandbox, "mcp__fs__write_file", input.clone()),
+            "ad-hoc-name",
+            "{input}"
+        );
+    }
+}
+
+#[test]
+fn text_is_no_path() {
+    let sandbox = Sandbox::new();
+    let notes = sandbox.path(".devt/state/notes.md");
+    for input in [
+        json!({ "path": "src/a.rs", "content": notes }),
+        json!({ "path": "src/a.rs", "text": notes }),
+        json!({ "path": "src/a.rs", "body": format!("write {notes}\nnow") }),
+        json!({ "path": "src/a.rs", "old_string": notes, "new_string": notes }),
+        json!({ "path": "src/a.rs", "edits": [{ "oldText": notes, "newText": notes }] }),
+        json!({ "title": "state", "description": format!("see {notes}") }),
+        json!({ "message": notes }),
+        json!({ "query": notes }),
+        json!({ "prompt": notes }),
+        json!({ "note": format!("the file {notes} is wrong") }),
+        json!({ "path": 7, "file": null, "files": [true] }),
+        json!({ "path": "" }),
+        json!({}),
+        json!("text"),
+        Value::Null,
+    ] {
+        assert_eq!(
+            verdict(&sandbox, "mcp__fs__write_file", input.clone()),
+            "allow",
+            "{input}"
+        );
+    }
+}
+
+#[test]
+fn relative_paths_are_resolved_in_the_events_directory() {
+    let sandbox = Sandbox::new();
+    for (cwd, path, expected) in [
+        ("src", "../.devt/state/notes.md", "ad-hoc-name"),
+        ("src", "notes.md", "allow"),
+        (".devt/state", "notes.md", "ad-hoc-name"),
+        (".devt/state", "plan.md", "allow"),
+    ] {
+        std::fs::create_dir_all(sandbox.project().join(cwd)).unwrap();
+        let mut event = sandbox.event("mcp__fs__write_file", json!({ "path": path }));
+        event["cwd"] = sandbox.path(cwd).into();
+        assert_eq!(sandbox.hook(&event).verdict(), expected, "{path} in {cwd}");
+    }
+}
+
+#[test]
+fn moving_and_copying_are_judged_at_both_ends() {
+    let sandbox = Sandbox::new();
+    for name in ["plan.md", ".lock", "junk.md"] {
+        sandbox.write(&format!(".devt/state/{name}"), "x");
+    }
+    for (tool, from, to, expected) in [
+        (
+            "mcp__fs__move_file",
+            "src/a.rs",
+            ".devt/state/a.rs",
+            "ad-hoc-name",
+        ),
+        (
+            "mcp__fs__move_file",
+            "src/a.rs",
+            ".devt/state/plan.md",
+            "allow",
+        ),
+        (
+            "mcp__fs__move_file",
+            ".devt/state/junk.md",
+            "src/a.rs",
+            "allow",
+        ),
+        (
+            "mcp__fs__move_file",
+            ".devt/state/.lock",
+            "src/a.rs",
+            "program-owned",
+        ),
+        (
+            "mcp__fs__rename_file",
+            ".devt/state/.lock",
+            "src/a.rs",
+            "program-owned",
+        ),
+        (
+            "mcp__fs__move_directory",
+            ".devt/state",
+            "old-state",
+            "bulk-removal",
+        ),
+        (
+            "mcp__fs__copy_file",
+            ".devt/state/.lock",
+            "src/a.rs",
+            "allow",
+        ),
+        (
+            "mcp__fs__copy_file",
+            "src/a.rs",
+            ".devt/state/a.rs",
+            "ad-hoc-name",
+        ),
+    ] {
+        for (source, destination) in [
+            ("source", "destination"),
+            ("from", "to"),
+            ("old_path", "new_path"),
+            ("sourcePath", "destPath"),
+        ] {
+            let input = json!({ source: from, destination: to });
+            assert_eq!(
+                verdict(&sandbox, tool, input.clone()),
+                expected,
+                "{tool} {input}"
+            );
+        }
+    }
+}
+
+#[test]
+fn deleting_and_making_directories_obey_the_rules_of_the_shell() {
+    let sandbox = Sandbox::new();
+    for name in ["plan.md", ".lock", "junk.md", "deferred.md"] {
+        sandbox.write(&format!(".devt/state/{name}"), "x");
+    }
+    for (tool, path, expected) in [
+        ("mcp__fs__delete_file", ".devt/state/junk.md", "allow"),
+        ("mcp__fs__delete_file", ".devt/state/plan.md", "allow"),
+        ("mcp__fs__delete_file", ".devt/state/.lock", "program-owned"),
+        (
+            "mcp__fs__delete_file",
+            ".devt/state/deferred.md",
+            "program-owned",
+        ),
+        ("mcp__fs__delete_directory", ".devt/state", "bulk-removal"),
+        ("mcp__fs__remove_path", ".devt", "bulk-removal"),
+        (
+            "mcp__fs__create_directory",
+            ".devt/state/notes",
+            "undeclared-directory",
+        ),
+        (
+            "mcp__fs__createDirectory",
+            ".devt/state/notes",
+            "undeclared-directory",
+        ),
+        (
+            "mcp__fs__make_dir",
+            ".devt/state/notes",
+            "undeclared-directory",
+        ),
+        (
+            "mcp__fs__mkdir",
+            ".devt/state/notes",
+            "undeclared-directory",
+        ),
+        ("mcp__fs__create_directory", ".devt/state", "allow"),
+        ("mcp__fs__create_directory", "src/notes", "allow"),
+    ] {
+        assert_eq!(
+            verdict(&sandbox, tool, json!({ "path": path })),
+            expected,
+            "{tool} {path}"
+        );
+    }
+    let event = sandbox.event(
+        "mcp__fs__delete_file",
+        json!({ "path": ".devt/state/plan.md" }),
+    );
+    assert_eq!(
+        sandbox.hook(&sandbox.by("tester", event)).verdict(),
+        "wrong-writer"
+    );
+}
+
+#[test]
+fn actors_and_names_count_as_for_every_tool() {
+    let sandbox = Sandbox::new();
+    for (actor, path, expected) in [
+        ("tester", ".devt/state/plan.md", "wrong-writer"),
+        ("architect", ".devt/state/plan.md", "allow"),
+        ("tester", ".devt/state/workflow.yaml", "wrong-writer"),
+        ("tester", ".devt/state/a.tmp", "ephemeral-name"),
+        (
+            "tester",
+            ".claude/statewarden/denies.jsonl",
+            "protected-file",
+        ),
+        (
+            "coder",
+            ".agentmux/.sessions/s/tool_events.jsonl",
+            "program-owned",
+        ),
+    ] {
+        let event = sandbox.event("mcp__fs__write_file", json!({ "path": path }));
+        assert_eq!(
+            sandbox.hook(&sandbox.by(actor, event)).verdict(),
+            expected,
+            "{path} by {actor}"
+        );
+    }
+    let record = &sandbox.records(".devt/state/preflight-denies.jsonl")[0];
+    assert_eq!(record["tool"], "mcp__fs__write_file");
+    assert_eq!(record["action"], "write");
+}
+
+#[test]
+fn many_and_odd_arguments_are_borne() {
+    let sandbox = Sandbox::new();
+    let mut paths: Vec<String> = (0..2_000).map(|n| format!("src/{n}.rs")).collect();
+    assert_eq!(
+        verdict(&sandbox, "mcp__fs__write_files", json!({ "paths": paths })),
+        "allow"
+    );
+    paths.push(".devt/state/notes.md".to_owned());
+    assert_eq!(
+        verdict(&sandbox, "mcp__fs__write_files", json!({ "paths": paths })),
+        "ad-hoc-name"
+    );
+    for (path, expected) in [
+        ("x".repeat(5_000_000), "allow"),
+        (format!(".devt/state/{}", "n".repeat(4_000)), "ad-hoc-name"),
+        (".devt/state/a\u{0}b".to_owned(), "path-escape"),
+    ] {
+        assert_eq!(
+            verdict(&sandbox, "mcp__fs__write_file", json!({ "path": path })),
+            expected
+        );
+    }
+}

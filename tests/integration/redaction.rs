@@ -1,0 +1,175 @@
+//! No credential of a command reaches a log.
+
+use crate::support::Sandbox;
+
+/// A command, with `§` for what must not be logged.
+const COMMANDS: &[&str] = &[
+    // Headers.
+    "curl -H \"Authorization: Bearer §\" https://h/x",
+    "curl -H 'authorization: Basic §' https://h/x",
+    "curl -H \"Authorization: token §\" https://h/x",
+    "curl -H Authorization:§ https://h/x",
+    "curl --header=\"X-Api-Key: §\" https://h/x",
+    "curl -H 'X-Auth-Token: §'",
+    "curl -H 'Cookie: session=§'",
+    "http GET h/x \"Authorization:Bearer §\"",
+    // Users.
+    "curl -u user:§ https://h/x",
+    "curl -uuser:§ https://h/x",
+    "curl --user user:§ https://h/x",
+    "curl --user=user:§ https://h/x",
+    "curl --user 'user:§' https://h/x",
+    "curl -sSLu user:§ https://h/x",
+    "wget --password=§ https://h/x",
+    "wget --http-password § https://h/x",
+    "mysql -u root -p§ db",
+    "mysqldump --password='§' db",
+    "sshpass -p § ssh h",
+    "sshpass -p§ ssh h",
+    "docker login -u me -p §",
+    "redis-cli -a § ping",
+    // Assignments.
+    "PGPASSWORD=§ psql -c 'select 1'",
+    "export GITHUB_TOKEN=§",
+    "export GITHUB_TOKEN=\"§\"",
+    "DB_PASS=§ ./run",
+    "env API_KEY='§' ./run",
+    "AWS_SECRET_ACCESS_KEY=§ aws s3 ls",
+    "SIGNING_KEY=§ ./run",
+    "PRIVATE_KEY=§ ./run",
+    "AWS_SESSION_TOKEN=§ aws s3 ls",
+    "MYSQL_PWD=§ mysql",
+    "PASSPHRASE='§' ./run",
+    "gpg --passphrase § -d x",
+    "gpg --passphrase 'correct § staple' -d x",
+    "PASSWORD='correct § staple' ./run",
+    "PASSWORD=\"correct § staple\" ./run",
+    "$env:TOKEN = \"§\"",
+    "set -x TOKEN §",
+    "vault login token=§",
+    "aws configure set aws_secret_access_key §",
+    "npm config set //registry.npmjs.org/:_authToken=§",
+    "npm config set //registry.npmjs.org/:_authToken §",
+    "git config http.extraheader \"AUTHORIZATION: bearer §\"",
+    "az storage blob list --connection-string 'DefaultEndpointsProtocol=https;AccountKey=§;x=y'",
+    // Addresses.
+    "git clone https://user:§@github.com/x/y",
+    "git clone https://§@github.com/x/y",
+    "psql postgres://app:§@db:5432/x",
+    "redis-cli -u redis://:§@h:6379",
+    "curl 'https://h/x?api_key=§&page=2'",
+    "curl https://h/x?page=2\\&access_token=§",
+    "curl 'https://h/x?a=b&client_secret=§'",
+    "curl 'https://h/x?X-Amz-Signature=§'",
+    // Bodies.
+    "curl -d '{\"password\":\"§\"}' https://h/x",
+    "curl -d '{\"user\":\"a\",\"password\":\"§\"}' https://h/x",
+    "curl -d '{\"user\": \"a\", \"password\": \"§\"}' https://h/x",
+    "curl -d \"{\\\"token\\\":\\\"§\\\"}\" https://h/x",
+    "curl -d 'user=a&password=§&x=1' https://h/x",
+    "curl --data-urlencode client_secret=§ https://h/x",
+    "python3 -c \"import os; os.environ['API_TOKEN'] = '§'\"",
+    "python3 -c 'login(user=\"a\", password=\"§\")'",
+    "node -e 'const apiKey = \"§\"'",
+];
+
+/// Credentials that are known by their own form.
+const TOKENS: &[&str] = &[
+    "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+    "gho_16C7e42F292c6912E7710c838347Ae178B4a",
+    "ghs_16C7e42F292c6912E7710c838347Ae178B4a",
+    "ghr_16C7e42F292c6912E7710c838347Ae178B4a",
+    "github_pat_11ABCDEFG0abcdefghijkl_mnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456",
+    "glpat-abcdEFGH1234_ijklMNO",
+    "xoxb-123456789012-123456789012-abcdefghijklmnopqrstuvwx",
+    "xoxp-123456789012-123456789012-abcdef",
+    "xapp-1-A0123456789-1234567890123-abcdef0123456789",
+    "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789",
+    "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789",
+    "sk_live_abcdefghijklmnopqrstuvwx",
+    "rk_live_abcdefghijklmnopqrstuvwx",
+    "AKIAIOSFODNN7EXAMPLE",
+    "ASIAIOSFODNN7EXAMPLE",
+    "AIzaSyA-1234567890abcdefghijklmnopqrstu",
+    "ya29.a0AfH6SMBabcdefghijklmnopqrstuvwxyz",
+    "npm_abcdefghijklmnopqrstuvwxyz0123456789",
+    "pypi-AgEIcHlwaS5vcmcCJGFiY2RlZmdoaWprbG1ub3A",
+    "hf_abcdefghijklmnopqrstuvwxyzABCDEFGH",
+    "dop_v1_0123456789abcdef0123456789abcdef",
+    "SG.abcdefghijklmnopqrstuv.wxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    "AGE-SECRET-KEY-1QQPQYQSZQGPQYQSZQGPQYQSZQGPQYQSZQGPQYQSZQGPQYQSZQ",
+    "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
+];
+
+/// The record after the command was refused for what follows it.
+fn logged(sandbox: &Sandbox, command: &str) -> String {
+    let command = format!("{command} > .devt/state/notes.md");
+    sandbox
+        .hook(&sandbox.bash_event(&command))
+        .is_denied("ad-hoc-name");
+    let log = sandbox.read(".devt/state/preflight-denies.jsonl");
+    log.lines().next_back().unwrap().to_owned()
+}
+
+#[test]
+fn credentials_are_hidden_by_the_words_around_them() {
+    let sandbox = Sandbox::new();
+    let shown: Vec<&str> = COMMANDS
+        .iter()
+        .copied()
+        .filter(|command| {
+            logged(&sandbox, &command.replace("§", "hunter2tr0ub4dor")).contains("hunter2tr0ub4dor")
+        })
+        .collect();
+    assert!(shown.is_empty(), "in clear:\n{}", shown.join("\n"));
+}
+
+#[test]
+fn credentials_are_hidden_by_their_own_form() {
+    let sandbox = Sandbox::new();
+    let mut shown = Vec::new();
+    for token in TOKENS {
+        let tail = &token[12..];
+        for command in [
+            format!("./deploy {token}"),
+            format!("./deploy '{token}'"),
+            format!("x=({token}) ./deploy"),
+            format!("curl https://{token}@h/x"),
+        ] {
+            if logged(&sandbox, &command).contains(tail) {
+                shown.push(command);
+            }
+        }
+    }
+    assert!(shown.is_empty(), "in clear:\n{}", shown.join("\n"));
+}
+
+#[test]
+fn a_private_key_is_hidden() {
+    let sandbox = Sandbox::new();
+    let key = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAE\n-----END OPENSSH PRIVATE KEY-----";
+    let log = logged(&sandbox, &format!("echo '{key}'"));
+    assert!(!log.contains("b3BlbnNz"), "{log}");
+}
+
+#[test]
+fn what_is_no_credential_stays_readable() {
+    let sandbox = Sandbox::new();
+    for command in [
+        "sort -u a.txt | tee b.txt",
+        "git push -u origin main",
+        "git commit -m 'add token bucket'",
+        "grep -rn password src/",
+        "cargo test tokenizer::",
+        "curl https://example.com/x?page=2",
+        "ssh git@github.com ls",
+        "mkdir -p build/out",
+        "cut -d: -f1 /etc/hosts",
+        "npm run secret-santa",
+    ] {
+        let log = logged(&sandbox, command);
+        let record: serde_json::Value = serde_json::from_str(log.trim_end()).unwrap();
+        let expected = format!("{command} > .devt/state/notes.md");
+        assert_eq!(record["command_excerpt"], expected);
+    }
+}

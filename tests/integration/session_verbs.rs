@@ -1,0 +1,231 @@
+//! `session`: the update operations, one after the other and out of order.
+
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+
+const LOG: &str = ".claude/statewarden/gates.jsonl";
+
+/// Runs `session …`, which must end with `code`.
+#[track_caller]
+fn session(sandbox: &Sandbox, code: i32, args: &[&str]) -> String {
+    let args: Vec<&str> = ["session"].iter().chain(args).copied().collect();
+    let ran = sandbox.run(&args);
+    assert_eq!(ran.code(), code, "{args:?}: {}", ran.stderr());
+    format!("{}{}", ran.stdout(), ran.stderr())
+}
+
+fn state(sandbox: &Sandbox, id: &str) -> Value {
+    serde_json::from_str(&sandbox.read(&format!(".claude/.docs/{id}/state.json"))).unwrap()
+}
+
+/// Starts a session and gives its id.
+fn init(sandbox: &Sandbox, args: &[&str]) -> String {
+    let args: Vec<&str> = ["session", "init", "--json"]
+        .iter()
+        .chain(args)
+        .copied()
+        .collect();
+    let file = sandbox.run(&args).json()["file"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    file.split('/').nth(2).unwrap().to_owned()
+}
+
+#[test]
+fn a_session_goes_from_phase_to_phase() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/.specs/jwt.md", "# JWT\n");
+    let spec = ".claude/.specs/jwt.md";
+    let id = init(
+        &sandbox,
+        &["Add JWT auth", "--fast", "--auto", "--spec", spec],
+    );
+    assert_eq!(id.split_once('-').unwrap().1, "add-jwt-auth");
+    let new = state(&sandbox, &id);
+    assert_eq!(
+        (&new["workflow"], &new["auto_mode"]),
+        (&json!("code:fast"), &json!(true))
+    );
+    assert_eq!(
+        new["spec"],
+        json!({ "id": "jwt", "path": spec, "status": "approved" })
+    );
+
+    session(&sandbox, 0, &["start", "research"]);
+    session(
+        &sandbox,
+        0,
+        &[
+            "decide", "research", "--agent", "scouter", "--mode", "parallel", "--input", "a",
+            "--input", "b",
+        ],
+    );
+    session(
+        &sandbox,
+        0,
+        &["complete", "research", "--report", "research-report.md"],
+    );
+    session(&sandbox, 0, &["skip", "plan"]);
+    session(&sandbox, 0, &["complete", "implement", "--session", &id]);
+    let now = state(&sandbox, &id);
+    let phases = &now["phases"];
+    assert_eq!(phases["research"]["report"], "research-report.md");
+    assert_eq!(
+        (&phases["plan"]["skipped"], &phases["plan"]["started_at"]),
+        (&json!(true), &json!(null))
+    );
+    assert_eq!(phases["implement"]["status"], "completed");
+    let decision =
+        json!({ "agent": "scouter", "mode": "parallel", "instances": 2, "inputs": ["a", "b"] });
+    assert_eq!(now["dispatcher_decisions"]["research"], decision);
+
+    let shown = sandbox.run(&["session", "show", "--json"]).json()["sessions"][0].clone();
+    assert_eq!(
+        (&shown["id"], &shown["phase"], &shown["task"]),
+        (&json!(id), &json!("quality"), &json!("Add JWT auth"))
+    );
+    let records = sandbox.records(LOG);
+    let moves: Vec<_> = records
+        .iter()
+        .map(|record| {
+            json!([
+                record["gate"],
+                record["to"],
+                record["evidence"],
+                record["agent_type"]
+            ])
+        })
+        .collect();
+    assert_eq!(
+        moves,
+        [
+            json!(["init", "passed", "session init", null]),
+            json!(["research", "in_progress", "session start", null]),
+            json!([null, null, "session decide", null]),
+            json!(["research", "passed", "session complete", null]),
+            json!(["plan", "skipped", "session skip", null]),
+            json!(["implement", "passed", "session complete", null]),
+        ]
+    );
+}
+
+/// The hook may have been first.
+#[test]
+fn a_step_that_was_taken_already_is_no_error() {
+    let sandbox = Sandbox::new();
+    let id = init(&sandbox, &["t"]);
+    for verb in ["start", "complete", "skip"] {
+        let phase = if verb == "skip" { "plan" } else { "research" };
+        session(&sandbox, 0, &[verb, phase]);
+        let before = state(&sandbox, &id);
+        let said = session(&sandbox, 0, &[verb, phase]);
+        assert!(said.contains("already"), "{said}");
+        assert_eq!(state(&sandbox, &id), before);
+    }
+    session(&sandbox, 2, &["start", "research"]);
+    session(&sandbox, 2, &["complete", "plan"]);
+}
+
+#[test]
+fn what_the_schema_forbids_is_an_error_and_changes_nothing() {
+    let sandbox = Sandbox::new();
+    session(&sandbox, 2, &["start", "research"]);
+    let id = init(&sandbox, &["t"]);
+    let before = sandbox.read(&format!(".claude/.docs/{id}/state.json"));
+    for (args, word) in [
+        (&["init", "  "][..], "empty"),
+        (&["init", "t", "--spec", "nowhere.md"], "nowhere.md"),
+        (&["start", "plan"], "research"),
+        (&["start", "dreaming"], "unknown phase"),
+        (&["start", "init"], "already completed"),
+        (
+            &["complete", "research", "--report", "plan-report.md"],
+            "research-report.md",
+        ),
+        (&["skip", "research", "--session", "x"], "no session `x`"),
+        (
+            &[
+                "decide", "plan", "--agent", "scouter", "--mode", "single", "--input", "a",
+            ],
+            "research and review",
+        ),
+        (
+            &[
+                "decide", "review", "--agent", "nobody", "--mode", "single", "--input", "a",
+            ],
+            "nobody",
+        ),
+        (
+            &[
+                "decide", "review", "--agent", "reviewer", "--mode", "single", "--input", "a", "b",
+            ],
+            "single",
+        ),
+        (
+            &[
+                "decide",
+                "review",
+                "--agent",
+                "reviewer",
+                "--mode",
+                "parallel",
+                "--instances",
+                "3",
+                "--input",
+                "a",
+                "b",
+            ],
+            "one input",
+        ),
+        (
+            &[
+                "decide", "review", "--agent", "reviewer", "--mode", "single",
+            ],
+            "--input",
+        ),
+    ] {
+        let said = session(&sandbox, 2, args);
+        assert!(said.contains(word), "{args:?} says: {said}");
+    }
+    assert_eq!(
+        sandbox.read(&format!(".claude/.docs/{id}/state.json")),
+        before
+    );
+}
+
+#[test]
+fn the_newest_unfinished_session_is_meant() {
+    let sandbox = Sandbox::new();
+    let (first, second) = (
+        init(&sandbox, &["same task"]),
+        init(&sandbox, &["same task"]),
+    );
+    assert_eq!(second, format!("{first}-2"));
+    let touch = |id: &str, at: &str| {
+        let mut document = state(&sandbox, id);
+        document["updated_at"] = at.into();
+        sandbox.write(
+            &format!(".claude/.docs/{id}/state.json"),
+            &document.to_string(),
+        );
+    };
+    touch(&first, "2030-01-01T00:00:00Z");
+    touch(&second, "2030-01-01T00:00:00Z");
+    let said = session(&sandbox, 2, &["start", "research"]);
+    assert!(
+        said.contains("same time") && said.contains("--session"),
+        "{said}"
+    );
+    touch(&first, "2030-01-01T00:00:01Z");
+    session(&sandbox, 0, &["start", "research"]);
+    assert_eq!(
+        state(&sandbox, &first)["phases"]["research"]["status"],
+        "in_progress"
+    );
+    assert_eq!(
+        state(&sandbox, &second)["phases"]["research"]["status"],
+        "pending"
+    );
+}

@@ -1,0 +1,360 @@
+//! Broken settings never open the guard, and an agent cannot edit it away.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+
+const SETTINGS: &str = ".claude/statewarden.yaml";
+const CLIENT: &str = ".claude/settings.json";
+
+#[track_caller]
+fn denied(sandbox: &Sandbox) -> String {
+    sandbox
+        .hook(&sandbox.write_event(".devt/state/notes.md", "x"))
+        .is_denied("ad-hoc-name")
+}
+
+#[test]
+fn a_broken_file_counts_for_nothing_and_every_denial_says_so() {
+    for text in [
+        "mode: off\n  bad: indentation\n",
+        "mode: [off\n",
+        "mode: off\nmoed: warn\n",
+        "mode: of\n",
+        "mode: OFF\n",
+        "mode: false\n",
+        "mode: 1\n",
+        "mode: off\nlog: {max_bytes: 10}\n",
+        "mode: off\nlog: {max_bytes: -1}\n",
+        "mode: off\narchive: {runs: 0}\n",
+        "mode: off\narchive: {runs: many}\n",
+        "mode: off\nsystems: {devtt: {mode: off}}\n",
+        "mode: off\nsystems: {devt: {extra_name: [a]}}\n",
+        "mode: off\nsystems: {devt: {extra_names: [../x]}}\n",
+        "mode: off\nsystems: {devt: {extra_globs: ['*']}}\n",
+        "mode: off\nsystems: {devt: {extra_globs: ['[']}}\n",
+        "mode: off\nsystems: {devt: {contract: 0.1}}\n",
+        "mode: off\nsystems: {groups: {roles: {a: boss}}}\n",
+        "mode: off\nsystems: {devt: {roots: [a]}}\n",
+        "mode: off\nsystems: [devt]\n",
+        "- mode: off\n",
+        "mode off",
+        "\tmode: off\n",
+        "mode: off\n---\nmode: off\n",
+        "\u{0}",
+        "{{{{",
+        "%YAML 9\n---\nmode: off",
+        "mode: !!python/object 1\n",
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write(SETTINGS, text);
+        let reason = denied(&sandbox);
+        for part in ["Note: ", "statewarden.yaml", "ignored"] {
+            assert!(
+                reason.contains(part),
+                "`{part}` is not in: {reason} ({text:?})"
+            );
+        }
+        sandbox
+            .hook(&sandbox.write_event(".devt/state/plan.md", "x\n"))
+            .is_silent();
+        sandbox.hook(&sandbox.bash_event("ls")).is_silent();
+    }
+}
+
+#[test]
+fn an_empty_file_is_not_broken() {
+    for text in [
+        "",
+        "\n",
+        "# nothing\n",
+        "---\n",
+        "\u{feff}mode: enforce\n",
+        "mode: enforce\r\n",
+        "{}",
+        "null\n",
+        "systems:\n  devt:\n",
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write(SETTINGS, text);
+        let reason = denied(&sandbox);
+        assert!(!reason.contains("Note: "), "{text:?}: {reason}");
+    }
+}
+
+#[test]
+fn what_is_no_text_counts_as_broken() {
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.project().join(SETTINGS)).unwrap();
+    assert!(denied(&sandbox).contains("ignored"));
+    fs::remove_dir(sandbox.project().join(SETTINGS)).unwrap();
+    fs::write(sandbox.project().join(SETTINGS), b"mode: off # \xff\n").unwrap();
+    assert!(denied(&sandbox).contains("ignored"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_settings_file_that_never_ends_is_no_trap() {
+    use std::os::unix::fs::symlink;
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.project().join(".claude")).unwrap();
+    symlink("statewarden.yaml", sandbox.project().join(SETTINGS)).unwrap();
+    assert!(denied(&sandbox).contains("ignored"), "a link to itself");
+}
+
+#[test]
+fn a_bomb_in_a_settings_file_is_no_trap() {
+    let mut laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for n in 1..12 {
+        let again = vec![format!("*a{}", n - 1); 10].join(", ");
+        laughs += &format!("a{n}: &a{n} [{again}]\n");
+    }
+    let deep = format!("systems: {}{}", "[".repeat(50_000), "]".repeat(50_000));
+    let long = format!("mode: off\n{}", "# comment\n".repeat(200_000));
+    for (text, is_broken) in [(laughs, true), (deep, true), (long, false)] {
+        let sandbox = Sandbox::new();
+        sandbox.write(SETTINGS, &text);
+        let begun = Instant::now();
+        let ran = sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
+        if is_broken {
+            ran.is_denied("ad-hoc-name");
+        } else {
+            ran.is_silent();
+        }
+        assert!(
+            begun.elapsed() < Duration::from_secs(8),
+            "{:?}",
+            begun.elapsed()
+        );
+    }
+}
+
+#[test]
+fn one_broken_layer_leaves_the_others() {
+    let sandbox = Sandbox::new();
+    sandbox.write(SETTINGS, "systems: {devt: {extra_names: [mine.md]}}\n");
+    sandbox.write(".claude/statewarden.local.yaml", "mode: off\nnonsense: 1\n");
+    let reason = denied(&sandbox);
+    assert!(reason.contains("statewarden.local.yaml"), "{reason}");
+    sandbox
+        .hook(&sandbox.write_event(".devt/state/mine.md", "x"))
+        .is_silent();
+    // In warn mode the trouble is told as well.
+    sandbox.write(SETTINGS, "mode: warn\n");
+    let ran = sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
+    let told = ran.json()["hookSpecificOutput"]["additionalContext"].to_string();
+    assert!(told.contains("statewarden.local.yaml"), "{told}");
+}
+
+#[test]
+fn commands_name_the_trouble_too() {
+    let sandbox = Sandbox::new();
+    sandbox.write(SETTINGS, "moed: off\n");
+    let ran = sandbox.run(&["doctor", "--json"]);
+    assert_eq!(ran.code(), 1, "{}", ran.stderr());
+    let findings = ran.json()["findings"].to_string();
+    for part in ["statewarden.yaml", "moed", "did you mean `mode`"] {
+        assert!(findings.contains(part), "`{part}` is not in: {findings}");
+    }
+}
+
+/// A project whose hooks are wired as `install` does it.
+fn wired() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        CLIENT,
+        "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n",
+    );
+    let ran = sandbox.run(&["install"]);
+    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    assert!(sandbox.read(CLIENT).contains("PreToolUse"));
+    sandbox
+}
+
+fn edit(sandbox: &Sandbox, path: &str, old: &str, new: &str) -> Value {
+    sandbox.event(
+        "Edit",
+        json!({ "file_path": sandbox.path(path), "old_string": old, "new_string": new }),
+    )
+}
+
+#[test]
+fn the_clients_settings_may_be_edited_around_our_entries() {
+    let sandbox = wired();
+    let text = sandbox.read(CLIENT);
+    let mut more: Value = serde_json::from_str(&text).unwrap();
+    more["permissions"] = json!({ "allow": ["Bash(ls)"] });
+    more["hooks"]["Notification"] = json!([]);
+    for event in [
+        edit(&sandbox, CLIENT, "\"opus\"", "\"sonnet\""),
+        edit(&sandbox, CLIENT, "  \"model\": \"opus\",\n", ""),
+        edit(&sandbox, CLIENT, "not there", "x"),
+        sandbox.write_event(CLIENT, &text),
+        sandbox.write_event(CLIENT, &more.to_string()),
+        sandbox.write_event(".claude/settings.local.json", "{\"model\": \"opus\"}"),
+        sandbox.bash_event("cat .claude/settings.json"),
+    ] {
+        sandbox.hook(&event).is_silent();
+    }
+}
+
+#[test]
+fn an_edit_that_drops_our_entries_is_refused() {
+    let sandbox = wired();
+    let text = sandbox.read(CLIENT);
+    let settings: Value = serde_json::from_str(&text).unwrap();
+    let with = |change: &dyn Fn(&mut Value)| {
+        let mut settings = settings.clone();
+        change(&mut settings);
+        settings.to_string()
+    };
+    let mut events: Vec<Value> = [
+        "{}".to_owned(),
+        String::new(),
+        "{".to_owned(),
+        "null".to_owned(),
+        format!("// {text}"),
+        with(&|settings| settings["hooks"] = json!({})),
+        with(&|settings| {
+            drop(
+                settings["hooks"]
+                    .as_object_mut()
+                    .unwrap()
+                    .remove("PreToolUse"),
+            )
+        }),
+        with(&|settings| {
+            drop(
+                settings["hooks"]
+                    .as_object_mut()
+                    .unwrap()
+                    .remove("SubagentStop"),
+            )
+        }),
+        with(&|settings| settings["disableAllHooks"] = json!(true)),
+        with(&|settings| settings["hooks"]["PreToolUse"][0]["matcher"] = json!("^Nothing$")),
+        with(&|settings| {
+            settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"] = json!("/bin/true")
+        }),
+        with(&|settings| {
+            settings["hooks"]["PreToolUse"][0]["hooks"][0]["args"] = json!(["--version"])
+        }),
+        with(&|settings| settings["hooks"]["PreToolUse"][0]["hooks"][0]["timeout"] = json!("x")),
+        with(&|settings| {
+            settings["hooks"]["PreToolUse"][0]["hooks"][0]["onFailure"] = json!("continue")
+        }),
+    ]
+    .iter()
+    .map(|content| sandbox.write_event(CLIENT, content))
+    .collect();
+    events.push(edit(&sandbox, CLIENT, "PreToolUse", "PreToolUseX"));
+    events.push(edit(&sandbox, CLIENT, "\"hook\"", "\"help\""));
+    events.push(sandbox.event(
+        "MultiEdit",
+        json!({ "file_path": sandbox.path(CLIENT), "edits": [
+            { "old_string": "opus", "new_string": "sonnet" },
+            { "old_string": "PreToolUse", "new_string": "Pre" },
+        ] }),
+    ));
+    events.push(sandbox.bash_event("cat > .claude/settings.json <<'EOF'\n{}\nEOF"));
+    for event in &events {
+        let reason = sandbox.hook(event).is_denied("protected-file");
+        assert!(reason.contains("statewarden uninstall"), "{reason}");
+        sandbox
+            .hook(&sandbox.by("programmer", event.clone()))
+            .is_denied("protected-file");
+    }
+    assert_eq!(sandbox.read(CLIENT), text);
+}
+
+#[test]
+fn settings_without_our_entries_are_free() {
+    let sandbox = Sandbox::new();
+    sandbox.write(CLIENT, "{\"hooks\": {\"Stop\": []}}");
+    for content in ["{}", "{", "", "{\"disableAllHooks\": true}"] {
+        sandbox
+            .hook(&sandbox.write_event(CLIENT, content))
+            .is_silent();
+        sandbox
+            .hook(&sandbox.write_event(".claude/settings.local.json", content))
+            .is_silent();
+    }
+}
+
+#[test]
+fn local_settings_that_hold_our_entries_are_guarded_alike() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["install", "--scope", "local"]);
+    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    sandbox
+        .hook(&sandbox.write_event(".claude/settings.local.json", "{}"))
+        .is_denied("protected-file");
+}
+
+#[test]
+fn our_own_files_are_closed_to_every_way_of_writing() {
+    let sandbox = wired();
+    sandbox.write(SETTINGS, "mode: enforce\n");
+    let own = sandbox.path(SETTINGS);
+    sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
+    for event in [
+        sandbox.write_event(SETTINGS, "mode: off\n"),
+        edit(&sandbox, SETTINGS, "enforce", "off"),
+        sandbox.event("NotebookEdit", json!({ "notebook_path": own })),
+        sandbox.event("mcp__fs__write_file", json!({ "path": own })),
+        sandbox.event("mcp__fs__delete_file", json!({ "path": own })),
+        sandbox.event(
+            "mcp__fs__move_file",
+            json!({ "source": own, "destination": "/tmp/x" }),
+        ),
+        sandbox.bash_event("echo 'mode: off' > .claude/statewarden.yaml"),
+        sandbox.bash_event("sed -i s/enforce/off/ .claude/statewarden.yaml"),
+        sandbox.bash_event("rm .claude/statewarden.yaml"),
+        sandbox.bash_event("mv .claude/statewarden.yaml /tmp/"),
+        sandbox.bash_event("cp /tmp/x .claude/statewarden.local.yaml"),
+        sandbox.bash_event("rm -f .claude/statewarden/denies.jsonl"),
+        sandbox.bash_event("cd .claude && touch statewarden.local.yaml"),
+        sandbox.bash_event("truncate -s0 .claude/statewarden/events.jsonl"),
+        sandbox.write_event(".claude/../.claude/statewarden.yaml", "x"),
+        sandbox.write_event(".claude/Statewarden.yaml", "x"),
+    ] {
+        sandbox.hook(&event).is_denied("protected-file");
+    }
+    for command in [
+        "rm -rf .claude",
+        "mv .claude /tmp/x",
+        "rm -rf .claude/statewarden",
+    ] {
+        assert_ne!(
+            sandbox.hook(&sandbox.bash_event(command)).verdict(),
+            "allow",
+            "{command}"
+        );
+    }
+    assert_eq!(sandbox.read(SETTINGS), "mode: enforce\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_our_own_files_is_no_way_in() {
+    let sandbox = Sandbox::new();
+    sandbox.write(SETTINGS, "mode: enforce\n");
+    std::os::unix::fs::symlink(".claude", sandbox.project().join("config")).unwrap();
+    std::os::unix::fs::symlink(SETTINGS, sandbox.project().join("innocent.yaml")).unwrap();
+    for event in [
+        sandbox.write_event("config/statewarden.yaml", "mode: off\n"),
+        sandbox.write_event("config/statewarden.local.yaml", "mode: off\n"),
+        sandbox.write_event("innocent.yaml", "mode: off\n"),
+        sandbox.bash_event("echo 'mode: off' > innocent.yaml"),
+        sandbox.bash_event("rm config/statewarden.yaml"),
+    ] {
+        sandbox.hook(&event).is_denied("protected-file");
+    }
+    // The link itself is nobody's.
+    sandbox
+        .hook(&sandbox.bash_event("rm innocent.yaml"))
+        .is_silent();
+}

@@ -1,0 +1,175 @@
+//! `status` over every system at once.
+
+use serde_json::json;
+
+use crate::support::Sandbox;
+
+const RUN: &str = include_str!("../fixtures/agent-flow/03-orchestration-after-planning-passed.md");
+const SESSION: &str = include_str!("../fixtures/session/complete.json");
+const MUX: &str = include_str!("../fixtures/agentmux/ok-06-done-3-reviewing.state.json");
+const WORKFLOW: &str =
+    "workflow_id: w\nworkflow_type: dev\nactive: true\nphase: implement\nstatus: DONE\n";
+const TASKS: &str = "## 1. Core\n- [x] 1.1 a\n- [ ] 1.2 b\n";
+
+/// A project with a state of every system, one of them deep in a monorepo.
+fn full() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/workflow.yaml", WORKFLOW);
+    sandbox.write("packages/api/.claude/orchestration.local.md", RUN);
+    sandbox.write(".claude/.docs/260110-x/state.json", SESSION);
+    sandbox.write("openspec/changes/auth/tasks.md", TASKS);
+    sandbox.write(".agentmux/.sessions/s1/state.json", MUX);
+    sandbox
+}
+
+#[test]
+fn every_system_is_read() {
+    let sandbox = full();
+    let ran = sandbox.run(&["status", "--json"]);
+    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    let answer = ran.json();
+    let brief = |run: &serde_json::Value| {
+        json!([
+            run["system"],
+            run["file"],
+            run["active"],
+            run["phase"],
+            run["gates"][0]
+        ])
+    };
+    let mut found: Vec<_> = answer["systems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(brief)
+        .collect();
+    found.sort_by_key(ToString::to_string);
+    let gate = |name: &str, status: &str, timestamp: Option<&str>| json!({ "name": name, "status": status, "timestamp": timestamp, "agent": null });
+    let expected = [
+        json!([
+            "agent-flow",
+            "packages/api/.claude/orchestration.local.md",
+            true,
+            "implementation",
+            gate("exploration", "passed", Some("2026-11-21T08:48:20Z"))
+        ]),
+        json!([
+            "agentmux",
+            ".agentmux/.sessions/s1/state.json",
+            true,
+            "reviewing",
+            gate("product_management", "skipped", None)
+        ]),
+        json!([
+            "devt",
+            ".devt/state/workflow.yaml",
+            true,
+            "implement",
+            gate("implement", "passed", None)
+        ]),
+        json!([
+            "groups",
+            "openspec/changes/auth/tasks.md",
+            true,
+            "group 1",
+            gate("group 1", "in_progress", None)
+        ]),
+        json!([
+            "session",
+            ".claude/.docs/260110-x/state.json",
+            false,
+            null,
+            gate("init", "passed", Some("2026-01-10T14:30:25Z"))
+        ]),
+    ];
+    assert_eq!(found, expected);
+    let keys: Vec<&str> = answer["systems"][0]
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    let named = "system file active phase iteration max_iterations gates next updated_at";
+    assert_eq!(keys, named.split(' ').collect::<Vec<_>>());
+    assert!(
+        !sandbox.exists(".claude/statewarden"),
+        "a reading verb writes nothing"
+    );
+}
+
+#[test]
+fn one_system_can_be_asked_for() {
+    let sandbox = full();
+    let answer = sandbox
+        .run(&["status", "--json", "--system", "groups"])
+        .json();
+    assert_eq!(answer["systems"].as_array().unwrap().len(), 1);
+    assert_eq!(sandbox.run(&["status", "--system", "nonsense"]).code(), 2);
+}
+
+#[test]
+fn people_get_gates_and_what_comes_next() {
+    let sandbox = full();
+    let text = sandbox.run(&["status"]).stdout();
+    for line in [
+        "agent-flow  packages/api/.claude/orchestration.local.md",
+        "  phase implementation, iteration 1 of 10",
+        "  planning        passed",
+        "  implementation  pending",
+        "  next: Loid implements (implementation)",
+        "session  .claude/.docs/260110-x/state.json  nothing: every phase is completed",
+    ] {
+        assert!(
+            text.lines().any(|found| found.starts_with(line)),
+            "no `{line}` in:\n{text}"
+        );
+    }
+    assert!(!text.contains('\u{1b}'), "no colors off a terminal");
+    let empty = Sandbox::new().run(&["status"]);
+    assert!(
+        (
+            empty.code(),
+            empty.stdout().starts_with("no workflow state")
+        ) == (0, true)
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_a_problem() {
+    let sandbox = full();
+    sandbox.write(
+        "packages/api/.claude/orchestration.local.md",
+        "no front matter\n",
+    );
+    std::fs::write(
+        sandbox.path(".claude/.docs/260110-x/state.json"),
+        b"\xff\xfe",
+    )
+    .unwrap();
+    let ran = sandbox.run(&["status", "--json"]);
+    let problems = ran.json()["problems"].to_string();
+    assert_eq!(ran.code(), 1);
+    for file in [
+        "packages/api/.claude/orchestration.local.md",
+        "260110-x/state.json",
+    ] {
+        assert!(problems.contains(file), "`{file}` is not in {problems}");
+    }
+}
+
+/// AgentMux may keep its session outside of the project.
+#[test]
+fn the_session_that_the_environment_names_is_shown() {
+    let mut sandbox = Sandbox::new();
+    let dir = sandbox.base().join("feature");
+    std::fs::create_dir(&dir).unwrap();
+    std::fs::write(dir.join("state.json"), MUX).unwrap();
+    sandbox
+        .env
+        .push(("FEATURE_DIR", dir.to_str().unwrap().to_owned()));
+    let answer = sandbox.run(&["status", "--json"]).json();
+    assert_eq!(
+        answer["systems"][0]["file"],
+        dir.join("state.json").to_str().unwrap()
+    );
+}
