@@ -17,11 +17,10 @@ use crate::catalog::Catalog;
 use crate::claim::{self, Claim};
 use crate::decision::{self, Call, Channel, Content, Decision, Denial};
 use crate::env::Env;
-use crate::event::{Concern, Event, Tool};
+use crate::event::{Event, Tool};
 use crate::path;
 use crate::project::{Listing, Project};
-use crate::record::redact;
-use crate::reply;
+use crate::redact;
 use crate::systems::declared::DeclaredSystem;
 use crate::target::{self, Act, Scene, Spelling, Target};
 
@@ -65,7 +64,6 @@ pub(super) fn read(file: &Path, around: &Surroundings) -> Result<Report> {
         file,
         around,
         main: project.main.dir.clone(),
-        names_sites: rules.settings.names_sites(),
         catalog: &catalog,
         projects: HashMap::from([(cwd.clone(), project)]),
         cwd,
@@ -113,7 +111,6 @@ struct Reader<'r> {
     around: &'r Surroundings,
     /// The main checkout of the session's project.
     main: String,
-    names_sites: bool,
     catalog: &'r Catalog<'r>,
     /// The session's directories and the roots that govern each.
     projects: HashMap<String, Project>,
@@ -235,14 +232,7 @@ impl Reader<'_> {
             "NotebookEdit" => (&input.notebook_path, About::Editing),
             "Read" => (&input.file_path, About::Reading),
             "Grep" => (&input.path, About::Reading),
-            "Bash" | "Monitor" | "PowerShell" => {
-                let reaches = self.names_sites || reaches(input.command.as_str(), &self.cwd);
-                return if reaches {
-                    About::Running
-                } else {
-                    About::Nothing
-                };
-            }
+            "Bash" | "Monitor" | "PowerShell" => return About::Running,
             name if name.starts_with("mcp__") => return About::Writing,
             _ => return About::Nothing,
         };
@@ -398,16 +388,6 @@ enum About {
     Running,
 }
 
-/// Whether a command can reach a site, by the hook's own first look.
-fn reaches(command: &str, cwd: &str) -> bool {
-    let event = json!({
-        "hook_event_name": "PreToolUse", "tool_name": "Bash", "cwd": cwd,
-        "tool_input": { "command": command },
-    });
-    let bytes = event.to_string();
-    Event::parse(bytes.as_bytes()).is_ok_and(|event| event.concern() == Concern::Likely)
-}
-
 /// The words of a command that look like paths.
 fn words(command: &str) -> impl Iterator<Item = &str> {
     let between = |c: char| c.is_whitespace() || "\"'`;|&<>()=,".contains(c);
@@ -430,7 +410,7 @@ fn what(call: &Block<'_>) -> String {
     .into_iter()
     .map(|text| text.as_str())
     .find(|text| !text.is_empty());
-    reply::cut(&redact(text.unwrap_or_default()), 200)
+    redact::excerpt(text.unwrap_or_default())
 }
 
 /// The client keeps a subagent's type in `agent-<id>.meta.json` beside its transcript.
