@@ -89,6 +89,8 @@ mod stuck;
 mod support;
 /// The start of a workflow.
 mod sweep;
+/// The documents beside the code.
+mod tidy;
 /// `workflow.yaml` and its locks.
 mod update;
 /// Work trees of the project.

@@ -1,0 +1,247 @@
+//! The documents name only what exists, and everything that they must name.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use statewarden::decision::DenyCode;
+use statewarden::settings::{Layer, Settings};
+use statewarden::systems::SYSTEMS;
+
+use crate::support::Sandbox;
+
+const LONGEST_FILE: usize = 560;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(file: &str) -> String {
+    fs::read_to_string(root().join(file)).unwrap()
+}
+
+/// The files below a directory of the project, relative to the project.
+fn files_below(dir: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut dirs = vec![PathBuf::from(dir)];
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(root().join(&dir)).unwrap() {
+            let entry = entry.unwrap();
+            let path = dir.join(entry.file_name());
+            if entry.file_type().unwrap().is_dir() {
+                dirs.push(path);
+            } else {
+                found.push(path.to_str().unwrap().replace('\\', "/"));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// What stands between back-ticks outside code blocks.
+fn quoted(text: &str) -> Vec<&str> {
+    let blocks = text.split("```").step_by(2);
+    blocks
+        .flat_map(|block| block.split('`').skip(1).step_by(2))
+        .collect()
+}
+
+/// The verbs in the order of `statewarden help`.
+fn verbs() -> Vec<String> {
+    let help = Sandbox::new().run(&["help"]).stdout();
+    let (_, list) = help.split_once("Commands:\n").unwrap();
+    let lines = list.lines().take_while(|line| !line.is_empty());
+    lines
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .map(|line| line.split_whitespace().next().unwrap().to_owned())
+        .collect()
+}
+
+#[track_caller]
+fn check_none(what: &str, offenders: Vec<String>) {
+    assert!(offenders.is_empty(), "{what}: {offenders:#?}");
+}
+
+#[test]
+fn paths_in_the_documents_exist() {
+    const PLACES: [&str; 8] = [
+        "src/", "tests/", "hooks/", ".ci/", "benches/", "bin/", ".cargo/", ".github/",
+    ];
+    let mut seen = 0;
+    let mut missing = Vec::new();
+    for document in [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+    ] {
+        for name in quoted(&read(document)) {
+            let is_path = PLACES.iter().any(|place| name.starts_with(place));
+            if !is_path || name.contains("NAME") {
+                continue;
+            }
+            seen += 1;
+            if !root().join(name).exists() {
+                missing.push(format!("{document}: {name}"));
+            }
+        }
+    }
+    check_none("named, but not there", missing);
+    assert!(seen > 150, "only {seen} paths were found");
+}
+
+#[test]
+fn the_module_map_is_complete() {
+    let map = read("ARCHITECTURE.md");
+    let rows: BTreeSet<&str> = map
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `src/")?.split('`').next())
+        .collect();
+    let modules = files_below("src");
+    let modules = modules.iter().filter(|file| file.ends_with(".rs"));
+    let missing = modules.filter(|file| !rows.contains(&file["src/".len()..]));
+    check_none("not in ARCHITECTURE.md", missing.cloned().collect());
+}
+
+#[test]
+fn every_verb_has_a_row() {
+    let readme = read("README.md");
+    let verbs = verbs();
+    assert!(verbs.len() > 20, "{verbs:?}");
+    let missing = verbs
+        .into_iter()
+        .filter(|verb| !readme.contains(&format!("\n| `{verb}` | ")));
+    check_none("not in README.md", missing.collect());
+}
+
+#[test]
+fn every_deny_code_has_a_row() {
+    let readme = read("README.md");
+    let codes = DenyCode::ALL.iter().map(|code| code.as_str());
+    let missing = codes.filter(|code| !readme.contains(&format!("\n| `{code}` | ")));
+    check_none("not in README.md", missing.map(str::to_owned).collect());
+}
+
+#[test]
+fn every_system_is_reachable() {
+    let declared = ["declared"];
+    let ids: BTreeSet<String> = SYSTEMS
+        .iter()
+        .map(|system| system.id().replace('-', "_"))
+        .collect();
+    let files = files_below("src/systems");
+    let stems = files.iter().filter_map(|file| {
+        let stem = file.strip_prefix("src/systems/")?.strip_suffix(".rs")?;
+        (!stem.contains('/')).then_some(stem)
+    });
+    // `self` is a keyword, so its module has another name.
+    let stems: Vec<&str> = stems
+        .map(|stem| if stem == "own" { "self" } else { stem })
+        .collect();
+    assert_eq!(stems.len(), SYSTEMS.len() + declared.len(), "{stems:?}");
+    let missing = stems
+        .into_iter()
+        .filter(|stem| !ids.contains(*stem) && !declared.contains(stem));
+    check_none("not in SYSTEMS", missing.map(str::to_owned).collect());
+}
+
+#[test]
+fn every_test_file_is_run() {
+    let main = read("tests/integration/main.rs");
+    let files = files_below("tests/integration");
+    let stems = files.iter().filter_map(|file| {
+        let stem = file
+            .strip_prefix("tests/integration/")?
+            .strip_suffix(".rs")?;
+        (!stem.contains('/') && stem != "main").then_some(stem)
+    });
+    let missing = stems.filter(|stem| !main.contains(&format!("\nmod {stem};\n")));
+    check_none("not in main.rs", missing.map(str::to_owned).collect());
+}
+
+#[test]
+fn the_settings_in_the_readme_are_valid_and_complete() {
+    let readme = read("README.md");
+    let examples: Vec<&str> = readme
+        .split("```yaml\n")
+        .skip(1)
+        .map(|block| block.split("```").next().unwrap())
+        .collect();
+    assert_eq!(examples.len(), 2);
+    for example in &examples {
+        let resolved = Settings::resolve(&[(Layer::Project, "README.md", example)]);
+        check_none("problems", resolved.problems);
+        assert!(resolved.settings.declared().any(|(id, _)| id == "notes"));
+    }
+    let keys = |text: &str| -> BTreeSet<String> {
+        let keys = text.lines().filter_map(|line| line.split_once(':'));
+        keys.map(|(key, _)| key.trim().to_owned()).collect()
+    };
+    let every_key = read("src/settings/every-key.yaml");
+    let own_names = [
+        "tester", "session", "log.md", "index.md", "notes", "checker",
+    ];
+    let missing = &keys(&every_key) - &keys(examples[1]);
+    let missing = missing
+        .into_iter()
+        .filter(|key| !own_names.contains(&key.as_str()));
+    check_none("settings without an example", missing.collect());
+}
+
+/// The text files of the project: those at its top, and those below its folders.
+fn texts() -> Vec<(String, String)> {
+    let top = fs::read_dir(root()).unwrap().map(Result::unwrap);
+    let top = top.filter(|entry| entry.file_type().unwrap().is_file());
+    let mut files: Vec<String> = top
+        .map(|entry| entry.file_name().into_string().unwrap())
+        // In a work tree `.git` is a file, and says where that lies.
+        .filter(|name| name != ".git")
+        .collect();
+    for dir in [
+        "src", "tests", "hooks", "bin", "benches", ".ci", ".cargo", ".github",
+    ] {
+        files.extend(files_below(dir));
+    }
+    files
+        .into_iter()
+        .filter_map(|file| {
+            let text = fs::read_to_string(root().join(&file)).ok()?;
+            Some((file, text))
+        })
+        .collect()
+}
+
+#[test]
+fn no_file_holds_a_path_of_the_machine_it_was_written_on() {
+    // In pieces, so that this file passes.
+    let homes = [["/ro", "ot/"], ["/wo", "rk/"], ["/tmp/", "wt/"]].map(|pieces| pieces.concat());
+    let starts_path = |before: Option<char>| {
+        before.is_none_or(|c| !(c.is_alphanumeric() || "._-/~})$*".contains(c)))
+    };
+    let texts = texts();
+    assert!(texts.len() > 200, "only {} files were read", texts.len());
+    let mut offenders = Vec::new();
+    for (file, text) in &texts {
+        for home in &homes {
+            let mut found = text.match_indices(home.as_str());
+            if let Some((at, _)) =
+                found.find(|(at, _)| starts_path(text[..*at].chars().next_back()))
+            {
+                let line = text[..at].lines().count();
+                offenders.push(format!("{file}:{line}: {home}"));
+            }
+        }
+    }
+    check_none("paths of a machine", offenders);
+}
+
+#[test]
+fn source_files_stay_readable() {
+    let files = files_below("src");
+    let long = files.iter().filter(|file| {
+        let lines = read(file).lines().count();
+        file.ends_with(".rs") && lines > LONGEST_FILE
+    });
+    check_none("too long", long.cloned().collect());
+}
