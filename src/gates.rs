@@ -186,36 +186,54 @@ pub struct Effects {
     pub records: Vec<GateRecord>,
 }
 
-/// What agents owe at a moment, in all systems.
-pub fn owed(around: &[Around<'_>], moment: &Moment<'_>, now: DateTime<Utc>) -> Vec<(String, Owed)> {
-    let owed = around.iter().flat_map(|around| {
-        let shown = around.governed.system.gate_dir().unwrap_or_default();
-        let owed = around.at(moment, now).owed.into_iter();
-        owed.map(move |owed| (shown.to_owned(), owed))
-    });
-    owed.collect()
+/// What a moment leads to in one system, worked out before anything is locked.
+pub struct Plan<'a, 'c> {
+    around: &'a Around<'c>,
+    consequences: Consequences,
 }
 
-/// Whether a moment concerns any system at all, before anything is locked.
-pub fn concerns(around: &[Around<'_>], moment: &Moment<'_>, now: DateTime<Utc>) -> bool {
-    around.iter().any(|around| {
-        let consequences = around.at(moment, now);
-        !consequences.outcomes.is_empty() || !consequences.owed.is_empty()
-    })
+pub fn plan<'a, 'c>(
+    around: &'a [Around<'c>],
+    moment: &Moment<'_>,
+    now: DateTime<Utc>,
+) -> Vec<Plan<'a, 'c>> {
+    let plans = around.iter().map(|around| Plan {
+        around,
+        consequences: around.at(moment, now),
+    });
+    plans
+        .filter(|Plan { consequences, .. }| {
+            !consequences.outcomes.is_empty() || !consequences.owed.is_empty()
+        })
+        .collect()
+}
+
+/// What agents owe, in all systems.
+pub fn owed(plans: &[Plan<'_, '_>]) -> Vec<(String, Owed)> {
+    let owed = plans.iter().flat_map(|plan| {
+        let shown = plan.around.governed.system.gate_dir().unwrap_or_default();
+        let owed = plan.consequences.owed.iter();
+        owed.map(move |owed| (shown.to_owned(), owed.clone()))
+    });
+    owed.collect()
 }
 
 /// Carries a moment into every system's state, each change as one locked
 /// read-modify-write that a kill leaves whole.
 pub fn carry_out(
-    around: &[Around<'_>],
+    plans: Vec<Plan<'_, '_>>,
     moment: &Moment<'_>,
     project: &Project,
     about: &About<'_>,
     now: DateTime<Utc>,
 ) -> Effects {
     let mut effects = Effects::default();
-    for around in around {
-        for (file, outcome) in settle(around, moment, now) {
+    for Plan {
+        around,
+        consequences,
+    } in plans
+    {
+        for (file, outcome) in settle(around, consequences, moment, now) {
             let shown = shown(project, &around.dir.join(&file));
             let record = GateRecord::new(about, around.governed.system.id(), &shown, now);
             effects.records.extend(match outcome {
@@ -230,17 +248,16 @@ pub fn carry_out(
 
 /// Notes that a moment changed nothing, in the states it would have concerned.
 pub fn skip_all(
-    around: &[Around<'_>],
-    moment: &Moment<'_>,
+    plans: &[Plan<'_, '_>],
     project: &Project,
     about: &About<'_>,
     why: &str,
     now: DateTime<Utc>,
 ) -> Effects {
-    let records = around.iter().flat_map(|around| {
-        let outcomes = around.at(moment, now).outcomes.into_iter();
-        outcomes.map(|(file, _)| {
-            let shown = shown(project, &around.dir.join(&file));
+    let records = plans.iter().flat_map(|plan| {
+        let around = plan.around;
+        plan.consequences.outcomes.iter().map(|(file, _)| {
+            let shown = shown(project, &around.dir.join(file));
             GateRecord::new(about, around.governed.system.id(), &shown, now).skipped(why.to_owned())
         })
     });
@@ -264,10 +281,11 @@ const TRIES: usize = 4;
 
 fn settle(
     around: &Around<'_>,
+    planned: Consequences,
     moment: &Moment<'_>,
     now: DateTime<Utc>,
 ) -> Vec<(String, io::Result<Outcome>)> {
-    let planned = around.at(moment, now).outcomes;
+    let planned = planned.outcomes;
     let changes = |outcomes: &[(String, Outcome)]| {
         outcomes
             .iter()

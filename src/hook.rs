@@ -15,7 +15,7 @@ use crate::catalog::Catalog;
 use crate::claim::{self, Claim, Unsettled};
 use crate::decision::{self, Call, Channel, Content, Decision};
 use crate::env::Env;
-use crate::event::{Concern, Event, EventError, Field, Kind, Tool};
+use crate::event::{Event, EventError, Field, Kind, Tool};
 use crate::project::{Project, read_text};
 use crate::record::{Record, What};
 use crate::reply::{self, Reply};
@@ -26,7 +26,7 @@ use crate::store::lock::IN_HOOK;
 use crate::store::log::{LogFile, Logs};
 use crate::store::make_own_folder;
 use crate::systems::declared::DeclaredSystem;
-use crate::target::{self, Scene};
+use crate::target::{self, Scene, Target};
 
 /// Serves one event from stdin.
 pub fn main(env: &Env, project: Option<&str>, now: DateTime<Utc>) -> ExitCode {
@@ -60,8 +60,7 @@ fn serve(input: &Input, env: &Env, project: Option<&str>, now: DateTime<Utc>) ->
 
 /// Answers one event; a call is judged in every reading of its bytes.
 pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime<Utc>) -> Reply {
-    let concern = event.concern();
-    if concern == Concern::None {
+    if !event.may_concern() {
         return Reply::Silent;
     }
     let Some(cwd) = event
@@ -73,12 +72,15 @@ pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime
             message: "the event has no `cwd`".to_owned(),
         };
     };
-    let project = Project::discover(project, env, &cwd);
-    let rules = project.settings(env);
-    if concern == Concern::IfDeclared && !rules.settings.names_sites() && env.feature_dir.is_none()
-    {
+    // The targets are known from the text; only they are worth a look at the disk.
+    let guards = event.kind() == Kind::PreToolUse && event.tool() != Tool::Agent;
+    let readings = guards.then(|| read(event, &scene(&cwd, env)));
+    let readings = readings.unwrap_or_default();
+    if guards && readings.iter().all(Reading::has_no_target) {
         return Reply::Silent;
     }
+    let project = Project::discover(project, env, &cwd);
+    let rules = project.settings(env);
     let world = World {
         project,
         cwd,
@@ -89,7 +91,7 @@ pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime
     let catalog = Catalog::new(&rules.settings, &declared);
     match (event.kind(), event.tool()) {
         (Kind::PreToolUse, Tool::Agent) => world.dispatched(event, &rules, &catalog),
-        (Kind::PreToolUse, _) => world.guard(event, &rules, &catalog),
+        (Kind::PreToolUse, _) => world.guard(&readings, &rules, &catalog),
         (Kind::PostToolUse, Tool::Agent) | (Kind::SubagentStop, _) => {
             world.agent_ended(event, &rules, &catalog)
         }
@@ -98,6 +100,35 @@ pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime
         (Kind::Stop, _) => world.turn_ended(event, &rules, &catalog),
         (Kind::SessionStart, _) => world.session_started(event, &rules, &catalog),
         (Kind::Other, _) => Reply::Silent,
+    }
+}
+
+/// One reading of a call's bytes, and what it would change.
+struct Reading<'e> {
+    event: Event<'e>,
+    targets: Result<Vec<Target>, serde_json::Error>,
+}
+
+impl Reading<'_> {
+    fn has_no_target(&self) -> bool {
+        self.targets.as_ref().is_ok_and(Vec::is_empty)
+    }
+}
+
+fn read<'e>(event: &'e Event<'_>, scene: &Scene<'_>) -> Vec<Reading<'e>> {
+    let reading = |event| Reading {
+        targets: target::of(&event, scene),
+        event,
+    };
+    event.readings().map(reading).collect()
+}
+
+fn scene<'a>(cwd: &'a str, env: &'a Env) -> Scene<'a> {
+    Scene {
+        cwd,
+        home: env.home.as_deref(),
+        project_dir: env.project_dir.as_deref(),
+        disk: &crate::project::Listing,
     }
 }
 
@@ -110,16 +141,25 @@ pub struct World<'w> {
 }
 
 impl World<'_> {
-    fn guard(&self, event: &Event<'_>, rules: &Resolved, catalog: &Catalog<'_>) -> Reply {
-        let replies = event
-            .readings()
-            .map(|reading| self.guard_reading(&reading, rules, catalog));
+    fn guard(&self, readings: &[Reading<'_>], rules: &Resolved, catalog: &Catalog<'_>) -> Reply {
+        let replies = readings
+            .iter()
+            .map(|reading| self.guard_reading(reading, rules, catalog));
         replies.max_by_key(Reply::weight).unwrap_or(Reply::Silent)
     }
 
     /// The line itself.
-    fn guard_reading(&self, event: &Event<'_>, rules: &Resolved, catalog: &Catalog<'_>) -> Reply {
-        let (decision, claims) = match self.judge(event, catalog) {
+    fn guard_reading(
+        &self,
+        Reading { event, targets }: &Reading<'_>,
+        rules: &Resolved,
+        catalog: &Catalog<'_>,
+    ) -> Reply {
+        let judged = match targets {
+            Ok(targets) => self.judge_targets(event, targets, catalog),
+            Err(error) => Err(unreadable(event, error)),
+        };
+        let (decision, claims) = match judged {
             Ok(judged) => judged,
             Err(unsettled) => return self.refuse_unsettled(event, rules, &unsettled),
         };
@@ -136,12 +176,18 @@ impl World<'_> {
         event: &Event<'_>,
         catalog: &'c Catalog<'c>,
     ) -> Result<(Decision, Vec<Claim<'c>>), Unsettled> {
-        let targets = target::of(event, &self.scene()).map_err(|error| Unsettled {
-            path: event.get(Field::ToolName).unwrap_or_default().to_owned(),
-            system: "a tool whose arguments are not readable".to_owned(),
-            error: error.into(),
-        })?;
-        let claims = claim::of(&targets, &self.project, catalog)?;
+        let targets = target::of(event, &scene(&self.cwd, self.env));
+        let targets = targets.map_err(|error| unreadable(event, &error))?;
+        self.judge_targets(event, &targets, catalog)
+    }
+
+    fn judge_targets<'c>(
+        &self,
+        event: &Event<'_>,
+        targets: &[Target],
+        catalog: &'c Catalog<'c>,
+    ) -> Result<(Decision, Vec<Claim<'c>>), Unsettled> {
+        let claims = claim::of(targets, &self.project, catalog)?;
         let channel = match event.tool() {
             Tool::Shell(_) => Channel::Shell,
             _ => Channel::FileTool,
@@ -149,19 +195,10 @@ impl World<'_> {
         let call = Call {
             actor: &event.actor(),
             channel,
-            targets: &targets,
+            targets,
         };
         let decision = decision::decide(&claims, &call, &|claim| content(event, claim))?;
         Ok((decision, claims))
-    }
-
-    fn scene(&self) -> Scene<'_> {
-        Scene {
-            cwd: &self.cwd,
-            home: self.env.home.as_deref(),
-            project_dir: self.env.project_dir.as_deref(),
-            disk: &crate::project::Listing,
-        }
     }
 
     fn log(&self, event: &Event<'_>, decision: &Decision, claims: &[Claim<'_>], rules: &Resolved) {
@@ -243,6 +280,14 @@ impl World<'_> {
         Reply::Deny {
             reason: reply::cut(&reason, reply::MAX_REASON),
         }
+    }
+}
+
+fn unreadable(event: &Event<'_>, error: &serde_json::Error) -> Unsettled {
+    Unsettled {
+        path: event.get(Field::ToolName).unwrap_or_default().to_owned(),
+        system: "a tool whose arguments are not readable".to_owned(),
+        error: io::Error::other(error.to_string()),
     }
 }
 

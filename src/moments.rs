@@ -50,7 +50,8 @@ impl World<'_> {
             });
             self.complain_about("runs.json", forgotten);
         }
-        let effects = gates::carry_out(&around, &moment, &self.project, &about, self.now);
+        let plans = gates::plan(&around, &moment, self.now);
+        let effects = gates::carry_out(plans, &moment, &self.project, &about, self.now);
         // A start that moves nothing is not worth a line.
         let moved = effects
             .records
@@ -77,7 +78,7 @@ impl World<'_> {
             agent: &agent,
             reply: &ending.reply,
         };
-        if !gates::concerns(&around, &moment, self.now) {
+        if gates::plan(&around, &moment, self.now).is_empty() {
             return Reply::Silent;
         }
         let counted = make_own_folder(self.logs().own_folder()).and_then(|()| {
@@ -102,8 +103,8 @@ impl World<'_> {
             Err(error) => {
                 let about = about(event, &ending);
                 let why = format!("could not be counted: {error}");
-                let effects =
-                    gates::skip_all(&around, &moment, &self.project, &about, &why, self.now);
+                let plans = gates::plan(&around, &moment, self.now);
+                let effects = gates::skip_all(&plans, &self.project, &about, &why, self.now);
                 self.append_gates(effects, rules);
                 Reply::Silent
             }
@@ -125,17 +126,19 @@ impl World<'_> {
             return Ok(Counted::Before);
         }
         let about = about(event, ending);
+        // What was planned before the lock may be stale.
+        let plans = gates::plan(around, moment, self.now);
         if ending.reply.trim().is_empty() {
             let why = "the agent's final text is empty";
-            let skipped = gates::skip_all(around, moment, &self.project, &about, why, self.now);
+            let skipped = gates::skip_all(&plans, &self.project, &about, why, self.now);
             return Ok(Counted::Now(skipped, Vec::new()));
         }
-        let owed = gates::owed(around, moment, self.now);
+        let owed = gates::owed(&plans);
         let setting = rules.settings.completion;
         if !owed.is_empty() && setting == Completion::Block && ending.told_by == ToldBy::Stop {
             return Ok(Counted::SentBack(owed));
         }
-        let effects = gates::carry_out(around, moment, &self.project, &about, self.now);
+        let effects = gates::carry_out(plans, moment, &self.project, &about, self.now);
         if !id.is_empty() {
             runs.count(session(event), id);
             runs.write(locked)?;
@@ -164,8 +167,9 @@ impl World<'_> {
                 agent_type: None,
                 agent_id: None,
             };
+            let plans = gates::plan(&around, &Moment::TurnEnd, self.now);
             let effects =
-                gates::carry_out(&around, &Moment::TurnEnd, &self.project, &about, self.now);
+                gates::carry_out(plans, &Moment::TurnEnd, &self.project, &about, self.now);
             self.append_gates(effects, rules);
         }
         Reply::Silent
@@ -201,7 +205,8 @@ impl World<'_> {
                 agent_id: None,
             };
             let moment = Moment::Wrote { entry };
-            let effects = gates::carry_out(&around, &moment, &self.project, &about, self.now);
+            let plans = gates::plan(&around, &moment, self.now);
+            let effects = gates::carry_out(plans, &moment, &self.project, &about, self.now);
             self.append_gates(effects, rules);
         }
         Reply::Silent

@@ -49,7 +49,7 @@ pub fn find<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
                 }
             }
         }
-        let entries = fs::read_dir(Path::new(&root.real).join(&dir))
+        let entries = fs::read_dir(Path::new(&root.real()).join(&dir))
             .into_iter()
             .flatten()
             .flatten();
@@ -115,7 +115,7 @@ fn held<'c>(
             .filter(|(id, _)| id == system.id())
             .flat_map(|(_, sites)| sites)
             .for_each(|site| {
-                if Path::new(&root.real).join(site).is_dir() {
+                if Path::new(&root.real()).join(site).is_dir() {
                     add(&join(site, "tasks.md"));
                 }
             });
@@ -137,7 +137,7 @@ fn held<'c>(
 
 /// The existing paths of a landmark.
 fn expand(root: &Root, path: &str) -> Vec<String> {
-    let there = |path: &str| Path::new(&root.real).join(path).exists();
+    let there = |path: &str| Path::new(&root.real()).join(path).exists();
     match path.strip_suffix("/*") {
         None => {
             if there(path) {
@@ -147,7 +147,7 @@ fn expand(root: &Root, path: &str) -> Vec<String> {
             }
         }
         Some(parent) => {
-            let entries = fs::read_dir(Path::new(&root.real).join(parent))
+            let entries = fs::read_dir(Path::new(&root.real()).join(parent))
                 .into_iter()
                 .flatten()
                 .flatten();

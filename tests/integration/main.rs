@@ -20,6 +20,9 @@ mod agent_flow_readers;
 mod agent_flow_stand_in;
 /// Form and content of a refusal.
 mod answers;
+/// What the hook costs.
+#[cfg(target_os = "linux")]
+mod budget;
 /// Every name and pattern of the contracts.
 mod contract;
 /// Bad input.
