@@ -193,7 +193,7 @@ fn first_claim<'s, 'p>(
 /// Where a claimed path lands: in its site under the name that the links on the
 /// way lead to, or outside it.
 fn follow<'s>(found: Found<'s>, real: &str) -> (Found<'s>, Lands) {
-    let site = format!("{}/{}", found.root.real, found.site);
+    let site = format!("{}/{}", found.root.real(), found.site);
     let site = resolve(&site, LastLink::Follow).unwrap_or(site);
     match path::relative(real, &site) {
         Some(entry) => (
@@ -221,7 +221,7 @@ fn link_out(target: &Target, found: &Found<'_>) -> Option<String> {
     let (dir, _) = path::split_last(&target.path)?;
     let real = resolve(&path::join(dir, link_to, None), LastLink::Follow).ok()?;
     let site = resolve(
-        &format!("{}/{}", found.root.real, found.site),
+        &format!("{}/{}", found.root.real(), found.site),
         LastLink::Follow,
     )
     .ok()?;
@@ -271,7 +271,7 @@ fn held(root: &Root, dir: &str, landmark: &str) -> Option<String> {
         let around = before.is_empty() || dir == before || dir.ends_with(&format!("/{before}"));
         let fixed = rest.strip_suffix('*').unwrap_or(rest).trim_end_matches('/');
         let there = || {
-            std::path::Path::new(&root.real)
+            std::path::Path::new(&root.real())
                 .join(dir)
                 .join(fixed)
                 .exists()

@@ -26,7 +26,7 @@ use crate::store::lock::IN_HOOK;
 use crate::store::log::{LogFile, Logs};
 use crate::store::make_own_folder;
 use crate::systems::declared::DeclaredSystem;
-use crate::target::{self, Act, Scene};
+use crate::target::{self, Act, Scene, Target};
 
 /// Serves one event from stdin.
 pub fn main(env: &Env, project: Option<&str>, now: DateTime<Utc>) -> ExitCode {
@@ -60,7 +60,7 @@ fn serve(input: &Input, env: &Env, project: Option<&str>, now: DateTime<Utc>) ->
 
 /// Answers one event; a call is judged in every reading of its bytes.
 pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime<Utc>) -> Reply {
-    if !event.may_matter() {
+    if !event.may_concern() {
         return Reply::Silent;
     }
     let Some(cwd) = event
@@ -72,7 +72,11 @@ pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime
             message: "the event has no `cwd`".to_owned(),
         };
     };
-    if event.kind() == Kind::PreToolUse && changes_nothing(event, &scene(&cwd, env)) {
+    // The targets are known from the text; only they are worth a look at the disk.
+    let guards = event.kind() == Kind::PreToolUse && event.tool() != Tool::Agent;
+    let readings = guards.then(|| read(event, &scene(&cwd, env)));
+    let readings = readings.unwrap_or_default();
+    if guards && readings.iter().all(Reading::has_no_target) {
         return Reply::Silent;
     }
     let project = Project::discover(project, env, &cwd);
@@ -87,7 +91,7 @@ pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime
     let catalog = Catalog::new(&rules.settings, &declared);
     match (event.kind(), event.tool()) {
         (Kind::PreToolUse, Tool::Agent) => world.dispatched(event, &rules, &catalog),
-        (Kind::PreToolUse, _) => world.guard(event, &rules, &catalog),
+        (Kind::PreToolUse, _) => world.guard(&readings, &rules, &catalog),
         (Kind::PostToolUse, Tool::Agent) | (Kind::SubagentStop, _) => {
             world.agent_ended(event, &rules, &catalog)
         }
@@ -99,13 +103,24 @@ pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime
     }
 }
 
-/// Whether a call is a command without a target, as most are; then neither the
-/// project nor its settings matter. The text alone cannot tell which targets
-/// are governed: a link can lead into a site from anywhere.
-fn changes_nothing(event: &Event<'_>, scene: &Scene<'_>) -> bool {
-    let has_no_target =
-        |reading: Event<'_>| target::of(&reading, scene).is_ok_and(|targets| targets.is_empty());
-    matches!(event.tool(), Tool::Shell(_)) && event.readings().all(has_no_target)
+/// One reading of a call's bytes, and what it would change.
+struct Reading<'e> {
+    event: Event<'e>,
+    targets: Result<Vec<Target>, serde_json::Error>,
+}
+
+impl Reading<'_> {
+    fn has_no_target(&self) -> bool {
+        self.targets.as_ref().is_ok_and(Vec::is_empty)
+    }
+}
+
+fn read<'e>(event: &'e Event<'_>, scene: &Scene<'_>) -> Vec<Reading<'e>> {
+    let reading = |event| Reading {
+        targets: target::of(&event, scene),
+        event,
+    };
+    event.readings().map(reading).collect()
 }
 
 fn scene<'a>(cwd: &'a str, env: &'a Env) -> Scene<'a> {
@@ -126,16 +141,25 @@ pub struct World<'w> {
 }
 
 impl World<'_> {
-    fn guard(&self, event: &Event<'_>, rules: &Resolved, catalog: &Catalog<'_>) -> Reply {
-        let replies = event
-            .readings()
-            .map(|reading| self.guard_reading(&reading, rules, catalog));
+    fn guard(&self, readings: &[Reading<'_>], rules: &Resolved, catalog: &Catalog<'_>) -> Reply {
+        let replies = readings
+            .iter()
+            .map(|reading| self.guard_reading(reading, rules, catalog));
         replies.max_by_key(Reply::weight).unwrap_or(Reply::Silent)
     }
 
     /// The line itself.
-    fn guard_reading(&self, event: &Event<'_>, rules: &Resolved, catalog: &Catalog<'_>) -> Reply {
-        let (decision, claims) = match self.judge(event, catalog) {
+    fn guard_reading(
+        &self,
+        Reading { event, targets }: &Reading<'_>,
+        rules: &Resolved,
+        catalog: &Catalog<'_>,
+    ) -> Reply {
+        let judged = match targets {
+            Ok(targets) => self.judge_targets(event, targets, catalog),
+            Err(error) => Err(unreadable(event, error)),
+        };
+        let (decision, claims) = match judged {
             Ok(judged) => judged,
             Err(unsettled) => return self.refuse_unsettled(event, rules, &unsettled),
         };
@@ -152,13 +176,18 @@ impl World<'_> {
         event: &Event<'_>,
         catalog: &'c Catalog<'c>,
     ) -> Result<(Decision, Vec<Claim<'c>>), Unsettled> {
-        let targets =
-            target::of(event, &scene(&self.cwd, self.env)).map_err(|error| Unsettled {
-                path: event.get(Field::ToolName).unwrap_or_default().to_owned(),
-                system: "a tool whose arguments are not readable".to_owned(),
-                error: error.into(),
-            })?;
-        let claims = claim::of(&targets, &self.project, catalog)?;
+        let targets = target::of(event, &scene(&self.cwd, self.env));
+        let targets = targets.map_err(|error| unreadable(event, &error))?;
+        self.judge_targets(event, &targets, catalog)
+    }
+
+    fn judge_targets<'c>(
+        &self,
+        event: &Event<'_>,
+        targets: &[Target],
+        catalog: &'c Catalog<'c>,
+    ) -> Result<(Decision, Vec<Claim<'c>>), Unsettled> {
+        let claims = claim::of(targets, &self.project, catalog)?;
         let channel = match event.tool() {
             Tool::Shell(_) => Channel::Shell,
             _ => Channel::FileTool,
@@ -166,7 +195,7 @@ impl World<'_> {
         let call = Call {
             actor: &event.actor(),
             channel,
-            targets: &targets,
+            targets,
         };
         let decision = decision::decide(&claims, &call, &|claim| content(event, claim))?;
         Ok((decision, claims))
@@ -251,6 +280,14 @@ impl World<'_> {
         Reply::Deny {
             reason: reply::cut(&reason, reply::MAX_REASON),
         }
+    }
+}
+
+fn unreadable(event: &Event<'_>, error: &serde_json::Error) -> Unsettled {
+    Unsettled {
+        path: event.get(Field::ToolName).unwrap_or_default().to_owned(),
+        system: "a tool whose arguments are not readable".to_owned(),
+        error: io::Error::other(error.to_string()),
     }
 }
 

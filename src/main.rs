@@ -4,6 +4,12 @@ use chrono::Utc;
 use statewarden::env::Env;
 use statewarden::{cmd, hook};
 
+/// musl's own allocator asks the kernel for nearly every piece of memory and
+/// gives it back at once.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
 /// `hook` alone does not go through the command line parser: it runs around
 /// every tool call, and parsing would be the most of its cost.
 fn main() -> ExitCode {

@@ -121,8 +121,11 @@ impl<'a> Search<'a> {
     /// A name within a few typing errors, or a pattern whose prefix is.
     fn slip(&self, entry: &str, dir: &str, spelled: &str, at_most: usize) -> Option<String> {
         let whole = in_dir(dir, spelled);
+        // No distance is shorter than the difference of the lengths.
+        let chars = whole.chars().count();
         let names = self
             .exact_names()
+            .filter(|name| name.chars().count().abs_diff(chars) <= at_most)
             .map(|name| (damerau_levenshtein(&whole, name), name.to_owned()));
         let variants = self.slugs().filter_map(|slug| variant(slug, &whole));
         names
@@ -170,7 +173,7 @@ impl<'a> Search<'a> {
             .exact_names()
             .filter(|known| begins_with(known))
             .collect();
-        alike.sort_by_key(|known| {
+        alike.sort_by_cached_key(|known| {
             let other_ending = known
                 .rsplit_once('.')
                 .is_none_or(|(_, known_ending)| known_ending != ending);

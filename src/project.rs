@@ -4,6 +4,7 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use crate::env::Env;
 use crate::path;
@@ -18,21 +19,27 @@ const MARKERS: &[&str] = &[".devt", ".claude", ".agentmux", "openspec", ".git"];
 const MAX_LINKS: usize = 40;
 
 /// A project root, as it was named and as it is on the disk.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Root {
     pub dir: String,
-    pub real: String,
+    real: OnceLock<String>,
 }
 
 impl Root {
     fn new(dir: String) -> Self {
-        let real = real_dir(&dir).unwrap_or_else(|| dir.clone());
+        let real = OnceLock::new();
         Self { dir, real }
+    }
+
+    /// The directory without links; asked of the disk when first needed.
+    pub fn real(&self) -> &str {
+        let ask = || real_dir(&self.dir).unwrap_or_else(|| self.dir.clone());
+        self.real.get_or_init(ask)
     }
 
     /// The part of a collapsed path below this root.
     pub fn relative<'p>(&self, path: &'p str) -> Option<&'p str> {
-        path::relative(path, &self.dir).or_else(|| path::relative(path, &self.real))
+        path::relative(path, &self.dir).or_else(|| path::relative(path, self.real()))
     }
 }
 
@@ -99,9 +106,8 @@ impl Project {
 
     /// The project's root where it lies below a collapsed path.
     pub fn around(&self, path: &str) -> Option<(Root, &'static str)> {
-        let Root { dir, real } = &self.main;
         let is_below = |root| path::relative(root, path).is_some();
-        (is_below(dir) || is_below(real)).then(|| (self.main.clone(), ""))
+        (is_below(&self.main.dir) || is_below(self.main.real())).then(|| (self.main.clone(), ""))
     }
 
     /// The user's own settings of Claude Code may hold our entries too, and
@@ -109,10 +115,7 @@ impl Project {
     fn user_settings<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
         let home = self.home.as_deref()?.trim_end_matches('/');
         let below = path::relative(path, home)?;
-        let root = || Root {
-            dir: home.to_owned(),
-            real: home.to_owned(),
-        };
+        let root = || Root::new(home.to_owned());
         (below == ".claude/settings.json").then(|| (root(), below))
     }
 
@@ -123,7 +126,7 @@ impl Project {
     pub fn inner_work_tree<'p>(&self, root: &Root, below: &'p str) -> Option<(Root, &'p str)> {
         let ends = below.rmatch_indices('/').map(|(at, _)| at);
         let mut inner = ends.filter(|&end| {
-            let git = format!("{}/{}/.git", root.real, &below[..end]);
+            let git = format!("{}/{}/.git", root.real(), &below[..end]);
             main_checkout_of_git_file(&git).is_some_and(|main| same_dir(&main, &self.main))
         });
         inner
@@ -140,20 +143,17 @@ impl Project {
     pub fn feature_dir_below(&self, root: &Root) -> Option<String> {
         let feature = self.feature_dir.as_ref()?;
         root.relative(&feature.dir)
-            .or_else(|| root.relative(&feature.real))
+            .or_else(|| root.relative(feature.real()))
             .map(str::to_owned)
     }
 }
 
 fn child(root: &Root, below: &str) -> Root {
-    Root {
-        dir: format!("{}/{below}", root.dir),
-        real: format!("{}/{below}", root.real),
-    }
+    Root::new(format!("{}/{below}", root.dir))
 }
 
 fn same_dir(dir: &str, root: &Root) -> bool {
-    dir == root.dir || real_dir(dir).is_some_and(|real| real == root.real)
+    dir == root.dir || real_dir(dir).is_some_and(|real| real == root.real())
 }
 
 /// The work tree beside the project that a directory lies in, if any.
@@ -203,7 +203,33 @@ fn main_checkout_of_git_file(git: &str) -> Option<String> {
 }
 
 fn real_dir(dir: &str) -> Option<String> {
+    if is_free_of_links(dir) {
+        return Some(dir.to_owned());
+    }
     fs::canonicalize(dir).ok().map(|real| path::from_os(&real))
+}
+
+/// Whether no part of a path is a link, by one question to the kernel where it
+/// can be asked; `false` where it cannot, or does not say.
+fn is_free_of_links(path: &str) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+        use rustix::io::Errno;
+        if !path.starts_with('/') || path::collapse(path) != path {
+            return false;
+        }
+        // To want a directory spares the close: a file is refused, after its links were.
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let free = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+        // The walk ends at the first part that is missing or no directory, past no link.
+        matches!(free, Ok(_) | Err(Errno::NOENT | Errno::NOTDIR))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = path;
+        false
+    }
 }
 
 /// Whether an act goes through a link at the end of a path or takes the link itself.
@@ -219,6 +245,9 @@ pub enum LastLink {
 /// # Errors
 /// The disk refuses to say (permissions), or links loop.
 pub fn resolve(path: &str, last: LastLink) -> io::Result<String> {
+    if is_free_of_links(path) {
+        return Ok(path.to_owned());
+    }
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
         let Some((dir, name)) = path::split_last(&path) else {
@@ -286,11 +315,11 @@ const MAX_TEXT: u64 = 16 * 1024 * 1024;
 
 impl View for OnDisk<'_> {
     fn exists(&self, path: &str) -> bool {
-        fs::symlink_metadata(format!("{}/{path}", self.root.real)).is_ok()
+        fs::symlink_metadata(format!("{}/{path}", self.root.real())).is_ok()
     }
 
     fn text(&self, path: &str) -> Option<String> {
-        read_text(&format!("{}/{path}", self.root.real))
+        read_text(&format!("{}/{path}", self.root.real()))
             .ok()
             .flatten()
     }

@@ -31,7 +31,7 @@ impl Site<'_> {
     /// The path of the site as people see it: relative to the main checkout
     /// where it lies in there.
     pub fn shown(&self, project: &Project) -> String {
-        if self.root == project.main {
+        if self.root.dir == project.main.dir {
             self.site.clone()
         } else {
             self.dir()
@@ -98,7 +98,7 @@ pub fn all<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
         site: String::new(),
     });
     let named = named.filter(|named| {
-        Path::new(&named.root.real).is_dir() && sites.iter().all(|site| site.dir() != named.dir())
+        Path::new(&named.root.real()).is_dir() && sites.iter().all(|site| site.dir() != named.dir())
     });
     sites.extend(named);
     sites
@@ -145,7 +145,7 @@ pub fn dirs_below<'r>(root: &'r Root, dir: &str) -> impl Iterator<Item = String>
 }
 
 fn subdirs(root: &Root, dir: &str) -> Vec<String> {
-    let entries = fs::read_dir(Path::new(&root.real).join(dir))
+    let entries = fs::read_dir(Path::new(&root.real()).join(dir))
         .into_iter()
         .flatten()
         .flatten();
@@ -222,7 +222,7 @@ fn held<'c>(
             .filter(|(id, _)| id == system.id())
             .flat_map(|(_, sites)| sites)
             .for_each(|site| {
-                if Path::new(&root.real).join(site).is_dir() {
+                if Path::new(&root.real()).join(site).is_dir() {
                     add(&join(site, "tasks.md"));
                 }
             });
@@ -244,7 +244,7 @@ fn held<'c>(
 
 /// The existing paths of a landmark.
 fn expand(root: &Root, path: &str) -> Vec<String> {
-    let there = |path: &str| Path::new(&root.real).join(path).exists();
+    let there = |path: &str| Path::new(&root.real()).join(path).exists();
     match path.strip_suffix("/*") {
         None => {
             if there(path) {
@@ -254,7 +254,7 @@ fn expand(root: &Root, path: &str) -> Vec<String> {
             }
         }
         Some(parent) => {
-            let entries = fs::read_dir(Path::new(&root.real).join(parent))
+            let entries = fs::read_dir(Path::new(&root.real()).join(parent))
                 .into_iter()
                 .flatten()
                 .flatten();

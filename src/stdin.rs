@@ -11,6 +11,9 @@ const DEADLINE: Duration = Duration::from_secs(2);
 /// How long to wait for the end after what looks like a whole event.
 const AFTER_WHOLE: Duration = Duration::from_millis(100);
 
+/// Nearly every event is smaller.
+const USUAL_BYTES: usize = 16 * 1024;
+
 /// What came in, and what was wrong with the way it came.
 #[derive(Debug, Default)]
 pub struct Input {
@@ -18,11 +21,21 @@ pub struct Input {
     pub trouble: Option<String>,
 }
 
+/// One look at stdin.
+enum Got {
+    /// Bytes, and there may be more.
+    Some,
+    /// Everything to the end.
+    All,
+    /// Nothing within the time given.
+    Nothing,
+}
+
 /// Reads stdin to its end: closing it early can cost the verdict. Bytes past
 /// [`MAX_BYTES`] are read and dropped.
 pub fn read() -> Input {
     let mut input = Input {
-        bytes: Vec::with_capacity(64 * 1024),
+        bytes: Vec::with_capacity(USUAL_BYTES),
         trouble: None,
     };
     let begun = Instant::now();
@@ -30,16 +43,18 @@ pub fn read() -> Input {
         let whole = input.bytes.trim_ascii_end().last() == Some(&b'}');
         let left = DEADLINE.saturating_sub(begun.elapsed());
         let patience = if whole { AFTER_WHOLE.min(left) } else { left };
-        match source::read_some(&mut input.bytes, patience) {
-            Ok(Some(0)) => break,
-            Ok(Some(_)) if input.bytes.len() > MAX_BYTES => {
-                input.trouble = Some("the event is larger than 64 MiB".to_owned());
-                input.bytes.truncate(MAX_BYTES);
-                // What is kept must not parse as an event of its own.
-                input.bytes.push(b'\0');
-            }
-            Ok(Some(_)) => {}
-            Ok(None) => {
+        make_room(&mut input.bytes);
+        let got = source::read_some(&mut input.bytes, patience);
+        if input.bytes.len() > MAX_BYTES {
+            input.trouble = Some("the event is larger than 64 MiB".to_owned());
+            input.bytes.truncate(MAX_BYTES);
+            // What is kept must not parse as an event of its own.
+            input.bytes.push(b'\0');
+        }
+        match got {
+            Ok(Got::Some) => {}
+            Ok(Got::All) => break,
+            Ok(Got::Nothing) => {
                 input.trouble = Some("stdin was not closed within 2 s".to_owned());
                 break;
             }
@@ -55,6 +70,18 @@ pub fn read() -> Input {
     input
 }
 
+/// An event that is larger than usual gets room for the largest at once: pages
+/// cost nothing before they are touched, and nothing is copied again.
+fn make_room(bytes: &mut Vec<u8>) {
+    const AT_LEAST: usize = 4 * 1024;
+    if bytes.capacity() - bytes.len() < AT_LEAST {
+        let all = MAX_BYTES + USUAL_BYTES - bytes.len();
+        if bytes.try_reserve_exact(all).is_err() {
+            bytes.reserve(AT_LEAST);
+        }
+    }
+}
+
 #[cfg(unix)]
 mod source {
     use std::io;
@@ -63,26 +90,34 @@ mod source {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::io::Errno;
 
-    /// Appends what is there; `Some(0)` is the end, `None` a timeout.
-    pub(super) fn read_some(bytes: &mut Vec<u8>, patience: Duration) -> io::Result<Option<usize>> {
+    use super::Got;
+
+    /// The writer has closed its end; of a socket it may be half of it.
+    #[cfg(target_os = "linux")]
+    const CLOSED: PollFlags = PollFlags::HUP.union(PollFlags::RDHUP);
+    #[cfg(not(target_os = "linux"))]
+    const CLOSED: PollFlags = PollFlags::HUP;
+
+    /// Appends what is there, as far as there is room. Where the writer is
+    /// gone, a read that leaves room has taken everything.
+    pub(super) fn read_some(bytes: &mut Vec<u8>, patience: Duration) -> io::Result<Got> {
         let stdin = rustix::stdio::stdin();
         let timeout = Timespec {
             tv_sec: patience.as_secs().try_into().unwrap_or(2),
             tv_nsec: patience.subsec_nanos().into(),
         };
-        let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
+        let mut ready = [PollFd::new(&stdin, PollFlags::IN | CLOSED)];
         match poll(&mut ready, Some(&timeout)) {
-            Ok(0) => return Ok(None),
+            Ok(0) => return Ok(Got::Nothing),
             Ok(_) => {}
-            Err(Errno::INTR) => return Ok(Some(usize::MAX)),
+            Err(Errno::INTR) => return Ok(Got::Some),
             Err(error) => return Err(error.into()),
         }
-        if bytes.capacity() - bytes.len() < 16 * 1024 {
-            bytes.reserve(bytes.len().max(64 * 1024));
-        }
+        let closed = ready[0].revents().intersects(CLOSED);
         match rustix::io::read(stdin, rustix::buffer::spare_capacity(bytes)) {
-            Ok(n) => Ok(Some(n)),
-            Err(Errno::INTR) => Ok(Some(usize::MAX)),
+            Ok(0) => Ok(Got::All),
+            Ok(_) if closed && bytes.len() < bytes.capacity() => Ok(Got::All),
+            Ok(_) | Err(Errno::INTR) => Ok(Got::Some),
             Err(error) => Err(error.into()),
         }
     }
@@ -95,6 +130,8 @@ mod source {
     use std::sync::{Mutex, OnceLock};
     use std::thread;
     use std::time::Duration;
+
+    use super::Got;
 
     type Chunks = Mutex<Receiver<io::Result<Vec<u8>>>>;
 
@@ -120,18 +157,19 @@ mod source {
         })
     }
 
-    pub(super) fn read_some(bytes: &mut Vec<u8>, patience: Duration) -> io::Result<Option<usize>> {
+    pub(super) fn read_some(bytes: &mut Vec<u8>, patience: Duration) -> io::Result<Got> {
         let receiver = chunks()
             .lock()
             .map_err(|_| io::Error::other("the reader failed"))?;
         match receiver.recv_timeout(patience) {
+            Ok(Ok(chunk)) if chunk.is_empty() => Ok(Got::All),
             Ok(Ok(chunk)) => {
                 bytes.extend_from_slice(&chunk);
-                Ok(Some(chunk.len()))
+                Ok(Got::Some)
             }
             Ok(Err(error)) => Err(error),
-            Err(RecvTimeoutError::Timeout) => Ok(None),
-            Err(RecvTimeoutError::Disconnected) => Ok(Some(0)),
+            Err(RecvTimeoutError::Timeout) => Ok(Got::Nothing),
+            Err(RecvTimeoutError::Disconnected) => Ok(Got::All),
         }
     }
 }

@@ -26,6 +26,9 @@ mod answers;
 mod archive_faults;
 /// What state directories hold, and what was refused.
 mod audit_and_denies;
+/// What the hook costs.
+#[cfg(target_os = "linux")]
+mod budget;
 /// What goes at any time, and what stays.
 mod cleanup;
 /// The reading commands.

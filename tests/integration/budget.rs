@@ -1,0 +1,173 @@
+//! What the hook costs, counted: system calls over a process that only reads
+//! its stdin, and user instructions. Both are the same on every machine of one
+//! architecture, so a ceiling can be tight where a time could not.
+//!
+//! The release build is measured: `STATEWARDEN_BUDGET_BIN` names it, with the
+//! program `floor` of `benches/` beside it. Without it the test says so.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+
+const CEILINGS: &str = include_str!("../fixtures/budget.txt");
+
+/// A line of the fixture.
+struct Ceiling {
+    event: &'static str,
+    calls: usize,
+    instructions: u64,
+}
+
+fn ceilings() -> impl Iterator<Item = Ceiling> {
+    let lines = CEILINGS.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| {
+        let fields: Vec<_> = line.split('|').map(str::trim).collect();
+        Ceiling {
+            event: fields[0],
+            calls: fields[1].parse().unwrap(),
+            instructions: fields[2].parse().unwrap(),
+        }
+    })
+}
+
+#[test]
+fn the_hook_stays_within_its_budget() {
+    let Some(program) = std::env::var_os("STATEWARDEN_BUDGET_BIN").map(PathBuf::from) else {
+        let skip = "skipped: STATEWARDEN_BUDGET_BIN names no release build";
+        assert!(std::env::var_os("CI").is_none(), "{skip}");
+        eprintln!("{skip}");
+        return;
+    };
+    let mut over = Vec::new();
+    for ceiling in ceilings() {
+        let sandbox = Sandbox::new();
+        let event = event(ceiling.event, &sandbox);
+        let run = Run {
+            sandbox: &sandbox,
+            event: event.to_string(),
+        };
+        let floor = run.calls(&program.with_file_name("floor"), &[]);
+        let calls = run.calls(&program, &["hook"]) - floor;
+        let instructions = run.instructions(&program);
+        eprintln!("{} | {calls} | {instructions}", ceiling.event);
+        if calls > ceiling.calls || instructions > ceiling.instructions {
+            over.push(format!(
+                "{}: {calls} calls, {instructions} instructions",
+                ceiling.event
+            ));
+        }
+    }
+    assert!(over.is_empty(), "over tests/fixtures/budget.txt: {over:#?}");
+}
+
+/// The events of the fixture, by name, in a project with a devt directory.
+fn event(name: &str, sandbox: &Sandbox) -> Value {
+    sandbox.write("src/module/a.rs", "fn main() {}\n");
+    let text = |len: usize| "let value = parse(\"x\", input)?;\n".repeat(len / 36);
+    match name {
+        "Read" => sandbox.event("Read", json!({ "file_path": sandbox.path("src/module/a.rs") })),
+        "Bash without a write" => sandbox.bash_event("cargo test --workspace 2>&1 | tail -n 40"),
+        "Write elsewhere" => sandbox.write_event("src/module/b.rs", &text(500)),
+        "Write elsewhere, 60 KB" => sandbox.write_event("src/module/b.rs", &text(60_000)),
+        "Edit elsewhere" => sandbox.event(
+            "Edit",
+            json!({ "file_path": sandbox.path("src/module/a.rs"), "old_string": "a", "new_string": "b" }),
+        ),
+        "allowed Write" => sandbox.write_event(".devt/state/scratchpad.md", &text(500)),
+        "denied Write" => sandbox.write_event(".devt/state/notes.md", &text(500)),
+        "Bash with a write" => sandbox.bash_event("mkdir -p out && cargo build 2> out/log.txt"),
+        "Bash, 60 KB here-document" => {
+            sandbox.bash_event(&format!("cat > src/b.rs <<'EOF'\n{}EOF\n", text(60_000)))
+        }
+        "after Bash" => {
+            let mut event = sandbox.bash_event("cargo test");
+            event["hook_event_name"] = "PostToolUse".into();
+            event["duration_ms"] = 5.into();
+            event["tool_response"] = json!({ "stdout": "ok\n", "stderr": "" });
+            event
+        }
+        "end of an agent without a gate" => {
+            let mut event = sandbox.by("Explore", sandbox.event("", json!({})));
+            event["hook_event_name"] = "SubagentStop".into();
+            event["last_assistant_message"] = "Done.".into();
+            event
+        }
+        "gate change" => {
+            let state = include_str!("../fixtures/agent-flow/04-orchestration-after-implementation-passed.md");
+            let from = "current_phase: \"implementation\"";
+            assert!(state.contains(from));
+            let state = state.replacen(from, "current_phase: \"review\"", 1);
+            sandbox.write(".claude/orchestration.local.md", &state);
+            let mut event = sandbox.by("agent-flow:Lawliet", sandbox.event("", json!({})));
+            event["hook_event_name"] = "SubagentStop".into();
+            event["last_assistant_message"] = "### Verdict: APPROVED".into();
+            event
+        }
+        name => panic!("no event is named `{name}`"),
+    }
+}
+
+struct Run<'s> {
+    sandbox: &'s Sandbox,
+    event: String,
+}
+
+impl Run<'_> {
+    /// Runs a program under another one. All of the event is in the pipe, and
+    /// its writer gone, before the program starts, so that it always sees the same.
+    fn under(&self, tool: &[&str], program: &Path, args: &[&str]) -> String {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(self.event.as_bytes()).unwrap();
+        drop(writer);
+        let mut command = Command::new(tool[0]);
+        command.args(&tool[1..]).arg(program).args(args).env_clear();
+        command
+            .env("HOME", self.sandbox.home())
+            .env("PATH", "/usr/bin:/bin");
+        command
+            .env("CLAUDE_PROJECT_DIR", self.sandbox.project())
+            .stdin(reader);
+        let output = command.stdout(Stdio::null()).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{program:?}: {errors}");
+        errors
+    }
+
+    fn calls(&self, program: &Path, args: &[&str]) -> usize {
+        let log = self.sandbox.base().join("calls");
+        let tool = ["strace", "-f", "-qq", "-o", log.to_str().unwrap()];
+        self.under(&tool, program, args);
+        fs::read_to_string(log).unwrap().lines().count()
+    }
+
+    fn instructions(&self, program: &Path) -> u64 {
+        let state = self
+            .sandbox
+            .project()
+            .join(".claude/orchestration.local.md");
+        let before = fs::read(&state).ok();
+        let tool = [
+            "valgrind",
+            "--tool=callgrind",
+            "--callgrind-out-file=/dev/null",
+        ];
+        let errors = self.under(&tool, program, &["hook"]);
+        if let Some(before) = before {
+            fs::write(state, before).unwrap();
+        }
+        let count = errors
+            .lines()
+            .find_map(|line| line.split_once("Collected : "));
+        count
+            .unwrap_or_else(|| panic!("{errors}"))
+            .1
+            .trim()
+            .parse()
+            .unwrap()
+    }
+}
