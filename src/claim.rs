@@ -6,6 +6,7 @@ use std::io;
 use crate::catalog::{Catalog, Governed};
 use crate::path;
 use crate::project::{LastLink, OnDisk, Project, Root, resolve};
+use crate::sites;
 use crate::systems::{Place, View};
 use crate::target::{Act, Target};
 
@@ -227,6 +228,9 @@ fn link_out(target: &Target, found: &Found<'_>) -> Option<String> {
     path::relative(&real, &site).is_none().then_some(real)
 }
 
+/// How many directories of a tree that is to go are searched for sites.
+const MAX_SEARCHED: usize = 2_000;
+
 /// The site that removing, moving or clearing a directory above it would take along.
 fn holder<'s>(
     path: &str,
@@ -239,15 +243,20 @@ fn holder<'s>(
     }
     let places = [project.locate(path), project.around(path)];
     places.iter().flatten().find_map(|(root, below)| {
-        catalog.governed.iter().find_map(|governed| {
-            let mut landmarks = governed.system.landmarks().iter();
-            let site = landmarks.find_map(|landmark| held(root, below, landmark))?;
-            Some(Found {
-                governed,
-                root: root.clone(),
-                site,
-                entry: String::new(),
-            })
+        let mut dirs = sites::dirs_below(root, below).take(MAX_SEARCHED);
+        dirs.find_map(|dir| holds(root, &dir, catalog))
+    })
+}
+
+fn holds<'s>(root: &Root, dir: &str, catalog: &'s Catalog<'s>) -> Option<Found<'s>> {
+    catalog.governed.iter().find_map(|governed| {
+        let mut landmarks = governed.system.landmarks().iter();
+        let site = landmarks.find_map(|landmark| held(root, dir, landmark))?;
+        Some(Found {
+            governed,
+            root: root.clone(),
+            site,
+            entry: String::new(),
         })
     })
 }

@@ -407,6 +407,15 @@ fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Objection> {
     match governed.contract.standing(entry, governed.edition) {
         Standing::ProgramDirectory => Err(program_owned(id, entry)),
         Standing::Directory(dir) if dir.at_reset == AtReset::Exempt => Err(exempt(entry)),
+        // A file tool's removal of Claude Code's settings would take our entries along;
+        // a shell's is told afterwards, with what it did to them.
+        Standing::Row(row) if id == "self" && call.channel == Channel::FileTool => {
+            let why = format!(
+                "`{entry}` holds or guards statewarden's hooks ({}); ask the user",
+                row.purpose
+            );
+            Err(Objection::new(DenyCode::ProtectedFile, why))
+        }
         Standing::Row(row) => {
             let writer = governed.system.writer(row, entry);
             let may = match call.actor {

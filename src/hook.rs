@@ -26,7 +26,7 @@ use crate::store::lock::IN_HOOK;
 use crate::store::log::{LogFile, Logs};
 use crate::store::make_own_folder;
 use crate::systems::declared::DeclaredSystem;
-use crate::target::{self, Scene};
+use crate::target::{self, Act, Scene};
 
 /// Serves one event from stdin.
 pub fn main(env: &Env, project: Option<&str>, now: DateTime<Utc>) -> ExitCode {
@@ -266,6 +266,10 @@ fn content(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Option<Content>> 
             .texts()
             .map_err(io::Error::other)?
             .after(present.as_deref()),
+        // Other servers' edits have shapes of their own; a whole text is a text.
+        (None, Tool::Mcp(_)) if claim.target.act == Act::Write => {
+            event.texts().ok().and_then(|texts| texts.content)
+        }
         (None, _) => None,
     };
     Ok(after.map(|after| Content { after, present }))

@@ -7,6 +7,7 @@
 //! its tests; its interface is not stable.
 
 pub mod after;
+pub mod detect;
 pub mod hook;
 pub mod moments;
 

@@ -2,10 +2,13 @@
 
 use std::collections::VecDeque;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::catalog::{Catalog, Governed};
+use crate::contract::DirKind;
 use crate::project::{OnDisk, Project, Root};
+use crate::store::archive::Ring;
+use crate::store::log::Logs;
 use crate::systems::System;
 
 /// One site on the disk.
@@ -36,6 +39,55 @@ impl Site<'_> {
     }
 }
 
+/// Where the rings of sites without a program's directory lie, in this
+/// program's own folder.
+pub const OWN_ARCHIVE: &str = "archive";
+
+impl Site<'_> {
+    /// The archive ring of the site: in the directory that its contract gives to
+    /// programs, else in this program's own folder, named after the system and
+    /// the site.
+    pub fn ring(&self, project: &Project, runs: usize) -> Ring {
+        let edition = self.governed.edition;
+        let mut dirs = self.governed.contract.dirs.iter();
+        let in_site = dirs.find(|dir| dir.kind == DirKind::Program && dir.editions.hold(edition));
+        let id = self.governed.system.id();
+        let (dir, own_folder) = match in_site {
+            Some(dir) => (Path::new(&self.dir()).join(dir.path), None),
+            None => {
+                let own = Logs::of(Path::new(&project.main.dir))
+                    .own_folder()
+                    .to_owned();
+                let dir = own.join(OWN_ARCHIVE).join(id).join(label(self));
+                (dir, Some(own))
+            }
+        };
+        Ring {
+            dir,
+            system: id.to_owned(),
+            site: self.site.clone(),
+            own_folder,
+            runs,
+        }
+    }
+}
+
+/// A site's path without the part that all sites of its system share:
+/// `.claude/.docs/260110-task` is `260110-task`.
+fn label(site: &Site<'_>) -> PathBuf {
+    let landmarks = site.governed.system.landmarks().iter();
+    let mut shared = landmarks.filter_map(|landmark| Some(landmark.rsplit_once('/')?.0));
+    let parts: Vec<&str> = site.site.split('/').collect();
+    let without = shared.find_map(|shared| {
+        let shared: Vec<&str> = shared.split('/').collect();
+        let at = parts
+            .windows(shared.len())
+            .position(|window| window == shared)?;
+        Some([&parts[..at], &parts[at + shared.len()..]].concat())
+    });
+    without.unwrap_or(parts).iter().collect()
+}
+
 /// Every site of the project, and the session of AgentMux that the environment names.
 pub fn all<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
     let mut sites = find(project, catalog);
@@ -55,13 +107,11 @@ pub fn all<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
 /// Directories that hold other programs' files in great number, never a site.
 const SKIPPED: &[&str] = &[".git", "node_modules", "target", ".venv", "__pycache__"];
 
-/// Finds every site, by walking the project without following links. The
-/// program's own folder is none.
+/// Finds every site, by walking the project. The program's own folder is none.
 pub fn find<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
     let root = &project.main;
     let mut sites: Vec<Site<'c>> = Vec::new();
-    let mut queue = VecDeque::from([String::new()]);
-    while let Some(dir) = queue.pop_front() {
+    for dir in dirs_below(root, "") {
         for governed in catalog
             .governed
             .iter()
@@ -76,24 +126,43 @@ pub fn find<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
                 }
             }
         }
-        let entries = fs::read_dir(Path::new(&root.real).join(&dir))
-            .into_iter()
-            .flatten()
-            .flatten();
-        let mut names: Vec<String> = entries
-            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .filter(|name| !SKIPPED.contains(&name.as_str()))
-            .collect();
-        names.sort();
-        // What looks like a site in an archive is none.
-        let is_archive = |path: &String| {
-            path.ends_with(".claude/statewarden") || path.ends_with(".devt/state/.archive")
-        };
-        let paths = names.into_iter().map(|name| join(&dir, &name));
-        queue.extend(paths.filter(|path| !is_archive(path)));
     }
     sites
+}
+
+/// A directory and those below it that can hold a site, nearest first, without
+/// following links. Paths are relative to the root.
+pub fn dirs_below<'r>(root: &'r Root, dir: &str) -> impl Iterator<Item = String> + 'r {
+    let mut queue = VecDeque::from([dir.to_owned()]);
+    std::iter::from_fn(move || {
+        let dir = queue.pop_front()?;
+        let last = dir.rsplit('/').next().unwrap_or_default();
+        if !SKIPPED.contains(&last) {
+            queue.extend(subdirs(root, &dir));
+        }
+        Some(dir)
+    })
+}
+
+fn subdirs(root: &Root, dir: &str) -> Vec<String> {
+    let entries = fs::read_dir(Path::new(&root.real).join(dir))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let names = entries
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| !SKIPPED.contains(&name.as_str()));
+    // What looks like a site in an archive is none.
+    let is_archive = |path: &String| {
+        path.ends_with(".claude/statewarden") || path.ends_with(".devt/state/.archive")
+    };
+    let mut paths: Vec<String> = names
+        .map(|name| join(dir, &name))
+        .filter(|path| !is_archive(path))
+        .collect();
+    paths.sort();
+    paths
 }
 
 /// The sites that lie at the root itself, for callers that cannot walk.

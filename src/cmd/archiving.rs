@@ -4,7 +4,7 @@
 mod report;
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -12,13 +12,12 @@ use serde::Serialize;
 
 use super::{Context, output};
 use crate::catalog::Catalog;
-use crate::contract::{Bucket, DirKind};
+use crate::contract::Bucket;
 use crate::inventory::{self, Entry};
 use crate::project::read_text;
 use crate::sites::{self, Site};
-use crate::store::archive::{Item, Kind, Ring, Run, Status, Taken, WhenChanged};
+use crate::store::archive::{Item, Kind, Run, Status, Taken, WhenChanged};
 use crate::store::lock::{IN_COMMAND, Locked, with_state_lock};
-use crate::store::log::Logs;
 use crate::systems::devt::workflow_yaml;
 use crate::systems::{self, System};
 
@@ -232,7 +231,7 @@ fn carry_out(
         now: context.now,
     };
     let mut progress = output::Progress::new("archived", items.len());
-    let ring = ring(site, context);
+    let ring = site.ring(&context.project, context.rules.settings.archive_runs);
     let taken = ring.take(locked, run, &items, &mut |n| progress.show(n));
     progress.clear();
     let Taken {
@@ -279,49 +278,4 @@ pub(crate) fn with_site_lock<T>(
 ) -> io::Result<T> {
     let pid_lock = systems::by_id(system).and_then(System::pid_lock);
     with_state_lock(dir, pid_lock, IN_COMMAND, f)
-}
-
-/// The ring of a site: the directory that its contract gives to programs, else
-/// one in this program's own folder, named after the system and the site.
-pub(crate) fn ring(site: &Site<'_>, context: &Context<'_>) -> Ring {
-    let governed = site.governed;
-    let edition = governed.edition;
-    let mut dirs = governed.contract.dirs.iter();
-    let in_site = dirs.find(|dir| dir.kind == DirKind::Program && dir.editions.hold(edition));
-    let logs = Logs::of(Path::new(&context.project.main.dir));
-    let id = governed.system.id();
-    let (dir, own_folder) = match in_site {
-        Some(dir) => (Path::new(&site.dir()).join(dir.path), None),
-        None => {
-            let own = logs.own_folder().to_owned();
-            let dir = own.join(OWN_ARCHIVE).join(id).join(label(site));
-            (dir, Some(own))
-        }
-    };
-    Ring {
-        dir,
-        system: id.to_owned(),
-        site: site.site.clone(),
-        own_folder,
-        runs: context.rules.settings.archive_runs,
-    }
-}
-
-/// In this program's own folder.
-pub(crate) const OWN_ARCHIVE: &str = "archive";
-
-/// A site's path without the part that all sites of its system share:
-/// `.claude/.docs/260110-task` is `260110-task`.
-fn label(site: &Site<'_>) -> PathBuf {
-    let landmarks = site.governed.system.landmarks().iter();
-    let mut shared = landmarks.filter_map(|landmark| Some(landmark.rsplit_once('/')?.0));
-    let parts: Vec<&str> = site.site.split('/').collect();
-    let without = shared.find_map(|shared| {
-        let shared: Vec<&str> = shared.split('/').collect();
-        let at = parts
-            .windows(shared.len())
-            .position(|window| window == shared)?;
-        Some([&parts[..at], &parts[at + shared.len()..]].concat())
-    });
-    without.unwrap_or(parts).iter().collect()
 }

@@ -6,11 +6,10 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 
-use super::archiving::{OWN_ARCHIVE, ring};
 use super::{Answer, Context, output};
 use crate::path::from_os;
 use crate::project::read_text;
-use crate::sites;
+use crate::sites::{self, OWN_ARCHIVE};
 use crate::store::archive::{Held, Kind, Ring, Snapshot, rings_below};
 use crate::store::log::Logs;
 use crate::systems::devt::workflow_yaml;
@@ -47,7 +46,12 @@ fn rings(context: &Context<'_>) -> Result<Vec<(Ring, PathBuf)>> {
         let sites = sites::find(&context.project, catalog);
         Ok(sites
             .iter()
-            .map(|site| (ring(site, context), PathBuf::from(site.dir())))
+            .map(|site| {
+                (
+                    site.ring(&context.project, context.rules.settings.archive_runs),
+                    PathBuf::from(site.dir()),
+                )
+            })
             .collect())
     })?;
     let main = Path::new(&context.project.main.dir);

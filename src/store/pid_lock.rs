@@ -105,12 +105,13 @@ impl<'p> PidFile<'p> {
     fn create(path: &'p Path) -> io::Result<Option<Self>> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let temp = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-        fs::write(&temp, own_id())?;
-        let linked = match fs::hard_link(&temp, path) {
+        let linked = match fs::write(&temp, own_id()).and_then(|()| fs::hard_link(&temp, path)) {
             Err(error)
                 if !matches!(
                     error.kind(),
-                    io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound
+                    io::ErrorKind::AlreadyExists
+                        | io::ErrorKind::NotFound
+                        | io::ErrorKind::StorageFull
                 ) =>
             {
                 // Some file systems have no hard links.

@@ -172,3 +172,50 @@ fn a_session_leaves_a_heartbeat_where_there_is_a_site() {
     );
     assert_eq!(sandbox.read(".claude/statewarden/.gitignore"), "*\n");
 }
+
+#[test]
+fn what_is_detected_can_be_quarantined_and_restored() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/statewarden.yaml", "quarantine: true\n");
+    std::thread::sleep(std::time::Duration::from_millis(2_200));
+    sandbox.write(".devt/state/todo.txt", "kept");
+    let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+    let reason = blocked(&sandbox, &event);
+    assert!(reason.contains(".archive/quarantine-"), "{reason}");
+    assert!(!sandbox.exists(".devt/state/todo.txt"));
+    let history = sandbox.run(&["history", "--json"]).json().to_string();
+    let at = history.find("quarantine-").expect("a snapshot");
+    let end = history[at..].find('"').unwrap();
+    let ran = sandbox.run(&["restore", &history[at..at + end]]);
+    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    assert_eq!(sandbox.read(".devt/state/todo.txt"), "kept");
+}
+
+#[test]
+fn a_command_that_takes_the_guard_out_of_the_settings_is_told() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["install"]).code(), 0);
+    let bash = json!({ "command": "python3 unwire.py" });
+    sandbox
+        .hook(&after(&sandbox, "Bash", bash.clone(), json!({})))
+        .is_silent();
+    sandbox.write(".claude/settings.json", "{}\n");
+    let reason = blocked(&sandbox, &after(&sandbox, "Bash", bash, json!({})));
+    assert!(
+        reason.contains("settings.json") && reason.contains("protected-file"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_command_that_writes_our_settings_is_told() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
+    let event = after(
+        &sandbox,
+        "Bash",
+        json!({ "command": "python3 x.py" }),
+        json!({}),
+    );
+    assert!(sandbox.hook(&event).stdout().contains("protected-file"));
+}

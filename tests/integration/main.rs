@@ -34,6 +34,9 @@ mod commands;
 mod contract;
 /// The contract in force, and tests of it.
 mod contract_verbs;
+/// Kills at every system call, and a full disk.
+#[cfg(target_os = "linux")]
+mod crash;
 /// The morning after: lists, counts, following.
 mod denies;
 /// Runs and deep dives by command.

@@ -337,3 +337,26 @@ fn many_and_odd_arguments_are_borne() {
         );
     }
 }
+
+#[test]
+fn the_settings_that_hold_the_guard_are_not_removed_or_emptied() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["install"]).code(), 0);
+    let path = sandbox.path(".claude/settings.json");
+    for (tool, input) in [
+        ("mcp__fs__delete_file", json!({ "path": path })),
+        (
+            "mcp__fs__write_file",
+            json!({ "path": path, "content": "{}" }),
+        ),
+    ] {
+        sandbox
+            .hook(&sandbox.event(tool, input))
+            .is_denied("protected-file");
+    }
+    let kept = sandbox.read(".claude/settings.json");
+    let input = json!({ "path": path, "content": kept });
+    sandbox
+        .hook(&sandbox.event("mcp__fs__write_file", input))
+        .is_silent();
+}

@@ -514,3 +514,24 @@ fn a_command_that_names_no_target_gets_no_denial() {
         ("echo $((1 >", "allow"),
     ]);
 }
+
+#[test]
+fn removing_a_directory_takes_the_sites_below_it_along() {
+    let sandbox = Sandbox::new();
+    sandbox.write("packages/web/.devt/state/plan.md", "x");
+    sandbox.write("packages/api/src/a.rs", "x");
+    sandbox.write("node_modules/x/a.js", "x");
+    for (command, expected) in [
+        ("rm -rf packages", "bulk-removal"),
+        ("rm -rf packages/web", "bulk-removal"),
+        ("mv packages elsewhere", "bulk-removal"),
+        ("rm -rf packages/api", "allow"),
+        ("rm -rf node_modules", "allow"),
+    ] {
+        assert_eq!(
+            sandbox.hook(&sandbox.bash_event(command)).verdict(),
+            expected,
+            "{command}"
+        );
+    }
+}

@@ -1,0 +1,256 @@
+//! What a kill or a full disk leaves behind: the old file or the new one, whole.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus, Stdio};
+
+use serde_json::json;
+
+use crate::support::Sandbox;
+
+const WORKFLOW: &str =
+    "active: true\nphase: plan\nstatus: \"DONE\"\n# a comment stays\ntask: keep\n";
+
+const RUN: &str = include_str!("../fixtures/agent-flow/01-orchestration-init-default.md");
+
+/// The program under a tracer with this option.
+fn traced(option: &[&str], sandbox: &Sandbox, args: &[&str], stdin: &str) -> ExitStatus {
+    use std::io::Write;
+    let mut child = Command::new("strace")
+        .args(["-f", "-qq"])
+        .args(option)
+        .arg(env!("CARGO_BIN_EXE_statewarden"))
+        .args(args)
+        .current_dir(sandbox.project())
+        .env_clear()
+        .env("HOME", sandbox.home())
+        .env("PATH", "/usr/bin:/bin")
+        .env("CLAUDE_PROJECT_DIR", sandbox.project())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // A process that is killed early closes the pipe.
+    let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
+    child.wait().unwrap()
+}
+
+/// The system calls of a whole run, each with how often it was made.
+fn system_calls(sandbox: &Sandbox, args: &[&str], stdin: &str) -> BTreeMap<String, u32> {
+    let trace = sandbox.base().join("trace");
+    traced(&["-o", trace.to_str().unwrap()], sandbox, args, stdin);
+    let mut calls = BTreeMap::new();
+    for line in fs::read_to_string(trace).unwrap().lines() {
+        let name = line
+            .split_whitespace()
+            .nth(1)
+            .and_then(|call| call.split_once('('));
+        if let Some((name, _)) = name {
+            *calls.entry(name.to_owned()).or_default() += 1;
+        }
+    }
+    // Nothing is left to kill at the end, and the start is the tracer's own.
+    calls.retain(|name, _| name != "execve" && name != "exit_group");
+    calls
+}
+
+fn can_trace() -> bool {
+    let probe = Command::new("strace")
+        .args(["-o", "/dev/null", "true"])
+        .stderr(Stdio::null())
+        .status();
+    let can = probe.is_ok_and(|status| status.success());
+    if !can {
+        eprintln!("skipped: strace is missing or not permitted");
+    }
+    can
+}
+
+/// Kills at every system call in turn and hands each aftermath to `check`.
+fn kill_everywhere(
+    args: &[&str],
+    stdin: &dyn Fn(&Sandbox) -> String,
+    check: &dyn Fn(&Sandbox, &str),
+) {
+    if !can_trace() {
+        return;
+    }
+    let fresh = || {
+        let sandbox = Sandbox::new();
+        sandbox.write(".devt/state/workflow.yaml", WORKFLOW);
+        sandbox.write(".devt/state/notes.md", "stray");
+        sandbox.write(".claude/orchestration.local.md", RUN);
+        sandbox
+    };
+    let whole = fresh();
+    let calls = system_calls(&whole, args, &stdin(&whole));
+    let mut n_kills = 0;
+    for (name, count) in &calls {
+        for nth in 1..=*count {
+            let sandbox = fresh();
+            let inject = format!("inject={name}:signal=SIGKILL:when={nth}");
+            let option = ["-o", "/dev/null", "-e", &inject];
+            let status = traced(&option, &sandbox, args, &stdin(&sandbox));
+            n_kills += u32::from(status.signal() == Some(9) || status.code() == Some(137));
+            check(&sandbox, &format!("{name} {nth}"));
+        }
+    }
+    let n_calls: u32 = calls.values().sum();
+    assert!(
+        n_kills > 40 && n_kills * 10 >= n_calls * 9,
+        "{n_kills} kills at {n_calls} calls"
+    );
+}
+
+#[test]
+fn an_update_killed_at_any_system_call_leaves_the_old_file_or_the_new() {
+    kill_everywhere(
+        &["update", "phase=test"],
+        &|_| String::new(),
+        &|sandbox, nth| {
+            let text = sandbox.read(".devt/state/workflow.yaml");
+            let whole = text == WORKFLOW
+                || (text.contains("phase: test\n") && text.contains("task: keep\n"));
+            assert!(whole, "killed at {nth}: {text}");
+            // The dead process's locks hold nobody up.
+            let next = sandbox.run(&["update", "phase=verify"]);
+            assert_eq!(next.code(), 0, "killed at {nth}: {}", next.stderr());
+        },
+    );
+}
+
+#[test]
+fn a_denial_killed_at_any_system_call_leaves_whole_lines() {
+    let event = |sandbox: &Sandbox| sandbox.write_event(".devt/state/todo.md", "x").to_string();
+    kill_everywhere(&["hook"], &event, &|sandbox, nth| {
+        sandbox
+            .hook(&sandbox.write_event(".devt/state/again.md", "x"))
+            .is_denied("ad-hoc-name");
+        let text = sandbox.read(".devt/state/preflight-denies.jsonl");
+        let lines: Vec<_> = text
+            .lines()
+            .map(serde_json::from_str::<serde_json::Value>)
+            .collect();
+        let torn = lines.iter().filter(|line| line.is_err()).count();
+        assert!(
+            torn <= 1 && lines.last().unwrap().is_ok(),
+            "killed at {nth}: {text}"
+        );
+    });
+}
+
+#[test]
+fn a_gate_change_killed_at_any_system_call_leaves_the_old_state_or_the_new() {
+    let event = |sandbox: &Sandbox| {
+        json!({
+            "session_id": "s", "cwd": sandbox.project(), "hook_event_name": "SubagentStop",
+            "agent_type": "agent-flow:Riko", "agent_id": "a", "last_assistant_message": "## Exploration Results",
+        })
+        .to_string()
+    };
+    kill_everywhere(&["hook"], &event, &|sandbox, at| {
+        let text = sandbox.read(".claude/orchestration.local.md");
+        let passed = text.contains("  exploration:\n    status: \"passed\"\n");
+        assert!(
+            text == RUN || (passed && text.len() > RUN.len() - 10),
+            "killed at {at}: {text}"
+        );
+        assert!(
+            statewarden::systems::agent_flow::state::FlowState::read(&text).is_ok(),
+            "killed at {at}"
+        );
+    });
+}
+
+#[test]
+fn a_cleanup_killed_at_any_system_call_loses_nothing() {
+    kill_everywhere(
+        &["cleanup", "--apply"],
+        &|_| String::new(),
+        &|sandbox, nth| {
+            let in_place = sandbox.exists(".devt/state/notes.md");
+            let mut archived = Vec::new();
+            let archive = sandbox.project().join(".devt/state/.archive");
+            for run in fs::read_dir(&archive).into_iter().flatten().flatten() {
+                archived.extend(fs::read_to_string(run.path().join("notes.md")).ok());
+            }
+            assert_eq!(
+                usize::from(in_place) + archived.len(),
+                1,
+                "killed at {nth}: in place {in_place}, {archived:?}"
+            );
+            assert!(archived.iter().all(|text| text == "stray"));
+        },
+    );
+}
+
+/// Runs a script in a mount namespace in which `$DISK` is a disk of 256 KiB.
+fn on_a_full_disk(sandbox: &Sandbox, script: &str) -> Option<String> {
+    let disk = sandbox.base().join("disk");
+    fs::create_dir_all(&disk).unwrap();
+    let mount = "mount -t tmpfs -o size=256k none \"$DISK\" || exit 77\n";
+    let ran = Command::new("unshare")
+        .args(["-rm", "sh", "-c", &format!("{mount}{script}")])
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin")
+        .env("HOME", sandbox.home())
+        .env("DISK", &disk)
+        .env("PROGRAM", env!("CARGO_BIN_EXE_statewarden"))
+        .output();
+    match ran {
+        Ok(ran) if ran.status.success() => Some(String::from_utf8_lossy(&ran.stdout).into_owned()),
+        Ok(ran) if ran.status.code() == Some(77) || ran.status.code() == Some(1) => {
+            eprintln!("skipped: a mount namespace is not permitted");
+            None
+        }
+        Ok(ran) => panic!("{ran:?}"),
+        Err(_) => {
+            eprintln!("skipped: unshare is missing");
+            None
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_costs_no_state_and_no_decision() {
+    let sandbox = Sandbox::new();
+    let event = json!({
+        "session_id": "s", "cwd": "/", "hook_event_name": "PreToolUse", "tool_name": "Write",
+        "tool_input": { "file_path": "DISK/.devt/state/todo.md", "content": "x" },
+    });
+    fs::write(sandbox.base().join("event.json"), event.to_string()).unwrap();
+    let script = format!(
+        r#"
+        mkdir -p "$DISK/.devt/state" && cd "$DISK" || exit 2
+        printf 'active: true\nphase: plan\n' > .devt/state/workflow.yaml
+        cat /dev/zero > fill 2>/dev/null
+        "$PROGRAM" --project "$DISK" update phase=test >/dev/null 2>&1
+        echo "update $?"
+        cat .devt/state/workflow.yaml
+        sed "s|DISK|$DISK|" '{base}/event.json' | CLAUDE_PROJECT_DIR="$DISK" "$PROGRAM" hook 2> '{base}/stderr'
+        echo "hook $?"
+        ls -A .devt/state
+        exit 0
+        "#,
+        base = sandbox.base().display()
+    );
+    let Some(out) = on_a_full_disk(&sandbox, &script) else {
+        return;
+    };
+    assert!(
+        out.contains("update 2\nactive: true\nphase: plan\n"),
+        "{out}"
+    );
+    assert!(
+        out.contains("\"permissionDecision\":\"deny\"") && out.contains("hook 0\n"),
+        "{out}"
+    );
+    assert!(
+        !out.contains(".tmp"),
+        "a failed write leaves no temporary file: {out}"
+    );
+    let stderr = fs::read_to_string(sandbox.base().join("stderr")).unwrap();
+    assert!(stderr.contains("could not write"), "{stderr}");
+}
