@@ -361,7 +361,8 @@ fn wrong_writer(
             "the main thread only".to_owned()
         }
     };
-    let by_role = matches!(writer, Writer::Roles(..));
+    // Only the group files know roles; a declared system's owners are plain names.
+    let by_role = matches!(writer, Writer::Roles(..)) && id == "groups";
     let hint = match (by_role, role) {
         (true, Some(role)) => format!("; a {role} that writes it is a role transgression"),
         (true, None) => {

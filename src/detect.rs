@@ -152,9 +152,17 @@ impl World<'_> {
         if self.env.plugin_root.is_some() || project.iter().chain(&user).any(wired) {
             return None;
         }
+        // A file that was removed shows in its directory only.
+        let own_folder = self.logs().own_folder().is_dir();
+        let removed = |path: &&String| {
+            own_folder
+                && !Path::new(path).exists()
+                && changed_since(Path::new(&format!("{main}/.claude")), since)
+        };
         let changed = project
             .iter()
-            .find(|path| changed_since(Path::new(path), since))?;
+            .find(|path| changed_since(Path::new(path), since))
+            .or_else(|| project.iter().find(removed))?;
         Some(Denial {
             code: DenyCode::ProtectedFile,
             system: "self".to_owned(),
@@ -271,15 +279,17 @@ impl Reply {
             format!("`{}` ({}{instead})", denial.shown, denial.code.as_str())
         });
         let list = list.collect::<Vec<_>>().join(", ");
+        let strays = found.iter().any(|denial| denial.code.is_about_names());
         let todo = match moved_to {
-            [] => "Move what matters to the right name and remove the rest.".to_owned(),
+            [] if strays => "Move what matters to the right name and remove the rest.".to_owned(),
+            [] => "Put things back as they were, and tell the user.".to_owned(),
             moved => format!(
-                "It was moved to `{}`; `statewarden restore` brings it back.",
+                "Strays were moved to `{}`; `statewarden restore` brings them back.",
                 moved.join("`, `")
             ),
         };
         let text = format!(
-            "The call left what the state contract does not know: {list}. {todo} More: `statewarden explain {}`.",
+            "The call left what the rules refuse: {list}. {todo} More: `statewarden explain {}`.",
             first.shown
         );
         let text = reply::cut(&text, reply::MAX_REASON);

@@ -208,6 +208,20 @@ fn a_command_that_takes_the_guard_out_of_the_settings_is_told() {
 }
 
 #[test]
+fn a_command_that_removes_the_settings_with_the_guard_is_told() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["install"]).code(), 0);
+    std::fs::remove_file(sandbox.project().join(".claude/settings.json")).unwrap();
+    let event = after(
+        &sandbox,
+        "Bash",
+        json!({ "command": "rm .claude/settings.json" }),
+        json!({}),
+    );
+    assert!(blocked(&sandbox, &event).contains("protected-file"));
+}
+
+#[test]
 fn a_command_that_writes_our_settings_is_told() {
     let sandbox = Sandbox::new();
     sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
