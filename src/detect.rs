@@ -23,6 +23,7 @@ use crate::record::{Record, What};
 use crate::reply::{self, Reply};
 use crate::settings::{Mode, Resolved};
 use crate::sites::{self, Site};
+use crate::store;
 use crate::store::archive::{Item, Kind, Run, WhenChanged};
 use crate::store::lock::{IN_HOOK, with_lock};
 use crate::target::{Act, Target};
@@ -134,8 +135,8 @@ impl World<'_> {
         found
     }
 
-    /// The hook runs although no settings file names it any more, and one of
-    /// the project's has just changed: the call took the guard out.
+    /// No settings file names the hook any more although the project's did, and
+    /// one of them has just changed: the call took the guard out.
     fn unwired(&self, since: DateTime<Utc>) -> Option<Denial> {
         let main = &self.project.main.dir;
         let user = self
@@ -149,15 +150,13 @@ impl World<'_> {
             let text = read_text(path).ok().flatten().unwrap_or_default();
             !wiring::is_wired(&text).entries.is_empty()
         };
-        if self.env.plugin_root.is_some() || project.iter().chain(&user).any(wired) {
+        let was_wired = self.logs().own_folder().join(store::WIRED).exists();
+        if !was_wired || project.iter().chain(&user).any(wired) {
             return None;
         }
         // A file that was removed shows in its directory only.
-        let own_folder = self.logs().own_folder().is_dir();
         let removed = |path: &&String| {
-            own_folder
-                && !Path::new(path).exists()
-                && changed_since(Path::new(&format!("{main}/.claude")), since)
+            !Path::new(path).exists() && changed_since(Path::new(&format!("{main}/.claude")), since)
         };
         let changed = project
             .iter()

@@ -13,8 +13,6 @@ pub struct Env {
     pub config_home: Option<String>,
     /// `CLAUDE_CONFIG_DIR`: where Claude Code keeps the user's settings.
     pub claude_config_dir: Option<String>,
-    /// `CLAUDE_PLUGIN_ROOT`: the hook runs as a plugin's.
-    pub plugin_root: Option<String>,
     /// `FEATURE_DIR`: the session directory of AgentMux.
     pub feature_dir: Option<String>,
     /// `CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS` is `1`.
@@ -35,7 +33,6 @@ impl Env {
             home: text(if cfg!(windows) { "USERPROFILE" } else { "HOME" }),
             config_home: text("XDG_CONFIG_HOME"),
             claude_config_dir: text("CLAUDE_CONFIG_DIR"),
-            plugin_root: text("CLAUDE_PLUGIN_ROOT"),
             feature_dir: text("FEATURE_DIR"),
             agent_teams: text("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS").as_deref() == Some("1"),
             no_color: text("NO_COLOR").is_some(),

@@ -14,15 +14,17 @@ use crate::event::{Event, Field, Kind, Tool};
 use crate::gates::{About, Around, Due, Effects, GateRecord, InDir, Plan};
 use crate::hook::World;
 use crate::path;
+use crate::project::read_text;
 use crate::record::{Record, What};
 use crate::reply::{self, Reply};
 use crate::runs::Runs;
 use crate::settings::{Completion, Dispatch, Mode, Resolved};
 use crate::sites;
 use crate::store::lock::{IN_HOOK, Locked, with_lock};
-use crate::store::make_own_folder;
+use crate::store::{make_own_folder, note_wired};
 use crate::systems::Moment;
 use crate::target::Act;
+use crate::wiring;
 use crate::workflow::Workflow;
 
 /// How long an end waits to be counted: longer than a state's own lock is tried
@@ -293,6 +295,7 @@ impl World<'_> {
         catalog: &Catalog<'_>,
     ) -> Reply {
         self.heartbeat(event, rules, catalog);
+        self.note_wiring();
         let runs = sites::at_root(&self.project, catalog)
             .into_iter()
             .flat_map(|site| {
@@ -312,6 +315,18 @@ impl World<'_> {
         Reply::Context {
             event: "SessionStart",
             text: reply::cut(text.trim_end(), 999),
+        }
+    }
+
+    /// Remembers that the project's settings run the hook, for the day they do not.
+    fn note_wiring(&self) {
+        let main = &self.project.main.dir;
+        let settings = ["settings.json", "settings.local.json"];
+        let texts =
+            settings.map(|name| read_text(&format!("{main}/.claude/{name}")).ok().flatten());
+        let is_wired = |text: &String| !wiring::is_wired(text).entries.is_empty();
+        if texts.iter().flatten().any(is_wired) {
+            self.complain_about("wired", note_wired(self.logs().own_folder()));
         }
     }
 

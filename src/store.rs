@@ -31,6 +31,23 @@ pub fn make_own_folder(dir: &Path) -> io::Result<()> {
     replace::replace(&ignore, b"*\n")
 }
 
+/// The file in the program's own folder that says that the project's settings
+/// ran the hook: when they no longer do, something took it out.
+pub const WIRED: &str = "wired";
+
+/// Notes that the project's settings run the hook.
+///
+/// # Errors
+/// The folder or the file cannot be made.
+pub fn note_wired(own_folder: &Path) -> io::Result<()> {
+    let note = own_folder.join(WIRED);
+    if note.exists() {
+        return Ok(());
+    }
+    make_own_folder(own_folder)?;
+    replace::replace(&note, b"")
+}
+
 /// When a file was last changed; a time no calendar holds becomes the nearest one.
 pub fn modified(meta: &Metadata) -> DateTime<Utc> {
     utc(meta.modified().unwrap_or(UNIX_EPOCH))

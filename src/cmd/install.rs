@@ -105,7 +105,7 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
         }
     }
     match place.folder(args.scope) {
-        Some(folder) if !args.dry_run => store::make_own_folder(&folder)
+        Some(folder) if !args.dry_run => store::note_wired(&folder)
             .with_context(|| format!("could not make `{}`", folder.display())),
         Some(folder) if !folder.is_dir() => Ok(writeln!(out, "would make `{}`", folder.display())?),
         _ => Ok(()),
@@ -145,6 +145,7 @@ fn remove_folder(scope: Scope, place: &Place, out: &mut dyn Write) -> Result<()>
             return Ok(());
         }
     }
+    replace::remove(&folder.join(store::WIRED))?;
     let names = fs::read_dir(&folder).map(|list| list.flatten().map(|entry| entry.file_name()));
     match names.map(Iterator::collect::<Vec<_>>) {
         Ok(names) if names.iter().all(|name| name == ".gitignore") => {
