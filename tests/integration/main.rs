@@ -40,6 +40,8 @@ mod contract_verbs;
 /// Kills at every system call, and a full disk.
 #[cfg(target_os = "linux")]
 mod crash;
+/// Defects of devt that must not come back.
+mod defects;
 /// The morning after: lists, counts, following.
 mod denies;
 /// Runs and deep dives by command.
