@@ -20,7 +20,7 @@ use crate::project::{Project, read_text};
 use crate::record::{Record, What};
 use crate::reply::{self, Reply};
 use crate::settings::{OnError, Resolved};
-use crate::sites;
+use crate::sites::{self, Site};
 use crate::stdin::{self, Input};
 use crate::store::lock::IN_HOOK;
 use crate::store::log::{LogFile, Logs};
@@ -261,7 +261,12 @@ impl World<'_> {
     /// Whether the project has a site, or our folder already: what is none of
     /// our business stays untouched.
     pub(crate) fn is_concerned(&self, catalog: &Catalog<'_>) -> bool {
-        self.logs().own_folder().is_dir() || !sites::at_root(&self.project, catalog).is_empty()
+        self.logs().own_folder().is_dir() || !self.sites_around(catalog).is_empty()
+    }
+
+    /// The sites at the project's root, and at the event's directory and above it.
+    pub(crate) fn sites_around<'c>(&self, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
+        sites::around(&self.project, catalog, std::slice::from_ref(&self.cwd))
     }
 
     fn refuse_unsettled(

@@ -1,0 +1,135 @@
+//! Commands that go on in the background after their call, and what was told
+//! while they did.
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::path;
+use crate::project::read_text;
+use crate::store::lock::Locked;
+use crate::store::replace::{remove, replace_unflushed};
+
+const FILE: &str = "background.json";
+
+/// A command that nobody saw end is forgotten after this time.
+const MAX_AGE: TimeDelta = TimeDelta::hours(12);
+
+/// Commands kept; a session has a few at a time.
+const MAX_TASKS: usize = 100;
+
+/// Told changes kept.
+const MAX_TOLD: usize = 500;
+
+/// The file `background.json` in the program's own folder, which is there while
+/// any session has a command in the background. It is changed under that
+/// folder's lock.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Background {
+    tasks: VecDeque<Task>,
+    told: VecDeque<Told>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Task {
+    session: String,
+    /// The client's id of the task.
+    id: String,
+    /// When its call began; microseconds since 1970.
+    since: i64,
+}
+
+/// A change that a session was told of.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Told {
+    session: String,
+    path: String,
+    /// Microseconds since 1970; `None` for an entry that is gone.
+    changed: Option<i64>,
+}
+
+impl Background {
+    /// `None` without a command in the background. A file that cannot be read
+    /// counts as none: at worst an entry is told twice, or not at all.
+    pub fn read(own_folder: &Path) -> Option<Self> {
+        let text = read_text(&path::from_os(&own_folder.join(FILE))).ok()??;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// When the oldest of a session's commands began.
+    pub fn since(&self, session: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let oldest = (now - MAX_AGE).timestamp_micros();
+        let mine = self.tasks.iter().filter(|task| task.session == session);
+        let since = mine.map(|task| task.since).filter(|since| *since >= oldest);
+        since.min().and_then(DateTime::from_timestamp_micros)
+    }
+
+    /// Whether a command is in here that is forgotten.
+    pub fn has_stale(&self, now: DateTime<Utc>) -> bool {
+        let oldest = (now - MAX_AGE).timestamp_micros();
+        self.tasks.iter().any(|task| task.since < oldest)
+    }
+
+    pub fn begin(&mut self, session: &str, id: &str, since: DateTime<Utc>) {
+        self.tasks.push_back(Task {
+            session: session.to_owned(),
+            id: id.to_owned(),
+            since: since.timestamp_micros(),
+        });
+        let surplus = self.tasks.len().saturating_sub(MAX_TASKS);
+        self.tasks.drain(..surplus);
+    }
+
+    /// Forgets the commands of a session that are over.
+    pub fn end(&mut self, session: &str, is_over: impl Fn(&str) -> bool) {
+        self.tasks
+            .retain(|task| task.session != session || !is_over(&task.id));
+    }
+
+    /// Notes that a session is told of a change; `false` when it had been told,
+    /// or, of what no call of its own made, when any session had.
+    pub fn tell(
+        &mut self,
+        session: &str,
+        path: &str,
+        changed: Option<DateTime<Utc>>,
+        is_of_call: bool,
+    ) -> bool {
+        let told = Told {
+            session: session.to_owned(),
+            path: path.to_owned(),
+            changed: changed.map(|changed| changed.timestamp_micros()),
+        };
+        let is_same = |known: &Told| known.path == told.path && known.changed == told.changed;
+        let counts = |known: &Told| !is_of_call || known.session == told.session;
+        if self
+            .told
+            .iter()
+            .any(|known| is_same(known) && counts(known))
+        {
+            return false;
+        }
+        self.told.push_back(told);
+        let surplus = self.told.len().saturating_sub(MAX_TOLD);
+        self.told.drain(..surplus);
+        true
+    }
+
+    /// Writes the file, or removes it when no command is left.
+    ///
+    /// # Errors
+    /// The file cannot be replaced or removed.
+    pub fn write(&mut self, locked: &Locked<'_>, now: DateTime<Utc>) -> io::Result<()> {
+        let oldest = (now - MAX_AGE).timestamp_micros();
+        self.tasks.retain(|task| task.since >= oldest);
+        let file = locked.dir.join(FILE);
+        if self.tasks.is_empty() {
+            return remove(&file);
+        }
+        let text = serde_json::to_string(self).map_err(io::Error::other)?;
+        replace_unflushed(&file, text.as_bytes())
+    }
+}
