@@ -34,7 +34,7 @@ use crate::store::lock::{IN_HOOK, with_lock};
 use crate::store::{self, make_own_folder};
 use crate::target::{Act, Target};
 use crate::wiring;
-use told::Told;
+use told::{Culprit, Told};
 
 /// How far clocks and file systems may disagree with the client's measure of a call.
 const SLACK: TimeDelta = TimeDelta::seconds(2);
@@ -66,12 +66,11 @@ impl Span {
         self.call.into_iter().chain(self.background).min()
     }
 
-    /// Who may have done it, as the start of a sentence.
-    fn culprit(&self) -> &'static str {
+    fn culprit(&self) -> Culprit {
         match (self.call, self.background) {
-            (Some(_), None) => "The call",
-            (Some(_), Some(_)) => "The call, or a command in the background,",
-            (None, _) => "A command in the background",
+            (Some(_), None) => Culprit::Call,
+            (Some(_), Some(_)) => Culprit::CallOrBackground,
+            (None, _) => Culprit::Background,
         }
     }
 }

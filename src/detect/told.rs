@@ -5,9 +5,28 @@ use crate::event::Kind;
 use crate::reply::{self, Reply};
 use crate::settings::Mode;
 
+/// Who may have done it. A command in the background leaves time for others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Culprit {
+    Call,
+    CallOrBackground,
+    Background,
+}
+
+impl Culprit {
+    /// The start of a sentence.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Call => "The call",
+            Self::CallOrBackground => "The call, or a command in the background,",
+            Self::Background => "A command in the background, or something else meanwhile,",
+        }
+    }
+}
+
 /// What the model is told.
 pub(super) struct Told<'a> {
-    pub(super) culprit: &'static str,
+    pub(super) culprit: Culprit,
     pub(super) found: &'a [Denial],
     pub(super) moved_to: &'a [String],
 }
@@ -39,8 +58,12 @@ impl Told<'_> {
         let list: Vec<String> = self.found.iter().take(5).map(item).collect();
         let strays = self.found.iter().any(|denial| denial.code.is_about_names());
         let todo = match (self.moved_to, first.code) {
-            ([], _) if strays => {
+            ([], _) if strays && self.culprit == Culprit::Call => {
                 "Move what matters to the right name and remove the rest.".to_owned()
+            }
+            ([], _) if strays => {
+                "If it is yours, move what matters to the right name and remove the rest."
+                    .to_owned()
             }
             ([], DenyCode::MalformedContent | DenyCode::IllegalTransition) => {
                 "Write it again as its readers need it.".to_owned()
@@ -53,7 +76,7 @@ impl Told<'_> {
         };
         let text = format!(
             "{} left what the rules refuse: {}. {todo} More: `statewarden explain {}`.",
-            self.culprit,
+            self.culprit.as_str(),
             list.join(", "),
             first.shown
         );
