@@ -133,3 +133,57 @@ impl Background {
         replace_unflushed(&file, text.as_bytes())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn at(seconds: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(1_700_000_000 + seconds, 0).unwrap()
+    }
+
+    #[test]
+    fn the_oldest_command_of_the_session_counts_until_it_is_forgotten() {
+        let mut noted = Background::default();
+        noted.begin("s", "a", at(10));
+        noted.begin("s", "b", at(20));
+        noted.begin("t", "c", at(0));
+        assert_eq!(noted.since("s", at(30)), Some(at(10)));
+        assert_eq!(noted.since("u", at(30)), None);
+        let later = at(15) + MAX_AGE;
+        assert_eq!(noted.since("s", later), Some(at(20)));
+        assert!(noted.has_stale(later) && !noted.has_stale(at(30)));
+        noted.end("s", |id| id == "b" || id == "c");
+        assert_eq!(noted.since("s", at(30)), Some(at(10)));
+        assert_eq!(noted.since("t", at(30)), Some(at(0)));
+    }
+
+    #[test]
+    fn a_change_is_told_once_to_each_session() {
+        let mut noted = Background::default();
+        let mut check = |session, path, changed, is_of_call, expected| {
+            let is_new = noted.tell(session, path, changed, is_of_call);
+            assert_eq!(is_new, expected, "{session} {path} {changed:?}");
+        };
+        check("s", "/a", Some(at(1)), false, true);
+        check("s", "/a", Some(at(1)), false, false);
+        check("s", "/a", Some(at(1)), true, false);
+        check("s", "/a", Some(at(2)), false, true);
+        check("s", "/b", None, true, true);
+        check("t", "/a", Some(at(1)), false, false);
+        check("t", "/a", Some(at(1)), true, true);
+    }
+
+    #[test]
+    fn both_lists_are_bounded() {
+        let mut noted = Background::default();
+        for n in 0..2_000 {
+            noted.begin("s", &n.to_string(), at(n));
+            noted.tell("s", &n.to_string(), None, true);
+        }
+        assert_eq!((noted.tasks.len(), noted.told.len()), (MAX_TASKS, MAX_TOLD));
+        assert_eq!(noted.tasks[0].id, "1900", "the oldest goes");
+    }
+}

@@ -21,7 +21,7 @@ use crate::decision::{self, Call, Channel, Decision, Denial, DenyCode};
 use crate::event::{Event, Field, Kind, Tool};
 use crate::hook::World;
 use crate::inventory::{self, Entry};
-use crate::moments::session;
+use crate::moments::{TO_COUNT, session};
 use crate::path;
 use crate::project::read_text;
 use crate::record::{Record, What};
@@ -239,7 +239,7 @@ impl World<'_> {
         let session = session(event);
         let going_on = document["background_tasks"].as_array();
         let kept = make_own_folder(logs.own_folder()).and_then(|()| {
-            with_lock(logs.own_folder(), IN_HOOK, |locked| {
+            with_lock(logs.own_folder(), TO_COUNT, |locked| {
                 let mut noted = Background::read(locked.dir).unwrap_or_default();
                 found.retain(|Found { denial, changed }| {
                     let is_of_call =

@@ -28,7 +28,7 @@ use crate::workflow::Workflow;
 
 /// How long an end waits to be counted: longer than a state's own lock is tried
 /// for, since the end before it may be waiting for that.
-const TO_COUNT: Duration = IN_HOOK.saturating_mul(8);
+pub(crate) const TO_COUNT: Duration = IN_HOOK.saturating_mul(8);
 
 impl World<'_> {
     /// `SubagentStart`: the agent's phase begins, and its next end counts.

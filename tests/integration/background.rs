@@ -151,3 +151,27 @@ fn a_project_without_a_site_stays_untouched() {
     sandbox.hook(&stop(&sandbox, "s-1", &["b1"])).is_silent();
     assert!(!sandbox.exists(".claude"));
 }
+
+#[test]
+fn hooks_at_the_same_moment_note_every_command_and_tell_once() {
+    let sandbox = Sandbox::new();
+    let at_once = |events: &[Value]| {
+        std::thread::scope(|scope| {
+            let runs: Vec<_> = events
+                .iter()
+                .map(|event| scope.spawn(|| sandbox.hook(event).stdout()))
+                .collect();
+            let told = runs.into_iter().map(|run| run.join().unwrap());
+            told.filter(|told| told.contains("todo.txt")).count()
+        })
+    };
+    let tasks = ["b1", "b2", "b3", "b4"];
+    let starts = tasks.map(|task| started(&sandbox, "s-1", task));
+    assert_eq!(at_once(&starts), 0);
+    let notes = sandbox.read(NOTES);
+    assert!(tasks.iter().all(|task| notes.contains(task)), "{notes}");
+    sandbox.write(".devt/state/todo.txt", "x");
+    let same = tasks.map(|_| unrelated(&sandbox, "s-1"));
+    assert_eq!(at_once(&same), 1);
+    assert_eq!(detections(&sandbox), 1);
+}
