@@ -36,6 +36,9 @@ pub struct Background {
 #[derive(Debug, Serialize, Deserialize)]
 struct Task {
     session: String,
+    /// The agent that started it; empty for the main thread.
+    #[serde(default)]
+    agent: String,
     /// The client's id of the task.
     id: String,
     /// When its call began; microseconds since 1970.
@@ -59,10 +62,13 @@ impl Background {
         serde_json::from_str(&text).ok()
     }
 
-    /// When the oldest of a session's commands began.
-    pub fn since(&self, session: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    /// When the oldest command of an agent began; of any in the session for the
+    /// main thread, whose agents may have ended.
+    pub fn since(&self, session: &str, agent: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let oldest = (now - MAX_AGE).timestamp_micros();
-        let mine = self.tasks.iter().filter(|task| task.session == session);
+        let is_mine =
+            |task: &&Task| task.session == session && (agent.is_empty() || task.agent == agent);
+        let mine = self.tasks.iter().filter(is_mine);
         let since = mine.map(|task| task.since).filter(|since| *since >= oldest);
         since.min().and_then(DateTime::from_timestamp_micros)
     }
@@ -73,9 +79,10 @@ impl Background {
         self.tasks.iter().any(|task| task.since < oldest)
     }
 
-    pub fn begin(&mut self, session: &str, id: &str, since: DateTime<Utc>) {
+    pub fn begin(&mut self, session: &str, agent: &str, id: &str, since: DateTime<Utc>) {
         self.tasks.push_back(Task {
             session: session.to_owned(),
+            agent: agent.to_owned(),
             id: id.to_owned(),
             since: since.timestamp_micros(),
         });
@@ -147,17 +154,19 @@ mod tests {
     #[test]
     fn the_oldest_command_of_the_session_counts_until_it_is_forgotten() {
         let mut noted = Background::default();
-        noted.begin("s", "a", at(10));
-        noted.begin("s", "b", at(20));
-        noted.begin("t", "c", at(0));
-        assert_eq!(noted.since("s", at(30)), Some(at(10)));
-        assert_eq!(noted.since("u", at(30)), None);
+        noted.begin("s", "", "a", at(10));
+        noted.begin("s", "x", "b", at(20));
+        noted.begin("t", "", "c", at(0));
+        assert_eq!(noted.since("s", "", at(30)), Some(at(10)));
+        assert_eq!(noted.since("s", "x", at(30)), Some(at(20)));
+        assert_eq!(noted.since("s", "y", at(30)), None);
+        assert_eq!(noted.since("u", "", at(30)), None);
         let later = at(15) + MAX_AGE;
-        assert_eq!(noted.since("s", later), Some(at(20)));
+        assert_eq!(noted.since("s", "", later), Some(at(20)));
         assert!(noted.has_stale(later) && !noted.has_stale(at(30)));
         noted.end("s", |id| id == "b" || id == "c");
-        assert_eq!(noted.since("s", at(30)), Some(at(10)));
-        assert_eq!(noted.since("t", at(30)), Some(at(0)));
+        assert_eq!(noted.since("s", "", at(30)), Some(at(10)));
+        assert_eq!(noted.since("t", "", at(30)), Some(at(0)));
     }
 
     #[test]
@@ -180,7 +189,7 @@ mod tests {
     fn both_lists_are_bounded() {
         let mut noted = Background::default();
         for n in 0..2_000 {
-            noted.begin("s", &n.to_string(), at(n));
+            noted.begin("s", "", &n.to_string(), at(n));
             noted.tell("s", &n.to_string(), None, true);
         }
         assert_eq!((noted.tasks.len(), noted.told.len()), (MAX_TASKS, MAX_TOLD));

@@ -94,7 +94,7 @@ impl World<'_> {
         let document = document.unwrap_or_default();
         let background = noted
             .as_ref()
-            .and_then(|noted| noted.since(session(event), self.now));
+            .and_then(|noted| noted.since(session(event), agent(event), self.now));
         let span = Span {
             call: runs_code.then(|| self.now - window(&document)),
             background,
@@ -247,7 +247,7 @@ impl World<'_> {
                     noted.tell(session, &denial.path, *changed, is_of_call)
                 });
                 if let Some((id, since)) = begun.zip(span.call) {
-                    noted.begin(session, id, since);
+                    noted.begin(session, agent(event), id, since);
                 }
                 if let Some(going_on) = going_on {
                     noted.end(session, |id| going_on.iter().all(|task| task["id"] != id));
@@ -433,6 +433,11 @@ fn background_task<'d>(event: &Event<'_>, document: &'d Value) -> Option<&'d str
     let id = response["backgroundTaskId"].as_str();
     id.or_else(|| response["taskId"].as_str())
         .filter(|_| matches!(event.tool(), Tool::Shell(_)))
+}
+
+/// The agent an event is about; empty for the main thread.
+fn agent<'e>(event: &'e Event<'_>) -> &'e str {
+    event.get(Field::AgentId).unwrap_or_default()
 }
 
 /// What makes the next word of a command a directory to work in.

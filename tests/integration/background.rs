@@ -93,6 +93,27 @@ fn sessions_have_commands_of_their_own() {
 }
 
 #[test]
+fn an_agent_hears_of_its_own_commands_and_the_main_thread_of_all() {
+    let sandbox = Sandbox::new();
+    let by = |agent: &str, mut event: Value| {
+        event["agent_type"] = "programmer".into();
+        event["agent_id"] = agent.into();
+        event
+    };
+    sandbox
+        .hook(&by("a-1", started(&sandbox, "s-1", "b1")))
+        .is_silent();
+    sandbox.write(".devt/state/todo.txt", "x");
+    sandbox
+        .hook(&by("a-2", unrelated(&sandbox, "s-1")))
+        .is_silent();
+    blocked(&sandbox, &by("a-1", unrelated(&sandbox, "s-1")));
+    sandbox.write(".devt/state/more.txt", "x");
+    assert!(blocked(&sandbox, &stop(&sandbox, "s-1", &[])).contains("more.txt"));
+    assert!(!sandbox.exists(NOTES));
+}
+
+#[test]
 fn a_turn_is_made_to_go_on_once_at_most() {
     let sandbox = Sandbox::new();
     sandbox.hook(&started(&sandbox, "s-1", "b1")).is_silent();
