@@ -73,10 +73,10 @@ pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime
         };
     };
     // The targets are known from the text; only they are worth a look at the disk.
-    let guards = event.kind() == Kind::PreToolUse && event.tool() != Tool::Agent;
-    let readings = guards.then(|| read(event, &scene(&cwd, env)));
-    let readings = readings.unwrap_or_default();
-    if guards && readings.iter().all(Reading::has_no_target) {
+    let guards = is_call(event);
+    let readings = read(event, &scene(&cwd, env));
+    let changes = !readings.iter().all(Reading::has_no_target);
+    if guards && !changes {
         return Reply::Silent;
     }
     let project = Project::discover(project, env, &cwd);
@@ -90,8 +90,8 @@ pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime
     let declared = DeclaredSystem::all(&rules.settings);
     let catalog = Catalog::new(&rules.settings, &declared);
     match (event.kind(), event.tool()) {
+        _ if changes => world.guard(&readings, &rules, &catalog),
         (Kind::PreToolUse, Tool::Agent) => world.dispatched(event, &rules, &catalog),
-        (Kind::PreToolUse, _) => world.guard(&readings, &rules, &catalog),
         (Kind::PostToolUse, Tool::Agent) | (Kind::SubagentStop, _) => {
             world.agent_ended(event, &rules, &catalog)
         }
@@ -99,7 +99,7 @@ pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime
         (Kind::SubagentStart, _) => world.agent_started(event, &rules, &catalog),
         (Kind::Stop, _) => world.turn_ended(event, &rules, &catalog),
         (Kind::SessionStart, _) => world.session_started(event, &rules, &catalog),
-        (Kind::Other, _) => Reply::Silent,
+        (Kind::PreToolUse | Kind::Other, _) => Reply::Silent,
     }
 }
 
@@ -115,12 +115,17 @@ impl Reading<'_> {
     }
 }
 
+fn is_call(event: &Event<'_>) -> bool {
+    event.kind() == Kind::PreToolUse && event.tool() != Tool::Agent
+}
+
+/// The readings that are calls to be judged before they run.
 fn read<'e>(event: &'e Event<'_>, scene: &Scene<'_>) -> Vec<Reading<'e>> {
     let reading = |event| Reading {
         targets: target::of(&event, scene),
         event,
     };
-    event.readings().map(reading).collect()
+    event.readings().filter(is_call).map(reading).collect()
 }
 
 fn scene<'a>(cwd: &'a str, env: &'a Env) -> Scene<'a> {
