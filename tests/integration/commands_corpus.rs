@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{Ran, Sandbox};
+use crate::support::{Ran, Sandbox, in_parallel};
 
 /// What the program is expected to say, and so the folder of a case.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -414,27 +414,20 @@ fn check(channel: Channel, check: Check) {
         .iter()
         .flat_map(|(_, file)| file.cases.iter().map(move |case| (file, case)))
         .collect();
-    let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let of_one = |share: &[(&File, &Case)]| {
-        let (mut failures, mut n_run) = (String::new(), 0);
-        for (file, case) in share {
-            let sandbox = case.sandbox(&base, file);
-            if let Err(why) = check(case, &sandbox, &mut n_run) {
-                writeln!(failures, "{}: {}\n  {why}", case.place, case.command).unwrap();
-            }
-        }
-        (failures, n_run)
-    };
-    let results: Vec<(String, usize)> = std::thread::scope(|scope| {
-        let shares = cases.chunks(cases.len().div_ceil(n_threads).max(1));
-        let workers: Vec<_> = shares.map(|share| scope.spawn(|| of_one(share))).collect();
-        workers
-            .into_iter()
-            .map(|worker| worker.join().unwrap())
-            .collect()
+    let results = in_parallel(&cases, |(file, case)| {
+        let mut n_run = 0;
+        let sandbox = case.sandbox(&base, file);
+        let why = check(case, &sandbox, &mut n_run).err();
+        (
+            why.map(|why| format!("{}: {}\n  {why}\n", case.place, case.command)),
+            n_run,
+        )
     });
     let n_run: usize = results.iter().map(|(_, n_run)| n_run).sum();
-    let failures: String = results.into_iter().map(|(failures, _)| failures).collect();
+    let failures: String = results
+        .into_iter()
+        .filter_map(|(failure, _)| failure)
+        .collect();
     eprintln!(
         "{}: {} commands, {n_run} of them run",
         channel.folder(),
