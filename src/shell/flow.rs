@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use ecow::EcoString;
+
 use super::eval::{REPEAT_COST, Shell, Value, World};
 use super::field::{Field, Output};
 use super::glob::{Pattern, all_active};
@@ -21,10 +23,10 @@ enum Skips {
 /// The condition is the command `false` alone.
 fn is_false(condition: &[Step<'_>]) -> bool {
     let [step] = condition else { return false };
-    let [Command::Simple(simple)] = step.pipeline.as_slice() else {
+    let [Command::Simple(simple)] = &*step.pipeline else {
         return false;
     };
-    let parts = simple.words.first().map(|word| word.parts.as_slice());
+    let parts = simple.words.first().map(|word| &*word.parts);
     matches!(parts, Some([Part::Bare("false")]))
 }
 
@@ -108,7 +110,7 @@ impl Shell<'_> {
             return;
         }
         let changes = worlds.iter().flat_map(|world| world.changes.keys());
-        let names: BTreeSet<String> = changes.cloned().collect();
+        let names: BTreeSet<EcoString> = changes.cloned().collect();
         for world in worlds {
             for name in &names {
                 let before = || self.holds(name);
@@ -146,7 +148,7 @@ impl Shell<'_> {
         }
         let mut active = Vec::new();
         let mut whole = Field::literal("");
-        for part in &pattern.parts {
+        for part in pattern.parts.iter() {
             let start = whole.text.len();
             match part {
                 Part::Bare(bare) => {
@@ -167,7 +169,7 @@ impl Shell<'_> {
 
     fn while_loop(&mut self, condition: &[Step<'_>], body: &[Step<'_>]) -> Option<Output> {
         if let [step] = condition
-            && let [Command::Simple(simple)] = step.pipeline.as_slice()
+            && let [Command::Simple(simple)] = &*step.pipeline
             && let Some(stdin) = self.stdin.clone()
         {
             let fields = self.all_fields(&simple.words);
@@ -186,7 +188,7 @@ impl Shell<'_> {
 
     /// Runs a loop's body once per value; all but the first are repeats.
     fn over(&mut self, names: &[&str], values: Vec<Field>, body: &[Step<'_>]) -> Option<Output> {
-        let mut printed = Some(String::new());
+        let mut printed = Some(EcoString::new());
         let mut values = values.into_iter();
         if let Some(first) = values.next() {
             self.turn(names, first, body, &mut printed);
@@ -208,7 +210,7 @@ impl Shell<'_> {
         names: &[&str],
         value: Field,
         body: &[Step<'_>],
-        printed: &mut Option<String>,
+        printed: &mut Option<EcoString>,
     ) {
         self.deal(names, value);
         let output = self.walk(body);

@@ -30,7 +30,7 @@ impl<'a> Cursor<'a> {
         let id = self.heredocs.len();
         let mut quote = HeredocQuote::Expand;
         let mut text = String::new();
-        for part in &delimiter.parts {
+        for part in delimiter.parts.iter() {
             match part {
                 Part::Bare(bare) => text.push_str(bare),
                 Part::Text(quoted) => {

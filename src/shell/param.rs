@@ -11,6 +11,9 @@ pub(super) fn apply(
     param: &Param<'_>,
     value: Option<Value>,
 ) -> Option<Value> {
+    if matches!(param.op, Op::Plain | Op::Require) {
+        return value;
+    }
     let filled = value.clone().filter(|value| !value.is_empty());
     match &param.op {
         Op::Plain | Op::Require => value,

@@ -5,18 +5,8 @@
 
 use super::lex::{Cursor, Part, Stop, Word, is_meta, is_name, is_name_byte};
 use super::syntax::{
-    Assigned, Assignment, Command, Compound, Fd, How, Link, List, Redirect, Script, Simple, Step,
-    To,
+    Assigned, Assignment, Command, Compound, Fd, Few, How, Link, List, Redirect, Simple, Step, To,
 };
-
-pub(super) fn script(text: &str) -> Script<'_> {
-    let mut cursor = Cursor::new(text);
-    let list = cursor.list();
-    Script {
-        list,
-        heredocs: cursor.heredocs,
-    }
-}
 
 const CLOSERS: [&str; 8] = ["then", "else", "elif", "fi", "do", "done", "esac", "}"];
 
@@ -30,32 +20,69 @@ impl<'a> Cursor<'a> {
     pub(super) fn list(&mut self) -> List<'a> {
         let mut steps = List::new();
         let mut link = Link::Always;
+        self.rest_of_list(&mut steps, &mut link);
+        steps
+    }
+
+    pub(super) fn rest_of_list(&mut self, steps: &mut List<'a>, link: &mut Link) {
+        while let Some(step) = self.step(link) {
+            steps.push(step);
+        }
+    }
+
+    /// Reads on until no command waits for a heredoc; nothing is added at the
+    /// list's end. So a long script is run as it is read and never held whole.
+    pub(super) fn line(&mut self, steps: &mut List<'a>, link: &mut Link) {
+        while let Some(step) = self.step(link) {
+            steps.push(step);
+            if self.pending.is_empty() {
+                return;
+            }
+            self.blank_lines();
+            if self.pending.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// The next pipeline; `None` at a closing word, a parenthesis or the end.
+    /// `link` is what stood before it and becomes what stands behind it.
+    fn step(&mut self, link: &mut Link) -> Option<Step<'a>> {
         loop {
             self.blank_lines();
             if self.at_list_end() {
-                return steps;
+                return None;
             }
             let before = self.at;
             let pipeline = self.pipeline();
-            if !pipeline.is_empty() {
-                steps.push(Step { link, pipeline });
-            }
             self.blanks();
-            link = match self.peek() {
+            let next = match self.peek() {
                 Some(b'&') if self.eat("&&") => Link::And,
                 Some(b'|') if self.eat("||") => Link::Or,
-                Some(b';') if self.at_list_end() => return steps,
-                Some(b';' | b'&') => {
+                Some(b';' | b'&') if !self.at_list_end() => {
                     self.at += 1;
                     Link::Always
                 }
-                Some(b'\n') => Link::Always,
-                None | Some(b')') => return steps,
-                _ if self.at_list_end() => return steps,
                 _ => Link::Always,
             };
             if self.at == before {
                 self.stop();
+            }
+            let link = std::mem::replace(link, next);
+            if !pipeline.is_empty() {
+                return Some(Step { link, pipeline });
+            }
+        }
+    }
+
+    /// Takes back the room of commands that ran.
+    pub(super) fn recycle(&mut self, steps: &mut List<'a>) {
+        for step in steps.drain(..) {
+            if let Few::One([Command::Simple(mut simple)]) = step.pipeline {
+                simple.assignments.clear();
+                simple.words.clear();
+                simple.redirects.clear();
+                self.spare.push(simple);
             }
         }
     }
@@ -123,8 +150,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn pipeline(&mut self) -> Vec<Command<'a>> {
-        let mut commands = Vec::new();
+    fn pipeline(&mut self) -> Few<Command<'a>> {
+        let mut commands = Few::default();
         loop {
             self.pipeline_prefix();
             let before = self.at;
@@ -269,7 +296,7 @@ impl<'a> Cursor<'a> {
             let test = Command::Compound(Compound::Test(vec![head]), Vec::new());
             let step = Step {
                 link: Link::Always,
-                pipeline: vec![test],
+                pipeline: Few::One([test]),
             };
             return Compound::While {
                 condition: vec![step],
@@ -356,7 +383,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn simple(&mut self) -> Option<Command<'a>> {
-        let mut simple = Simple::default();
+        let mut simple = self.spare.pop().unwrap_or_default();
         let start = self.at;
         loop {
             self.blanks();

@@ -206,7 +206,7 @@ impl PowerShell<'_, '_, '_> {
         };
         for (act, files) in redirects {
             let text = match (act, out.as_slice()) {
-                (Act::Write, [only]) => Some(format!("{}\n", only.text)),
+                (Act::Write, [only]) => Some(ecow::eco_format!("{}\n", only.text)),
                 _ => None,
             };
             for file in files {

@@ -318,6 +318,6 @@ fn ends_value(c: char) -> bool {
 pub(super) fn slashed(values: &[Field]) -> Values {
     let values = values.iter();
     values
-        .map(|value| value.with_text(value.text.replace('\\', "/")))
+        .map(|value| value.with_text(value.text.as_str().replace('\\', "/")))
         .collect()
 }

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use ecow::EcoString;
+
 use super::eval::Shell;
 use super::field::{Field, Output, UNKNOWN};
 use super::syntax::{Fd, Redirect, To};
@@ -10,10 +12,19 @@ use crate::target::{Act, Spelling, Target};
 
 #[derive(Default)]
 pub(super) struct Found {
-    targets: Vec<Target>,
-    by_path: HashMap<String, Vec<usize>>,
+    entries: Vec<Entry>,
+    /// The first entry of each path.
+    by_path: HashMap<String, Place>,
     /// Links this command made: where they stand, and where they point.
     links: Vec<(String, String)>,
+}
+
+struct Entry {
+    target: Target,
+    /// The text the path would hold, shared with the command that wrote it.
+    text: Option<EcoString>,
+    /// The same path, changed in another way.
+    next: Option<Place>,
 }
 
 const MAX_LINKS: usize = 64;
@@ -22,25 +33,26 @@ const MAX_LINKS: usize = 64;
 pub(super) type Place = usize;
 
 impl Found {
-    fn add(&mut self, target: Target) -> Place {
-        let places = self
-            .by_path
-            .entry(clean(&target.path).into_owned())
-            .or_default();
-        for place in places.iter() {
-            let Some(known) = self.targets.get_mut(*place) else {
-                continue;
-            };
+    fn add(&mut self, path: &str, act: Act, spelling: Spelling, link_to: Option<String>) -> Place {
+        let key = clean(path);
+        let place = self.entries.len();
+        let mut at = self.by_path.get(key.as_ref()).copied();
+        if at.is_none() {
+            self.by_path.insert(key.into_owned(), place);
+        }
+        while let Some(known) = at.and_then(|at| self.entries.get_mut(at)) {
             // What the file held before is no longer what it will hold.
             known.text = None;
-            if known.act == target.act {
-                known.link_to = target.link_to;
-                return *place;
+            if known.target.act == act {
+                known.target.link_to = link_to;
+                return at.unwrap_or(place);
             }
+            at = Some(*known.next.get_or_insert(place));
         }
-        let place = self.targets.len();
-        places.push(place);
-        self.targets.push(target);
+        let mut target = Target::literal(path.to_owned(), act);
+        (target.spelling, target.link_to) = (spelling, link_to);
+        let (text, next) = (None, None);
+        self.entries.push(Entry { target, text, next });
         place
     }
 
@@ -52,19 +64,20 @@ impl Found {
         }
     }
 
-    /// Whether this command makes a directory at the path.
-    pub(super) fn makes_dir(&self, path: &str) -> bool {
-        let places = self.by_path.get(clean(path).as_ref()).into_iter().flatten();
-        let mut acts = places.filter_map(|at| Some(self.targets.get(*at)?.act));
-        acts.any(|act| act == Act::MakeDir)
+    /// What the command does with a path.
+    fn at(&self, path: &str) -> impl Iterator<Item = &Entry> {
+        let first = self.by_path.get(clean(path).as_ref()).copied();
+        let entry = |at: Option<Place>| at.and_then(|at| self.entries.get(at));
+        std::iter::successors(entry(first), move |known| entry(known.next))
     }
 
-    fn text_of(&self, path: &str) -> Option<&str> {
-        let places = self.by_path.get(clean(path).as_ref())?;
-        let mut texts = places
-            .iter()
-            .filter_map(|at| self.targets.get(*at)?.text.as_deref());
-        texts.next_back()
+    /// Whether this command makes a directory at the path.
+    pub(super) fn makes_dir(&self, path: &str) -> bool {
+        self.at(path).any(|known| known.target.act == Act::MakeDir)
+    }
+
+    fn text_of(&self, path: &str) -> Option<EcoString> {
+        self.at(path).filter_map(|known| known.text.clone()).last()
     }
 
     /// `path` as the links made so far lead it; a link that is itself the
@@ -134,7 +147,12 @@ fn is_device(path: &str) -> bool {
 
 impl Shell<'_> {
     pub(super) fn into_targets(self) -> Vec<Target> {
-        self.found.targets
+        let entries = self.found.entries.into_iter();
+        let whole = |entry: Entry| Target {
+            text: entry.text.map(String::from),
+            ..entry.target
+        };
+        entries.map(whole).collect()
     }
 
     /// Notes that the command changes the path a field names.
@@ -148,7 +166,7 @@ impl Shell<'_> {
         }
     }
 
-    pub(super) fn report_text(&mut self, field: &Field, act: Act, text: Option<String>) {
+    pub(super) fn report_text(&mut self, field: &Field, act: Act, text: Option<EcoString>) {
         self.report_with(field, act, text, None);
     }
 
@@ -178,32 +196,29 @@ impl Shell<'_> {
         &mut self,
         field: &Field,
         act: Act,
-        text: Option<String>,
+        text: Option<EcoString>,
         link_to: Option<String>,
     ) -> Option<Place> {
         let known = self.nameable(field, act)?;
         if known.is_empty() || is_device(known) || known.contains('\0') {
             return None;
         }
-        let path = self.absolute(known)?;
-        if !self.spend(path.len()) {
-            return None;
-        }
-        let path = self.found.follow(&path, act).unwrap_or(path);
-        let place = self.found.add(Target {
-            path,
-            act,
-            spelling: field.spelling,
-            text: None,
-            link_to,
+        // Most targets are named more than once, so that their paths need no room of their own.
+        let mut path = std::mem::take(&mut self.path);
+        let is_path = self.join_to(known, &mut path);
+        let place = (is_path && self.spend(path.len())).then(|| {
+            let followed = self.found.follow(&path, act);
+            let path = followed.as_deref().unwrap_or(&path);
+            self.found.add(path, act, field.spelling, link_to)
         });
-        self.describe(place, text);
-        Some(place)
+        self.path = path;
+        self.describe(place?, text);
+        place
     }
 
-    fn describe(&mut self, place: Place, text: Option<String>) {
-        if let Some(target) = self.found.targets.get_mut(place) {
-            target.text = text.filter(|text| !text.contains(UNKNOWN));
+    fn describe(&mut self, place: Place, text: Option<EcoString>) {
+        if let Some(entry) = self.found.entries.get_mut(place) {
+            entry.text = text.filter(|text| !text.contains(UNKNOWN));
         }
     }
 
@@ -222,9 +237,9 @@ impl Shell<'_> {
     }
 
     /// What this command itself wrote to a path, where that is known.
-    pub(super) fn written(&self, field: &Field) -> Option<String> {
+    pub(super) fn written(&self, field: &Field) -> Option<EcoString> {
         let path = self.absolute(field.known()?)?;
-        self.found.text_of(&path).map(str::to_owned)
+        self.found.text_of(&path)
     }
 
     /// Opens redirections in order; the files they name are targets.
@@ -244,9 +259,10 @@ impl Shell<'_> {
                     continue;
                 }
             };
-            let fields = self.all_fields(std::slice::from_ref(word));
-            let [field] = fields.as_slice() else { continue };
-            let place = self.report(field, act);
+            let Some(field) = self.one_field(word) else {
+                continue;
+            };
+            let place = self.report(&field, act);
             let takes_stdout = match (&redirect.to, redirect.fd) {
                 (To::ReadWrite(_), _) => false,
                 (_, Fd::Usual | Fd::Number(1)) => true,
@@ -290,7 +306,7 @@ impl Shell<'_> {
     }
 
     fn file_input(&mut self, word: &super::lex::Word<'_>) -> Option<Output> {
-        if let [super::lex::Part::Process(list)] = word.parts.as_slice() {
+        if let [super::lex::Part::Process(list)] = &*word.parts {
             return self.subshell(|shell| shell.walk(list));
         }
         let field = self.single(word);
@@ -314,10 +330,11 @@ impl Shell<'_> {
             None => output,
             Some(Sink::Elsewhere) => Output::nothing(),
             Some(Sink::File(place)) => {
-                let writes = self.found.targets.get(place).map(|target| target.act);
+                let entry = self.found.entries.get(place);
+                let writes = entry.map(|entry| entry.target.act);
                 if writes == Some(Act::Write) {
                     let text = output.filter(|output| output.spelling == Spelling::Literal);
-                    self.describe(place, text.map(|output| output.text.to_string()));
+                    self.describe(place, text.map(|output| output.text));
                 }
                 Output::nothing()
             }
