@@ -264,11 +264,7 @@ pub(super) fn git_apply(shell: &mut Shell<'_>, args: &Args) {
     }
     let strip = args.value(&["p"]).and_then(|n| n.known()?.parse().ok());
     let diffs: Vec<EcoString> = if args.operands.is_empty() {
-        shell
-            .stdin
-            .iter()
-            .map(|stdin| stdin.text.clone())
-            .collect()
+        shell.stdin.iter().map(|stdin| stdin.text.clone()).collect()
     } else {
         args.operands
             .iter()

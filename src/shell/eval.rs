@@ -9,23 +9,23 @@ use std::rc::Rc;
 
 use ecow::EcoString;
 
-use super::Scene;
 use super::field::{Field, Output, join_to};
 use super::glob::{MAX_LISTINGS, Search};
 use super::heredoc::HeredocQuote;
-use super::lex::{Cursor, Word};
+use super::lex::{Cursor, MAX_DEPTH, Word};
 use super::report::Found;
 use super::syntax::{Assigned, Assignment, Command, Few, How, Link, List, Simple, Step};
+use super::{Analysis, Extent, Limit, Scene};
 use crate::target::Spelling;
-
-/// How deep groups, substitutions and nested shells may stand in each other.
-const MAX_DEPTH: usize = 40;
 
 /// No file system takes longer paths.
 const MAX_PATH: usize = 4096;
 
 /// What repeating one simple command costs of the budget.
 pub(super) const REPEAT_COST: usize = 128;
+
+/// What any command may spend, besides a share by its length.
+pub(super) const STEPS: usize = 1 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
@@ -125,6 +125,7 @@ pub(super) struct Shell<'s> {
     /// The rest of the present list does not run.
     pub(super) halted: bool,
     pub(super) listings_left: usize,
+    extent: Extent,
     variables: BTreeMap<EcoString, Option<Value>>,
     /// What variables held before, newest last: a subshell's end takes it back.
     journal: Vec<(EcoString, Held)>,
@@ -159,6 +160,7 @@ impl<'s> Shell<'s> {
             stdin: None,
             halted: false,
             listings_left: MAX_LISTINGS,
+            extent: Extent::Whole,
             variables: BTreeMap::new(),
             journal: Vec::new(),
             marks: 0,
@@ -169,8 +171,8 @@ impl<'s> Shell<'s> {
             path: String::new(),
             depth: 0,
             repeats: 0,
-            room: command_len.saturating_mul(4).saturating_add(1 << 20),
-            repeat_room: command_len.saturating_mul(4).saturating_add(1 << 20),
+            room: command_len.saturating_mul(4).saturating_add(STEPS),
+            repeat_room: command_len.saturating_mul(4).saturating_add(STEPS),
         }
     }
 
@@ -182,7 +184,24 @@ impl<'s> Shell<'s> {
         };
         let left = budget.checked_sub(cost);
         *budget = left.unwrap_or(0);
+        if left.is_none() {
+            self.give_up(Limit::Steps);
+        }
         left.is_some()
+    }
+
+    /// Notes that something of the command stays unread; the first reason counts.
+    pub(super) fn give_up(&mut self, limit: Limit) {
+        if self.extent == Extent::Whole {
+            self.extent = Extent::Cut(limit);
+        }
+    }
+
+    pub(super) fn into_analysis(self) -> Analysis {
+        Analysis {
+            targets: self.found.into_targets(),
+            extent: self.extent,
+        }
     }
 
     /// The value, or an unknown one when the budget for text is used up.
@@ -198,7 +217,9 @@ impl<'s> Shell<'s> {
     pub(super) fn run_text(&mut self, text: &str) -> Option<Output> {
         self.deeper(|shell| {
             let outer = std::mem::take(&mut shell.documents);
-            let output = shell.walk_text(Cursor::new(text));
+            let mut cursor = Cursor::new(text);
+            let output = shell.walk_text(&mut cursor);
+            shell.learn_extent(&cursor);
             shell.documents = outer;
             output
         })
@@ -215,11 +236,18 @@ impl<'s> Shell<'s> {
         output
     }
 
+    fn learn_extent(&mut self, cursor: &Cursor<'_>) {
+        if let Extent::Cut(limit) = cursor.extent {
+            self.give_up(limit);
+        }
+    }
+
     pub(super) fn deeper(
         &mut self,
         run: impl FnOnce(&mut Self) -> Option<Output>,
     ) -> Option<Output> {
         if self.depth == MAX_DEPTH {
+            self.give_up(Limit::Depth);
             return None;
         }
         self.depth += 1;
@@ -317,8 +345,15 @@ impl<'s> Shell<'s> {
             listings_left: self.listings_left,
         };
         let names = search.entries(dir);
-        self.listings_left = search.listings_left;
+        self.count_listings(search.listings_left);
         names
+    }
+
+    pub(super) fn count_listings(&mut self, left: usize) {
+        self.listings_left = left;
+        if left == 0 {
+            self.give_up(Limit::Listings);
+        }
     }
 
     fn assign(&mut self, name: &str, value: Option<Value>) {
@@ -359,16 +394,16 @@ impl<'s> Shell<'s> {
     }
 
     /// Runs a text line by line, as it is read.
-    fn walk_text(&mut self, mut cursor: Cursor<'_>) -> Option<Output> {
+    fn walk_text<'a>(&mut self, cursor: &mut Cursor<'a>) -> Option<Output> {
         let mut course = Course::from(self);
         let mut link = Link::Always;
-        let mut steps = List::new();
+        let mut steps: List<'a> = List::new();
         loop {
             cursor.line(&mut steps, &mut link);
             if steps.is_empty() {
                 return course.output();
             }
-            self.keep_documents(&cursor);
+            self.keep_documents(cursor);
             for n in 0..steps.len() {
                 if let Some(step) = steps.get(n)
                     && self.step(step, &mut course) == Next::Ends
@@ -379,7 +414,7 @@ impl<'s> Shell<'s> {
                     // All that follows is seen from each of them, so it is read now.
                     let mut rest = steps.split_off(n + 1);
                     cursor.rest_of_list(&mut rest, &mut link);
-                    self.keep_documents(&cursor);
+                    self.keep_documents(cursor);
                     self.walk_elsewhere(&rest);
                     self.walk_on(&rest, &mut course);
                     return course.output();
@@ -403,6 +438,7 @@ impl<'s> Shell<'s> {
     fn step(&mut self, step: &Step<'_>, course: &mut Course) -> Next {
         if self.repeats > 0 && self.repeat_room == 0 {
             course.printed = None;
+            self.give_up(Limit::Steps);
             return Next::Ends;
         }
         if step.link == Link::Or {
@@ -557,6 +593,7 @@ impl<'s> Shell<'s> {
         cursor.double_quoted(&mut parts, None);
         let outer = std::mem::take(&mut self.documents);
         self.keep_documents(&cursor);
+        self.learn_extent(&cursor);
         let field = self.single(&Word { parts });
         self.documents = outer;
         Some(Output::literal(field.text))

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::Limit;
 use super::eval::{Shell, Value};
 use super::field::{Field, Output};
 use super::glob::{MAX_MATCHES, Search, all_active};
@@ -298,7 +299,7 @@ impl Shell<'_> {
             listings_left: self.listings_left,
         };
         let found = search.expand(cwd, text, globs);
-        self.listings_left = search.listings_left;
+        self.count_listings(search.listings_left);
         found
     }
 
@@ -321,7 +322,11 @@ impl Shell<'_> {
             let group = group(&pieces).filter(|group| {
                 let n = group.n_alternatives();
                 let cost: usize = pieces.iter().map(Piece::len).sum();
-                done.len() + todo.len() + n <= MAX_MATCHES && self.spend(cost.saturating_mul(n))
+                if done.len() + todo.len() + n > MAX_MATCHES {
+                    self.give_up(Limit::Steps);
+                    return false;
+                }
+                self.spend(cost.saturating_mul(n))
             });
             match group {
                 Some(group) => todo.extend(group.alternatives(&pieces).into_iter().rev()),

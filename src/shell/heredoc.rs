@@ -54,6 +54,9 @@ impl<'a> Cursor<'a> {
 
     /// Reads the bodies due after the newline just consumed.
     pub(super) fn read_heredocs(&mut self) {
+        if self.pending.is_empty() {
+            return;
+        }
         for pending in std::mem::take(&mut self.pending) {
             let body = self.heredoc_body(&pending);
             if let Some(slot) = self.heredocs.get_mut(pending.id) {

@@ -7,8 +7,10 @@ use std::borrow::Cow;
 
 use super::heredoc::{Heredoc, Pending};
 use super::syntax::{Few, List, Simple};
+use super::{Extent, Limit};
 
-/// How deep substitutions and compound commands may nest before reading stops.
+/// How deep substitutions, compound commands and nested shells may stand in
+/// each other, in reading and in running.
 pub(super) const MAX_DEPTH: usize = 40;
 
 #[derive(Debug)]
@@ -120,6 +122,9 @@ const CLOSE: u8 = 8;
 const SLASH: u8 = 16;
 /// What keeps a meaning in an unquoted word: tilde, brace, glob.
 const ACTIVE: u8 = 32;
+/// What may begin something that stands between words: blanks, a line
+/// continuation, a comment.
+pub(super) const BLANK: u8 = 64;
 
 /// What each byte may mean. Every byte of a command is asked at least once.
 const KINDS: [u8; 256] = {
@@ -127,12 +132,15 @@ const KINDS: [u8; 256] = {
     let mut at = 0;
     while at < 256 {
         kinds[at] = match at as u8 {
-            b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>' => META,
-            b'\'' | b'"' | b'\\' | b'`' | b'$' => QUOTE,
+            b' ' | b'\t' => META | BLANK,
+            b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>' => META,
+            b'\\' => QUOTE | BLANK,
+            b'\'' | b'"' | b'`' | b'$' => QUOTE,
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => NAME,
             b'}' => CLOSE,
             b'/' => SLASH,
             b'~' | b'{' | b'*' | b'?' | b'[' => ACTIVE,
+            b'#' => BLANK,
             _ => 0,
         };
         at += 1;
@@ -140,7 +148,8 @@ const KINDS: [u8; 256] = {
     kinds
 };
 
-fn is_any(byte: u8, kinds: u8) -> bool {
+#[inline]
+pub(super) fn is_any(byte: u8, kinds: u8) -> bool {
     KINDS[usize::from(byte)] & kinds != 0
 }
 
@@ -171,6 +180,7 @@ pub(super) struct Cursor<'a> {
     pub(super) at: usize,
     pub(super) heredocs: Vec<Heredoc<'a>>,
     depth: usize,
+    pub(super) extent: Extent,
     pub(super) pending: Vec<Pending>,
     /// Commands that ran already, whose room the next ones take.
     pub(super) spare: Vec<Simple<'a>>,
@@ -183,15 +193,18 @@ impl<'a> Cursor<'a> {
             at: 0,
             heredocs: Vec::new(),
             depth: 0,
+            extent: Extent::Whole,
             pending: Vec::new(),
             spare: Vec::new(),
         }
     }
 
+    #[inline]
     pub(super) fn peek(&self) -> Option<u8> {
         self.peek_at(0)
     }
 
+    #[inline]
     pub(super) fn peek_at(&self, ahead: usize) -> Option<u8> {
         self.text.as_bytes().get(self.at + ahead).copied()
     }
@@ -216,6 +229,7 @@ impl<'a> Cursor<'a> {
     /// Reads one nested construct, or nothing when the nesting is too deep.
     pub(super) fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
         if self.depth == MAX_DEPTH {
+            self.extent = Extent::Cut(Limit::Depth);
             self.stop();
             return None;
         }
@@ -226,28 +240,44 @@ impl<'a> Cursor<'a> {
     }
 
     pub(super) fn word(&mut self, stop: Stop) -> Word<'a> {
-        let mut parts = Few::default();
         let mut start = self.at;
-        let kinds = stop.kinds();
-        loop {
-            let rest = self.text.as_bytes().get(self.at..).unwrap_or(&[]);
-            let len = rest.iter().position(|b| is_any(*b, kinds));
-            self.at += len.unwrap_or(rest.len());
-            let Some(byte) = self.peek() else { break };
-            let special = match byte {
-                b'<' | b'>' => self.peek_at(1) == Some(b'('),
-                b'(' => self.ext_glob_opens(start),
-                _ => is_any(byte, QUOTE),
+        let Some(mut byte) = self.special_after(start, stop) else {
+            // Most words are one piece of plain text.
+            let parts = match self.text.get(start..self.at) {
+                Some(text) if !text.is_empty() => Few::One([Part::Bare(text)]),
+                _ => Few::default(),
             };
-            if !special {
-                break;
-            }
+            return Word { parts };
+        };
+        let mut parts = Few::default();
+        loop {
             self.flush(&mut parts, start);
             self.special(byte, &mut parts);
             start = self.at;
+            match self.special_after(start, stop) {
+                Some(next) => byte = next,
+                None => break,
+            }
         }
         self.flush(&mut parts, start);
         Word { parts }
+    }
+
+    /// Goes over plain text; gives the byte of a quote or an expansion in the
+    /// word, and `None` where the word ends.
+    #[inline]
+    fn special_after(&mut self, start: usize, stop: Stop) -> Option<u8> {
+        let kinds = stop.kinds();
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or(&[]);
+        let len = rest.iter().position(|b| is_any(*b, kinds));
+        self.at += len.unwrap_or(rest.len());
+        let byte = self.peek()?;
+        let special = match byte {
+            b'<' | b'>' => self.peek_at(1) == Some(b'('),
+            b'(' => self.ext_glob_opens(start),
+            _ => is_any(byte, QUOTE),
+        };
+        special.then_some(byte)
     }
 
     fn flush(&self, parts: &mut Few<Part<'a>>, start: usize) {

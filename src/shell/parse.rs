@@ -3,12 +3,17 @@
 //! Nothing here fails: at a syntax error the reading stops and the commands
 //! before it stand.
 
-use super::lex::{Cursor, Part, Stop, Word, is_meta, is_name, is_name_byte};
+use super::lex::{BLANK, Cursor, Part, Stop, Word, is_any, is_meta, is_name, is_name_byte};
 use super::syntax::{
     Assigned, Assignment, Command, Compound, Fd, Few, How, Link, List, Redirect, Simple, Step, To,
 };
 
 const CLOSERS: [&str; 8] = ["then", "else", "elif", "fi", "do", "done", "esac", "}"];
+
+/// What begins a compound command.
+const KEYWORDS: [&str; 9] = [
+    "{", "if", "while", "until", "for", "select", "case", "[[", "function",
+];
 
 /// Operators in the order they must be tried.
 const REDIRECTIONS: [&str; 12] = [
@@ -121,7 +126,14 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    #[inline]
     fn blanks(&mut self) {
+        if self.peek().is_some_and(|byte| is_any(byte, BLANK)) {
+            self.skip_blanks();
+        }
+    }
+
+    fn skip_blanks(&mut self) {
         loop {
             match self.peek() {
                 Some(b' ' | b'\t') => self.at += 1,
@@ -136,8 +148,9 @@ impl<'a> Cursor<'a> {
     }
 
     fn newline(&mut self) -> bool {
-        let found = self.eat("\n");
+        let found = self.peek() == Some(b'\n');
         if found {
+            self.at += 1;
             self.read_heredocs();
         }
         found
@@ -207,6 +220,9 @@ impl<'a> Cursor<'a> {
     }
 
     fn keyword_compound(&mut self) -> Option<Compound<'a>> {
+        if !KEYWORDS.contains(&self.peek_bare()) {
+            return None;
+        }
         if self.keyword("{") {
             let list = self.list();
             self.expect("}");

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use ecow::EcoString;
+use foldhash::fast::RandomState;
 
+use super::Limit;
 use super::eval::Shell;
 use super::field::{Field, Output, UNKNOWN};
 use super::syntax::{Fd, Redirect, To};
@@ -14,7 +16,7 @@ use crate::target::{Act, Spelling, Target};
 pub(super) struct Found {
     entries: Vec<Entry>,
     /// The first entry of each path.
-    by_path: HashMap<String, Place>,
+    by_path: HashMap<String, Place, RandomState>,
     /// Links this command made: where they stand, and where they point.
     links: Vec<(String, String)>,
 }
@@ -27,7 +29,7 @@ struct Entry {
     next: Option<Place>,
 }
 
-const MAX_LINKS: usize = 64;
+pub(super) const MAX_LINKS: usize = 64;
 
 /// A place in `Found`.
 pub(super) type Place = usize;
@@ -57,11 +59,21 @@ impl Found {
     }
 
     /// Every later path is compared with every link, so their number is bounded.
-    fn link(&mut self, link: &str, to: &str) {
-        if self.links.len() < MAX_LINKS {
-            self.links
-                .push((clean(link).into_owned(), clean(to).into_owned()));
+    fn link(&mut self, link: &str, to: &str) -> Result<(), Limit> {
+        if self.links.len() == MAX_LINKS {
+            return Err(Limit::Links);
         }
+        let link = clean(link).into_owned();
+        self.links.push((link, clean(to).into_owned()));
+        Ok(())
+    }
+
+    pub(super) fn into_targets(self) -> Vec<Target> {
+        let whole = |entry: Entry| Target {
+            text: entry.text.map(String::from),
+            ..entry.target
+        };
+        self.entries.into_iter().map(whole).collect()
     }
 
     /// What the command does with a path.
@@ -106,21 +118,29 @@ impl Found {
 }
 
 /// `.`, `..` and doubled slashes taken out, by the text alone.
-fn clean(path: &str) -> Cow<'_, str> {
-    let is_plain = |part: &str| !matches!(part, "" | "." | "..");
-    let mut tail = path.split('/');
-    if tail.next() == Some("") && tail.all(is_plain) {
+pub(super) fn clean(path: &str) -> Cow<'_, str> {
+    // Nearly every path is clean; what may not be has a dot or nothing behind a slash.
+    let bytes = path.as_bytes();
+    let mut pairs = bytes.iter().zip(bytes.iter().skip(1));
+    let is_plain = |(a, b): (&u8, &u8)| *a != b'/' || !matches!(b, b'/' | b'.');
+    if bytes.first() == Some(&b'/') && bytes.last() != Some(&b'/') && pairs.all(is_plain) {
         return Cow::Borrowed(path);
     }
-    let mut parts: Vec<&str> = Vec::new();
+    let mut whole = String::with_capacity(path.len() + 1);
     for part in path.split('/') {
         match part {
             "" | "." => {}
-            ".." => drop(parts.pop()),
-            name => parts.push(name),
+            ".." => whole.truncate(whole.rfind('/').unwrap_or(0)),
+            name => {
+                whole.push('/');
+                whole.push_str(name);
+            }
         }
     }
-    Cow::Owned(format!("/{}", parts.join("/")))
+    if whole.is_empty() {
+        whole.push('/');
+    }
+    Cow::Owned(whole)
 }
 
 /// Where a command's redirections lead its streams.
@@ -137,6 +157,9 @@ enum Sink {
 
 /// Streams rather than files; `-` is how commands name their own.
 fn is_device(path: &str) -> bool {
+    if !path.starts_with(['-', '/']) {
+        return false;
+    }
     matches!(
         path,
         "-" | "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty" | "/dev/stdin"
@@ -146,15 +169,6 @@ fn is_device(path: &str) -> bool {
 }
 
 impl Shell<'_> {
-    pub(super) fn into_targets(self) -> Vec<Target> {
-        let entries = self.found.entries.into_iter();
-        let whole = |entry: Entry| Target {
-            text: entry.text.map(String::from),
-            ..entry.target
-        };
-        entries.map(whole).collect()
-    }
-
     /// Notes that the command changes the path a field names.
     pub(super) fn report(&mut self, field: &Field, act: Act) -> Option<Place> {
         self.report_with(field, act, None, None)
@@ -178,7 +192,13 @@ impl Shell<'_> {
         if let (Some(link), Some(to)) = (link, to.known()) {
             let dir = link.rsplit_once('/').map_or("/", |(dir, _)| dir);
             let to = super::field::join(dir, to);
-            self.found.link(&link, &to);
+            self.link(&link, &to);
+        }
+    }
+
+    fn link(&mut self, link: &str, to: &str) {
+        if let Err(limit) = self.found.link(link, to) {
+            self.give_up(limit);
         }
     }
 
@@ -188,7 +208,7 @@ impl Shell<'_> {
         let link = field.known().and_then(|link| self.absolute(link));
         let to = to.known().and_then(|to| self.absolute(to));
         if let (Some(link), Some(to)) = (link, to) {
-            self.found.link(&link, &to);
+            self.link(&link, &to);
         }
     }
 

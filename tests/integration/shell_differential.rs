@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use statewarden::shell::{Disk, Scene, targets};
+use statewarden::shell::{Disk, Scene, analyze};
 use statewarden::target::Act;
 
 /// The directory of a run before it: empty.
@@ -220,7 +220,7 @@ fn bash_makes_exactly_the_predicted_files() {
             disk: &Empty,
         };
         let makes = |act| matches!(act, Act::Write | Act::Edit | Act::MakeDir);
-        let found = targets(&command, &scene).into_iter();
+        let found = analyze(&command, &scene).targets.into_iter();
         let predicted: BTreeSet<String> = found
             .filter(|target| makes(target.act))
             .filter_map(|target| {
