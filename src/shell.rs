@@ -11,6 +11,7 @@ mod calls;
 mod cmdlets;
 mod code;
 mod command;
+mod compound;
 #[cfg(test)]
 mod corpus;
 mod dollar;
@@ -37,6 +38,7 @@ mod report;
 mod syntax;
 mod transfer;
 mod value;
+mod variable;
 mod writers;
 
 use std::borrow::Cow;

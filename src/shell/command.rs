@@ -3,9 +3,10 @@
 use ecow::EcoString;
 
 use super::args::{Args, Syntax};
-use super::eval::{Shell, Value};
+use super::eval::Shell;
 use super::field::{Field, Output, base_name};
 use super::report::clean;
+use super::variable::Value;
 use super::{inline, nested, writers};
 use crate::target::Spelling;
 

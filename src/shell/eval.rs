@@ -15,6 +15,7 @@ use super::heredoc::HeredocQuote;
 use super::lex::{Cursor, MAX_DEPTH, Word};
 use super::report::Found;
 use super::syntax::{Assigned, Assignment, Command, Few, How, Link, List, Simple, Step};
+use super::variable::{Held, Value, World};
 use super::{Analysis, Extent, Limit, Scene};
 use crate::target::Spelling;
 
@@ -26,47 +27,6 @@ pub(super) const REPEAT_COST: usize = 128;
 
 /// What any command may spend, besides a share by its length.
 pub(super) const STEPS: usize = 1 << 20;
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Value {
-    One(Field),
-    /// An array, or `$@`.
-    Many(Vec<Field>),
-}
-
-impl Value {
-    pub(super) fn is_empty(&self) -> bool {
-        match self {
-            Self::One(field) => field.known() == Some(""),
-            Self::Many(fields) => fields.is_empty(),
-        }
-    }
-
-    pub(super) fn into_field(self) -> Field {
-        match self {
-            Self::One(field) => field,
-            Self::Many(fields) => fields.into_iter().next().unwrap_or_else(Field::unknown),
-        }
-    }
-}
-
-/// What a variable holds: nothing, something not known, or a value.
-pub(super) type Held = Option<Option<Value>>;
-
-/// What a branch leads to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct World {
-    pub(super) cwd: Option<Rc<str>>,
-    pub(super) changes: BTreeMap<EcoString, Held>,
-}
-
-impl World {
-    /// The same variables, seen from a directory.
-    pub(super) fn at(cwd: Option<Rc<str>>) -> Self {
-        let changes = BTreeMap::new();
-        Self { cwd, changes }
-    }
-}
 
 /// How far a list has come.
 struct Course {
@@ -126,15 +86,15 @@ pub(super) struct Shell<'s> {
     pub(super) halted: bool,
     pub(super) listings_left: usize,
     extent: Extent,
-    variables: BTreeMap<EcoString, Option<Value>>,
+    pub(super) variables: BTreeMap<EcoString, Option<Value>>,
     /// What variables held before, newest last: a subshell's end takes it back.
-    journal: Vec<(EcoString, Held)>,
+    pub(super) journal: Vec<(EcoString, Held)>,
     /// How many places may still be gone back to; without one nothing is noted.
-    marks: usize,
+    pub(super) marks: usize,
     /// States the last command may have led to besides the present one.
     pub(super) worlds: Vec<World>,
     /// The last word of the command before, `$_`.
-    last_word: Option<Field>,
+    pub(super) last_word: Option<Field>,
     /// The heredocs of the text that is being run, by their place in it.
     documents: Vec<Document>,
     depth: usize,
@@ -282,62 +242,6 @@ impl<'s> Shell<'s> {
         output
     }
 
-    /// A place to go back to with `take_back`, which must follow.
-    pub(super) fn mark(&mut self) -> usize {
-        self.marks += 1;
-        self.journal.len()
-    }
-
-    /// The variables changed since the mark, with what they hold now.
-    pub(super) fn changed(&self, mark: usize) -> BTreeMap<EcoString, Held> {
-        let since = self.journal.get(mark..).unwrap_or(&[]).iter();
-        since
-            .map(|(name, _)| (name.clone(), self.holds(name)))
-            .collect()
-    }
-
-    pub(super) fn holds(&self, name: &str) -> Held {
-        self.variables.get(name).cloned()
-    }
-
-    /// Goes to a state that was left before.
-    pub(super) fn enter(&mut self, world: World) {
-        self.cwd = world.cwd;
-        for (name, value) in world.changes {
-            match value {
-                Some(value) => self.assign(&name, value),
-                None => self.unset(&name),
-            }
-        }
-    }
-
-    pub(super) fn take_back(&mut self, mark: usize) {
-        self.marks -= 1;
-        for (name, old) in self.journal.drain(mark.min(self.journal.len())..).rev() {
-            match old {
-                Some(value) => self.variables.insert(name, value),
-                None => self.variables.remove(&name),
-            };
-        }
-    }
-
-    pub(super) fn set(&mut self, name: &str, value: Value) {
-        self.assign(name, Some(value));
-    }
-
-    /// The variable holds something that is not known.
-    pub(super) fn forget(&mut self, name: &str) {
-        self.assign(name, None);
-    }
-
-    pub(super) fn unset(&mut self, name: &str) {
-        if let Some(old) = self.variables.remove(name)
-            && self.marks > 0
-        {
-            self.journal.push((name.into(), Some(old)));
-        }
-    }
-
     /// The sorted names in a directory.
     pub(super) fn list(&mut self, dir: &str) -> Vec<String> {
         let mut search = Search {
@@ -354,36 +258,6 @@ impl<'s> Shell<'s> {
         if left == 0 {
             self.give_up(Limit::Listings);
         }
-    }
-
-    fn assign(&mut self, name: &str, value: Option<Value>) {
-        let old = match self.variables.get_mut(name) {
-            Some(held) => Some(std::mem::replace(held, value)),
-            None => self.variables.insert(name.into(), value),
-        };
-        if self.marks > 0 {
-            self.journal.push((name.into(), old));
-        }
-    }
-
-    pub(super) fn variable(&self, name: &str) -> Option<Value> {
-        if let Some(value) = self.variables.get(name) {
-            return value.clone();
-        }
-        let text = match name {
-            "HOME" => self.scene.home?,
-            "PWD" => self.cwd.as_deref()?,
-            "OLDPWD" => self.previous_dir.as_deref()?,
-            "_" => return self.last_word.clone().map(Value::One),
-            "CLAUDE_PROJECT_DIR" => self.scene.project_dir?,
-            "@" | "*" => return Some(Value::Many(self.positional.to_vec())),
-            _ => {
-                let at: usize = name.parse().ok()?;
-                let field = self.positional.get(at.checked_sub(1)?)?;
-                return Some(Value::One(field.clone()));
-            }
-        };
-        Some(Value::One(Field::literal(text)))
     }
 
     /// Runs a list; the output is known when all its commands' outputs are.

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use super::Limit;
-use super::eval::{Shell, Value};
+use super::eval::Shell;
 use super::field::{Field, Output};
 use super::glob::{MAX_MATCHES, Search, all_active};
 use super::lex::{Part, Quote, Word};
 use super::param;
+use super::variable::Value;
 use crate::target::Spelling;
 
 /// A part of a word once braces are expanded.

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use ecow::EcoString;
 
-use super::eval::{REPEAT_COST, Shell, Value, World};
+use super::eval::{REPEAT_COST, Shell};
 use super::field::{Field, Output};
 use super::glob::{Pattern, all_active};
 use super::lex::{Part, Word};
 use super::syntax::{Command, Compound, List, Step};
+use super::variable::{Value, World};
 
 /// How many different ends of a command's branches are followed.
 const MAX_WORLDS: usize = 8;

@@ -3,8 +3,9 @@
 use ecow::EcoString;
 
 use super::args::{Args, Syntax};
-use super::eval::{Shell, Value};
+use super::eval::Shell;
 use super::field::{Field, Output, base_name};
+use super::variable::Value;
 use crate::target::{Act, Spelling};
 
 type Runner = fn(&mut Shell<'_>, &[Field]) -> Option<Output>;
