@@ -58,6 +58,7 @@ impl<'a> Cursor<'a> {
         Compound::Subshell(list)
     }
 
+    /// Every arm is read: which one runs is known only when it runs.
     fn if_command(&mut self) -> Compound<'a> {
         let mut arms = Vec::new();
         let mut otherwise = None;
@@ -78,6 +79,7 @@ impl<'a> Cursor<'a> {
         Compound::If { arms, otherwise }
     }
 
+    /// `do … done`, and the braces that Bash takes in their place.
     fn do_body(&mut self) -> List<'a> {
         self.blank_lines();
         let end = if self.keyword("{") {
@@ -99,6 +101,7 @@ impl<'a> Cursor<'a> {
             self.eat(";");
             let body = self.do_body();
             let head = Word { parts: head };
+            // The head runs once and more; only what it substitutes can write.
             let test = Command::Compound(Compound::Test(vec![head]), Vec::new());
             let step = Step {
                 link: Link::Always,
@@ -139,6 +142,7 @@ impl<'a> Cursor<'a> {
                     break;
                 }
             }
+            // Without its parenthesis the rest would be read as commands that are none.
             if !self.eat(")") {
                 self.stop();
             }
@@ -169,6 +173,7 @@ impl<'a> Cursor<'a> {
     pub(super) fn function(&mut self, name: &'a str) -> Compound<'a> {
         self.blank_lines();
         let start = self.at;
+        // Read for its end only: whoever calls it reads it again, with arguments.
         self.nested(Self::command);
         let body = self.text.get(start..self.at).unwrap_or("");
         Compound::Function { name, body }

@@ -73,6 +73,9 @@ pub(super) fn in_place_edit(shell: &mut Shell<'_>, files: &[Field], suffix: Opti
 /// The files a sed script writes: the `w` command and the `w` flag of `s`.
 fn sed_writes(script: &str) -> Vec<String> {
     let mut names = Vec::new();
+    if !script.contains(['w', 'W']) {
+        return names;
+    }
     for line in script.split('\n') {
         sed_line(line, &mut names);
     }

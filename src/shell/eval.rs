@@ -324,6 +324,7 @@ impl<'s> Shell<'s> {
             let output = self.pipeline(&step.pipeline);
             course.print(output);
         }
+        // `exit` behind `&&` or `||` may not have run, so the list goes on.
         if self.halted {
             if step.link == Link::Always {
                 return Next::Ends;
@@ -371,6 +372,7 @@ impl<'s> Shell<'s> {
         }
         let outer = self.stdin.clone();
         let mut piped = outer.clone();
+        // Each part runs in a process of its own, so a `cd` in one ends with it.
         for command in commands {
             self.stdin = piped;
             piped = self.subshell(|shell| shell.command(command));

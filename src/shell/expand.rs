@@ -68,6 +68,7 @@ impl Builder {
 
     /// An unquoted value: split at blanks.
     fn push_split(&mut self, value: &Field) {
+        // A blank at either end divides the value from what it touches in the word.
         if value.text.starts_with([' ', '\t', '\n']) {
             self.close();
         }
@@ -228,6 +229,7 @@ impl Shell<'_> {
             }
             Part::Process(list) => {
                 self.subshell(|shell| shell.walk(list));
+                // The first name Bash gives; it is a stream, so it is never a target.
                 builder.push(&Field::literal("/dev/fd/63"));
             }
         }

@@ -144,6 +144,7 @@ impl Shell<'_> {
     }
 
     fn case_matches(&mut self, pattern: &Word<'_>, text: &str) -> bool {
+        // Too long to match within bounds: taking the branch is the safe side.
         if text.len() > 1024 {
             return true;
         }
@@ -181,6 +182,8 @@ impl Shell<'_> {
                 return self.over(&names, stdin.lines(), body);
             }
         }
+        // Once: what a further turn would change is not known, and a loop that
+        // does not end must not be waited for.
         self.walk(condition);
         self.walk(body);
         self.halted = false;

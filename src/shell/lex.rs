@@ -307,6 +307,7 @@ impl<'a> Cursor<'a> {
             }
             b'"' => {
                 self.at += 1;
+                // Even an empty pair of quotes makes a word.
                 parts.push(Part::Text(Cow::Borrowed("")));
                 self.double_quoted(parts, Some(b'"'));
             }
@@ -397,6 +398,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// What stands between backticks is unescaped once and read when it runs:
+    /// the same mark opens and closes, so only an escaped one can nest.
     fn ticks(&mut self, parts: &mut Few<Part<'a>>, quote: Quote) {
         self.at += 1;
         let start = self.at;
@@ -423,6 +426,7 @@ impl<'a> Cursor<'a> {
         parts.push(Part::Ticks(source, quote));
     }
 
+    /// Over the rest of `@(…)`: its alternatives are not expanded.
     fn skip_parens(&mut self) {
         let mut open = 1;
         while let Some(byte) = self.peek() {

@@ -65,6 +65,7 @@ impl<'a> Cursor<'a> {
                 }
                 _ => Link::Always,
             };
+            // Nothing was consumed: whatever stands here would never be.
             if self.at == before {
                 self.stop();
             }
@@ -177,6 +178,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// `!`, `time` and `coproc` change neither what runs nor what it writes.
     fn pipeline_prefix(&mut self) {
         loop {
             self.blanks();
@@ -248,6 +250,7 @@ impl<'a> Cursor<'a> {
             if self.at == before {
                 break;
             }
+            // `name ()` defines a function only where a command may begin.
             let first = simple.words.is_empty() && simple.assignments.is_empty();
             if first && self.function_follows() {
                 let name = self.text.get(before..self.at).unwrap_or("");
@@ -260,6 +263,7 @@ impl<'a> Cursor<'a> {
             simple.words.push(word);
             self.declared_arrays(&mut simple);
         }
+        // A parenthesis here is a syntax error, and Bash runs nothing behind it.
         if self.peek() == Some(b'(') {
             self.stop();
         }

@@ -119,7 +119,8 @@ impl Found {
 
 /// `.`, `..` and doubled slashes taken out, by the text alone.
 pub(super) fn clean(path: &str) -> Cow<'_, str> {
-    // Nearly every path is clean; what may not be has a dot or nothing behind a slash.
+    // Nearly every path is clean; one that may not be has a dot or nothing
+    // behind a slash. A hidden name is taken apart for nothing, and no harm.
     let bytes = path.as_bytes();
     let mut pairs = bytes.iter().zip(bytes.iter().skip(1));
     let is_plain = |(a, b): (&u8, &u8)| *a != b'/' || !matches!(b, b'/' | b'.');
