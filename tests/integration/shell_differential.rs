@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 use statewarden::project::Listing;
-use statewarden::shell::{Scene, targets};
+use statewarden::shell::{Scene, analyze};
 use statewarden::target::Act;
 
 use crate::support::{Sandbox, in_parallel};
@@ -372,7 +372,7 @@ impl Predicted {
             disk: &Listing,
         };
         let mut predicted = Self::default();
-        for target in targets(command, &scene) {
+        for target in analyze(command, &scene).targets {
             let path = clean(&target.path);
             let Some(below) = path.strip_prefix(&format!("{dir}/")) else {
                 continue;
