@@ -86,6 +86,7 @@ const TELLING: &[&str] = &[
     "--password §",
     "export GITHUB_TOKEN=§",
     "Authorization: Bearer §",
+    "Authorization:  Basic  §",
     "{\"password\":\"§\"}",
     "https://user:§@host/x",
     "ghp_§ABCDEFGHIJKLMNOP",

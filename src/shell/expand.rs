@@ -303,15 +303,20 @@ impl Shell<'_> {
         let mut done = Vec::new();
         let mut todo = vec![pieces];
         while let Some(pieces) = todo.pop() {
-            let group = group(&pieces).filter(|group| {
-                let n = group.n_alternatives();
-                let cost: usize = pieces.iter().map(Piece::len).sum();
-                done.len() + todo.len() + n <= MAX_MATCHES && self.spend(cost.saturating_mul(n))
-            });
-            match group {
-                Some(group) => todo.extend(group.alternatives(&pieces).into_iter().rev()),
-                None => done.push(pieces),
+            let Some(group) = group(&pieces) else {
+                done.push(pieces);
+                continue;
+            };
+            let n = group.n_alternatives();
+            let cost: usize = pieces.iter().map(Piece::len).sum();
+            let fits = done.len() + todo.len() + n <= MAX_MATCHES;
+            if !fits || !self.spend(cost.saturating_mul(n)) {
+                // What is left would not fit either, and looking costs as well.
+                done.push(pieces);
+                done.extend(todo.into_iter().rev());
+                break;
             }
+            todo.extend(group.alternatives(&pieces).into_iter().rev());
         }
         done
     }

@@ -78,7 +78,7 @@ impl Lines {
         })?;
         let mut end = line + 1;
         for (at, line) in self.lines.iter().enumerate().skip(line + 1) {
-            let is_item = line.trim_start().starts_with('-') && indent_of(line) == indent;
+            let is_item = is_item(line) && indent_of(line) == indent;
             if !is_content(line) {
                 continue;
             }
@@ -167,16 +167,18 @@ fn is_content(line: &str) -> bool {
     !line.is_empty() && !line.starts_with('#')
 }
 
+fn is_item(line: &str) -> bool {
+    let item = line.trim().strip_prefix('-');
+    item.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
+}
+
 /// Where the value of `key` starts on the line, if it is a line of that key.
 fn value_start(line: &str, key: &str) -> Option<usize> {
     let text = line.trim_start_matches(' ');
-    let quote = text
-        .chars()
-        .next()
-        .filter(|first| matches!(first, '"' | '\''));
-    let rest = match quote {
-        Some(quote) => text[1..].strip_prefix(key)?.strip_prefix(quote)?,
-        None => text.strip_prefix(key)?,
+    let rest = match text.as_bytes().first()? {
+        b'"' => text.strip_prefix(&quote(key))?,
+        b'\'' => text[1..].strip_prefix(key)?.strip_prefix('\'')?,
+        _ => text.strip_prefix(key)?,
     };
     let value = rest.trim_start_matches(' ').strip_prefix(':')?;
     let is_key = value.is_empty() || value.starts_with([' ', '\t', '\n', '\r']);
