@@ -74,7 +74,7 @@ pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime
     };
     // The targets are known from the text; only they are worth a look at the disk.
     let guards = is_call(event);
-    let readings = read(event, &scene(&cwd, env));
+    let readings = read(event, &cwd, env);
     let changes = !readings.iter().all(Reading::has_no_target);
     if guards && !changes {
         return Reply::Silent;
@@ -120,9 +120,9 @@ fn is_call(event: &Event<'_>) -> bool {
 }
 
 /// The readings that are calls to be judged before they run.
-fn read<'e>(event: &'e Event<'_>, scene: &Scene<'_>) -> Vec<Reading<'e>> {
-    let reading = |event| Reading {
-        targets: target::of(&event, scene),
+fn read<'e>(event: &'e Event<'_>, cwd: &str, env: &Env) -> Vec<Reading<'e>> {
+    let reading = |event: Event<'e>| Reading {
+        targets: target::of(&event, &scene(event.cwd().unwrap_or(cwd), env)),
         event,
     };
     event.readings().filter(is_call).map(reading).collect()

@@ -47,8 +47,8 @@ fn analyse(targets: fn(&str, &Scene<'_>) -> Vec<Target>, command: &str) -> Vec<T
     assert!(questions <= MAX_QUESTIONS, "{questions} questions");
     for (at, target) in found.iter().enumerate().take(200) {
         let path = target.path.as_str();
-        let drive = path.as_bytes().get(1) == Some(&b':');
-        assert!(path.starts_with('/') || drive, "{path:?} is relative");
+        let on_windows = path.starts_with(r"\\") || path.as_bytes().get(1) == Some(&b':');
+        assert!(path.starts_with('/') || on_windows, "{path:?} is relative");
         let same = |other: &&Target| other.path == path && other.act == target.act;
         assert!(
             !found[at + 1..].iter().any(|other| same(&other)),
