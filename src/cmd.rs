@@ -198,7 +198,7 @@ impl Context<'_> {
 }
 
 /// Runs the command line. Exit 0 is fine, 1 the answer "no", 2 a usage or I/O error.
-pub fn main(env: &Env, now: DateTime<Utc>) -> ExitCode {
+pub fn main(env: &'static Env, now: DateTime<Utc>) -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -209,7 +209,7 @@ pub fn main(env: &Env, now: DateTime<Utc>) -> ExitCode {
         }
     };
     if let Verb::Hook = cli.verb {
-        return crate::hook::main(env, cli.project.as_deref(), now);
+        return crate::hook::main(env, cli.project.map(|project| &*project.leak()), now);
     }
     let mut out = io::BufWriter::new(io::stdout().lock());
     let ended = run(cli, env, now, &mut out).and_then(|answer| {
