@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::catalog::Catalog;
 use crate::claim::Claim;
 use crate::decision::Decision;
-use crate::event::{Event, Field, Kind, Tool};
+use crate::event::{Event, Field, Kind};
 use crate::hook::{World, log_of};
 use crate::path;
 use crate::record::{Record, What};
@@ -26,22 +26,20 @@ impl World<'_> {
         rules: &Resolved,
         catalog: &Catalog<'_>,
     ) -> Reply {
+        let judged = self.judge(event, catalog).ok();
         if event.kind() == Kind::PostToolUse {
             self.report_written(event, rules, catalog);
-            self.recover(event, rules, catalog);
+            if let Some((Decision::Allow { .. }, claims)) = &judged {
+                self.recover(event, rules, claims);
+            }
         }
-        match event.tool() {
-            Tool::Shell(_) | Tool::Mcp(_) => self.detect(event, rules, catalog),
-            _ => Reply::Silent,
-        }
+        let claims = judged.map(|(_, claims)| claims).unwrap_or_default();
+        self.detect(event, rules, catalog, &claims)
     }
 
     /// Closes the open denials of the same agent in the sites where it has now
     /// written an allowed name.
-    fn recover(&self, event: &Event<'_>, rules: &Resolved, catalog: &Catalog<'_>) {
-        let Ok((Decision::Allow { .. }, claims)) = self.judge(event, catalog) else {
-            return;
-        };
+    fn recover(&self, event: &Event<'_>, rules: &Resolved, claims: &[Claim<'_>]) {
         let writes = claims
             .iter()
             .filter(|claim| matches!(claim.target.act, Act::Write | Act::Edit));

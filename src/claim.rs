@@ -137,6 +137,20 @@ fn claim<'s>(
     }))
 }
 
+/// The site that an absolute path lies in, or is, going by its name alone.
+pub fn site_of<'s>(
+    path: &str,
+    project: &Project,
+    catalog: &'s Catalog<'s>,
+) -> Option<sites::Site<'s>> {
+    let found = find(&path::collapse(path), project, catalog)?;
+    Some(sites::Site {
+        governed: found.governed,
+        root: found.root,
+        site: found.site,
+    })
+}
+
 struct Found<'s> {
     governed: &'s Governed<'s>,
     root: Root,

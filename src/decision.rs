@@ -460,6 +460,16 @@ fn is_archiving(claim: &Claim<'_>, call: &Call<'_>) -> bool {
         && call.targets.iter().any(to_archive)
 }
 
+/// The objection to the text that stands at a claimed path, whoever wrote it.
+pub fn objection_to_text(claim: &Claim<'_>, text: &str) -> Option<Denial> {
+    let content = Content {
+        after: text.to_owned(),
+        present: None,
+    };
+    let objection = content_rules(claim, &content).err()?;
+    Some(objection.about(claim))
+}
+
 fn content_rules(claim: &Claim<'_>, content: &Content) -> Result<Vec<String>, Objection> {
     claim
         .governed

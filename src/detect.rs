@@ -1,8 +1,11 @@
 //! What got past the guard: one look at the sites after whatever can run code.
 //!
-//! A command can write names that no reading of its text shows. Entries in no
-//! bucket that changed while the call ran, and the changed files that the
-//! client lists itself, are told to the model and recorded.
+//! A command can write what no reading of its text shows. Entries that changed
+//! while the call ran, or while a command of the session ran in the background,
+//! and the changed files that the client lists itself, are told to the model and
+//! recorded when their name, place or text breaks a rule.
+
+mod told;
 
 use std::fs;
 use std::path::Path;
@@ -10,24 +13,28 @@ use std::path::Path;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 
+use crate::background::Background;
 use crate::catalog::Catalog;
-use crate::claim;
+use crate::claim::{self, Claim};
 use crate::contract::{Bucket, Writer};
 use crate::decision::{self, Call, Channel, Decision, Denial, DenyCode};
-use crate::event::Event;
+use crate::event::{Event, Field, Kind, Tool};
 use crate::hook::World;
 use crate::inventory::{self, Entry};
+use crate::moments::{TO_COUNT, session};
 use crate::path;
 use crate::project::read_text;
 use crate::record::{Record, What};
 use crate::reply::{self, Reply};
 use crate::settings::{Mode, Resolved};
 use crate::sites::{self, Site};
-use crate::store;
-use crate::store::archive::{Item, Kind, Run, WhenChanged};
+use crate::stdin;
+use crate::store::archive::{self, Item, Run, WhenChanged};
 use crate::store::lock::{IN_HOOK, with_lock};
+use crate::store::{self, make_own_folder};
 use crate::target::{Act, Target};
 use crate::wiring;
+use told::{Culprit, Told};
 
 /// How far clocks and file systems may disagree with the client's measure of a call.
 const SLACK: TimeDelta = TimeDelta::seconds(2);
@@ -35,49 +42,220 @@ const SLACK: TimeDelta = TimeDelta::seconds(2);
 /// The window of a call whose duration the client does not tell.
 const UNTOLD: TimeDelta = TimeDelta::seconds(60);
 
+/// The most directories and the most sites that a command's text adds.
+const MAX_NAMED: usize = 8;
+
+/// Something that is there and should not be as it is.
+struct Found {
+    denial: Denial,
+    /// When it was changed; `None` when it is gone.
+    changed: Option<DateTime<Utc>>,
+}
+
+/// The times from which on changes are told.
+struct Span {
+    /// When the event's own call began; `None` for an event without a call that
+    /// can run code.
+    call: Option<DateTime<Utc>>,
+    /// When the session's oldest command in the background began.
+    background: Option<DateTime<Utc>>,
+}
+
+impl Span {
+    fn since(&self) -> Option<DateTime<Utc>> {
+        self.call.into_iter().chain(self.background).min()
+    }
+
+    fn culprit(&self) -> Culprit {
+        match (self.call, self.background) {
+            (Some(_), None) => Culprit::Call,
+            (Some(_), Some(_)) => Culprit::CallOrBackground,
+            (None, _) => Culprit::Background,
+        }
+    }
+}
+
 impl World<'_> {
-    /// Tells what a call left behind that the contracts do not know.
+    /// Tells what a call left behind, or a command of the session that goes on
+    /// in the background, that the contracts do not know. `claims` are the call's.
     pub(crate) fn detect(
         &self,
         event: &Event<'_>,
         rules: &Resolved,
         catalog: &Catalog<'_>,
+        claims: &[Claim<'_>],
     ) -> Reply {
-        let document = event.document().unwrap_or_default();
-        let since = self.now - window(&document);
-        let mut found = Vec::new();
-        let mut moved_to = Vec::new();
-        for site in sites::at_root(&self.project, catalog) {
-            // A site that cannot be listed has nothing to tell; the guard stands.
-            let mut entries = inventory::entries(&site, catalog).unwrap_or_default();
-            entries.retain(|entry| is_wrong(entry) && changed_since(&entry.path, since));
-            let path = |entry: &Entry<'_>| path::from_os(&entry.path);
-            found.extend(
-                entries
-                    .iter()
-                    .filter_map(|entry| self.objection(&path(entry), None, catalog)),
-            );
-            entries.retain(|entry| entry.bucket == Bucket::AdHoc);
-            if rules.settings.quarantine && !entries.is_empty() {
-                moved_to.extend(self.quarantine(&site, &entries, rules));
+        let noted = Background::read(self.logs().own_folder());
+        let runs_code =
+            event.kind() != Kind::Stop && matches!(event.tool(), Tool::Shell(_) | Tool::Mcp(_));
+        // What a file tool says of itself can be large, and nothing of it is asked here.
+        let is_asked = runs_code || (noted.is_some() && event.kind() == Kind::Stop);
+        let document = is_asked.then(|| event.document().unwrap_or_default());
+        let document = document.unwrap_or_default();
+        let background = noted
+            .as_ref()
+            .and_then(|noted| noted.since(session(event), agent(event), self.now));
+        let span = Span {
+            call: runs_code.then(|| self.now - window(&document)),
+            background,
+        };
+        let Some(since) = span.since() else {
+            return Reply::Silent;
+        };
+        let sites = self.sites_of(event, catalog, claims);
+        let (mut found, moved_to) = self.look(&sites, since, rules, catalog);
+        if let Some(since) = span.call {
+            let listed = self.listed_changes(event, &document, catalog);
+            for denial in listed
+                .into_iter()
+                .chain(self.settings_changed(since, catalog))
+            {
+                let is_new = |known: &Found| known.denial.path != denial.path;
+                if found.iter().all(is_new) {
+                    let changed = changed(Path::new(&denial.path));
+                    found.push(Found { denial, changed });
+                }
             }
         }
-        let listed = self.listed_changes(event, &document, catalog);
-        for denial in listed
-            .into_iter()
-            .chain(self.settings_changed(since, catalog))
-        {
-            if found.iter().all(|known: &Denial| known.path != denial.path) {
-                found.push(denial);
-            }
+        let begun = background_task(event, &document).filter(|_| !sites.is_empty());
+        let is_worth_it = |noted: &Background| {
+            event.kind() == Kind::Stop || !found.is_empty() || noted.has_stale(self.now)
+        };
+        if begun.is_some() || noted.is_some_and(|noted| is_worth_it(&noted)) {
+            self.keep_books(event, &document, &span, begun, &mut found);
         }
+        let found: Vec<Denial> = found.into_iter().map(|found| found.denial).collect();
         for denial in &found {
             let denials = std::slice::from_ref(denial);
             let reason = reply::reason(denials, &[]);
             let record = Record::of_denials(What::Detected, denials, &reason, event, self.now);
             self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
         }
-        Reply::to_detected(&found, &moved_to)
+        let told = Told {
+            culprit: span.culprit(),
+            found: &found,
+            moved_to: &moved_to,
+        };
+        told.to_reply(event.kind(), document["stop_hook_active"] == true)
+    }
+
+    /// Where a call can have written: the sites around the event, those of the
+    /// call's targets, and those in a place or a directory that its command names.
+    fn sites_of<'c>(
+        &self,
+        event: &Event<'_>,
+        catalog: &'c Catalog<'c>,
+        claims: &[Claim<'_>],
+    ) -> Vec<Site<'c>> {
+        let command = event.get(Field::Command).unwrap_or_default();
+        let at = |word: &str| path::join(&self.cwd, word, self.env.home.as_deref());
+        let dirs = words(command).zip(words(command).skip(1));
+        let dirs = dirs
+            .filter(|(before, _)| CHANGES_DIR.contains(before))
+            .map(|(_, dir)| at(dir));
+        let dirs: Vec<String> = std::iter::once(self.cwd.clone())
+            .chain(dirs.take(MAX_NAMED))
+            .collect();
+        let mut sites = sites::around(&self.project, catalog, &dirs);
+        let names_one = stdin::names_governed_place(command.as_bytes());
+        let named = words(command)
+            .filter(|word| names_one && stdin::names_governed_place(word.as_bytes()))
+            .map(at);
+        let places = claims.iter().map(Claim::path).chain(named);
+        for place in places.take(MAX_NAMED) {
+            let site = claim::site_of(&place, &self.project, catalog);
+            let site = site.filter(|site| site.governed.system.id() != "self");
+            if let Some(site) = site.filter(|site| Path::new(&site.dir()).is_dir()) {
+                sites::add_new(&mut sites, site);
+            }
+        }
+        sites
+    }
+
+    /// What changed in the sites and should not be as it is; moves strays away
+    /// where the settings say so, and gives the snapshots.
+    fn look(
+        &self,
+        sites: &[Site<'_>],
+        since: DateTime<Utc>,
+        rules: &Resolved,
+        catalog: &Catalog<'_>,
+    ) -> (Vec<Found>, Vec<String>) {
+        let (mut found, mut moved_to) = (Vec::new(), Vec::new());
+        for site in sites {
+            // A site that cannot be listed has nothing to tell; the guard stands.
+            let mut entries = inventory::entries(site, catalog).unwrap_or_default();
+            entries.retain(|entry| entry.changed >= since);
+            found.extend(entries.iter().filter_map(|entry| {
+                Some(Found {
+                    denial: self.fault_of(site, entry, catalog)?,
+                    changed: Some(entry.changed),
+                })
+            }));
+            entries.retain(|entry| entry.bucket == Bucket::AdHoc);
+            if rules.settings.quarantine && !entries.is_empty() {
+                moved_to.extend(self.quarantine(site, &entries, rules));
+            }
+        }
+        (found, moved_to)
+    }
+
+    /// What is wrong with an entry whoever made it: its name, where it leads,
+    /// or its text.
+    fn fault_of(
+        &self,
+        site: &Site<'_>,
+        entry: &Entry<'_>,
+        catalog: &Catalog<'_>,
+    ) -> Option<Denial> {
+        let path = path::from_os(&entry.path);
+        if is_wrong(entry) {
+            return self.objection(&path, None, catalog);
+        }
+        if entry.is_link {
+            let objection = self.objection(&path, None, catalog);
+            return objection.filter(|denial| denial.code == DenyCode::PathEscape);
+        }
+        // A file that is empty is about to be written.
+        if entry.is_dir || entry.size == 0 || !site.governed.system.judges(&entry.name) {
+            return None;
+        }
+        let text = read_text(&path).ok()??;
+        let claims = claim::of(&[Target::literal(path, Act::Write)], &self.project, catalog);
+        decision::objection_to_text(claims.ok()?.first()?, &text)
+    }
+
+    /// Notes which commands go on in the background and which are over, and
+    /// leaves of what was found what the session has not been told yet.
+    fn keep_books(
+        &self,
+        event: &Event<'_>,
+        document: &Value,
+        span: &Span,
+        begun: Option<&str>,
+        found: &mut Vec<Found>,
+    ) {
+        let logs = self.logs();
+        let session = session(event);
+        let going_on = document["background_tasks"].as_array();
+        let kept = make_own_folder(logs.own_folder()).and_then(|()| {
+            with_lock(logs.own_folder(), TO_COUNT, |locked| {
+                let mut noted = Background::read(locked.dir).unwrap_or_default();
+                found.retain(|Found { denial, changed }| {
+                    let is_of_call =
+                        changed.is_none_or(|at| span.call.is_some_and(|since| at >= since));
+                    noted.tell(session, &denial.path, *changed, is_of_call)
+                });
+                if let Some((id, since)) = begun.zip(span.call) {
+                    noted.begin(session, agent(event), id, since);
+                }
+                if let Some(going_on) = going_on {
+                    noted.end(session, |id| going_on.iter().all(|task| task["id"] != id));
+                }
+                noted.write(locked, self.now)
+            })
+        });
+        self.complain_about("background.json", kept);
     }
 
     /// Moves entries that no row names into the site's archive; gives the
@@ -101,7 +279,7 @@ impl World<'_> {
             })
             .collect();
         let run = Run {
-            kind: Kind::Quarantine,
+            kind: archive::Kind::Quarantine,
             by: "statewarden hook",
             now: self.now,
         };
@@ -127,7 +305,7 @@ impl World<'_> {
             .map(|name| format!("{main}/.claude/{name}"));
         let changed = own
             .iter()
-            .filter(|path| changed_since(Path::new(path), since));
+            .filter(|path| has_changed(Path::new(path), since));
         let mut found: Vec<Denial> = changed
             .filter_map(|path| self.objection(path, None, catalog))
             .collect();
@@ -156,11 +334,11 @@ impl World<'_> {
         }
         // A file that was removed shows in its directory only.
         let removed = |path: &&String| {
-            !Path::new(path).exists() && changed_since(Path::new(&format!("{main}/.claude")), since)
+            !Path::new(path).exists() && has_changed(Path::new(&format!("{main}/.claude")), since)
         };
         let changed = project
             .iter()
-            .find(|path| changed_since(Path::new(path), since))
+            .find(|path| has_changed(Path::new(path), since))
             .or_else(|| project.iter().find(removed))?;
         Some(Denial {
             code: DenyCode::ProtectedFile,
@@ -248,57 +426,35 @@ fn window(document: &Value) -> TimeDelta {
     told.unwrap_or(UNTOLD) + SLACK
 }
 
-/// The change time, which a moved file has too, where there is one.
-fn changed_since(path: &Path, since: DateTime<Utc>) -> bool {
-    let Ok(meta) = fs::symlink_metadata(path) else {
-        return false;
-    };
-    #[cfg(unix)]
-    let changed = {
-        use std::os::unix::fs::MetadataExt;
-        DateTime::from_timestamp(meta.ctime(), u32::try_from(meta.ctime_nsec()).unwrap_or(0))
-    };
-    #[cfg(not(unix))]
-    let changed = meta.modified().ok().map(DateTime::<Utc>::from);
-    changed.is_some_and(|changed| changed >= since)
+/// The task that goes on after its call, by the client's id for it; `Monitor`
+/// has a key of its own.
+fn background_task<'d>(event: &Event<'_>, document: &'d Value) -> Option<&'d str> {
+    let response = &document["tool_response"];
+    let id = response["backgroundTaskId"].as_str();
+    id.or_else(|| response["taskId"].as_str())
+        .filter(|_| matches!(event.tool(), Tool::Shell(_)))
 }
 
-impl Reply {
-    /// The answer after a call that left something behind.
-    fn to_detected(found: &[Denial], moved_to: &[String]) -> Self {
-        let Some(first) = found.first() else {
-            return Self::Silent;
-        };
-        let list = found.iter().take(5).map(|denial| {
-            let instead = denial
-                .instead
-                .as_ref()
-                .map(|name| format!(", should be `{name}`"))
-                .unwrap_or_default();
-            format!("`{}` ({}{instead})", denial.shown, denial.code.as_str())
-        });
-        let list = list.collect::<Vec<_>>().join(", ");
-        let strays = found.iter().any(|denial| denial.code.is_about_names());
-        let todo = match moved_to {
-            [] if strays => "Move what matters to the right name and remove the rest.".to_owned(),
-            [] => "Put things back as they were, and tell the user.".to_owned(),
-            moved => format!(
-                "Strays were moved to `{}`; `statewarden restore` brings them back.",
-                moved.join("`, `")
-            ),
-        };
-        let text = format!(
-            "The call left what the rules refuse: {list}. {todo} More: `statewarden explain {}`.",
-            first.shown
-        );
-        let text = reply::cut(&text, reply::MAX_REASON);
-        if found.iter().any(|denial| denial.mode == Mode::Enforce) {
-            Self::Block { reason: text }
-        } else {
-            Self::Context {
-                event: "PostToolUse",
-                text,
-            }
-        }
-    }
+/// The agent an event is about; empty for the main thread.
+fn agent<'e>(event: &'e Event<'_>) -> &'e str {
+    event.get(Field::AgentId).unwrap_or_default()
+}
+
+/// What makes the next word of a command a directory to work in.
+const CHANGES_DIR: &[&str] = &["cd", "pushd", "-C", "Set-Location"];
+
+/// The words of a command, roughly: what stands between blanks, quotes and operators.
+fn words(command: &str) -> impl Iterator<Item = &str> {
+    let is_between = |c: char| c.is_whitespace() || "'\"`;|&<>(){}[]$=,".contains(c);
+    command.split(is_between).filter(|word| !word.is_empty())
+}
+
+fn changed(path: &Path) -> Option<DateTime<Utc>> {
+    fs::symlink_metadata(path)
+        .ok()
+        .map(|meta| store::changed(&meta))
+}
+
+fn has_changed(path: &Path, since: DateTime<Utc>) -> bool {
+    changed(path).is_some_and(|changed| changed >= since)
 }

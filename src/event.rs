@@ -232,14 +232,17 @@ impl<'b> Event<'b> {
         self.get(Field::Cwd)
     }
 
-    /// Whether an event of this kind about this tool can matter at all.
+    /// Whether an event of this kind about this tool can matter at all, in any reading.
     pub fn may_concern(&self) -> bool {
-        match (self.kind(), self.tool()) {
-            (Kind::SessionStart | Kind::SubagentStart | Kind::SubagentStop | Kind::Stop, _) => true,
-            (Kind::PreToolUse | Kind::PostToolUse, tool) => tool != Tool::Other,
-            (Kind::PostToolUseFailure, tool) => matches!(tool, Tool::Shell(_)),
-            (Kind::Other, _) => false,
-        }
+        let values = |field| self.fields.iter().filter(move |(name, _)| *name == field);
+        let tools = values(Field::ToolName).map(|(_, name)| Tool::parse(name));
+        let mut kinds = values(Field::EventName).map(|(_, name)| Kind::parse(name));
+        kinds.any(|kind| match kind {
+            Kind::SessionStart | Kind::SubagentStart | Kind::SubagentStop | Kind::Stop => true,
+            Kind::PreToolUse | Kind::PostToolUse => tools.clone().any(|tool| tool != Tool::Other),
+            Kind::PostToolUseFailure => tools.clone().any(|tool| matches!(tool, Tool::Shell(_))),
+            Kind::Other => false,
+        })
     }
 
     /// The main thread is an event without an `agent_type`.
@@ -250,9 +253,9 @@ impl<'b> Event<'b> {
         }
     }
 
-    /// The event as a reader that keeps the last of two equal keys sees it,
-    /// then once for each key that stands twice as a reader that keeps the
-    /// earlier one does. A call must be allowed in every reading.
+    /// The event as a reader that keeps the last of two equal keys sees it, then
+    /// where a key stands twice as one that keeps the first of all, and once for
+    /// each as one that keeps that one. A call must be allowed in every reading.
     pub fn readings(&self) -> impl Iterator<Item = Self> + '_ {
         let superseded = (0..self.fields.len()).filter(|&at| {
             let (field, _) = &self.fields[at];
@@ -260,13 +263,18 @@ impl<'b> Event<'b> {
                 .iter()
                 .any(|(later, _)| later == field)
         });
-        let earlier = superseded.take(16).map(|at| {
+        let earlier = superseded.clone().take(16).map(|at| {
             let mut reading = self.clone();
             let field = reading.fields.remove(at);
             reading.fields.push(field);
             reading
         });
-        std::iter::once(self.clone()).chain(earlier)
+        let first = superseded.clone().next().map(|_| {
+            let mut reading = self.clone();
+            reading.fields.reverse();
+            reading
+        });
+        std::iter::once(self.clone()).chain(first).chain(earlier)
     }
 
     /// The whole event, for the rare kinds that need more than [`Field`]s.

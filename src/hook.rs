@@ -20,7 +20,7 @@ use crate::project::{Project, read_text};
 use crate::record::{Record, What};
 use crate::reply::{self, Reply};
 use crate::settings::{OnError, Resolved};
-use crate::sites;
+use crate::sites::{self, Site};
 use crate::stdin::{self, Input};
 use crate::store::lock::IN_HOOK;
 use crate::store::log::{LogFile, Logs};
@@ -85,10 +85,10 @@ pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime
         };
     };
     // The targets are known from the text; only they are worth a look at the disk.
-    let guards = event.kind() == Kind::PreToolUse && event.tool() != Tool::Agent;
-    let readings = guards.then(|| read(event, &scene(&cwd, env)));
-    let readings = readings.unwrap_or_default();
-    if guards && readings.iter().all(Reading::has_no_target) {
+    let guards = is_call(event);
+    let readings = read(event, &scene(&cwd, env));
+    let changes = !readings.iter().all(Reading::has_no_target);
+    if guards && !changes {
         return Reply::Silent;
     }
     let project = Project::discover(project, env, &cwd);
@@ -102,8 +102,8 @@ pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime
     let declared = DeclaredSystem::all(&rules.settings);
     let catalog = Catalog::new(&rules.settings, &declared);
     match (event.kind(), event.tool()) {
+        _ if changes => world.guard(&readings, &rules, &catalog),
         (Kind::PreToolUse, Tool::Agent) => world.dispatched(event, &rules, &catalog),
-        (Kind::PreToolUse, _) => world.guard(&readings, &rules, &catalog),
         (Kind::PostToolUse, Tool::Agent) | (Kind::SubagentStop, _) => {
             world.agent_ended(event, &rules, &catalog)
         }
@@ -111,7 +111,7 @@ pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime
         (Kind::SubagentStart, _) => world.agent_started(event, &rules, &catalog),
         (Kind::Stop, _) => world.turn_ended(event, &rules, &catalog),
         (Kind::SessionStart, _) => world.session_started(event, &rules, &catalog),
-        (Kind::Other, _) => Reply::Silent,
+        (Kind::PreToolUse | Kind::Other, _) => Reply::Silent,
     }
 }
 
@@ -127,12 +127,17 @@ impl Reading<'_> {
     }
 }
 
+fn is_call(event: &Event<'_>) -> bool {
+    event.kind() == Kind::PreToolUse && event.tool() != Tool::Agent
+}
+
+/// The readings that are calls to be judged before they run.
 fn read<'e>(event: &'e Event<'_>, scene: &Scene<'_>) -> Vec<Reading<'e>> {
     let reading = |event| Reading {
         targets: target::of(&event, scene),
         event,
     };
-    event.readings().map(reading).collect()
+    event.readings().filter(is_call).map(reading).collect()
 }
 
 fn scene<'a>(cwd: &'a str, env: &'a Env) -> Scene<'a> {
@@ -273,7 +278,12 @@ impl World<'_> {
     /// Whether the project has a site, or our folder already: what is none of
     /// our business stays untouched.
     pub(crate) fn is_concerned(&self, catalog: &Catalog<'_>) -> bool {
-        self.logs().own_folder().is_dir() || !sites::at_root(&self.project, catalog).is_empty()
+        self.logs().own_folder().is_dir() || !self.sites_around(catalog).is_empty()
+    }
+
+    /// The sites at the project's root, and at the event's directory and above it.
+    pub(crate) fn sites_around<'c>(&self, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
+        sites::around(&self.project, catalog, std::slice::from_ref(&self.cwd))
     }
 
     fn refuse_unsettled(

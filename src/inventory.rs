@@ -23,7 +23,10 @@ pub struct Entry<'c> {
     /// Bytes; 0 for a directory.
     pub size: u64,
     pub modified: DateTime<Utc>,
+    /// Also when it was renamed or moved here.
+    pub changed: DateTime<Utc>,
     pub is_dir: bool,
+    pub is_link: bool,
     pub bucket: Bucket,
     pub at_reset: AtReset,
     /// The row that names it; `None` for a directory and for what is ad hoc.
@@ -100,7 +103,9 @@ fn settle<'c>(
         path,
         size: if is_dir { 0 } else { meta.len() },
         modified: store::modified(meta),
+        changed: store::changed(meta),
         is_dir,
+        is_link: meta.is_symlink(),
         bucket,
         at_reset,
         row,

@@ -11,6 +11,7 @@ pub mod detect;
 pub mod hook;
 pub mod moments;
 
+pub mod background;
 pub mod claim;
 pub mod completion;
 pub mod decision;

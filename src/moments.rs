@@ -19,7 +19,6 @@ use crate::record::{Record, What};
 use crate::reply::{self, Reply};
 use crate::runs::Runs;
 use crate::settings::{Completion, Dispatch, Mode, Resolved};
-use crate::sites;
 use crate::store::lock::{IN_HOOK, Locked, with_lock};
 use crate::store::{make_own_folder, note_wired};
 use crate::systems::Moment;
@@ -29,7 +28,7 @@ use crate::workflow::Workflow;
 
 /// How long an end waits to be counted: longer than a state's own lock is tried
 /// for, since the end before it may be waiting for that.
-const TO_COUNT: Duration = IN_HOOK.saturating_mul(8);
+pub(crate) const TO_COUNT: Duration = IN_HOOK.saturating_mul(8);
 
 impl World<'_> {
     /// `SubagentStart`: the agent's phase begins, and its next end counts.
@@ -167,7 +166,8 @@ impl World<'_> {
         self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
     }
 
-    /// The main thread's turn is over: a run whose gates have all passed is closed.
+    /// The main thread's turn is over: a run whose gates have all passed is
+    /// closed, and what goes on in the background is looked after.
     pub(crate) fn turn_ended(
         &self,
         event: &Event<'_>,
@@ -185,7 +185,7 @@ impl World<'_> {
             let effects = plan.carry_out(&self.project, &about);
             self.append_gates(effects.records, rules);
         }
-        Reply::Silent
+        self.detect(event, rules, catalog, &[])
     }
 
     /// The main thread wrote a report, which completes its phase.
@@ -296,13 +296,11 @@ impl World<'_> {
     ) -> Reply {
         self.heartbeat(event, rules, catalog);
         self.note_wiring();
-        let runs = sites::at_root(&self.project, catalog)
-            .into_iter()
-            .flat_map(|site| {
-                let dir = site.dir();
-                let files = InDir { dir: dir.as_ref() };
-                site.governed.system.runs(&site.site, &files)
-            });
+        let runs = self.sites_around(catalog).into_iter().flat_map(|site| {
+            let dir = site.dir();
+            let files = InDir { dir: dir.as_ref() };
+            site.governed.system.runs(&site.site, &files)
+        });
         let mut runs: Vec<Workflow> = runs.flatten().filter(|run| run.active).collect();
         // What was forgotten long ago must not push out what is under way; a
         // state that is derived is as new as its files.
@@ -330,7 +328,7 @@ impl World<'_> {
         }
     }
 
-    fn complain_about(&self, what: &str, result: io::Result<()>) {
+    pub(crate) fn complain_about(&self, what: &str, result: io::Result<()>) {
         if let Err(error) = result {
             reply::complain(&format!("could not write `{what}`: {error}"));
         }
@@ -363,7 +361,7 @@ fn about<'a>(event: &'a Event<'a>, ending: &'a Ending) -> About<'a> {
     }
 }
 
-fn session<'e>(event: &'e Event<'_>) -> &'e str {
+pub(crate) fn session<'e>(event: &'e Event<'_>) -> &'e str {
     event.get(Field::SessionId).unwrap_or_default()
 }
 

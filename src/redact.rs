@@ -205,7 +205,8 @@ impl<'t> Scan<'t> {
             }
             Some(flag) => {
                 self.copy(flag.len());
-                self.value(Gap::Blank, |_| true);
+                let hidden = self.value(Gap::Blank, |_| true);
+                self.after(hidden);
             }
             None => {
                 self.copy(word.len());
@@ -214,27 +215,36 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// Hides the value that a word announces.
-    fn after(&mut self, word: &str) {
-        let Some((bytes, gap)) = gap(self.rest()) else {
-            return;
-        };
-        let is_bearer = word.eq_ignore_ascii_case("bearer");
-        let is_secret = is_bearer || names_secret(word) && (gap != Gap::Blank || is_name(word));
-        let is_attached_user = gap == Gap::Colon && word.starts_with("-u");
-        let is_user = takes_user(word) && gap != Gap::Colon;
-        if is_secret || is_attached_user || is_user {
-            self.rest()[..bytes]
-                .chars()
-                .for_each(|mark| self.track(mark));
-            self.copy(bytes);
-            let of_user = is_user && !is_secret;
-            self.value(gap, |value| !of_user || value.contains(':'));
+    /// Hides the value that a word announces, and where that was an announcement
+    /// itself, what follows it.
+    fn after(&mut self, mut word: &'t str) {
+        while let Some(hidden) = self.value_after(word) {
+            word = hidden;
         }
     }
 
-    /// Hides the value at the present place, between its quotes where it has some.
-    fn value(&mut self, gap: Gap, is_secret: impl Fn(&str) -> bool) {
+    /// The value, when it was hidden.
+    fn value_after(&mut self, word: &str) -> Option<&'t str> {
+        let (bytes, gap) = gap(self.rest())?;
+        let is_bearer = word.eq_ignore_ascii_case("bearer");
+        let is_marked = gap != Gap::Blank || word.ends_with([':', '=']);
+        let is_secret = is_bearer || names_secret(word) && (is_marked || is_name(word));
+        let is_attached_user = gap == Gap::Colon && word.starts_with("-u");
+        let is_user = takes_user(word) && gap != Gap::Colon;
+        if !(is_secret || is_attached_user || is_user) {
+            return None;
+        }
+        self.rest()[..bytes]
+            .chars()
+            .for_each(|mark| self.track(mark));
+        self.copy(bytes);
+        let of_user = is_user && !is_secret;
+        Some(self.value(gap, |value| !of_user || value.contains(':'))).filter(|v| !v.is_empty())
+    }
+
+    /// Hides the value at the present place, between its quotes where it has
+    /// some, and returns it; empty where nothing was hidden.
+    fn value(&mut self, gap: Gap, is_secret: impl Fn(&str) -> bool) -> &'t str {
         if gap == Gap::Blank {
             let blanks = self.rest().len() - self.rest().trim_start_matches([' ', '\t']).len();
             self.copy(blanks);
@@ -247,6 +257,11 @@ impl<'t> Scan<'t> {
             {
                 self.copy(scheme.len());
             }
+        }
+        // What follows a quote that closes still belongs to the word.
+        if let Some(around) = self.quote.filter(|around| self.rest().starts_with(*around)) {
+            self.track(around);
+            self.copy(around.len_utf8());
         }
         let rest = self.rest();
         let quote = ["\\\"", "\\'", "\"", "'"]
@@ -267,12 +282,15 @@ impl<'t> Scan<'t> {
             }
             (None, _) => (0, value_len(rest)),
         };
-        if is_secret(&rest[begin..end]) {
-            self.copy(begin);
-            self.hide(end - begin);
-            // The quote that closes the value opens nothing.
-            self.copy(begin.min(self.rest().len()));
+        let value = &rest[begin..end];
+        if !is_secret(value) {
+            return "";
         }
+        self.copy(begin);
+        self.hide(end - begin);
+        // The quote that closes the value opens nothing.
+        self.copy(begin.min(self.rest().len()));
+        value
     }
 }
 
@@ -334,6 +352,12 @@ mod tests {
         check("mysql -proot db; mkdir -p a", "mysql -p*** db; mkdir -p a");
         check("Authorization: Bearer abc x", "Authorization: Bearer *** x");
         check("TOKEN= make", "TOKEN= make");
+        check("mysql -p --password pw", "mysql -p *** ***");
+        check("sshpass -p Cookie: pw x", "sshpass -p *** *** x");
+        check(
+            r#"curl -d "{"token":"t"}" h"#,
+            r#"curl -d "{"token":"***"}" h"#,
+        );
         check(
             r#"echo {"password": "a b"} x"#,
             r#"echo {"password": "***"} x"#,

@@ -21,6 +21,8 @@ pub enum Reply {
     Block { reason: String },
     /// Something the model should know; the call goes on.
     Context { event: &'static str, text: String },
+    /// Something the user should know; the model is not told.
+    Notice { text: String },
     /// The call is refused before it could be understood: stderr, exit 2.
     Refuse { message: String },
     /// The call goes on although something is broken: stderr, exit 0.
@@ -56,7 +58,7 @@ impl Reply {
     pub fn weight(&self) -> u8 {
         match self {
             Self::Silent => 0,
-            Self::Complain { .. } => 1,
+            Self::Complain { .. } | Self::Notice { .. } => 1,
             Self::Context { .. } => 2,
             Self::Refuse { .. } => 3,
             Self::Deny { .. } | Self::Block { .. } => 4,
@@ -78,6 +80,7 @@ impl Reply {
             Self::Context { event, text } => print(&json!({
                 "hookSpecificOutput": { "hookEventName": event, "additionalContext": text }
             })),
+            Self::Notice { text } => print(&json!({ "systemMessage": text })),
             Self::Refuse { message } => {
                 complain(message);
                 2

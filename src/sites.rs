@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::catalog::{Catalog, Governed};
 use crate::contract::DirKind;
+use crate::path;
 use crate::project::{OnDisk, Project, Root};
 use crate::store::archive::Ring;
 use crate::store::log::Logs;
@@ -112,20 +113,7 @@ pub fn find<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
     let root = &project.main;
     let mut sites: Vec<Site<'c>> = Vec::new();
     for dir in dirs_below(root, "") {
-        for governed in catalog
-            .governed
-            .iter()
-            .filter(|governed| governed.system.id() != "self")
-        {
-            for site in held(root, &dir, governed, catalog) {
-                let same = |known: &Site<'_>| {
-                    known.site == site.site && known.governed.system.id() == governed.system.id()
-                };
-                if !sites.iter().any(same) {
-                    sites.push(site);
-                }
-            }
-        }
+        add(&mut sites, root, &dir, catalog);
     }
     sites
 }
@@ -167,13 +155,58 @@ fn subdirs(root: &Root, dir: &str) -> Vec<String> {
 
 /// The sites that lie at the root itself, for callers that cannot walk.
 pub fn at_root<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
+    held_by_any(&project.main, "", catalog).collect()
+}
+
+/// The sites of every system but our own whose landmarks lie in a directory.
+fn held_by_any<'c>(
+    root: &Root,
+    dir: &str,
+    catalog: &'c Catalog<'c>,
+) -> impl Iterator<Item = Site<'c>> {
     let systems = catalog
         .governed
         .iter()
         .filter(|governed| governed.system.id() != "self");
-    systems
-        .flat_map(|governed| held(&project.main, "", governed, catalog))
-        .collect()
+    systems.flat_map(move |governed| held(root, dir, governed, catalog))
+}
+
+/// The sites around an event, for callers that cannot walk: those at the root,
+/// and those at the given directories and above them, up to the root of the work
+/// tree that each lies in.
+pub fn around<'c>(project: &Project, catalog: &'c Catalog<'c>, dirs: &[String]) -> Vec<Site<'c>> {
+    let mut sites = at_root(project, catalog);
+    for dir in dirs {
+        // A client's work tree is told by a path in it.
+        let inside = format!("{}/x", path::collapse(dir));
+        let Some((root, below)) = project.locate(&inside) else {
+            continue;
+        };
+        let inner = project.inner_work_tree(&root, below);
+        let (root, below) = inner.unwrap_or((root, below));
+        for (end, _) in below.rmatch_indices('/') {
+            add(&mut sites, &root, &below[..end], catalog);
+        }
+        if root.dir != project.main.dir {
+            add(&mut sites, &root, "", catalog);
+        }
+    }
+    sites
+}
+
+fn add<'c>(sites: &mut Vec<Site<'c>>, root: &Root, dir: &str, catalog: &'c Catalog<'c>) {
+    for site in held_by_any(root, dir, catalog) {
+        add_new(sites, site);
+    }
+}
+
+/// Adds a site that is not among the known ones.
+pub fn add_new<'c>(sites: &mut Vec<Site<'c>>, site: Site<'c>) {
+    let id = site.governed.system.id();
+    let same = |known: &Site<'_>| known.governed.system.id() == id && known.dir() == site.dir();
+    if !sites.iter().any(same) {
+        sites.push(site);
+    }
 }
 
 /// Whether a directory below a root holds state of a system.

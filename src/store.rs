@@ -48,7 +48,20 @@ pub fn note_wired(own_folder: &Path) -> io::Result<()> {
     replace::replace(&note, b"")
 }
 
-/// When a file was last changed; a time no calendar holds becomes the nearest one.
+/// When an entry was last changed, renamed or moved, where the platform tells;
+/// else when its text was.
+pub fn changed(meta: &Metadata) -> DateTime<Utc> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let nanos = u32::try_from(meta.ctime_nsec()).unwrap_or(0);
+        DateTime::from_timestamp(meta.ctime(), nanos).unwrap_or(DateTime::<Utc>::MAX_UTC)
+    }
+    #[cfg(not(unix))]
+    modified(meta)
+}
+
+/// When a file's text was last changed; a time no calendar holds becomes the nearest one.
 pub fn modified(meta: &Metadata) -> DateTime<Utc> {
     utc(meta.modified().unwrap_or(UNIX_EPOCH))
 }

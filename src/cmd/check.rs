@@ -55,8 +55,11 @@ struct Row {
 }
 
 #[derive(Debug, Serialize)]
-struct Document {
+struct Document<'a> {
     decisions: Vec<Row>,
+    /// What is wrong with the settings, which the hook says with every denial.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    problems: &'a [String],
 }
 
 impl Row {
@@ -85,7 +88,12 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         None => of_paths(args, context)?,
     };
     let denied = decisions.iter().any(|row| row.decision == "deny");
-    let document = Document { decisions };
+    let problems = &context.rules.problems;
+    problems.iter().for_each(|problem| reply::complain(problem));
+    let document = Document {
+        decisions,
+        problems,
+    };
     context.print(out, &document, |out| {
         for row in &document.decisions {
             let path = output::printable(&row.path);

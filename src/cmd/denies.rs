@@ -4,7 +4,7 @@
 mod filter;
 mod follow;
 mod list;
-pub(crate) mod read;
+pub mod read;
 mod report;
 mod stats;
 

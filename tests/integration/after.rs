@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::Sandbox;
 
-fn after(sandbox: &Sandbox, tool: &str, input: Value, response: Value) -> Value {
+pub(crate) fn after(sandbox: &Sandbox, tool: &str, input: Value, response: Value) -> Value {
     let mut event = sandbox.event(tool, input);
     event["hook_event_name"] = "PostToolUse".into();
     event["tool_response"] = response;
@@ -12,7 +12,8 @@ fn after(sandbox: &Sandbox, tool: &str, input: Value, response: Value) -> Value 
     event
 }
 
-fn blocked(sandbox: &Sandbox, event: &Value) -> String {
+#[track_caller]
+pub(crate) fn blocked(sandbox: &Sandbox, event: &Value) -> String {
     let ran = sandbox.hook(event);
     let answer = ran.json();
     assert_eq!(
@@ -232,4 +233,106 @@ fn a_command_that_writes_our_settings_is_told() {
         json!({}),
     );
     assert!(sandbox.hook(&event).stdout().contains("protected-file"));
+}
+
+/// What a Bash call that ended in `dir` leaves at a path is told, or not.
+#[track_caller]
+fn check_deep(dir: &str, command: &str, stray: &str, is_told: bool) {
+    let sandbox = Sandbox::new();
+    for site in ["packages/a/.devt/state", "packages/b/.devt/state"] {
+        sandbox.write(&format!("{site}/plan.md"), "x");
+    }
+    sandbox.write(stray, "x");
+    let mut event = after(&sandbox, "Bash", json!({ "command": command }), json!({}));
+    event["cwd"] = sandbox.path(dir).into();
+    let told = sandbox.hook(&event).stdout();
+    assert_eq!(
+        told.contains("todo.txt"),
+        is_told,
+        "{dir}: {command}: {told}"
+    );
+}
+
+#[test]
+fn sites_below_the_root_are_looked_at_where_the_call_was() {
+    let in_a = "packages/a/.devt/state/todo.txt";
+    check_deep("packages/a", "make", in_a, true);
+    check_deep("packages/a/src/deep", "make", in_a, true);
+    check_deep("packages/b", "make", in_a, false);
+    check_deep("", "make", in_a, false);
+    check_deep("packages/a", "make", ".devt/state/todo.txt", true);
+    check_deep("", "(cd packages/a && make)", in_a, true);
+    check_deep("", "make -C 'packages/a' state", in_a, true);
+    check_deep(
+        "",
+        "python3 gen.py --out=packages/a/.devt/state",
+        in_a,
+        true,
+    );
+    check_deep("", "touch packages/a/.devt/state/scratchpad.md", in_a, true);
+    check_deep("", "python3 gen.py packages/b/.devt/state", in_a, false);
+    let in_tree = ".claude/worktrees/x/.devt/state/todo.txt";
+    check_deep(".claude/worktrees/x", "make", in_tree, true);
+    check_deep(".claude/worktrees/x/src", "make", in_tree, true);
+}
+
+#[test]
+fn a_session_below_the_root_is_told_of_its_run() {
+    let sandbox = Sandbox::new();
+    std::fs::remove_dir_all(sandbox.project().join(".devt")).unwrap();
+    let state = "active: true\nphase: implement\nstatus: in_progress\n";
+    sandbox.write("packages/a/.devt/state/workflow.yaml", state);
+    let mut start = sandbox.event("x", json!({}));
+    start["hook_event_name"] = "SessionStart".into();
+    sandbox.hook(&start).is_silent();
+    start["cwd"] = sandbox.path("packages/a").into();
+    let told = sandbox.hook(&start).stdout();
+    assert!(told.contains("packages/a/.devt/state"), "{told}");
+}
+
+/// What stands in a state file with a right name after a command is told, or not.
+#[track_caller]
+fn check_text(name: &str, text: &str, told: Option<&str>) {
+    let sandbox = Sandbox::new();
+    sandbox.write(&format!(".devt/state/{name}"), text);
+    let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+    match told {
+        None => sandbox.hook(&event).is_silent(),
+        Some(word) => {
+            let reason = blocked(&sandbox, &event);
+            assert!(
+                reason.contains("malformed-content") && reason.contains(word),
+                "{reason}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_text_that_its_readers_cannot_parse_is_told() {
+    check_text("impl-summary.json", "{\"status\": ", Some("JSON"));
+    check_text("workflow.yaml", "a: [\n", Some("workflow.yaml"));
+    check_text("impl-summary.json", "{}", None);
+    check_text("impl-summary.json", "", None);
+    check_text("workflow.yaml", "active: true\n", None);
+    check_text("plan.md", "anything", None);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_out_of_its_site_is_told() {
+    use std::os::unix::fs::symlink;
+    let sandbox = Sandbox::new();
+    let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+    sandbox.write(".devt/state/plan.md", "x");
+    let state = sandbox.project().join(".devt/state");
+    symlink("plan.md", state.join("scratchpad.md")).unwrap();
+    sandbox.hook(&event).is_silent();
+    symlink("../../src/spec.md", state.join("spec.md")).unwrap();
+    let reason = blocked(&sandbox, &event);
+    assert!(
+        reason.contains("path-escape") && reason.contains("src/spec.md"),
+        "{reason}"
+    );
+    assert!(!reason.contains("scratchpad.md"), "{reason}");
 }

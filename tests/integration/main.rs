@@ -26,6 +26,8 @@ mod answers;
 mod archive_faults;
 /// What state directories hold, and what was refused.
 mod audit_and_denies;
+/// Commands that go on in the background after their call.
+mod background;
 /// What the hook costs.
 #[cfg(target_os = "linux")]
 mod budget;

@@ -289,3 +289,47 @@ fn agent_flow_run_ends_with_every_gate_right() {
         },
     );
 }
+
+/// The command goes on after its call and after the turn; the end of the next
+/// turn says that it is over.
+#[test]
+fn a_command_in_the_background_is_looked_after() {
+    isolated(
+        "real_client::a_command_in_the_background_is_looked_after",
+        |client| {
+            let project = Project::new("background");
+            project.install();
+            let notes = project.dir().join(".claude/statewarden/background.json");
+            let in_background = Block::Call {
+                tool: "Bash",
+                input: json!({
+                    "command": "sleep 0.5; for i in 1; do echo x > .devt/state/$(date +%s).txt; done",
+                    "run_in_background": true,
+                }),
+            };
+            let main = vec![
+                vec![in_background],
+                vec![Block::Text("waiting")],
+                vec![Block::Text("woken")],
+                vec![Block::Text("tidied")],
+            ];
+            let run = client.run(
+                &project,
+                Mode::SkipPermissions,
+                Script {
+                    main,
+                    ..Script::default()
+                },
+            );
+
+            check_told(&run, &[("Bash", None, Fate::Done)]);
+            assert!(
+                format!("{run:?}").contains("Stop hook feedback"),
+                "the model was told when the client woke it"
+            );
+            let log = project.read(".claude/statewarden/events.jsonl");
+            assert_eq!(log.matches("\"detected\"").count(), 1, "{log}");
+            assert!(!notes.exists(), "the turn ended without a task");
+        },
+    );
+}

@@ -66,6 +66,21 @@ fn a_broken_file_counts_for_nothing_and_every_denial_says_so() {
 }
 
 #[test]
+fn check_tells_of_a_broken_file_and_goes_on() {
+    let sandbox = Sandbox::new();
+    let check = ["check", ".devt/state/plan.md", "--json"];
+    let sound = sandbox.run(&check);
+    assert_eq!(sound.stderr(), "");
+    assert_eq!(sound.json().get("problems"), None);
+    sandbox.write(SETTINGS, "mode: [off\n");
+    let broken = sandbox.run(&check);
+    assert_eq!(broken.code(), 0);
+    assert!(broken.stderr().contains("statewarden.yaml"));
+    let problem = broken.json()["problems"][0].as_str().unwrap().to_owned();
+    assert!(problem.contains("ignored"), "{problem}");
+}
+
+#[test]
 fn an_empty_file_is_not_broken() {
     for text in [
         "",

@@ -25,40 +25,40 @@ const MAX_LONG_LINE: u64 = 256 << 20;
 /// Decisions and rules are text here, so that a later version's count as well.
 #[derive(Debug, Deserialize)]
 #[serde(default)]
-pub(crate) struct Entry<'l> {
+pub struct Entry<'l> {
     #[serde(borrow)]
-    pub(crate) id: Cow<'l, str>,
+    pub id: Cow<'l, str>,
     #[serde(borrow)]
-    pub(crate) ts: Cow<'l, str>,
+    pub ts: Cow<'l, str>,
     #[serde(borrow)]
-    pub(crate) source: Cow<'l, str>,
+    pub source: Cow<'l, str>,
     #[serde(borrow)]
-    pub(crate) decision: Cow<'l, str>,
+    pub decision: Cow<'l, str>,
     #[serde(borrow)]
-    pub(crate) rule: Cow<'l, str>,
+    pub rule: Cow<'l, str>,
     #[serde(borrow)]
-    pub(crate) system: Cow<'l, str>,
+    pub system: Cow<'l, str>,
     #[serde(borrow)]
-    pub(crate) tool: Cow<'l, str>,
+    pub tool: Cow<'l, str>,
     #[serde(borrow)]
-    pub(crate) action: Cow<'l, str>,
+    pub action: Cow<'l, str>,
     #[serde(borrow)]
-    pub(crate) file_path: Cow<'l, str>,
+    pub file_path: Cow<'l, str>,
     #[serde(borrow)]
-    pub(crate) name: Cow<'l, str>,
+    pub name: Cow<'l, str>,
     #[serde(borrow)]
-    pub(crate) reason: Cow<'l, str>,
+    pub reason: Cow<'l, str>,
     #[serde(borrow)]
-    pub(crate) suggestion: Cow<'l, str>,
+    pub suggestion: Cow<'l, str>,
     #[serde(borrow)]
-    pub(crate) session_id: Cow<'l, str>,
+    pub session_id: Cow<'l, str>,
     #[serde(borrow)]
-    pub(crate) workflow_id: Cow<'l, str>,
+    pub workflow_id: Cow<'l, str>,
     #[serde(borrow)]
-    pub(crate) agent_type: Cow<'l, str>,
+    pub agent_type: Cow<'l, str>,
     /// The id of the denial that a recovery closes.
     #[serde(borrow)]
-    pub(crate) resolves: Cow<'l, str>,
+    pub resolves: Cow<'l, str>,
 }
 
 impl Default for Entry<'_> {
@@ -86,12 +86,12 @@ impl Default for Entry<'_> {
 }
 
 impl Entry<'_> {
-    pub(crate) fn is_denial(&self) -> bool {
+    pub fn is_denial(&self) -> bool {
         self.source == "statewarden" && self.decision == "deny"
     }
 
     /// The agent as contracts name it; `main` is the main thread.
-    pub(crate) fn agent(&self) -> String {
+    pub fn agent(&self) -> String {
         match self.agent_type.as_ref() {
             "" => "main".to_owned(),
             agent => AgentName::parse(agent).as_str().to_owned(),
@@ -122,7 +122,8 @@ pub(crate) fn denials(path: &Path, take: &mut dyn FnMut(&Entry<'_>, &str)) -> Re
     })
 }
 
-/// Hands every record in a file to `take`; says on stderr how many lines are none.
+/// Hands every record in a file to `take`; says on stderr how many lines cannot
+/// be read.
 ///
 /// # Errors
 /// The file is there and cannot be read.
@@ -134,26 +135,47 @@ pub(crate) fn entries(path: &Path, take: &mut dyn FnMut(&Entry<'_>, &str)) -> Re
             return Err(error).with_context(|| format!("could not open `{}`", path.display()));
         }
     };
-    let mut unreadable = 0;
-    let mut lines = Lines::new(BufReader::with_capacity(256 * 1024, file));
-    while let Some(line) = lines
-        .next_line()
-        .with_context(|| format!("could not read `{}`", path.display()))?
-    {
-        let line = text(line);
-        match line.map(|line| (parse(line), line)) {
-            Some((Ok(Some(entry)), line)) => take(&entry, line),
-            Some((Ok(None), _)) => {}
-            Some((Err(Unreadable), _)) | None => unreadable += 1,
-        }
-    }
-    if unreadable > 0 {
+    let reader = BufReader::with_capacity(256 * 1024, file);
+    let counts =
+        each(reader, take).with_context(|| format!("could not read `{}`", path.display()))?;
+    if counts.unreadable > 0 {
         reply::complain(&format!(
-            "{unreadable} unreadable line(s) in `{}` left out",
+            "{} unreadable line(s) in `{}` left out",
+            counts.unreadable,
             path.display()
         ));
     }
     Ok(())
+}
+
+/// What the lines of a log are; together they are all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub records: usize,
+    /// Empty lines, and JSON of other programs.
+    pub foreign: usize,
+    pub unreadable: usize,
+}
+
+/// Hands every record to `take`, with its line.
+///
+/// # Errors
+/// Those of the reader; no line is one.
+pub fn each(reader: impl BufRead, take: &mut dyn FnMut(&Entry<'_>, &str)) -> io::Result<Counts> {
+    let mut counts = Counts::default();
+    let mut lines = Lines::new(reader);
+    while let Some(line) = lines.next_line()? {
+        let line = text(line);
+        match line.map(|line| (parse(line), line)) {
+            Some((Ok(Some(entry)), line)) => {
+                counts.records += 1;
+                take(&entry, line);
+            }
+            Some((Ok(None), _)) => counts.foreign += 1,
+            Some((Err(Unreadable), _)) | None => counts.unreadable += 1,
+        }
+    }
+    Ok(counts)
 }
 
 /// A line that is no JSON: torn by a crash, or no log's.
@@ -163,10 +185,11 @@ pub(crate) struct Unreadable;
 /// their own into devt's log.
 pub(crate) fn parse(line: &str) -> Result<Option<Entry<'_>>, Unreadable> {
     match serde_json::from_str(line) {
-        Ok(entry) => Ok(Some(entry)),
-        Err(_) if line.is_empty() => Ok(None),
-        Err(_) if serde_json::from_str::<IgnoredAny>(line).is_ok() => Ok(None),
-        Err(_) => Err(Unreadable),
+        // Serde would take the items of an array for the fields.
+        Ok(entry) if line.starts_with('{') => Ok(Some(entry)),
+        _ if line.is_empty() => Ok(None),
+        _ if serde_json::from_str::<IgnoredAny>(line).is_ok() => Ok(None),
+        _ => Err(Unreadable),
     }
 }
 
@@ -272,6 +295,7 @@ mod tests {
             ),
             (r#"{"source":7}"#, "foreign"),
             ("[1]", "foreign"),
+            (r#"["", "", "statewarden", "deny"]"#, "foreign"),
             (" \r\n", "foreign"),
             (r#"{"source":"state"#, "unreadable"),
             ("\u{0}", "unreadable"),

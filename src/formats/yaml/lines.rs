@@ -50,6 +50,14 @@ impl Lines {
         self.0.concat()
     }
 
+    /// The line ending of the text, going by its first line.
+    fn newline(&self) -> &'static str {
+        match self.0.first().map(|line| ending_of(line)) {
+            Some("\r\n") => "\r\n",
+            _ => "\n",
+        }
+    }
+
     /// The lines of a block's children, and their indent when there are any.
     fn children(&self, parent: Option<&Entry>) -> (Range<usize>, Option<usize>) {
         let range = parent.map_or(0..self.0.len(), |entry| entry.line + 1..entry.end);
@@ -95,7 +103,11 @@ impl Lines {
         // Shell readers take a comment for a part of the value, so it moves to
         // a line of its own.
         if let Some(comment) = trailing_comment(rest) {
-            let newline = if ending.is_empty() { "\n" } else { ending };
+            let newline = if ending.is_empty() {
+                self.newline()
+            } else {
+                ending
+            };
             let indent = " ".repeat(entry.indent);
             new = vec![
                 format!("{head} {rendered}{newline}"),
@@ -115,12 +127,11 @@ impl Lines {
             Place::First => range.start,
             Place::Any => last_content.map_or(range.start, |line| line + 1),
         };
-        let mut ending = "\n";
-        if let Some(before) = at.checked_sub(1).and_then(|before| self.0.get_mut(before)) {
-            if !before.ends_with('\n') {
-                before.push('\n');
-            }
-            ending = ending_of(before);
+        let ending = self.newline();
+        if let Some(before) = at.checked_sub(1).and_then(|before| self.0.get_mut(before))
+            && !before.ends_with('\n')
+        {
+            before.push_str(ending);
         }
         let n_keys = keys.len();
         let new = keys.iter().enumerate().map(|(depth, key)| {

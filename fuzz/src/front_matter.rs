@@ -1,0 +1,320 @@
+//! Formats: an edit changes what it should and leaves every other line alone,
+//! and what a program writes it can read again.
+
+use statewarden::actor::AgentName;
+use statewarden::formats::json::Document;
+use statewarden::formats::yaml::{self, Change, Scalar, Value};
+use statewarden::formats::{front_matter as format, markdown};
+use statewarden::settings::{Layer, Settings};
+use statewarden::systems::agent_flow::state::{Agent, FileKind, FlowState};
+use statewarden::systems::agent_flow::{content, gates};
+use statewarden::systems::devt::workflow_yaml;
+use statewarden::systems::{Files, Moment, SYSTEMS};
+use statewarden::wiring::{self, Edited};
+use statewarden::workflow::Outcome;
+
+pub fn front_matter(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let text = text.as_ref();
+    splits_without_loss(text);
+    edits_one_entry(text);
+    quotes_what_is_read_back(text);
+    sets_one_key(text);
+    keeps_runs_readable(text);
+    renders_what_it_read(text);
+    wires_once(text);
+    asks_every_system(text);
+    Settings::resolve(&[(Layer::Project, "settings", text)]);
+    for line in markdown::outside_fences(text) {
+        markdown::checkbox(line);
+        markdown::field(line, "Status");
+    }
+}
+
+fn splits_without_loss(text: &str) {
+    let Ok(document) = format::split(text) else {
+        return;
+    };
+    let unchanged = document.edited(&[], document.body);
+    assert!(unchanged.is_ok_and(|edited| edited == text) || yaml::parse(document.front).is_err());
+    let is_fence = |line: &str| matches!(line.trim_end(), "---" | "...");
+    if !document.front.lines().any(is_fence) {
+        assert_eq!(format::read(text), yaml::parse(document.front));
+    }
+    if let Ok(edited) = document.edited(&[Change::text(["phase"], "x")], "new\n") {
+        let again = format::split(&edited).unwrap();
+        assert_eq!(again.body, "new\n");
+        let value = yaml::parse(again.front).unwrap();
+        assert_eq!(yaml::text(&value, &["phase"]).as_deref(), Some("x"));
+    }
+}
+
+/// The last line of a text is the value that is put into it.
+fn last_line(text: &str) -> &str {
+    text.lines().next_back().unwrap_or_default()
+}
+
+fn edits_one_entry(text: &str) {
+    let front = format::split(text).map_or(text, |document| document.front);
+    let Ok(before) = yaml::parse(front) else {
+        return;
+    };
+    let mut paths: Vec<Vec<String>> = leaves(&before)
+        .into_iter()
+        .map(|(path, _)| path)
+        .take(6)
+        .collect();
+    let fixed = [
+        &["phase"][..],
+        &["gates", "review", "status"],
+        &["new", "a: b"],
+    ];
+    paths.extend(fixed.map(|path| path.iter().copied().map(str::to_owned).collect()));
+    for path in paths.into_iter().filter(|path| !path.is_empty()) {
+        for value in [
+            Scalar::Text(last_line(text).to_owned()),
+            Scalar::Integer(text.len() as u64),
+        ] {
+            let change = Change {
+                value,
+                ..Change::text([""], "")
+            };
+            let change = Change {
+                path: path.clone(),
+                ..change
+            };
+            edits(front, &before, &change);
+            edits(front, &before, &change.first());
+        }
+    }
+}
+
+fn edits(front: &str, before: &Value, change: &Change) {
+    let Ok(edited) = yaml::edit(front, std::slice::from_ref(change)) else {
+        return;
+    };
+    let after = yaml::parse(&edited).unwrap();
+    let path: Vec<&str> = change.path.iter().map(String::as_str).collect();
+    let expected = match &change.value {
+        Scalar::Text(text) => Value::String(yaml::one_line(text)),
+        Scalar::Integer(number) => Value::Number((*number).into()),
+        Scalar::Boolean(flag) => Value::Bool(*flag),
+    };
+    assert_eq!(yaml::get(&after, &path), Some(&expected), "{edited:?}");
+    let others = |value| {
+        let mut leaves = leaves(value);
+        // What led to the value may have been there, and empty.
+        leaves.retain(|(path, value)| !change.path.starts_with(path) || !value.is_null());
+        leaves.retain(|(path, _)| *path != change.path);
+        leaves
+    };
+    assert_eq!(others(&after), others(before), "{edited:?}");
+    if change.place == yaml::Place::Any {
+        loses_no_line(front, &edited, change.path.len() + 1);
+    }
+    keeps_line_ends(front, &edited);
+    let again = yaml::edit(&edited, std::slice::from_ref(change));
+    assert_eq!(again.as_ref(), Ok(&edited), "the same edit again");
+}
+
+/// The lines of one entry make way for a few others, the rest is kept.
+fn loses_no_line(before: &str, after: &str, most_new: usize) {
+    let mut old: Vec<&str> = before.split_inclusive('\n').collect();
+    // A last line without an end gets one where another follows.
+    let closed = old.last().map(|last| format!("{last}\n"));
+    let mut new: Vec<&str> = after.split_inclusive('\n').collect();
+    if let (Some(last), Some(closed)) = (old.last_mut(), &closed)
+        && !last.ends_with('\n')
+        && new.contains(&closed.as_str())
+    {
+        *last = closed;
+    }
+    let same = |(a, b): &(&&str, &&str)| a == b;
+    let head = old.iter().zip(&new).take_while(same).count();
+    let (old, new) = (&old[head..], new.split_off(head));
+    let tail = old.iter().rev().zip(new.iter().rev()).take_while(same);
+    let tail = tail.count();
+    let (lost, made) = (&old[..old.len() - tail], &new[..new.len() - tail]);
+    assert!(made.len() <= most_new, "{made:?}");
+    let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    if let Some((key, rest)) = lost.split_first() {
+        let deeper = |line: &&str| line.trim().is_empty() || indent(line) > indent(key);
+        assert!(
+            rest.iter().all(deeper) || made.is_empty(),
+            "{lost:?} became {made:?}"
+        );
+    }
+}
+
+fn keeps_line_ends(before: &str, after: &str) {
+    let is_crlf = |text: &str| {
+        let mut lines = text.split_inclusive('\n');
+        lines.all(|line| line.ends_with("\r\n") || !line.ends_with('\n'))
+    };
+    if before.contains("\r\n") && is_crlf(before) {
+        assert!(is_crlf(after), "{after:?}");
+    }
+}
+
+/// Every scalar with the keys that lead to it; lists count whole.
+fn leaves(value: &Value) -> Vec<(Vec<String>, Value)> {
+    let Some(block) = value.as_mapping() else {
+        return vec![(Vec::new(), value.clone())];
+    };
+    let mut found = Vec::new();
+    for (key, value) in block {
+        // Keys of other types have no path.
+        let key = key
+            .as_str()
+            .map_or_else(|| format!("{key:?}"), str::to_owned);
+        for (mut path, leaf) in leaves(value) {
+            path.insert(0, key.clone());
+            found.push((path, leaf));
+        }
+    }
+    found
+}
+
+fn quotes_what_is_read_back(text: &str) {
+    let line = last_line(text);
+    let value = yaml::parse(&format!("a: {}\n", yaml::quote(line))).unwrap();
+    let expected = yaml::one_line(line);
+    assert_eq!(yaml::get(&value, &["a"]), Some(&Value::String(expected)));
+}
+
+/// devt's flat file.
+fn sets_one_key(text: &str) {
+    let value = workflow_yaml::Scalar::from_argument("task", last_line(text));
+    let change = [("task", Some(value))];
+    let Ok(edited) = workflow_yaml::set(text, &change) else {
+        return;
+    };
+    assert_eq!(workflow_yaml::check(&edited), Ok(()), "{edited:?}");
+    let fields = |text: &str| -> Vec<(String, workflow_yaml::Scalar)> {
+        let fields = workflow_yaml::read(text);
+        let others = fields.iter().filter(|(key, _)| *key != "task");
+        others
+            .map(|(key, value)| (key.to_owned(), value.clone()))
+            .collect()
+    };
+    assert_eq!(fields(&edited), fields(text), "{edited:?}");
+    assert!(workflow_yaml::read(&edited).get("task").is_some());
+    keeps_line_ends(text, &edited);
+    let again = workflow_yaml::set(&edited, &change);
+    assert_eq!(again.as_ref(), Ok(&edited), "the same edit again");
+}
+
+/// Agent Flow's gates.
+fn keeps_runs_readable(text: &str) {
+    let now = "2026-01-01T00:00:00Z".parse().unwrap();
+    for agent in Agent::ALL {
+        let agent = AgentName::parse(agent.as_str());
+        for outcome in [
+            gates::on_start(text, &agent, now),
+            gates::on_completion(text, &agent, text, now),
+            gates::on_stop(text, now),
+        ] {
+            let Outcome::Changed { text: new, .. } = outcome else {
+                continue;
+            };
+            assert_ne!(new, text);
+            assert!(FlowState::read(&new).is_ok(), "{new:?}");
+            for file in [FileKind::Single, FileKind::Team] {
+                if content::check_content(text, file).is_ok() {
+                    assert_eq!(content::check_content(&new, file), Ok(()), "{new:?}");
+                }
+            }
+        }
+    }
+}
+
+fn renders_what_it_read(text: &str) {
+    if let Ok(mut document) = Document::parse(text) {
+        assert_eq!(Document::parse(&document.render()).as_ref(), Ok(&document));
+        if document.set(&["a", "b"], last_line(text)).is_ok() {
+            let again = Document::parse(&document.render()).unwrap();
+            let value = again.get(&["a", "b"]).and_then(|value| value.as_str());
+            assert_eq!(value, Some(last_line(text)));
+        }
+    }
+}
+
+fn wires_once(text: &str) {
+    if let Ok(Edited::Changed(wired)) = wiring::merge(text, "/bin/statewarden") {
+        let again = wiring::merge(&wired, "/bin/statewarden");
+        assert!(matches!(again, Ok(Edited::Unchanged)), "{wired:?}");
+        let removed = wiring::remove(&wired);
+        assert!(matches!(removed, Ok(Edited::Changed(_))), "{wired:?}");
+    }
+}
+
+/// Every file of a site holds the same text.
+struct Same<'t>(&'t str);
+
+impl Files for Same<'_> {
+    fn text(&self, _: &str) -> Option<String> {
+        Some(self.0.to_owned())
+    }
+
+    fn dirs(&self) -> Vec<String> {
+        vec!["one".to_owned()]
+    }
+}
+
+fn asks_every_system(text: &str) {
+    const ENTRIES: &[&str] = &[
+        "workflow.yaml",
+        "review.json",
+        "review.md",
+        "impl-summary.md",
+        "orchestration.local.md",
+        "deep-dive.local.md",
+        "state.json",
+        "tasks.md",
+        "test-reports/1.md",
+        "review/1.md",
+        "settings.json",
+        "statewarden.yaml",
+    ];
+    let now = "2026-01-01T00:00:00Z".parse().unwrap();
+    let files = Same(text);
+    for system in SYSTEMS {
+        for entry in ENTRIES {
+            let _ = system.check_content(entry, text, Some(text));
+        }
+        system.runs("site", &files);
+        for name in ["programmer", "code-reviewer", "Lawliet", "explorer"] {
+            let agent = &AgentName::parse(name);
+            system.closed_gate(agent, &files);
+            let moments = [
+                Moment::AgentStart { agent },
+                Moment::AgentEnd { agent, reply: text },
+                Moment::TurnEnd,
+                Moment::Wrote {
+                    entry: "one/state.json",
+                },
+            ];
+            for moment in moments {
+                for (name, outcome) in system.at(&moment, &files, now).outcomes {
+                    is_still_fine(*system, &name, text, &outcome);
+                }
+            }
+        }
+    }
+}
+
+/// What this program writes passes its own check of the content.
+fn is_still_fine(
+    system: &dyn statewarden::systems::System,
+    name: &str,
+    text: &str,
+    outcome: &Outcome,
+) {
+    if let Outcome::Changed { text: new, .. } = outcome
+        && system.judges(name)
+        && system.check_content(name, text, None).is_ok()
+    {
+        let checked = system.check_content(name, new, Some(text));
+        assert!(checked.is_ok(), "{checked:?}");
+    }
+}

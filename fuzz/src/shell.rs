@@ -1,0 +1,59 @@
+//! Commands: analysed to the end, within bounds, the same way every time.
+
+use statewarden::shell::{self, Scene};
+use statewarden::target::{Act, Target};
+
+use super::disk::Memory;
+
+/// Far above what any command of a few KiB comes to.
+const MAX_TARGETS: usize = 20_000;
+const MAX_QUESTIONS: usize = 500_000;
+const MAX_BYTES: usize = 32 << 20;
+
+pub fn shell(data: &[u8]) {
+    let command = String::from_utf8_lossy(data);
+    let found = analyse(shell::targets, &command);
+    // A whole line stays what it is, whatever comes below it.
+    let below = analyse(shell::targets, &format!("touch first\n{command}"));
+    let is_first = |target: &Target| target.path == "/p/first" && target.act == Act::Write;
+    assert!(below.iter().any(is_first), "the first line is lost");
+    assert_eq!(analyse(shell::targets, &command), found, "another answer");
+
+    let found = analyse(shell::powershell_targets, &command);
+    assert_eq!(
+        analyse(shell::powershell_targets, &command),
+        found,
+        "another answer"
+    );
+}
+
+fn analyse(targets: fn(&str, &Scene<'_>) -> Vec<Target>, command: &str) -> Vec<Target> {
+    let disk = Memory::default();
+    let scene = Scene {
+        cwd: "/p",
+        home: Some("/home/u"),
+        project_dir: Some("/p"),
+        disk: &disk,
+    };
+    let found = targets(command, &scene);
+    let bytes = |target: &Target| {
+        let texts = [&target.text, &target.link_to].into_iter().flatten();
+        target.path.len() + texts.map(String::len).sum::<usize>()
+    };
+    assert!(found.len() <= MAX_TARGETS, "{} targets", found.len());
+    let bytes: usize = found.iter().map(bytes).sum();
+    assert!(bytes <= MAX_BYTES, "{bytes} bytes of targets");
+    let questions = disk.questions.get();
+    assert!(questions <= MAX_QUESTIONS, "{questions} questions");
+    for (at, target) in found.iter().enumerate().take(200) {
+        let path = target.path.as_str();
+        let drive = path.as_bytes().get(1) == Some(&b':');
+        assert!(path.starts_with('/') || drive, "{path:?} is relative");
+        let same = |other: &&Target| other.path == path && other.act == target.act;
+        assert!(
+            !found[at + 1..].iter().any(|other| same(&other)),
+            "{path:?} twice"
+        );
+    }
+    found
+}

@@ -1,0 +1,98 @@
+//! What is told of what was found, and to whom.
+
+use crate::decision::{Denial, DenyCode};
+use crate::event::Kind;
+use crate::reply::{self, Reply};
+use crate::settings::Mode;
+
+/// Who may have done it. A command in the background leaves time for others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Culprit {
+    Call,
+    CallOrBackground,
+    Background,
+}
+
+impl Culprit {
+    /// The start of a sentence.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Call => "The call",
+            Self::CallOrBackground => "The call, or a command in the background,",
+            Self::Background => "A command in the background, or something else meanwhile,",
+        }
+    }
+}
+
+/// What the model is told.
+pub(super) struct Told<'a> {
+    pub(super) culprit: Culprit,
+    pub(super) found: &'a [Denial],
+    pub(super) moved_to: &'a [String],
+}
+
+impl Told<'_> {
+    /// A turn that ends is made to go on once at most: a block at its end brings
+    /// another end, which says that a hook is at work.
+    pub(super) fn to_reply(&self, kind: Kind, stop_hook_active: bool) -> Reply {
+        let Some(text) = self.text() else {
+            return Reply::Silent;
+        };
+        let enforced = self.found.iter().any(|denial| denial.mode == Mode::Enforce);
+        match kind {
+            Kind::Stop if !enforced || stop_hook_active => Reply::Notice { text },
+            _ if enforced => Reply::Block { reason: text },
+            Kind::PostToolUseFailure => Reply::Context {
+                event: "PostToolUseFailure",
+                text,
+            },
+            _ => Reply::Context {
+                event: "PostToolUse",
+                text,
+            },
+        }
+    }
+
+    fn text(&self) -> Option<String> {
+        let first = self.found.first()?;
+        let list: Vec<String> = self.found.iter().take(5).map(item).collect();
+        let strays = self.found.iter().any(|denial| denial.code.is_about_names());
+        let todo = match (self.moved_to, first.code) {
+            ([], _) if strays && self.culprit == Culprit::Call => {
+                "Move what matters to the right name and remove the rest.".to_owned()
+            }
+            ([], _) if strays => {
+                "If it is yours, move what matters to the right name and remove the rest."
+                    .to_owned()
+            }
+            ([], DenyCode::MalformedContent | DenyCode::IllegalTransition) => {
+                "Write it again as its readers need it.".to_owned()
+            }
+            ([], _) => "Put things back as they were, and tell the user.".to_owned(),
+            (moved, _) => format!(
+                "Strays were moved to `{}`; `statewarden restore` brings them back.",
+                moved.join("`, `")
+            ),
+        };
+        let text = format!(
+            "{} left what the rules refuse: {}. {todo} More: `statewarden explain {}`.",
+            self.culprit.as_str(),
+            list.join(", "),
+            first.shown
+        );
+        Some(reply::cut(&text, reply::MAX_REASON))
+    }
+}
+
+/// A name says by its code what is wrong with it; the rest needs words.
+fn item(denial: &Denial) -> String {
+    let code = denial.code.as_str();
+    match &denial.instead {
+        Some(name) => format!("`{}` ({code}, should be `{name}`)", denial.shown),
+        None if denial.code.is_about_names() => format!("`{}` ({code})", denial.shown),
+        None => {
+            let why = reply::cut(&reply::printable(&denial.why), 160);
+            format!("`{}` ({code}: {why})", denial.shown)
+        }
+    }
+}
