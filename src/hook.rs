@@ -28,9 +28,12 @@ use crate::store::make_own_folder;
 use crate::systems::declared::DeclaredSystem;
 use crate::target::{self, Act, Scene, Target};
 
+/// Read once, and not at all for an event that is none of ours.
+pub type Clock = fn() -> DateTime<Utc>;
+
 /// Serves one event from stdin. The process ends with it, so what a panic needs
 /// in order to answer may stay for good.
-pub fn main(env: &'static Env, project: Option<&'static str>, now: DateTime<Utc>) -> ExitCode {
+pub fn main(env: &'static Env, project: Option<&'static str>, now: Clock) -> ExitCode {
     let input: &'static Input = Box::leak(Box::new(stdin::read()));
     answer_panics(&input.bytes, env, project, now);
     serve(input, env, project, now).send().into()
@@ -42,11 +45,11 @@ fn answer_panics(
     bytes: &'static [u8],
     env: &'static Env,
     project: Option<&'static str>,
-    now: DateTime<Utc>,
+    now: Clock,
 ) {
     panic::set_hook(Box::new(move |bug| {
         reply::complain(&bug.to_string());
-        let reply = fault(bytes, "it ran into a bug of its own", env, project, now);
+        let reply = fault(bytes, "it ran into a bug of its own", env, project, now());
         #[expect(
             clippy::disallowed_methods,
             clippy::exit,
@@ -56,7 +59,7 @@ fn answer_panics(
     }));
 }
 
-fn serve(input: &Input, env: &Env, project: Option<&str>, now: DateTime<Utc>) -> Reply {
+fn serve(input: &Input, env: &Env, project: Option<&str>, now: Clock) -> Reply {
     match Event::parse(&input.bytes) {
         Ok(event) => answer(&event, env, project, now),
         Err(EventError::Foreign) => Reply::Silent,
@@ -65,13 +68,13 @@ fn serve(input: &Input, env: &Env, project: Option<&str>, now: DateTime<Utc>) ->
                 .trouble
                 .clone()
                 .unwrap_or(format!("the event is not readable: {error}"));
-            fault(&input.bytes, &what, env, project, now)
+            fault(&input.bytes, &what, env, project, now())
         }
     }
 }
 
 /// Answers one event; a call is judged in every reading of its bytes.
-pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime<Utc>) -> Reply {
+fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: Clock) -> Reply {
     if !event.may_concern() {
         return Reply::Silent;
     }
@@ -97,7 +100,7 @@ pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime
         project,
         cwd,
         env,
-        now,
+        now: now(),
     };
     let declared = DeclaredSystem::all(&rules.settings);
     let catalog = Catalog::new(&rules.settings, &declared);
@@ -430,7 +433,7 @@ mod tests {
     fn a_bug_refuses_what_names_a_governed_place() {
         if let Ok(event) = std::env::var(CHILD) {
             let env = Box::leak(Box::default());
-            answer_panics(event.leak().as_bytes(), env, None, DateTime::UNIX_EPOCH);
+            answer_panics(event.leak().as_bytes(), env, None, || DateTime::UNIX_EPOCH);
             panic!("a bug");
         }
         let governed = r#"{"hook_event_name":"PreToolUse","cwd":"/p","x":".devt/state/a.md"}"#;

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     let env: &'static Env = Box::leak(Box::new(Env::read()));
     let mut args = std::env::args_os().skip(1);
     match (args.next(), args.next()) {
-        (Some(verb), None) if verb == "hook" => hook::main(env, None, Utc::now()),
-        _ => cmd::main(env, Utc::now()),
+        (Some(verb), None) if verb == "hook" => hook::main(env, None, Utc::now),
+        _ => cmd::main(env, Utc::now),
     }
 }
