@@ -33,23 +33,19 @@ pub type Clock = fn() -> DateTime<Utc>;
 
 /// Serves one event from stdin. The process ends with it, so what a panic needs
 /// in order to answer may stay for good.
-pub fn main(env: &'static Env, project: Option<&'static str>, now: Clock) -> ExitCode {
+pub fn main(project: Option<&'static str>, now: Clock) -> ExitCode {
     let input: &'static Input = Box::leak(Box::new(stdin::read()));
-    answer_panics(&input.bytes, env, project, now);
-    serve(input, env, project, now).send().into()
+    answer_panics(&input.bytes, project, now);
+    serve(input, project, now).send().into()
 }
 
 /// A bug must not become an exit code that lets a call through. The release
 /// build does not unwind, so the answer is given where the panic is.
-fn answer_panics(
-    bytes: &'static [u8],
-    env: &'static Env,
-    project: Option<&'static str>,
-    now: Clock,
-) {
+fn answer_panics(bytes: &'static [u8], project: Option<&'static str>, now: Clock) {
     panic::set_hook(Box::new(move |bug| {
         reply::complain(&bug.to_string());
-        let reply = fault(bytes, "it ran into a bug of its own", env, project, now());
+        let what = "it ran into a bug of its own";
+        let reply = fault(bytes, what, &Env::read(), project, now());
         #[expect(
             clippy::disallowed_methods,
             clippy::exit,
@@ -59,25 +55,22 @@ fn answer_panics(
     }));
 }
 
-fn serve(input: &Input, env: &Env, project: Option<&str>, now: Clock) -> Reply {
+fn serve(input: &Input, project: Option<&str>, now: Clock) -> Reply {
     match Event::parse(&input.bytes) {
-        Ok(event) => answer(&event, env, project, now),
-        Err(EventError::Foreign) => Reply::Silent,
+        Ok(event) if event.may_concern() => answer(&event, &Env::read(), project, now()),
+        Ok(_) | Err(EventError::Foreign) => Reply::Silent,
         Err(EventError::Malformed(error)) => {
             let what = input
                 .trouble
                 .clone()
                 .unwrap_or(format!("the event is not readable: {error}"));
-            fault(&input.bytes, &what, env, project, now())
+            fault(&input.bytes, &what, &Env::read(), project, now())
         }
     }
 }
 
 /// Answers one event; a call is judged in every reading of its bytes.
-fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: Clock) -> Reply {
-    if !event.may_concern() {
-        return Reply::Silent;
-    }
+fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime<Utc>) -> Reply {
     let Some(cwd) = event
         .cwd()
         .map(str::to_owned)
@@ -100,7 +93,7 @@ fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: Clock) -> Re
         project,
         cwd,
         env,
-        now: now(),
+        now,
     };
     let declared = DeclaredSystem::all(&rules.settings);
     let catalog = Catalog::new(&rules.settings, &declared);
@@ -432,8 +425,7 @@ mod tests {
     #[expect(clippy::disallowed_methods, reason = "tells the second run what to do")]
     fn a_bug_refuses_what_names_a_governed_place() {
         if let Ok(event) = std::env::var(CHILD) {
-            let env = Box::leak(Box::default());
-            answer_panics(event.leak().as_bytes(), env, None, || DateTime::UNIX_EPOCH);
+            answer_panics(event.leak().as_bytes(), None, || DateTime::UNIX_EPOCH);
             panic!("a bug");
         }
         let governed = r#"{"hook_event_name":"PreToolUse","cwd":"/p","x":".devt/state/a.md"}"#;
