@@ -1,6 +1,8 @@
 //! Targets → [`Claim`]s: which targets fall to which system. Looks at the disk
 //! for links only.
 
+use std::error::Error;
+use std::fmt;
 use std::io;
 
 use crate::catalog::{Catalog, Governed};
@@ -8,7 +10,7 @@ use crate::path;
 use crate::project::{LastLink, OnDisk, Project, Root, resolve};
 use crate::sites;
 use crate::systems::{Place, View};
-use crate::target::{Act, Target};
+use crate::target::{Act, Target, Unread};
 
 /// A target that falls to a system.
 pub struct Claim<'s> {
@@ -57,12 +59,46 @@ impl Claim<'_> {
     }
 }
 
-/// A target whose place could not be worked out, although its text names one.
+/// Why a call that concerns a system could not be judged. It is refused.
 #[derive(Debug)]
-pub struct Unsettled {
-    pub path: String,
-    pub system: String,
-    pub error: io::Error,
+pub enum Unsettled {
+    Target {
+        path: String,
+        system: String,
+        error: io::Error,
+    },
+    /// Its targets are not known.
+    Call(Unread),
+}
+
+impl fmt::Display for Unsettled {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Target {
+                path,
+                system,
+                error,
+            } => write!(
+                out,
+                "`{path}` belongs to {system} and could not be judged: {error}"
+            ),
+            Self::Call(unread) => write!(out, "{unread}"),
+        }
+    }
+}
+
+impl Error for Unsettled {}
+
+impl Unsettled {
+    /// What to do instead, as a clause.
+    pub fn way_on(&self) -> &'static str {
+        match self {
+            Self::Call(Unread::Command(_)) => {
+                "split the command and change state files in commands of their own"
+            }
+            Self::Target { .. } | Self::Call(Unread::Arguments(_)) => "mend that and try again",
+        }
+    }
 }
 
 /// Finds the claim of every target; targets of no system have none.
@@ -100,7 +136,7 @@ fn claim<'s>(
         Ok(real) => real,
         Err(error) => {
             return by_name.map_or(Ok(None), |found| {
-                Err(Unsettled {
+                Err(Unsettled::Target {
                     path: written.clone(),
                     system: found.governed.system.id().to_owned(),
                     error,

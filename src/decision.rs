@@ -169,7 +169,7 @@ pub fn decide(
 }
 
 fn unreadable(claim: &Claim<'_>, error: io::Error) -> Unsettled {
-    Unsettled {
+    Unsettled::Target {
         path: claim.path(),
         system: claim.governed.system.id().to_owned(),
         error,

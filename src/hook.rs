@@ -15,7 +15,7 @@ use crate::catalog::Catalog;
 use crate::claim::{self, Claim, Unsettled};
 use crate::decision::{self, Call, Channel, Content, Decision};
 use crate::env::Env;
-use crate::event::{Event, EventError, Field, Kind, Tool};
+use crate::event::{Event, EventError, Kind, Tool};
 use crate::project::{Project, read_text};
 use crate::record::{Record, What};
 use crate::reply::{self, Reply};
@@ -26,7 +26,7 @@ use crate::store::lock::IN_HOOK;
 use crate::store::log::{LogFile, Logs};
 use crate::store::make_own_folder;
 use crate::systems::declared::DeclaredSystem;
-use crate::target::{self, Act, Scene, Target};
+use crate::target::{self, Act, Scene, Target, Unread};
 
 /// Read once, and not at all for an event that is none of ours.
 pub type Clock = fn() -> DateTime<Utc>;
@@ -98,7 +98,7 @@ fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime<Utc
     let declared = DeclaredSystem::all(&rules.settings);
     let catalog = Catalog::new(&rules.settings, &declared);
     match (event.kind(), event.tool()) {
-        _ if changes => world.guard(&readings, &rules, &catalog),
+        _ if changes => world.guard(readings, &rules, &catalog),
         (Kind::PreToolUse, Tool::Agent) => world.dispatched(event, &rules, &catalog),
         (Kind::PostToolUse, Tool::Agent) | (Kind::SubagentStop, _) => {
             world.agent_ended(event, &rules, &catalog)
@@ -114,7 +114,7 @@ fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime<Utc
 /// One reading of a call's bytes, and what it would change.
 struct Reading<'e> {
     event: Event<'e>,
-    targets: Result<Vec<Target>, serde_json::Error>,
+    targets: Result<Vec<Target>, Unread>,
 }
 
 impl Reading<'_> {
@@ -154,9 +154,9 @@ pub struct World<'w> {
 }
 
 impl World<'_> {
-    fn guard(&self, readings: &[Reading<'_>], rules: &Resolved, catalog: &Catalog<'_>) -> Reply {
+    fn guard(&self, readings: Vec<Reading<'_>>, rules: &Resolved, catalog: &Catalog<'_>) -> Reply {
         let replies = readings
-            .iter()
+            .into_iter()
             .map(|reading| self.guard_reading(reading, rules, catalog));
         replies.max_by_key(Reply::weight).unwrap_or(Reply::Silent)
     }
@@ -164,13 +164,16 @@ impl World<'_> {
     /// The line itself.
     fn guard_reading(
         &self,
-        Reading { event, targets }: &Reading<'_>,
+        Reading { event, targets }: Reading<'_>,
         rules: &Resolved,
         catalog: &Catalog<'_>,
     ) -> Reply {
+        let event = &event;
         let judged = match targets {
-            Ok(targets) => self.judge_targets(event, targets, catalog),
-            Err(error) => Err(unreadable(event, error)),
+            Ok(targets) => self.judge_targets(event, &targets, catalog),
+            // With every system switched off there is no place to keep.
+            Err(_) if catalog.governed.is_empty() => return Reply::Silent,
+            Err(unread) => Err(Unsettled::Call(unread)),
         };
         let (decision, claims) = match judged {
             Ok(judged) => judged,
@@ -190,7 +193,7 @@ impl World<'_> {
         catalog: &'c Catalog<'c>,
     ) -> Result<(Decision, Vec<Claim<'c>>), Unsettled> {
         let targets = target::of(event, &scene(&self.cwd, self.env));
-        let targets = targets.map_err(|error| unreadable(event, &error))?;
+        let targets = targets.map_err(Unsettled::Call)?;
         self.judge_targets(event, &targets, catalog)
     }
 
@@ -289,23 +292,14 @@ impl World<'_> {
         unsettled: &Unsettled,
     ) -> Reply {
         let reason = format!(
-            "`{}` belongs to {} and could not be judged: {}. Nothing was written; mend that and try again, \
-             or run `statewarden doctor`.",
-            unsettled.path, unsettled.system, unsettled.error
+            "{unsettled}. Nothing was written; {}, or run `statewarden doctor`.",
+            unsettled.way_on()
         );
         let record = Record::new(What::Fault, &reason, Some(event), self.now);
         self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
         Reply::Deny {
             reason: reply::cut(&reason, reply::MAX_REASON),
         }
-    }
-}
-
-fn unreadable(event: &Event<'_>, error: &serde_json::Error) -> Unsettled {
-    Unsettled {
-        path: event.get(Field::ToolName).unwrap_or_default().to_owned(),
-        system: "a tool whose arguments are not readable".to_owned(),
-        error: io::Error::other(error.to_string()),
     }
 }
 

@@ -11,6 +11,7 @@ mod calls;
 mod cmdlets;
 mod code;
 mod command;
+mod compound;
 #[cfg(test)]
 mod corpus;
 mod dollar;
@@ -37,9 +38,11 @@ mod report;
 mod syntax;
 mod transfer;
 mod value;
+mod variable;
 mod writers;
 
 use std::borrow::Cow;
+use std::fmt;
 
 use crate::target::Target;
 
@@ -61,21 +64,58 @@ pub trait Disk {
     fn text(&self, path: &str) -> Option<String>;
 }
 
-/// The paths a Bash command would change: absolute, `.` and `..` left in, each
-/// path and act once.
-pub fn targets(command: &str, scene: &Scene<'_>) -> Vec<Target> {
+/// What a command would change, as far as it was read.
+#[derive(Debug)]
+pub struct Analysis {
+    /// Absolute paths, `.` and `..` left in, each path and act once.
+    pub targets: Vec<Target>,
+    pub extent: Extent,
+}
+
+/// How far an analysis came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    Whole,
+    /// What stands behind the place where it gave up may change more.
+    Cut(Limit),
+}
+
+/// The bounds of the work on one command. No honest command comes near them;
+/// one that does must not cost the hook its time, nor a stack overflow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    Depth,
+    Steps,
+    Listings,
+    Links,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (verb, bound, what) = match self {
+            Self::Depth => ("nests deeper than", lex::MAX_DEPTH, "levels"),
+            Self::Steps => ("takes more than", eval::STEPS, "steps"),
+            Self::Listings => ("lists more than", glob::MAX_LISTINGS, "directories"),
+            Self::Links => ("makes more than", report::MAX_LINKS, "links"),
+        };
+        write!(out, "it {verb} {bound} {what}")
+    }
+}
+
+/// What a Bash command would change.
+pub fn analyze(command: &str, scene: &Scene<'_>) -> Analysis {
     let command = readable(command);
     let mut shell = eval::Shell::new(scene, command.len());
     shell.run_text(&command);
-    shell.into_targets()
+    shell.into_analysis()
 }
 
 /// The same for a PowerShell command; its paths come with `/`.
-pub fn powershell_targets(command: &str, scene: &Scene<'_>) -> Vec<Target> {
+pub fn analyze_powershell(command: &str, scene: &Scene<'_>) -> Analysis {
     let command = readable(command);
     let mut shell = eval::Shell::new(scene, command.len());
     powershell::run(&mut shell, &command);
-    shell.into_targets()
+    shell.into_analysis()
 }
 
 fn readable(command: &str) -> Cow<'_, str> {

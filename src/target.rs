@@ -1,8 +1,11 @@
 //! What a tool call would change.
 
+use std::fmt;
+
 use crate::event::{Event, Field, Shell, Tool};
 use crate::path;
-use crate::shell;
+use crate::shell::{self, Extent, Limit};
+use crate::stdin::names_governed_place;
 
 /// How a call would change a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +71,32 @@ pub struct Scene<'a> {
     pub disk: &'a dyn shell::Disk,
 }
 
+/// Why the targets of a call are not known.
+#[derive(Debug)]
+pub enum Unread {
+    Arguments(serde_json::Error),
+    /// A command that names a governed place was not read to its end.
+    Command(Limit),
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Arguments(error) => write!(out, "the tool's arguments are not readable: {error}"),
+            Self::Command(limit) => write!(
+                out,
+                "the command names a workflow state directory and cannot be read to its end: {limit}"
+            ),
+        }
+    }
+}
+
 /// The targets of a tool call. Reads, unknown tools and computed names have none.
-pub fn of(event: &Event<'_>, scene: &Scene<'_>) -> Result<Vec<Target>, serde_json::Error> {
+///
+/// # Errors
+/// The arguments cannot be read, or a command's bounds were met where it may
+/// still reach a governed place.
+pub fn of(event: &Event<'_>, scene: &Scene<'_>) -> Result<Vec<Target>, Unread> {
     let file = |field, act| {
         let path = event
             .get(field)
@@ -88,29 +115,39 @@ pub fn of(event: &Event<'_>, scene: &Scene<'_>) -> Result<Vec<Target>, serde_jso
         Tool::Write => file(Field::FilePath, Act::Write),
         Tool::Edit | Tool::MultiEdit => file(Field::FilePath, Act::Edit),
         Tool::NotebookEdit => file(Field::NotebookPath, Act::Edit),
-        Tool::Shell(dialect) => Ok(of_command(
+        Tool::Shell(dialect) => of_command(
             event.get(Field::Command).unwrap_or_default(),
             dialect,
             scene,
-        )),
+        ),
         Tool::Mcp(name) => match McpAct::parse(name) {
-            Some(act) => Ok(of_arguments(act, &event.arguments()?, scene)),
+            Some(act) => {
+                let arguments = event.arguments().map_err(Unread::Arguments)?;
+                Ok(of_arguments(act, &arguments, scene))
+            }
             None => Ok(Vec::new()),
         },
         Tool::Agent | Tool::Other => Ok(Vec::new()),
     }
 }
 
-fn of_command(command: &str, dialect: Shell, scene: &Scene<'_>) -> Vec<Target> {
+fn of_command(command: &str, dialect: Shell, scene: &Scene<'_>) -> Result<Vec<Target>, Unread> {
     let scene = shell::Scene {
         cwd: scene.cwd,
         home: scene.home,
         project_dir: scene.project_dir,
         disk: scene.disk,
     };
-    match dialect {
-        Shell::Bash => shell::targets(command, &scene),
-        Shell::PowerShell => shell::powershell_targets(command, &scene),
+    let analysis = match dialect {
+        Shell::Bash => shell::analyze(command, &scene),
+        Shell::PowerShell => shell::analyze_powershell(command, &scene),
+    };
+    let names_place = |text: &str| names_governed_place(text.as_bytes());
+    match analysis.extent {
+        Extent::Cut(limit) if names_place(command) || names_place(scene.cwd) => {
+            Err(Unread::Command(limit))
+        }
+        _ => Ok(analysis.targets),
     }
 }
 

@@ -163,6 +163,29 @@ fn command(len: usize) -> String {
     command
 }
 
+/// Commands of 64 KiB, each of one kind of line: what costs is different in each.
+const SHAPES: [(&str, &str, &str, &str); 9] = [
+    ("touch", "", "touch a b c\n", ""),
+    ("append", "", "echo x >> file\n", ""),
+    ("pipeline", "cat a", " | sort -u", ""),
+    (
+        "one quoted argument",
+        "echo '",
+        "some text ",
+        "' > /dev/null",
+    ),
+    ("assignments", "", "a=b\n", ""),
+    ("cd", "", "cd x; cd ..\n", ""),
+    ("mkdir", "", "mkdir -p a/b/c\n", ""),
+    ("reads", "", "grep -n foo src/lib.rs | head -n 3\n", ""),
+    (
+        "python here-document",
+        "python3 <<'EOF'\n",
+        "open('out/a.txt', 'w').write('x')\n",
+        "EOF\n",
+    ),
+];
+
 /// In the unit that a reader would choose.
 pub fn size(bytes: usize) -> String {
     match bytes {
@@ -248,8 +271,23 @@ fn calls(site: &Site) -> Vec<Case> {
             Answer::Silence,
         )
     };
+    let shape = |(name, before, line, after): (&str, &str, &str, &str)| {
+        let lines = line.repeat(64 * KIB / line.len());
+        let command = bash(format!("{before}{lines}{after}"));
+        Case::hook(&format!("Bash {name}, 64 KiB"), &command, Answer::Silence)
+    };
+    let unrelated = "cargo test --workspace 2>&1 | tail -n 40\n";
+    let mut cases = vec![
+        Case::hook(
+            &format!("unrelated Bash, {}", size(20 * KIB)),
+            &bash(unrelated.repeat(20 * KIB / unrelated.len())),
+            Answer::Silence,
+        ),
+        parsed(20 * KIB),
+    ];
+    cases.extend(SHAPES.map(shape));
     let heredoc = format!("cat > /dev/null <<'EOF'\n{}EOF\n", code(64 * KIB));
-    vec![
+    cases.extend([
         Case::hook(
             "unrelated Read",
             &call(site, "Read", json!({ "file_path": site.path("src/a.rs") })),
@@ -281,7 +319,8 @@ fn calls(site: &Site) -> Vec<Case> {
             &bash(heredoc),
             Answer::Silence,
         ),
-    ]
+    ]);
+    cases
 }
 
 fn moments(site: &Site) -> Vec<Case> {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Answer, Context, output};
 use crate::actor::{Actor, AgentName};
-use crate::claim::{self, Unsettled};
+use crate::claim;
 use crate::decision::{self, Call, Channel, Decision, DenyCode};
 use crate::event::{Event, EventError, Field, Kind};
 use crate::hook::World;
@@ -141,8 +141,7 @@ fn of_paths(args: &Args, context: &Context<'_>) -> Result<Vec<Row>> {
                 targets: &targets,
             };
             let decision = claim::of(&targets, &context.project, catalog)
-                .and_then(|claims| decision::decide(&claims, &call, &|_| Ok(None)))
-                .map_err(unsettled)?;
+                .and_then(|claims| decision::decide(&claims, &call, &|_| Ok(None)))?;
             Ok(Row::new(path.clone(), &decision))
         };
         args.paths.iter().map(decide).collect()
@@ -189,20 +188,9 @@ fn of_event(file: &str, context: &Context<'_>) -> Result<Row> {
     context.with_catalog(|catalog| {
         let mut worst = Decision::Allow { notes: Vec::new() };
         for reading in event.readings() {
-            let (decision, _) = world.judge(&reading, catalog).map_err(unsettled)?;
+            let (decision, _) = world.judge(&reading, catalog)?;
             worst = worst.or_worse(decision);
         }
         Ok(Row::new(subject, &worst))
     })
-}
-
-fn unsettled(unsettled: Unsettled) -> anyhow::Error {
-    let Unsettled {
-        path,
-        system,
-        error,
-    } = unsettled;
-    anyhow::Error::new(error).context(format!(
-        "`{path}` belongs to {system} and could not be judged"
-    ))
 }

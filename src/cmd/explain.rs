@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Answer, Context, output};
 use crate::actor::Actor;
-use crate::claim::{self, Claim, Lands, Unsettled};
+use crate::claim::{self, Claim, Lands};
 use crate::contract::{Others, Row, Standing, Writer};
 use crate::decision::{self, Call, Channel, Decision};
 use crate::nearest::nearest;
@@ -55,22 +55,17 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     };
     let story = context.with_catalog(|catalog| {
         let targets = [target];
-        let claims = claim::of(&targets, &context.project, catalog).map_err(unsettled)?;
+        let claims = claim::of(&targets, &context.project, catalog)?;
         let call = Call {
             actor: &Actor::Main,
             channel: Channel::FileTool,
             targets: &targets,
         };
-        let decision = decision::decide(&claims, &call, &|_| Ok(None)).map_err(unsettled)?;
+        let decision = decision::decide(&claims, &call, &|_| Ok(None))?;
         Ok(tell(&targets[0].path, claims.first(), &decision))
     })?;
     context.print(out, &story, |out| write_text(&story, context, out))?;
     Ok(Answer::Yes)
-}
-
-fn unsettled(unsettled: Unsettled) -> anyhow::Error {
-    anyhow::Error::new(unsettled.error)
-        .context(format!("`{}` could not be resolved", unsettled.path))
 }
 
 fn tell(path: &str, claim: Option<&Claim<'_>>, decision: &Decision) -> Story {

@@ -1,5 +1,7 @@
 //! A command's arguments, told apart as options and operands.
 
+use ecow::EcoString;
+
 use super::field::Field;
 
 /// Which options take a value.
@@ -16,7 +18,7 @@ pub(super) struct Syntax {
 #[derive(Debug, Default)]
 pub(super) struct Args {
     pub(super) operands: Vec<Field>,
-    options: Vec<(String, Option<Field>)>,
+    options: Vec<(EcoString, Option<Field>)>,
 }
 
 impl Args {
@@ -51,7 +53,7 @@ impl Args {
             None if syntax.long.contains(&name) => rest.next().cloned(),
             None => None,
         };
-        self.options.push((name.to_owned(), value));
+        self.options.push((name.into(), value));
     }
 
     fn cluster<'f>(
@@ -66,7 +68,7 @@ impl Args {
             let filled = !attached.text.is_empty();
             if syntax.attached.contains(letter) {
                 let value = filled.then_some(attached);
-                self.options.push((letter.to_string(), value));
+                self.options.push((letter.into(), value));
                 return;
             }
             if syntax.short.contains(letter) {
@@ -75,10 +77,10 @@ impl Args {
                 } else {
                     rest.next().cloned()
                 };
-                self.options.push((letter.to_string(), value));
+                self.options.push((letter.into(), value));
                 return;
             }
-            self.options.push((letter.to_string(), None));
+            self.options.push((letter.into(), None));
         }
     }
 

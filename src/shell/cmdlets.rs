@@ -211,7 +211,7 @@ fn write(shell: &mut Shell<'_>, bound: &Bound, names: &[&str], act: Act, piped: 
     let value = bound.get(&["value"]).or_else(|| bound.positional.get(1));
     let value = value.map_or(piped, Vec::as_slice);
     let text = match (act, value) {
-        (Act::Write, [only]) => Some(format!("{}\n", only.text)),
+        (Act::Write, [only]) => Some(ecow::eco_format!("{}\n", only.text)),
         _ => None,
     };
     for file in bound.path(names, 0) {

@@ -1,8 +1,12 @@
 //! One simple command: functions, builtins, commands that run commands.
 
+use ecow::EcoString;
+
 use super::args::{Args, Syntax};
-use super::eval::{Shell, Value};
+use super::eval::Shell;
 use super::field::{Field, Output, base_name};
+use super::report::clean;
+use super::variable::Value;
 use super::{inline, nested, writers};
 use crate::target::Spelling;
 
@@ -59,9 +63,13 @@ impl Shell<'_> {
             }
             Some(field) => Some(field.clone()),
         };
-        let path = path.and_then(|field| self.absolute(field.known()?));
-        self.previous_dir = self.cwd.take();
-        self.cwd = path.map(Into::into);
+        let mut whole = std::mem::take(&mut self.path);
+        let known = path.as_ref().and_then(Field::known);
+        let known = known.is_some_and(|path| self.join_to(path, &mut whole));
+        // Bash takes `..` out of the text of a directory, whatever links are there.
+        let dir = known.then(|| clean(&whole).as_ref().into());
+        self.path = whole;
+        self.previous_dir = std::mem::replace(&mut self.cwd, dir);
         self.forget_dirs();
     }
 
@@ -165,7 +173,7 @@ fn echo(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         words = rest;
     }
     let mut spelling = Spelling::Literal;
-    let mut text = String::new();
+    let mut text = EcoString::new();
     for (n, word) in words.iter().enumerate() {
         if n > 0 {
             text.push(' ');
@@ -176,10 +184,9 @@ fn echo(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         }
     }
     if escapes {
-        text = unescape(&text);
+        text = unescape(&text).into();
     }
     text.push_str(end);
-    let text = text.into();
     Some(Output { text, spelling })
 }
 

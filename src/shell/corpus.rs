@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::{Disk, Scene, powershell_targets, targets};
+use super::{Analysis, Disk, Scene, analyze, analyze_powershell};
 use crate::target::{Act, Spelling, Target};
 
 const CWD: &str = "/p";
@@ -91,7 +91,7 @@ fn show(target: &Target) -> String {
     line
 }
 
-type Analyser = fn(&str, &Scene<'_>) -> Vec<Target>;
+type Analyser = fn(&str, &Scene<'_>) -> Analysis;
 
 #[track_caller]
 fn check(file: &str, cases: &str, analyse: Analyser) {
@@ -127,7 +127,7 @@ fn check(file: &str, cases: &str, analyse: Analyser) {
             Some((head, _)) if !wanted.contains(&line) => head.to_owned(),
             _ => line,
         };
-        let found = analyse(&command, &scene);
+        let found = analyse(&command, &scene).targets;
         let mut found: Vec<String> = found.iter().map(show).map(without_text).collect();
         found.sort();
         wanted.sort();
@@ -154,11 +154,11 @@ macro_rules! corpus {
 }
 
 corpus! {
-    writes "writes.txt" targets;
-    removals "removals.txt" targets;
-    reads_and_prose_are_no_targets "no-targets.txt" targets;
-    state_of_the_shell "state.txt" targets;
-    nested_shells "nested.txt" targets;
-    interpreters "interpreters.txt" targets;
-    powershell "powershell.txt" powershell_targets;
+    writes "writes.txt" analyze;
+    removals "removals.txt" analyze;
+    reads_and_prose_are_no_targets "no-targets.txt" analyze;
+    state_of_the_shell "state.txt" analyze;
+    nested_shells "nested.txt" analyze;
+    interpreters "interpreters.txt" analyze;
+    powershell "powershell.txt" analyze_powershell;
 }

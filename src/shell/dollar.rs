@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use super::lex::{Cursor, End, Op, Param, Part, Quote, Reach, Stop, is_name_byte};
-use super::syntax::List;
+use super::syntax::{Few, List};
 
 impl<'a> Cursor<'a> {
-    pub(super) fn dollar(&mut self, parts: &mut Vec<Part<'a>>, quote: Quote) {
+    pub(super) fn dollar(&mut self, parts: &mut Few<Part<'a>>, quote: Quote) {
         self.at += 1;
         match self.peek() {
             Some(b'\'') if quote == Quote::Bare => {
@@ -23,7 +23,7 @@ impl<'a> Cursor<'a> {
                 if self.peek_at(1) == Some(b'(')
                     && let Some(arith) = self.arithmetic()
                 {
-                    parts.push(Part::Arith(arith));
+                    parts.push(Part::Arith(Box::new(arith)));
                     return;
                 }
                 self.at += 1;
@@ -74,10 +74,10 @@ impl<'a> Cursor<'a> {
 
     /// `((…))` with the cursor on its first parenthesis; `None`, and nothing
     /// consumed, when it is a subshell within a subshell instead.
-    pub(super) fn arithmetic(&mut self) -> Option<Vec<Part<'a>>> {
+    pub(super) fn arithmetic(&mut self) -> Option<Few<Part<'a>>> {
         let inner = self.text.get(self.at + 2..)?;
         let len = arithmetic_len(inner)?;
-        let mut parts = Vec::new();
+        let mut parts = Few::default();
         self.at += 2;
         let end = self.at + len;
         let whole = self.text;

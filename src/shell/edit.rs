@@ -1,5 +1,7 @@
 //! Commands that change files in place, and the scripts that name more files.
 
+use ecow::EcoString;
+
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output, base_name};
@@ -71,6 +73,9 @@ pub(super) fn in_place_edit(shell: &mut Shell<'_>, files: &[Field], suffix: Opti
 /// The files a sed script writes: the `w` command and the `w` flag of `s`.
 fn sed_writes(script: &str) -> Vec<String> {
     let mut names = Vec::new();
+    if !script.contains(['w', 'W']) {
+        return names;
+    }
     for line in script.split('\n') {
         sed_line(line, &mut names);
     }
@@ -246,7 +251,7 @@ pub(super) fn patch(shell: &mut Shell<'_>, args: &Args) {
     let dir = args.value(&["d", "directory"]).cloned();
     let diff = match args.value(&["i", "input"]) {
         Some(file) => shell.written(file),
-        None => shell.stdin.as_ref().map(|stdin| stdin.text.to_string()),
+        None => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
     };
     patched(
         shell,
@@ -261,12 +266,8 @@ pub(super) fn git_apply(shell: &mut Shell<'_>, args: &Args) {
         return;
     }
     let strip = args.value(&["p"]).and_then(|n| n.known()?.parse().ok());
-    let diffs: Vec<String> = if args.operands.is_empty() {
-        shell
-            .stdin
-            .iter()
-            .map(|stdin| stdin.text.to_string())
-            .collect()
+    let diffs: Vec<EcoString> = if args.operands.is_empty() {
+        shell.stdin.iter().map(|stdin| stdin.text.clone()).collect()
     } else {
         args.operands
             .iter()

@@ -7,17 +7,17 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use super::Scene;
-use super::field::{Field, Output, join};
-use super::glob::{MAX_LISTINGS, Search};
-use super::heredoc::{Heredoc, HeredocQuote};
-use super::lex::{Cursor, Word};
-use super::parse;
-use super::report::Found;
-use super::syntax::{Assigned, Assignment, Command, How, Link, Simple, Step};
+use ecow::EcoString;
 
-/// How deep groups, substitutions and nested shells may stand in each other.
-const MAX_DEPTH: usize = 40;
+use super::field::{Field, Output, join_to};
+use super::glob::{MAX_LISTINGS, Search};
+use super::heredoc::HeredocQuote;
+use super::lex::{Cursor, MAX_DEPTH, Word};
+use super::report::Found;
+use super::syntax::{Assigned, Assignment, Command, Few, How, Link, List, Simple, Step};
+use super::variable::{Held, Value, World};
+use super::{Analysis, Extent, Limit, Scene};
+use crate::target::Spelling;
 
 /// No file system takes longer paths.
 const MAX_PATH: usize = 4096;
@@ -25,49 +25,52 @@ const MAX_PATH: usize = 4096;
 /// What repeating one simple command costs of the budget.
 pub(super) const REPEAT_COST: usize = 128;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Value {
-    One(Field),
-    /// An array, or `$@`.
-    Many(Vec<Field>),
+/// What any command may spend, besides a share by its length.
+pub(super) const STEPS: usize = 1 << 20;
+
+/// How far a list has come.
+struct Course {
+    /// What its commands printed, as long as all of it is known.
+    printed: Option<EcoString>,
+    spelling: Option<Spelling>,
+    /// The directory in which the present chain of `&&` and `||` began.
+    before: Option<Rc<str>>,
 }
 
-impl Value {
-    pub(super) fn is_empty(&self) -> bool {
-        match self {
-            Self::One(field) => field.known() == Some(""),
-            Self::Many(fields) => fields.is_empty(),
+impl Course {
+    fn from(shell: &Shell<'_>) -> Self {
+        Self {
+            printed: Some(EcoString::new()),
+            spelling: None,
+            before: shell.cwd.clone(),
         }
     }
 
-    pub(super) fn into_field(self) -> Field {
-        match self {
-            Self::One(field) => field,
-            Self::Many(fields) => fields.into_iter().next().unwrap_or_else(Field::unknown),
+    fn print(&mut self, output: Option<Output>) {
+        match (&mut self.printed, output) {
+            (Some(text), Some(output)) => {
+                text.push_str(&output.text);
+                self.spelling = self.spelling.or(Some(output.spelling));
+            }
+            _ => self.printed = None,
         }
     }
-}
 
-/// What a variable holds: nothing, something not known, or a value.
-pub(super) type Held = Option<Option<Value>>;
-
-/// What a branch leads to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct World {
-    pub(super) cwd: Option<Rc<str>>,
-    pub(super) changes: BTreeMap<String, Held>,
-}
-
-impl World {
-    /// The same variables, seen from a directory.
-    pub(super) fn at(cwd: Option<Rc<str>>) -> Self {
-        let changes = BTreeMap::new();
-        Self { cwd, changes }
+    fn output(self) -> Option<Output> {
+        let spelling = self.spelling.unwrap_or(Spelling::Literal);
+        self.printed.map(|text| Output { text, spelling })
     }
+}
+
+/// Whether a list goes on behind a step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    GoesOn,
+    Ends,
 }
 
 /// A heredoc that outlives the text it was read from.
-type Document = (Rc<str>, HeredocQuote);
+type Document = (EcoString, HeredocQuote);
 
 pub(super) struct Shell<'s> {
     pub(super) scene: &'s Scene<'s>,
@@ -82,19 +85,26 @@ pub(super) struct Shell<'s> {
     /// The rest of the present list does not run.
     pub(super) halted: bool,
     pub(super) listings_left: usize,
-    variables: HashMap<String, Option<Value>>,
+    extent: Extent,
+    pub(super) variables: BTreeMap<EcoString, Option<Value>>,
     /// What variables held before, newest last: a subshell's end takes it back.
-    journal: Vec<(String, Held)>,
+    pub(super) journal: Vec<(EcoString, Held)>,
+    /// How many places may still be gone back to; without one nothing is noted.
+    pub(super) marks: usize,
     /// States the last command may have led to besides the present one.
     pub(super) worlds: Vec<World>,
     /// The last word of the command before, `$_`.
-    last_word: Option<Field>,
-    documents: Rc<[Document]>,
+    pub(super) last_word: Option<Field>,
+    /// The heredocs of the text that is being run, by their place in it.
+    documents: Vec<Document>,
     depth: usize,
     pub(super) repeats: usize,
     /// Budgets: for what is run once, and for what is repeated.
     room: usize,
-    spare: usize,
+    repeat_room: usize,
+    /// Room for the fields of a command and for a path, taken anew by each.
+    spare: Vec<Field>,
+    pub(super) path: String,
 }
 
 impl<'s> Shell<'s> {
@@ -110,15 +120,19 @@ impl<'s> Shell<'s> {
             stdin: None,
             halted: false,
             listings_left: MAX_LISTINGS,
-            variables: HashMap::new(),
+            extent: Extent::Whole,
+            variables: BTreeMap::new(),
             journal: Vec::new(),
+            marks: 0,
             worlds: Vec::new(),
             last_word: None,
-            documents: Rc::new([]),
+            documents: Vec::new(),
+            spare: Vec::new(),
+            path: String::new(),
             depth: 0,
             repeats: 0,
-            room: command_len.saturating_mul(4).saturating_add(1 << 20),
-            spare: command_len.saturating_mul(4).saturating_add(1 << 20),
+            room: command_len.saturating_mul(4).saturating_add(STEPS),
+            repeat_room: command_len.saturating_mul(4).saturating_add(STEPS),
         }
     }
 
@@ -126,11 +140,28 @@ impl<'s> Shell<'s> {
     pub(super) fn spend(&mut self, cost: usize) -> bool {
         let budget = match self.repeats {
             0 => &mut self.room,
-            _ => &mut self.spare,
+            _ => &mut self.repeat_room,
         };
         let left = budget.checked_sub(cost);
         *budget = left.unwrap_or(0);
+        if left.is_none() {
+            self.give_up(Limit::Steps);
+        }
         left.is_some()
+    }
+
+    /// Notes that something of the command stays unread; the first reason counts.
+    pub(super) fn give_up(&mut self, limit: Limit) {
+        if self.extent == Extent::Whole {
+            self.extent = Extent::Cut(limit);
+        }
+    }
+
+    pub(super) fn into_analysis(self) -> Analysis {
+        Analysis {
+            targets: self.found.into_targets(),
+            extent: self.extent,
+        }
     }
 
     /// The value, or an unknown one when the budget for text is used up.
@@ -145,8 +176,12 @@ impl<'s> Shell<'s> {
     /// Runs the text of a nested shell in the present state.
     pub(super) fn run_text(&mut self, text: &str) -> Option<Output> {
         self.deeper(|shell| {
-            let script = parse::script(text);
-            shell.with_documents(script.heredocs, |shell| shell.walk(&script.list))
+            let outer = std::mem::take(&mut shell.documents);
+            let mut cursor = Cursor::new(text);
+            let output = shell.walk_text(&mut cursor);
+            shell.learn_extent(&cursor);
+            shell.documents = outer;
+            output
         })
     }
 
@@ -161,11 +196,18 @@ impl<'s> Shell<'s> {
         output
     }
 
+    fn learn_extent(&mut self, cursor: &Cursor<'_>) {
+        if let Extent::Cut(limit) = cursor.extent {
+            self.give_up(limit);
+        }
+    }
+
     pub(super) fn deeper(
         &mut self,
         run: impl FnOnce(&mut Self) -> Option<Output>,
     ) -> Option<Output> {
         if self.depth == MAX_DEPTH {
+            self.give_up(Limit::Depth);
             return None;
         }
         self.depth += 1;
@@ -174,16 +216,11 @@ impl<'s> Shell<'s> {
         output
     }
 
-    fn with_documents<T>(
-        &mut self,
-        heredocs: Vec<Heredoc<'_>>,
-        run: impl FnOnce(&mut Self) -> T,
-    ) -> T {
-        let documents = heredocs.into_iter().map(|doc| (doc.body.into(), doc.quote));
-        let outer = std::mem::replace(&mut self.documents, documents.collect());
-        let value = run(self);
-        self.documents = outer;
-        value
+    /// Keeps the heredocs read since the last time: their places go on counting.
+    fn keep_documents(&mut self, cursor: &Cursor<'_>) {
+        let new = cursor.heredocs.get(self.documents.len()..).unwrap_or(&[]);
+        let new = new.iter().map(|doc| (doc.body.as_ref().into(), doc.quote));
+        self.documents.extend(new);
     }
 
     /// Runs in a copy of the state; what it reports stays.
@@ -191,7 +228,7 @@ impl<'s> Shell<'s> {
         &mut self,
         run: impl FnOnce(&mut Self) -> Option<Output>,
     ) -> Option<Output> {
-        let mark = self.journal.len();
+        let mark = self.mark();
         let (cwd, previous) = (self.cwd.clone(), self.previous_dir.clone());
         let n_dirs = self.dir_stack.len();
         let positional = self.positional.clone();
@@ -205,57 +242,6 @@ impl<'s> Shell<'s> {
         output
     }
 
-    pub(super) fn mark(&self) -> usize {
-        self.journal.len()
-    }
-
-    /// The variables changed since the mark, with what they hold now.
-    pub(super) fn changed(&self, mark: usize) -> BTreeMap<String, Held> {
-        let since = self.journal.get(mark..).unwrap_or(&[]).iter();
-        since
-            .map(|(name, _)| (name.clone(), self.holds(name)))
-            .collect()
-    }
-
-    pub(super) fn holds(&self, name: &str) -> Held {
-        self.variables.get(name).cloned()
-    }
-
-    /// Goes to a state that was left before.
-    pub(super) fn enter(&mut self, world: World) {
-        self.cwd = world.cwd;
-        for (name, value) in world.changes {
-            match value {
-                Some(value) => self.assign(&name, value),
-                None => self.unset(&name),
-            }
-        }
-    }
-
-    pub(super) fn take_back(&mut self, mark: usize) {
-        for (name, old) in self.journal.drain(mark.min(self.journal.len())..).rev() {
-            match old {
-                Some(value) => self.variables.insert(name, value),
-                None => self.variables.remove(&name),
-            };
-        }
-    }
-
-    pub(super) fn set(&mut self, name: &str, value: Value) {
-        self.assign(name, Some(value));
-    }
-
-    /// The variable holds something that is not known.
-    pub(super) fn forget(&mut self, name: &str) {
-        self.assign(name, None);
-    }
-
-    pub(super) fn unset(&mut self, name: &str) {
-        if let Some(old) = self.variables.remove(name) {
-            self.journal.push((name.to_owned(), Some(old)));
-        }
-    }
-
     /// The sorted names in a directory.
     pub(super) fn list(&mut self, dir: &str) -> Vec<String> {
         let mut search = Search {
@@ -263,80 +249,97 @@ impl<'s> Shell<'s> {
             listings_left: self.listings_left,
         };
         let names = search.entries(dir);
-        self.listings_left = search.listings_left;
+        self.count_listings(search.listings_left);
         names
     }
 
-    fn assign(&mut self, name: &str, value: Option<Value>) {
-        let old = self.variables.insert(name.to_owned(), value);
-        self.journal.push((name.to_owned(), old));
-    }
-
-    pub(super) fn variable(&self, name: &str) -> Option<Value> {
-        if let Some(value) = self.variables.get(name) {
-            return value.clone();
+    pub(super) fn count_listings(&mut self, left: usize) {
+        self.listings_left = left;
+        if left == 0 {
+            self.give_up(Limit::Listings);
         }
-        let text = match name {
-            "HOME" => self.scene.home?,
-            "PWD" => self.cwd.as_deref()?,
-            "OLDPWD" => self.previous_dir.as_deref()?,
-            "_" => return self.last_word.clone().map(Value::One),
-            "CLAUDE_PROJECT_DIR" => self.scene.project_dir?,
-            "@" | "*" => return Some(Value::Many(self.positional.to_vec())),
-            _ => {
-                let at: usize = name.parse().ok()?;
-                let field = self.positional.get(at.checked_sub(1)?)?;
-                return Some(Value::One(field.clone()));
-            }
-        };
-        Some(Value::One(Field::literal(text)))
     }
 
     /// Runs a list; the output is known when all its commands' outputs are.
     pub(super) fn walk(&mut self, list: &[Step<'_>]) -> Option<Output> {
-        let mut printed = Some(String::new());
-        let mut spelling = None;
-        let mut before = self.cwd.clone();
-        for (n, step) in list.iter().enumerate() {
-            if self.repeats > 0 && self.spare == 0 {
-                return None;
+        let mut course = Course::from(self);
+        self.walk_on(list, &mut course);
+        course.output()
+    }
+
+    /// Runs a text line by line, as it is read.
+    fn walk_text<'a>(&mut self, cursor: &mut Cursor<'a>) -> Option<Output> {
+        let mut course = Course::from(self);
+        let mut link = Link::Always;
+        let mut steps: List<'a> = List::new();
+        loop {
+            cursor.line(&mut steps, &mut link);
+            if steps.is_empty() {
+                return course.output();
             }
-            if step.link == Link::Or {
-                self.walk_otherwise(step, &before);
-            } else {
-                if step.link == Link::Always {
-                    before.clone_from(&self.cwd);
+            self.keep_documents(cursor);
+            for n in 0..steps.len() {
+                if let Some(step) = steps.get(n)
+                    && self.step(step, &mut course) == Next::Ends
+                {
+                    return course.output();
                 }
-                let output = self.pipeline(&step.pipeline);
-                match (&mut printed, output) {
-                    (Some(text), Some(output)) => {
-                        text.push_str(&output.text);
-                        spelling = spelling.or(Some(output.spelling));
-                    }
-                    _ => printed = None,
+                if !self.worlds.is_empty() {
+                    // All that follows is seen from each of them, so it is read now.
+                    let mut rest = steps.split_off(n + 1);
+                    cursor.rest_of_list(&mut rest, &mut link);
+                    self.keep_documents(cursor);
+                    self.walk_elsewhere(&rest);
+                    self.walk_on(&rest, &mut course);
+                    return course.output();
                 }
             }
-            if self.halted {
-                if step.link == Link::Always {
-                    break;
-                }
-                self.halted = false;
-            }
-            let rest = list.get(n + 1..).unwrap_or(&[]);
-            if !self.worlds.is_empty() && !rest.is_empty() {
-                self.walk_elsewhere(rest);
-            }
+            cursor.recycle(&mut steps);
         }
-        let spelling = spelling.unwrap_or(crate::target::Spelling::Literal);
-        printed.map(|text| Output {
-            text: text.into(),
-            spelling,
-        })
+    }
+
+    fn walk_on(&mut self, list: &[Step<'_>], course: &mut Course) {
+        let mut rest = list;
+        while let Some((step, behind)) = rest.split_first() {
+            if self.step(step, course) == Next::Ends {
+                return;
+            }
+            self.walk_elsewhere(behind);
+            rest = behind;
+        }
+    }
+
+    fn step(&mut self, step: &Step<'_>, course: &mut Course) -> Next {
+        if self.repeats > 0 && self.repeat_room == 0 {
+            course.printed = None;
+            self.give_up(Limit::Steps);
+            return Next::Ends;
+        }
+        if step.link == Link::Or {
+            self.walk_otherwise(step, &course.before);
+        } else {
+            if step.link == Link::Always {
+                course.before.clone_from(&self.cwd);
+            }
+            let output = self.pipeline(&step.pipeline);
+            course.print(output);
+        }
+        // `exit` behind `&&` or `||` may not have run, so the list goes on.
+        if self.halted {
+            if step.link == Link::Always {
+                return Next::Ends;
+            }
+            self.halted = false;
+        }
+        Next::GoesOn
     }
 
     /// Runs the rest of a list in the other states that are possible. Only
     /// what is not a repeat itself branches out, so the work stays bounded.
     fn walk_elsewhere(&mut self, rest: &[Step<'_>]) {
+        if rest.is_empty() {
+            return;
+        }
         for world in std::mem::take(&mut self.worlds) {
             if self.repeats > 0 {
                 return;
@@ -369,6 +372,7 @@ impl<'s> Shell<'s> {
         }
         let outer = self.stdin.clone();
         let mut piped = outer.clone();
+        // Each part runs in a process of its own, so a `cd` in one ends with it.
         for command in commands {
             self.stdin = piped;
             piped = self.subshell(|shell| shell.command(command));
@@ -393,10 +397,12 @@ impl<'s> Shell<'s> {
         if self.repeats > 0 && !self.spend(REPEAT_COST) {
             return None;
         }
-        let mut fields = self.all_fields(&simple.words);
+        let mut fields = std::mem::take(&mut self.spare);
+        self.fields_of(&simple.words, &mut fields);
         let name = fields.first().and_then(Field::known).unwrap_or("");
         let lasting = fields.is_empty() || super::command::declares(name);
-        let mark = self.journal.len();
+        let passing = !lasting && !simple.assignments.is_empty();
+        let mark = passing.then(|| self.mark());
         for assignment in &simple.assignments {
             self.assignment(assignment);
         }
@@ -408,10 +414,12 @@ impl<'s> Shell<'s> {
                 shell.run(&fields)
             }
         });
-        if !lasting && !simple.assignments.is_empty() {
+        if let Some(mark) = mark {
             self.take_back(mark);
         }
         self.last_word = fields.pop();
+        fields.clear();
+        self.spare = fields;
         output
     }
 
@@ -457,22 +465,26 @@ impl<'s> Shell<'s> {
             return None;
         }
         let mut cursor = Cursor::new(&body);
-        let mut parts = Vec::new();
+        let mut parts = Few::default();
         cursor.double_quoted(&mut parts, None);
-        let heredocs = std::mem::take(&mut cursor.heredocs);
-        let word = Word { parts };
-        let field = self.with_documents(heredocs, |shell| shell.single(&word));
+        let outer = std::mem::take(&mut self.documents);
+        self.keep_documents(&cursor);
+        self.learn_extent(&cursor);
+        let field = self.single(&Word { parts });
+        self.documents = outer;
         Some(Output::literal(field.text))
     }
 
     /// An absolute path, links made by this command not yet followed.
     pub(super) fn absolute(&self, path: &str) -> Option<String> {
-        let cwd = self.cwd.as_deref();
-        let path = match cwd {
-            Some(cwd) => join(cwd, path),
-            None if path.starts_with('/') => path.to_owned(),
-            None => return None,
-        };
-        (path.len() <= MAX_PATH).then_some(path)
+        let mut whole = String::new();
+        self.join_to(path, &mut whole).then_some(whole)
+    }
+
+    /// Puts the absolute path into `whole`; `false` where there is none.
+    pub(super) fn join_to(&self, path: &str, whole: &mut String) -> bool {
+        let known = self.cwd.is_some() || path.starts_with('/');
+        join_to(self.cwd.as_deref().unwrap_or("/"), path, whole);
+        known && whole.len() <= MAX_PATH
     }
 }

@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::eval::{Shell, Value};
+use super::Limit;
+use super::eval::Shell;
 use super::field::{Field, Output};
 use super::glob::{MAX_MATCHES, Search, all_active};
 use super::lex::{Part, Quote, Word};
 use super::param;
+use super::variable::Value;
 use crate::target::Spelling;
 
 /// A part of a word once braces are expanded.
@@ -47,6 +49,10 @@ impl Builder {
         self.draft().field.push(value);
     }
 
+    fn push_text(&mut self, text: &str) {
+        self.draft().field.text.push_str(text);
+    }
+
     /// Text whose glob characters count.
     fn push_active(&mut self, value: &Field) {
         let draft = self.draft();
@@ -62,6 +68,7 @@ impl Builder {
 
     /// An unquoted value: split at blanks.
     fn push_split(&mut self, value: &Field) {
+        // A blank at either end divides the value from what it touches in the word.
         if value.text.starts_with([' ', '\t', '\n']) {
             self.close();
         }
@@ -95,63 +102,79 @@ impl Shell<'_> {
     /// All fields a list of words gives.
     pub(super) fn all_fields(&mut self, words: &[Word<'_>]) -> Vec<Field> {
         let mut fields = Vec::with_capacity(words.len());
-        for word in words {
-            self.fields(word, &mut fields);
-        }
+        self.fields_of(words, &mut fields);
         fields
     }
 
+    /// The field of a word that must give one, as a redirection's.
+    pub(super) fn one_field(&mut self, word: &Word<'_>) -> Option<Field> {
+        if let Some(text) = word.plain() {
+            return Some(Field::literal(text));
+        }
+        let mut fields = Vec::new();
+        self.fields(word, &mut fields);
+        fields.pop().filter(|_| fields.is_empty())
+    }
+
+    pub(super) fn fields_of(&mut self, words: &[Word<'_>], out: &mut Vec<Field>) {
+        for word in words {
+            match word.plain() {
+                Some(text) => out.push(Field::literal(text)),
+                None => self.fields(word, out),
+            }
+        }
+    }
+
     fn fields(&mut self, word: &Word<'_>, out: &mut Vec<Field>) {
-        if let [Part::Bare(text)] = word.parts.as_slice()
-            && !text
-                .bytes()
-                .any(|b| matches!(b, b'~' | b'{' | b'*' | b'?' | b'['))
-        {
-            out.push(Field::literal(*text));
-            return;
+        let braced = |part: &Part<'_>| matches!(part, Part::Bare(t) if t.contains('{'));
+        if !word.parts.iter().any(braced) {
+            return self.built(word.parts.iter().map(piece), out);
         }
         for pieces in self.braces(word) {
-            let mut builder = Builder::default();
-            self.build(&pieces, &mut builder);
-            builder.close();
-            for draft in builder.done {
-                self.glob(draft, out);
+            self.built(pieces.into_iter(), out);
+        }
+    }
+
+    fn built<'p, 'a: 'p>(
+        &mut self,
+        pieces: impl Iterator<Item = Piece<'p, 'a>>,
+        out: &mut Vec<Field>,
+    ) {
+        let mut builder = Builder::default();
+        for (n, piece) in pieces.enumerate() {
+            match piece {
+                Piece::Bare(text) if n == 0 => self.bare(&text, &mut builder),
+                Piece::Bare(text) => builder.push_active(&Field::literal(text)),
+                Piece::Part(part) => self.part(part, &mut builder, None),
             }
+        }
+        for draft in builder.done.into_iter().chain(builder.open) {
+            self.glob(draft, out);
         }
     }
 
     /// A word where nothing is split or globbed: assignments and the like.
     pub(super) fn single(&mut self, word: &Word<'_>) -> Field {
-        let pieces: Vec<_> = word.parts.iter().map(piece).collect();
+        if let Some(text) = word.plain() {
+            return Field::literal(text);
+        }
         let mut builder = Builder::default();
-        for (n, piece) in pieces.iter().enumerate() {
-            match piece {
-                Piece::Bare(text) if n == 0 && text.starts_with('~') => {
+        for (n, part) in word.parts.iter().enumerate() {
+            match part {
+                Part::Bare(text) if n == 0 && text.starts_with('~') => {
                     self.bare(text, &mut builder);
                 }
-                Piece::Bare(text) => builder.push(&Field::literal(text.as_ref())),
-                Piece::Part(part) => self.part(part, &mut builder, Some(Quote::Double)),
+                part => self.part(part, &mut builder, Some(Quote::Double)),
             }
         }
-        builder.close();
-        let mut whole = Field::literal("");
-        for (n, draft) in builder.done.iter().enumerate() {
-            if n > 0 {
-                whole.text.push(' ');
-            }
+        let mut drafts = builder.done.into_iter().chain(builder.open);
+        let first = drafts.next().map(|draft| draft.field);
+        let mut whole = first.unwrap_or_else(|| Field::literal(""));
+        for draft in drafts {
+            whole.text.push(' ');
             whole.push(&draft.field);
         }
         whole
-    }
-
-    fn build(&mut self, pieces: &[Piece<'_, '_>], builder: &mut Builder) {
-        for (n, piece) in pieces.iter().enumerate() {
-            match piece {
-                Piece::Bare(text) if n == 0 => self.bare(text, builder),
-                Piece::Bare(text) => builder.push_active(&Field::literal(text.as_ref())),
-                Piece::Part(part) => self.part(part, builder, None),
-            }
-        }
     }
 
     /// The word's first unquoted text, where a tilde may stand.
@@ -174,8 +197,8 @@ impl Shell<'_> {
 
     fn part(&mut self, part: &Part<'_>, builder: &mut Builder, force: Option<Quote>) {
         match part {
-            Part::Bare(text) => builder.push(&Field::literal(*text)),
-            Part::Text(text) => builder.push(&Field::literal(text.as_ref())),
+            Part::Bare(text) => builder.push_text(text),
+            Part::Text(text) => builder.push_text(text),
             Part::ExtGlob => {
                 builder.push(&Field::unknown());
                 let draft = builder.draft();
@@ -206,6 +229,7 @@ impl Shell<'_> {
             }
             Part::Process(list) => {
                 self.subshell(|shell| shell.walk(list));
+                // The first name Bash gives; it is a stream, so it is never a target.
                 builder.push(&Field::literal("/dev/fd/63"));
             }
         }
@@ -266,7 +290,7 @@ impl Shell<'_> {
         }
         let matches = Some(found.len());
         out.extend(found.into_iter().map(|text| Field {
-            text,
+            text: text.into(),
             spelling: Spelling::Glob { matches },
         }));
     }
@@ -278,7 +302,7 @@ impl Shell<'_> {
             listings_left: self.listings_left,
         };
         let found = search.expand(cwd, text, globs);
-        self.listings_left = search.listings_left;
+        self.count_listings(search.listings_left);
         found
     }
 
@@ -295,18 +319,17 @@ impl Shell<'_> {
 
     /// Brace expansion: depth first, in the order Bash gives.
     fn braces<'p, 'a>(&mut self, word: &'p Word<'a>) -> Vec<Vec<Piece<'p, 'a>>> {
-        let pieces: Vec<_> = word.parts.iter().map(piece).collect();
-        let braced = |piece: &Piece<'_, '_>| matches!(piece, Piece::Bare(t) if t.contains('{'));
-        if !pieces.iter().any(braced) {
-            return vec![pieces];
-        }
         let mut done = Vec::new();
-        let mut todo = vec![pieces];
+        let mut todo = vec![word.parts.iter().map(piece).collect::<Vec<_>>()];
         while let Some(pieces) = todo.pop() {
             let group = group(&pieces).filter(|group| {
                 let n = group.n_alternatives();
                 let cost: usize = pieces.iter().map(Piece::len).sum();
-                done.len() + todo.len() + n <= MAX_MATCHES && self.spend(cost.saturating_mul(n))
+                if done.len() + todo.len() + n > MAX_MATCHES {
+                    self.give_up(Limit::Steps);
+                    return false;
+                }
+                self.spend(cost.saturating_mul(n))
             });
             match group {
                 Some(group) => todo.extend(group.alternatives(&pieces).into_iter().rev()),

@@ -1,6 +1,6 @@
 //! One word of a command after expansion.
 
-use std::rc::Rc;
+use ecow::EcoString;
 
 use crate::target::Spelling;
 
@@ -11,12 +11,12 @@ pub(super) const UNKNOWN: char = '\u{10FFFF}';
 /// Text with what is known about its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Field {
-    pub(super) text: String,
+    pub(super) text: EcoString,
     pub(super) spelling: Spelling,
 }
 
 impl Field {
-    pub(super) fn literal(text: impl Into<String>) -> Self {
+    pub(super) fn literal(text: impl Into<EcoString>) -> Self {
         Self {
             text: text.into(),
             spelling: Spelling::Literal,
@@ -30,6 +30,8 @@ impl Field {
 
     /// Where the first part stands that is not known.
     pub(super) fn gap(&self) -> Option<usize> {
+        // Its first byte begins only the last characters of all.
+        memchr::memchr(0xf4, self.text.as_bytes())?;
         self.text.find(UNKNOWN)
     }
 
@@ -39,7 +41,7 @@ impl Field {
     }
 
     /// The same origin with another text.
-    pub(super) fn with_text(&self, text: impl Into<String>) -> Self {
+    pub(super) fn with_text(&self, text: impl Into<EcoString>) -> Self {
         Self {
             text: text.into(),
             ..self.clone()
@@ -49,7 +51,7 @@ impl Field {
     /// The part behind the first `len` bytes.
     pub(super) fn behind(&self, len: usize) -> Self {
         Self {
-            text: self.text.get(len..).unwrap_or("").to_owned(),
+            text: self.text.get(len..).unwrap_or("").into(),
             spelling: self.spelling,
         }
     }
@@ -69,13 +71,13 @@ impl Field {
 /// What a command would print, where that is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Output {
-    pub(super) text: Rc<str>,
+    pub(super) text: EcoString,
     /// A listing carries its glob along to `xargs` and `read`.
     pub(super) spelling: Spelling,
 }
 
 impl Output {
-    pub(super) fn literal(text: impl Into<Rc<str>>) -> Self {
+    pub(super) fn literal(text: impl Into<EcoString>) -> Self {
         Self {
             text: text.into(),
             spelling: Spelling::Literal,
@@ -94,7 +96,7 @@ impl Output {
 
     pub(super) fn field(&self, text: &str) -> Field {
         Field {
-            text: text.to_owned(),
+            text: text.into(),
             spelling: self.spelling,
         }
     }
@@ -102,11 +104,19 @@ impl Output {
 
 /// `path` seen from `dir`, with `.` and `..` left in.
 pub(super) fn join(dir: &str, path: &str) -> String {
-    if is_absolute(path) {
-        return path.to_owned();
+    let mut whole = String::new();
+    join_to(dir, path, &mut whole);
+    whole
+}
+
+/// The same, in place of what `whole` holds.
+pub(super) fn join_to(dir: &str, path: &str, whole: &mut String) {
+    whole.clear();
+    if !is_absolute(path) {
+        whole.push_str(dir.strip_suffix('/').unwrap_or(dir));
+        whole.push('/');
     }
-    let dir = dir.strip_suffix('/').unwrap_or(dir);
-    [dir, "/", path].concat()
+    whole.push_str(path);
 }
 
 /// `/x`, `C:\x`, `C:/x`, `\\server`.

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::eval::{REPEAT_COST, Shell, Value, World};
+use ecow::EcoString;
+
+use super::eval::{REPEAT_COST, Shell};
 use super::field::{Field, Output};
 use super::glob::{Pattern, all_active};
 use super::lex::{Part, Word};
 use super::syntax::{Command, Compound, List, Step};
+use super::variable::{Value, World};
 
 /// How many different ends of a command's branches are followed.
 const MAX_WORLDS: usize = 8;
@@ -21,10 +24,10 @@ enum Skips {
 /// The condition is the command `false` alone.
 fn is_false(condition: &[Step<'_>]) -> bool {
     let [step] = condition else { return false };
-    let [Command::Simple(simple)] = step.pipeline.as_slice() else {
+    let [Command::Simple(simple)] = &*step.pipeline else {
         return false;
     };
-    let parts = simple.words.first().map(|word| word.parts.as_slice());
+    let parts = simple.words.first().map(|word| &*word.parts);
     matches!(parts, Some([Part::Bare("false")]))
 }
 
@@ -108,7 +111,7 @@ impl Shell<'_> {
             return;
         }
         let changes = worlds.iter().flat_map(|world| world.changes.keys());
-        let names: BTreeSet<String> = changes.cloned().collect();
+        let names: BTreeSet<EcoString> = changes.cloned().collect();
         for world in worlds {
             for name in &names {
                 let before = || self.holds(name);
@@ -141,12 +144,13 @@ impl Shell<'_> {
     }
 
     fn case_matches(&mut self, pattern: &Word<'_>, text: &str) -> bool {
+        // Too long to match within bounds: taking the branch is the safe side.
         if text.len() > 1024 {
             return true;
         }
         let mut active = Vec::new();
         let mut whole = Field::literal("");
-        for part in &pattern.parts {
+        for part in pattern.parts.iter() {
             let start = whole.text.len();
             match part {
                 Part::Bare(bare) => {
@@ -167,7 +171,7 @@ impl Shell<'_> {
 
     fn while_loop(&mut self, condition: &[Step<'_>], body: &[Step<'_>]) -> Option<Output> {
         if let [step] = condition
-            && let [Command::Simple(simple)] = step.pipeline.as_slice()
+            && let [Command::Simple(simple)] = &*step.pipeline
             && let Some(stdin) = self.stdin.clone()
         {
             let fields = self.all_fields(&simple.words);
@@ -178,6 +182,8 @@ impl Shell<'_> {
                 return self.over(&names, stdin.lines(), body);
             }
         }
+        // Once: what a further turn would change is not known, and a loop that
+        // does not end must not be waited for.
         self.walk(condition);
         self.walk(body);
         self.halted = false;
@@ -186,7 +192,7 @@ impl Shell<'_> {
 
     /// Runs a loop's body once per value; all but the first are repeats.
     fn over(&mut self, names: &[&str], values: Vec<Field>, body: &[Step<'_>]) -> Option<Output> {
-        let mut printed = Some(String::new());
+        let mut printed = Some(EcoString::new());
         let mut values = values.into_iter();
         if let Some(first) = values.next() {
             self.turn(names, first, body, &mut printed);
@@ -208,7 +214,7 @@ impl Shell<'_> {
         names: &[&str],
         value: Field,
         body: &[Step<'_>],
-        printed: &mut Option<String>,
+        printed: &mut Option<EcoString>,
     ) {
         self.deal(names, value);
         let output = self.walk(body);

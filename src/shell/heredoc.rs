@@ -30,7 +30,7 @@ impl<'a> Cursor<'a> {
         let id = self.heredocs.len();
         let mut quote = HeredocQuote::Expand;
         let mut text = String::new();
-        for part in &delimiter.parts {
+        for part in delimiter.parts.iter() {
             match part {
                 Part::Bare(bare) => text.push_str(bare),
                 Part::Text(quoted) => {
@@ -54,6 +54,9 @@ impl<'a> Cursor<'a> {
 
     /// Reads the bodies due after the newline just consumed.
     pub(super) fn read_heredocs(&mut self) {
+        if self.pending.is_empty() {
+            return;
+        }
         for pending in std::mem::take(&mut self.pending) {
             let body = self.heredoc_body(&pending);
             if let Some(slot) = self.heredocs.get_mut(pending.id) {

@@ -1,7 +1,7 @@
 //! Commands made to exhaust time, memory or the stack: the analysis ends, and
 //! what stood before them is still found.
 
-use super::{Disk, Scene, powershell_targets, targets};
+use super::{Disk, Extent, Limit, Scene, analyze, analyze_powershell};
 
 struct Crowded;
 
@@ -176,19 +176,18 @@ fn filled(head: &str, fragment: &str, size: usize) -> String {
 }
 
 #[track_caller]
-fn check(command: &str, shown: &str) {
+fn check(command: &str, shown: &str) -> Extent {
     let scene = Scene {
         cwd: "/p",
         home: None,
         project_dir: None,
         disk: &Crowded,
     };
-    let found = targets(command, &scene);
-    assert!(
-        found.iter().any(|target| target.path == "/p/first"),
-        "{shown}"
-    );
-    powershell_targets(command, &scene);
+    let found = analyze(command, &scene);
+    let mut paths = found.targets.iter().map(|target| target.path.as_str());
+    assert!(paths.any(|path| path == "/p/first"), "{shown}");
+    analyze_powershell(command, &scene);
+    found.extent
 }
 
 #[test]
@@ -221,5 +220,63 @@ fn every_script_comes_to_an_end() {
             let head = format!("touch first\n{interpreter} <<'END'\n");
             check(&filled(&head, fragment, SMALL), fragment);
         }
+    }
+}
+
+#[test]
+fn what_stays_unread_is_said() {
+    let nested = |open: &str, close: &str| {
+        let (opens, closes) = (open.repeat(60), close.repeat(60));
+        format!("touch first\n{opens}touch last{closes}")
+    };
+    let before = |command: &str| format!("touch first\n{command}");
+    let many = |n: usize, line: &str| before(&line.repeat(n));
+    let depth = Extent::Cut(Limit::Depth);
+    let steps = Extent::Cut(Limit::Steps);
+    for (command, extent) in [
+        (nested("( ", ")"), depth),
+        (nested("{ ", "; }"), depth),
+        (nested("$(", ")"), depth),
+        (nested("\"$(", ")\""), depth),
+        (nested("echo <(", ")"), depth),
+        (nested("${x:-", "}"), depth),
+        (nested("if a; then ", "; fi"), depth),
+        (nested("while a; do ", "; done"), depth),
+        (nested("for i in a; do ", "; done"), depth),
+        (nested("case a in a) ", ";; esac"), depth),
+        (nested("f() { ", "; }; f"), depth),
+        (nested("eval ", ""), depth),
+        (nested("sudo ", ""), depth),
+        (before("f() { f; }; f"), depth),
+        (before("f() { g; g; }; g() { f; f; }; f"), depth),
+        (before("touch {1..99999}{1..99999}"), steps),
+        (before(&format!("touch {}", "{a,b}".repeat(40))), steps),
+        (
+            before("for i in {1..4000}; do for j in {1..4000}; do touch $i$j; done; done"),
+            steps,
+        ),
+        (
+            before("x=aaaaaaaa; for i in {1..30}; do x=$x$x; done; touch $x"),
+            steps,
+        ),
+        (many(300, "touch zzz*\n"), Extent::Cut(Limit::Listings)),
+        (many(100, "ln -s a b\n"), Extent::Cut(Limit::Links)),
+        (before("while true; do touch a; done"), Extent::Whole),
+        (before("alias a=b b=a; a"), Extent::Whole),
+        (
+            before(&format!("touch {}", "x".repeat(1 << 20))),
+            Extent::Whole,
+        ),
+        (
+            before(&format!("echo '{}'", "x ".repeat(1 << 19))),
+            Extent::Whole,
+        ),
+        (many(10_000, "cat > a <<E\nx\nE\n"), Extent::Whole),
+        (before(&"cat <<E ".repeat(10_000)), Extent::Whole),
+        (many(20_000, "touch a b c\n"), Extent::Whole),
+        (many(20_000, "cd x; cd ..\n"), Extent::Whole),
+    ] {
+        let shown = command.get(..60).unwrap_or(&command);
+        assert_eq!(check(&command, shown), extent, "{shown}");
     }
 }

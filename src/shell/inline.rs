@@ -93,7 +93,7 @@ fn program(
         let file = args.get(own);
         let text = match file.filter(|file| file.known() != Some("-")) {
             Some(file) => shell.script_text(file),
-            None => shell.stdin.as_ref().map(|stdin| stdin.text.to_string()),
+            None => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
         };
         calls::analyse(shell, language, &text.unwrap_or_default());
     }
@@ -130,7 +130,7 @@ fn deno(shell: &mut Shell<'_>, args: &[Field]) {
     let text = match verb.known() {
         Some("eval") => operand.map(|code| code.text.clone()),
         Some("run") => operand.and_then(|file| match file.known() {
-            Some("-") => shell.stdin.as_ref().map(|stdin| stdin.text.to_string()),
+            Some("-") => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
             _ => shell.script_text(file),
         }),
         _ => None,
@@ -168,7 +168,7 @@ fn one_liner(shell: &mut Shell<'_>, name: &str, args: &[Field]) {
         .filter(|file| file.known() != Some("-"))
     {
         Some(file) => shell.script_text(file),
-        None => shell.stdin.as_ref().map(|stdin| stdin.text.to_string()),
+        None => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
     };
     calls::analyse(shell, language, &text.unwrap_or_default());
 }

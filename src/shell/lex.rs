@@ -6,14 +6,16 @@
 use std::borrow::Cow;
 
 use super::heredoc::{Heredoc, Pending};
-use super::syntax::List;
+use super::syntax::{Few, List, Simple};
+use super::{Extent, Limit};
 
-/// How deep substitutions and compound commands may nest before reading stops.
+/// How deep substitutions, compound commands and nested shells may stand in
+/// each other, in reading and in running.
 pub(super) const MAX_DEPTH: usize = 40;
 
 #[derive(Debug)]
 pub(super) struct Word<'a> {
-    pub(super) parts: Vec<Part<'a>>,
+    pub(super) parts: Few<Part<'a>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +38,7 @@ pub(super) enum Part<'a> {
     /// `` `…` ``: the text between, already unescaped once.
     Ticks(Cow<'a, str>, Quote),
     /// `$((…))`: the value is not computed, commands within still run.
-    Arith(Vec<Self>),
+    Arith(Box<Few<Self>>),
     /// `<(…)` and `>(…)`.
     Process(List<'a>),
 }
@@ -102,28 +104,75 @@ pub(super) enum Stop {
 }
 
 impl Stop {
-    fn ends(self, byte: u8) -> bool {
+    /// The kinds of bytes that may end a word's plain text.
+    fn kinds(self) -> u8 {
         match self {
-            Self::Blank => is_meta(byte),
-            Self::Brace => byte == b'}',
-            Self::Slash => matches!(byte, b'}' | b'/'),
+            Self::Blank => META | QUOTE,
+            Self::Brace => CLOSE | QUOTE,
+            Self::Slash => CLOSE | SLASH | QUOTE,
         }
     }
 }
 
+const META: u8 = 1;
+/// Quotes, and what begins an expansion.
+const QUOTE: u8 = 2;
+const NAME: u8 = 4;
+const CLOSE: u8 = 8;
+const SLASH: u8 = 16;
+/// What keeps a meaning in an unquoted word: tilde, brace, glob.
+const ACTIVE: u8 = 32;
+/// What may begin something that stands between words: blanks, a line
+/// continuation, a comment.
+pub(super) const BLANK: u8 = 64;
+
+/// What each byte may mean. Every byte of a command is asked at least once.
+const KINDS: [u8; 256] = {
+    let mut kinds = [0; 256];
+    let mut at = 0;
+    while at < 256 {
+        kinds[at] = match at as u8 {
+            b' ' | b'\t' => META | BLANK,
+            b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>' => META,
+            b'\\' => QUOTE | BLANK,
+            b'\'' | b'"' | b'`' | b'$' => QUOTE,
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => NAME,
+            b'}' => CLOSE,
+            b'/' => SLASH,
+            b'~' | b'{' | b'*' | b'?' | b'[' => ACTIVE,
+            b'#' => BLANK,
+            _ => 0,
+        };
+        at += 1;
+    }
+    kinds
+};
+
+#[inline]
+pub(super) fn is_any(byte: u8, kinds: u8) -> bool {
+    KINDS[usize::from(byte)] & kinds != 0
+}
+
 pub(super) fn is_meta(byte: u8) -> bool {
-    matches!(
-        byte,
-        b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>'
-    )
+    is_any(byte, META)
 }
 
 pub(super) fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
+    is_any(byte, NAME)
 }
 
 pub(super) fn is_name(text: &str) -> bool {
     text.bytes().all(is_name_byte) && text.bytes().next().is_some_and(|b| !b.is_ascii_digit())
+}
+
+impl<'a> Word<'a> {
+    /// The word's text where no expansion changes it.
+    pub(super) fn plain(&self) -> Option<&'a str> {
+        match &*self.parts {
+            [Part::Bare(text)] if !text.bytes().any(|b| is_any(b, ACTIVE)) => Some(text),
+            _ => None,
+        }
+    }
 }
 
 pub(super) struct Cursor<'a> {
@@ -131,7 +180,10 @@ pub(super) struct Cursor<'a> {
     pub(super) at: usize,
     pub(super) heredocs: Vec<Heredoc<'a>>,
     depth: usize,
+    pub(super) extent: Extent,
     pub(super) pending: Vec<Pending>,
+    /// Commands that ran already, whose room the next ones take.
+    pub(super) spare: Vec<Simple<'a>>,
 }
 
 impl<'a> Cursor<'a> {
@@ -141,14 +193,18 @@ impl<'a> Cursor<'a> {
             at: 0,
             heredocs: Vec::new(),
             depth: 0,
+            extent: Extent::Whole,
             pending: Vec::new(),
+            spare: Vec::new(),
         }
     }
 
+    #[inline]
     pub(super) fn peek(&self) -> Option<u8> {
         self.peek_at(0)
     }
 
+    #[inline]
     pub(super) fn peek_at(&self, ahead: usize) -> Option<u8> {
         self.text.as_bytes().get(self.at + ahead).copied()
     }
@@ -173,6 +229,7 @@ impl<'a> Cursor<'a> {
     /// Reads one nested construct, or nothing when the nesting is too deep.
     pub(super) fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
         if self.depth == MAX_DEPTH {
+            self.extent = Extent::Cut(Limit::Depth);
             self.stop();
             return None;
         }
@@ -183,31 +240,47 @@ impl<'a> Cursor<'a> {
     }
 
     pub(super) fn word(&mut self, stop: Stop) -> Word<'a> {
-        let mut parts = Vec::new();
         let mut start = self.at;
-        while let Some(byte) = self.peek() {
-            let special = match byte {
-                b'\'' | b'"' | b'\\' | b'`' => true,
-                b'$' => true,
-                b'<' | b'>' => stop == Stop::Blank && self.peek_at(1) == Some(b'('),
-                b'(' => stop == Stop::Blank && self.ext_glob_opens(start),
-                _ => false,
+        let Some(mut byte) = self.special_after(start, stop) else {
+            // Most words are one piece of plain text.
+            let parts = match self.text.get(start..self.at) {
+                Some(text) if !text.is_empty() => Few::One([Part::Bare(text)]),
+                _ => Few::default(),
             };
-            if special {
-                self.flush(&mut parts, start);
-                self.special(byte, &mut parts);
-                start = self.at;
-            } else if stop.ends(byte) {
-                break;
-            } else {
-                self.at += 1;
+            return Word { parts };
+        };
+        let mut parts = Few::default();
+        loop {
+            self.flush(&mut parts, start);
+            self.special(byte, &mut parts);
+            start = self.at;
+            match self.special_after(start, stop) {
+                Some(next) => byte = next,
+                None => break,
             }
         }
         self.flush(&mut parts, start);
         Word { parts }
     }
 
-    fn flush(&self, parts: &mut Vec<Part<'a>>, start: usize) {
+    /// Goes over plain text; gives the byte of a quote or an expansion in the
+    /// word, and `None` where the word ends.
+    #[inline]
+    fn special_after(&mut self, start: usize, stop: Stop) -> Option<u8> {
+        let kinds = stop.kinds();
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or(&[]);
+        let len = rest.iter().position(|b| is_any(*b, kinds));
+        self.at += len.unwrap_or(rest.len());
+        let byte = self.peek()?;
+        let special = match byte {
+            b'<' | b'>' => self.peek_at(1) == Some(b'('),
+            b'(' => self.ext_glob_opens(start),
+            _ => is_any(byte, QUOTE),
+        };
+        special.then_some(byte)
+    }
+
+    fn flush(&self, parts: &mut Few<Part<'a>>, start: usize) {
         if let Some(text) = self.text.get(start..self.at)
             && !text.is_empty()
         {
@@ -225,7 +298,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn special(&mut self, byte: u8, parts: &mut Vec<Part<'a>>) {
+    fn special(&mut self, byte: u8, parts: &mut Few<Part<'a>>) {
         match byte {
             b'\'' => {
                 self.at += 1;
@@ -234,6 +307,7 @@ impl<'a> Cursor<'a> {
             }
             b'"' => {
                 self.at += 1;
+                // Even an empty pair of quotes makes a word.
                 parts.push(Part::Text(Cow::Borrowed("")));
                 self.double_quoted(parts, Some(b'"'));
             }
@@ -261,7 +335,7 @@ impl<'a> Cursor<'a> {
     /// The text up to the next `end`, which is consumed.
     pub(super) fn until(&mut self, end: u8) -> &'a str {
         let rest = self.rest();
-        let len = rest.bytes().position(|b| b == end);
+        let len = memchr::memchr(end, rest.as_bytes());
         self.at += len.map_or(rest.len(), |n| n + 1);
         &rest[..len.unwrap_or(rest.len())]
     }
@@ -276,7 +350,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads double-quoted text up to `end`; a heredoc body has no end but its own.
-    pub(super) fn double_quoted(&mut self, parts: &mut Vec<Part<'a>>, end: Option<u8>) {
+    pub(super) fn double_quoted(&mut self, parts: &mut Few<Part<'a>>, end: Option<u8>) {
         let mut start = self.at;
         while let Some(byte) = self.peek() {
             if Some(byte) == end {
@@ -316,7 +390,7 @@ impl<'a> Cursor<'a> {
         self.flush_text(parts, start);
     }
 
-    fn flush_text(&self, parts: &mut Vec<Part<'a>>, start: usize) {
+    fn flush_text(&self, parts: &mut Few<Part<'a>>, start: usize) {
         if let Some(text) = self.text.get(start..self.at)
             && !text.is_empty()
         {
@@ -324,7 +398,9 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn ticks(&mut self, parts: &mut Vec<Part<'a>>, quote: Quote) {
+    /// What stands between backticks is unescaped once and read when it runs:
+    /// the same mark opens and closes, so only an escaped one can nest.
+    fn ticks(&mut self, parts: &mut Few<Part<'a>>, quote: Quote) {
         self.at += 1;
         let start = self.at;
         let mut escapes = false;
@@ -350,6 +426,7 @@ impl<'a> Cursor<'a> {
         parts.push(Part::Ticks(source, quote));
     }
 
+    /// Over the rest of `@(…)`: its alternatives are not expanded.
     fn skip_parens(&mut self) {
         let mut open = 1;
         while let Some(byte) = self.peek() {

@@ -1,8 +1,11 @@
 //! Commands that run other commands: shells, wrappers, `xargs`.
 
+use ecow::EcoString;
+
 use super::args::{Args, Syntax};
-use super::eval::{Shell, Value};
+use super::eval::Shell;
 use super::field::{Field, Output, base_name};
+use super::variable::Value;
 use crate::target::{Act, Spelling};
 
 type Runner = fn(&mut Shell<'_>, &[Field]) -> Option<Output>;
@@ -262,7 +265,7 @@ fn sh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         (false, Some((file, rest))) if file.known() != Some("-") => {
             (shell.script_text(file)?, rest)
         }
-        (false, _) => (shell.stdin.as_ref()?.text.to_string(), &[][..]),
+        (false, _) => (shell.stdin.as_ref()?.text.clone(), &[][..]),
     };
     let zero = words.get(1).filter(|_| inline).cloned();
     shell.subshell(|shell| {
@@ -377,7 +380,7 @@ impl Shell<'_> {
     /// The text of a script that is the caller's own: written by this command,
     /// or lying in a directory for temporary files. Other scripts are programs,
     /// whose writes are not the caller's.
-    pub(super) fn script_text(&self, field: &Field) -> Option<String> {
+    pub(super) fn script_text(&self, field: &Field) -> Option<EcoString> {
         if let Some(text) = self.written(field) {
             return Some(text);
         }
@@ -385,7 +388,7 @@ impl Shell<'_> {
         let temporary = ["/tmp/", "/var/tmp/", "/private/tmp/", "/var/folders/"];
         let own = temporary.iter().any(|dir| path.starts_with(dir));
         let text = own.then(|| self.scene.disk.text(&path))??;
-        (text.len() <= MAX_SCRIPT).then_some(text)
+        (text.len() <= MAX_SCRIPT).then(|| text.into())
     }
 }
 

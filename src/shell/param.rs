@@ -1,9 +1,10 @@
 //! `${name…}`: what the operators make of a value.
 
-use super::eval::{Shell, Value};
+use super::eval::Shell;
 use super::field::Field;
 use super::glob::{Pattern, all_active};
 use super::lex::{End, Op, Param, Reach, Word};
+use super::variable::Value;
 
 /// The value after the operator; `None` where it is not known.
 pub(super) fn apply(
@@ -11,6 +12,9 @@ pub(super) fn apply(
     param: &Param<'_>,
     value: Option<Value>,
 ) -> Option<Value> {
+    if matches!(param.op, Op::Plain | Op::Require) {
+        return value;
+    }
     let filled = value.clone().filter(|value| !value.is_empty());
     match &param.op {
         Op::Plain | Op::Require => value,

@@ -3,20 +3,10 @@
 //! Nothing here fails: at a syntax error the reading stops and the commands
 //! before it stand.
 
-use super::lex::{Cursor, Part, Stop, Word, is_meta, is_name, is_name_byte};
+use super::lex::{BLANK, Cursor, Part, Stop, Word, is_any, is_meta, is_name, is_name_byte};
 use super::syntax::{
-    Assigned, Assignment, Command, Compound, Fd, How, Link, List, Redirect, Script, Simple, Step,
-    To,
+    Assigned, Assignment, Command, Compound, Fd, Few, How, Link, List, Redirect, Simple, Step, To,
 };
-
-pub(super) fn script(text: &str) -> Script<'_> {
-    let mut cursor = Cursor::new(text);
-    let list = cursor.list();
-    Script {
-        list,
-        heredocs: cursor.heredocs,
-    }
-}
 
 const CLOSERS: [&str; 8] = ["then", "else", "elif", "fi", "do", "done", "esac", "}"];
 
@@ -30,32 +20,70 @@ impl<'a> Cursor<'a> {
     pub(super) fn list(&mut self) -> List<'a> {
         let mut steps = List::new();
         let mut link = Link::Always;
+        self.rest_of_list(&mut steps, &mut link);
+        steps
+    }
+
+    pub(super) fn rest_of_list(&mut self, steps: &mut List<'a>, link: &mut Link) {
+        while let Some(step) = self.step(link) {
+            steps.push(step);
+        }
+    }
+
+    /// Reads on until no command waits for a heredoc; nothing is added at the
+    /// list's end. So a long script is run as it is read and never held whole.
+    pub(super) fn line(&mut self, steps: &mut List<'a>, link: &mut Link) {
+        while let Some(step) = self.step(link) {
+            steps.push(step);
+            if self.pending.is_empty() {
+                return;
+            }
+            self.blank_lines();
+            if self.pending.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// The next pipeline; `None` at a closing word, a parenthesis or the end.
+    /// `link` is what stood before it and becomes what stands behind it.
+    fn step(&mut self, link: &mut Link) -> Option<Step<'a>> {
         loop {
             self.blank_lines();
             if self.at_list_end() {
-                return steps;
+                return None;
             }
             let before = self.at;
             let pipeline = self.pipeline();
-            if !pipeline.is_empty() {
-                steps.push(Step { link, pipeline });
-            }
             self.blanks();
-            link = match self.peek() {
+            let next = match self.peek() {
                 Some(b'&') if self.eat("&&") => Link::And,
                 Some(b'|') if self.eat("||") => Link::Or,
-                Some(b';') if self.at_list_end() => return steps,
-                Some(b';' | b'&') => {
+                Some(b';' | b'&') if !self.at_list_end() => {
                     self.at += 1;
                     Link::Always
                 }
-                Some(b'\n') => Link::Always,
-                None | Some(b')') => return steps,
-                _ if self.at_list_end() => return steps,
                 _ => Link::Always,
             };
+            // Nothing was consumed: whatever stands here would never be.
             if self.at == before {
                 self.stop();
+            }
+            let link = std::mem::replace(link, next);
+            if !pipeline.is_empty() {
+                return Some(Step { link, pipeline });
+            }
+        }
+    }
+
+    /// Takes back the room of commands that ran.
+    pub(super) fn recycle(&mut self, steps: &mut List<'a>) {
+        for step in steps.drain(..) {
+            if let Few::One([Command::Simple(mut simple)]) = step.pipeline {
+                simple.assignments.clear();
+                simple.words.clear();
+                simple.redirects.clear();
+                self.spare.push(simple);
             }
         }
     }
@@ -70,7 +98,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The unquoted word at the cursor, as far as it is plain.
-    fn peek_bare(&self) -> &'a str {
+    pub(super) fn peek_bare(&self) -> &'a str {
         let rest = self.rest();
         let len = rest
             .bytes()
@@ -79,7 +107,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A reserved word at the cursor.
-    fn keyword(&mut self, word: &str) -> bool {
+    pub(super) fn keyword(&mut self, word: &str) -> bool {
         let found = self.rest().starts_with(word) && self.peek_at(word.len()).is_none_or(is_meta);
         if found {
             self.at += word.len();
@@ -87,14 +115,21 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    fn expect(&mut self, word: &str) {
+    pub(super) fn expect(&mut self, word: &str) {
         self.blank_lines();
         if !self.keyword(word) {
             self.stop();
         }
     }
 
-    fn blanks(&mut self) {
+    #[inline]
+    pub(super) fn blanks(&mut self) {
+        if self.peek().is_some_and(|byte| is_any(byte, BLANK)) {
+            self.skip_blanks();
+        }
+    }
+
+    fn skip_blanks(&mut self) {
         loop {
             match self.peek() {
                 Some(b' ' | b'\t') => self.at += 1,
@@ -109,22 +144,23 @@ impl<'a> Cursor<'a> {
     }
 
     fn newline(&mut self) -> bool {
-        let found = self.eat("\n");
+        let found = self.peek() == Some(b'\n');
         if found {
+            self.at += 1;
             self.read_heredocs();
         }
         found
     }
 
-    fn blank_lines(&mut self) {
+    pub(super) fn blank_lines(&mut self) {
         self.blanks();
         while self.newline() {
             self.blanks();
         }
     }
 
-    fn pipeline(&mut self) -> Vec<Command<'a>> {
-        let mut commands = Vec::new();
+    fn pipeline(&mut self) -> Few<Command<'a>> {
+        let mut commands = Few::default();
         loop {
             self.pipeline_prefix();
             let before = self.at;
@@ -142,6 +178,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// `!`, `time` and `coproc` change neither what runs nor what it writes.
     fn pipeline_prefix(&mut self) {
         loop {
             self.blanks();
@@ -157,7 +194,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn command(&mut self) -> Option<Command<'a>> {
+    pub(super) fn command(&mut self) -> Option<Command<'a>> {
         let compound = match self.peek()? {
             b'(' if self.peek_at(1) == Some(b'(') => match self.arithmetic() {
                 Some(parts) => Some(Compound::Test(vec![Word { parts }])),
@@ -179,115 +216,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn keyword_compound(&mut self) -> Option<Compound<'a>> {
-        if self.keyword("{") {
-            let list = self.list();
-            self.expect("}");
-            return Some(Compound::Group(list));
-        }
-        if self.keyword("if") {
-            return Some(self.if_command());
-        }
-        if self.keyword("while") || self.keyword("until") {
-            let condition = self.list();
-            let body = self.do_body();
-            return Some(Compound::While { condition, body });
-        }
-        if self.keyword("for") || self.keyword("select") {
-            return Some(self.for_command());
-        }
-        if self.keyword("case") {
-            return Some(self.case_command());
-        }
-        if self.keyword("[[") {
-            return Some(self.test_command());
-        }
-        if self.keyword("function") {
-            self.blanks();
-            let name = self.peek_bare();
-            self.at += name.len();
-            self.blanks();
-            if self.eat("(") {
-                self.blanks();
-                self.eat(")");
-            }
-            return Some(self.function(name));
-        }
-        None
-    }
-
-    fn subshell(&mut self) -> Compound<'a> {
-        self.at += 1;
-        let list = self.list();
-        if !self.eat(")") {
-            self.stop();
-        }
-        Compound::Subshell(list)
-    }
-
-    fn if_command(&mut self) -> Compound<'a> {
-        let mut arms = Vec::new();
-        let mut otherwise = None;
-        loop {
-            let condition = self.list();
-            self.expect("then");
-            let body = self.list();
-            arms.push((condition, body));
-            self.blank_lines();
-            if !self.keyword("elif") {
-                break;
-            }
-        }
-        if self.keyword("else") {
-            otherwise = Some(self.list());
-        }
-        self.expect("fi");
-        Compound::If { arms, otherwise }
-    }
-
-    fn do_body(&mut self) -> List<'a> {
-        self.blank_lines();
-        let end = if self.keyword("{") {
-            "}"
-        } else {
-            self.expect("do");
-            "done"
-        };
-        let body = self.list();
-        self.expect(end);
-        body
-    }
-
-    fn for_command(&mut self) -> Compound<'a> {
-        self.blanks();
-        if self.peek() == Some(b'(') {
-            let head = self.arithmetic().unwrap_or_default();
-            self.blanks();
-            self.eat(";");
-            let body = self.do_body();
-            let head = Word { parts: head };
-            let test = Command::Compound(Compound::Test(vec![head]), Vec::new());
-            let step = Step {
-                link: Link::Always,
-                pipeline: vec![test],
-            };
-            return Compound::While {
-                condition: vec![step],
-                body,
-            };
-        }
-        let name = self.peek_bare();
-        self.at += name.len();
-        self.blank_lines();
-        let words = self.keyword("in").then(|| self.words());
-        self.blanks();
-        self.eat(";");
-        let body = self.do_body();
-        Compound::For { name, words, body }
-    }
-
     /// Words up to an operator or the line's end.
-    fn words(&mut self) -> Vec<Word<'a>> {
+    pub(super) fn words(&mut self) -> Vec<Word<'a>> {
         let mut words = Vec::new();
         loop {
             self.blanks();
@@ -300,63 +230,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn case_command(&mut self) -> Compound<'a> {
-        self.blanks();
-        let subject = self.word(Stop::Blank);
-        self.expect("in");
-        let mut arms = Vec::new();
-        loop {
-            self.blank_lines();
-            if self.peek().is_none() || self.keyword("esac") {
-                return Compound::Case { subject, arms };
-            }
-            self.eat("(");
-            let mut patterns = Vec::new();
-            loop {
-                self.blanks();
-                patterns.push(self.word(Stop::Blank));
-                self.blanks();
-                if !self.eat("|") {
-                    break;
-                }
-            }
-            if !self.eat(")") {
-                self.stop();
-            }
-            let body = self.list();
-            arms.push((patterns, body));
-            if !self.eat(";;&") && !self.eat(";;") {
-                self.eat(";&");
-            }
-        }
-    }
-
-    /// `[[ … ]]`: `<`, `>`, `(`, `&&` compare or group and redirect nothing.
-    fn test_command(&mut self) -> Compound<'a> {
-        let mut words = Vec::new();
-        loop {
-            self.blank_lines();
-            if self.peek().is_none() || self.keyword("]]") {
-                return Compound::Test(words);
-            }
-            let before = self.at;
-            words.push(self.word(Stop::Blank));
-            if self.at == before {
-                self.at += 1;
-            }
-        }
-    }
-
-    fn function(&mut self, name: &'a str) -> Compound<'a> {
-        self.blank_lines();
-        let start = self.at;
-        self.nested(Self::command);
-        let body = self.text.get(start..self.at).unwrap_or("");
-        Compound::Function { name, body }
-    }
-
     fn simple(&mut self) -> Option<Command<'a>> {
-        let mut simple = Simple::default();
+        let mut simple = self.spare.pop().unwrap_or_default();
         let start = self.at;
         loop {
             self.blanks();
@@ -375,6 +250,7 @@ impl<'a> Cursor<'a> {
             if self.at == before {
                 break;
             }
+            // `name ()` defines a function only where a command may begin.
             let first = simple.words.is_empty() && simple.assignments.is_empty();
             if first && self.function_follows() {
                 let name = self.text.get(before..self.at).unwrap_or("");
@@ -387,6 +263,7 @@ impl<'a> Cursor<'a> {
             simple.words.push(word);
             self.declared_arrays(&mut simple);
         }
+        // A parenthesis here is a syntax error, and Bash runs nothing behind it.
         if self.peek() == Some(b'(') {
             self.stop();
         }

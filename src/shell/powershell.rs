@@ -5,15 +5,12 @@
 
 use std::collections::HashMap;
 
-use super::cmdlets;
 use super::eval::Shell;
 use super::field::Field;
-use super::lex::is_name_byte;
+use super::lex::{MAX_DEPTH, is_name_byte};
 use super::powershell_value::slashed;
+use super::{Limit, cmdlets};
 use crate::target::Act;
-
-/// How deep blocks and parentheses may nest.
-pub(super) const MAX_DEPTH: usize = 40;
 
 /// The longest name of a class in `[…]`.
 pub(super) const MAX_CLASS: usize = 64;
@@ -72,6 +69,7 @@ impl PowerShell<'_, '_, '_> {
     pub(super) fn statements(&mut self) -> Values {
         let mut values = Values::new();
         if self.depth == MAX_DEPTH {
+            self.shell.give_up(Limit::Depth);
             self.at = self.text.len();
             return values;
         }
@@ -206,7 +204,7 @@ impl PowerShell<'_, '_, '_> {
         };
         for (act, files) in redirects {
             let text = match (act, out.as_slice()) {
-                (Act::Write, [only]) => Some(format!("{}\n", only.text)),
+                (Act::Write, [only]) => Some(ecow::eco_format!("{}\n", only.text)),
                 _ => None,
             };
             for file in files {

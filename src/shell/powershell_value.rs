@@ -2,8 +2,9 @@
 
 use super::cmdlets;
 use super::field::{Field, UNKNOWN};
+use super::lex::MAX_DEPTH;
 use super::lex::is_name_byte;
-use super::powershell::{MAX_CLASS, MAX_DEPTH, PowerShell, Values};
+use super::powershell::{MAX_CLASS, PowerShell, Values};
 use super::value::append;
 
 impl PowerShell<'_, '_, '_> {
@@ -198,6 +199,7 @@ impl PowerShell<'_, '_, '_> {
         if rest.starts_with("@(") {
             self.at += 2;
             if self.depth == MAX_DEPTH {
+                self.shell.give_up(super::Limit::Depth);
                 self.at = self.text.len();
                 return None;
             }
@@ -318,6 +320,6 @@ fn ends_value(c: char) -> bool {
 pub(super) fn slashed(values: &[Field]) -> Values {
     let values = values.iter();
     values
-        .map(|value| value.with_text(value.text.replace('\\', "/")))
+        .map(|value| value.with_text(value.text.as_str().replace('\\', "/")))
         .collect()
 }

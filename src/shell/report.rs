@@ -3,6 +3,10 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use ecow::EcoString;
+use foldhash::fast::RandomState;
+
+use super::Limit;
 use super::eval::Shell;
 use super::field::{Field, Output, UNKNOWN};
 use super::syntax::{Fd, Redirect, To};
@@ -10,61 +14,82 @@ use crate::target::{Act, Spelling, Target};
 
 #[derive(Default)]
 pub(super) struct Found {
-    targets: Vec<Target>,
-    by_path: HashMap<String, Vec<usize>>,
+    entries: Vec<Entry>,
+    /// The first entry of each path.
+    by_path: HashMap<String, Place, RandomState>,
     /// Links this command made: where they stand, and where they point.
     links: Vec<(String, String)>,
 }
 
-const MAX_LINKS: usize = 64;
+struct Entry {
+    target: Target,
+    /// The text the path would hold, shared with the command that wrote it.
+    text: Option<EcoString>,
+    /// The same path, changed in another way.
+    next: Option<Place>,
+}
+
+pub(super) const MAX_LINKS: usize = 64;
 
 /// A place in `Found`.
 pub(super) type Place = usize;
 
 impl Found {
-    fn add(&mut self, target: Target) -> Place {
-        let places = self
-            .by_path
-            .entry(clean(&target.path).into_owned())
-            .or_default();
-        for place in places.iter() {
-            let Some(known) = self.targets.get_mut(*place) else {
-                continue;
-            };
+    fn add(&mut self, path: &str, act: Act, spelling: Spelling, link_to: Option<String>) -> Place {
+        let key = clean(path);
+        let place = self.entries.len();
+        let mut at = self.by_path.get(key.as_ref()).copied();
+        if at.is_none() {
+            self.by_path.insert(key.into_owned(), place);
+        }
+        while let Some(known) = at.and_then(|at| self.entries.get_mut(at)) {
             // What the file held before is no longer what it will hold.
             known.text = None;
-            if known.act == target.act {
-                known.link_to = target.link_to;
-                return *place;
+            if known.target.act == act {
+                known.target.link_to = link_to;
+                return at.unwrap_or(place);
             }
+            at = Some(*known.next.get_or_insert(place));
         }
-        let place = self.targets.len();
-        places.push(place);
-        self.targets.push(target);
+        let mut target = Target::literal(path.to_owned(), act);
+        (target.spelling, target.link_to) = (spelling, link_to);
+        let (text, next) = (None, None);
+        self.entries.push(Entry { target, text, next });
         place
     }
 
     /// Every later path is compared with every link, so their number is bounded.
-    fn link(&mut self, link: &str, to: &str) {
-        if self.links.len() < MAX_LINKS {
-            self.links
-                .push((clean(link).into_owned(), clean(to).into_owned()));
+    fn link(&mut self, link: &str, to: &str) -> Result<(), Limit> {
+        if self.links.len() == MAX_LINKS {
+            return Err(Limit::Links);
         }
+        let link = clean(link).into_owned();
+        self.links.push((link, clean(to).into_owned()));
+        Ok(())
+    }
+
+    pub(super) fn into_targets(self) -> Vec<Target> {
+        let whole = |entry: Entry| Target {
+            text: entry.text.map(String::from),
+            ..entry.target
+        };
+        self.entries.into_iter().map(whole).collect()
+    }
+
+    /// What the command does with a path.
+    fn at(&self, path: &str) -> impl Iterator<Item = &Entry> {
+        let first = self.by_path.get(clean(path).as_ref()).copied();
+        let entry = |at: Option<Place>| at.and_then(|at| self.entries.get(at));
+        std::iter::successors(entry(first), move |known| entry(known.next))
     }
 
     /// Whether this command makes a directory at the path.
     pub(super) fn makes_dir(&self, path: &str) -> bool {
-        let places = self.by_path.get(clean(path).as_ref()).into_iter().flatten();
-        let mut acts = places.filter_map(|at| Some(self.targets.get(*at)?.act));
-        acts.any(|act| act == Act::MakeDir)
+        self.at(path).any(|known| known.target.act == Act::MakeDir)
     }
 
-    fn text_of(&self, path: &str) -> Option<&str> {
-        let places = self.by_path.get(clean(path).as_ref())?;
-        let mut texts = places
-            .iter()
-            .filter_map(|at| self.targets.get(*at)?.text.as_deref());
-        texts.next_back()
+    fn text_of(&self, path: &str) -> Option<EcoString> {
+        self.at(path).filter_map(|known| known.text.clone()).last()
     }
 
     /// `path` as the links made so far lead it; a link that is itself the
@@ -93,21 +118,30 @@ impl Found {
 }
 
 /// `.`, `..` and doubled slashes taken out, by the text alone.
-fn clean(path: &str) -> Cow<'_, str> {
-    let is_plain = |part: &str| !matches!(part, "" | "." | "..");
-    let mut tail = path.split('/');
-    if tail.next() == Some("") && tail.all(is_plain) {
+pub(super) fn clean(path: &str) -> Cow<'_, str> {
+    // Nearly every path is clean; one that may not be has a dot or nothing
+    // behind a slash. A hidden name is taken apart for nothing, and no harm.
+    let bytes = path.as_bytes();
+    let mut pairs = bytes.iter().zip(bytes.iter().skip(1));
+    let is_plain = |(a, b): (&u8, &u8)| *a != b'/' || !matches!(b, b'/' | b'.');
+    if bytes.first() == Some(&b'/') && bytes.last() != Some(&b'/') && pairs.all(is_plain) {
         return Cow::Borrowed(path);
     }
-    let mut parts: Vec<&str> = Vec::new();
+    let mut whole = String::with_capacity(path.len() + 1);
     for part in path.split('/') {
         match part {
             "" | "." => {}
-            ".." => drop(parts.pop()),
-            name => parts.push(name),
+            ".." => whole.truncate(whole.rfind('/').unwrap_or(0)),
+            name => {
+                whole.push('/');
+                whole.push_str(name);
+            }
         }
     }
-    Cow::Owned(format!("/{}", parts.join("/")))
+    if whole.is_empty() {
+        whole.push('/');
+    }
+    Cow::Owned(whole)
 }
 
 /// Where a command's redirections lead its streams.
@@ -124,6 +158,9 @@ enum Sink {
 
 /// Streams rather than files; `-` is how commands name their own.
 fn is_device(path: &str) -> bool {
+    if !path.starts_with(['-', '/']) {
+        return false;
+    }
     matches!(
         path,
         "-" | "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty" | "/dev/stdin"
@@ -133,10 +170,6 @@ fn is_device(path: &str) -> bool {
 }
 
 impl Shell<'_> {
-    pub(super) fn into_targets(self) -> Vec<Target> {
-        self.found.targets
-    }
-
     /// Notes that the command changes the path a field names.
     pub(super) fn report(&mut self, field: &Field, act: Act) -> Option<Place> {
         self.report_with(field, act, None, None)
@@ -148,7 +181,7 @@ impl Shell<'_> {
         }
     }
 
-    pub(super) fn report_text(&mut self, field: &Field, act: Act, text: Option<String>) {
+    pub(super) fn report_text(&mut self, field: &Field, act: Act, text: Option<EcoString>) {
         self.report_with(field, act, text, None);
     }
 
@@ -160,7 +193,13 @@ impl Shell<'_> {
         if let (Some(link), Some(to)) = (link, to.known()) {
             let dir = link.rsplit_once('/').map_or("/", |(dir, _)| dir);
             let to = super::field::join(dir, to);
-            self.found.link(&link, &to);
+            self.link(&link, &to);
+        }
+    }
+
+    fn link(&mut self, link: &str, to: &str) {
+        if let Err(limit) = self.found.link(link, to) {
+            self.give_up(limit);
         }
     }
 
@@ -170,7 +209,7 @@ impl Shell<'_> {
         let link = field.known().and_then(|link| self.absolute(link));
         let to = to.known().and_then(|to| self.absolute(to));
         if let (Some(link), Some(to)) = (link, to) {
-            self.found.link(&link, &to);
+            self.link(&link, &to);
         }
     }
 
@@ -178,32 +217,29 @@ impl Shell<'_> {
         &mut self,
         field: &Field,
         act: Act,
-        text: Option<String>,
+        text: Option<EcoString>,
         link_to: Option<String>,
     ) -> Option<Place> {
         let known = self.nameable(field, act)?;
         if known.is_empty() || is_device(known) || known.contains('\0') {
             return None;
         }
-        let path = self.absolute(known)?;
-        if !self.spend(path.len()) {
-            return None;
-        }
-        let path = self.found.follow(&path, act).unwrap_or(path);
-        let place = self.found.add(Target {
-            path,
-            act,
-            spelling: field.spelling,
-            text: None,
-            link_to,
+        // Most targets are named more than once, so that their paths need no room of their own.
+        let mut path = std::mem::take(&mut self.path);
+        let is_path = self.join_to(known, &mut path);
+        let place = (is_path && self.spend(path.len())).then(|| {
+            let followed = self.found.follow(&path, act);
+            let path = followed.as_deref().unwrap_or(&path);
+            self.found.add(path, act, field.spelling, link_to)
         });
-        self.describe(place, text);
-        Some(place)
+        self.path = path;
+        self.describe(place?, text);
+        place
     }
 
-    fn describe(&mut self, place: Place, text: Option<String>) {
-        if let Some(target) = self.found.targets.get_mut(place) {
-            target.text = text.filter(|text| !text.contains(UNKNOWN));
+    fn describe(&mut self, place: Place, text: Option<EcoString>) {
+        if let Some(entry) = self.found.entries.get_mut(place) {
+            entry.text = text.filter(|text| !text.contains(UNKNOWN));
         }
     }
 
@@ -222,9 +258,9 @@ impl Shell<'_> {
     }
 
     /// What this command itself wrote to a path, where that is known.
-    pub(super) fn written(&self, field: &Field) -> Option<String> {
+    pub(super) fn written(&self, field: &Field) -> Option<EcoString> {
         let path = self.absolute(field.known()?)?;
-        self.found.text_of(&path).map(str::to_owned)
+        self.found.text_of(&path)
     }
 
     /// Opens redirections in order; the files they name are targets.
@@ -244,9 +280,10 @@ impl Shell<'_> {
                     continue;
                 }
             };
-            let fields = self.all_fields(std::slice::from_ref(word));
-            let [field] = fields.as_slice() else { continue };
-            let place = self.report(field, act);
+            let Some(field) = self.one_field(word) else {
+                continue;
+            };
+            let place = self.report(&field, act);
             let takes_stdout = match (&redirect.to, redirect.fd) {
                 (To::ReadWrite(_), _) => false,
                 (_, Fd::Usual | Fd::Number(1)) => true,
@@ -290,7 +327,7 @@ impl Shell<'_> {
     }
 
     fn file_input(&mut self, word: &super::lex::Word<'_>) -> Option<Output> {
-        if let [super::lex::Part::Process(list)] = word.parts.as_slice() {
+        if let [super::lex::Part::Process(list)] = &*word.parts {
             return self.subshell(|shell| shell.walk(list));
         }
         let field = self.single(word);
@@ -314,10 +351,11 @@ impl Shell<'_> {
             None => output,
             Some(Sink::Elsewhere) => Output::nothing(),
             Some(Sink::File(place)) => {
-                let writes = self.found.targets.get(place).map(|target| target.act);
+                let entry = self.found.entries.get(place);
+                let writes = entry.map(|entry| entry.target.act);
                 if writes == Some(Act::Write) {
                     let text = output.filter(|output| output.spelling == Spelling::Literal);
-                    self.describe(place, text.map(|output| output.text.to_string()));
+                    self.describe(place, text.map(|output| output.text));
                 }
                 Output::nothing()
             }

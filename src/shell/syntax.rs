@@ -1,15 +1,54 @@
 //! The tree of a parsed command.
 
-use super::heredoc::Heredoc;
+use std::ops::Deref;
+
 use super::lex::Word;
 
 pub(super) type List<'a> = Vec<Step<'a>>;
+
+/// Nearly always one item, which then takes no room of its own: a long command
+/// has tens of thousands of words, and each allocation costs more than reading one.
+#[derive(Debug)]
+pub(super) enum Few<T> {
+    One([T; 1]),
+    Any(Vec<T>),
+}
+
+impl<T> Few<T> {
+    pub(super) fn push(&mut self, item: T) {
+        *self = match std::mem::take(self) {
+            Self::Any(items) if items.capacity() == 0 => Self::One([item]),
+            Self::Any(mut items) => {
+                items.push(item);
+                Self::Any(items)
+            }
+            Self::One([first]) => Self::Any(vec![first, item]),
+        };
+    }
+}
+
+impl<T> Default for Few<T> {
+    fn default() -> Self {
+        Self::Any(Vec::new())
+    }
+}
+
+impl<T> Deref for Few<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match self {
+            Self::One(item) => item,
+            Self::Any(items) => items,
+        }
+    }
+}
 
 /// One pipeline of a list.
 #[derive(Debug)]
 pub(super) struct Step<'a> {
     pub(super) link: Link,
-    pub(super) pipeline: Vec<Command<'a>>,
+    pub(super) pipeline: Few<Command<'a>>,
 }
 
 /// How a pipeline hangs on the one before it.
@@ -119,11 +158,4 @@ pub(super) enum To<'a> {
     Heredoc(usize),
     HereString(Word<'a>),
     Nothing,
-}
-
-/// A parsed text with the heredocs its redirections name.
-#[derive(Debug)]
-pub(super) struct Script<'a> {
-    pub(super) list: List<'a>,
-    pub(super) heredocs: Vec<Heredoc<'a>>,
 }

@@ -355,8 +355,8 @@ fn joined(items: &[Field], between: &str) -> Vec<Field> {
 
 fn spelled(paths: Vec<String>) -> Vec<Field> {
     let matches = Some(paths.len());
-    let field = |text| Field {
-        text,
+    let field = |text: String| Field {
+        text: text.into(),
         spelling: Spelling::Glob { matches },
     };
     paths.into_iter().map(field).collect()

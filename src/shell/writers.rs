@@ -261,7 +261,7 @@ fn ignored(_: &mut Shell<'_>, _: &[Field]) -> Option<Output> {
 
 fn tee(shell: &mut Shell<'_>, args: &Args) {
     let appends = args.has(&["a", "append"]);
-    let text = shell.stdin.as_ref().map(|stdin| stdin.text.to_string());
+    let text = shell.stdin.as_ref().map(|stdin| stdin.text.clone());
     for file in &args.operands {
         if appends {
             shell.report(file, Act::Edit);

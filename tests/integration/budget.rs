@@ -82,6 +82,9 @@ fn event(name: &str, sandbox: &Sandbox) -> Value {
         "Bash, 60 KB here-document" => {
             sandbox.bash_event(&format!("cat > src/b.rs <<'EOF'\n{}EOF\n", text(60_000)))
         }
+        "Bash parsed, 20 KB" => sandbox.bash_event(&script(20_000)),
+        "Bash parsed, 64 KB" => sandbox.bash_event(&script(64_000)),
+        "Bash parsed, 128 KB" => sandbox.bash_event(&script(128_000)),
         "after Bash" => {
             let mut event = sandbox.bash_event("cargo test");
             event["hook_event_name"] = "PostToolUse".into();
@@ -105,6 +108,38 @@ fn event(name: &str, sandbox: &Sandbox) -> Value {
         }
         name => panic!("no event is named `{name}`"),
     }
+}
+
+/// A command of about `len` bytes, of the lines that agents' commands are made of.
+fn script(len: usize) -> String {
+    const LINES: &str = "(cd src && for f in a b c; do sed -i 's/x/y/' \"$f.rs\" | tee ../log-$f.txt; done)\n\
+        mkdir -p out/a && touch out/a/b out/a/c\n\
+        name=value; echo \"$name\" >> out/list.txt\n\
+        cd sub; cd ..\n\
+        grep -rn 'pattern' src | sort -u | head -n 20\n\
+        cat > out/c.txt <<'EOF'\nsome text\nEOF\n";
+    LINES.repeat(len / LINES.len())
+}
+
+/// Twice the command costs at most twice as much, within a tenth: nothing in
+/// the analysis goes over what was read before.
+#[test]
+fn a_command_costs_in_proportion_to_its_length() {
+    let Some(program) = std::env::var_os("STATEWARDEN_BUDGET_BIN").map(PathBuf::from) else {
+        eprintln!("skipped: STATEWARDEN_BUDGET_BIN names no release build; `.ci/run` makes one");
+        return;
+    };
+    let cost = |name: &str| {
+        let sandbox = Sandbox::new();
+        let event = event(name, &sandbox).to_string();
+        let run = Run {
+            sandbox: &sandbox,
+            event,
+        };
+        run.instructions(&program)
+    };
+    let (once, twice) = (cost("Bash parsed, 64 KB"), cost("Bash parsed, 128 KB"));
+    assert!(twice < once * 22 / 10, "{once} and {twice} instructions");
 }
 
 struct Run<'s> {

@@ -35,6 +35,8 @@ mod budget;
 mod cleanup;
 /// The reading commands.
 mod commands;
+/// A corpus of shell commands: refused, let through, detected.
+mod commands_corpus;
 /// Every name and pattern of the contracts.
 mod contract;
 /// The contract in force, and tests of it.

@@ -288,3 +288,33 @@ fn links_that_loop_are_refused_in_a_site_and_ignored_elsewhere() {
     );
     sandbox.hook(&sandbox.write_event("a/x", "x")).is_silent();
 }
+
+#[test]
+fn a_command_too_deep_to_read_is_refused_where_it_names_a_governed_place() {
+    let sandbox = Sandbox::new();
+    let nested = |command: &str| format!("{}{command}{}", "( ".repeat(60), ")".repeat(60));
+    let denied = sandbox.hook(&sandbox.bash_event(&nested("touch .devt/state/notes.md")));
+    let reason = &denied.json()["hookSpecificOutput"]["permissionDecisionReason"];
+    let reason = reason.as_str().unwrap();
+    for part in ["nests deeper than 40 levels", "split the command"] {
+        assert!(reason.contains(part), "{reason}");
+    }
+    let elsewhere = sandbox.bash_event(&nested("touch src/notes.md"));
+    sandbox.hook(&elsewhere).is_silent();
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "mode: off\nsystems:\n  self:\n    mode: off\n",
+    );
+    let off = sandbox.bash_event(&nested("touch .devt/state/notes.md"));
+    sandbox.hook(&off).is_silent();
+}
+
+#[test]
+fn a_command_with_too_much_work_is_refused_where_it_names_a_governed_place() {
+    let sandbox = Sandbox::new();
+    let loops = "for i in {1..4000}; do for j in {1..4000}; do touch $i$j; done; done";
+    let command = format!("cat .devt/state/spec.md; {loops}");
+    let denied = sandbox.hook(&sandbox.bash_event(&command)).stdout();
+    assert!(denied.contains("takes more than 1048576 steps"), "{denied}");
+    sandbox.hook(&sandbox.bash_event(loops)).is_silent();
+}

@@ -171,6 +171,18 @@ impl Sandbox {
     }
 }
 
+/// Does something with every item on all cores; the results keep the order.
+pub fn in_parallel<T: Sync, R: Send>(items: &[T], act: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let shares = items.chunks(items.len().div_ceil(n_threads).max(1));
+    let act_on = |share: &[T]| share.iter().map(&act).collect::<Vec<R>>();
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = shares.map(|share| scope.spawn(|| act_on(share))).collect();
+        let results = workers.into_iter().map(|worker| worker.join().unwrap());
+        results.flatten().collect()
+    })
+}
+
 /// Feeds bytes to a command and waits for its end.
 pub fn serve(mut command: Command, bytes: &[u8]) -> Ran {
     command

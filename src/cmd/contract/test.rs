@@ -196,10 +196,7 @@ fn judge(test: &Test, world: &World<'_>, catalog: &Catalog<'_>) -> Result<Row> {
     });
     let bytes = event.to_string();
     let event = Event::parse(bytes.as_bytes()).map_err(|error| anyhow!("{error:?}"))?;
-    let (decision, _) = world.judge(&event, catalog).map_err(|unsettled| {
-        anyhow::Error::new(unsettled.error)
-            .context(format!("`{}` could not be judged", unsettled.path))
-    })?;
+    let (decision, _) = world.judge(&event, catalog)?;
     let (word, denials) = match &decision {
         Decision::Allow { .. } => (Expect::Allow, &[][..]),
         Decision::Warn(denials) => (Expect::Warn, denials.as_slice()),

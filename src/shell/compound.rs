@@ -1,0 +1,181 @@
+//! The grammar of compound commands: groups, branches, loops, functions.
+
+use super::lex::{Cursor, Stop, Word};
+use super::syntax::{Command, Compound, Few, Link, List, Step};
+
+/// What begins a compound command.
+const KEYWORDS: [&str; 9] = [
+    "{", "if", "while", "until", "for", "select", "case", "[[", "function",
+];
+
+impl<'a> Cursor<'a> {
+    pub(super) fn keyword_compound(&mut self) -> Option<Compound<'a>> {
+        if !KEYWORDS.contains(&self.peek_bare()) {
+            return None;
+        }
+        if self.keyword("{") {
+            let list = self.list();
+            self.expect("}");
+            return Some(Compound::Group(list));
+        }
+        if self.keyword("if") {
+            return Some(self.if_command());
+        }
+        if self.keyword("while") || self.keyword("until") {
+            let condition = self.list();
+            let body = self.do_body();
+            return Some(Compound::While { condition, body });
+        }
+        if self.keyword("for") || self.keyword("select") {
+            return Some(self.for_command());
+        }
+        if self.keyword("case") {
+            return Some(self.case_command());
+        }
+        if self.keyword("[[") {
+            return Some(self.test_command());
+        }
+        if self.keyword("function") {
+            self.blanks();
+            let name = self.peek_bare();
+            self.at += name.len();
+            self.blanks();
+            if self.eat("(") {
+                self.blanks();
+                self.eat(")");
+            }
+            return Some(self.function(name));
+        }
+        None
+    }
+
+    pub(super) fn subshell(&mut self) -> Compound<'a> {
+        self.at += 1;
+        let list = self.list();
+        if !self.eat(")") {
+            self.stop();
+        }
+        Compound::Subshell(list)
+    }
+
+    /// Every arm is read: which one runs is known only when it runs.
+    fn if_command(&mut self) -> Compound<'a> {
+        let mut arms = Vec::new();
+        let mut otherwise = None;
+        loop {
+            let condition = self.list();
+            self.expect("then");
+            let body = self.list();
+            arms.push((condition, body));
+            self.blank_lines();
+            if !self.keyword("elif") {
+                break;
+            }
+        }
+        if self.keyword("else") {
+            otherwise = Some(self.list());
+        }
+        self.expect("fi");
+        Compound::If { arms, otherwise }
+    }
+
+    /// `do … done`, and the braces that Bash takes in their place.
+    fn do_body(&mut self) -> List<'a> {
+        self.blank_lines();
+        let end = if self.keyword("{") {
+            "}"
+        } else {
+            self.expect("do");
+            "done"
+        };
+        let body = self.list();
+        self.expect(end);
+        body
+    }
+
+    fn for_command(&mut self) -> Compound<'a> {
+        self.blanks();
+        if self.peek() == Some(b'(') {
+            let head = self.arithmetic().unwrap_or_default();
+            self.blanks();
+            self.eat(";");
+            let body = self.do_body();
+            let head = Word { parts: head };
+            // The head runs once and more; only what it substitutes can write.
+            let test = Command::Compound(Compound::Test(vec![head]), Vec::new());
+            let step = Step {
+                link: Link::Always,
+                pipeline: Few::One([test]),
+            };
+            return Compound::While {
+                condition: vec![step],
+                body,
+            };
+        }
+        let name = self.peek_bare();
+        self.at += name.len();
+        self.blank_lines();
+        let words = self.keyword("in").then(|| self.words());
+        self.blanks();
+        self.eat(";");
+        let body = self.do_body();
+        Compound::For { name, words, body }
+    }
+
+    fn case_command(&mut self) -> Compound<'a> {
+        self.blanks();
+        let subject = self.word(Stop::Blank);
+        self.expect("in");
+        let mut arms = Vec::new();
+        loop {
+            self.blank_lines();
+            if self.peek().is_none() || self.keyword("esac") {
+                return Compound::Case { subject, arms };
+            }
+            self.eat("(");
+            let mut patterns = Vec::new();
+            loop {
+                self.blanks();
+                patterns.push(self.word(Stop::Blank));
+                self.blanks();
+                if !self.eat("|") {
+                    break;
+                }
+            }
+            // Without its parenthesis the rest would be read as commands that are none.
+            if !self.eat(")") {
+                self.stop();
+            }
+            let body = self.list();
+            arms.push((patterns, body));
+            if !self.eat(";;&") && !self.eat(";;") {
+                self.eat(";&");
+            }
+        }
+    }
+
+    /// `[[ … ]]`: `<`, `>`, `(`, `&&` compare or group and redirect nothing.
+    fn test_command(&mut self) -> Compound<'a> {
+        let mut words = Vec::new();
+        loop {
+            self.blank_lines();
+            if self.peek().is_none() || self.keyword("]]") {
+                return Compound::Test(words);
+            }
+            let before = self.at;
+            words.push(self.word(Stop::Blank));
+            if self.at == before {
+                self.at += 1;
+            }
+        }
+    }
+
+    pub(super) fn function(&mut self, name: &'a str) -> Compound<'a> {
+        self.blank_lines();
+        let start = self.at;
+        // Read for its end only: whoever calls it reads it again, with arguments.
+        self.nested(Self::command);
+        let body = self.text.get(start..self.at).unwrap_or("");
+        Compound::Function { name, body }
+    }
+}

@@ -1,0 +1,138 @@
+//! What variables hold, and how their changes are taken back.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use ecow::EcoString;
+
+use super::eval::Shell;
+use super::field::Field;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Value {
+    One(Field),
+    /// An array, or `$@`.
+    Many(Vec<Field>),
+}
+
+impl Value {
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Self::One(field) => field.known() == Some(""),
+            Self::Many(fields) => fields.is_empty(),
+        }
+    }
+
+    pub(super) fn into_field(self) -> Field {
+        match self {
+            Self::One(field) => field,
+            Self::Many(fields) => fields.into_iter().next().unwrap_or_else(Field::unknown),
+        }
+    }
+}
+
+/// What a variable holds: nothing, something not known, or a value.
+pub(super) type Held = Option<Option<Value>>;
+
+/// What a branch leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct World {
+    pub(super) cwd: Option<Rc<str>>,
+    pub(super) changes: BTreeMap<EcoString, Held>,
+}
+
+impl World {
+    /// The same variables, seen from a directory.
+    pub(super) fn at(cwd: Option<Rc<str>>) -> Self {
+        let changes = BTreeMap::new();
+        Self { cwd, changes }
+    }
+}
+
+impl Shell<'_> {
+    /// A place to go back to with `take_back`, which must follow.
+    pub(super) fn mark(&mut self) -> usize {
+        self.marks += 1;
+        self.journal.len()
+    }
+
+    /// The variables changed since the mark, with what they hold now.
+    pub(super) fn changed(&self, mark: usize) -> BTreeMap<EcoString, Held> {
+        let since = self.journal.get(mark..).unwrap_or(&[]).iter();
+        since
+            .map(|(name, _)| (name.clone(), self.holds(name)))
+            .collect()
+    }
+
+    pub(super) fn holds(&self, name: &str) -> Held {
+        self.variables.get(name).cloned()
+    }
+
+    /// Goes to a state that was left before.
+    pub(super) fn enter(&mut self, world: World) {
+        self.cwd = world.cwd;
+        for (name, value) in world.changes {
+            match value {
+                Some(value) => self.assign(&name, value),
+                None => self.unset(&name),
+            }
+        }
+    }
+
+    pub(super) fn take_back(&mut self, mark: usize) {
+        self.marks -= 1;
+        for (name, old) in self.journal.drain(mark.min(self.journal.len())..).rev() {
+            match old {
+                Some(value) => self.variables.insert(name, value),
+                None => self.variables.remove(&name),
+            };
+        }
+    }
+
+    pub(super) fn set(&mut self, name: &str, value: Value) {
+        self.assign(name, Some(value));
+    }
+
+    /// The variable holds something that is not known.
+    pub(super) fn forget(&mut self, name: &str) {
+        self.assign(name, None);
+    }
+
+    pub(super) fn unset(&mut self, name: &str) {
+        if let Some(old) = self.variables.remove(name)
+            && self.marks > 0
+        {
+            self.journal.push((name.into(), Some(old)));
+        }
+    }
+
+    pub(super) fn assign(&mut self, name: &str, value: Option<Value>) {
+        let old = match self.variables.get_mut(name) {
+            Some(held) => Some(std::mem::replace(held, value)),
+            None => self.variables.insert(name.into(), value),
+        };
+        if self.marks > 0 {
+            self.journal.push((name.into(), old));
+        }
+    }
+
+    pub(super) fn variable(&self, name: &str) -> Option<Value> {
+        if let Some(value) = self.variables.get(name) {
+            return value.clone();
+        }
+        let text = match name {
+            "HOME" => self.scene.home?,
+            "PWD" => self.cwd.as_deref()?,
+            "OLDPWD" => self.previous_dir.as_deref()?,
+            "_" => return self.last_word.clone().map(Value::One),
+            "CLAUDE_PROJECT_DIR" => self.scene.project_dir?,
+            "@" | "*" => return Some(Value::Many(self.positional.to_vec())),
+            _ => {
+                let at: usize = name.parse().ok()?;
+                let field = self.positional.get(at.checked_sub(1)?)?;
+                return Some(Value::One(field.clone()));
+            }
+        };
+        Some(Value::One(Field::literal(text)))
+    }
+}
