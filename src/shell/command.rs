@@ -2,8 +2,8 @@
 
 use super::args::{Args, Syntax};
 use super::eval::{Shell, Value};
-use super::field::{Field, Output, base_name};
-use super::{inline, nested, writers};
+use super::field::{Field, Output, base_name, join};
+use super::{arith, decode, inline, nested, utility, writers};
 use crate::target::Spelling;
 
 /// Builtins whose `name=value` arguments stay after they ran.
@@ -34,8 +34,8 @@ impl Shell<'_> {
         if let Some(builtin) = builtin(name) {
             return builtin(self, args);
         }
-        if let Some(runner) = nested::runner(name) {
-            return runner(self, args);
+        if let Some(output) = nested::run(self, name, args) {
+            return output;
         }
         if inline::is_interpreter(name) {
             return inline::run(self, name, args);
@@ -59,10 +59,27 @@ impl Shell<'_> {
             }
             Some(field) => Some(field.clone()),
         };
-        let path = path.and_then(|field| self.absolute(field.known()?));
+        let path = path.and_then(|field| self.in_search_path(field.known()?));
         self.previous_dir = self.cwd.take();
         self.cwd = path.map(Into::into);
         self.forget_dirs();
+    }
+
+    /// Where `cd` leads: `$CDPATH` counts for names without a dot in front.
+    fn in_search_path(&self, path: &str) -> Option<String> {
+        let here = self.absolute(path);
+        let Some(Value::One(search)) = self.variable("CDPATH") else {
+            return here;
+        };
+        if path.starts_with(['/', '.']) {
+            return here;
+        }
+        let mut dirs = search.known()?.split(':').filter(|dir| !dir.is_empty());
+        let found = dirs.find_map(|dir| {
+            let path = self.absolute(&join(dir, path))?;
+            self.scene.disk.is_dir(&path).then_some(path)
+        });
+        found.or(here)
     }
 
     /// Variables the command set itself no longer hold for `PWD`.
@@ -90,8 +107,13 @@ fn builtin(name: &str) -> Option<Builtin> {
         "seq" => seq,
         "ls" => ls,
         "read" => read,
+        "mapfile" | "readarray" => utility::mapfile,
+        "alias" => utility::alias,
+        "let" => arithmetic,
+        "base64" | "gbase64" => decode::base64_command,
+        "xxd" => decode::xxd,
         "export" | "declare" | "local" | "readonly" | "typeset" => declare,
-        "unset" => unset,
+        "unset" | "unalias" => unset,
         "set" => set,
         "shift" => shift,
         "exit" | "return" | "break" | "continue" => halt,
@@ -99,6 +121,14 @@ fn builtin(name: &str) -> Option<Builtin> {
         | "chmod" | "chown" | "chgrp" => silent,
         _ => return None,
     })
+}
+
+/// `let a=1 b=a+1`.
+fn arithmetic(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    for arg in args {
+        arith::evaluate(shell, &arg.text);
+    }
+    Output::nothing()
 }
 
 fn silent(_: &mut Shell<'_>, _: &[Field]) -> Option<Output> {
@@ -186,22 +216,45 @@ fn echo(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 /// Backslash escapes of `echo -e` and `printf`.
 fn unescape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars();
+    let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         if c != '\\' {
             out.push(c);
             continue;
         }
         match chars.next() {
+            Some('x') => out.extend(code(&mut chars, 0, 2, 16)),
+            Some(digit @ '0'..='7') => {
+                let first = digit.to_digit(8).unwrap_or(0);
+                out.extend(code(&mut chars, first, 2 + usize::from(digit == '0'), 8));
+            }
+            Some('e') => out.push('\u{1b}'),
             Some('n') => out.push('\n'),
             Some('t') => out.push('\t'),
             Some('r') => out.push('\r'),
-            Some('0') => out.push('\0'),
             Some('\\') | None => out.push('\\'),
             Some(other) => out.extend(['\\', other]),
         }
     }
     out
+}
+
+/// The character of an escape's digits, the first of which is given.
+fn code(
+    chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
+    first: u32,
+    n_digits: usize,
+    radix: u32,
+) -> Option<char> {
+    let mut code = first;
+    for _ in 0..n_digits {
+        let Some(digit) = chars.peek().and_then(|c| c.to_digit(radix)) else {
+            break;
+        };
+        code = code * radix + digit;
+        chars.next();
+    }
+    char::from_u32(code)
 }
 
 /// `%s`, `%d`, `%b` and `%%`; the format repeats while arguments are left.
@@ -370,18 +423,31 @@ fn read(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         .as_ref()
         .and_then(|stdin| stdin.lines().into_iter().next());
     match line {
-        Some(line) => shell.deal(&names, line),
+        Some(line) => match parsed.value(&["a"]).and_then(Field::known) {
+            Some(array) => {
+                let words = shell.words_of(&line);
+                shell.set(array, Value::Many(words));
+            }
+            None => shell.deal(&names, line),
+        },
         None => names.iter().for_each(|name| shell.forget(name)),
     }
     Output::nothing()
 }
 
 fn declare(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let refers = args
+        .iter()
+        .any(|arg| arg.is_option() && arg.text.contains('n'));
     for arg in operands(args) {
         if let Some((name, _)) = arg.text.split_once('=')
             && super::lex::is_name(name.trim_end_matches('+'))
         {
             let value = arg.behind(name.len() + 1);
+            if refers {
+                shell.refer(name, value.known());
+                continue;
+            }
             // An array's parenthesis came as an assignment of its own.
             let array = value.known() == Some("") && shell.variable(name).is_some();
             if !array {

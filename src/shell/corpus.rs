@@ -155,6 +155,7 @@ macro_rules! corpus {
 
 corpus! {
     writes "writes.txt" targets;
+    programs "programs.txt" targets;
     removals "removals.txt" targets;
     reads_and_prose_are_no_targets "no-targets.txt" targets;
     state_of_the_shell "state.txt" targets;

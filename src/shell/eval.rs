@@ -82,6 +82,14 @@ pub(super) struct Shell<'s> {
     /// The rest of the present list does not run.
     pub(super) halted: bool,
     pub(super) listings_left: usize,
+    /// How many names programs have made up, `mktemp`'s.
+    pub(super) made_up: usize,
+    /// Loops around the present command whose turns are not known.
+    pub(super) n_open_loops: usize,
+    /// What can be read from `/dev/fd/63` and on, where that is known.
+    pub(super) pipes: Vec<Option<Rc<str>>>,
+    /// Names that stand for other names, `declare -n`.
+    references: HashMap<String, String>,
     variables: HashMap<String, Option<Value>>,
     /// What variables held before, newest last: a subshell's end takes it back.
     journal: Vec<(String, Held)>,
@@ -110,6 +118,10 @@ impl<'s> Shell<'s> {
             stdin: None,
             halted: false,
             listings_left: MAX_LISTINGS,
+            made_up: 0,
+            n_open_loops: 0,
+            pipes: Vec::new(),
+            references: HashMap::new(),
             variables: HashMap::new(),
             journal: Vec::new(),
             worlds: Vec::new(),
@@ -267,12 +279,23 @@ impl<'s> Shell<'s> {
         names
     }
 
+    /// `name` stands for another name from here on.
+    pub(super) fn refer(&mut self, name: &str, to: Option<&str>) {
+        match to.filter(|to| *to != name) {
+            Some(to) => drop(self.references.insert(name.to_owned(), to.to_owned())),
+            None => self.forget(name),
+        }
+    }
+
     fn assign(&mut self, name: &str, value: Option<Value>) {
+        let referred = self.references.get(name).cloned();
+        let name = referred.as_deref().unwrap_or(name);
         let old = self.variables.insert(name.to_owned(), value);
         self.journal.push((name.to_owned(), old));
     }
 
     pub(super) fn variable(&self, name: &str) -> Option<Value> {
+        let name = self.references.get(name).map_or(name, String::as_str);
         if let Some(value) = self.variables.get(name) {
             return value.clone();
         }
@@ -396,30 +419,52 @@ impl<'s> Shell<'s> {
         let mut fields = self.all_fields(&simple.words);
         let name = fields.first().and_then(Field::known).unwrap_or("");
         let lasting = fields.is_empty() || super::command::declares(name);
-        let mark = self.journal.len();
-        for assignment in &simple.assignments {
-            self.assignment(assignment);
-        }
-        let streams = self.open(&simple.redirects);
-        let output = self.streamed(streams, |shell| {
-            if fields.is_empty() {
-                Output::nothing()
-            } else {
-                shell.run(&fields)
+        let run = |shell: &mut Self| {
+            let streams = shell.open(&simple.redirects);
+            shell.streamed(streams, |shell| match fields.is_empty() {
+                true => Output::nothing(),
+                false => shell.run(&fields),
+            })
+        };
+        let output = if lasting {
+            for assignment in &simple.assignments {
+                self.assignment(assignment);
             }
-        });
-        if !lasting && !simple.assignments.is_empty() {
-            self.take_back(mark);
-        }
+            run(self)
+        } else {
+            self.with_assignments(&simple.assignments, run)
+        };
         self.last_word = fields.pop();
         output
+    }
+
+    /// Runs with `NAME=value` in front; what the command itself sets stays.
+    pub(super) fn with_assignments<T>(
+        &mut self,
+        assignments: &[Assignment<'_>],
+        run: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let held =
+            |assignment: &Assignment<'_>| (assignment.name.to_owned(), self.holds(assignment.name));
+        let before: Vec<(String, Held)> = assignments.iter().map(held).collect();
+        for assignment in assignments {
+            self.assignment(assignment);
+        }
+        let value = run(self);
+        for (name, old) in before.into_iter().rev() {
+            match old {
+                Some(value) => self.assign(&name, value),
+                None => self.unset(&name),
+            }
+        }
+        value
     }
 
     fn assignment(&mut self, assignment: &Assignment<'_>) {
         let Assignment { name, how, value } = assignment;
         let mut value = match value {
             Assigned::Word(word) => Value::One(self.single(word)),
-            Assigned::Array(words) => Value::Many(self.all_fields(words)),
+            Assigned::Array(words) => Value::Many(self.elements(name, words)),
         };
         match how {
             How::Set => {}
@@ -444,6 +489,23 @@ impl<'s> Shell<'s> {
             }
         }
         self.set(name, value);
+    }
+
+    /// An array's elements. `[key]=value` is held as a variable of its own, too.
+    fn elements(&mut self, name: &str, words: &[Word<'_>]) -> Vec<Field> {
+        let mut fields = self.all_fields(words);
+        for field in &mut fields {
+            let keyed = field
+                .text
+                .strip_prefix('[')
+                .and_then(|text| text.split_once("]="));
+            let Some(key) = keyed.map(|(key, _)| key.to_owned()) else {
+                continue;
+            };
+            *field = field.behind("[]=".len() + key.len());
+            self.set(&format!("{name}[{key}]"), Value::One(field.clone()));
+        }
+        fields
     }
 
     /// The text of a heredoc, with its expansions made.

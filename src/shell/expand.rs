@@ -6,7 +6,7 @@ use super::eval::{Shell, Value};
 use super::field::{Field, Output};
 use super::glob::{MAX_MATCHES, Search, all_active};
 use super::lex::{Part, Quote, Word};
-use super::param;
+use super::{arith, param};
 use crate::target::Spelling;
 
 /// A part of a word once braces are expanded.
@@ -201,12 +201,14 @@ impl Shell<'_> {
                 self.substituted(output, builder, force.unwrap_or(*quote));
             }
             Part::Arith(parts) => {
-                self.side_effects(parts);
-                builder.push(&Field::unknown());
+                let value = self.arithmetic(parts);
+                let number = |value: i64| Field::literal(value.to_string());
+                builder.push(&value.map_or_else(Field::unknown, number));
             }
             Part::Process(list) => {
-                self.subshell(|shell| shell.walk(list));
-                builder.push(&Field::literal("/dev/fd/63"));
+                let output = self.subshell(|shell| shell.walk(list));
+                let pipe = self.pipe(output);
+                builder.push(&pipe);
             }
         }
     }
@@ -230,16 +232,43 @@ impl Shell<'_> {
         }
     }
 
+    /// The value of `((…))`, where it is known.
+    pub(super) fn arithmetic(&mut self, parts: &[Part<'_>]) -> Option<i64> {
+        let mut builder = Builder::default();
+        let mut varies = false;
+        for part in parts {
+            varies |= self.n_open_loops > 0 && matches!(part, Part::Param(..));
+            self.part(part, &mut builder, Some(Quote::Double));
+        }
+        builder.close();
+        let texts = builder.done.into_iter().map(|draft| draft.field.text);
+        let mut text = texts.collect::<Vec<_>>().join(" ");
+        if varies {
+            text.push(super::field::UNKNOWN);
+        }
+        arith::evaluate(self, &text)
+    }
+
     fn param(&mut self, param: &super::lex::Param<'_>) -> Option<Value> {
         let value = self.indexed(param);
         param::apply(self, param, value)
     }
 
-    fn indexed(&self, param: &super::lex::Param<'_>) -> Option<Value> {
+    fn indexed(&mut self, param: &super::lex::Param<'_>) -> Option<Value> {
+        if let Some(index) = param.index
+            && let Some(value) = self.variable(&format!("{}[{index}]", param.name))
+        {
+            return Some(value);
+        }
         match (self.variable(param.name)?, param.index) {
             (value, None | Some("@" | "*")) => Some(value),
             (Value::Many(fields), Some(index)) => {
-                let at: usize = index.parse().ok()?;
+                let at = arith::evaluate(self, index)?;
+                let back = usize::try_from(at.unsigned_abs()).ok()?;
+                let at = match at {
+                    0.. => back,
+                    _ => fields.len().checked_sub(back)?,
+                };
                 fields.get(at).cloned().map(Value::One)
             }
             (value, Some("0")) => Some(value),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::arith;
 use super::eval::{REPEAT_COST, Shell, Value, World};
 use super::field::{Field, Output};
 use super::glob::{Pattern, all_active};
@@ -61,6 +62,10 @@ impl Shell<'_> {
                 for word in words {
                     self.side_effects(&word.parts);
                 }
+                Output::nothing()
+            }
+            Compound::Arith(parts) => {
+                self.arithmetic(parts);
                 Output::nothing()
             }
             Compound::Function { name, body } => {
@@ -175,12 +180,52 @@ impl Shell<'_> {
             if known.first() == Some(&"read") {
                 let names = known.iter().skip(1).filter(|name| !name.starts_with('-'));
                 let names: Vec<&str> = names.copied().collect();
-                return self.over(&names, stdin.lines(), body);
+                return self.with_assignments(&simple.assignments, |shell| {
+                    shell.over(&names, stdin.lines(), body)
+                });
             }
         }
-        self.walk(condition);
-        self.walk(body);
+        if let [step] = condition
+            && let [Command::Compound(Compound::Arith(head), _)] = step.pipeline.as_slice()
+            && let [Part::Text(head)] = head.as_slice()
+            && let [first, test, next] = head.split(';').collect::<Vec<_>>().as_slice()
+        {
+            return self.counted([first, test, next], body);
+        }
+        self.open_loop(|shell| {
+            shell.walk(condition);
+            shell.walk(body);
+        });
+        None
+    }
+
+    /// What is counted within may be another number in every turn.
+    fn open_loop(&mut self, run: impl FnOnce(&mut Self)) {
+        self.n_open_loops += 1;
+        run(self);
+        self.n_open_loops -= 1;
         self.halted = false;
+    }
+
+    /// `for ((first; test; next))`, as long as the numbers are known.
+    fn counted(&mut self, [first, test, next]: [&str; 3], body: &[Step<'_>]) -> Option<Output> {
+        arith::evaluate(self, first);
+        let mut goes_on = arith::evaluate(self, test);
+        let outer = self.repeats;
+        while goes_on.is_some_and(|value| value != 0) && self.spend(REPEAT_COST) {
+            self.walk(body);
+            self.halted = false;
+            self.repeats = outer + 1;
+            arith::evaluate(self, next);
+            goes_on = arith::evaluate(self, test);
+        }
+        self.repeats = outer;
+        if goes_on != Some(0) {
+            self.open_loop(|shell| {
+                arith::evaluate(shell, next);
+                shell.walk(body);
+            });
+        }
         None
     }
 
@@ -225,14 +270,33 @@ impl Shell<'_> {
             self.set(name, Value::One(value));
             return;
         }
-        let mut words = value.text.split_ascii_whitespace();
+        let words = self.words_of(&value);
+        let mut words = words.into_iter();
         for (n, name) in names.iter().enumerate() {
             let text = if n + 1 == names.len() {
-                words.by_ref().collect::<Vec<_>>().join(" ")
+                let rest: Vec<String> = words.by_ref().map(|word| word.text).collect();
+                rest.join(self.separators().get(..1).unwrap_or(" "))
             } else {
-                words.next().unwrap_or("").to_owned()
+                words.next().map_or(String::new(), |word| word.text)
             };
             self.set(name, Value::One(value.with_text(text)));
         }
+    }
+
+    /// `$IFS`, where the command sets it to plain marks.
+    fn separators(&self) -> String {
+        let set = self.variable("IFS").map(Value::into_field);
+        let marks = set.filter(|marks| marks.text.is_ascii() && !marks.text.trim().is_empty());
+        marks.map_or(String::new(), |marks| marks.text)
+    }
+
+    /// The words `read` takes a line apart into.
+    pub(super) fn words_of(&self, line: &Field) -> Vec<Field> {
+        let marks = self.separators();
+        let texts: Vec<&str> = match marks.as_str() {
+            "" => line.text.split_ascii_whitespace().collect(),
+            marks => line.text.split(|c| marks.contains(c)).collect(),
+        };
+        texts.into_iter().map(|text| line.with_text(text)).collect()
     }
 }

@@ -46,10 +46,30 @@ pub(super) fn apply(
         }
         Op::Lower => each(value?, |text| Some(text.to_lowercase())),
         Op::Upper => each(value?, |text| Some(text.to_uppercase())),
+        Op::LowerFirst => each(value?, |text| Some(first(text, str::to_lowercase))),
+        Op::UpperFirst => each(value?, |text| Some(first(text, str::to_uppercase))),
+        Op::Length => {
+            let length = match value? {
+                Value::Many(fields) if param.index.is_some() || param.name == "@" => fields.len(),
+                value => value.into_field().known()?.chars().count(),
+            };
+            Some(Value::One(Field::literal(length.to_string())))
+        }
+        Op::Indirect => {
+            let name = value?.into_field();
+            shell.variable(name.known()?)
+        }
         Op::Slice(word) => {
             let word = shell.single(word);
             let range = word.known()?.to_owned();
-            each(value?, |text| slice(text, &range))
+            match value? {
+                Value::Many(fields) if param.name == "@" || param.name == "*" => {
+                    let zero = Field::literal("sh");
+                    sublist([&[zero], fields.as_slice()].concat(), &range)
+                }
+                Value::Many(fields) => sublist(fields, &range),
+                value => each(value, |text| slice(text, &range)),
+            }
         }
         Op::Other => None,
     }
@@ -126,6 +146,25 @@ fn replace(text: &str, reach: Reach, pattern: &str, with: &str) -> Option<String
         }
         (Reach::One, _) => Some(text.replacen(pattern, with, 1)),
     }
+}
+
+/// The first character changed.
+fn first(text: &str, change: fn(&str) -> String) -> String {
+    let len = text.chars().next().map_or(0, char::len_utf8);
+    let (head, tail) = text.split_at(len);
+    format!("{}{tail}", change(head))
+}
+
+/// `${a[@]:1:2}`; `$@` begins with `$0`.
+fn sublist(fields: Vec<Field>, range: &str) -> Option<Value> {
+    let (offset, length) = match range.split_once(':') {
+        Some((offset, length)) => (offset, length.trim().parse().ok()?),
+        None => (range, fields.len()),
+    };
+    let offset: usize = offset.trim().parse().ok()?;
+    Some(Value::Many(
+        fields.into_iter().skip(offset).take(length).collect(),
+    ))
 }
 
 fn slice(text: &str, range: &str) -> Option<String> {

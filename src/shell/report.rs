@@ -93,7 +93,7 @@ impl Found {
 }
 
 /// `.`, `..` and doubled slashes taken out, by the text alone.
-fn clean(path: &str) -> Cow<'_, str> {
+pub(super) fn clean(path: &str) -> Cow<'_, str> {
     let is_plain = |part: &str| !matches!(part, "" | "." | "..");
     let mut tail = path.split('/');
     if tail.next() == Some("") && tail.all(is_plain) {
@@ -121,6 +121,9 @@ enum Sink {
     File(Place),
     Elsewhere,
 }
+
+/// The number Bash gives the first process substitution.
+const FIRST_PIPE: usize = 63;
 
 /// Streams rather than files; `-` is how commands name their own.
 fn is_device(path: &str) -> bool {
@@ -221,9 +224,29 @@ impl Shell<'_> {
         Some(dir)
     }
 
-    /// What this command itself wrote to a path, where that is known.
+    /// A name under which what a process substitution prints can be read.
+    pub(super) fn pipe(&mut self, output: Option<Output>) -> Field {
+        let n = FIRST_PIPE + self.pipes.len();
+        self.pipes.push(output.map(|output| output.text));
+        Field::literal(format!("/dev/fd/{n}"))
+    }
+
+    /// What this command itself wrote to a path, or to a stream, where that is known.
     pub(super) fn written(&self, field: &Field) -> Option<String> {
         let path = self.absolute(field.known()?)?;
+        if let Some(stream) = path
+            .strip_prefix("/dev/")
+            .or_else(|| path.strip_prefix("/proc/self/"))
+        {
+            return match stream {
+                "stdin" | "fd/0" => self.stdin.as_ref().map(|stdin| stdin.text.to_string()),
+                _ => {
+                    let n: usize = stream.strip_prefix("fd/")?.parse().ok()?;
+                    let pipe = self.pipes.get(n.checked_sub(FIRST_PIPE)?)?;
+                    pipe.as_ref().map(|text| text.to_string())
+                }
+            };
+        }
         self.found.text_of(&path).map(str::to_owned)
     }
 

@@ -1,7 +1,7 @@
 //! The tree of a parsed command.
 
 use super::heredoc::Heredoc;
-use super::lex::Word;
+use super::lex::{Part, Word};
 
 pub(super) type List<'a> = Vec<Step<'a>>;
 
@@ -76,9 +76,10 @@ pub(super) enum Compound<'a> {
         subject: Word<'a>,
         arms: Vec<(Vec<Word<'a>>, List<'a>)>,
     },
-    /// `((…))`, the head of `for ((…))` and `[[ … ]]`: only what is
-    /// substituted inside runs.
+    /// `[[ … ]]`: only what is substituted inside runs.
     Test(Vec<Word<'a>>),
+    /// `((…))`, and the head of `for ((…))`.
+    Arith(Vec<Part<'a>>),
     /// The body is kept as text: a function may outlive the text that defines it.
     Function {
         name: &'a str,
