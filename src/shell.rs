@@ -8,6 +8,7 @@ mod apply;
 mod archive;
 mod args;
 mod arith;
+mod assign;
 mod calls;
 mod clean;
 mod cmdlets;

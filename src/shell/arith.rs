@@ -1,8 +1,8 @@
 //! Arithmetic of the shell: `$((…))`, `((…))`, `let`.
 
 use super::eval::{Shell, Value};
-use super::field::Field;
-use super::lex::is_name;
+use super::field::{Field, UNKNOWN};
+use super::lex::{Part, is_name};
 
 /// How deep parentheses and names that hold expressions may nest.
 const MAX_DEPTH: usize = 16;
@@ -53,6 +53,19 @@ pub(super) fn evaluate(shell: &mut Shell<'_>, text: &str) -> Option<i64> {
         }
     }
     value
+}
+
+impl Shell<'_> {
+    /// The value of `((…))`, where it is known. What is expanded within a loop
+    /// whose turns are not known may be another text in every turn.
+    pub(super) fn arithmetic(&mut self, parts: &[Part<'_>]) -> Option<i64> {
+        let expands = parts.iter().any(|part| matches!(part, Part::Param(..)));
+        let mut text = self.joined(parts).text;
+        if expands && self.n_open_loops > 0 {
+            text.push(UNKNOWN);
+        }
+        evaluate(self, &text)
+    }
 }
 
 struct Reader<'t, 'h, 's> {
@@ -151,7 +164,11 @@ impl<'t> Reader<'t, '_, '_> {
                 return left;
             };
             self.at += sign.len();
-            let right = self.binary(*level);
+            // `**` binds to the right.
+            let right = match *sign {
+                "**" => self.binary(level - 1),
+                _ => self.binary(*level),
+            };
             left = apply(sign, left?, right?);
         }
     }
@@ -208,27 +225,13 @@ impl<'t> Reader<'t, '_, '_> {
         self.number()
     }
 
-    /// Decimal, `0x1f`, `017`, `2#101`.
     fn number(&mut self) -> Option<i64> {
         self.blanks();
         let rest = self.rest();
         let len = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '#');
         let word = rest.get(..len.unwrap_or(rest.len()))?;
         self.at += word.len();
-        if let Some((radix, digits)) = word.split_once('#') {
-            let radix = radix
-                .parse()
-                .ok()
-                .filter(|radix| (2..=36).contains(radix))?;
-            return i64::from_str_radix(digits, radix).ok();
-        }
-        if let Some(digits) = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
-            return i64::from_str_radix(digits, 16).ok();
-        }
-        match word.strip_prefix('0').filter(|digits| !digits.is_empty()) {
-            Some(digits) => i64::from_str_radix(digits, 8).ok(),
-            None => word.parse().ok(),
-        }
+        number(word)
     }
 
     /// A name's number. Within a loop whose turns are not known it may be
@@ -238,7 +241,7 @@ impl<'t> Reader<'t, '_, '_> {
             return None;
         }
         let value = self.shell.variable(name)?.into_field();
-        value.known()?.trim().parse().ok()
+        number(value.known()?.trim())
     }
 
     fn assign(&mut self, name: &str, value: Option<i64>) {
@@ -275,5 +278,23 @@ fn apply(sign: &str, left: i64, right: i64) -> Option<i64> {
         "&&" => Some(i64::from(left != 0 && right != 0)),
         "||" => Some(i64::from(left != 0 || right != 0)),
         _ => None,
+    }
+}
+
+/// Decimal, `0x1f`, `017`, `2#101`.
+fn number(word: &str) -> Option<i64> {
+    if let Some((radix, digits)) = word.split_once('#') {
+        let radix = radix
+            .parse()
+            .ok()
+            .filter(|radix| (2..=36).contains(radix))?;
+        return i64::from_str_radix(digits, radix).ok();
+    }
+    if let Some(digits) = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
+        return i64::from_str_radix(digits, 16).ok();
+    }
+    match word.strip_prefix('0').filter(|digits| !digits.is_empty()) {
+        Some(digits) => i64::from_str_radix(digits, 8).ok(),
+        None => word.parse().ok(),
     }
 }

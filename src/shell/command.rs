@@ -3,7 +3,7 @@
 use super::args::{Args, Syntax};
 use super::eval::{Shell, Value};
 use super::field::{Field, Output, base_name, join};
-use super::{arith, decode, inline, nested, utility, writers};
+use super::{arith, assign, decode, inline, nested, utility, writers};
 use crate::target::Spelling;
 
 /// Builtins whose `name=value` arguments stay after they ran.
@@ -106,16 +106,16 @@ fn builtin(name: &str) -> Option<Builtin> {
         "realpath" | "readlink" | "grealpath" => realpath,
         "seq" => seq,
         "ls" => ls,
-        "read" => read,
-        "mapfile" | "readarray" => utility::mapfile,
+        "read" => assign::read,
+        "mapfile" | "readarray" => assign::mapfile,
         "alias" => utility::alias,
         "let" => arithmetic,
         "base64" | "gbase64" => decode::base64_command,
         "xxd" => decode::xxd,
-        "export" | "declare" | "local" | "readonly" | "typeset" => declare,
-        "unset" | "unalias" => unset,
-        "set" => set,
-        "shift" => shift,
+        "export" | "declare" | "local" | "readonly" | "typeset" => assign::declare,
+        "unset" | "unalias" => assign::unset,
+        "set" => assign::set,
+        "shift" => assign::shift,
         "exit" | "return" | "break" | "continue" => halt,
         ":" | "true" | "false" | "test" | "[" | "sleep" | "shopt" | "umask" | "wait" | "ulimit"
         | "chmod" | "chown" | "chgrp" => silent,
@@ -135,7 +135,7 @@ fn silent(_: &mut Shell<'_>, _: &[Field]) -> Option<Output> {
     Output::nothing()
 }
 
-fn operands(args: &[Field]) -> impl Iterator<Item = &Field> {
+pub(super) fn operands(args: &[Field]) -> impl Iterator<Item = &Field> {
     let mut plain = false;
     args.iter().filter(move |arg| {
         let option = !plain && arg.is_option();
@@ -288,8 +288,11 @@ fn printf(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
                 text.push_str(parts.next().unwrap_or(""));
                 continue;
             }
-            let rest = part.strip_prefix(['s', 'd', 'b'])?;
+            let (width, rest) = zero_padded(part);
+            let rest = rest.strip_prefix(['s', 'd', 'b'])?;
             if let Some(value) = values.next() {
+                let n_zeros = width.saturating_sub(value.text.len());
+                text.push_str(&"0".repeat(n_zeros));
                 text.push_str(&value.text);
                 if value.spelling != Spelling::Literal {
                     spelling = value.spelling;
@@ -301,6 +304,19 @@ fn printf(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
             let text = text.into();
             return Some(Output { text, spelling });
         }
+    }
+}
+
+/// The width of `%03d`, and what stands behind it.
+fn zero_padded(part: &str) -> (usize, &str) {
+    let digits = part.strip_prefix('0').unwrap_or("");
+    let rest = digits.trim_start_matches(|c: char| c.is_ascii_digit());
+    let width = digits
+        .get(..digits.len() - rest.len())
+        .and_then(|width| width.parse().ok());
+    match width.filter(|width| *width < 64 && rest.starts_with('d')) {
+        Some(width) => (width, rest),
+        None => (0, part),
     }
 }
 
@@ -406,84 +422,6 @@ fn ls(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
             .into(),
         spelling: listed,
     })
-}
-
-fn read(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let parsed = Args::parse(
-        args,
-        Syntax {
-            short: "adinNptu",
-            ..Syntax::default()
-        },
-    );
-    let names = parsed.operands.iter().filter_map(Field::known);
-    let names: Vec<&str> = names.collect();
-    let line = shell
-        .stdin
-        .as_ref()
-        .and_then(|stdin| stdin.lines().into_iter().next());
-    match line {
-        Some(line) => match parsed.value(&["a"]).and_then(Field::known) {
-            Some(array) => {
-                let words = shell.words_of(&line);
-                shell.set(array, Value::Many(words));
-            }
-            None => shell.deal(&names, line),
-        },
-        None => names.iter().for_each(|name| shell.forget(name)),
-    }
-    Output::nothing()
-}
-
-fn declare(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let refers = args
-        .iter()
-        .any(|arg| arg.is_option() && arg.text.contains('n'));
-    for arg in operands(args) {
-        if let Some((name, _)) = arg.text.split_once('=')
-            && super::lex::is_name(name.trim_end_matches('+'))
-        {
-            let value = arg.behind(name.len() + 1);
-            if refers {
-                shell.refer(name, value.known());
-                continue;
-            }
-            // An array's parenthesis came as an assignment of its own.
-            let array = value.known() == Some("") && shell.variable(name).is_some();
-            if !array {
-                shell.set(name, Value::One(value));
-            }
-        }
-    }
-    Output::nothing()
-}
-
-fn unset(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    for arg in operands(args) {
-        shell.unset(arg.known()?);
-        shell.functions.remove(arg.known()?);
-    }
-    Output::nothing()
-}
-
-fn set(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let marked = args.iter().position(|arg| arg.known() == Some("--"));
-    let values = match marked {
-        Some(at) => args.get(at + 1..),
-        None if args.first().is_some_and(|arg| !arg.is_option()) => Some(args),
-        None => None,
-    };
-    if let Some(values) = values {
-        shell.positional = values.into();
-    }
-    Output::nothing()
-}
-
-fn shift(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let by = args.first().and_then(|arg| arg.known()?.parse().ok());
-    let rest = shell.positional.get(by.unwrap_or(1)..).unwrap_or(&[]);
-    shell.positional = rest.into();
-    Output::nothing()
 }
 
 fn halt(shell: &mut Shell<'_>, _: &[Field]) -> Option<Output> {

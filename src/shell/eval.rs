@@ -14,7 +14,7 @@ use super::heredoc::{Heredoc, HeredocQuote};
 use super::lex::{Cursor, Word};
 use super::parse;
 use super::report::Found;
-use super::syntax::{Assigned, Assignment, Command, How, Link, Simple, Step};
+use super::syntax::{Command, Link, Simple, Step};
 
 /// How deep groups, substitutions and nested shells may stand in each other.
 const MAX_DEPTH: usize = 40;
@@ -287,7 +287,7 @@ impl<'s> Shell<'s> {
         }
     }
 
-    fn assign(&mut self, name: &str, value: Option<Value>) {
+    pub(super) fn assign(&mut self, name: &str, value: Option<Value>) {
         let referred = self.references.get(name).cloned();
         let name = referred.as_deref().unwrap_or(name);
         let old = self.variables.insert(name.to_owned(), value);
@@ -436,76 +436,6 @@ impl<'s> Shell<'s> {
         };
         self.last_word = fields.pop();
         output
-    }
-
-    /// Runs with `NAME=value` in front; what the command itself sets stays.
-    pub(super) fn with_assignments<T>(
-        &mut self,
-        assignments: &[Assignment<'_>],
-        run: impl FnOnce(&mut Self) -> T,
-    ) -> T {
-        let held =
-            |assignment: &Assignment<'_>| (assignment.name.to_owned(), self.holds(assignment.name));
-        let before: Vec<(String, Held)> = assignments.iter().map(held).collect();
-        for assignment in assignments {
-            self.assignment(assignment);
-        }
-        let value = run(self);
-        for (name, old) in before.into_iter().rev() {
-            match old {
-                Some(value) => self.assign(&name, value),
-                None => self.unset(&name),
-            }
-        }
-        value
-    }
-
-    fn assignment(&mut self, assignment: &Assignment<'_>) {
-        let Assignment { name, how, value } = assignment;
-        let mut value = match value {
-            Assigned::Word(word) => Value::One(self.single(word)),
-            Assigned::Array(words) => Value::Many(self.elements(name, words)),
-        };
-        match how {
-            How::Set => {}
-            How::Element => return self.forget(name),
-            How::Append => {
-                let old = self.variable(name);
-                value = match (old, value) {
-                    (Some(Value::Many(mut fields)), Value::Many(more)) => {
-                        if !self.spend(fields.len() * 16) {
-                            return self.forget(name);
-                        }
-                        fields.extend(more);
-                        Value::Many(fields)
-                    }
-                    (Some(Value::One(mut field)), Value::One(more)) => {
-                        field.push(&more);
-                        Value::One(self.afford(field))
-                    }
-                    (None, Value::Many(more)) => Value::Many(more),
-                    _ => return self.forget(name),
-                };
-            }
-        }
-        self.set(name, value);
-    }
-
-    /// An array's elements. `[key]=value` is held as a variable of its own, too.
-    fn elements(&mut self, name: &str, words: &[Word<'_>]) -> Vec<Field> {
-        let mut fields = self.all_fields(words);
-        for field in &mut fields {
-            let keyed = field
-                .text
-                .strip_prefix('[')
-                .and_then(|text| text.split_once("]="));
-            let Some(key) = keyed.map(|(key, _)| key.to_owned()) else {
-                continue;
-            };
-            *field = field.behind("[]=".len() + key.len());
-            self.set(&format!("{name}[{key}]"), Value::One(field.clone()));
-        }
-        fields
     }
 
     /// The text of a heredoc, with its expansions made.

@@ -6,7 +6,7 @@ use super::eval::{Shell, Value};
 use super::field::{Field, Output};
 use super::glob::{MAX_MATCHES, Search, all_active};
 use super::lex::{Part, Quote, Word};
-use super::{arith, param};
+use super::param;
 use crate::target::Spelling;
 
 /// A part of a word once braces are expanded.
@@ -122,7 +122,11 @@ impl Shell<'_> {
 
     /// A word where nothing is split or globbed: assignments and the like.
     pub(super) fn single(&mut self, word: &Word<'_>) -> Field {
-        let pieces: Vec<_> = word.parts.iter().map(piece).collect();
+        self.joined(&word.parts)
+    }
+
+    pub(super) fn joined(&mut self, parts: &[Part<'_>]) -> Field {
+        let pieces: Vec<_> = parts.iter().map(piece).collect();
         let mut builder = Builder::default();
         for (n, piece) in pieces.iter().enumerate() {
             match piece {
@@ -226,54 +230,12 @@ impl Shell<'_> {
 
     /// Runs what is substituted within parts whose own value does not matter.
     pub(super) fn side_effects(&mut self, parts: &[Part<'_>]) {
-        let mut builder = Builder::default();
-        for part in parts {
-            self.part(part, &mut builder, Some(Quote::Double));
-        }
-    }
-
-    /// The value of `((…))`, where it is known.
-    pub(super) fn arithmetic(&mut self, parts: &[Part<'_>]) -> Option<i64> {
-        let mut builder = Builder::default();
-        let mut varies = false;
-        for part in parts {
-            varies |= self.n_open_loops > 0 && matches!(part, Part::Param(..));
-            self.part(part, &mut builder, Some(Quote::Double));
-        }
-        builder.close();
-        let texts = builder.done.into_iter().map(|draft| draft.field.text);
-        let mut text = texts.collect::<Vec<_>>().join(" ");
-        if varies {
-            text.push(super::field::UNKNOWN);
-        }
-        arith::evaluate(self, &text)
+        self.joined(parts);
     }
 
     fn param(&mut self, param: &super::lex::Param<'_>) -> Option<Value> {
         let value = self.indexed(param);
         param::apply(self, param, value)
-    }
-
-    fn indexed(&mut self, param: &super::lex::Param<'_>) -> Option<Value> {
-        if let Some(index) = param.index
-            && let Some(value) = self.variable(&format!("{}[{index}]", param.name))
-        {
-            return Some(value);
-        }
-        match (self.variable(param.name)?, param.index) {
-            (value, None | Some("@" | "*")) => Some(value),
-            (Value::Many(fields), Some(index)) => {
-                let at = arith::evaluate(self, index)?;
-                let back = usize::try_from(at.unsigned_abs()).ok()?;
-                let at = match at {
-                    0.. => back,
-                    _ => fields.len().checked_sub(back)?,
-                };
-                fields.get(at).cloned().map(Value::One)
-            }
-            (value, Some("0")) => Some(value),
-            _ => None,
-        }
     }
 
     /// Globs a draft on the disk; without a match it stays as written.

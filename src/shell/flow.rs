@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::arith;
-use super::eval::{REPEAT_COST, Shell, Value, World};
+use super::eval::{REPEAT_COST, Shell, World};
 use super::field::{Field, Output};
 use super::glob::{Pattern, all_active};
 use super::lex::{Part, Word};
@@ -262,41 +262,5 @@ impl Shell<'_> {
             (Some(text), Some(output)) => text.push_str(&output.text),
             _ => *printed = None,
         }
-    }
-
-    /// Gives a value to one name, or its words to several.
-    pub(super) fn deal(&mut self, names: &[&str], value: Field) {
-        if let [name] = names {
-            self.set(name, Value::One(value));
-            return;
-        }
-        let words = self.words_of(&value);
-        let mut words = words.into_iter();
-        for (n, name) in names.iter().enumerate() {
-            let text = if n + 1 == names.len() {
-                let rest: Vec<String> = words.by_ref().map(|word| word.text).collect();
-                rest.join(self.separators().get(..1).unwrap_or(" "))
-            } else {
-                words.next().map_or(String::new(), |word| word.text)
-            };
-            self.set(name, Value::One(value.with_text(text)));
-        }
-    }
-
-    /// `$IFS`, where the command sets it to plain marks.
-    fn separators(&self) -> String {
-        let set = self.variable("IFS").map(Value::into_field);
-        let marks = set.filter(|marks| marks.text.is_ascii() && !marks.text.trim().is_empty());
-        marks.map_or(String::new(), |marks| marks.text)
-    }
-
-    /// The words `read` takes a line apart into.
-    pub(super) fn words_of(&self, line: &Field) -> Vec<Field> {
-        let marks = self.separators();
-        let texts: Vec<&str> = match marks.as_str() {
-            "" => line.text.split_ascii_whitespace().collect(),
-            marks => line.text.split(|c| marks.contains(c)).collect(),
-        };
-        texts.into_iter().map(|text| line.with_text(text)).collect()
     }
 }

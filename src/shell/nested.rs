@@ -4,7 +4,7 @@ use super::args::{Args, Syntax};
 use super::eval::{Shell, Value};
 use super::field::{Field, Output, base_name};
 use super::wrapper::{from_operand, line, run_assigned, wrapper};
-use super::{decode, makefile};
+use super::{decode, makefile, wrapper as own};
 use crate::target::{Act, Spelling};
 
 type Runner = fn(&mut Shell<'_>, &[Field]) -> Option<Output>;
@@ -18,20 +18,20 @@ fn runner(name: &str) -> Option<Runner> {
         "xargs" | "gxargs" => xargs,
         "env" | "genv" => env,
         "flock" => flock,
-        "su" | "sg" | "runuser" => su,
+        "su" | "sg" | "runuser" => own::su,
         "pwsh" | "powershell" => pwsh,
         "cmd" => cmd,
         "exec" => exec,
         "script" => script_command,
         "parallel" => parallel,
         "command" => command,
-        "chroot" => chroot,
-        "entr" => entr,
-        "at" | "batch" => at,
+        "chroot" => own::chroot,
+        "entr" => own::entr,
+        "at" | "batch" => own::at,
         "make" | "gmake" => makefile::make,
-        "nix" | "nix-shell" => nix,
-        "npm" | "pnpm" | "yarn" | "bundle" | "asdf" => tool_exec,
-        "uv" | "poetry" | "pdm" | "rye" | "hatch" | "pipenv" | "conda" | "mise" => tool_run,
+        "nix" | "nix-shell" => own::nix,
+        "npm" | "pnpm" | "yarn" | "bundle" | "asdf" => own::tool_exec,
+        "uv" | "poetry" | "pdm" | "rye" | "hatch" | "pipenv" | "conda" | "mise" => own::tool_run,
         _ => return None,
     })
 }
@@ -86,65 +86,6 @@ fn script_command(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         return line(shell, std::slice::from_ref(command));
     }
     shell.again(parsed.operands.get(1..).unwrap_or(&[]))
-}
-
-/// Behind another root every path is another one.
-fn chroot(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let (root, words) = from_operand(args, "").split_first()?;
-    match root.known() {
-        Some("/") => shell.again(words),
-        _ => None,
-    }
-}
-
-/// `entr COMMAND…` and `entr -s LINE`.
-fn entr(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let words = from_operand(args, "");
-    let own = args.get(..args.len() - words.len())?;
-    match own.iter().any(|arg| arg.text.contains('s')) {
-        true => line(shell, words),
-        false => shell.again(words),
-    }
-}
-
-/// What `at` reads runs later, but in this directory.
-fn at(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "qft",
-        ..Syntax::default()
-    };
-    let parsed = Args::parse(args, syntax);
-    let text = match parsed.value(&["f"]) {
-        Some(file) => shell.script_text(file)?,
-        None => shell.stdin.as_ref()?.text.to_string(),
-    };
-    shell.subshell(|shell| shell.run_again(&text))
-}
-
-/// `nix shell X -c COMMAND…`, `nix-shell --run LINE`.
-fn nix(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let is = |names: &[&str]| {
-        args.iter()
-            .position(|arg| names.contains(&arg.text.as_str()))
-    };
-    if let Some(at) = is(&["--run"]) {
-        return line(shell, args.get(at + 1..at + 2)?);
-    }
-    let at = is(&["-c", "--command"])?;
-    shell.again(args.get(at + 1..)?)
-}
-
-/// `npm exec [-c LINE] COMMAND…`.
-fn tool_exec(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let (verb, rest) = args.split_first()?;
-    if !matches!(verb.known(), Some("exec" | "x" | "dlx")) {
-        return None;
-    }
-    let calls = |arg: &Field| matches!(arg.known(), Some("-c" | "--call"));
-    match rest.iter().position(calls) {
-        Some(at) => line(shell, rest.get(at + 1..at + 2)?),
-        None => shell.again(from_operand(rest, "p")),
-    }
 }
 
 /// `parallel COMMAND ::: ITEM…`, or with the input's lines as items.
@@ -256,21 +197,6 @@ fn flock(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     }
 }
 
-/// `su -c LINE`, `sg GROUP LINE`, `runuser -u USER COMMAND…`.
-fn su(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let is_line = |arg: &Field| matches!(arg.known(), Some("-c" | "--command"));
-    if let Some(at) = args.iter().position(is_line) {
-        return line(shell, args.get(at + 1..at + 2)?);
-    }
-    match args {
-        [user, ..] if matches!(user.known(), Some("-u" | "--user")) => {
-            shell.again(from_operand(args, "u"))
-        }
-        [group, words @ ..] if !group.is_option() => line(shell, words),
-        _ => None,
-    }
-}
-
 /// PowerShell takes any beginning of an option's name.
 fn pwsh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let names = |arg: &Field, option: &str| {
@@ -308,33 +234,6 @@ fn cmd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         super::powershell::run(shell, &line.join(" "));
         None
     })
-}
-
-/// `uv run [--with X] command…`.
-fn tool_run(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let at = args
-        .iter()
-        .position(|arg| matches!(arg.known(), Some("run" | "exec" | "x")))?;
-    let mut words = args.get(at + 1..)?;
-    while let Some((first, rest)) = words.split_first() {
-        let skip = match first.known()? {
-            "--with" | "--python" | "-p" | "--project" | "--directory" | "--extra" | "--group"
-            | "-n" | "--env-file" | "--index" => 1,
-            "--" => {
-                words = rest;
-                break;
-            }
-            option if option.starts_with('-') => 0,
-            _ => break,
-        };
-        words = rest.get(skip..)?;
-    }
-    let is_script = words.first()?.text.ends_with(".py");
-    if is_script {
-        let python = [&[Field::literal("python3")], words].concat();
-        return shell.again(&python);
-    }
-    shell.again(words)
 }
 
 fn eval(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {

@@ -1,5 +1,6 @@
 //! `${name…}`: what the operators make of a value.
 
+use super::arith;
 use super::eval::{Shell, Value};
 use super::field::Field;
 use super::glob::{Pattern, all_active};
@@ -72,6 +73,31 @@ pub(super) fn apply(
             }
         }
         Op::Other => None,
+    }
+}
+
+impl Shell<'_> {
+    /// What a name holds, or one element of it.
+    pub(super) fn indexed(&mut self, param: &Param<'_>) -> Option<Value> {
+        if let Some(index) = param.index
+            && let Some(value) = self.variable(&format!("{}[{index}]", param.name))
+        {
+            return Some(value);
+        }
+        match (self.variable(param.name)?, param.index) {
+            (value, None | Some("@" | "*")) => Some(value),
+            (Value::Many(fields), Some(index)) => {
+                let at = arith::evaluate(self, index)?;
+                let back = usize::try_from(at.unsigned_abs()).ok()?;
+                let at = match at {
+                    0.. => back,
+                    _ => fields.len().checked_sub(back)?,
+                };
+                fields.get(at).cloned().map(Value::One)
+            }
+            (value, Some("0")) => Some(value),
+            _ => None,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Small commands that make or remove files in a way of their own.
 
 use super::args::{Args, Syntax};
-use super::eval::{Shell, Value};
+use super::eval::Shell;
 use super::field::{Field, Output, base_name};
 use super::transfer::inside;
 use crate::target::Act;
@@ -168,27 +168,6 @@ pub(super) fn zip(shell: &mut Shell<'_>, args: &Args) {
     if args.has(&["m", "move"]) {
         shell.report_all(files, Act::MoveAway);
     }
-}
-
-/// `mapfile NAME`: the input's lines as an array.
-pub(super) fn mapfile(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "dnOsuCc",
-        ..Syntax::default()
-    };
-    let parsed = Args::parse(args, syntax);
-    let name = match parsed.operands.first() {
-        Some(name) => name.known()?.to_owned(),
-        None => "MAPFILE".to_owned(),
-    };
-    match shell.stdin.as_ref().filter(|_| !parsed.has(&["d"])) {
-        Some(stdin) => {
-            let lines = stdin.lines();
-            shell.set(&name, Value::Many(lines));
-        }
-        None => shell.forget(&name),
-    }
-    Output::nothing()
 }
 
 /// `alias x='touch a'`: kept as a function. One that bears the name of its own

@@ -231,6 +231,107 @@ pub(super) fn run_assigned(shell: &mut Shell<'_>, words: &[Field]) -> Option<Out
     shell.again(words)
 }
 
+/// Behind another root every path is another one.
+pub(super) fn chroot(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let (root, words) = from_operand(args, "").split_first()?;
+    match root.known() {
+        Some("/") => shell.again(words),
+        _ => None,
+    }
+}
+
+/// `entr COMMAND…` and `entr -s LINE`.
+pub(super) fn entr(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let words = from_operand(args, "");
+    let own = args.get(..args.len() - words.len())?;
+    match own.iter().any(|arg| arg.text.contains('s')) {
+        true => line(shell, words),
+        false => shell.again(words),
+    }
+}
+
+/// What `at` reads runs later, but in this directory.
+pub(super) fn at(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let syntax = Syntax {
+        short: "qft",
+        ..Syntax::default()
+    };
+    let parsed = Args::parse(args, syntax);
+    let text = match parsed.value(&["f"]) {
+        Some(file) => shell.script_text(file)?,
+        None => shell.stdin.as_ref()?.text.to_string(),
+    };
+    shell.subshell(|shell| shell.run_again(&text))
+}
+
+/// `nix shell X -c COMMAND…`, `nix-shell --run LINE`.
+pub(super) fn nix(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let is = |names: &[&str]| {
+        args.iter()
+            .position(|arg| names.contains(&arg.text.as_str()))
+    };
+    if let Some(at) = is(&["--run"]) {
+        return line(shell, args.get(at + 1..at + 2)?);
+    }
+    let at = is(&["-c", "--command"])?;
+    shell.again(args.get(at + 1..)?)
+}
+
+/// `npm exec [-c LINE] COMMAND…`.
+pub(super) fn tool_exec(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let (verb, rest) = args.split_first()?;
+    if !matches!(verb.known(), Some("exec" | "x" | "dlx")) {
+        return None;
+    }
+    let calls = |arg: &Field| matches!(arg.known(), Some("-c" | "--call"));
+    match rest.iter().position(calls) {
+        Some(at) => line(shell, rest.get(at + 1..at + 2)?),
+        None => shell.again(from_operand(rest, "p")),
+    }
+}
+
+/// `su -c LINE`, `sg GROUP LINE`, `runuser -u USER COMMAND…`.
+pub(super) fn su(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let is_line = |arg: &Field| matches!(arg.known(), Some("-c" | "--command"));
+    if let Some(at) = args.iter().position(is_line) {
+        return line(shell, args.get(at + 1..at + 2)?);
+    }
+    match args {
+        [user, ..] if matches!(user.known(), Some("-u" | "--user")) => {
+            shell.again(from_operand(args, "u"))
+        }
+        [group, words @ ..] if !group.is_option() => line(shell, words),
+        _ => None,
+    }
+}
+
+/// `uv run [--with X] command…`.
+pub(super) fn tool_run(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let at = args
+        .iter()
+        .position(|arg| matches!(arg.known(), Some("run" | "exec" | "x")))?;
+    let mut words = args.get(at + 1..)?;
+    while let Some((first, rest)) = words.split_first() {
+        let skip = match first.known()? {
+            "--with" | "--python" | "-p" | "--project" | "--directory" | "--extra" | "--group"
+            | "-n" | "--env-file" | "--index" => 1,
+            "--" => {
+                words = rest;
+                break;
+            }
+            option if option.starts_with('-') => 0,
+            _ => break,
+        };
+        words = rest.get(skip..)?;
+    }
+    let is_script = words.first()?.text.ends_with(".py");
+    if is_script {
+        let python = [&[Field::literal("python3")], words].concat();
+        return shell.again(&python);
+    }
+    shell.again(words)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
