@@ -204,7 +204,11 @@ pub(super) fn mapfile(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         Some(name) => name.known()?.to_owned(),
         None => "MAPFILE".to_owned(),
     };
-    match shell.stdin.as_ref().filter(|_| !parsed.has(&["d"])) {
+    match shell
+        .stdin
+        .as_ref()
+        .filter(|_| !parsed.has(&["d", "n", "s", "O", "u"]))
+    {
         Some(stdin) => {
             let lines = stdin.lines();
             shell.set(&name, Value::Many(lines));

@@ -1,4 +1,4 @@
-//! `git clean`: what it takes away, and what exclusions and ignore rules spare.
+//! `git clean` and `rsync --delete`: what they take away, and what exclusions spare.
 
 use super::args::Args;
 use super::eval::Shell;
@@ -68,6 +68,32 @@ pub(super) fn clean(shell: &mut Shell<'_>, args: &Args) {
     for path in paths {
         cleaning.path(path);
     }
+}
+
+/// `rsync --delete --exclude PATTERN`: what is in the directory, less what the
+/// patterns spare.
+pub(super) fn clear_except<'f>(
+    shell: &mut Shell<'_>,
+    dir: &Field,
+    excluded: impl Iterator<Item = &'f Field>,
+) {
+    let root = dir.known().and_then(|dir| shell.absolute(dir));
+    let excluded: Vec<Rule> = excluded
+        .filter_map(|field| Rule::parse(field.known()?, "/"))
+        .collect();
+    let Some(root) = root.filter(|_| !excluded.is_empty()) else {
+        shell.report(dir, Act::Clear);
+        return;
+    };
+    let mut cleaning = Cleaning {
+        root: super::report::clean(&root).trim_end_matches('/').to_owned(),
+        shell,
+        rules: Vec::new(),
+        excluded,
+        ignores: false,
+        dirs_left: MAX_DIRS,
+    };
+    cleaning.path(dir);
 }
 
 /// The nearest directory upwards with an entry `.git`, or the directory itself.

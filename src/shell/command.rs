@@ -375,12 +375,14 @@ fn realpath(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 fn seq(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let numbers: Option<Vec<u32>> = args.iter().map(|arg| arg.known()?.parse().ok()).collect();
-    let (from, to) = match numbers?.as_slice() {
-        [to] => (1, *to),
-        [from, to] => (*from, *to),
+    let (from, step, to) = match numbers?.as_slice() {
+        [to] => (1, 1, *to),
+        [from, to] => (*from, 1, *to),
+        [from, step, to] if *step > 0 => (*from, *step, *to),
         _ => return None,
     };
-    let lines = (from..=to).take(super::glob::MAX_MATCHES);
+    let lines = (from..=to).step_by(usize::try_from(step).ok()?);
+    let lines = lines.take(super::glob::MAX_MATCHES);
     let text: String = lines.map(|n| format!("{n}\n")).collect();
     Some(Output::literal(text))
 }

@@ -214,7 +214,10 @@ impl Shell<'_> {
         let outer = self.repeats;
         while goes_on.is_some_and(|value| value != 0) && self.spend(REPEAT_COST) {
             self.walk(body);
-            self.halted = false;
+            if std::mem::take(&mut self.halted) {
+                goes_on = Some(0);
+                break;
+            }
             self.repeats = outer + 1;
             arith::evaluate(self, next);
             goes_on = arith::evaluate(self, test);

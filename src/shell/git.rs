@@ -6,6 +6,7 @@ use super::edit;
 use super::eval::Shell;
 use super::field::{Field, Output, base_name};
 use super::transfer::inside;
+use super::wrapper::line;
 use super::writers;
 use crate::target::Act;
 
@@ -47,6 +48,8 @@ const VALUED: &[&str] = &[
     "pathspec-from-file",
     "prefix",
     "exclude",
+    "exec",
+    "onto",
     "depth",
     "branch",
     "origin",
@@ -108,6 +111,15 @@ fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Outpu
         }
         "apply" | "am" => edit::git_apply(shell, &valued("pC")),
         "rev-parse" => return rev_parse(shell, args),
+        "rebase" => {
+            for command in valued("xXCs").values(&["x", "exec"]) {
+                line(shell, std::slice::from_ref(command));
+            }
+            return None;
+        }
+        "bisect" if args.first().and_then(Field::known) == Some("run") => {
+            return shell.again(args.get(1..)?);
+        }
         "init" => shell.report_all(valued("b").operands.first(), Act::MakeDir),
         _ => return None,
     }

@@ -29,6 +29,7 @@ fn runner(name: &str) -> Option<Runner> {
         "entr" => own::entr,
         "at" | "batch" => own::at,
         "make" | "gmake" => makefile::make,
+        "npx" => own::package_run,
         "nix" | "nix-shell" => own::nix,
         "npm" | "pnpm" | "yarn" | "bundle" | "asdf" => own::tool_exec,
         "uv" | "poetry" | "pdm" | "rye" | "hatch" | "pipenv" | "conda" | "mise" => own::tool_run,

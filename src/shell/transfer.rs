@@ -1,6 +1,7 @@
 //! Commands that copy, move and link files to other places.
 
 use super::args::{Args, Syntax};
+use super::clean::clear_except;
 use super::download::local_name;
 use super::eval::Shell;
 use super::field::{Field, base_name};
@@ -196,7 +197,9 @@ pub(super) fn rsync(shell: &mut Shell<'_>, args: &Args) {
         "delete-excluded",
     ];
     if args.has(&deletes) {
-        shell.report(last, Act::Clear);
+        let excluded = args.values(&["exclude"]);
+        let kept = !args.has(&["delete-excluded"]);
+        clear_except(shell, last, excluded.filter(|_| kept));
     }
     for source in sources {
         // A source with a trailing slash gives its content.

@@ -100,7 +100,6 @@ const WRAPPERS: &[Wrapper] = &[
     words("nocorrect", "", 0),
     words("noglob", "", 0),
     words("nohup", "", 0),
-    valued("npx", "p", &["package"], 0),
     words("nsenter", "tSG", 0),
     words("numactl", "", 0),
     words("op", "", 1),
@@ -283,6 +282,11 @@ pub(super) fn tool_exec(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output>
     if !matches!(verb.known(), Some("exec" | "x" | "dlx")) {
         return None;
     }
+    package_run(shell, rest)
+}
+
+/// `npx [-c LINE] COMMAND…`.
+pub(super) fn package_run(shell: &mut Shell<'_>, rest: &[Field]) -> Option<Output> {
     let calls = |arg: &Field| matches!(arg.known(), Some("-c" | "--call"));
     match rest.iter().position(calls) {
         Some(at) => line(shell, rest.get(at + 1..at + 2)?),
