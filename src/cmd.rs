@@ -35,6 +35,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::catalog::Catalog;
 use crate::env::Env;
+use crate::hook::{self, Clock};
 use crate::path;
 use crate::project::Project;
 use crate::settings::Resolved;
@@ -198,7 +199,7 @@ impl Context<'_> {
 }
 
 /// Runs the command line. Exit 0 is fine, 1 the answer "no", 2 a usage or I/O error.
-pub fn main(env: &Env, now: DateTime<Utc>) -> ExitCode {
+pub fn main(now: Clock) -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -209,10 +210,10 @@ pub fn main(env: &Env, now: DateTime<Utc>) -> ExitCode {
         }
     };
     if let Verb::Hook = cli.verb {
-        return crate::hook::main(env, cli.project.as_deref(), now);
+        return hook::main(cli.project.map(|project| &*project.leak()), now);
     }
     let mut out = io::BufWriter::new(io::stdout().lock());
-    let ended = run(cli, env, now, &mut out).and_then(|answer| {
+    let ended = run(cli, &Env::read(), now(), &mut out).and_then(|answer| {
         out.flush()?;
         Ok(answer)
     });

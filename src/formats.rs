@@ -4,3 +4,12 @@ pub mod front_matter;
 pub mod json;
 pub mod markdown;
 pub mod yaml;
+
+/// The line ending of a text, going by its first line.
+pub(crate) fn newline(text: &str) -> &'static str {
+    let first = text.split_inclusive('\n').next();
+    match first {
+        Some(line) if line.ends_with("\r\n") => "\r\n",
+        _ => "\n",
+    }
+}

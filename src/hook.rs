@@ -5,9 +5,9 @@
 //! once a target is known to be governed, every failure refuses.
 
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{self, ExitCode};
 
 use chrono::{DateTime, Utc};
 
@@ -28,41 +28,49 @@ use crate::store::make_own_folder;
 use crate::systems::declared::DeclaredSystem;
 use crate::target::{self, Act, Scene, Target, Unread};
 
-/// Serves one event from stdin.
-pub fn main(env: &Env, project: Option<&str>, now: DateTime<Utc>) -> ExitCode {
-    let input = stdin::read();
-    let reply =
-        catch_unwind(AssertUnwindSafe(|| serve(&input, env, project, now))).unwrap_or_else(|_| {
-            fault(
-                &input.bytes,
-                "it ran into a bug of its own",
-                env,
-                project,
-                now,
-            )
-        });
-    reply.send()
+/// Read once, and not at all for an event that is none of ours.
+pub type Clock = fn() -> DateTime<Utc>;
+
+/// Serves one event from stdin. The process ends with it, so what a panic needs
+/// in order to answer may stay for good.
+pub fn main(project: Option<&'static str>, now: Clock) -> ExitCode {
+    let input: &'static Input = Box::leak(Box::new(stdin::read()));
+    answer_panics(&input.bytes, project, now);
+    serve(input, project, now).send().into()
 }
 
-fn serve(input: &Input, env: &Env, project: Option<&str>, now: DateTime<Utc>) -> Reply {
+/// A bug must not become an exit code that lets a call through. The release
+/// build does not unwind, so the answer is given where the panic is.
+fn answer_panics(bytes: &'static [u8], project: Option<&'static str>, now: Clock) {
+    panic::set_hook(Box::new(move |bug| {
+        reply::complain(&bug.to_string());
+        let what = "it ran into a bug of its own";
+        let reply = fault(bytes, what, &Env::read(), project, now());
+        #[expect(
+            clippy::disallowed_methods,
+            clippy::exit,
+            reason = "there is no way back to main"
+        )]
+        process::exit(reply.send().into());
+    }));
+}
+
+fn serve(input: &Input, project: Option<&str>, now: Clock) -> Reply {
     match Event::parse(&input.bytes) {
-        Ok(event) => answer(&event, env, project, now),
-        Err(EventError::Foreign) => Reply::Silent,
+        Ok(event) if event.may_concern() => answer(&event, &Env::read(), project, now()),
+        Ok(_) | Err(EventError::Foreign) => Reply::Silent,
         Err(EventError::Malformed(error)) => {
             let what = input
                 .trouble
                 .clone()
                 .unwrap_or(format!("the event is not readable: {error}"));
-            fault(&input.bytes, &what, env, project, now)
+            fault(&input.bytes, &what, &Env::read(), project, now())
         }
     }
 }
 
 /// Answers one event; a call is judged in every reading of its bytes.
-pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime<Utc>) -> Reply {
-    if !event.may_concern() {
-        return Reply::Silent;
-    }
+fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime<Utc>) -> Reply {
     let Some(cwd) = event
         .cwd()
         .map(str::to_owned)
@@ -74,7 +82,7 @@ pub fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime
     };
     // The targets are known from the text; only they are worth a look at the disk.
     let guards = is_call(event);
-    let readings = read(event, &scene(&cwd, env));
+    let readings = read(event, &cwd, env);
     let changes = !readings.iter().all(Reading::has_no_target);
     if guards && !changes {
         return Reply::Silent;
@@ -120,9 +128,9 @@ fn is_call(event: &Event<'_>) -> bool {
 }
 
 /// The readings that are calls to be judged before they run.
-fn read<'e>(event: &'e Event<'_>, scene: &Scene<'_>) -> Vec<Reading<'e>> {
-    let reading = |event| Reading {
-        targets: target::of(&event, scene),
+fn read<'e>(event: &'e Event<'_>, cwd: &str, env: &Env) -> Vec<Reading<'e>> {
+    let reading = |event: Event<'e>| Reading {
+        targets: target::of(&event, &scene(event.cwd().unwrap_or(cwd), env)),
         event,
     };
     event.readings().filter(is_call).map(reading).collect()
@@ -378,5 +386,45 @@ fn fault(bytes: &[u8], what: &str, env: &Env, project: Option<&str>, now: DateTi
         OnError::Closed => Reply::Refuse {
             message: format!("refused: {what} (`on_error: closed`)"),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    const CHILD: &str = "STATEWARDEN_TEST_PANIC";
+
+    /// Answering a panic ends the process, so the test runs itself once more.
+    #[track_caller]
+    fn check(event: &str, code: i32, said: &str) {
+        let this = std::env::current_exe().unwrap();
+        let name = "hook::tests::a_bug_refuses_what_names_a_governed_place";
+        let output = Command::new(this)
+            .args([name, "--exact", "--nocapture"])
+            .env(CHILD, event)
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
+        assert!(
+            stderr.contains("a bug") && stderr.contains(said),
+            "{stderr}"
+        );
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "tells the second run what to do")]
+    fn a_bug_refuses_what_names_a_governed_place() {
+        if let Ok(event) = std::env::var(CHILD) {
+            answer_panics(event.leak().as_bytes(), None, || DateTime::UNIX_EPOCH);
+            panic!("a bug");
+        }
+        let governed = r#"{"hook_event_name":"PreToolUse","cwd":"/p","x":".devt/state/a.md"}"#;
+        check(governed, 2, "refused: it ran into a bug of its own");
+        let other = r#"{"hook_event_name":"PreToolUse","cwd":"/p","x":"src/a.rs"}"#;
+        check(other, 0, "it ran into a bug of its own");
     }
 }

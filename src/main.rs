@@ -1,7 +1,6 @@
 use std::process::ExitCode;
 
 use chrono::Utc;
-use statewarden::env::Env;
 use statewarden::{cmd, hook};
 
 /// musl's own allocator asks the kernel for nearly every piece of memory and
@@ -13,10 +12,9 @@ static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 /// `hook` alone does not go through the command line parser: it runs around
 /// every tool call, and parsing would be the most of its cost.
 fn main() -> ExitCode {
-    let env = Env::read();
     let mut args = std::env::args_os().skip(1);
     match (args.next(), args.next()) {
-        (Some(verb), None) if verb == "hook" => hook::main(&env, None, Utc::now()),
-        _ => cmd::main(&env, Utc::now()),
+        (Some(verb), None) if verb == "hook" => hook::main(None, Utc::now),
+        _ => cmd::main(Utc::now),
     }
 }

@@ -160,6 +160,11 @@ impl<'t> Scan<'t> {
         }
     }
 
+    fn blanks(&mut self) {
+        let rest = self.rest();
+        self.copy(rest.len() - rest.trim_start_matches([' ', '\t']).len());
+    }
+
     fn track(&mut self, mark: char) {
         match mark {
             '\'' | '"' if self.quote == Some(mark) => self.quote = None,
@@ -246,8 +251,7 @@ impl<'t> Scan<'t> {
     /// some, and returns it; empty where nothing was hidden.
     fn value(&mut self, gap: Gap, is_secret: impl Fn(&str) -> bool) -> &'t str {
         if gap == Gap::Blank {
-            let blanks = self.rest().len() - self.rest().trim_start_matches([' ', '\t']).len();
-            self.copy(blanks);
+            self.blanks();
         }
         for scheme in ["bearer ", "basic ", "token ", "digest "] {
             let rest = self.rest();
@@ -256,6 +260,7 @@ impl<'t> Scan<'t> {
                 .is_some_and(|head| head.eq_ignore_ascii_case(scheme))
             {
                 self.copy(scheme.len());
+                self.blanks();
             }
         }
         // What follows a quote that closes still belongs to the word.

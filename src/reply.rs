@@ -1,7 +1,6 @@
 //! A decision → what Claude Code reads. The only file that knows its output.
 
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 use serde_json::json;
 
@@ -67,9 +66,9 @@ impl Reply {
     }
 
     /// Writes the reply and gives the exit code. A closed stream is no reason to panic.
-    pub fn send(&self) -> ExitCode {
+    pub fn send(&self) -> u8 {
         match self {
-            Self::Silent => ExitCode::SUCCESS,
+            Self::Silent => 0,
             Self::Deny { reason } => print(&json!({
                 "hookSpecificOutput": {
                     "hookEventName": "PreToolUse",
@@ -84,26 +83,26 @@ impl Reply {
             Self::Notice { text } => print(&json!({ "systemMessage": text })),
             Self::Refuse { message } => {
                 complain(message);
-                ExitCode::from(2)
+                2
             }
             Self::Complain { message } => {
                 complain(message);
-                ExitCode::SUCCESS
+                0
             }
         }
     }
 }
 
-fn print(json: &serde_json::Value) -> ExitCode {
+fn print(json: &serde_json::Value) -> u8 {
     let line = format!("{json}\n");
     let mut stdout = io::stdout().lock();
     match stdout
         .write_all(line.as_bytes())
         .and_then(|()| stdout.flush())
     {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         // The decision could not be delivered; exit 2 refuses without it.
-        Err(_) => ExitCode::from(2),
+        Err(_) => 2,
     }
 }
 

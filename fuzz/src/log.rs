@@ -86,6 +86,7 @@ const TELLING: &[&str] = &[
     "--password §",
     "export GITHUB_TOKEN=§",
     "Authorization: Bearer §",
+    "Authorization:  Basic  §",
     "{\"password\":\"§\"}",
     "https://user:§@host/x",
     "ghp_§ABCDEFGHIJKLMNOP",
@@ -95,6 +96,8 @@ const TELLING: &[&str] = &[
 
 /// A zero byte says where in the text the credential stands.
 fn hides_credentials(text: &str) {
+    // libFuzzer learns it from comparisons.
+    let text = &text.replace(SECRET, "");
     let (before, after) = text.split_once('\0').unwrap_or((text, ""));
     let hidden = redact::redact(text);
     assert_eq!(redact::redact(&hidden), hidden, "hidden again");

@@ -1,6 +1,6 @@
 //! Commands: analysed to the end, within bounds, the same way every time.
 
-use statewarden::shell::{self, Scene};
+use statewarden::shell::{self, Analysis, Scene};
 use statewarden::target::{Act, Target};
 
 use super::disk::Memory;
@@ -12,22 +12,22 @@ const MAX_BYTES: usize = 32 << 20;
 
 pub fn shell(data: &[u8]) {
     let command = String::from_utf8_lossy(data);
-    let found = analyse(shell::targets, &command);
+    let found = analyse(shell::analyze, &command);
     // A whole line stays what it is, whatever comes below it.
-    let below = analyse(shell::targets, &format!("touch first\n{command}"));
+    let below = analyse(shell::analyze, &format!("touch first\n{command}"));
     let is_first = |target: &Target| target.path == "/p/first" && target.act == Act::Write;
     assert!(below.iter().any(is_first), "the first line is lost");
-    assert_eq!(analyse(shell::targets, &command), found, "another answer");
+    assert_eq!(analyse(shell::analyze, &command), found, "another answer");
 
-    let found = analyse(shell::powershell_targets, &command);
+    let found = analyse(shell::analyze_powershell, &command);
     assert_eq!(
-        analyse(shell::powershell_targets, &command),
+        analyse(shell::analyze_powershell, &command),
         found,
         "another answer"
     );
 }
 
-fn analyse(targets: fn(&str, &Scene<'_>) -> Vec<Target>, command: &str) -> Vec<Target> {
+fn analyse(by: fn(&str, &Scene<'_>) -> Analysis, command: &str) -> Vec<Target> {
     let disk = Memory::default();
     let scene = Scene {
         cwd: "/p",
@@ -35,7 +35,7 @@ fn analyse(targets: fn(&str, &Scene<'_>) -> Vec<Target>, command: &str) -> Vec<T
         project_dir: Some("/p"),
         disk: &disk,
     };
-    let found = targets(command, &scene);
+    let found = by(command, &scene).targets;
     let bytes = |target: &Target| {
         let texts = [&target.text, &target.link_to].into_iter().flatten();
         target.path.len() + texts.map(String::len).sum::<usize>()
@@ -47,8 +47,8 @@ fn analyse(targets: fn(&str, &Scene<'_>) -> Vec<Target>, command: &str) -> Vec<T
     assert!(questions <= MAX_QUESTIONS, "{questions} questions");
     for (at, target) in found.iter().enumerate().take(200) {
         let path = target.path.as_str();
-        let drive = path.as_bytes().get(1) == Some(&b':');
-        assert!(path.starts_with('/') || drive, "{path:?} is relative");
+        let on_windows = path.starts_with(r"\\") || path.as_bytes().get(1) == Some(&b':');
+        assert!(path.starts_with('/') || on_windows, "{path:?} is relative");
         let same = |other: &&Target| other.path == path && other.act == target.act;
         assert!(
             !found[at + 1..].iter().any(|other| same(&other)),

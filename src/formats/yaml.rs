@@ -317,6 +317,22 @@ mod tests {
             &Change::text(["a:b"], "x"),
             "\"a:b\": \"x\"\n",
         );
+        check(
+            "\"a\\\"b\": 1\n",
+            &Change::text(["a\"b"], "x"),
+            "\"a\\\"b\": \"x\"\n",
+        );
+        check(
+            "-a: 1\n",
+            &Change::text(["b"], "x").first(),
+            "b: \"x\"\n-a: 1\n",
+        );
+        check(
+            "b: 1\n-a: 1\n",
+            &Change::text(["b"], "x"),
+            "b: \"x\"\n-a: 1\n",
+        );
+        check("# c\r\n", &Change::text(["a"], "x"), "a: \"x\"\r\n# c\r\n");
     }
 
     #[test]

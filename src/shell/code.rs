@@ -115,7 +115,10 @@ impl<'a> Lexer<'a> {
 
     fn token(&mut self) {
         let rest = self.rest();
-        let Some(c) = rest.chars().next() else { return };
+        let Some(c) = rest.chars().next() else {
+            self.at = self.text.len();
+            return;
+        };
         if self.comment(rest) || self.operator(rest) {
             return;
         }
@@ -240,7 +243,7 @@ impl<'a> Lexer<'a> {
         if parts == 2 && body.is_some() {
             let bracketed = matches!(mark, '(' | '[' | '{' | '<');
             if !bracketed {
-                self.at -= 1;
+                self.at -= mark.len_utf8();
             }
             self.delimited();
             body = None;

@@ -312,19 +312,23 @@ impl Shell<'_> {
         let mut done = Vec::new();
         let mut todo = vec![word.parts.iter().map(piece).collect::<Vec<_>>()];
         while let Some(pieces) = todo.pop() {
-            let group = group(&pieces).filter(|group| {
-                let n = group.n_alternatives();
-                let cost: usize = pieces.iter().map(Piece::len).sum();
-                if done.len() + todo.len() + n > MAX_MATCHES {
-                    self.give_up(Limit::Steps);
-                    return false;
-                }
-                self.spend(cost.saturating_mul(n))
-            });
-            match group {
-                Some(group) => todo.extend(group.alternatives(&pieces).into_iter().rev()),
-                None => done.push(pieces),
+            let Some(group) = group(&pieces) else {
+                done.push(pieces);
+                continue;
+            };
+            let n = group.n_alternatives();
+            let cost: usize = pieces.iter().map(Piece::len).sum();
+            let fits = done.len() + todo.len() + n <= MAX_MATCHES;
+            if !fits {
+                self.give_up(Limit::Steps);
             }
+            if !fits || !self.spend(cost.saturating_mul(n)) {
+                // What is left would not fit either, and looking costs as well.
+                done.push(pieces);
+                done.extend(todo.into_iter().rev());
+                break;
+            }
+            todo.extend(group.alternatives(&pieces).into_iter().rev());
         }
         done
     }

@@ -83,8 +83,8 @@ fn event(name: &str, sandbox: &Sandbox) -> Value {
             sandbox.bash_event(&format!("cat > src/b.rs <<'EOF'\n{}EOF\n", text(60_000)))
         }
         "Bash parsed, 20 KB" => sandbox.bash_event(&script(20_000)),
-        "Bash parsed, 64 KB" => sandbox.bash_event(&script(64_000)),
-        "Bash parsed, 128 KB" => sandbox.bash_event(&script(128_000)),
+        "Bash parsed, 28 KB" => sandbox.bash_event(&script(28_000)),
+        "Bash parsed, 56 KB" => sandbox.bash_event(&script(56_000)),
         "after Bash" => {
             let mut event = sandbox.bash_event("cargo test");
             event["hook_event_name"] = "PostToolUse".into();
@@ -138,7 +138,7 @@ fn a_command_costs_in_proportion_to_its_length() {
         };
         run.instructions(&program)
     };
-    let (once, twice) = (cost("Bash parsed, 64 KB"), cost("Bash parsed, 128 KB"));
+    let (once, twice) = (cost("Bash parsed, 28 KB"), cost("Bash parsed, 56 KB"));
     assert!(twice < once * 22 / 10, "{once} and {twice} instructions");
 }
 

@@ -50,6 +50,8 @@ mod defects;
 mod denies;
 /// Runs and deep dives by command.
 mod flow_verbs;
+/// Inputs of the fuzz targets.
+mod fuzz_corpus;
 /// Gates that agents move.
 mod gates;
 /// The states of groups by command.

@@ -151,6 +151,17 @@ fn of_two_equal_keys_neither_may_be_denied() {
             .hook_bytes(event(&input).as_bytes())
             .is_denied("ad-hoc-name");
     }
+    for keys in [
+        "\"tool_name\":\"Read\"".to_owned(),
+        "\"tool_name\":\"Task\"".to_owned(),
+        format!("\"tool_name\":\"Read\",\"tool_input\":{{\"file_path\":{good:?}}}"),
+        "\"cwd\":\"/\"".to_owned(),
+    ] {
+        let input = format!("{{\"file_path\":\".devt/state/notes.md\"}},{keys}");
+        sandbox
+            .hook_bytes(event(&input).as_bytes())
+            .is_denied("ad-hoc-name");
+    }
     sandbox
         .hook_bytes(
             event(&format!(

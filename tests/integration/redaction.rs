@@ -7,6 +7,9 @@ const COMMANDS: &[&str] = &[
     // Headers.
     "curl -H \"Authorization: Bearer §\" https://h/x",
     "curl -H 'authorization: Basic §' https://h/x",
+    "curl -H 'Authorization: Bearer  §' https://h/x",
+    "curl -H \"Authorization: \"§ https://h/x",
+    "mysql -u root -p --password § db",
     "curl -H \"Authorization: token §\" https://h/x",
     "curl -H Authorization:§ https://h/x",
     "curl --header=\"X-Api-Key: §\" https://h/x",

@@ -65,8 +65,8 @@ fn check_none(what: &str, offenders: Vec<String>) {
 
 #[test]
 fn paths_in_the_documents_exist() {
-    const PLACES: [&str; 8] = [
-        "src/", "tests/", "hooks/", ".ci/", "benches/", "bin/", ".cargo/", ".github/",
+    const PLACES: [&str; 9] = [
+        "src/", "tests/", "hooks/", ".ci/", "benches/", "bin/", ".cargo/", ".github/", "fuzz/",
     ];
     let mut seen = 0;
     let mut missing = Vec::new();
@@ -199,7 +199,18 @@ fn texts() -> Vec<(String, String)> {
         .filter(|name| name != ".git")
         .collect();
     for dir in [
-        "src", "tests", "hooks", "bin", "benches", ".ci", ".cargo", ".github",
+        "src",
+        "tests",
+        "hooks",
+        "bin",
+        "benches",
+        ".ci",
+        ".cargo",
+        ".github",
+        "fuzz/src",
+        "fuzz/fuzz_targets",
+        "fuzz/corpus",
+        "fuzz/regressions",
     ] {
         files.extend(files_below(dir));
     }

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::super::newline;
 use super::{Change, Place, Scalar, quote};
 
 /// A key of a block.
@@ -16,11 +17,18 @@ struct Entry {
 }
 
 /// The lines of a text, each with its own line ending.
-pub(super) struct Lines(Vec<String>);
+pub(super) struct Lines {
+    lines: Vec<String>,
+    /// What a new line ends with.
+    newline: &'static str,
+}
 
 impl Lines {
     pub(super) fn new(text: &str) -> Self {
-        Self(text.split_inclusive('\n').map(String::from).collect())
+        Self {
+            lines: text.split_inclusive('\n').map(String::from).collect(),
+            newline: newline(text),
+        }
     }
 
     pub(super) fn set(&mut self, change: &Change) {
@@ -47,21 +55,13 @@ impl Lines {
     }
 
     pub(super) fn concat(&self) -> String {
-        self.0.concat()
-    }
-
-    /// The line ending of the text, going by its first line.
-    fn newline(&self) -> &'static str {
-        match self.0.first().map(|line| ending_of(line)) {
-            Some("\r\n") => "\r\n",
-            _ => "\n",
-        }
+        self.lines.concat()
     }
 
     /// The lines of a block's children, and their indent when there are any.
     fn children(&self, parent: Option<&Entry>) -> (Range<usize>, Option<usize>) {
-        let range = parent.map_or(0..self.0.len(), |entry| entry.line + 1..entry.end);
-        let indent = self.0[range.clone()]
+        let range = parent.map_or(0..self.lines.len(), |entry| entry.line + 1..entry.end);
+        let indent = self.lines[range.clone()]
             .iter()
             .find(|line| is_content(line))
             .map(|line| indent_of(line));
@@ -72,13 +72,13 @@ impl Lines {
         let (mut range, indent) = self.children(parent);
         let indent = indent?;
         let (line, value) = range.find_map(|at| {
-            let line = &self.0[at];
+            let line = &self.lines[at];
             let is_child = is_content(line) && indent_of(line) == indent;
             Some((at, value_start(line, key).filter(|_| is_child)?))
         })?;
         let mut end = line + 1;
-        for (at, line) in self.0.iter().enumerate().skip(line + 1) {
-            let is_item = line.trim_start().starts_with('-') && indent_of(line) == indent;
+        for (at, line) in self.lines.iter().enumerate().skip(line + 1) {
+            let is_item = is_item(line) && indent_of(line) == indent;
             if !is_content(line) {
                 continue;
             }
@@ -96,7 +96,7 @@ impl Lines {
     }
 
     fn replace(&mut self, entry: Entry, rendered: &str, wanted_line: Option<usize>) {
-        let old = &self.0[entry.line];
+        let old = &self.lines[entry.line];
         let (head, rest) = old.split_at(entry.value);
         let ending = ending_of(old);
         let mut new = vec![format!("{head} {rendered}{ending}")];
@@ -104,7 +104,7 @@ impl Lines {
         // a line of its own.
         if let Some(comment) = trailing_comment(rest) {
             let newline = if ending.is_empty() {
-                self.newline()
+                self.newline
             } else {
                 ending
             };
@@ -114,21 +114,23 @@ impl Lines {
                 format!("{indent}{comment}{ending}"),
             ];
         }
-        self.0.drain(entry.line..entry.end);
+        self.lines.drain(entry.line..entry.end);
         let at = wanted_line.unwrap_or(entry.line);
-        self.0.splice(at..at, new);
+        self.lines.splice(at..at, new);
     }
 
     fn insert(&mut self, parent: Option<Entry>, keys: &[String], rendered: &str, place: Place) {
         let (range, indent) = self.children(parent.as_ref());
         let indent = indent.unwrap_or_else(|| parent.as_ref().map_or(0, |entry| entry.indent + 2));
-        let last_content = range.clone().rev().find(|&at| is_content(&self.0[at]));
+        let last_content = range.clone().rev().find(|&at| is_content(&self.lines[at]));
         let at = match place {
             Place::First => range.start,
             Place::Any => last_content.map_or(range.start, |line| line + 1),
         };
-        let ending = self.newline();
-        if let Some(before) = at.checked_sub(1).and_then(|before| self.0.get_mut(before))
+        let ending = self.newline;
+        if let Some(before) = at
+            .checked_sub(1)
+            .and_then(|before| self.lines.get_mut(before))
             && !before.ends_with('\n')
         {
             before.push_str(ending);
@@ -144,7 +146,7 @@ impl Lines {
             format!("{indent}{}:{value}{ending}", plain_or_quoted(key))
         });
         let new: Vec<_> = new.collect();
-        self.0.splice(at..at, new);
+        self.lines.splice(at..at, new);
     }
 }
 
@@ -165,16 +167,18 @@ fn is_content(line: &str) -> bool {
     !line.is_empty() && !line.starts_with('#')
 }
 
+fn is_item(line: &str) -> bool {
+    let item = line.trim().strip_prefix('-');
+    item.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
+}
+
 /// Where the value of `key` starts on the line, if it is a line of that key.
 fn value_start(line: &str, key: &str) -> Option<usize> {
     let text = line.trim_start_matches(' ');
-    let quote = text
-        .chars()
-        .next()
-        .filter(|first| matches!(first, '"' | '\''));
-    let rest = match quote {
-        Some(quote) => text[1..].strip_prefix(key)?.strip_prefix(quote)?,
-        None => text.strip_prefix(key)?,
+    let rest = match text.as_bytes().first()? {
+        b'"' => text.strip_prefix(&quote(key))?,
+        b'\'' => text[1..].strip_prefix(key)?.strip_prefix('\'')?,
+        _ => text.strip_prefix(key)?,
     };
     let value = rest.trim_start_matches(' ').strip_prefix(':')?;
     let is_key = value.is_empty() || value.starts_with([' ', '\t', '\n', '\r']);

@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use crate::formats::newline;
+
 /// A value that stands on its key's line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scalar {
@@ -187,6 +189,7 @@ pub fn check(text: &str) -> Result<(), String> {
 pub fn set(text: &str, changes: &[(&str, Option<Scalar>)]) -> Result<String, String> {
     check(text)?;
     let (mark, text) = split_mark(text);
+    let newline = newline(text);
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
     for (key, value) in changes {
         if !is_key(key) {
@@ -194,7 +197,7 @@ pub fn set(text: &str, changes: &[(&str, Option<Scalar>)]) -> Result<String, Str
                 "`{key}` is no key: letters, digits, `_` and `-` only"
             ));
         }
-        set_one(&mut lines, key, value.as_ref())?;
+        set_one(&mut lines, newline, key, value.as_ref())?;
     }
     Ok(format!("{mark}{}", lines.concat()))
 }
@@ -208,7 +211,12 @@ fn split_mark(text: &str) -> (&str, &str) {
     })
 }
 
-fn set_one(lines: &mut Vec<String>, key: &str, value: Option<&Scalar>) -> Result<(), String> {
+fn set_one(
+    lines: &mut Vec<String>,
+    newline: &str,
+    key: &str,
+    value: Option<&Scalar>,
+) -> Result<(), String> {
     let bare: Vec<&str> = lines
         .iter()
         .map(|line| line.trim_end_matches(['\r', '\n']))
@@ -237,9 +245,9 @@ fn set_one(lines: &mut Vec<String>, key: &str, value: Option<&Scalar>) -> Result
             }
             None => {
                 if let Some(last) = lines.last_mut().filter(|last| !last.ends_with('\n')) {
-                    last.push('\n');
+                    last.push_str(newline);
                 }
-                lines.insert(end_at, format!("{new}\n"));
+                lines.insert(end_at, format!("{new}{newline}"));
             }
         }
     }

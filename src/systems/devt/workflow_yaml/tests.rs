@@ -128,6 +128,12 @@ fn only_the_named_line_changes() {
         Ok("a: 1\nb: 2\nc: 3\n"),
     );
     check_set(
+        "a: 1\r\nb: 2",
+        "c",
+        Some(Scalar::Int(3)),
+        Ok("a: 1\r\nb: 2\r\nc: 3\r\n"),
+    );
+    check_set(
         "\u{feff}a: 1\n",
         "a",
         Some(Scalar::Int(2)),
