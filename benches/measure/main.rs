@@ -5,8 +5,11 @@
 //! are shown; system calls, page faults and instructions are exact.
 
 mod case;
+mod cases;
+mod events;
 mod probe;
 mod report;
+mod scaling;
 mod site;
 
 use std::path::PathBuf;
@@ -52,7 +55,8 @@ fn options() -> Result<Options> {
 fn main() -> Result<()> {
     let options = options()?;
     let site = site::Site::new(options.programs.canonicalize()?)?;
-    let mut cases = case::all(&site);
+    let mut cases = cases::all(&site);
+    cases.extend(scaling::all(&site)?);
     cases.retain(|case| case.program == Program::Floor || case.name.contains(&options.only));
     for case in &cases {
         case.check(&site)?;

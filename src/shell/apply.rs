@@ -4,6 +4,7 @@ use super::calls::Script;
 use super::code::{Language, Token};
 use super::effects::Effect;
 use super::field::Field;
+use super::transfer::inside;
 use super::value::{Reader, Span};
 use crate::target::Act;
 
@@ -15,6 +16,13 @@ impl Script<'_, '_, '_, '_> {
                 self.report_argument(arguments, 0, act);
             }
             Effect::Second(act) => self.report_argument(arguments, 1, act),
+            Effect::Third(act) => self.report_argument(arguments, 2, act),
+            Effect::Named(name, act) => {
+                let values = self.named(arguments, &[name]);
+                self.shell.report_all(&values, act);
+            }
+            Effect::MadeUp(act) => self.made_up(arguments, act),
+            Effect::Archive => self.archive(arguments),
             Effect::Each(act) => {
                 for n in 0..arguments.len() {
                     self.report_argument(arguments, n, act);
@@ -57,8 +65,50 @@ impl Script<'_, '_, '_, '_> {
             .map_or_else(Vec::new, |span| self.values(*span))
     }
 
+    /// The value of `name=value`.
+    fn named(&mut self, arguments: &[Span], names: &[&str]) -> Vec<Field> {
+        let is = |span: &&Span| {
+            let name = self
+                .word(span.0)
+                .filter(|_| self.mark(span.0 + 1) == Some('='));
+            name.is_some_and(|name| names.contains(&name))
+        };
+        let span = arguments.iter().find(is).copied();
+        span.map_or_else(Vec::new, |span| self.values((span.0 + 2, span.1)))
+    }
+
+    /// `tempfile`: a name the program makes up, in a directory that is named.
+    fn made_up(&mut self, arguments: &[Span], act: Act) {
+        for dir in self.named(arguments, &["dir"]) {
+            let name = Field::literal("tmpXXXXXXXX");
+            self.shell.report(&inside(&dir, &name), act);
+        }
+    }
+
+    /// `make_archive(BASE, FORMAT)`.
+    fn archive(&mut self, arguments: &[Span]) {
+        let format = self.argument(arguments, 1).into_iter().next();
+        let suffix = match format.as_ref().and_then(Field::known) {
+            Some("gztar") => "tar.gz",
+            Some("bztar") => "tar.bz2",
+            Some("xztar") => "tar.xz",
+            Some(format @ ("zip" | "tar")) => format,
+            _ => return,
+        };
+        for base in self.argument(arguments, 0) {
+            let file = base.with_text(format!("{}.{suffix}", base.text));
+            self.shell.report(&file, Act::Write);
+        }
+    }
+
     fn report_argument(&mut self, arguments: &[Span], n: usize, act: Act) {
-        let values = self.argument(arguments, n);
+        let mut values = Vec::new();
+        if self.language == Language::R {
+            values = self.named(arguments, &["file", "con", "path", "filename"]);
+        }
+        if values.is_empty() {
+            values = self.argument(arguments, n);
+        }
         self.shell.report_all(&values, act);
     }
 
@@ -115,6 +165,14 @@ impl Script<'_, '_, '_, '_> {
             .find(named)
             .map(|span| (span.0 + 2, span.1));
         let span = named.or_else(|| arguments.get(n).copied())?;
+        let flags = self.code.tokens.get(span.0..span.1).unwrap_or(&[]);
+        let has = |flag| flags.contains(&Token::Word(flag));
+        if ["O_CREAT", "O_TRUNC", "O_WRONLY", "O_RDWR"]
+            .into_iter()
+            .any(has)
+        {
+            return Some(Act::Write);
+        }
         let mode = self.values(span);
         let mode = mode.first()?.known()?;
         if mode.len() > 4 {

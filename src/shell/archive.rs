@@ -2,11 +2,28 @@
 
 use super::args::{Args, Syntax};
 use super::eval::Shell;
-use super::field::{Field, Output};
+use super::field::{Field, Output, base_name};
+use super::writers::Source;
 use crate::target::Act;
+
+/// How a program reads the names of members.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Names {
+    Literal,
+    /// `*`, `?` and `[` stand for names that are not known here.
+    Globs,
+}
 
 /// What comes out of an archive is known only where members are named.
 pub(super) fn tar(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    untar(shell, args, Names::Literal)
+}
+
+pub(super) fn bsdtar(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    untar(shell, args, Names::Globs)
+}
+
+fn untar(shell: &mut Shell<'_>, args: &[Field], names: Names) -> Option<Output> {
     let syntax = Syntax {
         short: "fCTXbHIKLNgFV",
         attached: "",
@@ -16,7 +33,11 @@ pub(super) fn tar(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
             "files-from",
             "exclude",
             "transform",
+            "xform",
             "strip-components",
+            "owner",
+            "group",
+            "mode",
         ],
     };
     // The first cluster may stand without its dash.
@@ -38,53 +59,169 @@ pub(super) fn tar(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
             shell.report_all(&args.operands, Act::MoveAway);
         }
     } else if args.has(&["x", "extract", "get"]) && !args.has(&["O", "to-stdout"]) {
-        let here = Field::literal(".");
-        let dir = args.value(&["C", "directory"]).unwrap_or(&here);
-        members(shell, dir, &args.operands);
+        extract(shell, &args, names);
     }
     None
 }
 
+fn extract(shell: &mut Shell<'_>, args: &Args, names: Names) {
+    let here = Field::literal(".");
+    let dir = args.value(&["C", "directory"]).unwrap_or(&here);
+    if args.has(&["recursive-unlink"]) {
+        shell.report(dir, Act::Clear);
+    }
+    if args.has(&["transform", "xform"]) {
+        return;
+    }
+    let names = match args.has(&["wildcards"]) {
+        true => Names::Globs,
+        false => names,
+    };
+    let strip = args.value(&["strip-components"]);
+    let strip = strip.and_then(|n| n.known()?.parse().ok()).unwrap_or(0);
+    let stripped = |name: &Field| {
+        let parts = name.text.split('/').skip(strip);
+        name.with_text(parts.collect::<Vec<_>>().join("/"))
+    };
+    let members_of: Vec<Field> = args.operands.iter().map(stripped).collect();
+    members(shell, dir, &members_of, names);
+}
+
 /// Members keep their own directories below the one they are taken out to.
-fn members(shell: &mut Shell<'_>, dir: &Field, names: &[Field]) {
-    for name in names {
-        let mut path = dir.clone();
-        path.text.push('/');
-        path.push(name);
-        shell.report(&path, Act::Write);
+fn members(shell: &mut Shell<'_>, dir: &Field, members: &[Field], names: Names) {
+    for name in members {
+        let globbed = names == Names::Globs && name.text.contains(['*', '?', '[']);
+        if !globbed && !name.text.is_empty() {
+            let mut path = dir.clone();
+            path.text.push('/');
+            path.push(name);
+            shell.report(&path, Act::Write);
+        }
     }
 }
 
-pub(super) fn unzip(shell: &mut Shell<'_>, args: &Args) {
-    if args.has(&["l", "p", "t", "v", "Z", "z"]) {
-        return;
+/// Only the names, for programs that leave the members' directories out.
+fn flat(members: &[Field]) -> Vec<Field> {
+    let name = |member: &Field| member.with_text(base_name(&member.text));
+    members.iter().map(name).collect()
+}
+
+/// `unzip [-options] ARCHIVE [MEMBER…] [-x MEMBER…] [-d DIR]`.
+pub(super) fn unzip(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let is = |arg: &Field, name| arg.known() == Some(name);
+    let excluded = args.iter().position(|arg| is(arg, "-x"));
+    let (args, rest) = args.split_at(excluded.unwrap_or(args.len()));
+    let behind = rest.iter().position(|arg| is(arg, "-d"));
+    let rest = behind.map_or(&[][..], |at| &rest[at..]);
+    let syntax = Syntax {
+        short: "dP",
+        ..Syntax::default()
+    };
+    let args = Args::parse(&[args, rest].concat(), syntax);
+    if args.has(&["l", "p", "c", "t", "v", "Z", "z"]) {
+        return None;
     }
     let here = Field::literal(".");
     let dir = args.value(&["d"]).unwrap_or(&here);
-    members(shell, dir, args.operands.get(1..).unwrap_or(&[]));
+    let named = args.operands.get(1..).unwrap_or(&[]);
+    match args.has(&["j"]) {
+        true => members(shell, dir, &flat(named), Names::Globs),
+        false => members(shell, dir, named, Names::Globs),
+    }
+    None
 }
 
-/// `7z a ARCHIVE …` writes the archive.
+/// `7z a ARCHIVE …` writes the archive, `7z x ARCHIVE -oDIR MEMBER…` the members.
 pub(super) fn seven_zip(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let syntax = Syntax {
+        attached: "omptxiswv",
+        ..Syntax::default()
+    };
+    let args = Args::parse(args, syntax);
+    let [verb, archive, named @ ..] = args.operands.as_slice() else {
+        return None;
+    };
+    let here = Field::literal(".");
+    let dir = args.value(&["o"]).unwrap_or(&here);
+    match verb.known() {
+        Some("a" | "u" | "d" | "rn") => drop(shell.report(archive, Act::Write)),
+        Some("x") => members(shell, dir, named, Names::Globs),
+        Some("e") => members(shell, dir, &flat(named), Names::Globs),
+        _ => {}
+    }
+    None
+}
+
+/// `unrar x ARCHIVE [MEMBER…] [DIR/]`.
+pub(super) fn unrar(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let args = Args::parse(args, Syntax::default());
-    if let [verb, archive, ..] = args.operands.as_slice()
-        && matches!(verb.known(), Some("a" | "u" | "d"))
-    {
+    let [verb, archive, named @ ..] = args.operands.as_slice() else {
+        return None;
+    };
+    let here = Field::literal(".");
+    let (dir, named) = match named.split_last() {
+        Some((last, named)) if last.text.ends_with('/') => (last, named),
+        _ => (&here, named),
+    };
+    match verb.known() {
+        Some("a" | "u" | "d" | "m") => drop(shell.report(archive, Act::Write)),
+        Some("x") => members(shell, dir, named, Names::Globs),
+        Some("e") => members(shell, dir, &flat(named), Names::Globs),
+        _ => {}
+    }
+    None
+}
+
+/// `ar r ARCHIVE …` and `ar x ARCHIVE MEMBER…`.
+pub(super) fn ar(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let [key, archive, named @ ..] = args else {
+        return None;
+    };
+    let key = key.known()?.trim_start_matches('-');
+    if key.contains('x') {
+        members(shell, &Field::literal("."), named, Names::Literal);
+    } else if key.contains(['r', 'q', 'd', 'm', 's']) && !key.contains(['t', 'p']) {
         shell.report(archive, Act::Write);
     }
     None
 }
 
+/// `cpio -i [-D DIR] PATTERN…`, `cpio -p DIR` with names on its input, and
+/// `cpio -o -O ARCHIVE`.
+pub(super) fn cpio(shell: &mut Shell<'_>, args: &Args) {
+    let here = Field::literal(".");
+    let dir = args.value(&["D", "directory"]).unwrap_or(&here);
+    if args.has(&["p", "pass-through"]) {
+        let names = shell.stdin.as_ref().map(Output::lines).unwrap_or_default();
+        if let Some(dir) = args.operands.first() {
+            members(shell, dir, &names, Names::Literal);
+        }
+    } else if args.has(&["o", "create"]) {
+        shell.report_all(args.values(&["O", "F", "file"]), Act::Write);
+    } else if args.has(&["i", "extract"]) && !args.has(&["t", "list", "to-stdout"]) {
+        members(shell, dir, &args.operands, Names::Globs);
+    }
+}
+
 /// `gzip x` makes `x.gz` and takes `x` away.
-pub(super) fn compress(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn compress(shell: &mut Shell<'_>, args: &Args, suffix: &str, source: Source) {
     if args.has(&["d", "decompress"]) {
         return decompress(shell, args);
     }
     if args.has(&["c", "stdout", "t", "l"]) {
         return;
     }
+    if let Some(out) = args.value(&["o", "output"]) {
+        shell.report(out, Act::Write);
+        return;
+    }
     for file in &args.operands {
-        replace(shell, args, file, |path| Some(format!("{path}.gz")));
+        if args.has(&["r", "recursive"]) {
+            shell.report(file, Act::Clear);
+        } else {
+            let named = |path: &str| Some(format!("{path}.{suffix}"));
+            replace(shell, args, file, source, named);
+        }
     }
 }
 
@@ -92,10 +229,20 @@ pub(super) fn decompress(shell: &mut Shell<'_>, args: &Args) {
     if args.has(&["c", "stdout", "t", "l"]) {
         return;
     }
+    if let Some(out) = args.value(&["o", "output"]) {
+        shell.report(out, Act::Write);
+        return;
+    }
     for file in &args.operands {
-        replace(shell, args, file, |path| {
+        let suffix = file.text.rsplit_once('.').map(|(_, suffix)| suffix);
+        let source = match suffix {
+            Some("zst" | "br") => Source::Kept,
+            _ => Source::Taken,
+        };
+        replace(shell, args, file, source, |path| {
             let (stem, suffix) = path.rsplit_once('.')?;
-            matches!(suffix, "gz" | "bz2" | "xz" | "Z").then(|| stem.to_owned())
+            let packed = matches!(suffix, "gz" | "bz2" | "xz" | "Z" | "zst" | "br");
+            packed.then(|| stem.to_owned())
         });
     }
 }
@@ -104,9 +251,14 @@ fn replace(
     shell: &mut Shell<'_>,
     args: &Args,
     file: &Field,
+    source: Source,
     name: impl Fn(&str) -> Option<String>,
 ) {
-    if !args.has(&["k", "keep"]) {
+    let taken = match source {
+        Source::Kept => args.has(&["rm"]),
+        Source::Taken => !args.has(&["k", "keep"]),
+    };
+    if taken {
         shell.report(file, Act::MoveAway);
     }
     if let Some(path) = file.known().and_then(name) {

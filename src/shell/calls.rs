@@ -300,8 +300,13 @@ impl Script<'_, '_, '_, '_> {
     fn arguments(&self, at: usize) -> Option<Vec<Span>> {
         let (start, end) = if self.mark(at + 1) == Some('(') {
             (at + 2, self.after(at + 1) - 1)
+        } else if self.language == Language::Lisp {
+            return self.items_behind(at);
         } else {
-            let bare = matches!(self.language, Language::Ruby | Language::Perl);
+            let bare = matches!(
+                self.language,
+                Language::Ruby | Language::Perl | Language::Lua | Language::AppleScript
+            );
             let begins = matches!(
                 self.code.tokens.get(at + 1),
                 Some(Token::Text(_) | Token::Word(_))
@@ -315,7 +320,10 @@ impl Script<'_, '_, '_, '_> {
         let mut from = start;
         let mut place = start;
         while place < end {
-            if self.mark(place) == Some(',') {
+            // Julia divides with `;` as well.
+            let divides =
+                self.mark(place) == Some(',') || self.code.tokens.get(place) == Some(&Token::End);
+            if divides {
                 arguments.push((from, place));
                 from = place + 1;
             }
@@ -325,6 +333,24 @@ impl Script<'_, '_, '_, '_> {
             arguments.push((from, end));
         }
         Some(arguments)
+    }
+
+    /// Lisp: what stands behind the name in its parentheses.
+    fn items_behind(&self, at: usize) -> Option<Vec<Span>> {
+        let open = at
+            .checked_sub(1)
+            .filter(|open| self.mark(*open) == Some('('))?;
+        let end = self.after(open) - 1;
+        let mut items = Vec::new();
+        let mut place = at + 1;
+        while place < end && items.len() < MAX_STATEMENT {
+            let next = self.after(place);
+            if self.code.tokens.get(place) != Some(&Token::End) {
+                items.push((place, next));
+            }
+            place = next;
+        }
+        Some(items)
     }
 
     fn bare_end(&self, from: usize) -> usize {
@@ -337,7 +363,9 @@ impl Script<'_, '_, '_, '_> {
         {
             match token {
                 Token::End | Token::Mark(')' | ']' | '}' | '{') => break,
-                Token::Word("if" | "unless" | "or" | "and" | "do" | "for" | "foreach") => break,
+                Token::Word("if" | "unless" | "or" | "and" | "do" | "for" | "foreach" | "with") => {
+                    break;
+                }
                 _ => at = self.after(at),
             }
         }

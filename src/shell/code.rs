@@ -11,6 +11,14 @@ pub(super) enum Language {
     Perl,
     Php,
     Awk,
+    Lua,
+    R,
+    Julia,
+    /// Emacs Lisp.
+    Lisp,
+    AppleScript,
+    /// Java, as `jshell` and Groovy take it.
+    Java,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,6 +133,7 @@ impl<'a> Lexer<'a> {
                 self.at += 1;
                 self.tokens.push(Token::End);
             }
+            '\'' | '`' if self.language == Language::Lisp => self.at += 1,
             '\'' | '"' | '`' => self.quoted(c, self.holes(c)),
             '/' if self.regex_may_start() => self.regex(),
             _ if c.is_whitespace() => self.at += c.len_utf8(),
@@ -143,9 +152,15 @@ impl<'a> Lexer<'a> {
     }
 
     fn comment(&mut self, rest: &str) -> bool {
-        let hash = self.language != Language::Script && rest.starts_with('#');
-        let slashes = matches!(self.language, Language::Script | Language::Php);
-        if hash || (slashes && rest.starts_with("//")) {
+        use Language::{AppleScript, Java, Lisp, Lua, Php, Script};
+        let slashes = matches!(self.language, Script | Php | Java);
+        let begins = match self.language {
+            Lua | AppleScript => rest.starts_with("--"),
+            Lisp => rest.starts_with(';'),
+            Script | Java => false,
+            _ => rest.starts_with('#'),
+        };
+        if begins || (slashes && rest.starts_with("//")) {
             self.at += rest.find('\n').unwrap_or(rest.len());
             return true;
         }
@@ -156,8 +171,18 @@ impl<'a> Lexer<'a> {
         false
     }
 
-    /// `->`, `::` and `?.` are all member access.
+    /// `->`, `::` and `?.` are all member access; `<-` assigns in R, `..` joins in Lua.
     fn operator(&mut self, rest: &str) -> bool {
+        let special = match self.language {
+            Language::R if rest.starts_with("<-") => Some('='),
+            Language::Lua if rest.starts_with("..") => Some('~'),
+            _ => None,
+        };
+        if let Some(mark) = special {
+            self.at += 2;
+            self.tokens.push(Token::Mark(mark));
+            return true;
+        }
         let found = rest.starts_with("->") || rest.starts_with("::") || rest.starts_with("?.");
         if found {
             self.at += 2;
@@ -171,14 +196,16 @@ impl<'a> Lexer<'a> {
             Language::Perl => matches!(c, '$' | '@'),
             Language::Php | Language::Script => c == '$',
             Language::Ruby => matches!(c, '$' | '@'),
-            Language::Python | Language::Awk => false,
+            _ => false,
         }
     }
 
     fn word(&mut self, first: char) {
         let rest = self.rest();
         let tail = rest.get(first.len_utf8()..).unwrap_or("");
-        let len = tail.find(|c| !is_word_char(c)).unwrap_or(tail.len());
+        let lisp = self.language == Language::Lisp;
+        let ends = |c| !(is_word_char(c) || lisp && c == '-');
+        let len = tail.find(ends).unwrap_or(tail.len());
         let word = rest.get(..first.len_utf8() + len).unwrap_or("");
         self.at += word.len();
         let next = self.rest().chars().next();
@@ -279,7 +306,7 @@ impl<'a> Lexer<'a> {
         match (self.language, quote) {
             (Language::Script, '`') => Holes::DollarBrace,
             (Language::Ruby, '"' | '`') => Holes::HashBrace,
-            (Language::Perl | Language::Php, '"' | '`') => Holes::Dollar,
+            (Language::Perl | Language::Php | Language::Julia, '"' | '`') => Holes::Dollar,
             _ => Holes::None,
         }
     }
@@ -320,7 +347,7 @@ impl<'a> Lexer<'a> {
         let runs = quote == '`'
             && matches!(
                 self.language,
-                Language::Ruby | Language::Perl | Language::Php
+                Language::Ruby | Language::Perl | Language::Php | Language::Julia
             );
         self.tokens.push(if runs {
             Token::Command(found)
@@ -331,7 +358,11 @@ impl<'a> Lexer<'a> {
 
     /// A slash begins a regex where no value stands before it.
     fn regex_may_start(&self) -> bool {
-        if self.language == Language::Python || self.language == Language::Php {
+        let has_regexes = matches!(
+            self.language,
+            Language::Script | Language::Ruby | Language::Perl | Language::Awk
+        );
+        if !has_regexes {
             return false;
         }
         match self.tokens.last() {

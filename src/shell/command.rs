@@ -4,10 +4,10 @@ use ecow::EcoString;
 
 use super::args::{Args, Syntax};
 use super::eval::Shell;
-use super::field::{Field, Output, base_name};
+use super::field::{Field, Output, base_name, join};
 use super::report::clean;
 use super::variable::Value;
-use super::{inline, nested, writers};
+use super::{arith, assign, decode, inline, nested, utility, writers};
 use crate::target::Spelling;
 
 /// Builtins whose `name=value` arguments stay after they ran.
@@ -38,8 +38,8 @@ impl Shell<'_> {
         if let Some(builtin) = builtin(name) {
             return builtin(self, args);
         }
-        if let Some(runner) = nested::runner(name) {
-            return runner(self, args);
+        if let Some(output) = nested::run(self, name, args) {
+            return output;
         }
         if inline::is_interpreter(name) {
             return inline::run(self, name, args);
@@ -65,12 +65,27 @@ impl Shell<'_> {
         };
         let mut whole = std::mem::take(&mut self.path);
         let known = path.as_ref().and_then(Field::known);
-        let known = known.is_some_and(|path| self.join_to(path, &mut whole));
+        let known = known.is_some_and(|path| self.in_search_path(path, &mut whole));
         // Bash takes `..` out of the text of a directory, whatever links are there.
         let dir = known.then(|| clean(&whole).as_ref().into());
         self.path = whole;
         self.previous_dir = std::mem::replace(&mut self.cwd, dir);
         self.forget_dirs();
+    }
+
+    /// Puts into `whole` where `cd` leads: `$CDPATH` counts for names without a dot in front.
+    fn in_search_path(&self, path: &str, whole: &mut String) -> bool {
+        if !path.starts_with(['/', '.'])
+            && let Some(Value::One(search)) = self.variable("CDPATH")
+        {
+            let dirs = search.known().unwrap_or("").split(':');
+            for dir in dirs.filter(|dir| !dir.is_empty()) {
+                if self.join_to(&join(dir, path), whole) && self.scene.disk.is_dir(whole) {
+                    return true;
+                }
+            }
+        }
+        self.join_to(path, whole)
     }
 
     /// Variables the command set itself no longer hold for `PWD`.
@@ -97,11 +112,16 @@ fn builtin(name: &str) -> Option<Builtin> {
         "realpath" | "readlink" | "grealpath" => realpath,
         "seq" => seq,
         "ls" => ls,
-        "read" => read,
-        "export" | "declare" | "local" | "readonly" | "typeset" => declare,
-        "unset" => unset,
-        "set" => set,
-        "shift" => shift,
+        "read" => assign::read,
+        "mapfile" | "readarray" => assign::mapfile,
+        "alias" => utility::alias,
+        "let" => arithmetic,
+        "base64" | "gbase64" => decode::base64_command,
+        "xxd" => decode::xxd,
+        "export" | "declare" | "local" | "readonly" | "typeset" => assign::declare,
+        "unset" | "unalias" => assign::unset,
+        "set" => assign::set,
+        "shift" => assign::shift,
         "exit" | "return" | "break" | "continue" => halt,
         ":" | "true" | "false" | "test" | "[" | "sleep" | "shopt" | "umask" | "wait" | "ulimit"
         | "chmod" | "chown" | "chgrp" => silent,
@@ -109,11 +129,19 @@ fn builtin(name: &str) -> Option<Builtin> {
     })
 }
 
+/// `let a=1 b=a+1`.
+fn arithmetic(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    for arg in args {
+        arith::evaluate(shell, &arg.text);
+    }
+    Output::nothing()
+}
+
 fn silent(_: &mut Shell<'_>, _: &[Field]) -> Option<Output> {
     Output::nothing()
 }
 
-fn operands(args: &[Field]) -> impl Iterator<Item = &Field> {
+pub(super) fn operands(args: &[Field]) -> impl Iterator<Item = &Field> {
     let mut plain = false;
     args.iter().filter(move |arg| {
         let option = !plain && arg.is_option();
@@ -193,22 +221,45 @@ fn echo(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 /// Backslash escapes of `echo -e` and `printf`.
 fn unescape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars();
+    let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         if c != '\\' {
             out.push(c);
             continue;
         }
         match chars.next() {
+            Some('x') => out.extend(code(&mut chars, 0, 2, 16)),
+            Some(digit @ '0'..='7') => {
+                let first = digit.to_digit(8).unwrap_or(0);
+                out.extend(code(&mut chars, first, 2 + usize::from(digit == '0'), 8));
+            }
+            Some('e') => out.push('\u{1b}'),
             Some('n') => out.push('\n'),
             Some('t') => out.push('\t'),
             Some('r') => out.push('\r'),
-            Some('0') => out.push('\0'),
             Some('\\') | None => out.push('\\'),
             Some(other) => out.extend(['\\', other]),
         }
     }
     out
+}
+
+/// The character of an escape's digits, the first of which is given.
+fn code(
+    chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
+    first: u32,
+    n_digits: usize,
+    radix: u32,
+) -> Option<char> {
+    let mut code = first;
+    for _ in 0..n_digits {
+        let Some(digit) = chars.peek().and_then(|c| c.to_digit(radix)) else {
+            break;
+        };
+        code = code * radix + digit;
+        chars.next();
+    }
+    char::from_u32(code)
 }
 
 /// `%s`, `%d`, `%b` and `%%`; the format repeats while arguments are left.
@@ -242,8 +293,11 @@ fn printf(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
                 text.push_str(parts.next().unwrap_or(""));
                 continue;
             }
-            let rest = part.strip_prefix(['s', 'd', 'b'])?;
+            let (width, rest) = zero_padded(part);
+            let rest = rest.strip_prefix(['s', 'd', 'b'])?;
             if let Some(value) = values.next() {
+                let n_zeros = width.saturating_sub(value.text.len());
+                text.push_str(&"0".repeat(n_zeros));
                 text.push_str(&value.text);
                 if value.spelling != Spelling::Literal {
                     spelling = value.spelling;
@@ -255,6 +309,19 @@ fn printf(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
             let text = text.into();
             return Some(Output { text, spelling });
         }
+    }
+}
+
+/// The width of `%03d`, and what stands behind it.
+fn zero_padded(part: &str) -> (usize, &str) {
+    let digits = part.strip_prefix('0').unwrap_or("");
+    let rest = digits.trim_start_matches(|c: char| c.is_ascii_digit());
+    let width = digits
+        .get(..digits.len() - rest.len())
+        .and_then(|width| width.parse().ok());
+    match width.filter(|width| *width < 64 && rest.starts_with('d')) {
+        Some(width) => (width, rest),
+        None => (0, part),
     }
 }
 
@@ -313,12 +380,14 @@ fn realpath(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 fn seq(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let numbers: Option<Vec<u32>> = args.iter().map(|arg| arg.known()?.parse().ok()).collect();
-    let (from, to) = match numbers?.as_slice() {
-        [to] => (1, *to),
-        [from, to] => (*from, *to),
+    let (from, step, to) = match numbers?.as_slice() {
+        [to] => (1, 1, *to),
+        [from, to] => (*from, 1, *to),
+        [from, step, to] if *step > 0 => (*from, *step, *to),
         _ => return None,
     };
-    let lines = (from..=to).take(super::glob::MAX_MATCHES);
+    let lines = (from..=to).step_by(usize::try_from(step).ok()?);
+    let lines = lines.take(super::glob::MAX_MATCHES);
     let text: String = lines.map(|n| format!("{n}\n")).collect();
     Some(Output::literal(text))
 }
@@ -360,71 +429,6 @@ fn ls(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
             .into(),
         spelling: listed,
     })
-}
-
-fn read(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let parsed = Args::parse(
-        args,
-        Syntax {
-            short: "adinNptu",
-            ..Syntax::default()
-        },
-    );
-    let names = parsed.operands.iter().filter_map(Field::known);
-    let names: Vec<&str> = names.collect();
-    let line = shell
-        .stdin
-        .as_ref()
-        .and_then(|stdin| stdin.lines().into_iter().next());
-    match line {
-        Some(line) => shell.deal(&names, line),
-        None => names.iter().for_each(|name| shell.forget(name)),
-    }
-    Output::nothing()
-}
-
-fn declare(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    for arg in operands(args) {
-        if let Some((name, _)) = arg.text.split_once('=')
-            && super::lex::is_name(name.trim_end_matches('+'))
-        {
-            let value = arg.behind(name.len() + 1);
-            // An array's parenthesis came as an assignment of its own.
-            let array = value.known() == Some("") && shell.variable(name).is_some();
-            if !array {
-                shell.set(name, Value::One(value));
-            }
-        }
-    }
-    Output::nothing()
-}
-
-fn unset(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    for arg in operands(args) {
-        shell.unset(arg.known()?);
-        shell.functions.remove(arg.known()?);
-    }
-    Output::nothing()
-}
-
-fn set(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let marked = args.iter().position(|arg| arg.known() == Some("--"));
-    let values = match marked {
-        Some(at) => args.get(at + 1..),
-        None if args.first().is_some_and(|arg| !arg.is_option()) => Some(args),
-        None => None,
-    };
-    if let Some(values) = values {
-        shell.positional = values.into();
-    }
-    Output::nothing()
-}
-
-fn shift(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let by = args.first().and_then(|arg| arg.known()?.parse().ok());
-    let rest = shell.positional.get(by.unwrap_or(1)..).unwrap_or(&[]);
-    shell.positional = rest.into();
-    Output::nothing()
 }
 
 fn halt(shell: &mut Shell<'_>, _: &[Field]) -> Option<Output> {

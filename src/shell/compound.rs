@@ -1,6 +1,6 @@
 //! The grammar of compound commands: groups, branches, loops, functions.
 
-use super::lex::{Cursor, Stop, Word};
+use super::lex::{Cursor, Stop};
 use super::syntax::{Command, Compound, Few, Link, List, Step};
 
 /// What begins a compound command.
@@ -100,9 +100,7 @@ impl<'a> Cursor<'a> {
             self.blanks();
             self.eat(";");
             let body = self.do_body();
-            let head = Word { parts: head };
-            // The head runs once and more; only what it substitutes can write.
-            let test = Command::Compound(Compound::Test(vec![head]), Vec::new());
+            let test = Command::Compound(Compound::Arith(head), Vec::new());
             let step = Step {
                 link: Link::Always,
                 pipeline: Few::One([test]),

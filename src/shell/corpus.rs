@@ -155,6 +155,7 @@ macro_rules! corpus {
 
 corpus! {
     writes "writes.txt" analyze;
+    programs "programs.txt" analyze;
     removals "removals.txt" analyze;
     reads_and_prose_are_no_targets "no-targets.txt" analyze;
     state_of_the_shell "state.txt" analyze;

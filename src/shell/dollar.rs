@@ -89,11 +89,10 @@ impl<'a> Cursor<'a> {
     }
 
     fn braced(&mut self) -> Param<'a> {
-        let prefixed = matches!(self.peek(), Some(b'!' | b'#'))
-            && self
-                .peek_at(1)
-                .is_some_and(|b| is_name_byte(b) || b == b'@');
-        if prefixed {
+        let prefix = self.peek().filter(|b| matches!(b, b'!' | b'#'));
+        let named = |b: u8| is_name_byte(b) || b == b'@';
+        let prefix = prefix.filter(|_| self.peek_at(1).is_some_and(named));
+        if prefix.is_some() {
             self.at += 1;
         }
         let digits = self.rest().bytes().take_while(u8::is_ascii_digit).count();
@@ -112,7 +111,12 @@ impl<'a> Cursor<'a> {
                 self.stop();
             }
         }
-        let op = if prefixed { Op::Other } else { op };
+        let op = match (prefix, op) {
+            (None, op) => op,
+            (Some(b'#'), Op::Plain) => Op::Length,
+            (Some(_), Op::Plain) if index.is_none() => Op::Indirect,
+            _ => Op::Other,
+        };
         Param { name, index, op }
     }
 
@@ -122,8 +126,8 @@ impl<'a> Cursor<'a> {
             Some(b'#') => (End::Front, b'#'),
             Some(b'%') => (End::Back, b'%'),
             Some(b'/') => return self.replace(),
-            Some(b',') => return self.case_op(b',', Op::Lower),
-            Some(b'^') => return self.case_op(b'^', Op::Upper),
+            Some(b',') => return self.case_op(b',', [Op::LowerFirst, Op::Lower]),
+            Some(b'^') => return self.case_op(b'^', [Op::UpperFirst, Op::Upper]),
             Some(b':' | b'-' | b'=' | b'+' | b'?') => return self.default_op(),
             _ => return Op::Other,
         };
@@ -147,11 +151,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn case_op(&mut self, mark: u8, op: Op<'a>) -> Op<'a> {
+    fn case_op(&mut self, mark: u8, [one, all]: [Op<'a>; 2]) -> Op<'a> {
         self.at += 1;
         match self.reach(mark) {
-            Reach::All => op,
-            Reach::One => Op::Other,
+            Reach::All => all,
+            Reach::One => one,
         }
     }
 

@@ -34,10 +34,9 @@ pub(super) fn sed(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         Some((script, files)) if own_script => (Some(script), files),
         _ => (None, operands),
     };
-    for script in scripts.iter().chain(script) {
-        for name in script.known().map(sed_writes).unwrap_or_default() {
-            shell.report(&Field::literal(name), Act::Write);
-        }
+    let lines = scripts.iter().chain(script).filter_map(Field::known);
+    for name in sed_writes(&lines.collect::<Vec<&str>>().join("\n")) {
+        shell.report(&Field::literal(name), Act::Write);
     }
     if in_place {
         in_place_edit(shell, files, suffix.as_ref());
@@ -76,8 +75,13 @@ fn sed_writes(script: &str) -> Vec<String> {
     if !script.contains(['w', 'W']) {
         return names;
     }
+    let mut is_text = false;
     for line in script.split('\n') {
-        sed_line(line, &mut names);
+        if !is_text {
+            sed_line(line, &mut names);
+        }
+        // `a\`, `i\` and `c\`, and text that ends so, go on.
+        is_text = line.ends_with('\\');
     }
     names
 }
@@ -204,24 +208,88 @@ pub(super) fn vi(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     if let Some(stdin) = &shell.stdin {
         script.push_str(&stdin.text);
     }
-    let writes = script.split(['\n', '|']).any(|command| {
-        let command = command.trim_start_matches(['+', ':', '%', ' ']);
-        let verb = command.split(['!', ' ']).next().unwrap_or("");
-        matches!(
-            verb,
-            "w" | "wq" | "x" | "wa" | "wqa" | "xa" | "update" | "write" | "saveas"
-        )
-    });
-    if writes {
-        shell.report_all(files, Act::Edit);
+    let files: Vec<Field> = files.cloned().collect();
+    for command in script.split(['\n', '|']) {
+        ex_command(shell, command, &files);
     }
     None
 }
 
-/// Formatters change their operands only when told to.
-pub(super) fn write_flag(shell: &mut Shell<'_>, args: &Args) {
-    if args.has(&["w", "write"]) {
+/// `:w`, `:w FILE`, `:w >> FILE`, `:!command`.
+fn ex_command(shell: &mut Shell<'_>, command: &str, files: &[Field]) {
+    let is_range = |c: char| c.is_ascii_digit() || "+:%,$. '<>".contains(c);
+    let command = command.trim_start_matches(is_range);
+    if let Some(line) = command.strip_prefix('!') {
+        shell.run_again(line);
+        return;
+    }
+    let len = command.find(|c: char| !c.is_ascii_alphabetic());
+    let (verb, rest) = command.split_at(len.unwrap_or(command.len()));
+    let writes = matches!(
+        verb,
+        "w" | "wq"
+            | "x"
+            | "xit"
+            | "wa"
+            | "wall"
+            | "wqa"
+            | "xa"
+            | "up"
+            | "update"
+            | "write"
+            | "sav"
+            | "saveas"
+    );
+    let rest = rest.strip_prefix('!').unwrap_or(rest);
+    // `:w !command` reads, `:normal wx` and `:s/w/x/` are no writes.
+    if !writes || rest.trim_start().starts_with('!') {
+        return;
+    }
+    let (name, act) = match rest.trim().strip_prefix(">>") {
+        Some(name) => (name.trim(), Act::Edit),
+        None => (rest.trim(), Act::Write),
+    };
+    match name {
+        "" => shell.report_all(files, Act::Edit),
+        name if rest.starts_with([' ', '\t']) => drop(shell.report(&Field::literal(name), act)),
+        _ => {}
+    }
+}
+
+/// Formatters that change their operands unless they are only to look.
+pub(super) fn formatter(shell: &mut Shell<'_>, args: &Args) {
+    let looks = ["check", "check-only", "diff", "c", "emit", "print-config"];
+    if !args.has(&looks) {
         shell.report_all(&args.operands, Act::Edit);
+    }
+}
+
+pub(super) fn ruff(shell: &mut Shell<'_>, args: &Args) {
+    let Some((verb, files)) = args.operands.split_first() else {
+        return;
+    };
+    let edits = match verb.known() {
+        Some("format") => !args.has(&["check", "diff"]),
+        Some("check") => args.has(&["fix"]),
+        _ => false,
+    };
+    if edits {
+        shell.report_all(files, Act::Edit);
+    }
+}
+
+pub(super) fn eslint(shell: &mut Shell<'_>, args: &Args) {
+    shell.report_all(args.values(&["o", "output-file"]), Act::Write);
+    if args.has(&["fix"]) {
+        shell.report_all(&args.operands, Act::Edit);
+    }
+}
+
+/// `dos2unix FILE…`, and `-n IN OUT`.
+pub(super) fn line_ends(shell: &mut Shell<'_>, args: &Args) {
+    match args.has(&["n", "newfile"]) {
+        true => shell.report_all(args.operands.iter().skip(1).step_by(2), Act::Write),
+        false => shell.report_all(&args.operands, Act::Edit),
     }
 }
 
@@ -275,7 +343,7 @@ pub(super) fn git_apply(shell: &mut Shell<'_>, args: &Args) {
             .collect()
     };
     for diff in diffs {
-        patched(shell, &diff, strip.unwrap_or(1), None);
+        patched(shell, &diff, strip.unwrap_or(1), args.value(&["directory"]));
     }
 }
 

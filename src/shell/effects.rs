@@ -11,6 +11,13 @@ pub(super) enum Effect {
     Each(Act),
     /// The second argument.
     Second(Act),
+    Third(Act),
+    /// The argument with this name.
+    Named(&'static str, Act),
+    /// A new name in the directory named `dir`.
+    MadeUp(Act),
+    /// A path without the suffix that the second argument stands for.
+    Archive,
     /// A path and a mode that decides whether it is written.
     Open,
     /// From the first argument to the second, which may be a directory.
@@ -49,7 +56,7 @@ pub(super) enum On {
 type Row = (On, &'static [&'static str], Effect);
 
 use Act::{Edit, MakeDir, Remove, RemoveTree, Write};
-use Effect::{Each, First, Own, Second};
+use Effect::{Each, First, Named, Own, Second, Third};
 
 const OS: On = On::Imported(&["os"]);
 const SHUTIL: On = On::Imported(&["shutil"]);
@@ -62,6 +69,19 @@ const PYTHON: &[Row] = &[
     ),
     (On::Path, &["open"], Effect::OwnOpen),
     (On::Any, &["ZipFile"], Effect::Open),
+    (OS, &["open"], Effect::Open),
+    (
+        On::Imported(&["tempfile"]),
+        &["NamedTemporaryFile", "mkstemp"],
+        Effect::MadeUp(Write),
+    ),
+    (
+        On::Imported(&["tempfile"]),
+        &["mkdtemp", "TemporaryDirectory"],
+        Effect::MadeUp(MakeDir),
+    ),
+    (SHUTIL, &["make_archive"], Effect::Archive),
+    (On::Imported(&["logging"]), &["FileHandler"], First(Edit)),
     (
         OS,
         &["remove", "unlink", "rmdir", "removedirs"],
@@ -105,7 +125,14 @@ const PYTHON: &[Row] = &[
     (On::Path, &["symlink_to"], Effect::OwnSymlink),
     (
         On::Any,
-        &["to_csv", "to_json", "to_parquet", "savefig"],
+        &[
+            "to_csv",
+            "to_json",
+            "to_parquet",
+            "to_excel",
+            "to_pickle",
+            "savefig",
+        ],
         First(Write),
     ),
     (On::Any, &["urlretrieve"], Second(Write)),
@@ -166,6 +193,7 @@ const SCRIPT: &[Row] = &[
     (FS, &["symlink"], Effect::Symlink),
     (On::Any, &["linkSync"], Effect::HardLink),
     (FS, &["link"], Effect::HardLink),
+    (On::Any, &["doShellScript"], Effect::Run),
     (On::Any, &["openSync"], Effect::Open),
     (FS, &["open"], Effect::Open),
     (
@@ -286,6 +314,134 @@ const PHP: &[Row] = &[
 
 const AWK: &[Row] = &[(On::Bare, &["system"], Effect::Run)];
 
+const LUA: &[Row] = &[
+    (On::Names(&["io"]), &["open"], Effect::Open),
+    (On::Names(&["io"]), &["output"], First(Write)),
+    (On::Names(&["io"]), &["popen"], Effect::Run),
+    (On::Names(&["os"]), &["remove"], First(Remove)),
+    (On::Names(&["os"]), &["rename"], Effect::Rename),
+    (On::Names(&["os"]), &["execute"], Effect::Run),
+    (On::Names(&["lfs"]), &["mkdir"], First(MakeDir)),
+    (On::Names(&["lfs"]), &["chdir"], Effect::ChangeDir),
+];
+
+const R: &[Row] = &[
+    (
+        On::Bare,
+        &[
+            "writeLines",
+            "saveRDS",
+            "write",
+            "dput",
+            "write_csv",
+            "write_json",
+            "fwrite",
+            "write_lines",
+            "writexl",
+        ],
+        Second(Write),
+    ),
+    (
+        On::Names(&["write"]),
+        &["csv", "csv2", "table"],
+        Second(Write),
+    ),
+    (
+        On::Any,
+        &["write_csv", "write_json", "write_lines", "write_yaml"],
+        Second(Write),
+    ),
+    (On::Bare, &["cat", "save", "capture"], Named("file", Write)),
+    (On::Names(&["capture"]), &["output"], Named("file", Write)),
+    (
+        On::Bare,
+        &["sink", "png", "pdf", "svg", "jpeg", "ggsave"],
+        First(Write),
+    ),
+    (On::Bare, &["file"], Effect::Open),
+    (On::Names(&["file"]), &["remove"], Each(Remove)),
+    (On::Names(&["file"]), &["create"], Each(Write)),
+    (On::Names(&["file"]), &["copy"], Effect::Copy),
+    (On::Names(&["file"]), &["rename"], Effect::Rename),
+    (On::Names(&["file"]), &["symlink"], Effect::Symlink),
+    (On::Names(&["dir"]), &["create"], First(MakeDir)),
+    (On::Bare, &["unlink"], First(RemoveTree)),
+    (On::Bare, &["setwd"], Effect::ChangeDir),
+    (On::Bare, &["system"], Effect::Run),
+];
+
+const JULIA: &[Row] = &[
+    (On::Bare, &["write", "touch"], First(Write)),
+    (On::Bare, &["open"], Effect::Open),
+    (On::Bare, &["rm"], First(RemoveTree)),
+    (On::Bare, &["mv"], Effect::Rename),
+    (On::Bare, &["cp"], Second(Write)),
+    (On::Bare, &["mkdir", "mkpath"], First(MakeDir)),
+    (On::Bare, &["symlink"], Effect::Symlink),
+    (On::Bare, &["cd"], Effect::ChangeDir),
+];
+
+const LISP: &[Row] = &[
+    (On::Bare, &["write-region"], Third(Write)),
+    (On::Bare, &["append-to-file"], Third(Edit)),
+    (On::Bare, &["with-temp-file", "write-file"], First(Write)),
+    (On::Bare, &["delete-file"], First(Remove)),
+    (On::Bare, &["delete-directory"], First(RemoveTree)),
+    (On::Bare, &["rename-file"], Effect::Rename),
+    (On::Bare, &["copy-file"], Second(Write)),
+    (On::Bare, &["make-directory"], First(MakeDir)),
+    (On::Bare, &["make-symbolic-link"], Effect::Symlink),
+    (On::Bare, &["cd"], Effect::ChangeDir),
+    (
+        On::Bare,
+        &["shell-command", "shell-command-to-string"],
+        Effect::Run,
+    ),
+];
+
+const APPLE_SCRIPT: &[Row] = &[(On::Bare, &["script"], Effect::Run)];
+
+const JAVA: &[Row] = &[
+    (
+        On::Names(&["Files"]),
+        &[
+            "write",
+            "writeString",
+            "createFile",
+            "newBufferedWriter",
+            "newOutputStream",
+        ],
+        First(Write),
+    ),
+    (
+        On::Names(&["Files"]),
+        &["delete", "deleteIfExists"],
+        First(Remove),
+    ),
+    (
+        On::Names(&["Files"]),
+        &["createDirectory", "createDirectories"],
+        First(MakeDir),
+    ),
+    (On::Names(&["Files"]), &["move"], Effect::Rename),
+    (On::Names(&["Files"]), &["copy"], Second(Write)),
+    (
+        On::Bare,
+        &[
+            "FileWriter",
+            "PrintWriter",
+            "FileOutputStream",
+            "PrintStream",
+        ],
+        First(Write),
+    ),
+    (On::Any, &["exec"], Effect::Run),
+    (On::Path, &["delete"], Own(Remove)),
+    (On::Path, &["createNewFile", "setText", "write"], Own(Write)),
+    (On::Path, &["mkdir", "mkdirs"], Own(MakeDir)),
+    (On::Path, &["renameTo"], Effect::OwnRename),
+];
+
 /// The rows of a language that speak of a name.
 pub(super) fn rows(language: Language, name: &str) -> impl Iterator<Item = (On, Effect)> {
     let table = match language {
@@ -295,6 +451,12 @@ pub(super) fn rows(language: Language, name: &str) -> impl Iterator<Item = (On, 
         Language::Perl => PERL,
         Language::Php => PHP,
         Language::Awk => AWK,
+        Language::Lua => LUA,
+        Language::R => R,
+        Language::Julia => JULIA,
+        Language::Lisp => LISP,
+        Language::AppleScript => APPLE_SCRIPT,
+        Language::Java => JAVA,
     };
     let named = table
         .iter()

@@ -14,7 +14,7 @@ use super::glob::{MAX_LISTINGS, Search};
 use super::heredoc::HeredocQuote;
 use super::lex::{Cursor, MAX_DEPTH, Word};
 use super::report::Found;
-use super::syntax::{Assigned, Assignment, Command, Few, How, Link, List, Simple, Step};
+use super::syntax::{Command, Few, Link, List, Simple, Step};
 use super::variable::{Held, Value, World};
 use super::{Analysis, Extent, Limit, Scene};
 use crate::target::Spelling;
@@ -85,8 +85,16 @@ pub(super) struct Shell<'s> {
     /// The rest of the present list does not run.
     pub(super) halted: bool,
     pub(super) listings_left: usize,
+    /// How many names programs have made up, `mktemp`'s.
+    pub(super) made_up: usize,
+    /// Loops around the present command whose turns are not known.
+    pub(super) n_open_loops: usize,
+    /// What can be read from `/dev/fd/63` and on, where that is known.
+    pub(super) pipes: Vec<Option<EcoString>>,
     extent: Extent,
     pub(super) variables: BTreeMap<EcoString, Option<Value>>,
+    /// Names that stand for other names, `declare -n`.
+    pub(super) references: BTreeMap<EcoString, EcoString>,
     /// What variables held before, newest last: a subshell's end takes it back.
     pub(super) journal: Vec<(EcoString, Held)>,
     /// How many places may still be gone back to; without one nothing is noted.
@@ -120,8 +128,12 @@ impl<'s> Shell<'s> {
             stdin: None,
             halted: false,
             listings_left: MAX_LISTINGS,
+            made_up: 0,
+            n_open_loops: 0,
+            pipes: Vec::new(),
             extent: Extent::Whole,
             variables: BTreeMap::new(),
+            references: BTreeMap::new(),
             journal: Vec::new(),
             marks: 0,
             worlds: Vec::new(),
@@ -401,57 +413,25 @@ impl<'s> Shell<'s> {
         self.fields_of(&simple.words, &mut fields);
         let name = fields.first().and_then(Field::known).unwrap_or("");
         let lasting = fields.is_empty() || super::command::declares(name);
-        let passing = !lasting && !simple.assignments.is_empty();
-        let mark = passing.then(|| self.mark());
-        for assignment in &simple.assignments {
-            self.assignment(assignment);
-        }
-        let streams = self.open(&simple.redirects);
-        let output = self.streamed(streams, |shell| {
-            if fields.is_empty() {
-                Output::nothing()
-            } else {
-                shell.run(&fields)
+        let run = |shell: &mut Self| {
+            let streams = shell.open(&simple.redirects);
+            shell.streamed(streams, |shell| match fields.is_empty() {
+                true => Output::nothing(),
+                false => shell.run(&fields),
+            })
+        };
+        let output = if lasting {
+            for assignment in &simple.assignments {
+                self.assignment(assignment);
             }
-        });
-        if let Some(mark) = mark {
-            self.take_back(mark);
-        }
+            run(self)
+        } else {
+            self.with_assignments(&simple.assignments, run)
+        };
         self.last_word = fields.pop();
         fields.clear();
         self.spare = fields;
         output
-    }
-
-    fn assignment(&mut self, assignment: &Assignment<'_>) {
-        let Assignment { name, how, value } = assignment;
-        let mut value = match value {
-            Assigned::Word(word) => Value::One(self.single(word)),
-            Assigned::Array(words) => Value::Many(self.all_fields(words)),
-        };
-        match how {
-            How::Set => {}
-            How::Element => return self.forget(name),
-            How::Append => {
-                let old = self.variable(name);
-                value = match (old, value) {
-                    (Some(Value::Many(mut fields)), Value::Many(more)) => {
-                        if !self.spend(fields.len() * 16) {
-                            return self.forget(name);
-                        }
-                        fields.extend(more);
-                        Value::Many(fields)
-                    }
-                    (Some(Value::One(mut field)), Value::One(more)) => {
-                        field.push(&more);
-                        Value::One(self.afford(field))
-                    }
-                    (None, Value::Many(more)) => Value::Many(more),
-                    _ => return self.forget(name),
-                };
-            }
-        }
-        self.set(name, value);
     }
 
     /// The text of a heredoc, with its expansions made.

@@ -158,8 +158,12 @@ impl Shell<'_> {
         if let Some(text) = word.plain() {
             return Field::literal(text);
         }
+        self.joined(&word.parts)
+    }
+
+    pub(super) fn joined(&mut self, parts: &[Part<'_>]) -> Field {
         let mut builder = Builder::default();
-        for (n, part) in word.parts.iter().enumerate() {
+        for (n, part) in parts.iter().enumerate() {
             match part {
                 Part::Bare(text) if n == 0 && text.starts_with('~') => {
                     self.bare(text, &mut builder);
@@ -224,13 +228,14 @@ impl Shell<'_> {
                 self.substituted(output, builder, force.unwrap_or(*quote));
             }
             Part::Arith(parts) => {
-                self.side_effects(parts);
-                builder.push(&Field::unknown());
+                let value = self.arithmetic(parts);
+                let number = |value: i64| Field::literal(value.to_string());
+                builder.push(&value.map_or_else(Field::unknown, number));
             }
             Part::Process(list) => {
-                self.subshell(|shell| shell.walk(list));
-                // The first name Bash gives; it is a stream, so it is never a target.
-                builder.push(&Field::literal("/dev/fd/63"));
+                let output = self.subshell(|shell| shell.walk(list));
+                let pipe = self.pipe(output);
+                builder.push(&pipe);
             }
         }
     }
@@ -248,27 +253,12 @@ impl Shell<'_> {
 
     /// Runs what is substituted within parts whose own value does not matter.
     pub(super) fn side_effects(&mut self, parts: &[Part<'_>]) {
-        let mut builder = Builder::default();
-        for part in parts {
-            self.part(part, &mut builder, Some(Quote::Double));
-        }
+        self.joined(parts);
     }
 
     fn param(&mut self, param: &super::lex::Param<'_>) -> Option<Value> {
         let value = self.indexed(param);
         param::apply(self, param, value)
-    }
-
-    fn indexed(&self, param: &super::lex::Param<'_>) -> Option<Value> {
-        match (self.variable(param.name)?, param.index) {
-            (value, None | Some("@" | "*")) => Some(value),
-            (Value::Many(fields), Some(index)) => {
-                let at: usize = index.parse().ok()?;
-                fields.get(at).cloned().map(Value::One)
-            }
-            (value, Some("0")) => Some(value),
-            _ => None,
-        }
     }
 
     /// Globs a draft on the disk; without a match it stays as written.

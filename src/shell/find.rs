@@ -13,6 +13,10 @@ struct Filter {
     max_depth: Option<usize>,
     min_depth: usize,
     kind: Option<Kind>,
+    /// Paths left out: `-not -path PATTERN`, `-path PATTERN -prune`.
+    spared: Vec<String>,
+    /// The pattern of the last `-path`.
+    path: Option<String>,
     /// Another test, which can only make the search reach less.
     other: bool,
 }
@@ -124,12 +128,33 @@ impl Filter {
             "-print" | "-print0" | "(" | ")" | "-o" | "-or" | "-a" | "-and" | "-depth" => {}
             // A negated name reaches everything else.
             "!" | "-not" => {
-                rest.next();
-                rest.next();
+                let test = rest.next().and_then(Field::known);
+                let value = rest.next().and_then(Field::known);
+                if let (Some("-path" | "-wholename" | "-ipath"), Some(value)) = (test, value) {
+                    self.spared.push(value.to_owned());
+                }
                 self.other = true;
             }
+            "-path" | "-wholename" => {
+                self.path = rest.next().and_then(Field::known).map(str::to_owned);
+                self.other = true;
+            }
+            "-prune" => self.spared.extend(self.path.take()),
             _ => self.other = true,
         }
+    }
+
+    fn spares(&self, path: &str) -> bool {
+        let matches = |pattern: &String| {
+            let active = all_active(pattern);
+            let glob = Pattern {
+                text: pattern,
+                active: &active,
+                offset: 0,
+            };
+            glob.matches(path)
+        };
+        self.spared.iter().any(matches)
     }
 
     fn takes(&self, name: &str, depth: usize, kind: Kind) -> bool {
@@ -162,6 +187,9 @@ impl Shell<'_> {
             let Some(at) = self.absolute(&path) else {
                 break;
             };
+            if filter.spares(&path) {
+                continue;
+            }
             let is_dir = self.scene.disk.is_dir(&at);
             let kind = if is_dir { Kind::Dir } else { Kind::File };
             let below = filter.max_depth.is_none_or(|max| depth < max);
@@ -199,11 +227,29 @@ impl Shell<'_> {
     /// Removes what was found by name; without a name the root is cleared.
     fn each_found(&mut self, root: &Field, filter: &Filter, found: &[String], act: Act) {
         if filter.names.is_empty() {
-            self.report(root, Act::Clear);
+            match filter.spared.is_empty() {
+                true => drop(self.report(root, Act::Clear)),
+                false => self.clear_below(root, filter),
+            }
             return;
         }
         for field in matches(filter, found) {
             self.report(&field, act);
+        }
+    }
+
+    /// Each directory below the root that is not left out.
+    fn clear_below(&mut self, root: &Field, filter: &Filter) {
+        let Some(at) = root.known().and_then(|root| self.absolute(root)) else {
+            return;
+        };
+        let dir = root.text.trim_end_matches('/');
+        for name in self.list(&at) {
+            let path = format!("{dir}/{name}");
+            let spared = filter.spares(&path) || filter.spares(&format!("{path}/-"));
+            if !spared && self.holds_dir(&path) {
+                self.report(&root.with_text(path), Act::Clear);
+            }
         }
     }
 

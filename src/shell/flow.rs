@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use ecow::EcoString;
 
+use super::arith;
 use super::eval::{REPEAT_COST, Shell};
 use super::field::{Field, Output};
 use super::glob::{Pattern, all_active};
 use super::lex::{Part, Word};
 use super::syntax::{Command, Compound, List, Step};
-use super::variable::{Value, World};
+use super::variable::World;
 
 /// How many different ends of a command's branches are followed.
 const MAX_WORLDS: usize = 8;
@@ -64,6 +65,10 @@ impl Shell<'_> {
                 for word in words {
                     self.side_effects(&word.parts);
                 }
+                Output::nothing()
+            }
+            Compound::Arith(parts) => {
+                self.arithmetic(parts);
                 Output::nothing()
             }
             Compound::Function { name, body } => {
@@ -179,14 +184,57 @@ impl Shell<'_> {
             if known.first() == Some(&"read") {
                 let names = known.iter().skip(1).filter(|name| !name.starts_with('-'));
                 let names: Vec<&str> = names.copied().collect();
-                return self.over(&names, stdin.lines(), body);
+                return self.with_assignments(&simple.assignments, |shell| {
+                    shell.over(&names, stdin.lines(), body)
+                });
             }
+        }
+        if let [step] = condition
+            && let [Command::Compound(Compound::Arith(head), _)] = &*step.pipeline
+            && let [Part::Text(head)] = &**head
+            && let [first, test, next] = head.split(';').collect::<Vec<_>>().as_slice()
+        {
+            return self.counted([first, test, next], body);
         }
         // Once: what a further turn would change is not known, and a loop that
         // does not end must not be waited for.
-        self.walk(condition);
-        self.walk(body);
+        self.open_loop(|shell| {
+            shell.walk(condition);
+            shell.walk(body);
+        });
+        None
+    }
+
+    /// What is counted within may be another number in every turn.
+    fn open_loop(&mut self, run: impl FnOnce(&mut Self)) {
+        self.n_open_loops += 1;
+        run(self);
+        self.n_open_loops -= 1;
         self.halted = false;
+    }
+
+    /// `for ((first; test; next))`, as long as the numbers are known.
+    fn counted(&mut self, [first, test, next]: [&str; 3], body: &[Step<'_>]) -> Option<Output> {
+        arith::evaluate(self, first);
+        let mut goes_on = arith::evaluate(self, test);
+        let outer = self.repeats;
+        while goes_on.is_some_and(|value| value != 0) && self.spend(REPEAT_COST) {
+            self.walk(body);
+            if std::mem::take(&mut self.halted) {
+                goes_on = Some(0);
+                break;
+            }
+            self.repeats = outer + 1;
+            arith::evaluate(self, next);
+            goes_on = arith::evaluate(self, test);
+        }
+        self.repeats = outer;
+        if goes_on != Some(0) {
+            self.open_loop(|shell| {
+                arith::evaluate(shell, next);
+                shell.walk(body);
+            });
+        }
         None
     }
 
@@ -222,23 +270,6 @@ impl Shell<'_> {
         match (printed.as_mut(), output) {
             (Some(text), Some(output)) => text.push_str(&output.text),
             _ => *printed = None,
-        }
-    }
-
-    /// Gives a value to one name, or its words to several.
-    pub(super) fn deal(&mut self, names: &[&str], value: Field) {
-        if let [name] = names {
-            self.set(name, Value::One(value));
-            return;
-        }
-        let mut words = value.text.split_ascii_whitespace();
-        for (n, name) in names.iter().enumerate() {
-            let text = if n + 1 == names.len() {
-                words.by_ref().collect::<Vec<_>>().join(" ")
-            } else {
-                words.next().unwrap_or("").to_owned()
-            };
-            self.set(name, Value::One(value.with_text(text)));
         }
     }
 }

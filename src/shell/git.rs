@@ -1,9 +1,12 @@
 //! The `git` subcommands that change files of the work tree.
 
 use super::args::{Args, Syntax};
+use super::clean::clean;
 use super::edit;
 use super::eval::Shell;
 use super::field::{Field, Output, base_name};
+use super::transfer::inside;
+use super::wrapper::line;
 use super::writers;
 use crate::target::Act;
 
@@ -37,6 +40,30 @@ pub(super) fn git(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     })
 }
 
+/// Long options of the subcommands that take a value.
+const VALUED: &[&str] = &[
+    "source",
+    "output",
+    "output-directory",
+    "pathspec-from-file",
+    "prefix",
+    "exclude",
+    "exec",
+    "onto",
+    "depth",
+    "branch",
+    "origin",
+    "config",
+    "reference",
+    "template",
+    "filter",
+    "jobs",
+    "directory",
+    "file",
+    "reason",
+    "name",
+];
+
 fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Output> {
     let valued = |short| {
         Args::parse(
@@ -44,7 +71,7 @@ fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Outpu
             Syntax {
                 short,
                 attached: "",
-                long: &["source", "output", "pathspec-from-file", "prefix"],
+                long: VALUED,
             },
         )
     };
@@ -54,18 +81,49 @@ fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Outpu
         "clean" => clean(shell, &valued("e")),
         "mv" => return writers::run(shell, "mv", &[&[Field::literal("mv")], args].concat()),
         "rm" => remove(shell, &valued("")),
-        "show" | "diff" | "log" | "format-patch" => {
+        "format-patch" => format_patch(shell, &valued("o")),
+        "worktree" => worktree(shell, &valued("bB")),
+        "config" => {
+            config(shell, &valued("f"));
+            return None;
+        }
+        "clone" => clone(shell, &valued("bouctj").operands),
+        "bundle" => {
+            let args = valued("");
+            if let [verb, file, ..] = args.operands.as_slice()
+                && verb.known() == Some("create")
+            {
+                shell.report(file, Act::Write);
+            }
+        }
+        "submodule" => {
+            let args = valued("b");
+            if let [verb, url @ ..] = args.operands.as_slice()
+                && verb.known() == Some("add")
+            {
+                clone(shell, url);
+            }
+        }
+        "show" | "diff" | "log" => {
             shell.report_all(valued("").values(&["output"]), Act::Write);
             return None;
         }
-        "archive" => shell.report_all(valued("o").values(&["o", "output"]), Act::Write),
+        "archive" => {
+            shell.report_all(valued("o").values(&["o", "output"]), Act::Write);
+            return None;
+        }
         "apply" | "am" => edit::git_apply(shell, &valued("pC")),
         "rev-parse" => return rev_parse(shell, args),
-        "init" | "clone" => {
-            if let Some(dir) = valued("bouc").operands.get(usize::from(verb == "clone")) {
-                shell.report(dir, Act::MakeDir);
+        "rebase" => {
+            for command in valued("xXCs").values(&["x", "exec"]) {
+                line(shell, std::slice::from_ref(command));
             }
+            return None;
         }
+        "bisect" if args.first().and_then(Field::known) == Some("run") => {
+            return shell.again(args.get(1..)?);
+        }
+        "init" => shell.report_all(valued("b").operands.first(), Act::MakeDir),
         _ => return None,
     }
     Output::nothing()
@@ -116,14 +174,57 @@ fn restore(shell: &mut Shell<'_>, args: &Args) {
     }
 }
 
-fn clean(shell: &mut Shell<'_>, args: &Args) {
-    if !args.has(&["f", "force"]) || args.has(&["n", "dry-run"]) {
-        return;
+/// The patches are named after their commits: the first one's number stands for
+/// them all.
+fn format_patch(shell: &mut Shell<'_>, args: &Args) {
+    let dir = args.value(&["o", "output-directory"]);
+    if let Some(dir) = dir.filter(|_| !args.has(&["stdout"])) {
+        shell.report(
+            &inside(dir, &Field::literal("0001-SUBJECT.patch")),
+            Act::Write,
+        );
     }
-    if args.operands.is_empty() {
-        shell.report(&Field::literal("."), Act::Clear);
+}
+
+/// `git worktree add PATH`, `remove PATH`, `move FROM TO`.
+fn worktree(shell: &mut Shell<'_>, args: &Args) {
+    match args.operands.as_slice() {
+        [verb, path, ..] if verb.known() == Some("add") => drop(shell.report(path, Act::MakeDir)),
+        [verb, path] if verb.known() == Some("remove") => drop(shell.report(path, Act::RemoveTree)),
+        [verb, from, to] if verb.known() == Some("move") => {
+            shell.report(from, Act::MoveAway);
+            shell.report(to, Act::MakeDir);
+        }
+        _ => {}
     }
-    shell.report_all(&args.operands, Act::Clear);
+}
+
+/// `git clone URL [DIR]`: without a directory it bears the repository's name.
+fn clone(shell: &mut Shell<'_>, operands: &[Field]) {
+    let named = |url: &Field| {
+        let path = url.text.trim_end_matches('/');
+        let name = path.rsplit(['/', ':']).next().unwrap_or(path);
+        url.with_text(name.strip_suffix(".git").unwrap_or(name))
+    };
+    let dir = match operands {
+        [url] => named(url),
+        [_, dir, ..] => dir.clone(),
+        [] => return,
+    };
+    shell.report(&dir, Act::MakeDir);
+}
+
+/// `git config -f FILE KEY VALUE`.
+fn config(shell: &mut Shell<'_>, args: &Args) {
+    let reads = ["get", "get-all", "get-regexp", "list", "l"];
+    let reading = matches!(
+        args.operands.first().and_then(Field::known),
+        Some("get" | "list")
+    );
+    let changes = args.operands.len() > 1 || args.has(&["unset", "unset-all", "remove-section"]);
+    if changes && !reading && !args.has(&reads) {
+        shell.report_all(args.value(&["f", "file"]), Act::Edit);
+    }
 }
 
 fn remove(shell: &mut Shell<'_>, args: &Args) {

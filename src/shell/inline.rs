@@ -16,6 +16,13 @@ enum Interpreter {
     Perl,
     Php,
     Awk,
+    Lua,
+    R,
+    Julia,
+    Emacs,
+    AppleScript,
+    Java,
+    Tcl,
 }
 
 fn interpreter(name: &str) -> Option<Interpreter> {
@@ -29,6 +36,13 @@ fn interpreter(name: &str) -> Option<Interpreter> {
         "perl" => Interpreter::Perl,
         "php" => Interpreter::Php,
         "awk" | "gawk" | "mawk" | "nawk" => Interpreter::Awk,
+        "lua" | "luajit" => Interpreter::Lua,
+        "R" | "Rscript" => Interpreter::R,
+        "julia" => Interpreter::Julia,
+        "emacs" => Interpreter::Emacs,
+        "osascript" => Interpreter::AppleScript,
+        "jshell" | "groovy" => Interpreter::Java,
+        "tclsh" | "wish" | "expect" => Interpreter::Tcl,
         _ => return None,
     })
 }
@@ -48,6 +62,10 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<O
             let syntax = code("cmWX", &[]);
             program(shell, Language::Python, args, syntax, &["c"]);
         }
+        // `bun run FILE`.
+        Interpreter::Node if args.first().and_then(Field::known) == Some("run") => {
+            deno(shell, args)
+        }
         Interpreter::Node => {
             let syntax = code("epr", &["eval", "print", "require", "import"]);
             let codes = ["e", "p", "eval", "print"];
@@ -63,6 +81,29 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<O
             &["r", "run"],
         ),
         Interpreter::Awk => awk(shell, args),
+        Interpreter::Lua => program(shell, Language::Lua, args, code("el", &[]), &["e"]),
+        Interpreter::R => program(shell, Language::R, args, code("ef", &["args"]), &["e"]),
+        Interpreter::Julia => {
+            let syntax = code("eEpLtC", &["eval", "print", "project", "threads"]);
+            program(
+                shell,
+                Language::Julia,
+                args,
+                syntax,
+                &["e", "E", "eval", "print"],
+            );
+        }
+        Interpreter::Emacs => emacs(shell, args),
+        Interpreter::AppleScript => {
+            let is_script = args.iter().any(|arg| arg.known() == Some("JavaScript"));
+            let language = match is_script {
+                true => Language::Script,
+                false => Language::AppleScript,
+            };
+            program(shell, language, args, code("els", &[]), &["e"]);
+        }
+        Interpreter::Java => program(shell, Language::Java, args, code("es", &[]), &["e"]),
+        Interpreter::Tcl => tcl(shell, args),
     }
     None
 }
@@ -83,12 +124,8 @@ fn program(
         .collect();
     if !given.is_empty() {
         calls::analyse(shell, language, &given.join("\n"));
-    } else if let Some(module) = parsed.value(&["m"]) {
-        // `-m json.tool IN OUT`.
-        if module.known() == Some("json.tool") {
-            let files = Args::parse(args.get(own..).unwrap_or(&[]), Syntax::default());
-            shell.report_all(files.operands.get(1), Act::Write);
-        }
+    } else if let Some(module) = parsed.value(&["m"]).and_then(Field::known) {
+        module_run(shell, module, args.get(own..).unwrap_or(&[]));
     } else {
         let file = args.get(own);
         let text = match file.filter(|file| file.known() != Some("-")) {
@@ -97,6 +134,59 @@ fn program(
         };
         calls::analyse(shell, language, &text.unwrap_or_default());
     }
+}
+
+/// `python -m MODULE …`, for modules that write what they are told.
+fn module_run(shell: &mut Shell<'_>, module: &str, args: &[Field]) {
+    let syntax = Syntax {
+        short: "celt",
+        long: &["create", "extract", "list", "test"],
+        ..Syntax::default()
+    };
+    let parsed = Args::parse(args, syntax);
+    match module {
+        // IN OUT
+        "json.tool" => shell.report_all(
+            Args::parse(args, Syntax::default()).operands.get(1),
+            Act::Write,
+        ),
+        "zipfile" | "tarfile" => {
+            shell.report_all(parsed.value(&["c", "create"]), Act::Write);
+        }
+        "venv" => shell.report_all(parsed.operands.first(), Act::MakeDir),
+        _ => {}
+    }
+}
+
+/// `emacs --batch --eval CODE`.
+fn emacs(shell: &mut Shell<'_>, args: &[Field]) {
+    let is_code = |arg: &Field| matches!(arg.known(), Some("--eval" | "-eval" | "--execute"));
+    let is_file = |arg: &Field| matches!(arg.known(), Some("-l" | "--load" | "-load" | "--script"));
+    for pair in args.windows(2) {
+        let [option, value] = pair else { continue };
+        let text = if is_code(option) {
+            Some(value.text.clone())
+        } else if is_file(option) {
+            shell.script_text(value)
+        } else {
+            None
+        };
+        calls::analyse(shell, Language::Lisp, &text.unwrap_or_default());
+    }
+    for arg in args.iter().filter(|arg| arg.text.starts_with("--eval=")) {
+        calls::analyse(shell, Language::Lisp, &arg.text["--eval=".len()..]);
+    }
+}
+
+fn tcl(shell: &mut Shell<'_>, args: &[Field]) {
+    let at = args.iter().position(|arg| arg.known() == Some("-c"));
+    let file = args.first().filter(|file| !file.is_option());
+    let text = match (at, file) {
+        (Some(at), _) => args.get(at + 1).map(|code| code.text.clone()),
+        (None, Some(file)) => shell.script_text(file),
+        (None, None) => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
+    };
+    super::tcl::analyse(shell, &text.unwrap_or_default());
 }
 
 /// How many arguments are the interpreter's: what follows the program is the program's.

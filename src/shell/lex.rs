@@ -37,7 +37,7 @@ pub(super) enum Part<'a> {
     Command(List<'a>, Quote),
     /// `` `…` ``: the text between, already unescaped once.
     Ticks(Cow<'a, str>, Quote),
-    /// `$((…))`: the value is not computed, commands within still run.
+    /// `$((…))`.
     Arith(Box<Few<Self>>),
     /// `<(…)` and `>(…)`.
     Process(List<'a>),
@@ -73,9 +73,15 @@ pub(super) enum Op<'a> {
     },
     Lower,
     Upper,
+    LowerFirst,
+    UpperFirst,
+    /// `${#name}`.
+    Length,
+    /// `${!name}`.
+    Indirect,
     /// `:offset` and `:offset:length`.
     Slice(Word<'a>),
-    /// Lengths, indirection and transformations, whose value is not computed.
+    /// Transformations and lists of names, whose value is not computed.
     Other,
 }
 
@@ -335,7 +341,7 @@ impl<'a> Cursor<'a> {
     /// The text up to the next `end`, which is consumed.
     pub(super) fn until(&mut self, end: u8) -> &'a str {
         let rest = self.rest();
-        let len = memchr::memchr(end, rest.as_bytes());
+        let len = rest.find(char::from(end));
         self.at += len.map_or(rest.len(), |n| n + 1);
         &rest[..len.unwrap_or(rest.len())]
     }

@@ -6,69 +6,46 @@ use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output, base_name};
 use super::variable::Value;
+use super::wrapper::{from_operand, line, run_assigned, wrapper};
+use super::{decode, makefile, wrapper as own};
 use crate::target::{Act, Spelling};
 
 type Runner = fn(&mut Shell<'_>, &[Field]) -> Option<Output>;
 
-pub(super) fn runner(name: &str) -> Option<Runner> {
+fn runner(name: &str) -> Option<Runner> {
     Some(match name {
-        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "fish" => sh,
+        "sh" | "bash" | "dash" | "zsh" | "ksh" | "mksh" | "ash" | "fish" | "csh" | "tcsh" => sh,
         "eval" => eval,
         "source" | "." => source,
         "trap" => trap,
         "xargs" | "gxargs" => xargs,
-        "env" => env,
+        "env" | "genv" => env,
         "flock" => flock,
-        "su" => su,
+        "su" | "sg" | "runuser" => own::su,
         "pwsh" | "powershell" => pwsh,
         "cmd" => cmd,
-        "sudo" | "doas" => |shell, args| wrapped(shell, args, "CDghpRrTtUu", 0),
-        "time" => |shell, args| wrapped(shell, args, "fo", 0),
-        "nice" | "ionice" => |shell, args| wrapped(shell, args, "ncp", 0),
-        "timeout" | "gtimeout" => |shell, args| wrapped(shell, args, "ks", 1),
-        "stdbuf" => |shell, args| wrapped(shell, args, "ioe", 0),
         "exec" => exec,
         "script" => script_command,
         "parallel" => parallel,
         "command" => command,
-        "watch" => |shell, args| wrapped(shell, args, "n", 0),
-        "chroot" | "taskset" => |shell, args| wrapped(shell, args, "", 1),
-        "nohup" | "builtin" | "setsid" | "chronic" | "unbuffer" | "caffeinate" | "busybox"
-        | "toybox" | "noglob" | "nocorrect" | "npx" | "bunx" | "pipx" => {
-            |shell, args| wrapped(shell, args, "", 0)
-        }
-        "uv" | "poetry" | "pdm" | "rye" | "hatch" | "pipenv" | "conda" | "mise" => tool_run,
+        "chroot" => own::chroot,
+        "entr" => own::entr,
+        "at" | "batch" => own::at,
+        "make" | "gmake" => makefile::make,
+        "npx" => own::package_run,
+        "nix" | "nix-shell" => own::nix,
+        "npm" | "pnpm" | "yarn" | "bundle" | "asdf" => own::tool_exec,
+        "uv" | "poetry" | "pdm" | "rye" | "hatch" | "pipenv" | "conda" | "mise" => own::tool_run,
         _ => return None,
     })
 }
 
-/// The arguments from the first operand on.
-fn from_operand<'f>(args: &'f [Field], valued: &str) -> &'f [Field] {
-    let mut at = 0;
-    while let Some(arg) = args.get(at) {
-        if arg.known() == Some("--") {
-            at += 1;
-            break;
-        }
-        if !arg.is_option() {
-            break;
-        }
-        let takes_next = !arg.text.starts_with("--") && arg.text.ends_with(|c| valued.contains(c));
-        at += if takes_next { 2 } else { 1 };
+/// Runs a command whose arguments are another one; `None` for any other name.
+pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<Option<Output>> {
+    match runner(name) {
+        Some(runner) => Some(runner(shell, args)),
+        None => wrapper(name).map(|wrapper| wrapper.run(shell, args)),
     }
-    args.get(at..).unwrap_or(&[])
-}
-
-/// Runs what follows the wrapper's options and its own `n_operands`.
-fn wrapped(
-    shell: &mut Shell<'_>,
-    args: &[Field],
-    valued: &str,
-    n_operands: usize,
-) -> Option<Output> {
-    let words = from_operand(args, valued);
-    let words = words.get(n_operands..).unwrap_or(&[]);
-    run_assigned(shell, words)
 }
 
 /// Without a command its redirections are the shell's own from here on: what
@@ -77,76 +54,132 @@ fn exec(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     if args.is_empty() {
         return None;
     }
-    wrapped(shell, args, "a", 0)
+    shell.again(from_operand(args, "a"))
 }
 
-/// `script [-c COMMAND] FILE`.
+/// `script [-c COMMAND] FILE`, and `script FILE COMMAND…` on macOS.
 fn script_command(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let syntax = Syntax {
-        short: "cEIOBT",
-        long: &["command"],
+        short: "cEIOBTmot",
+        long: &["command", "log-out", "log-in", "log-io", "log-timing"],
         ..Syntax::default()
     };
     let parsed = Args::parse(args, syntax);
-    shell.report_all(parsed.operands.first(), Act::Write);
-    let command = parsed.value(&["c", "command"])?;
-    shell.subshell(|shell| shell.run_again(&command.text))
+    let act = match parsed.has(&["a", "append"]) {
+        true => Act::Edit,
+        false => Act::Write,
+    };
+    let logs = [
+        "O",
+        "log-out",
+        "I",
+        "log-in",
+        "B",
+        "log-io",
+        "T",
+        "log-timing",
+    ];
+    shell.report_all(parsed.values(&logs), act);
+    let usual = Field::literal("typescript");
+    let file = match parsed.has(&logs) {
+        true => parsed.operands.first(),
+        false => parsed.operands.first().or(Some(&usual)),
+    };
+    shell.report_all(file, act);
+    if let Some(command) = parsed.value(&["c", "command"]) {
+        return line(shell, std::slice::from_ref(command));
+    }
+    shell.again(parsed.operands.get(1..).unwrap_or(&[]))
 }
 
-/// `parallel COMMAND ::: ITEM…`.
+/// `parallel COMMAND ::: ITEM…`, or with the input's lines as items.
 fn parallel(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let at = args.iter().position(|arg| arg.known() == Some(":::"))?;
-    let words = from_operand(args.get(..at)?, "jNn");
-    let marked = words.iter().any(|word| word.text.contains("{}"));
-    for item in args.get(at + 1..)? {
+    let separator = args.iter().position(|arg| arg.text.starts_with(":::"));
+    let words = from_operand(args.get(..separator.unwrap_or(args.len()))?, "jNnIaS");
+    let items = match separator {
+        Some(at) if args.get(at)?.known() == Some(":::") => args.get(at + 1..)?.to_vec(),
+        None => shell.stdin.take().map(|stdin| stdin.lines())?,
+        Some(_) => vec![Field::unknown()],
+    };
+    // More than one list of items is combined in a way of its own.
+    if items.iter().any(|item| item.text.starts_with(":::")) {
+        return None;
+    }
+    let marked = words.iter().any(|word| word.text.contains('{'));
+    // A shell reads the command once more.
+    let is_line = words
+        .iter()
+        .any(|word| word.text.contains(['>', '<', ';', '|', '&', ' ']));
+    for item in items {
         if !shell.spend(128 + 16 * words.len()) {
             break;
         }
-        let mut filled: Vec<Field> = words.iter().map(|word| fill(word, "{}", item)).collect();
+        let mut filled: Vec<Field> = words
+            .iter()
+            .map(|word| fill_parallel(word, &item))
+            .collect();
         if !marked {
-            filled.push(item.clone());
+            filled.push(item);
         }
-        shell.again(&filled);
+        if is_line {
+            line(shell, &filled);
+        } else {
+            shell.again(&filled);
+        }
     }
     None
 }
 
-/// `NAME=value … command`, as `env` and `sudo` take it.
-fn run_assigned(shell: &mut Shell<'_>, words: &[Field]) -> Option<Output> {
-    let assigns = |word: &Field| {
-        let name = word.text.split_once('=').map(|(name, _)| name);
-        name.is_some_and(super::lex::is_name)
+/// `{}`, `{.}`, `{/}`, `{//}` and `{/.}`.
+fn fill_parallel(word: &Field, item: &Field) -> Field {
+    let cut = |path: &str| match path.rsplit_once('.') {
+        Some((stem, suffix)) if !suffix.contains('/') => EcoString::from(stem),
+        _ => path.into(),
     };
-    let n = words.iter().take_while(|word| assigns(word)).count();
-    let words = words.get(n..).unwrap_or(&[]);
-    shell.again(words)
+    let name = base_name(&item.text);
+    let dir = item.text.strip_suffix(name).unwrap_or("");
+    let forms = [
+        ("{}", item.text.clone()),
+        ("{1}", item.text.clone()),
+        ("{.}", cut(&item.text)),
+        ("{/}", name.into()),
+        ("{//}", dir.trim_end_matches('/').into()),
+        ("{/.}", cut(name)),
+    ];
+    let mut filled = word.clone();
+    for (mark, text) in forms {
+        if filled.text.contains(mark) {
+            filled = fill(&filled, mark, &item.with_text(text));
+        }
+    }
+    filled
 }
 
 fn command(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     match args.first().and_then(Field::known) {
         Some("-v" | "-V") => None,
-        _ => wrapped(shell, args, "", 0),
+        _ => shell.again(from_operand(args, "")),
     }
 }
 
 fn env(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let syntax = Syntax {
-        short: "uCS",
+        short: "uCSP",
         long: &["unset", "chdir", "split-string"],
         ..Syntax::default()
     };
-    let rest = from_operand(args, syntax.short);
-    let own = args.len() - rest.len();
+    let own = super::wrapper::n_options(args, syntax);
+    let rest = args.get(own..)?;
     let options = Args::parse(args.get(..own)?, syntax);
     let split = options.value(&["S", "split-string"]);
-    let line = split.map(|field| field.text.clone());
+    let split = split.map(|field| field.text.clone());
     let dir = options.value(&["C", "chdir"]).cloned();
     shell.subshell(|shell| {
         if let Some(dir) = dir {
             shell.run(&[Field::literal("cd"), dir]);
         }
-        match line {
-            Some(line) => shell.run_again(&line),
+        match split {
+            Some(text) => line(shell, &[&[Field::literal(text)], rest].concat()),
             None => run_assigned(shell, rest),
         }
     })
@@ -168,26 +201,30 @@ fn flock(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     }
 }
 
-fn su(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let at = args
-        .iter()
-        .position(|arg| matches!(arg.known(), Some("-c" | "--command")))?;
-    eval(shell, args.get(at + 1..at + 2)?)
-}
-
+/// PowerShell takes any beginning of an option's name.
 fn pwsh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let is_code = |arg: &Field| {
-        let name = arg.text.to_ascii_lowercase();
-        matches!(name.as_str(), "-c" | "-command")
+    let names = |arg: &Field, option: &str| {
+        let text = arg.text.to_ascii_lowercase();
+        let name = text
+            .strip_prefix(['-', '/'])
+            .filter(|name| !name.is_empty());
+        name.is_some_and(|name| option.starts_with(name))
     };
-    let at = args.iter().position(is_code)?;
-    let code: Vec<&str> = args
-        .iter()
-        .skip(at + 1)
-        .map(|arg| arg.text.as_str())
-        .collect();
+    let is_encoded =
+        |arg: &Field| names(arg, "encodedcommand") || arg.text.eq_ignore_ascii_case("-ec");
+    let code = if let Some(at) = args.iter().position(is_encoded) {
+        decode::utf16_base64(args.get(at + 1)?.known()?)?
+    } else if let Some(at) = args.iter().position(|arg| names(arg, "command")) {
+        let words = args.iter().skip(at + 1).map(|arg| arg.text.as_str());
+        words.collect::<Vec<&str>>().join(" ")
+    } else if let Some(at) = args.iter().position(|arg| names(arg, "file")) {
+        shell.script_text(args.get(at + 1)?)?.to_string()
+    } else {
+        return None;
+    };
+    let code = code.replace(super::field::UNKNOWN, "\u{FFFD}");
     shell.subshell(|shell| {
-        super::powershell::run(shell, &code.join(" "));
+        super::powershell::run(shell, &code);
         None
     })
 }
@@ -201,33 +238,6 @@ fn cmd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         super::powershell::run(shell, &line.join(" "));
         None
     })
-}
-
-/// `uv run [--with X] command…`.
-fn tool_run(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let at = args
-        .iter()
-        .position(|arg| matches!(arg.known(), Some("run" | "exec" | "x")))?;
-    let mut words = args.get(at + 1..)?;
-    while let Some((first, rest)) = words.split_first() {
-        let skip = match first.known()? {
-            "--with" | "--python" | "-p" | "--project" | "--directory" | "--extra" | "--group"
-            | "-n" | "--env-file" | "--index" => 1,
-            "--" => {
-                words = rest;
-                break;
-            }
-            option if option.starts_with('-') => 0,
-            _ => break,
-        };
-        words = rest.get(skip..)?;
-    }
-    let is_script = words.first()?.text.ends_with(".py");
-    if is_script {
-        let python = [&[Field::literal("python3")], words].concat();
-        return shell.again(&python);
-    }
-    shell.again(words)
 }
 
 fn eval(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {

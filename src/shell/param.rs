@@ -1,5 +1,6 @@
 //! `${name…}`: what the operators make of a value.
 
+use super::arith;
 use super::eval::Shell;
 use super::field::Field;
 use super::glob::{Pattern, all_active};
@@ -50,12 +51,57 @@ pub(super) fn apply(
         }
         Op::Lower => each(value?, |text| Some(text.to_lowercase())),
         Op::Upper => each(value?, |text| Some(text.to_uppercase())),
+        Op::LowerFirst => each(value?, |text| Some(first(text, str::to_lowercase))),
+        Op::UpperFirst => each(value?, |text| Some(first(text, str::to_uppercase))),
+        Op::Length => {
+            let length = match value? {
+                Value::Many(fields) if param.index.is_some() || param.name == "@" => fields.len(),
+                value => value.into_field().known()?.chars().count(),
+            };
+            Some(Value::One(Field::literal(length.to_string())))
+        }
+        Op::Indirect => {
+            let name = value?.into_field();
+            shell.variable(name.known()?)
+        }
         Op::Slice(word) => {
             let word = shell.single(word);
             let range = word.known()?.to_owned();
-            each(value?, |text| slice(text, &range))
+            match value? {
+                Value::Many(fields) if param.name == "@" || param.name == "*" => {
+                    let zero = Field::literal("sh");
+                    sublist([&[zero], fields.as_slice()].concat(), &range)
+                }
+                Value::Many(fields) => sublist(fields, &range),
+                value => each(value, |text| slice(text, &range)),
+            }
         }
         Op::Other => None,
+    }
+}
+
+impl Shell<'_> {
+    /// What a name holds, or one element of it.
+    pub(super) fn indexed(&mut self, param: &Param<'_>) -> Option<Value> {
+        if let Some(index) = param.index
+            && let Some(value) = self.variable(&format!("{}[{index}]", param.name))
+        {
+            return Some(value);
+        }
+        match (self.variable(param.name)?, param.index) {
+            (value, None | Some("@" | "*")) => Some(value),
+            (Value::Many(fields), Some(index)) => {
+                let at = arith::evaluate(self, index)?;
+                let back = usize::try_from(at.unsigned_abs()).ok()?;
+                let at = match at {
+                    0.. => back,
+                    _ => fields.len().checked_sub(back)?,
+                };
+                fields.get(at).cloned().map(Value::One)
+            }
+            (value, Some("0")) => Some(value),
+            _ => None,
+        }
     }
 }
 
@@ -130,6 +176,25 @@ fn replace(text: &str, reach: Reach, pattern: &str, with: &str) -> Option<String
         }
         (Reach::One, _) => Some(text.replacen(pattern, with, 1)),
     }
+}
+
+/// The first character changed.
+fn first(text: &str, change: fn(&str) -> String) -> String {
+    let len = text.chars().next().map_or(0, char::len_utf8);
+    let (head, tail) = text.split_at(len);
+    format!("{}{tail}", change(head))
+}
+
+/// `${a[@]:1:2}`; `$@` begins with `$0`.
+fn sublist(fields: Vec<Field>, range: &str) -> Option<Value> {
+    let (offset, length) = match range.split_once(':') {
+        Some((offset, length)) => (offset, length.trim().parse().ok()?),
+        None => (range, fields.len()),
+    };
+    let offset: usize = offset.trim().parse().ok()?;
+    Some(Value::Many(
+        fields.into_iter().skip(offset).take(length).collect(),
+    ))
 }
 
 fn slice(text: &str, range: &str) -> Option<String> {

@@ -188,8 +188,24 @@ impl<'a> Cursor<'a> {
             if self.keyword("time") {
                 self.blanks();
                 self.keyword("-p");
-            } else if !self.keyword("!") && !self.keyword("coproc") {
+            } else if self.keyword("coproc") {
+                self.coproc_name();
+            } else if !self.keyword("!") {
                 return;
+            }
+        }
+    }
+
+    /// `coproc NAME {`.
+    fn coproc_name(&mut self) {
+        self.blanks();
+        let name = self.peek_bare();
+        let start = self.at;
+        if is_name(name) {
+            self.at += name.len();
+            self.blanks();
+            if !matches!(self.peek(), Some(b'{' | b'(')) {
+                self.at = start;
             }
         }
     }
@@ -197,7 +213,7 @@ impl<'a> Cursor<'a> {
     pub(super) fn command(&mut self) -> Option<Command<'a>> {
         let compound = match self.peek()? {
             b'(' if self.peek_at(1) == Some(b'(') => match self.arithmetic() {
-                Some(parts) => Some(Compound::Test(vec![Word { parts }])),
+                Some(parts) => Some(Compound::Arith(parts)),
                 None => Some(self.subshell()),
             },
             b'(' => Some(self.subshell()),
@@ -357,6 +373,10 @@ impl<'a> Cursor<'a> {
             return None;
         };
         self.at += operator.len();
+        // `>!` of zsh is `>|`.
+        if self.rest().starts_with("! ") && matches!(*operator, ">" | ">>") {
+            self.at += 1;
+        }
         self.blanks();
         let before = self.at;
         let word = self.word(Stop::Blank);

@@ -156,6 +156,9 @@ enum Sink {
     Elsewhere,
 }
 
+/// The number Bash gives the first process substitution.
+const FIRST_PIPE: usize = 63;
+
 /// Streams rather than files; `-` is how commands name their own.
 fn is_device(path: &str) -> bool {
     if !path.starts_with(['-', '/']) {
@@ -257,9 +260,28 @@ impl Shell<'_> {
         Some(dir)
     }
 
-    /// What this command itself wrote to a path, where that is known.
+    /// A name under which what a process substitution prints can be read.
+    pub(super) fn pipe(&mut self, output: Option<Output>) -> Field {
+        let n = FIRST_PIPE + self.pipes.len();
+        self.pipes.push(output.map(|output| output.text));
+        Field::literal(format!("/dev/fd/{n}"))
+    }
+
+    /// What this command itself wrote to a path, or to a stream, where that is known.
     pub(super) fn written(&self, field: &Field) -> Option<EcoString> {
         let path = self.absolute(field.known()?)?;
+        if let Some(stream) = path
+            .strip_prefix("/dev/")
+            .or_else(|| path.strip_prefix("/proc/self/"))
+        {
+            return match stream {
+                "stdin" | "fd/0" => self.stdin.as_ref().map(|stdin| stdin.text.clone()),
+                _ => {
+                    let n: usize = stream.strip_prefix("fd/")?.parse().ok()?;
+                    self.pipes.get(n.checked_sub(FIRST_PIPE)?)?.clone()
+                }
+            };
+        }
         self.found.text_of(&path)
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use super::lex::Word;
+use super::lex::{Part, Word};
 
 pub(super) type List<'a> = Vec<Step<'a>>;
 
@@ -115,9 +115,10 @@ pub(super) enum Compound<'a> {
         subject: Word<'a>,
         arms: Vec<(Vec<Word<'a>>, List<'a>)>,
     },
-    /// `((…))`, the head of `for ((…))` and `[[ … ]]`: only what is
-    /// substituted inside runs.
+    /// `[[ … ]]`: only what is substituted inside runs.
     Test(Vec<Word<'a>>),
+    /// `((…))`, and the head of `for ((…))`.
+    Arith(Few<Part<'a>>),
     /// The body is kept as text: a function may outlive the text that defines it.
     Function {
         name: &'a str,

@@ -1,9 +1,32 @@
 //! Commands that copy, move and link files to other places.
 
-use super::args::Args;
+use super::args::{Args, Syntax};
+use super::clean::clear_except;
+use super::download::local_name;
 use super::eval::Shell;
 use super::field::{Field, base_name};
 use crate::target::Act;
+
+pub(super) const RSYNC: Syntax = Syntax {
+    short: "efBMT",
+    attached: "",
+    long: &[
+        "exclude",
+        "include",
+        "filter",
+        "files-from",
+        "rsh",
+        "exclude-from",
+        "include-from",
+        "chmod",
+        "max-size",
+        "min-size",
+        "temp-dir",
+        "backup-dir",
+        "port",
+        "bwlimit",
+    ],
+};
 
 /// One file that is copied, moved or linked, and where it comes to lie.
 struct Transfer {
@@ -95,10 +118,24 @@ pub(super) fn copy(shell: &mut Shell<'_>, args: &Args) {
     for Transfer { from, to } in shell.transfers(args) {
         if links {
             shell.report_link(&to, &from);
-        } else if to.known().is_none_or(|path| !is_remote(path)) {
+        } else {
             let text = shell.written(&from);
             shell.report_text(&to, Act::Write, text);
         }
+    }
+}
+
+/// `scp`: what comes from another host keeps its name there.
+pub(super) fn remote_copy(shell: &mut Shell<'_>, args: &Args) {
+    let Some((last, sources)) = args.operands.split_last() else {
+        return;
+    };
+    if last.known().is_some_and(is_remote) {
+        return;
+    }
+    for from in sources {
+        let to = shell.destination(&local_name(from), last);
+        shell.report(&to, Act::Write);
     }
 }
 
@@ -160,7 +197,9 @@ pub(super) fn rsync(shell: &mut Shell<'_>, args: &Args) {
         "delete-excluded",
     ];
     if args.has(&deletes) {
-        shell.report(last, Act::Clear);
+        let excluded = args.values(&["exclude"]);
+        let kept = !args.has(&["delete-excluded"]);
+        clear_except(shell, last, excluded.filter(|_| kept));
     }
     for source in sources {
         // A source with a trailing slash gives its content.
@@ -172,7 +211,7 @@ pub(super) fn rsync(shell: &mut Shell<'_>, args: &Args) {
         for file in files {
             let into = content || sources.len() > 1 || shell.is_dir(last);
             let to = if into {
-                inside(last, &file)
+                inside(last, &local_name(&file))
             } else {
                 last.clone()
             };

@@ -245,7 +245,12 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         let mut arguments = arguments.into_iter();
         match name {
             "Path" | "PurePath" | "PosixPath" | "Pathname" | "join" | "resolve" | "path"
-            | "catfile" => joins(arguments.collect()),
+            | "catfile" | "joinpath" => joins(arguments.collect()),
+            "of" | "get" if matches!(first, "Path" | "Paths") => joins(arguments.collect()),
+            "File" if self.script.language == Language::Java => joins(arguments.collect()),
+            "file" if matches!(first, "file") && self.script.language == Language::R => {
+                joins(arguments.collect())
+            }
             "str" | "String" | "expanduser" | "abspath" | "realpath" | "fspath" | "normpath"
             | "expand_path" | "sorted" | "list" | "reversed" => {
                 arguments.next().unwrap_or_default()

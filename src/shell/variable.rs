@@ -106,7 +106,17 @@ impl Shell<'_> {
         }
     }
 
+    /// `name` stands for another name from here on.
+    pub(super) fn refer(&mut self, name: &str, to: Option<&str>) {
+        match to.filter(|to| *to != name) {
+            Some(to) => drop(self.references.insert(name.into(), to.into())),
+            None => self.forget(name),
+        }
+    }
+
     pub(super) fn assign(&mut self, name: &str, value: Option<Value>) {
+        let referred = self.references.get(name).cloned();
+        let name = referred.as_deref().unwrap_or(name);
         let old = match self.variables.get_mut(name) {
             Some(held) => Some(std::mem::replace(held, value)),
             None => self.variables.insert(name.into(), value),
@@ -117,6 +127,7 @@ impl Shell<'_> {
     }
 
     pub(super) fn variable(&self, name: &str) -> Option<Value> {
+        let name = self.references.get(name).map_or(name, EcoString::as_str);
         if let Some(value) = self.variables.get(name) {
             return value.clone();
         }

@@ -3,8 +3,8 @@
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output};
-use super::transfer::{copy, hard_link, inside, link, rename, rsync};
-use super::{archive, edit, find, git};
+use super::transfer::{copy, hard_link, link, remote_copy, rename as move_away, rsync};
+use super::{archive, database, decode, download, edit, find, git, rename, utility};
 use crate::target::Act;
 
 type Special = fn(&mut Shell<'_>, &[Field]) -> Option<Output>;
@@ -15,11 +15,24 @@ enum Rule {
     Each(Act),
     /// The values of these options only.
     Outputs(&'static [&'static str]),
+    /// The values of options that are words, `-out FILE` or `-out=FILE`.
+    Words(&'static [&'static str]),
+    /// Every operand, when one of these options is given.
+    InPlace(&'static [&'static str]),
     /// The operand at this place, where there are as many.
     Operand(usize),
+    /// Every operand, into a file with this suffix.
+    Compress(&'static str, Source),
     Args(fn(&mut Shell<'_>, &Args)),
     /// A syntax of its own.
     Special(Special),
+}
+
+/// What becomes of a file that is compressed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    Kept,
+    Taken,
 }
 
 struct Writer {
@@ -54,81 +67,6 @@ const PLAIN_COPY: Syntax = Syntax {
     long: &["target-directory", "suffix"],
 };
 
-const RSYNC: Syntax = Syntax {
-    short: "efBMT",
-    attached: "",
-    long: &[
-        "exclude",
-        "include",
-        "filter",
-        "files-from",
-        "rsh",
-        "exclude-from",
-        "include-from",
-        "chmod",
-        "max-size",
-        "min-size",
-        "temp-dir",
-        "backup-dir",
-        "port",
-        "bwlimit",
-    ],
-};
-
-const CURL: Syntax = Syntax {
-    short: "AbcCdDeEFHKmoPQrTuUwxXyYzt",
-    attached: "",
-    long: &[
-        "output",
-        "output-dir",
-        "data",
-        "header",
-        "request",
-        "user",
-        "user-agent",
-        "form",
-        "data-raw",
-        "data-binary",
-        "cookie",
-        "cookie-jar",
-        "dump-header",
-        "url",
-        "max-time",
-        "connect-timeout",
-        "retry",
-        "proxy",
-        "write-out",
-        "referer",
-        "cacert",
-        "cert",
-        "key",
-        "json",
-        "trace",
-        "trace-ascii",
-        "stderr",
-        "upload-file",
-        "config",
-        "etag-save",
-    ],
-};
-
-const WGET: Syntax = Syntax {
-    short: "OPoaeiUTtwQBl",
-    attached: "",
-    long: &[
-        "output-document",
-        "directory-prefix",
-        "output-file",
-        "append-output",
-        "input-file",
-        "user-agent",
-        "header",
-        "post-data",
-        "timeout",
-        "tries",
-    ],
-};
-
 const OUTPUT: Syntax = Syntax {
     short: "o",
     attached: "",
@@ -138,81 +76,157 @@ const OUTPUT: Syntax = Syntax {
 /// Sorted by name.
 const WRITERS: &[Writer] = &[
     writer("7z", "", Rule::Special(archive::seven_zip)),
-    writer("bunzip2", "", Rule::Args(archive::decompress)),
-    writer("bzip2", "", Rule::Args(archive::compress)),
-    writer("c++", "", Rule::Special(compiler)),
-    writer("cc", "", Rule::Special(compiler)),
-    writer("clang", "", Rule::Special(compiler)),
-    writer("clang++", "", Rule::Special(compiler)),
+    writer("7za", "", Rule::Special(archive::seven_zip)),
+    writer("7zr", "", Rule::Special(archive::seven_zip)),
+    writer("7zz", "", Rule::Special(archive::seven_zip)),
+    writer("ar", "", Rule::Special(archive::ar)),
+    long("aria2c", download::ARIA2, Rule::Args(download::aria2)),
+    writer("autopep8", "", Rule::InPlace(&["i", "in-place"])),
+    writer("aws", "", Rule::Special(download::foreign_copy)),
+    writer("black", "lt", Rule::Args(edit::formatter)),
+    writer("brotli", "o", Rule::Compress("br", Source::Kept)),
+    writer("bsdtar", "", Rule::Special(archive::bsdtar)),
+    writer("bunzip2", "S", Rule::Args(archive::decompress)),
+    writer("bzip2", "S", Rule::Compress("bz2", Source::Taken)),
+    writer("c++", "", Rule::Special(utility::compiler)),
+    writer("cc", "", Rule::Special(utility::compiler)),
+    writer("clang", "", Rule::Special(utility::compiler)),
+    writer("clang++", "", Rule::Special(utility::compiler)),
+    writer("clang-format", "", Rule::InPlace(&["i"])),
+    writer("composite", "", Rule::Args(utility::magick)),
+    writer("convert", "", Rule::Args(utility::magick)),
     long("cp", PLAIN_COPY, Rule::Args(copy)),
-    writer("csplit", "fbn", Rule::Args(csplit)),
-    long("curl", CURL, Rule::Args(curl)),
-    writer("dd", "", Rule::Special(dd)),
+    writer("cpio", "DEFHMIOR", Rule::Args(archive::cpio)),
+    writer("csplit", "fbn", Rule::Args(utility::csplit)),
+    long("curl", download::CURL, Rule::Args(download::curl)),
+    writer("dd", "", Rule::Special(utility::dd)),
+    writer("ditto", "", Rule::Args(copy)),
+    writer("docker", "", Rule::Special(download::foreign_copy)),
+    writer("dos2unix", "", Rule::Args(edit::line_ends)),
     long("dot", OUTPUT, Rule::Outputs(&["o"])),
     writer("ed", "p", Rule::Special(edit::ed)),
+    writer("esbuild", "", Rule::Words(&["--outfile"])),
+    writer("eslint", "co", Rule::Args(edit::eslint)),
     writer("ex", "cST", Rule::Special(edit::vi)),
+    long("fallocate", FALLOCATE, Rule::Each(Act::Write)),
+    writer("ffmpeg", "", Rule::Special(utility::ffmpeg)),
+    writer("file-rename", "", Rule::Special(rename::rename)),
     writer("find", "", Rule::Special(find::find)),
-    writer("g++", "", Rule::Special(compiler)),
-    writer("gcc", "", Rule::Special(compiler)),
+    writer("g++", "", Rule::Special(utility::compiler)),
+    writer("gcc", "", Rule::Special(utility::compiler)),
+    writer("gcloud", "", Rule::Special(download::foreign_copy)),
     writer("gcp", "tS", Rule::Args(copy)),
     writer("gfind", "", Rule::Special(find::find)),
     writer("git", "", Rule::Special(git::git)),
-    writer("gmv", "tS", Rule::Args(rename)),
-    writer("go", "", Rule::Special(compiler)),
-    writer("gofmt", "r", Rule::Args(edit::write_flag)),
-    writer("gpg", "o", Rule::Outputs(&["o", "output"])),
-    writer("grm", "", Rule::Args(remove)),
+    writer("gmktemp", "", Rule::Special(utility::mktemp)),
+    writer("gmv", "tS", Rule::Args(move_away)),
+    writer(
+        "go",
+        "",
+        Rule::Words(&[
+            "-o",
+            "-coverprofile",
+            "-cpuprofile",
+            "-memprofile",
+            "-trace",
+        ]),
+    ),
+    writer("gofmt", "r", Rule::InPlace(&["w", "write"])),
+    writer("goimports", "", Rule::InPlace(&["w", "write"])),
+    long("gpg", OUTPUT, Rule::Outputs(&["o", "output"])),
+    long("gpg2", OUTPUT, Rule::Outputs(&["o", "output"])),
+    writer("grm", "", Rule::Args(utility::remove)),
     writer("gsed", "", Rule::Special(edit::sed)),
+    writer("gsutil", "", Rule::Special(download::foreign_copy)),
     writer("gtar", "", Rule::Special(archive::tar)),
     writer("gtouch", "drt", Rule::Each(Act::Write)),
     writer("gunzip", "S", Rule::Args(archive::decompress)),
-    writer("gzip", "S", Rule::Args(archive::compress)),
+    writer("gzip", "S", Rule::Compress("gz", Source::Taken)),
+    writer("history", "wa", Rule::Outputs(&["w", "a"])),
+    long("http", OUTPUT, Rule::Outputs(&["o", "output"])),
+    long("https", OUTPUT, Rule::Outputs(&["o", "output"])),
     long("iconv", OUTPUT, Rule::Outputs(&["o", "output"])),
     long("install", COPY, Rule::Args(copy)),
-    writer("ld", "", Rule::Special(compiler)),
+    writer("isort", "lt", Rule::Args(edit::formatter)),
+    writer("jar", "", Rule::Special(archive::bsdtar)),
+    writer("kubectl", "", Rule::Special(download::foreign_copy)),
+    writer("ld", "", Rule::Special(utility::compiler)),
     writer("link", "", Rule::Args(hard_link)),
     long("ln", PLAIN_COPY, Rule::Args(link)),
+    writer("lz4", "", Rule::Operand(1)),
+    writer("mac2unix", "", Rule::Args(edit::line_ends)),
+    writer("magick", "", Rule::Args(utility::magick)),
     writer("mkdir", "mZ", Rule::Each(Act::MakeDir)),
     writer("mkfifo", "m", Rule::Each(Act::Write)),
     writer("mknod", "m", Rule::Operand(0)),
-    long("mv", PLAIN_COPY, Rule::Args(rename)),
+    writer("mktemp", "", Rule::Special(utility::mktemp)),
+    long("mmdc", OUTPUT, Rule::Outputs(&["o", "output"])),
+    writer("mogrify", "", Rule::Args(utility::mogrify)),
+    writer("montage", "", Rule::Args(utility::magick)),
+    long("mv", PLAIN_COPY, Rule::Args(move_away)),
+    long("mysqldump", DUMP, Rule::Outputs(&["r", "result-file"])),
+    writer("nerdctl", "", Rule::Special(download::foreign_copy)),
     writer("nvim", "cST", Rule::Special(edit::vi)),
+    writer("oc", "", Rule::Special(download::foreign_copy)),
     writer("openssl", "", Rule::Special(openssl)),
     long("pandoc", OUTPUT, Rule::Outputs(&["o", "output"])),
     writer("patch", "BDdFgiopVYz", Rule::Args(edit::patch)),
-    writer("prettier", "", Rule::Args(edit::write_flag)),
-    writer("rename", "", Rule::Special(ignored)),
+    writer("pdftotext", "flrxyWH", Rule::Operand(1)),
+    writer("perl-rename", "", Rule::Special(rename::rename)),
+    long("pg_dump", DUMP, Rule::Outputs(&["f", "file"])),
+    writer("pigz", "S", Rule::Compress("gz", Source::Taken)),
+    writer("podman", "", Rule::Special(download::foreign_copy)),
+    writer("prename", "", Rule::Special(rename::rename)),
+    writer("prettier", "", Rule::InPlace(&["w", "write"])),
+    writer("psql", "", Rule::Special(database::psql)),
+    writer("rar", "", Rule::Special(archive::unrar)),
+    writer("rename", "", Rule::Special(rename::rename)),
     writer("rimraf", "", Rule::Each(Act::RemoveTree)),
-    writer("rm", "", Rule::Args(remove)),
+    writer("rm", "", Rule::Args(utility::remove)),
     writer("rmdir", "", Rule::Each(Act::Remove)),
-    long("rsync", RSYNC, Rule::Args(rsync)),
-    writer("rustc", "", Rule::Special(compiler)),
-    writer("scp", "cFiJloPS", Rule::Args(copy)),
+    long("rsync", super::transfer::RSYNC, Rule::Args(rsync)),
+    writer("ruff", "", Rule::Args(edit::ruff)),
+    writer("rustc", "", Rule::Special(utility::compiler)),
+    writer("rustfmt", "", Rule::Args(edit::formatter)),
+    writer("scp", "cFiJloPS", Rule::Args(remote_copy)),
+    writer("sd", "nf", Rule::Args(utility::sd)),
+    long("sdiff", OUTPUT, Rule::Outputs(&["o", "output"])),
     writer("sed", "", Rule::Special(edit::sed)),
-    writer("shfmt", "i", Rule::Args(edit::write_flag)),
-    writer("shred", "ns", Rule::Args(shred)),
+    writer("sftp", "bBcDFiJloPRSs", Rule::Args(download::sftp)),
+    writer("shfmt", "i", Rule::InPlace(&["w", "write"])),
+    writer("shred", "ns", Rule::Args(utility::shred)),
+    long("shuf", SHUF, Rule::Outputs(&["o", "output"])),
     long("sort", SORT, Rule::Outputs(&["o", "output"])),
-    writer("split", "abClnt", Rule::Args(split)),
-    writer("sponge", "", Rule::Args(tee)),
-    writer("sqlite3", "", Rule::Special(sqlite)),
+    writer("split", "abClnt", Rule::Args(utility::split)),
+    writer("sponge", "", Rule::Args(utility::tee)),
+    writer("sqlite3", "", Rule::Special(database::sqlite)),
     writer("tar", "", Rule::Special(archive::tar)),
-    writer("tee", "", Rule::Args(tee)),
+    writer("tee", "", Rule::Args(utility::tee)),
+    writer("tidy", "", Rule::InPlace(&["m", "modify"])),
     writer("touch", "drt", Rule::Each(Act::Write)),
     writer("trash", "", Rule::Each(Act::RemoveTree)),
     writer("trash-put", "", Rule::Each(Act::RemoveTree)),
     long("truncate", TRUNCATE, Rule::Each(Act::Write)),
+    writer("tsc", "", Rule::Words(&["--outFile"])),
     writer("uniq", "fsw", Rule::Operand(1)),
+    writer("unix2dos", "", Rule::Args(edit::line_ends)),
     writer("unlink", "", Rule::Each(Act::Remove)),
+    writer("unrar", "", Rule::Special(archive::unrar)),
     writer("unxz", "S", Rule::Args(archive::decompress)),
-    writer("unzip", "dx", Rule::Args(archive::unzip)),
+    writer("unzip", "", Rule::Special(archive::unzip)),
+    writer("unzstd", "o", Rule::Args(archive::decompress)),
     writer("vi", "cST", Rule::Special(edit::vi)),
     writer("vim", "cST", Rule::Special(edit::vi)),
-    long("wget", WGET, Rule::Args(wget)),
-    writer("xxd", "clos", Rule::Operand(1)),
-    writer("xz", "S", Rule::Args(archive::compress)),
+    long("wget", download::WGET, Rule::Args(download::wget)),
+    writer("wkhtmltoimage", "", Rule::Args(utility::magick)),
+    writer("wkhtmltopdf", "", Rule::Args(utility::magick)),
+    long("xmllint", OUTPUT, Rule::Outputs(&["o", "output"])),
+    long("xsltproc", OUTPUT, Rule::Outputs(&["o", "output"])),
+    writer("xz", "S", Rule::Compress("xz", Source::Taken)),
+    writer("yapf", "", Rule::InPlace(&["i", "in-place"])),
     writer("yq", "", Rule::Args(edit::yq)),
-    writer("zip", "", Rule::Operand(0)),
-    writer("zstd", "o", Rule::Outputs(&["o"])),
+    writer("zip", "", Rule::Args(utility::zip)),
+    writer("zstd", "o", Rule::Compress("zst", Source::Kept)),
 ];
 
 const SORT: Syntax = Syntax {
@@ -225,6 +239,24 @@ const SORT: Syntax = Syntax {
         "buffer-size",
         "temporary-directory",
     ],
+};
+
+const SHUF: Syntax = Syntax {
+    short: "oin",
+    attached: "",
+    long: &["output", "input-range", "head-count", "random-source"],
+};
+
+const DUMP: Syntax = Syntax {
+    short: "rfhpuUFnNtTj",
+    attached: "",
+    long: &["result-file", "file"],
+};
+
+const FALLOCATE: Syntax = Syntax {
+    short: "lo",
+    attached: "",
+    long: &["length", "offset"],
 };
 
 const TRUNCATE: Syntax = Syntax {
@@ -244,180 +276,60 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, words: &[Field]) -> Option<
     match writer.rule {
         Rule::Special(special) => return special(shell, args),
         Rule::Each(act) => shell.report_all(&parsed().operands, act),
-        Rule::Outputs(names) => shell.report_all(parsed().values(names), Act::Write),
-        Rule::Operand(at) => shell.report_all(parsed().operands.get(at), Act::Write),
         Rule::Args(report) => report(shell, &parsed()),
+        Rule::Outputs(names) => {
+            shell.report_all(parsed().values(names), Act::Write);
+            return None;
+        }
+        Rule::Operand(at) => {
+            shell.report_all(parsed().operands.get(at), Act::Write);
+            return None;
+        }
+        Rule::Words(names) => {
+            shell.report_all(&word_values(args, names), Act::Write);
+            return None;
+        }
+        Rule::InPlace(flags) => {
+            let parsed = parsed();
+            let operands = parsed.operands.iter().filter(|_| parsed.has(flags));
+            shell.report_all(operands, Act::Edit);
+            return None;
+        }
+        Rule::Compress(suffix, source) => {
+            archive::compress(shell, &parsed(), suffix, source);
+            return None;
+        }
     }
     match name {
         "tee" => shell.stdin.clone(),
-        "sort" | "curl" | "wget" | "uniq" | "iconv" | "xxd" => None,
-        _ => Output::nothing(),
+        "cp" | "install" | "link" | "ln" | "mkdir" | "mv" | "rm" | "rmdir" | "touch"
+        | "truncate" | "unlink" => Output::nothing(),
+        _ => None,
     }
-}
-
-fn ignored(_: &mut Shell<'_>, _: &[Field]) -> Option<Output> {
-    None
-}
-
-fn tee(shell: &mut Shell<'_>, args: &Args) {
-    let appends = args.has(&["a", "append"]);
-    let text = shell.stdin.as_ref().map(|stdin| stdin.text.clone());
-    for file in &args.operands {
-        if appends {
-            shell.report(file, Act::Edit);
-        } else {
-            shell.report_text(file, Act::Write, text.clone());
-        }
-    }
-}
-
-fn remove(shell: &mut Shell<'_>, args: &Args) {
-    let tree = args.has(&["r", "R", "recursive"]);
-    let act = if tree { Act::RemoveTree } else { Act::Remove };
-    shell.report_all(&args.operands, act);
-}
-
-fn shred(shell: &mut Shell<'_>, args: &Args) {
-    let removes = args.has(&["u", "remove"]);
-    let act = if removes { Act::Remove } else { Act::Edit };
-    shell.report_all(&args.operands, act);
-}
-
-fn curl(shell: &mut Shell<'_>, args: &Args) {
-    let dir = args.value(&["output-dir"]);
-    let place = |file: &Field| dir.map_or_else(|| file.clone(), |dir| inside(dir, file));
-    let outputs: Vec<Field> = args.values(&["o", "output"]).map(place).collect();
-    shell.report_all(&outputs, Act::Write);
-    if args.has(&["O", "remote-name", "remote-name-all"]) {
-        let urls = args.operands.iter().chain(args.values(&["url"]));
-        let named: Vec<Field> = urls.filter_map(url_name).map(|name| place(&name)).collect();
-        shell.report_all(&named, Act::Write);
-    }
-    let others = [
-        "c",
-        "cookie-jar",
-        "D",
-        "dump-header",
-        "trace",
-        "trace-ascii",
-        "etag-save",
-    ];
-    shell.report_all(args.values(&others), Act::Write);
-}
-
-/// The file name a download without a name of its own gets.
-fn url_name(url: &Field) -> Option<Field> {
-    let path = url.known()?.split(['?', '#']).next()?;
-    let path = path.split_once("://").map_or(path, |(_, rest)| rest);
-    let (_, name) = path.rsplit_once('/')?;
-    (!name.is_empty()).then(|| url.with_text(name))
-}
-
-fn wget(shell: &mut Shell<'_>, args: &Args) {
-    shell.report_all(args.values(&["o", "output-file"]), Act::Write);
-    shell.report_all(args.values(&["a", "append-output"]), Act::Edit);
-    if let Some(file) = args.value(&["O", "output-document"]) {
-        if file.known() != Some("-") {
-            shell.report(&file.clone(), Act::Write);
-        }
-        return;
-    }
-    if args.has(&["spider"]) {
-        return;
-    }
-    let here = Field::literal(".");
-    let dir = args.value(&["P", "directory-prefix"]).unwrap_or(&here);
-    let names = args.operands.iter().filter_map(url_name);
-    let files: Vec<Field> = names.map(|name| inside(dir, &name)).collect();
-    shell.report_all(&files, Act::Write);
-}
-
-/// The first piece's name; how many follow depends on the input.
-fn split(shell: &mut Shell<'_>, args: &Args) {
-    let default = Field::literal("x");
-    let mut name = args.operands.get(1).unwrap_or(&default).clone();
-    let width = args
-        .value(&["a", "suffix-length"])
-        .and_then(|n| n.known()?.parse().ok());
-    let digit = if args.has(&["d", "x", "numeric-suffixes"]) {
-        "0"
-    } else {
-        "a"
-    };
-    name.text
-        .push_str(&digit.repeat(width.unwrap_or(2).min(16)));
-    if let Some(suffix) = args.value(&["additional-suffix"]) {
-        name.push(suffix);
-    }
-    shell.report(&name, Act::Write);
-}
-
-fn csplit(shell: &mut Shell<'_>, args: &Args) {
-    let default = Field::literal("xx");
-    let mut name = args.value(&["f", "prefix"]).unwrap_or(&default).clone();
-    name.text.push_str("00");
-    shell.report(&name, Act::Write);
-}
-
-fn dd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    for arg in args.iter().filter(|arg| arg.text.starts_with("of=")) {
-        shell.report(&arg.behind("of=".len()), Act::Write);
-    }
-    None
-}
-
-/// `-o FILE`, which compilers take as an argument of its own or attached.
-fn compiler(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let mut args = args.iter();
-    while let Some(arg) = args.next() {
-        if arg.known() == Some("-o") {
-            shell.report_all(args.next(), Act::Write);
-        } else if arg.text.starts_with("-o") && arg.text.contains('/') {
-            shell.report(&arg.behind("-o".len()), Act::Write);
-        }
-    }
-    Output::nothing()
 }
 
 fn openssl(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let outs = args.windows(2).filter(|pair| {
-        matches!(
-            pair.first().and_then(Field::known),
-            Some("-out" | "-keyout")
-        )
-    });
-    let files: Vec<Field> = outs.filter_map(|pair| pair.last().cloned()).collect();
+    let files = word_values(args, &["-out", "-keyout"]);
     shell.report_all(&files, Act::Write);
-    None
+    decode::openssl(shell, args).filter(|_| files.is_empty())
 }
 
-/// `sqlite3 DB [SQL]` changes its file unless all it is told is to read.
-fn sqlite(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax::default();
-    let parsed = Args::parse(args, syntax);
-    let reads = |sql: &Field| {
-        let word = sql
-            .known()
-            .map(|text| text.trim_start().to_ascii_lowercase());
-        word.is_some_and(|text| {
-            let head = [
-                "select",
-                ".schema",
-                ".tables",
-                ".dump",
-                "explain",
-                "pragma table_info",
-            ];
-            head.iter().any(|head| text.starts_with(head)) && !text.contains("insert")
-        })
-    };
-    let (database, sql) = parsed.operands.split_first()?;
-    let only_reads = args.iter().any(|arg| arg.known() == Some("-readonly"))
-        || (!sql.is_empty() && sql.iter().all(reads));
-    if !only_reads {
-        shell.report(database, Act::Edit);
+/// The values of options that are whole words.
+fn word_values(args: &[Field], names: &[&str]) -> Vec<Field> {
+    let mut values = Vec::new();
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        let named = |name: &&&str| arg.text.starts_with(**name);
+        let Some(name) = names.iter().find(named) else {
+            continue;
+        };
+        match arg.text.as_bytes().get(name.len()) {
+            None => values.extend(rest.next().cloned()),
+            Some(b'=') => values.push(arg.behind(name.len() + 1)),
+            Some(_) => {}
+        }
     }
-    None
+    values
 }
 
 #[cfg(test)]

@@ -1,0 +1,224 @@
+//! How variables get their values: assignments, and the builtins that set them.
+
+use ecow::EcoString;
+
+use super::args::{Args, Syntax};
+use super::command::operands;
+use super::eval::Shell;
+use super::field::{Field, Output};
+use super::lex::Word;
+use super::syntax::{Assigned, Assignment, How};
+use super::variable::{Held, Value};
+
+impl Shell<'_> {
+    /// Runs with `NAME=value` in front; what the command itself sets stays.
+    pub(super) fn with_assignments<T>(
+        &mut self,
+        assignments: &[Assignment<'_>],
+        run: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let held = |assignment: &Assignment<'_>| {
+            let name = EcoString::from(assignment.name);
+            (name, self.holds(assignment.name))
+        };
+        let before: Vec<(EcoString, Held)> = assignments.iter().map(held).collect();
+        for assignment in assignments {
+            self.assignment(assignment);
+        }
+        let value = run(self);
+        for (name, old) in before.into_iter().rev() {
+            match old {
+                Some(value) => self.assign(&name, value),
+                None => self.unset(&name),
+            }
+        }
+        value
+    }
+
+    pub(super) fn assignment(&mut self, assignment: &Assignment<'_>) {
+        let Assignment { name, how, value } = assignment;
+        let mut value = match value {
+            Assigned::Word(word) => Value::One(self.single(word)),
+            Assigned::Array(words) => Value::Many(self.elements(name, words)),
+        };
+        match how {
+            How::Set => {}
+            How::Element => return self.forget(name),
+            How::Append => {
+                let old = self.variable(name);
+                value = match (old, value) {
+                    (Some(Value::Many(mut fields)), Value::Many(more)) => {
+                        if !self.spend(fields.len() * 16) {
+                            return self.forget(name);
+                        }
+                        fields.extend(more);
+                        Value::Many(fields)
+                    }
+                    (Some(Value::One(mut field)), Value::One(more)) => {
+                        field.push(&more);
+                        Value::One(self.afford(field))
+                    }
+                    (None, Value::Many(more)) => Value::Many(more),
+                    _ => return self.forget(name),
+                };
+            }
+        }
+        self.set(name, value);
+    }
+
+    /// An array's elements. `[key]=value` is held as a variable of its own, too.
+    fn elements(&mut self, name: &str, words: &[Word<'_>]) -> Vec<Field> {
+        let mut fields = self.all_fields(words);
+        for field in &mut fields {
+            let keyed = field
+                .text
+                .strip_prefix('[')
+                .and_then(|text| text.split_once("]="));
+            let Some(key) = keyed.map(|(key, _)| key.to_owned()) else {
+                continue;
+            };
+            *field = field.behind("[]=".len() + key.len());
+            self.set(&format!("{name}[{key}]"), Value::One(field.clone()));
+        }
+        fields
+    }
+
+    /// Gives a value to one name, or its words to several.
+    pub(super) fn deal(&mut self, names: &[&str], value: Field) {
+        if let [name] = names {
+            self.set(name, Value::One(value));
+            return;
+        }
+        let words = self.words_of(&value);
+        let mut words = words.into_iter();
+        for (n, name) in names.iter().enumerate() {
+            let text = if n + 1 == names.len() {
+                let rest: Vec<EcoString> = words.by_ref().map(|word| word.text).collect();
+                rest.join(self.separators().get(..1).unwrap_or(" ")).into()
+            } else {
+                words.next().map_or(EcoString::new(), |word| word.text)
+            };
+            self.set(name, Value::One(value.with_text(text)));
+        }
+    }
+
+    /// `$IFS`, where the command sets it to plain marks.
+    fn separators(&self) -> EcoString {
+        let set = self.variable("IFS").map(Value::into_field);
+        let marks = set.filter(|marks| marks.text.is_ascii() && !marks.text.trim().is_empty());
+        marks.map_or(EcoString::new(), |marks| marks.text)
+    }
+
+    /// The words `read` takes a line apart into.
+    pub(super) fn words_of(&self, line: &Field) -> Vec<Field> {
+        let marks = self.separators();
+        let texts: Vec<&str> = match marks.as_str() {
+            "" => line.text.split_ascii_whitespace().collect(),
+            marks => line.text.split(|c| marks.contains(c)).collect(),
+        };
+        texts.into_iter().map(|text| line.with_text(text)).collect()
+    }
+}
+
+pub(super) fn read(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let parsed = Args::parse(
+        args,
+        Syntax {
+            short: "adinNptu",
+            ..Syntax::default()
+        },
+    );
+    let names = parsed.operands.iter().filter_map(Field::known);
+    let names: Vec<&str> = names.collect();
+    let line = shell
+        .stdin
+        .as_ref()
+        .and_then(|stdin| stdin.lines().into_iter().next());
+    match line {
+        Some(line) => match parsed.value(&["a"]).and_then(Field::known) {
+            Some(array) => {
+                let words = shell.words_of(&line);
+                shell.set(array, Value::Many(words));
+            }
+            None => shell.deal(&names, line),
+        },
+        None => names.iter().for_each(|name| shell.forget(name)),
+    }
+    Output::nothing()
+}
+
+pub(super) fn declare(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let refers = args
+        .iter()
+        .any(|arg| arg.is_option() && arg.text.contains('n'));
+    for arg in operands(args) {
+        if let Some((name, _)) = arg.text.split_once('=')
+            && super::lex::is_name(name.trim_end_matches('+'))
+        {
+            let value = arg.behind(name.len() + 1);
+            if refers {
+                shell.refer(name, value.known());
+                continue;
+            }
+            // An array's parenthesis came as an assignment of its own.
+            let array = value.known() == Some("") && shell.variable(name).is_some();
+            if !array {
+                shell.set(name, Value::One(value));
+            }
+        }
+    }
+    Output::nothing()
+}
+
+pub(super) fn unset(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    for arg in operands(args) {
+        shell.unset(arg.known()?);
+        shell.functions.remove(arg.known()?);
+    }
+    Output::nothing()
+}
+
+pub(super) fn set(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let marked = args.iter().position(|arg| arg.known() == Some("--"));
+    let values = match marked {
+        Some(at) => args.get(at + 1..),
+        None if args.first().is_some_and(|arg| !arg.is_option()) => Some(args),
+        None => None,
+    };
+    if let Some(values) = values {
+        shell.positional = values.into();
+    }
+    Output::nothing()
+}
+
+pub(super) fn shift(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let by = args.first().and_then(|arg| arg.known()?.parse().ok());
+    let rest = shell.positional.get(by.unwrap_or(1)..).unwrap_or(&[]);
+    shell.positional = rest.into();
+    Output::nothing()
+}
+
+/// `mapfile NAME`: the input's lines as an array.
+pub(super) fn mapfile(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let syntax = Syntax {
+        short: "dnOsuCc",
+        ..Syntax::default()
+    };
+    let parsed = Args::parse(args, syntax);
+    let name = match parsed.operands.first() {
+        Some(name) => name.known()?.to_owned(),
+        None => "MAPFILE".to_owned(),
+    };
+    match shell
+        .stdin
+        .as_ref()
+        .filter(|_| !parsed.has(&["d", "n", "s", "O", "u"]))
+    {
+        Some(stdin) => {
+            let lines = stdin.lines();
+            shell.set(&name, Value::Many(lines));
+        }
+        None => shell.forget(&name),
+    }
+    Output::nothing()
+}

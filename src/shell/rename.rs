@@ -1,0 +1,128 @@
+//! The two programs named `rename`: Perl's with an expression, util-linux's with
+//! two texts.
+
+use super::eval::Shell;
+use super::field::{Field, Output, base_name};
+use crate::target::Act;
+
+/// A substitution of literal text.
+struct Change {
+    from: String,
+    to: String,
+    place: Place,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    First,
+    All,
+    Front,
+    Back,
+}
+
+pub(super) fn rename(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let is_dry = |arg: &Field| {
+        matches!(
+            arg.known(),
+            Some("-n" | "--nono" | "--no-act" | "-vn" | "-nv")
+        )
+    };
+    if args.iter().any(is_dry) {
+        return None;
+    }
+    let marks = |arg: &&Field| !matches!(arg.known(), Some("-e" | "--")) && !arg.is_option();
+    let words: Vec<&Field> = args.iter().filter(marks).collect();
+    let (first, rest) = words.split_first()?;
+    let expression = first.known()?;
+    let (change, files) = match expression.strip_prefix('s').map(is_substitution) {
+        // Any other expression of Perl's gives names that are not known.
+        Some(true) => (substitution(expression)?, rest),
+        _ => {
+            let (to, files) = rest.split_first()?;
+            let change = Change {
+                from: expression.to_owned(),
+                to: to.known()?.to_owned(),
+                place: Place::First,
+            };
+            (change, files)
+        }
+    };
+    for file in files {
+        let new = file.known().and_then(|path| change.made(path));
+        if let Some(new) = new {
+            shell.report(file, Act::MoveAway);
+            shell.report(&file.with_text(new), Act::Write);
+        }
+    }
+    None
+}
+
+/// A mark stands behind the `s`, and no name does.
+fn is_substitution(rest: &str) -> bool {
+    let mark = rest.chars().next();
+    mark.is_some_and(|c| c.is_ascii_punctuation() && !matches!(c, '.' | '_' | '-'))
+}
+
+/// `s/from/to/g` without anything that a regular expression would make of it.
+fn substitution(expression: &str) -> Option<Change> {
+    let rest = expression.strip_prefix('s')?;
+    let mark = rest.chars().next()?;
+    let mut parts = rest.get(mark.len_utf8()..)?.split(mark);
+    let (from, to, flags) = (parts.next()?, parts.next()?, parts.next()?);
+    if parts.next().is_some() || to.contains(['$', '\\', '@']) {
+        return None;
+    }
+    let (from, front) = from
+        .strip_prefix('^')
+        .map_or((from, false), |from| (from, true));
+    let (from, back) = from
+        .strip_suffix('$')
+        .map_or((from, false), |from| (from, true));
+    let place = match (front, back, flags) {
+        (true, false, "" | "g") => Place::Front,
+        (false, true, "" | "g") => Place::Back,
+        (false, false, "g") => Place::All,
+        (false, false, "") => Place::First,
+        _ => return None,
+    };
+    Some(Change {
+        from: literal(from)?,
+        to: to.to_owned(),
+        place,
+    })
+}
+
+/// The text a pattern stands for, where it stands for one only.
+fn literal(pattern: &str) -> Option<String> {
+    let mut text = String::new();
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => text.push(chars.next().filter(|c| !c.is_ascii_alphanumeric())?),
+            '.' | '*' | '+' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|' | '^' | '$' | '@' => {
+                return None;
+            }
+            c => text.push(c),
+        }
+    }
+    (!text.is_empty()).then_some(text)
+}
+
+impl Change {
+    /// The new path, where it is another one.
+    fn made(&self, path: &str) -> Option<String> {
+        let name = base_name(path);
+        let within = !self.from.contains('/') && !self.to.contains('/');
+        let (dir, name) = match path.strip_suffix(name) {
+            Some(dir) if within => (dir, name),
+            _ => ("", path),
+        };
+        let new = match self.place {
+            Place::First => name.replacen(&self.from, &self.to, 1),
+            Place::All => name.replace(&self.from, &self.to),
+            Place::Front => format!("{}{}", self.to, name.strip_prefix(&self.from)?),
+            Place::Back => format!("{}{}", name.strip_suffix(&self.from)?, self.to),
+        };
+        (new != name).then(|| format!("{dir}{new}"))
+    }
+}

@@ -1,0 +1,186 @@
+//! Small commands that make or remove files in a way of their own.
+
+use super::args::{Args, Syntax};
+use super::eval::Shell;
+use super::field::{Field, Output, base_name};
+use super::transfer::inside;
+use crate::target::Act;
+
+pub(super) fn tee(shell: &mut Shell<'_>, args: &Args) {
+    let appends = args.has(&["a", "append"]);
+    let text = shell.stdin.as_ref().map(|stdin| stdin.text.clone());
+    for file in &args.operands {
+        if appends {
+            shell.report(file, Act::Edit);
+        } else {
+            shell.report_text(file, Act::Write, text.clone());
+        }
+    }
+}
+
+pub(super) fn remove(shell: &mut Shell<'_>, args: &Args) {
+    let tree = args.has(&["r", "R", "recursive"]);
+    let act = if tree { Act::RemoveTree } else { Act::Remove };
+    shell.report_all(&args.operands, act);
+}
+
+pub(super) fn shred(shell: &mut Shell<'_>, args: &Args) {
+    let removes = args.has(&["u", "remove"]);
+    let act = if removes { Act::Remove } else { Act::Edit };
+    shell.report_all(&args.operands, act);
+}
+
+/// The first piece's name; how many follow depends on the input.
+pub(super) fn split(shell: &mut Shell<'_>, args: &Args) {
+    let default = Field::literal("x");
+    let mut name = args.operands.get(1).unwrap_or(&default).clone();
+    let width = args
+        .value(&["a", "suffix-length"])
+        .and_then(|n| n.known()?.parse().ok());
+    let digit = if args.has(&["d", "x", "numeric-suffixes"]) {
+        "0"
+    } else {
+        "a"
+    };
+    name.text
+        .push_str(&digit.repeat(width.unwrap_or(2).min(16)));
+    if let Some(suffix) = args.value(&["additional-suffix"]) {
+        name.push(suffix);
+    }
+    shell.report(&name, Act::Write);
+}
+
+pub(super) fn csplit(shell: &mut Shell<'_>, args: &Args) {
+    let default = Field::literal("xx");
+    let mut name = args.value(&["f", "prefix"]).unwrap_or(&default).clone();
+    name.text.push_str("00");
+    shell.report(&name, Act::Write);
+}
+
+pub(super) fn dd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    for arg in args.iter().filter(|arg| arg.text.starts_with("of=")) {
+        shell.report(&arg.behind("of=".len()), Act::Write);
+    }
+    None
+}
+
+/// `-o FILE`, which compilers take as an argument of its own or attached.
+pub(super) fn compiler(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        if arg.known() == Some("-o") {
+            shell.report_all(args.next(), Act::Write);
+        } else if arg.text.starts_with("-o") && arg.text.contains('/') {
+            shell.report(&arg.behind("-o".len()), Act::Write);
+        }
+    }
+    Output::nothing()
+}
+
+/// The program makes the name up: the template stands for it, with a number in
+/// place of the last `X`s where one command makes several.
+pub(super) fn mktemp(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let syntax = Syntax {
+        short: "p",
+        long: &["suffix"],
+        ..Syntax::default()
+    };
+    let parsed = Args::parse(args, syntax);
+    let usual = || match shell.variable("TMPDIR") {
+        Some(dir) if !dir.is_empty() => dir.into_field(),
+        _ => Field::literal("/tmp"),
+    };
+    let named = Field::literal("tmp.XXXXXXXXXX");
+    let template = parsed.operands.first().unwrap_or(&named);
+    let bare = parsed.operands.is_empty();
+    let dir = parsed.value(&["p", "tmpdir"]).cloned();
+    let in_dir = bare || dir.is_some() || parsed.has(&["t", "p", "tmpdir"]);
+    let mut path = match in_dir {
+        true => inside(&dir.unwrap_or_else(usual), template),
+        false => template.clone(),
+    };
+    let n_made = shell.made_up.to_string();
+    if shell.made_up > 0 && path.text.ends_with('X') {
+        let kept = path.text.len().saturating_sub(n_made.len());
+        path.text.truncate(kept);
+        path.text.push_str(&n_made);
+    }
+    shell.made_up += 1;
+    if let Some(suffix) = parsed.value(&["suffix"]) {
+        path.push(suffix);
+    }
+    let act = match parsed.has(&["d", "directory"]) {
+        true => Act::MakeDir,
+        false => Act::Write,
+    };
+    if !parsed.has(&["u", "dry-run"]) {
+        shell.report(&path, act);
+    }
+    let line = format!("{}\n", shell.absolute(path.known()?)?);
+    Some(Output::literal(line))
+}
+
+/// `ffmpeg` writes its last argument, where that is no option's value.
+pub(super) fn ffmpeg(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    if let [.., before, last] = args
+        && before.known() != Some("-i")
+        && !last.is_option()
+    {
+        shell.report(last, Act::Write);
+    }
+    None
+}
+
+/// ImageMagick writes its last operand, unless it is only to tell about one.
+pub(super) fn magick(shell: &mut Shell<'_>, args: &Args) {
+    let first = args.operands.first().and_then(Field::known);
+    match (first, args.operands.as_slice()) {
+        (Some("identify" | "compare"), _) | (_, [] | [_]) => {}
+        (Some("mogrify"), _) => mogrify(shell, args),
+        (_, [.., last]) => drop(shell.report(last, Act::Write)),
+    }
+}
+
+/// Pictures are changed in place; an operand without a dot is an option's value.
+pub(super) fn mogrify(shell: &mut Shell<'_>, args: &Args) {
+    let files = args
+        .operands
+        .iter()
+        .filter(|file| file.text.contains(['.', '/']));
+    shell.report_all(files, Act::Edit);
+}
+
+/// `sd PATTERN TEXT FILE…`.
+pub(super) fn sd(shell: &mut Shell<'_>, args: &Args) {
+    if !args.has(&["p", "preview"]) {
+        shell.report_all(args.operands.iter().skip(2), Act::Edit);
+    }
+}
+
+pub(super) fn zip(shell: &mut Shell<'_>, args: &Args) {
+    let Some((archive, files)) = args.operands.split_first() else {
+        return;
+    };
+    if args.has(&["T", "sf", "show-files"]) || (args.has(&["s"]) && args.has(&["f"])) {
+        return;
+    }
+    shell.report(archive, Act::Write);
+    if args.has(&["m", "move"]) {
+        shell.report_all(files, Act::MoveAway);
+    }
+}
+
+/// `alias x='touch a'`: kept as a function. One that bears the name of its own
+/// command adds options only.
+pub(super) fn alias(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    for arg in args {
+        let Some((name, text)) = arg.known().and_then(|arg| arg.split_once('=')) else {
+            continue;
+        };
+        if text.split_whitespace().next().map(base_name) != Some(name) {
+            let body = format!("{text} \"$@\"");
+            shell.functions.insert(name.to_owned(), body.into());
+        }
+    }
+    Output::nothing()
+}

@@ -1,0 +1,347 @@
+//! Programs that run the command in their arguments, one row each.
+
+use super::args::{Args, Syntax};
+use super::eval::Shell;
+use super::field::{Field, Output};
+use super::lex::is_name;
+use crate::target::Act;
+
+/// What stands between a program's name and the command.
+pub(super) struct Wrapper {
+    name: &'static str,
+    /// The options that take a value.
+    syntax: Syntax,
+    /// How many operands are the program's own.
+    n_operands: usize,
+    form: Form,
+}
+
+/// How the command is given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Words,
+    /// All words together, for a shell.
+    Line,
+    /// Each word, for a shell.
+    Lines,
+}
+
+const fn words(name: &'static str, short: &'static str, n_operands: usize) -> Wrapper {
+    let long: &[&str] = &[];
+    valued(name, short, long, n_operands)
+}
+
+const fn valued(
+    name: &'static str,
+    short: &'static str,
+    long: &'static [&'static str],
+    n_operands: usize,
+) -> Wrapper {
+    Wrapper {
+        name,
+        syntax: Syntax {
+            short,
+            attached: "",
+            long,
+        },
+        n_operands,
+        form: Form::Words,
+    }
+}
+
+const SUDO: &[&str] = &["user", "group", "host", "prompt", "chdir", "close-from"];
+
+/// Sorted by name.
+const WRAPPERS: &[Wrapper] = &[
+    words("aws-vault", "", 2),
+    words("bunx", "", 0),
+    words("busybox", "", 0),
+    words("caffeinate", "tw", 0),
+    words("catchsegv", "", 0),
+    words("chronic", "", 0),
+    words("chrt", "TPD", 1),
+    words("corepack", "", 0),
+    words("cpulimit", "lpe", 0),
+    words("dbus-run-session", "", 0),
+    words("direnv", "", 2),
+    words("doas", "Cu", 0),
+    words("dotenv", "f", 1),
+    words("dotenvx", "f", 1),
+    words("entr", "", 0),
+    words("fakeroot", "lsib", 0),
+    words("faketime", "f", 1),
+    words("firejail", "", 0),
+    Wrapper {
+        form: Form::Lines,
+        ..valued(
+            "hyperfine",
+            "wmMrpcPDLSnuN",
+            &[
+                "warmup",
+                "min-runs",
+                "runs",
+                "prepare",
+                "cleanup",
+                "export-json",
+                "export-markdown",
+                "export-csv",
+                "command-name",
+                "shell",
+                "parameter-list",
+            ],
+            0,
+        )
+    },
+    words("ionice", "cnp", 0),
+    words("linux32", "", 0),
+    words("linux64", "", 0),
+    words("ltrace", "aeFlnopsuwx", 0),
+    words("nice", "n", 0),
+    words("nocorrect", "", 0),
+    words("noglob", "", 0),
+    words("nohup", "", 0),
+    words("nsenter", "tSG", 0),
+    words("numactl", "", 0),
+    words("op", "", 1),
+    words("pipx", "", 1),
+    words("pkexec", "", 0),
+    words("prlimit", "", 0),
+    words("rlwrap", "", 0),
+    words("rtk", "", 0),
+    valued("setpriv", "", &["reuid", "regid", "inh-caps"], 0),
+    words("setsid", "", 0),
+    words("stdbuf", "ioe", 0),
+    words("strace", "abeEIoOpPsSuUX", 0),
+    valued("sudo", "CDghpRrTtUu", SUDO, 0),
+    words("systemd-inhibit", "", 0),
+    words("systemd-run", "pu", 0),
+    words("taskset", "", 1),
+    valued("time", "fo", &["format", "output"], 0),
+    valued("timeout", "ks", &["signal", "kill-after"], 1),
+    words("toybox", "", 0),
+    words("unbuffer", "", 0),
+    words("unshare", "RSG", 0),
+    words("valgrind", "", 0),
+    Wrapper {
+        form: Form::Line,
+        ..valued("watch", "nq", &["interval"], 0)
+    },
+    valued("xvfb-run", "nsefpw", &["server-num", "server-args"], 0),
+];
+
+/// The files wrappers write themselves: `strace -o`, `time -o`, `valgrind --log-file=`.
+const OUTPUTS: &[(&str, &[&str])] = &[
+    (
+        "hyperfine",
+        &["export-json", "export-markdown", "export-csv"],
+    ),
+    ("ltrace", &["o", "output"]),
+    ("strace", &["o", "output"]),
+    ("time", &["o", "output"]),
+    ("valgrind", &["log-file", "xml-file"]),
+];
+
+pub(super) fn wrapper(name: &str) -> Option<&'static Wrapper> {
+    let name = match name {
+        "gtimeout" => "timeout",
+        "gtime" => "time",
+        "builtin" => "nohup",
+        name => name,
+    };
+    let at = WRAPPERS.binary_search_by(|row| row.name.cmp(name)).ok()?;
+    WRAPPERS.get(at)
+}
+
+/// How many arguments are options, their values among them.
+pub(super) fn n_options(args: &[Field], syntax: Syntax) -> usize {
+    let mut at = 0;
+    while let Some(arg) = args.get(at) {
+        if arg.known() == Some("--") {
+            return at + 1;
+        }
+        if !arg.is_option() {
+            break;
+        }
+        let takes_next = match arg.text.strip_prefix("--") {
+            Some(long) => syntax.long.contains(&long),
+            None => {
+                let letters = arg.text.get(1..).unwrap_or("");
+                let valued = letters.find(|c| syntax.short.contains(c));
+                valued.is_some_and(|at| at + 1 == letters.len())
+            }
+        };
+        at += if takes_next { 2 } else { 1 };
+    }
+    at.min(args.len())
+}
+
+/// The arguments from the first operand on.
+pub(super) fn from_operand<'f>(args: &'f [Field], short: &'static str) -> &'f [Field] {
+    let syntax = Syntax {
+        short,
+        ..Syntax::default()
+    };
+    args.get(n_options(args, syntax)..).unwrap_or(&[])
+}
+
+impl Wrapper {
+    /// Runs what follows the program's options and its own operands.
+    pub(super) fn run(&self, shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+        let (own, command) = args.split_at(n_options(args, self.syntax));
+        if let Some((_, names)) = OUTPUTS.iter().find(|(name, _)| *name == self.name) {
+            let own = Args::parse(own, self.syntax);
+            let act = match own.has(&["a", "append"]) && self.name == "time" {
+                true => Act::Edit,
+                false => Act::Write,
+            };
+            shell.report_all(own.values(names), act);
+        }
+        let mut words = command.get(self.n_operands..).unwrap_or(&[]);
+        if words.first().and_then(Field::known) == Some("--") {
+            words = words.get(1..).unwrap_or(&[]);
+        }
+        match self.form {
+            Form::Words => run_assigned(shell, words),
+            Form::Line => line(shell, words),
+            Form::Lines => {
+                for word in words {
+                    line(shell, std::slice::from_ref(word));
+                }
+                None
+            }
+        }
+    }
+}
+
+/// Words that a shell reads once more.
+pub(super) fn line(shell: &mut Shell<'_>, words: &[Field]) -> Option<Output> {
+    let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    shell.subshell(|shell| shell.run_again(&words.join(" ")))
+}
+
+/// `NAME=value … command`, as `env` and `sudo` take it.
+pub(super) fn run_assigned(shell: &mut Shell<'_>, words: &[Field]) -> Option<Output> {
+    let assigns = |word: &Field| {
+        let name = word.text.split_once('=').map(|(name, _)| name);
+        name.is_some_and(is_name)
+    };
+    let n = words.iter().take_while(|word| assigns(word)).count();
+    let words = words.get(n..).unwrap_or(&[]);
+    shell.again(words)
+}
+
+/// Behind another root every path is another one.
+pub(super) fn chroot(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let (root, words) = from_operand(args, "").split_first()?;
+    match root.known() {
+        Some("/") => shell.again(words),
+        _ => None,
+    }
+}
+
+/// `entr COMMAND…` and `entr -s LINE`.
+pub(super) fn entr(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let words = from_operand(args, "");
+    let own = args.get(..args.len() - words.len())?;
+    match own.iter().any(|arg| arg.text.contains('s')) {
+        true => line(shell, words),
+        false => shell.again(words),
+    }
+}
+
+/// What `at` reads runs later, but in this directory.
+pub(super) fn at(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let syntax = Syntax {
+        short: "qft",
+        ..Syntax::default()
+    };
+    let parsed = Args::parse(args, syntax);
+    let text = match parsed.value(&["f"]) {
+        Some(file) => shell.script_text(file)?,
+        None => shell.stdin.as_ref()?.text.clone(),
+    };
+    shell.subshell(|shell| shell.run_again(&text))
+}
+
+/// `nix shell X -c COMMAND…`, `nix-shell --run LINE`.
+pub(super) fn nix(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let is = |names: &[&str]| {
+        args.iter()
+            .position(|arg| names.contains(&arg.text.as_str()))
+    };
+    if let Some(at) = is(&["--run"]) {
+        return line(shell, args.get(at + 1..at + 2)?);
+    }
+    let at = is(&["-c", "--command"])?;
+    shell.again(args.get(at + 1..)?)
+}
+
+/// `npm exec [-c LINE] COMMAND…`.
+pub(super) fn tool_exec(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let (verb, rest) = args.split_first()?;
+    if !matches!(verb.known(), Some("exec" | "x" | "dlx")) {
+        return None;
+    }
+    package_run(shell, rest)
+}
+
+/// `npx [-c LINE] COMMAND…`.
+pub(super) fn package_run(shell: &mut Shell<'_>, rest: &[Field]) -> Option<Output> {
+    let calls = |arg: &Field| matches!(arg.known(), Some("-c" | "--call"));
+    match rest.iter().position(calls) {
+        Some(at) => line(shell, rest.get(at + 1..at + 2)?),
+        None => shell.again(from_operand(rest, "p")),
+    }
+}
+
+/// `su -c LINE`, `sg GROUP LINE`, `runuser -u USER COMMAND…`.
+pub(super) fn su(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let is_line = |arg: &Field| matches!(arg.known(), Some("-c" | "--command"));
+    if let Some(at) = args.iter().position(is_line) {
+        return line(shell, args.get(at + 1..at + 2)?);
+    }
+    match args {
+        [user, ..] if matches!(user.known(), Some("-u" | "--user")) => {
+            shell.again(from_operand(args, "u"))
+        }
+        [group, words @ ..] if !group.is_option() => line(shell, words),
+        _ => None,
+    }
+}
+
+/// `uv run [--with X] command…`.
+pub(super) fn tool_run(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let at = args
+        .iter()
+        .position(|arg| matches!(arg.known(), Some("run" | "exec" | "x")))?;
+    let mut words = args.get(at + 1..)?;
+    while let Some((first, rest)) = words.split_first() {
+        let skip = match first.known()? {
+            "--with" | "--python" | "-p" | "--project" | "--directory" | "--extra" | "--group"
+            | "-n" | "--env-file" | "--index" => 1,
+            "--" => {
+                words = rest;
+                break;
+            }
+            option if option.starts_with('-') => 0,
+            _ => break,
+        };
+        words = rest.get(skip..)?;
+    }
+    let is_script = words.first()?.text.ends_with(".py");
+    if is_script {
+        let python = [&[Field::literal("python3")], words].concat();
+        return shell.again(&python);
+    }
+    shell.again(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sorted() {
+        assert!(WRAPPERS.is_sorted_by_key(|row| row.name));
+    }
+}
