@@ -29,6 +29,7 @@ mod field;
 mod find;
 mod flow;
 mod git;
+mod glance;
 mod glob;
 mod heredoc;
 #[cfg(test)]
@@ -115,6 +116,12 @@ impl fmt::Display for Limit {
 
 /// What a Bash command would change.
 pub fn analyze(command: &str, scene: &Scene<'_>) -> Analysis {
+    if !glance::may_change(command) {
+        return Analysis {
+            targets: Vec::new(),
+            extent: Extent::Whole,
+        };
+    }
     let command = readable(command);
     let mut shell = eval::Shell::new(scene, command.len());
     shell.run_text(&command);
