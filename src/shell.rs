@@ -49,6 +49,7 @@ mod transfer;
 mod utility;
 mod value;
 mod variable;
+mod world;
 mod wrapper;
 mod writers;
 
