@@ -50,6 +50,7 @@ mod transfer;
 mod utility;
 mod value;
 mod variable;
+mod world;
 mod wrapper;
 mod writers;
 

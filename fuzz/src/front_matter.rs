@@ -136,9 +136,12 @@ fn loses_no_line(before: &str, after: &str, most_new: usize) {
     assert!(made.len() <= most_new, "{made:?}");
     let indent = |line: &str| line.len() - line.trim_start().len();
     if let Some((key, rest)) = lost.split_first() {
-        let deeper = |line: &&str| line.trim().is_empty() || indent(line) > indent(key);
+        let below = |line: &&str| {
+            let content = line.trim();
+            content.is_empty() || content.starts_with('#') || indent(line) > indent(key)
+        };
         assert!(
-            rest.iter().all(deeper) || made.is_empty(),
+            rest.iter().all(below) || made.is_empty(),
             "{lost:?} became {made:?}"
         );
     }

@@ -27,10 +27,7 @@ impl Shell<'_> {
         }
         let value = run(self);
         for (name, old) in before.into_iter().rev() {
-            match old {
-                Some(value) => self.assign(&name, value),
-                None => self.unset(&name),
-            }
+            self.put(&name, old);
         }
         value
     }
@@ -145,6 +142,23 @@ pub(super) fn read(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         None => names.iter().for_each(|name| shell.forget(name)),
     }
     Output::nothing()
+}
+
+/// In a function the names end with it, but for `declare -g`.
+pub(super) fn local(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let is_global = |arg: &Field| arg.is_option() && arg.text.contains('g');
+    if !shell.locals.is_empty() && !args.iter().any(is_global) {
+        for arg in operands(args) {
+            match arg.text.split_once('=') {
+                Some((name, _)) => shell.localize(name.trim_end_matches('+')),
+                None => {
+                    shell.localize(&arg.text);
+                    shell.unset(&arg.text);
+                }
+            }
+        }
+    }
+    declare(shell, args)
 }
 
 pub(super) fn declare(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {

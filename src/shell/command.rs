@@ -7,10 +7,16 @@ use super::eval::Shell;
 use super::field::{Field, Output, base_name, join};
 use super::report::clean;
 use super::variable::Value;
+use super::world::Status;
 use super::{arith, assign, decode, inline, nested, utility, writers};
 use crate::target::Spelling;
 
 /// Builtins whose `name=value` arguments stay after they ran.
+/// Builtins that end what they declare with the running function.
+pub(super) fn is_local(name: &str) -> bool {
+    matches!(name, "local" | "declare" | "typeset")
+}
+
 pub(super) fn declares(name: &str) -> bool {
     matches!(
         name,
@@ -35,6 +41,7 @@ impl Shell<'_> {
         }
         let name = base_name(name);
         let name = name.strip_suffix(".exe").unwrap_or(name);
+        self.status = Status::usual(name);
         if let Some(builtin) = builtin(name) {
             return builtin(self, args);
         }
@@ -49,10 +56,30 @@ impl Shell<'_> {
 
     fn call(&mut self, body: &str, args: &[Field]) -> Option<Output> {
         let outer = std::mem::replace(&mut self.positional, args.into());
+        self.locals.push(Vec::new());
         let output = self.run_again(body);
+        for (name, held) in self.locals.pop().unwrap_or_default().into_iter().rev() {
+            for world in &mut self.worlds {
+                world.learn(&name, held.clone());
+            }
+            self.put(&name, held);
+        }
+        for world in &mut self.worlds {
+            world.set_positional(&outer);
+        }
         self.positional = outer;
         self.halted = false;
         output
+    }
+
+    /// What a name holds from here on ends with the running function.
+    pub(super) fn localize(&mut self, name: &str) {
+        let held = self.holds(name);
+        if let Some(frame) = self.locals.last_mut()
+            && !frame.iter().any(|(known, _)| known == name)
+        {
+            frame.push((name.into(), held));
+        }
     }
 
     fn change_dir(&mut self, target: Option<&Field>) {
@@ -118,13 +145,15 @@ fn builtin(name: &str) -> Option<Builtin> {
         "let" => arithmetic,
         "base64" | "gbase64" => decode::base64_command,
         "xxd" => decode::xxd,
-        "export" | "declare" | "local" | "readonly" | "typeset" => assign::declare,
+        "export" | "readonly" => assign::declare,
+        "local" | "declare" | "typeset" => assign::local,
         "unset" | "unalias" => assign::unset,
         "set" => assign::set,
         "shift" => assign::shift,
         "exit" | "return" | "break" | "continue" => halt,
-        ":" | "true" | "false" | "test" | "[" | "sleep" | "shopt" | "umask" | "wait" | "ulimit"
-        | "chmod" | "chown" | "chgrp" => silent,
+        "shopt" => shopt,
+        ":" | "true" | "false" | "test" | "[" | "sleep" | "umask" | "wait" | "ulimit" | "chmod"
+        | "chown" | "chgrp" => silent,
         _ => return None,
     })
 }
@@ -138,6 +167,13 @@ pub(super) fn builtin_writes(name: &str) -> bool {
 fn arithmetic(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     for arg in args {
         arith::evaluate(shell, &arg.text);
+    }
+    Output::nothing()
+}
+
+fn shopt(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    if args.iter().any(|arg| arg.known() == Some("nocasematch")) {
+        shell.ignores_case = args.iter().any(|arg| arg.known() == Some("-s"));
     }
     Output::nothing()
 }

@@ -1,7 +1,7 @@
 //! The grammar of compound commands: groups, branches, loops, functions.
 
 use super::lex::{Cursor, Stop};
-use super::syntax::{Command, Compound, Few, Link, List, Step};
+use super::syntax::{Arm, Command, Compound, Few, Link, List, Sense, Step, Then};
 
 /// What begins a compound command.
 const KEYWORDS: [&str; 9] = [
@@ -21,10 +21,11 @@ impl<'a> Cursor<'a> {
         if self.keyword("if") {
             return Some(self.if_command());
         }
-        if self.keyword("while") || self.keyword("until") {
-            let condition = self.list();
-            let body = self.do_body();
-            return Some(Compound::While { condition, body });
+        if self.keyword("while") {
+            return Some(self.while_command(Sense::Plain));
+        }
+        if self.keyword("until") {
+            return Some(self.while_command(Sense::Negated));
         }
         if self.keyword("for") || self.keyword("select") {
             return Some(self.for_command());
@@ -56,6 +57,16 @@ impl<'a> Cursor<'a> {
             self.stop();
         }
         Compound::Subshell(list)
+    }
+
+    fn while_command(&mut self, sense: Sense) -> Compound<'a> {
+        let condition = self.list();
+        let body = self.do_body();
+        Compound::While {
+            sense,
+            condition,
+            body,
+        }
     }
 
     /// Every arm is read: which one runs is known only when it runs.
@@ -103,9 +114,11 @@ impl<'a> Cursor<'a> {
             let test = Command::Compound(Compound::Arith(head), Vec::new());
             let step = Step {
                 link: Link::Always,
+                sense: Sense::Plain,
                 pipeline: Few::One([test]),
             };
             return Compound::While {
+                sense: Sense::Plain,
                 condition: vec![step],
                 body,
             };
@@ -145,10 +158,18 @@ impl<'a> Cursor<'a> {
                 self.stop();
             }
             let body = self.list();
-            arms.push((patterns, body));
-            if !self.eat(";;&") && !self.eat(";;") {
-                self.eat(";&");
-            }
+            let then = if self.eat(";;&") {
+                Then::NextMatch
+            } else if !self.eat(";;") && self.eat(";&") {
+                Then::NextBody
+            } else {
+                Then::Ends
+            };
+            arms.push(Arm {
+                patterns,
+                body,
+                then,
+            });
         }
     }
 

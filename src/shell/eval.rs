@@ -15,7 +15,8 @@ use super::heredoc::HeredocQuote;
 use super::lex::{Cursor, MAX_DEPTH, Word};
 use super::report::Found;
 use super::syntax::{Command, Few, Link, List, Simple, Step};
-use super::variable::{Held, Value, World};
+use super::variable::{Held, Value};
+use super::world::{Status, World};
 use super::{Analysis, Extent, Limit, Scene};
 use crate::target::Spelling;
 
@@ -28,25 +29,24 @@ pub(super) const REPEAT_COST: usize = 128;
 /// What any command may spend, besides a share by its length.
 pub(super) const STEPS: usize = 1 << 20;
 
-/// How far a list has come.
-struct Course {
-    /// What its commands printed, as long as all of it is known.
+/// What a list's commands printed.
+pub(super) struct Course {
+    /// As long as all of it is known.
     printed: Option<EcoString>,
     spelling: Option<Spelling>,
-    /// The directory in which the present chain of `&&` and `||` began.
-    before: Option<Rc<str>>,
 }
 
-impl Course {
-    fn from(shell: &Shell<'_>) -> Self {
+impl Default for Course {
+    fn default() -> Self {
         Self {
             printed: Some(EcoString::new()),
             spelling: None,
-            before: shell.cwd.clone(),
         }
     }
+}
 
-    fn print(&mut self, output: Option<Output>) {
+impl Course {
+    pub(super) fn print(&mut self, output: Option<Output>) {
         match (&mut self.printed, output) {
             (Some(text), Some(output)) => {
                 text.push_str(&output.text);
@@ -64,7 +64,7 @@ impl Course {
 
 /// Whether a list goes on behind a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
+pub(super) enum Next {
     GoesOn,
     Ends,
 }
@@ -99,8 +99,16 @@ pub(super) struct Shell<'s> {
     pub(super) journal: Vec<(EcoString, Held)>,
     /// How many places may still be gone back to; without one nothing is noted.
     pub(super) marks: usize,
-    /// States the last command may have led to besides the present one.
+    /// States the commands so far may have led to besides the present one.
     pub(super) worlds: Vec<World>,
+    /// `shopt -s nocasematch`.
+    pub(super) ignores_case: bool,
+    /// How the last command ended.
+    pub(super) status: Status,
+    /// The directory in which the present chain of `&&` and `||` began.
+    pub(super) chain_dir: Option<Rc<str>>,
+    /// What the locals of each running function hold outside of it.
+    pub(super) locals: Vec<Vec<(EcoString, Held)>>,
     /// The last word of the command before, `$_`.
     pub(super) last_word: Option<Field>,
     /// The heredocs of the text that is being run, by their place in it.
@@ -137,6 +145,10 @@ impl<'s> Shell<'s> {
             journal: Vec::new(),
             marks: 0,
             worlds: Vec::new(),
+            ignores_case: false,
+            status: Status::Success,
+            chain_dir: None,
+            locals: Vec::new(),
             last_word: None,
             documents: Vec::new(),
             spare: Vec::new(),
@@ -274,51 +286,38 @@ impl<'s> Shell<'s> {
 
     /// Runs a list; the output is known when all its commands' outputs are.
     pub(super) fn walk(&mut self, list: &[Step<'_>]) -> Option<Output> {
-        let mut course = Course::from(self);
-        self.walk_on(list, &mut course);
+        let mut course = Course::default();
+        let outer = self.chain_dir.clone();
+        for step in list {
+            if self.step(step, &mut course) == Next::Ends {
+                break;
+            }
+        }
+        self.chain_dir = outer;
         course.output()
     }
 
     /// Runs a text line by line, as it is read.
     fn walk_text<'a>(&mut self, cursor: &mut Cursor<'a>) -> Option<Output> {
-        let mut course = Course::from(self);
+        let mut course = Course::default();
+        let outer = self.chain_dir.clone();
         let mut link = Link::Always;
         let mut steps: List<'a> = List::new();
-        loop {
+        'text: loop {
             cursor.line(&mut steps, &mut link);
             if steps.is_empty() {
-                return course.output();
+                break;
             }
             self.keep_documents(cursor);
-            for n in 0..steps.len() {
-                if let Some(step) = steps.get(n)
-                    && self.step(step, &mut course) == Next::Ends
-                {
-                    return course.output();
-                }
-                if !self.worlds.is_empty() {
-                    // All that follows is seen from each of them, so it is read now.
-                    let mut rest = steps.split_off(n + 1);
-                    cursor.rest_of_list(&mut rest, &mut link);
-                    self.keep_documents(cursor);
-                    self.walk_elsewhere(&rest);
-                    self.walk_on(&rest, &mut course);
-                    return course.output();
+            for step in &steps {
+                if self.step(step, &mut course) == Next::Ends {
+                    break 'text;
                 }
             }
             cursor.recycle(&mut steps);
         }
-    }
-
-    fn walk_on(&mut self, list: &[Step<'_>], course: &mut Course) {
-        let mut rest = list;
-        while let Some((step, behind)) = rest.split_first() {
-            if self.step(step, course) == Next::Ends {
-                return;
-            }
-            self.walk_elsewhere(behind);
-            rest = behind;
-        }
+        self.chain_dir = outer;
+        course.output()
     }
 
     fn step(&mut self, step: &Step<'_>, course: &mut Course) -> Next {
@@ -327,58 +326,23 @@ impl<'s> Shell<'s> {
             self.give_up(Limit::Steps);
             return Next::Ends;
         }
-        if step.link == Link::Or {
-            self.walk_otherwise(step, &course.before);
-        } else {
-            if step.link == Link::Always {
-                course.before.clone_from(&self.cwd);
-            }
-            let output = self.pipeline(&step.pipeline);
-            course.print(output);
+        if !self.worlds.is_empty() {
+            return self.everywhere(step, course);
         }
-        // `exit` behind `&&` or `||` may not have run, so the list goes on.
-        if self.halted {
-            if step.link == Link::Always {
-                return Next::Ends;
-            }
-            self.halted = false;
-        }
-        Next::GoesOn
-    }
-
-    /// Runs the rest of a list in the other states that are possible. Only
-    /// what is not a repeat itself branches out, so the work stays bounded.
-    fn walk_elsewhere(&mut self, rest: &[Step<'_>]) {
-        if rest.is_empty() {
-            return;
-        }
-        for world in std::mem::take(&mut self.worlds) {
-            if self.repeats > 0 {
-                return;
-            }
-            self.repeats += 1;
-            self.subshell(|shell| {
-                shell.enter(world);
-                shell.walk(rest)
-            });
-            self.repeats -= 1;
+        self.linked(step, course);
+        match self.halted {
+            true => Next::Ends,
+            false => Next::GoesOn,
         }
     }
 
-    /// The right side of `||` starts where the left one failed; what follows
-    /// may see either one's directory.
-    fn walk_otherwise(&mut self, step: &Step<'_>, before: &Option<Rc<str>>) {
-        let left = std::mem::replace(&mut self.cwd, before.clone());
-        self.pipeline(&step.pipeline);
-        if left != *before {
-            let right = std::mem::replace(&mut self.cwd, left);
-            if !self.halted && right != *before {
-                self.worlds.push(World::at(right));
-            }
-        }
+    /// Whether there is room to follow one more state. Half of what repeats may
+    /// cost is left to those the command itself asks for.
+    pub(super) fn may_branch(&self) -> bool {
+        self.repeat_room > STEPS / 2
     }
 
-    fn pipeline(&mut self, commands: &[Command<'_>]) -> Option<Output> {
+    pub(super) fn pipeline(&mut self, commands: &[Command<'_>]) -> Option<Output> {
         if let [only] = commands {
             return self.command(only);
         }
@@ -409,6 +373,7 @@ impl<'s> Shell<'s> {
         if self.repeats > 0 && !self.spend(REPEAT_COST) {
             return None;
         }
+        self.status = Status::Success;
         let mut fields = std::mem::take(&mut self.spare);
         self.fields_of(&simple.words, &mut fields);
         let name = fields.first().and_then(Field::known).unwrap_or("");
@@ -421,7 +386,11 @@ impl<'s> Shell<'s> {
             })
         };
         let output = if lasting {
+            let local = super::command::is_local(name);
             for assignment in &simple.assignments {
+                if local {
+                    self.localize(assignment.name);
+                }
                 self.assignment(assignment);
             }
             run(self)

@@ -1,5 +1,6 @@
 //! `find`: the entries it would reach, and what it does with them.
 
+use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output, base_name};
 use super::glob::{MAX_MATCHES, Pattern, all_active};
@@ -217,7 +218,10 @@ impl Shell<'_> {
                 .and_then(|word| Some(base_name(word.known()?)))
             {
                 Some("rm" | "unlink" | "shred" | "rmdir") => {
-                    self.each_found(root, filter, found, Act::Remove);
+                    let args = Args::parse(words, Syntax::default());
+                    let tree = args.has(&["r", "R", "recursive"]);
+                    let act = if tree { Act::RemoveTree } else { Act::Remove };
+                    self.each_found(root, filter, found, act);
                 }
                 _ => self.exec(words, filter, found),
             },

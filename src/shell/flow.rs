@@ -1,7 +1,5 @@
 //! Branches and loops: every branch is taken, every known value is looped over.
 
-use std::collections::BTreeSet;
-
 use ecow::EcoString;
 
 use super::arith;
@@ -9,11 +7,8 @@ use super::eval::{REPEAT_COST, Shell};
 use super::field::{Field, Output};
 use super::glob::{Pattern, all_active};
 use super::lex::{Part, Word};
-use super::syntax::{Command, Compound, List, Step};
-use super::variable::World;
-
-/// How many different ends of a command's branches are followed.
-const MAX_WORLDS: usize = 8;
+use super::syntax::{Arm, Command, Compound, List, Sense, Step, Then};
+use super::world::Status;
 
 /// Whether none of the branches may run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -22,14 +17,13 @@ enum Skips {
     Never,
 }
 
-/// The condition is the command `false` alone.
-fn is_false(condition: &[Step<'_>]) -> bool {
-    let [step] = condition else { return false };
-    let [Command::Simple(simple)] = &*step.pipeline else {
-        return false;
-    };
-    let parts = simple.words.first().map(|word| &*word.parts);
-    matches!(parts, Some([Part::Bare("false")]))
+impl Skips {
+    fn unless(certain: bool) -> Self {
+        match certain {
+            true => Self::Never,
+            false => Self::Possible,
+        }
+    }
 }
 
 impl Shell<'_> {
@@ -37,115 +31,137 @@ impl Shell<'_> {
         match compound {
             Compound::Group(list) => self.walk(list),
             Compound::Subshell(list) => self.subshell(|shell| shell.walk(list)),
-            Compound::If { arms, otherwise } => {
-                let mut branches = Vec::with_capacity(arms.len() + 1);
-                for (condition, body) in arms {
-                    self.walk(condition);
-                    if !is_false(condition) {
-                        branches.push(body.as_slice());
-                    }
-                }
-                let skips = match otherwise {
-                    Some(_) => Skips::Never,
-                    None => Skips::Possible,
-                };
-                branches.extend(otherwise.as_deref());
-                self.branches(&branches, skips)
+            Compound::Background(list) => {
+                let output = self.subshell(|shell| shell.walk(list));
+                self.status = Status::Success;
+                output
             }
-            Compound::While { condition, body } => self.while_loop(condition, body),
+            Compound::If { arms, otherwise } => self.if_command(arms, otherwise.as_deref()),
+            Compound::While {
+                sense,
+                condition,
+                body,
+            } => self.while_loop(*sense, condition, body),
             Compound::For { name, words, body } => {
                 let values = match words {
                     Some(words) => self.all_fields(words),
                     None => self.positional.to_vec(),
                 };
-                self.over(&[name], values, body)
+                let known = values.iter().any(|value| value.known().is_some());
+                self.perhaps_once(Skips::unless(known || values.is_empty()), |shell| {
+                    shell.over(&[name], values, body)
+                })
             }
             Compound::Case { subject, arms } => self.case(subject, arms),
             Compound::Test(words) => {
                 for word in words {
                     self.side_effects(&word.parts);
                 }
+                self.status = Status::Open;
                 Output::nothing()
             }
             Compound::Arith(parts) => {
                 self.arithmetic(parts);
+                self.status = Status::Open;
                 Output::nothing()
             }
             Compound::Function { name, body } => {
                 self.functions.insert((*name).to_owned(), (*body).into());
+                self.status = Status::Success;
                 Output::nothing()
             }
         }
     }
 
+    fn if_command(
+        &mut self,
+        arms: &[(List<'_>, List<'_>)],
+        otherwise: Option<&[Step<'_>]>,
+    ) -> Option<Output> {
+        let mut branches: Vec<&[Step<'_>]> = Vec::with_capacity(arms.len() + 1);
+        let mut rest = otherwise;
+        let mut skips = Skips::unless(otherwise.is_some());
+        for (condition, body) in arms {
+            self.walk(condition);
+            match self.status {
+                Status::Failure => {}
+                Status::Success => {
+                    branches.push(body);
+                    (rest, skips) = (None, Skips::Never);
+                    break;
+                }
+                Status::Likely | Status::Open => branches.push(body),
+            }
+        }
+        branches.extend(rest);
+        match branches.as_slice() {
+            [] => Output::nothing(),
+            [only] if skips == Skips::Never => self.walk(only),
+            _ => self.branches(&branches, skips),
+        }
+    }
+
     /// Each branch starts from the same state. What follows sees what the
-    /// last one led to, then what the others did.
+    /// last one led to, and what the others did.
     fn branches(&mut self, branches: &[&[Step<'_>]], skips: Skips) -> Option<Output> {
-        let start = self.cwd.clone();
-        let mut worlds = Vec::new();
+        self.worlds.clear();
+        let mut ends = Vec::new();
         if skips == Skips::Possible {
-            worlds.push(World::at(start.clone()));
+            ends.push(self.place());
         }
         for branch in branches {
-            let mark = self.mark();
-            self.cwd.clone_from(&start);
-            self.walk(branch);
-            self.worlds.clear();
-            let world = World {
-                cwd: self.cwd.clone(),
-                changes: self.changed(mark),
-            };
-            self.take_back(mark);
-            if !self.halted && worlds.len() < MAX_WORLDS && !worlds.contains(&world) {
-                worlds.push(world);
-            }
-            self.halted = false;
+            self.attempt(self.place(), &mut ends, |shell| {
+                shell.walk(branch);
+                shell.status = Status::Open;
+            });
         }
-        self.cwd = start;
-        self.complete(&mut worlds);
-        if let Some(last) = worlds.pop() {
-            self.enter(last);
-        }
-        self.worlds = worlds;
+        self.settle(ends);
+        self.status = Status::Open;
         None
     }
 
-    /// What one branch left alone holds what it held before them all.
-    fn complete(&self, worlds: &mut [World]) {
-        if worlds.len() < 2 {
-            return;
+    /// What may not run at all, and then leaves another state.
+    fn perhaps_once(
+        &mut self,
+        skips: Skips,
+        run: impl FnOnce(&mut Self) -> Option<Output>,
+    ) -> Option<Output> {
+        if skips == Skips::Never {
+            return run(self);
         }
-        let changes = worlds.iter().flat_map(|world| world.changes.keys());
-        let names: BTreeSet<EcoString> = changes.cloned().collect();
-        for world in worlds {
-            for name in &names {
-                let before = || self.holds(name);
-                world.changes.entry(name.clone()).or_insert_with(before);
-            }
-        }
+        self.worlds.clear();
+        let mut ends = vec![self.place()];
+        self.attempt(self.place(), &mut ends, |shell| drop(run(shell)));
+        self.settle(ends);
+        self.status = Status::Open;
+        None
     }
 
-    fn case(&mut self, subject: &Word<'_>, arms: &[(Vec<Word<'_>>, List<'_>)]) -> Option<Output> {
+    fn case(&mut self, subject: &Word<'_>, arms: &[Arm<'_>]) -> Option<Output> {
         let subject = self.single(subject);
-        let mut branches = Vec::new();
-        for (patterns, body) in arms {
-            match subject.known() {
-                None => branches.push(body.as_slice()),
-                Some(text) => {
-                    if patterns
-                        .iter()
-                        .any(|pattern| self.case_matches(pattern, text))
-                    {
-                        branches.push(body.as_slice());
-                        break;
-                    }
+        let Some(text) = subject.known() else {
+            let branches: Vec<&[Step<'_>]> = arms.iter().map(|arm| arm.body.as_slice()).collect();
+            let rest = |arm: &Arm<'_>| arm.patterns.iter().any(|word| word.plain() == Some("*"));
+            return self.branches(&branches, Skips::unless(arms.iter().any(rest)));
+        };
+        let mut printed = Some(EcoString::new());
+        let mut then = Then::NextMatch;
+        for arm in arms {
+            let runs = match then {
+                Then::Ends => break,
+                Then::NextBody => true,
+                Then::NextMatch => {
+                    let mut patterns = arm.patterns.iter();
+                    patterns.any(|pattern| self.case_matches(pattern, text))
                 }
+            };
+            if runs {
+                let output = self.walk(&arm.body);
+                append(&mut printed, output);
+                then = arm.then;
             }
         }
-        if let [only] = branches.as_slice() {
-            return self.walk(only);
-        }
-        self.branches(&branches, Skips::Possible)
+        printed.map(Output::literal)
     }
 
     fn case_matches(&mut self, pattern: &Word<'_>, text: &str) -> bool {
@@ -153,16 +169,22 @@ impl Shell<'_> {
         if text.len() > 1024 {
             return true;
         }
+        let fold = |text: &str| match self.ignores_case {
+            true => text.to_lowercase(),
+            false => text.to_owned(),
+        };
+        let text = &fold(text);
         let mut active = Vec::new();
         let mut whole = Field::literal("");
         for part in pattern.parts.iter() {
             let start = whole.text.len();
             match part {
                 Part::Bare(bare) => {
-                    active.extend(all_active(bare).into_iter().map(|at| at + start));
-                    whole.text.push_str(bare);
+                    let bare = fold(bare);
+                    active.extend(all_active(&bare).into_iter().map(|at| at + start));
+                    whole.text.push_str(&bare);
                 }
-                Part::Text(quoted) => whole.text.push_str(quoted),
+                Part::Text(quoted) => whole.text.push_str(&fold(quoted)),
                 _ => return true,
             }
         }
@@ -174,7 +196,12 @@ impl Shell<'_> {
         pattern.matches(text)
     }
 
-    fn while_loop(&mut self, condition: &[Step<'_>], body: &[Step<'_>]) -> Option<Output> {
+    fn while_loop(
+        &mut self,
+        sense: Sense,
+        condition: &[Step<'_>],
+        body: &[Step<'_>],
+    ) -> Option<Output> {
         if let [step] = condition
             && let [Command::Simple(simple)] = &*step.pipeline
             && let Some(stdin) = self.stdin.clone()
@@ -196,13 +223,34 @@ impl Shell<'_> {
         {
             return self.counted([first, test, next], body);
         }
-        // Once: what a further turn would change is not known, and a loop that
-        // does not end must not be waited for.
-        self.open_loop(|shell| {
-            shell.walk(condition);
-            shell.walk(body);
-        });
-        None
+        self.walk(condition);
+        let skips = match self.status.seen(sense) {
+            Status::Failure => return Output::nothing(),
+            status => Skips::unless(status == Status::Success),
+        };
+        self.perhaps_once(skips, |shell| {
+            shell.open_loop(|shell| shell.turns(condition, body));
+            None
+        })
+    }
+
+    /// Once: what a further turn would change is not known, and a loop that does
+    /// not end must not be waited for. One that takes arguments away has turns
+    /// as long as there are more.
+    fn turns(&mut self, condition: &[Step<'_>], body: &[Step<'_>]) {
+        let outer = self.repeats;
+        loop {
+            let n_args = self.positional.len();
+            self.walk(body);
+            let left = self.positional.len();
+            self.repeats = outer + 1;
+            let ends = self.halted || left == 0 || left >= n_args;
+            if ends || !self.spend(REPEAT_COST) {
+                break;
+            }
+            self.walk(condition);
+        }
+        self.repeats = outer;
     }
 
     /// What is counted within may be another number in every turn.
@@ -265,11 +313,18 @@ impl Shell<'_> {
         printed: &mut Option<EcoString>,
     ) {
         self.deal(names, value);
+        for world in &mut self.worlds {
+            names.iter().for_each(|name| world.share(name));
+        }
         let output = self.walk(body);
         self.halted = false;
-        match (printed.as_mut(), output) {
-            (Some(text), Some(output)) => text.push_str(&output.text),
-            _ => *printed = None,
-        }
+        append(printed, output);
+    }
+}
+
+fn append(printed: &mut Option<EcoString>, output: Option<Output>) {
+    match (printed.as_mut(), output) {
+        (Some(text), Some(output)) => text.push_str(&output.text),
+        _ => *printed = None,
     }
 }

@@ -5,7 +5,8 @@
 
 use super::lex::{BLANK, Cursor, Part, Stop, Word, is_any, is_meta, is_name, is_name_byte};
 use super::syntax::{
-    Assigned, Assignment, Command, Compound, Fd, Few, How, Link, List, Redirect, Simple, Step, To,
+    Assigned, Assignment, Command, Compound, Fd, Few, How, Link, List, Redirect, Sense, Simple,
+    Step, To,
 };
 
 const CLOSERS: [&str; 8] = ["then", "else", "elif", "fi", "do", "done", "esac", "}"];
@@ -14,6 +15,18 @@ const CLOSERS: [&str; 8] = ["then", "else", "elif", "fi", "do", "done", "esac", 
 const REDIRECTIONS: [&str; 12] = [
     "&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", "<", ">>", ">|", ">&", ">",
 ];
+
+/// The last chain of a list runs in a process of its own.
+fn put_in_background(steps: &mut List<'_>) {
+    let start = steps.iter().rposition(|step| step.link == Link::Always);
+    let chain = steps.split_off(start.unwrap_or(0));
+    let group = Command::Compound(Compound::Background(chain), Vec::new());
+    steps.push(Step {
+        link: Link::Always,
+        sense: Sense::Plain,
+        pipeline: Few::One([group]),
+    });
+}
 
 impl<'a> Cursor<'a> {
     /// Commands up to a closing word, a parenthesis or the end.
@@ -25,16 +38,17 @@ impl<'a> Cursor<'a> {
     }
 
     pub(super) fn rest_of_list(&mut self, steps: &mut List<'a>, link: &mut Link) {
-        while let Some(step) = self.step(link) {
-            steps.push(step);
-        }
+        while self.step(steps, link) {}
     }
 
     /// Reads on until no command waits for a heredoc; nothing is added at the
     /// list's end. So a long script is run as it is read and never held whole.
     pub(super) fn line(&mut self, steps: &mut List<'a>, link: &mut Link) {
-        while let Some(step) = self.step(link) {
-            steps.push(step);
+        while self.step(steps, link) {
+            // `&` behind a chain is its last step's word on all of it.
+            if *link != Link::Always {
+                continue;
+            }
             if self.pending.is_empty() {
                 return;
             }
@@ -45,17 +59,18 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The next pipeline; `None` at a closing word, a parenthesis or the end.
-    /// `link` is what stood before it and becomes what stands behind it.
-    fn step(&mut self, link: &mut Link) -> Option<Step<'a>> {
+    /// Reads the next pipeline; `false` at a closing word, a parenthesis or the
+    /// end. `link` is what stood before it and becomes what stands behind it.
+    fn step(&mut self, steps: &mut List<'a>, link: &mut Link) -> bool {
         loop {
             self.blank_lines();
             if self.at_list_end() {
-                return None;
+                return false;
             }
             let before = self.at;
-            let pipeline = self.pipeline();
+            let (sense, pipeline) = self.pipeline();
             self.blanks();
+            let in_background = self.peek() == Some(b'&') && self.peek_at(1) != Some(b'&');
             let next = match self.peek() {
                 Some(b'&') if self.eat("&&") => Link::And,
                 Some(b'|') if self.eat("||") => Link::Or,
@@ -70,9 +85,18 @@ impl<'a> Cursor<'a> {
                 self.stop();
             }
             let link = std::mem::replace(link, next);
-            if !pipeline.is_empty() {
-                return Some(Step { link, pipeline });
+            if pipeline.is_empty() {
+                continue;
             }
+            steps.push(Step {
+                link,
+                sense,
+                pipeline,
+            });
+            if in_background {
+                put_in_background(steps);
+            }
+            return true;
         }
     }
 
@@ -159,10 +183,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn pipeline(&mut self) -> Few<Command<'a>> {
+    fn pipeline(&mut self) -> (Sense, Few<Command<'a>>) {
         let mut commands = Few::default();
+        let mut sense = Sense::Plain;
         loop {
-            self.pipeline_prefix();
+            self.pipeline_prefix(&mut sense);
             let before = self.at;
             if let Some(command) = self.nested(Self::command).flatten() {
                 commands.push(command);
@@ -170,7 +195,7 @@ impl<'a> Cursor<'a> {
             self.blanks();
             let piped = self.peek() == Some(b'|') && self.peek_at(1) != Some(b'|');
             if !piped || self.at == before {
-                return commands;
+                return (sense, commands);
             }
             self.at += 1;
             self.eat("&");
@@ -179,7 +204,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// `!`, `time` and `coproc` change neither what runs nor what it writes.
-    fn pipeline_prefix(&mut self) {
+    fn pipeline_prefix(&mut self, sense: &mut Sense) {
         loop {
             self.blanks();
             if !matches!(self.peek(), Some(b't' | b'!' | b'c')) {
@@ -190,7 +215,12 @@ impl<'a> Cursor<'a> {
                 self.keyword("-p");
             } else if self.keyword("coproc") {
                 self.coproc_name();
-            } else if !self.keyword("!") {
+            } else if self.keyword("!") {
+                *sense = match sense {
+                    Sense::Plain => Sense::Negated,
+                    Sense::Negated => Sense::Plain,
+                };
+            } else {
                 return;
             }
         }

@@ -48,6 +48,7 @@ impl<T> Deref for Few<T> {
 #[derive(Debug)]
 pub(super) struct Step<'a> {
     pub(super) link: Link,
+    pub(super) sense: Sense,
     pub(super) pipeline: Few<Command<'a>>,
 }
 
@@ -57,6 +58,13 @@ pub(super) enum Link {
     Always,
     And,
     Or,
+}
+
+/// `!` in front turns a pipeline's end around, `until` that of its condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sense {
+    Plain,
+    Negated,
 }
 
 #[derive(Debug)]
@@ -97,11 +105,14 @@ pub(super) enum Assigned<'a> {
 pub(super) enum Compound<'a> {
     Group(List<'a>),
     Subshell(List<'a>),
+    /// What stands before `&`.
+    Background(List<'a>),
     If {
         arms: Vec<(List<'a>, List<'a>)>,
         otherwise: Option<List<'a>>,
     },
     While {
+        sense: Sense,
         condition: List<'a>,
         body: List<'a>,
     },
@@ -113,7 +124,7 @@ pub(super) enum Compound<'a> {
     },
     Case {
         subject: Word<'a>,
-        arms: Vec<(Vec<Word<'a>>, List<'a>)>,
+        arms: Vec<Arm<'a>>,
     },
     /// `[[ … ]]`: only what is substituted inside runs.
     Test(Vec<Word<'a>>),
@@ -124,6 +135,25 @@ pub(super) enum Compound<'a> {
         name: &'a str,
         body: &'a str,
     },
+}
+
+/// One arm of `case`.
+#[derive(Debug)]
+pub(super) struct Arm<'a> {
+    pub(super) patterns: Vec<Word<'a>>,
+    pub(super) body: List<'a>,
+    pub(super) then: Then,
+}
+
+/// What follows an arm that ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    /// `;;`
+    Ends,
+    /// `;&`: the next arm's body.
+    NextBody,
+    /// `;;&`: the next arm that matches.
+    NextMatch,
 }
 
 #[derive(Debug)]

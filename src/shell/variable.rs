@@ -1,7 +1,6 @@
 //! What variables hold, and how their changes are taken back.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use ecow::EcoString;
 
@@ -34,21 +33,6 @@ impl Value {
 /// What a variable holds: nothing, something not known, or a value.
 pub(super) type Held = Option<Option<Value>>;
 
-/// What a branch leads to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct World {
-    pub(super) cwd: Option<Rc<str>>,
-    pub(super) changes: BTreeMap<EcoString, Held>,
-}
-
-impl World {
-    /// The same variables, seen from a directory.
-    pub(super) fn at(cwd: Option<Rc<str>>) -> Self {
-        let changes = BTreeMap::new();
-        Self { cwd, changes }
-    }
-}
-
 impl Shell<'_> {
     /// A place to go back to with `take_back`, which must follow.
     pub(super) fn mark(&mut self) -> usize {
@@ -68,14 +52,28 @@ impl Shell<'_> {
         self.variables.get(name).cloned()
     }
 
-    /// Goes to a state that was left before.
-    pub(super) fn enter(&mut self, world: World) {
-        self.cwd = world.cwd;
-        for (name, value) in world.changes {
-            match value {
-                Some(value) => self.assign(&name, value),
-                None => self.unset(&name),
-            }
+    /// What the variables changed since the mark held before.
+    pub(super) fn before(&self, mark: usize) -> BTreeMap<EcoString, Held> {
+        let mut before = BTreeMap::new();
+        for (name, old) in self.journal.get(mark..).unwrap_or(&[]) {
+            before.entry(name.clone()).or_insert_with(|| old.clone());
+        }
+        before.retain(|name, old| self.variables.get(name) != old.as_ref());
+        before
+    }
+
+    pub(super) fn put(&mut self, name: &str, held: Held) {
+        match held {
+            Some(value) => self.assign(name, value),
+            None => self.unset(name),
+        }
+    }
+
+    /// What changed since the mark stays.
+    pub(super) fn keep(&mut self, mark: usize) {
+        self.marks -= 1;
+        if self.marks == 0 {
+            self.journal.truncate(mark);
         }
     }
 

@@ -1,0 +1,264 @@
+//! The states a shell may be in where a command may have run or not.
+//!
+//! They go through a list side by side, one step at a time: each differs from
+//! the present state by a few variables or by its directory, and there are few.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use ecow::EcoString;
+
+use super::eval::{Course, Next, Shell};
+use super::field::Field;
+use super::syntax::{Link, Sense, Step};
+use super::variable::Held;
+
+/// How many states are followed besides the present one.
+const MAX_WORLDS: usize = 8;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Status {
+    Success,
+    Failure,
+    /// Its writer counts on success: only `||` looks at the other end.
+    Likely,
+    Open,
+}
+
+impl Status {
+    pub(super) fn seen(self, sense: Sense) -> Self {
+        match (sense, self) {
+            (Sense::Plain, status) => status,
+            (Sense::Negated, Self::Success) => Self::Failure,
+            (Sense::Negated, Self::Failure) => Self::Success,
+            (Sense::Negated, Self::Likely | Self::Open) => Self::Open,
+        }
+    }
+
+    /// What commands usually end with.
+    pub(super) fn usual(name: &str) -> Self {
+        match name {
+            ":" | "true" => Self::Success,
+            "false" => Self::Failure,
+            "cd" | "chdir" | "pushd" | "popd" | "pwd" | "echo" | "printf" | "mkdir" | "touch"
+            | "cp" | "mv" | "rm" | "ln" | "install" | "chmod" | "chown" | "tee" | "export"
+            | "declare" | "local" | "readonly" | "typeset" | "set" | "shift" | "unset"
+            | "alias" | "shopt" | "umask" | "sleep" | "wait" | "ls" | "cat" | "head" | "tail"
+            | "wc" | "sort" | "find" | "date" | "sed" | "awk" => Self::Likely,
+            _ => Self::Open,
+        }
+    }
+}
+
+/// A state seen from another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct World {
+    cwd: Option<Rc<str>>,
+    /// The directory in which the present chain of `&&` and `||` began.
+    chain_dir: Option<Rc<str>>,
+    positional: Rc<[Field]>,
+    status: Status,
+    /// The variables that may differ, with what they hold here.
+    changes: BTreeMap<EcoString, Held>,
+}
+
+impl World {
+    fn is_at(&self, other: &Self) -> bool {
+        self.cwd == other.cwd && self.positional == other.positional
+    }
+
+    pub(super) fn learn(&mut self, name: &str, held: Held) {
+        self.changes.insert(name.into(), held);
+    }
+
+    /// A variable holds here what it holds in the present state.
+    pub(super) fn share(&mut self, name: &str) {
+        self.changes.remove(name);
+    }
+
+    pub(super) fn set_positional(&mut self, positional: &Rc<[Field]>) {
+        self.positional.clone_from(positional);
+    }
+}
+
+impl Shell<'_> {
+    /// The present state, seen from itself.
+    pub(super) fn place(&self) -> World {
+        World {
+            cwd: self.cwd.clone(),
+            chain_dir: self.chain_dir.clone(),
+            positional: self.positional.clone(),
+            status: self.status,
+            changes: BTreeMap::new(),
+        }
+    }
+
+    fn enter(&mut self, world: World) {
+        self.cwd = world.cwd;
+        self.chain_dir = world.chain_dir;
+        self.positional = world.positional;
+        self.status = world.status;
+        for (name, held) in world.changes {
+            self.put(&name, held);
+        }
+    }
+
+    /// Runs from `start`, notes where that led to, and goes back; an end is
+    /// none where the shell exits.
+    pub(super) fn attempt(
+        &mut self,
+        start: World,
+        ends: &mut Vec<World>,
+        run: impl FnOnce(&mut Self),
+    ) {
+        let back = self.place();
+        let mark = self.mark();
+        self.enter(start);
+        run(self);
+        let end = World {
+            changes: self.changed(mark),
+            ..self.place()
+        };
+        self.take_back(mark);
+        for mut world in std::mem::take(&mut self.worlds) {
+            for (name, held) in &end.changes {
+                let entry = world.changes.entry(name.clone());
+                entry.or_insert_with(|| held.clone());
+            }
+            add(ends, world);
+        }
+        if !std::mem::take(&mut self.halted) {
+            add(ends, end);
+        }
+        self.enter(back);
+    }
+
+    /// Goes on from the last of several ends, the others beside it.
+    pub(super) fn settle(&mut self, mut ends: Vec<World>) {
+        let changes = ends.iter().flat_map(|world| world.changes.keys());
+        let names: BTreeSet<EcoString> = changes.cloned().collect();
+        for world in &mut ends {
+            for name in &names {
+                let before = || self.holds(name);
+                world.changes.entry(name.clone()).or_insert_with(before);
+            }
+        }
+        if let Some(last) = ends.pop() {
+            self.enter(last);
+        }
+        for world in &mut ends {
+            world
+                .changes
+                .retain(|name, held| self.variables.get(name) != held.as_ref());
+        }
+        let here = self.place();
+        let differs = |world: &World| {
+            let same = world.changes.is_empty() && world.is_at(&here);
+            !same || world.status != here.status
+        };
+        ends.retain(differs);
+        self.worlds = ends;
+    }
+
+    /// Runs a step from each state the shell may be in.
+    pub(super) fn everywhere(&mut self, step: &Step<'_>, course: &mut Course) -> Next {
+        let others = std::mem::take(&mut self.worlds);
+        let mut ends = Vec::new();
+        let here = self.place();
+        self.repeats += 1;
+        for world in others {
+            if self.may_branch() {
+                self.attempt(world, &mut ends, |shell| {
+                    shell.linked(step, &mut Course::default());
+                });
+            }
+        }
+        self.repeats -= 1;
+        self.attempt(here, &mut ends, |shell| shell.linked(step, course));
+        if ends.is_empty() {
+            return Next::Ends;
+        }
+        self.settle(ends);
+        Next::GoesOn
+    }
+
+    /// Runs a step if what stands before it lets it run.
+    pub(super) fn linked(&mut self, step: &Step<'_>, course: &mut Course) {
+        match (step.link, self.status) {
+            (Link::Always, _) => {
+                self.chain_dir.clone_from(&self.cwd);
+                self.run_step(step, course);
+            }
+            (Link::And, Status::Success | Status::Likely) | (Link::Or, Status::Failure) => {
+                self.run_step(step, course);
+                // It may not have come so far.
+                self.halted = false;
+            }
+            (Link::And, Status::Failure) | (Link::Or, Status::Success) => {}
+            (Link::And, Status::Open) => self.perhaps(step, course),
+            (Link::Or, Status::Likely | Status::Open) => self.otherwise(step),
+        }
+    }
+
+    /// Goes on as if the step ran; that it did not is another state.
+    fn perhaps(&mut self, step: &Step<'_>, course: &mut Course) {
+        let skipped = World {
+            status: Status::Failure,
+            ..self.place()
+        };
+        let mark = self.mark();
+        self.run_step(step, course);
+        let changes = self.before(mark);
+        if std::mem::take(&mut self.halted) {
+            self.take_back(mark);
+            self.enter(skipped);
+            return;
+        }
+        self.keep(mark);
+        if !changes.is_empty() || !skipped.is_at(&self.place()) {
+            if self.may_branch() {
+                add(&mut self.worlds, World { changes, ..skipped });
+            }
+        } else if self.status != Status::Failure {
+            self.status = Status::Open;
+        }
+    }
+
+    /// The right side of `||` starts where the left one failed. A directory
+    /// that nothing led away from is no other state: most chains go on.
+    fn otherwise(&mut self, step: &Step<'_>) {
+        let left = self.place();
+        let failed = World {
+            cwd: self.chain_dir.clone(),
+            status: Status::Failure,
+            ..left.clone()
+        };
+        let mut ends = Vec::new();
+        self.attempt(failed.clone(), &mut ends, |shell| {
+            shell.run_step(step, &mut Course::default());
+        });
+        self.status = match ends.last() {
+            Some(end) if !matches!(end.status, Status::Success | Status::Likely) => Status::Open,
+            Some(_) => Status::Likely,
+            None => Status::Success,
+        };
+        let differs = |end: &World| !end.changes.is_empty() || !end.is_at(&failed);
+        ends.retain(differs);
+        if self.may_branch() {
+            ends.into_iter().for_each(|end| add(&mut self.worlds, end));
+        }
+    }
+
+    fn run_step(&mut self, step: &Step<'_>, course: &mut Course) {
+        let output = self.pipeline(&step.pipeline);
+        course.print(output);
+        self.status = self.status.seen(step.sense);
+    }
+}
+
+fn add(worlds: &mut Vec<World>, world: World) {
+    if worlds.len() <= MAX_WORLDS && !worlds.contains(&world) {
+        worlds.push(world);
+    }
+}
