@@ -133,7 +133,8 @@ pub struct Event<'b> {
 }
 
 /// From this size on the bulk of an event is taken out before it is parsed,
-/// which costs a fifth of parsing it.
+/// which costs a fifth of parsing it. Only there `memchr` pays: it first asks
+/// the processor what it can do, and a virtual machine takes 40 µs to answer.
 const LARGE: usize = 32 * 1024;
 
 /// A longer string that no decision about names needs is bulk.

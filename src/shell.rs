@@ -30,6 +30,7 @@ mod filter;
 mod find;
 mod flow;
 mod git;
+mod glance;
 mod glob;
 mod heredoc;
 #[cfg(test)]
@@ -117,6 +118,12 @@ impl fmt::Display for Limit {
 
 /// What a Bash command would change.
 pub fn analyze(command: &str, scene: &Scene<'_>) -> Analysis {
+    if !glance::may_change(command) {
+        return Analysis {
+            targets: Vec::new(),
+            extent: Extent::Whole,
+        };
+    }
     let command = readable(command);
     let mut shell = eval::Shell::new(scene, command.len());
     shell.run_text(&command);

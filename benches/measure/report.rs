@@ -36,14 +36,18 @@ impl Row {
     }
 }
 
-/// One line for each row; the floor of a row is the one whose event is nearest in size.
+/// One line for each row, what has one name together; the floor of a row is the
+/// one whose event is nearest in size.
 pub fn table(rows: &[Row]) -> String {
+    let first = |row: &Row| rows.iter().position(|other| other.name == row.name);
+    let mut order: Vec<_> = rows.iter().collect();
+    order.sort_by_key(|row| first(row));
     let mut text = String::from(
         "| event | size | wall ÷ floor (p10) | wall ÷ floor (median) | calls over floor | wall µs (median) | CPU µs \
          | page faults | peak KiB over floor | calls | user instructions |\n\
          |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
-    for row in rows {
+    for row in order {
         let floors = rows.iter().filter(|other| other.floor);
         let Some(floor) = floors.min_by_key(|floor| floor.size.abs_diff(row.size)) else {
             continue;

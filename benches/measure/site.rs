@@ -60,6 +60,19 @@ impl Site {
         self.programs.join(name)
     }
 
+    /// Another project, beside the usual one.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.base.join("code").join(name)
+    }
+
+    /// Puts a file into another project.
+    pub fn prepare(&self, project: &str, below: &str, text: &str) -> Result<()> {
+        let path = self.beside(project).join(below);
+        fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
+        fs::create_dir_all(self.beside(project).join(".git"))?;
+        Ok(fs::write(path, text)?)
+    }
+
     /// Sets a file's text, or takes the file away.
     pub fn write(&self, below: &str, text: Option<&str>) -> Result<()> {
         let path = self.project().join(below);

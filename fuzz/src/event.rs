@@ -63,7 +63,9 @@ fn judge(bytes: &[u8]) {
     stdin::may_be_pre_tool_use(bytes);
     let parsed = Event::parse(bytes);
     let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    if let Ok(Json::Object(document)) = serde_json::from_slice(body) {
+    // A number of any precision is an object to Serde.
+    let is_object = body.trim_ascii_start().starts_with(b"{");
+    if let (true, Ok(Json::Object(document))) = (is_object, serde_json::from_slice(body)) {
         let is_foreign = document
             .iter()
             .any(|(key, _)| FOREIGN.contains(&key.as_str()));
@@ -211,7 +213,6 @@ impl<'d> Visitor<'d> for Reader {
         Ok(Json::Other)
     }
 
-    // Numbers of any precision arrive as objects too.
     fn visit_map<A: MapAccess<'d>>(self, mut map: A) -> Result<Json, A::Error> {
         let mut pairs = Vec::new();
         while let Some(pair) = map.next_entry()? {

@@ -31,8 +31,8 @@ impl Field {
     /// Where the first part stands that is not known.
     pub(super) fn gap(&self) -> Option<usize> {
         // Its first byte begins only the last characters of all.
-        memchr::memchr(0xf4, self.text.as_bytes())?;
-        self.text.find(UNKNOWN)
+        let may_be = self.text.as_bytes().contains(&0xf4);
+        may_be.then(|| self.text.find(UNKNOWN))?
     }
 
     /// The whole text, where it is known.

@@ -343,7 +343,7 @@ impl<'a> Cursor<'a> {
     /// The text up to the next `end`, which is consumed.
     pub(super) fn until(&mut self, end: u8) -> &'a str {
         let rest = self.rest();
-        let len = memchr::memchr(end, rest.as_bytes());
+        let len = rest.find(char::from(end));
         self.at += len.map_or(rest.len(), |n| n + 1);
         &rest[..len.unwrap_or(rest.len())]
     }

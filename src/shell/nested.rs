@@ -40,6 +40,10 @@ fn runner(name: &str) -> Option<Runner> {
     })
 }
 
+pub(super) fn is_runner(name: &str) -> bool {
+    runner(name).is_some() || wrapper(name).is_some()
+}
+
 /// Runs a command whose arguments are another one; `None` for any other name.
 pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<Option<Output>> {
     match runner(name) {
@@ -407,7 +411,13 @@ impl Shell<'_> {
             return Some(text);
         }
         let path = self.absolute(field.known()?)?;
-        let temporary = ["/tmp/", "/var/tmp/", "/private/tmp/", "/var/folders/"];
+        let temporary = [
+            "/tmp/",
+            "/var/tmp/",
+            "/private/tmp/",
+            "/var/folders/",
+            "/private/var/folders/",
+        ];
         let own = temporary.iter().any(|dir| path.starts_with(dir));
         let text = own.then(|| self.scene.disk.text(&path))??;
         (text.len() <= MAX_SCRIPT).then(|| text.into())

@@ -265,12 +265,18 @@ const TRUNCATE: Syntax = Syntax {
     long: &["size", "reference"],
 };
 
+fn writer_named(name: &str) -> Option<&'static Writer> {
+    let at = WRITERS.binary_search_by(|writer| writer.name.cmp(name));
+    WRITERS.get(at.ok()?)
+}
+
+pub(super) fn is_writer(name: &str) -> bool {
+    writer_named(name).is_some()
+}
+
 /// Runs a command of the table; any other changes nothing that is known here.
 pub(super) fn run(shell: &mut Shell<'_>, name: &str, words: &[Field]) -> Option<Output> {
-    let at = WRITERS
-        .binary_search_by(|writer| writer.name.cmp(name))
-        .ok()?;
-    let writer = WRITERS.get(at)?;
+    let writer = writer_named(name)?;
     let args = words.get(1..).unwrap_or(&[]);
     let parsed = || Args::parse(args, writer.syntax);
     match writer.rule {

@@ -28,7 +28,7 @@ const INDENT_IN_EMPTY: &str = "    ";
 /// another path or form are replaced; a second merge changes nothing.
 pub fn merge(text: &str, command: &str) -> Result<Edited, WiringError> {
     let (bom, body) = split_bom(text);
-    if body.trim().is_empty() {
+    if is_blank(body) {
         return Ok(Edited::Changed(format!("{bom}{body}{}", fresh(command))));
     }
     check_shape(body, &parse(body)?)?;
@@ -50,7 +50,7 @@ pub fn merge(text: &str, command: &str) -> Result<Edited, WiringError> {
 /// nothing else.
 pub fn remove(text: &str) -> Result<Edited, WiringError> {
     let (bom, body) = split_bom(text);
-    if body.trim().is_empty() {
+    if is_blank(body) {
         return Ok(Edited::Unchanged);
     }
     let document = parse(body)?;
@@ -81,6 +81,11 @@ fn split_bom(text: &str) -> (&str, &str) {
     } else {
         0
     })
+}
+
+/// Nothing but what JSON takes for blanks, which are fewer than Unicode's.
+fn is_blank(body: &str) -> bool {
+    body.trim_matches([' ', '\t', '\r', '\n']).is_empty()
 }
 
 /// Refuses a text whose shape leaves no place for the entries.

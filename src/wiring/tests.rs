@@ -188,6 +188,7 @@ fn a_text_that_cannot_be_edited_says_where() {
             "line 1, column 9: key must be a string (a comma too many?)",
         ),
         ("{\"a\"", "line 1, column 4: EOF"),
+        ("\u{85}", "line 1, column 1: expected value"),
         ("[]", "line 1, column 1: the settings are not an object"),
         (
             "{\n \"hooks\": []}",

@@ -1,0 +1,180 @@
+//! What is measured: every class of event at every size it comes in.
+
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::case::{Answer, Case, KIB, Program, size};
+use crate::events::{SHAPES, call, code, command, event, write};
+use crate::site::Site;
+
+const SIZES: [usize; 5] = [300, 10 * KIB, 100 * KIB, KIB * KIB, 5 * KIB * KIB];
+
+/// Each with the words that make it print its own path, since the one on `PATH`
+/// may be a slow stand-in.
+const PEERS: [(&str, &str, &[&str]); 3] = [
+    ("bash", "devt.sh", &["-c", "echo $BASH"]),
+    (
+        "python3",
+        "devt.py",
+        &["-c", "import sys; print(sys.executable)"],
+    ),
+    ("node", "devt.js", &["-p", "process.execPath"]),
+];
+
+const STATE: &str = ".claude/orchestration.local.md";
+const RUNS: &str = ".claude/statewarden/runs.json";
+const FLOW: &str =
+    include_str!("../../tests/fixtures/agent-flow/04-orchestration-after-implementation-passed.md");
+
+pub fn all(site: &Site) -> Vec<Case> {
+    let peers: Vec<_> = PEERS
+        .iter()
+        .filter_map(|(name, script, itself)| Some((*name, path_of(name, itself)?, *script)))
+        .collect();
+    let mut cases = Vec::new();
+    for len in SIZES {
+        cases.extend(writes(site, len, &peers));
+        cases.extend(calls(site, len));
+        cases.extend(moments(site, len));
+    }
+    cases.extend(starts(site));
+    cases.extend(commands(site));
+    cases
+}
+
+fn path_of(interpreter: &str, itself: &[&str]) -> Option<String> {
+    let output = Command::new(interpreter).args(itself).output().ok()?;
+    Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
+}
+
+/// A write by what becomes of it, for us, for a process that does nothing, and for the peers.
+fn writes(site: &Site, len: usize, peers: &[(&str, String, &'static str)]) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (name, below, answer) in [
+        ("unrelated Write", "src/module/new.rs", Answer::Silence),
+        (
+            "allowed Write",
+            ".devt/state/scratchpad.md",
+            Answer::Silence,
+        ),
+        ("denied Write", ".devt/state/notes.md", Answer::Deny),
+    ] {
+        let event = write(site, below, len);
+        if cases.is_empty() {
+            cases.push(Case {
+                program: Program::Floor,
+                ..Case::hook("floor", &event, Answer::Silence)
+            });
+        }
+        cases.push(Case::hook(name, &event, answer));
+        for (peer, path, script) in peers {
+            cases.push(Case {
+                program: Program::Peer(path.clone(), script),
+                ..Case::hook(&format!("{peer}: {name}"), &event, answer)
+            });
+        }
+    }
+    cases
+}
+
+/// Calls of other tools. A command is not longer than the kernel takes.
+fn calls(site: &Site, len: usize) -> Vec<Case> {
+    const LONGEST: usize = 100 * KIB;
+    let text = code(len.saturating_sub(600));
+    let edit = json!({
+        "file_path": site.path("src/module/parser.rs"), "old_string": "main", "new_string": text,
+    });
+    let after = json!({
+        "tool_name": "Bash", "tool_use_id": "toolu_01A", "duration_ms": 12,
+        "tool_input": { "command": "cargo test" },
+        "tool_response": { "stdout": text, "stderr": "", "interrupted": false },
+    });
+    let unrelated = "cargo test --workspace 2>&1 | tail -n 40\n";
+    let silent = |name: &str, event| Case::hook(name, &event, Answer::Silence);
+    let bash = |command| call(site, "Bash", json!({ "command": command }));
+    let mut cases = vec![
+        silent(
+            "unrelated tool",
+            call(site, "TodoWrite", json!({ "todos": [{ "content": text }] })),
+        ),
+        silent("unrelated Edit", call(site, "Edit", edit)),
+        silent("after Bash", event(site, "PostToolUse", after)),
+    ];
+    if len <= LONGEST {
+        cases.push(silent(
+            "unrelated Bash",
+            bash(unrelated.repeat(len / unrelated.len())),
+        ));
+        cases.push(silent("Bash parsed", bash(command(len))));
+    }
+    cases
+}
+
+/// The end of an agent.
+fn moments(site: &Site, len: usize) -> Vec<Case> {
+    let review = FLOW.replacen(
+        "current_phase: \"implementation\"",
+        "current_phase: \"review\"",
+        1,
+    );
+    let report = format!("{}\n### Verdict: APPROVED\n", code(len.saturating_sub(600)));
+    let stop = |agent: &str| {
+        let rest = json!({
+            "agent_id": "a-1", "agent_type": agent, "stop_hook_active": false,
+            "last_assistant_message": report,
+        });
+        event(site, "SubagentStop", rest)
+    };
+    let silent = |name: &str, event| Case::hook(name, &event, Answer::Silence);
+    vec![
+        silent("SubagentStop, no gate", stop("Explore")).with(STATE, None),
+        silent("SubagentStop, gate change", stop("agent-flow:Lawliet"))
+            .with(STATE, Some(&review))
+            .with(RUNS, None),
+    ]
+}
+
+/// The start of a session, whose event has one size.
+fn starts(site: &Site) -> Vec<Case> {
+    let start = |source: &str| event(site, "SessionStart", json!({ "source": source }));
+    vec![
+        Case::hook("SessionStart, no run", &start("startup"), Answer::Any).with(STATE, None),
+        Case::hook("SessionStart, a run", &start("resume"), Answer::Context)
+            .with(STATE, Some(FLOW)),
+    ]
+}
+
+/// Commands whose analysis costs differ, and calls without a size.
+fn commands(site: &Site) -> Vec<Case> {
+    let silent = |name: &str, event| Case::hook(name, &event, Answer::Silence);
+    let bash = |name: &str, command: String| {
+        silent(name, call(site, "Bash", json!({ "command": command })))
+    };
+    let read = json!({ "file_path": site.path("src/a.rs") });
+    let unrelated = "cargo test --workspace 2>&1 | tail -n 40\n";
+    let mut cases = vec![
+        silent("unrelated Read", call(site, "Read", read)),
+        bash(
+            "git Bash",
+            "git status --short && git diff --stat HEAD~1".to_owned(),
+        ),
+        bash(
+            "unrelated Bash, 20 KiB",
+            unrelated.repeat(20 * KIB / unrelated.len()),
+        ),
+    ];
+    for len in [KIB, 20 * KIB, 64 * KIB] {
+        cases.push(bash(&format!("Bash parsed, {}", size(len)), command(len)));
+    }
+    let heredoc = format!("cat > /dev/null <<'EOF'\n{}EOF\n", code(64 * KIB));
+    cases.push(bash("Bash here-document, 64 KiB", heredoc));
+    cases.extend(SHAPES.map(|(name, before, line, after)| {
+        let lines = line.repeat(64 * KIB / line.len());
+        bash(
+            &format!("Bash {name}, 64 KiB"),
+            format!("{before}{lines}{after}"),
+        )
+    }));
+    cases
+}

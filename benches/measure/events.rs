@@ -1,0 +1,72 @@
+//! Events as Claude Code sends them.
+
+use serde_json::{Value, json};
+
+use crate::site::Site;
+
+pub fn event(site: &Site, name: &str, rest: Value) -> Value {
+    let mut event = json!({
+        "session_id": "5a3f6c1e-7d51-4f0e-9c55-0d5c7f0f6f11",
+        "transcript_path": site.home().join(".claude/projects/p/5a3f6c1e.jsonl"),
+        "cwd": site.project(),
+        "permission_mode": "default",
+        "hook_event_name": name,
+    });
+    if let (Value::Object(event), Value::Object(rest)) = (&mut event, rest) {
+        event.extend(rest);
+    }
+    event
+}
+
+pub fn call(site: &Site, tool: &str, input: Value) -> Value {
+    let rest = json!({ "tool_name": tool, "tool_input": input, "tool_use_id": "toolu_01A" });
+    event(site, "PreToolUse", rest)
+}
+
+/// Source text of about `len` bytes on the wire, an escape every dozen or so.
+pub fn code(len: usize) -> String {
+    let line = "    let value = parse(\"x\", input)?;\n";
+    line.repeat(len / (line.escape_default().count()) + 1)
+}
+
+/// A Write whose event has about `len` bytes.
+pub fn write(site: &Site, below: &str, len: usize) -> Value {
+    let content = code(len.saturating_sub(600));
+    call(
+        site,
+        "Write",
+        json!({ "file_path": site.path(below), "content": content }),
+    )
+}
+
+/// A command of about `len` bytes that has to be parsed to its end.
+pub fn command(len: usize) -> String {
+    let step =
+        "(cd src && for f in a b c; do sed -i 's/x/y/' \"$f.rs\" | tee ../log-$f.txt; done)\n";
+    let mut command = step.repeat(len / step.len());
+    command += "echo done > .devt/state/impl-summary.md";
+    command
+}
+
+/// Commands of 64 KiB, each of one kind of line: what costs is different in each.
+pub const SHAPES: [(&str, &str, &str, &str); 9] = [
+    ("touch", "", "touch a b c\n", ""),
+    ("append", "", "echo x >> file\n", ""),
+    ("pipeline", "cat a", " | sort -u", ""),
+    (
+        "one quoted argument",
+        "echo '",
+        "some text ",
+        "' > /dev/null",
+    ),
+    ("assignments", "", "a=b\n", ""),
+    ("cd", "", "cd x; cd ..\n", ""),
+    ("mkdir", "", "mkdir -p a/b/c\n", ""),
+    ("reads", "", "grep -n foo src/lib.rs | head -n 3\n", ""),
+    (
+        "python here-document",
+        "python3 <<'EOF'\n",
+        "open('out/a.txt', 'w').write('x')\n",
+        "EOF\n",
+    ),
+];
