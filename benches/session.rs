@@ -107,7 +107,7 @@ impl Setup {
             ));
             main.push(call(
                 "Write",
-                json!({ "file_path": path(&format!(".devt/state/scratchpad-{round}.md")), "content": "a thought\n" }),
+                json!({ "file_path": path(".devt/state/scratchpad.md"), "content": format!("thought {round}\n") }),
             ));
         }
         main.push(vec![Block::Text("done")]);

@@ -26,6 +26,7 @@ mod effects;
 mod eval;
 mod expand;
 mod field;
+mod filter;
 mod find;
 mod flow;
 mod git;

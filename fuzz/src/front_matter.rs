@@ -6,10 +6,10 @@ use statewarden::formats::json::Document;
 use statewarden::formats::yaml::{self, Change, Scalar, Value};
 use statewarden::formats::{front_matter as format, markdown};
 use statewarden::settings::{Layer, Settings};
-use statewarden::systems::agent_flow::state::{Agent, FileKind, FlowState};
+use statewarden::systems::agent_flow::state::{Agent, FileKind, FlowState, Mode};
 use statewarden::systems::agent_flow::{content, gates};
 use statewarden::systems::devt::workflow_yaml;
-use statewarden::systems::{Files, Moment, SYSTEMS};
+use statewarden::systems::{Files, Moment, SYSTEMS, System};
 use statewarden::wiring::{self, Edited};
 use statewarden::workflow::Outcome;
 
@@ -123,7 +123,7 @@ fn loses_no_line(before: &str, after: &str, most_new: usize) {
     let mut new: Vec<&str> = after.split_inclusive('\n').collect();
     if let (Some(last), Some(closed)) = (old.last_mut(), &closed)
         && !last.ends_with('\n')
-        && new.contains(&closed.as_str())
+        && new.last() != Some(last)
     {
         *last = closed;
     }
@@ -220,10 +220,12 @@ fn keeps_runs_readable(text: &str) {
             };
             assert_ne!(new, text);
             assert!(FlowState::read(&new).is_ok(), "{new:?}");
-            for file in [FileKind::Single, FileKind::Team] {
-                if content::check_content(text, file).is_ok() {
-                    assert_eq!(content::check_content(&new, file), Ok(()), "{new:?}");
-                }
+            let file = match FlowState::read(text) {
+                Ok(state) if state.mode == Mode::Single => FileKind::Single,
+                _ => FileKind::Team,
+            };
+            if content::check_content(text, file).is_ok() {
+                assert_eq!(content::check_content(&new, file), Ok(()), "{new:?}");
             }
         }
     }
@@ -307,14 +309,11 @@ fn asks_every_system(text: &str) {
     }
 }
 
-/// What this program writes passes its own check of the content.
-fn is_still_fine(
-    system: &dyn statewarden::systems::System,
-    name: &str,
-    text: &str,
-    outcome: &Outcome,
-) {
+/// What this program writes passes its own check of the content. Agent Flow's
+/// two files of a run are told apart by more than their names, see above.
+fn is_still_fine(system: &dyn System, name: &str, text: &str, outcome: &Outcome) {
     if let Outcome::Changed { text: new, .. } = outcome
+        && system.id() != "agent-flow"
         && system.judges(name)
         && system.check_content(name, text, None).is_ok()
     {

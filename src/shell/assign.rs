@@ -36,11 +36,17 @@ impl Shell<'_> {
         let Assignment { name, how, value } = assignment;
         let mut value = match value {
             Assigned::Word(word) => Value::One(self.single(word)),
-            Assigned::Array(words) => Value::Many(self.elements(name, words)),
+            Assigned::Array(words) => {
+                if *how == How::Set {
+                    let old: Vec<EcoString> = self.elements_of(name).cloned().collect();
+                    old.iter().for_each(|element| self.unset(element));
+                }
+                Value::Many(self.elements(name, words))
+            }
         };
         match how {
             How::Set => {}
-            How::Element => return self.forget(name),
+            How::Element(index) => return self.set_element(name, index, value),
             How::Append => {
                 let old = self.variable(name);
                 value = match (old, value) {
@@ -61,6 +67,26 @@ impl Shell<'_> {
             }
         }
         self.set(name, value);
+    }
+
+    /// `name[index]=value`. The array's other elements stay; what an index that
+    /// is not plain leads to is not known.
+    fn set_element(&mut self, name: &str, index: &str, value: Value) {
+        let index = index.trim_matches(['"', '\'']);
+        let mut fields = match self.variable(name) {
+            Some(Value::Many(fields)) => fields,
+            Some(Value::One(_)) | None => Vec::new(),
+        };
+        if index.contains(['$', '`', '\\']) || !self.spend(fields.len() * 16) {
+            return self.forget(name);
+        }
+        let field = value.into_field();
+        match index.parse().ok().and_then(|at: usize| fields.get_mut(at)) {
+            Some(old) => *old = field.clone(),
+            None => fields.push(field.clone()),
+        }
+        self.set(&format!("{name}[{index}]"), Value::One(field));
+        self.set(name, Value::Many(fields));
     }
 
     /// An array's elements. `[key]=value` is held as a variable of its own, too.
@@ -100,7 +126,7 @@ impl Shell<'_> {
     }
 
     /// `$IFS`, where the command sets it to plain marks.
-    fn separators(&self) -> EcoString {
+    pub(super) fn separators(&self) -> EcoString {
         let set = self.variable("IFS").map(Value::into_field);
         let marks = set.filter(|marks| marks.text.is_ascii() && !marks.text.trim().is_empty());
         marks.map_or(EcoString::new(), |marks| marks.text)

@@ -8,7 +8,7 @@ use super::field::{Field, Output, base_name, join};
 use super::report::clean;
 use super::variable::Value;
 use super::world::Status;
-use super::{arith, assign, decode, inline, nested, utility, writers};
+use super::{arith, assign, decode, filter, inline, nested, utility, writers};
 use crate::target::Spelling;
 
 /// Builtins whose `name=value` arguments stay after they ran.
@@ -141,6 +141,11 @@ fn builtin(name: &str) -> Option<Builtin> {
         "ls" => ls,
         "read" => assign::read,
         "mapfile" | "readarray" => assign::mapfile,
+        "head" | "ghead" => filter::head,
+        "tail" | "gtail" => filter::tail,
+        "cut" | "gcut" => filter::cut,
+        "tr" | "gtr" => filter::tr,
+        "which" => which,
         "alias" => utility::alias,
         "let" => arithmetic,
         "base64" | "gbase64" => decode::base64_command,
@@ -169,6 +174,14 @@ fn arithmetic(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         arith::evaluate(shell, &arg.text);
     }
     Output::nothing()
+}
+
+/// Programs lie where they usually do.
+fn which(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    match args {
+        [name] if !name.is_option() => Some(Output::literal(format!("/usr/bin/{}", name.known()?))),
+        _ => None,
+    }
 }
 
 fn shopt(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {

@@ -115,6 +115,7 @@ impl<'a> Cursor<'a> {
             (None, op) => op,
             (Some(b'#'), Op::Plain) => Op::Length,
             (Some(_), Op::Plain) if index.is_none() => Op::Indirect,
+            (Some(b'!'), Op::Plain) if matches!(index, Some("@" | "*")) => Op::Keys,
             _ => Op::Other,
         };
         Param { name, index, op }

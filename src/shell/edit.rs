@@ -41,7 +41,15 @@ pub(super) fn sed(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     if in_place {
         in_place_edit(shell, files, suffix.as_ref());
     }
-    in_place.then(|| Output::literal(""))
+    if in_place {
+        return Output::nothing();
+    }
+    match (scripts.as_slice(), script) {
+        ([one], None) | ([], Some(one)) if !parsed.has(&["n", "f", "quiet", "silent"]) => {
+            super::filter::sed(shell, one.known()?, files)
+        }
+        _ => None,
+    }
 }
 
 fn is_bsd_suffix(text: &str) -> bool {

@@ -115,9 +115,10 @@ pub(super) struct Shell<'s> {
     documents: Vec<Document>,
     depth: usize,
     pub(super) repeats: usize,
-    /// Budgets: for what is run once, and for what is repeated.
+    /// Budgets: for what is run once, for what is repeated, for other states.
     room: usize,
     repeat_room: usize,
+    branch_room: usize,
     /// Room for the fields of a command and for a path, taken anew by each.
     spare: Vec<Field>,
     pub(super) path: String,
@@ -157,6 +158,7 @@ impl<'s> Shell<'s> {
             repeats: 0,
             room: command_len.saturating_mul(4).saturating_add(STEPS),
             repeat_room: command_len.saturating_mul(4).saturating_add(STEPS),
+            branch_room: command_len.saturating_mul(2).saturating_add(STEPS / 8),
         }
     }
 
@@ -336,10 +338,20 @@ impl<'s> Shell<'s> {
         }
     }
 
-    /// Whether there is room to follow one more state. Half of what repeats may
-    /// cost is left to those the command itself asks for.
+    /// Whether there is room to follow states besides the present one.
     pub(super) fn may_branch(&self) -> bool {
-        self.repeat_room > STEPS / 2
+        self.branch_room > 0
+    }
+
+    /// Takes what another state costs from its own budget: one that is not
+    /// followed to its end leaves the present one whole.
+    pub(super) fn beside(&mut self, n_changes: usize, run: impl FnOnce(&mut Self)) {
+        let left = self.repeat_room;
+        self.repeats += 1;
+        run(self);
+        self.repeats -= 1;
+        let cost = left.saturating_sub(self.repeat_room) + REPEAT_COST + 16 * n_changes;
+        self.branch_room = self.branch_room.saturating_sub(cost);
     }
 
     pub(super) fn pipeline(&mut self, commands: &[Command<'_>]) -> Option<Output> {

@@ -98,6 +98,10 @@ impl Builder {
     }
 }
 
+fn is_joined(param: &super::lex::Param<'_>) -> bool {
+    (param.name == "*" || param.index == Some("*")) && !matches!(param.op, super::lex::Op::Keys)
+}
+
 impl Shell<'_> {
     /// All fields a list of words gives.
     pub(super) fn all_fields(&mut self, words: &[Word<'_>]) -> Vec<Field> {
@@ -215,6 +219,10 @@ impl Shell<'_> {
                         let field = self.afford(field);
                         push_value(builder, &field, quote);
                     }
+                    Some(Value::Many(fields)) if quote == Quote::Double && is_joined(param) => {
+                        let field = self.one_of(&fields);
+                        push_value(builder, &field, quote);
+                    }
                     Some(Value::Many(fields)) => builder.push_all(&fields, quote),
                     None => builder.push(&Field::unknown()),
                 }
@@ -238,6 +246,20 @@ impl Shell<'_> {
                 builder.push(&pipe);
             }
         }
+    }
+
+    /// `"$*"`: the fields in one, with the first of `$IFS` between them.
+    fn one_of(&self, fields: &[Field]) -> Field {
+        let marks = self.separators();
+        let mark = Field::literal(marks.get(..1).unwrap_or(" "));
+        let mut whole = Field::literal("");
+        for (n, field) in fields.iter().enumerate() {
+            if n > 0 {
+                whole.push(&mark);
+            }
+            whole.push(field);
+        }
+        whole
     }
 
     fn substituted(&mut self, output: Option<Output>, builder: &mut Builder, quote: Quote) {
@@ -264,7 +286,9 @@ impl Shell<'_> {
     /// Globs a draft on the disk; without a match it stays as written.
     fn glob(&mut self, draft: Draft, out: &mut Vec<Field>) {
         let Draft { mut field, globs } = draft;
-        if globs.is_empty() {
+        // The test command's name is no pattern: a script has it more often than
+        // directories may be listed.
+        if globs.is_empty() || field.text == "[" {
             out.push(field);
             return;
         }

@@ -297,6 +297,9 @@ fn what_stays_unread_is_said() {
         (before(&"cat <<E ".repeat(10_000)), Extent::Whole),
         (many(20_000, "touch a b c\n"), Extent::Whole),
         (many(20_000, "cd x; cd ..\n"), Extent::Whole),
+        (many(2_000, "[ -n \"$x\" ] && y=a\n"), Extent::Whole),
+        (many(2_000, "if [ -d x ]; then y=a; fi\n"), Extent::Whole),
+        (many(2_000, "[ -d x ] && cd a\n"), Extent::Whole),
     ] {
         let shown = command.get(..60).unwrap_or(&command);
         assert_eq!(check(&command, shown), extent, "{shown}");

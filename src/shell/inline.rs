@@ -5,7 +5,7 @@ use super::args::{Args, Syntax};
 use super::code::Language;
 use super::eval::Shell;
 use super::field::{Field, Output};
-use super::{calls, edit};
+use super::{calls, edit, filter};
 use crate::target::Act;
 
 enum Interpreter {
@@ -80,7 +80,10 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<O
             code("rdc", &["run"]),
             &["r", "run"],
         ),
-        Interpreter::Awk => awk(shell, args),
+        Interpreter::Awk => {
+            awk(shell, args);
+            return filter::awk(shell, args);
+        }
         Interpreter::Lua => program(shell, Language::Lua, args, code("el", &[]), &["e"]),
         Interpreter::R => program(shell, Language::R, args, code("ef", &["args"]), &["e"]),
         Interpreter::Julia => {

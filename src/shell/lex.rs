@@ -79,6 +79,8 @@ pub(super) enum Op<'a> {
     Length,
     /// `${!name}`.
     Indirect,
+    /// `${!name[@]}`.
+    Keys,
     /// `:offset` and `:offset:length`.
     Slice(Word<'a>),
     /// Transformations and lists of names, whose value is not computed.

@@ -262,13 +262,19 @@ fn source(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 fn sh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let mut at = 0;
     let mut inline = false;
+    let mut reads_input = false;
     while let Some(option) = args
         .get(at)
         .filter(|arg| arg.is_option() || arg.text == "+x")
     {
         let text = option.known()?;
         let short = !text.starts_with("--");
+        // It only checks the syntax.
+        if short && text.starts_with('-') && text.contains('n') {
+            return None;
+        }
         inline |= short && text.contains('c');
+        reads_input |= short && text.contains('s');
         let valued = (short && text.ends_with(['o', 'O'])) || text == "--rcfile";
         at += if valued { 2 } else { 1 };
     }
@@ -276,6 +282,7 @@ fn sh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let (text, positional) = match (inline, words.split_first()) {
         (true, Some((code, rest))) => (code.text.clone(), rest.get(1..).unwrap_or(&[])),
         (true, None) => return None,
+        (false, _) if reads_input => (shell.stdin.as_ref()?.text.clone(), words),
         (false, Some((file, rest))) if file.known() != Some("-") => {
             (shell.script_text(file)?, rest)
         }
@@ -332,8 +339,13 @@ fn xargs(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
             None => options.has(&["0", "null"]).then_some('\0'),
         },
     };
-    let items = match shell.stdin.take() {
-        Some(stdin) => feed.items(&stdin),
+    let stdin = shell.stdin.take();
+    let input = match options.value(&["a", "arg-file"]) {
+        Some(file) => shell.written(file).map(Output::literal),
+        None => stdin,
+    };
+    let items = match input {
+        Some(input) => feed.items(&input),
         None => vec![Field {
             spelling: Spelling::Glob { matches: None },
             ..Field::unknown()

@@ -64,6 +64,7 @@ pub(super) fn apply(
             let name = value?.into_field();
             shell.variable(name.known()?)
         }
+        Op::Keys => Some(Value::Many(shell.keys(param.name))),
         Op::Slice(word) => {
             let word = shell.single(word);
             let range = word.known()?.to_owned();
@@ -101,6 +102,24 @@ impl Shell<'_> {
             }
             (value, Some("0")) => Some(value),
             _ => None,
+        }
+    }
+}
+
+impl Shell<'_> {
+    /// The keys of an array, as far as they are held; of a plain one its indices.
+    fn keys(&self, name: &str) -> Vec<Field> {
+        let key = |held: &str| Some(Field::literal(held.strip_suffix(']')?));
+        let keys: Vec<Field> = self
+            .elements_of(name)
+            .filter_map(|held| key(held.get(name.len() + 1..)?))
+            .collect();
+        match self.variable(name) {
+            Some(Value::Many(fields)) if keys.is_empty() => {
+                let indices = 0..fields.len();
+                indices.map(|n| Field::literal(n.to_string())).collect()
+            }
+            _ => keys,
         }
     }
 }
@@ -191,7 +210,12 @@ fn sublist(fields: Vec<Field>, range: &str) -> Option<Value> {
         Some((offset, length)) => (offset, length.trim().parse().ok()?),
         None => (range, fields.len()),
     };
-    let offset: usize = offset.trim().parse().ok()?;
+    let offset: i64 = offset.trim().parse().ok()?;
+    let back = usize::try_from(offset.unsigned_abs()).ok()?;
+    let offset = match offset {
+        0.. => back,
+        _ => fields.len().checked_sub(back)?,
+    };
     Some(Value::Many(
         fields.into_iter().skip(offset).take(length).collect(),
     ))

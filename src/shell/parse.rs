@@ -352,8 +352,9 @@ impl<'a> Cursor<'a> {
         let mut how = How::Set;
         if bytes.get(len) == Some(&b'[') {
             let line = bytes.get(len..)?.split(|b| is_meta(*b)).next()?;
-            len += line.iter().position(|b| *b == b']')? + 1;
-            how = How::Element;
+            let n = line.iter().position(|b| *b == b']')?;
+            how = How::Element(rest.get(len + 1..len + n)?);
+            len += n + 1;
         }
         if bytes.get(len) == Some(&b'+') {
             len += 1;

@@ -83,16 +83,16 @@ pub(super) struct Simple<'a> {
 #[derive(Debug)]
 pub(super) struct Assignment<'a> {
     pub(super) name: &'a str,
-    pub(super) how: How,
+    pub(super) how: How<'a>,
     pub(super) value: Assigned<'a>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum How<'a> {
     Set,
     Append,
-    /// `name[i]=`: one element of an array.
-    Element,
+    /// `name[i]=`: one element of an array, by what stands in the brackets.
+    Element(&'a str),
 }
 
 #[derive(Debug)]

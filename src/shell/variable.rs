@@ -124,6 +124,14 @@ impl Shell<'_> {
         }
     }
 
+    /// The names `name[key]` under which elements are held.
+    pub(super) fn elements_of(&self, name: &str) -> impl Iterator<Item = &EcoString> {
+        let prefix = EcoString::from(name) + "[";
+        let from = self.variables.range(prefix.clone()..);
+        from.map(|(held, _)| held)
+            .take_while(move |held| held.starts_with(prefix.as_str()))
+    }
+
     pub(super) fn variable(&self, name: &str) -> Option<Value> {
         let name = self.references.get(name).map_or(name, EcoString::as_str);
         if let Some(value) = self.variables.get(name) {
@@ -135,6 +143,11 @@ impl Shell<'_> {
             "OLDPWD" => self.previous_dir.as_deref()?,
             "_" => return self.last_word.clone().map(Value::One),
             "CLAUDE_PROJECT_DIR" => self.scene.project_dir?,
+            "#" => {
+                return Some(Value::One(Field::literal(
+                    self.positional.len().to_string(),
+                )));
+            }
             "@" | "*" => return Some(Value::Many(self.positional.to_vec())),
             _ => {
                 let at: usize = name.parse().ok()?;

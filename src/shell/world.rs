@@ -166,15 +166,15 @@ impl Shell<'_> {
         let others = std::mem::take(&mut self.worlds);
         let mut ends = Vec::new();
         let here = self.place();
-        self.repeats += 1;
         for world in others {
             if self.may_branch() {
-                self.attempt(world, &mut ends, |shell| {
-                    shell.linked(step, &mut Course::default());
+                self.beside(world.changes.len(), |shell| {
+                    shell.attempt(world, &mut ends, |shell| {
+                        shell.linked(step, &mut Course::default());
+                    });
                 });
             }
         }
-        self.repeats -= 1;
         self.attempt(here, &mut ends, |shell| shell.linked(step, course));
         if ends.is_empty() {
             return Next::Ends;

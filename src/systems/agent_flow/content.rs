@@ -46,6 +46,11 @@ pub fn check_content(text: &str, file: FileKind) -> Result<(), String> {
 }
 
 fn check_run(value: &Value, file: FileKind) -> Result<(), String> {
+    // The group makes a run one of a team, whichever of the two files it is kept in.
+    let file = match yaml::get(value, &["parallel_groups", GROUP]) {
+        Some(_) => FileKind::Team,
+        None => file,
+    };
     let phases: Vec<_> = Phase::allowed(file).map(Phase::as_str).collect();
     one_of(value, &["active"], &["true", "false"])?;
     one_of(value, &["current_phase"], &phases)?;
@@ -299,6 +304,14 @@ mod tests {
             "    status: \"pending\"\n    started",
             "    status: \"x\"\n    started",
             "review_verification.status",
+        );
+        // A team's run is one in the other file as well.
+        assert_eq!(
+            check_content(
+                &TEAM.replacen("\"exploration\"", "\"review_verification\"", 1),
+                FileKind::Single
+            ),
+            Ok(())
         );
         let deep = |from, to, expected| check(FileKind::DeepDive, (from, to), expected);
         deep(
