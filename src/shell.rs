@@ -4,6 +4,19 @@
 //! and commented text is no write. What cannot be known without running the
 //! command gives no target.
 
+/// The names of a table, to be known while compiling.
+macro_rules! names {
+    ($table:ident, $field:tt) => {{
+        let mut names = [""; $table.len()];
+        let mut at = 0;
+        while at < names.len() {
+            names[at] = $table[at].$field;
+            at += 1;
+        }
+        names
+    }};
+}
+
 mod apply;
 mod archive;
 mod args;

@@ -163,10 +163,8 @@ fn builtin(name: &str) -> Option<Builtin> {
     })
 }
 
-/// Whether a builtin of the table can have a target of its own.
-pub(super) fn builtin_writes(name: &str) -> bool {
-    matches!(name, "base64" | "gbase64" | "xxd")
-}
+/// The builtins of the table that can have a target of their own.
+pub(super) const WRITERS: [&str; 3] = ["base64", "gbase64", "xxd"];
 
 /// `let a=1 b=a+1`.
 fn arithmetic(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {

@@ -8,6 +8,7 @@ use super::field::{Field, Output};
 use super::{calls, edit, filter};
 use crate::target::Act;
 
+#[derive(Clone, Copy)]
 enum Interpreter {
     Python,
     Node,
@@ -25,26 +26,51 @@ enum Interpreter {
     Tcl,
 }
 
+/// Sorted by name, without versions.
+const INTERPRETERS: &[(&str, Interpreter)] = &[
+    ("R", Interpreter::R),
+    ("Rscript", Interpreter::R),
+    ("awk", Interpreter::Awk),
+    ("bun", Interpreter::Node),
+    ("deno", Interpreter::Deno),
+    ("emacs", Interpreter::Emacs),
+    ("expect", Interpreter::Tcl),
+    ("gawk", Interpreter::Awk),
+    ("groovy", Interpreter::Java),
+    ("ipython", Interpreter::Python),
+    ("jshell", Interpreter::Java),
+    ("julia", Interpreter::Julia),
+    ("lua", Interpreter::Lua),
+    ("luajit", Interpreter::Lua),
+    ("mawk", Interpreter::Awk),
+    ("nawk", Interpreter::Awk),
+    ("node", Interpreter::Node),
+    ("nodejs", Interpreter::Node),
+    ("osascript", Interpreter::AppleScript),
+    ("perl", Interpreter::Perl),
+    ("php", Interpreter::Php),
+    ("pypy", Interpreter::Python),
+    ("python", Interpreter::Python),
+    ("ruby", Interpreter::Ruby),
+    ("tclsh", Interpreter::Tcl),
+    ("ts-node", Interpreter::Node),
+    ("tsx", Interpreter::Node),
+    ("wish", Interpreter::Tcl),
+];
+
+pub(super) const NAMES: [&str; INTERPRETERS.len()] = names!(INTERPRETERS, 0);
+
+/// A name without its version: `python3.12`, `ruby3.1`, `perl5.36`.
+pub(super) fn stem(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
+}
+
 fn interpreter(name: &str) -> Option<Interpreter> {
-    // `python3.12`, `ruby3.1`, `perl5.36`.
-    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    Some(match stem {
-        "python" | "pypy" | "ipython" => Interpreter::Python,
-        "node" | "nodejs" | "bun" | "tsx" | "ts-node" => Interpreter::Node,
-        "deno" => Interpreter::Deno,
-        "ruby" => Interpreter::Ruby,
-        "perl" => Interpreter::Perl,
-        "php" => Interpreter::Php,
-        "awk" | "gawk" | "mawk" | "nawk" => Interpreter::Awk,
-        "lua" | "luajit" => Interpreter::Lua,
-        "R" | "Rscript" => Interpreter::R,
-        "julia" => Interpreter::Julia,
-        "emacs" => Interpreter::Emacs,
-        "osascript" => Interpreter::AppleScript,
-        "jshell" | "groovy" => Interpreter::Java,
-        "tclsh" | "wish" | "expect" => Interpreter::Tcl,
-        _ => return None,
-    })
+    let stem = stem(name);
+    let at = INTERPRETERS
+        .binary_search_by(|(row, _)| (*row).cmp(stem))
+        .ok()?;
+    INTERPRETERS.get(at).map(|(_, interpreter)| *interpreter)
 }
 
 pub(super) fn is_interpreter(name: &str) -> bool {

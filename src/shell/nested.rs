@@ -12,32 +12,66 @@ use crate::target::{Act, Spelling};
 
 type Runner = fn(&mut Shell<'_>, &[Field]) -> Option<Output>;
 
+/// Sorted by name.
+const RUNNERS: &[(&str, Runner)] = &[
+    (".", source),
+    ("asdf", own::tool_exec),
+    ("ash", sh),
+    ("at", own::at),
+    ("bash", sh),
+    ("batch", own::at),
+    ("bundle", own::tool_exec),
+    ("chroot", own::chroot),
+    ("cmd", cmd),
+    ("command", command),
+    ("conda", own::tool_run),
+    ("csh", sh),
+    ("dash", sh),
+    ("entr", own::entr),
+    ("env", env),
+    ("eval", eval),
+    ("exec", exec),
+    ("fish", sh),
+    ("flock", flock),
+    ("genv", env),
+    ("gmake", makefile::make),
+    ("gxargs", xargs),
+    ("hatch", own::tool_run),
+    ("ksh", sh),
+    ("make", makefile::make),
+    ("mise", own::tool_run),
+    ("mksh", sh),
+    ("nix", own::nix),
+    ("nix-shell", own::nix),
+    ("npm", own::tool_exec),
+    ("npx", own::package_run),
+    ("parallel", parallel),
+    ("pdm", own::tool_run),
+    ("pipenv", own::tool_run),
+    ("pnpm", own::tool_exec),
+    ("poetry", own::tool_run),
+    ("powershell", pwsh),
+    ("pwsh", pwsh),
+    ("runuser", own::su),
+    ("rye", own::tool_run),
+    ("script", script_command),
+    ("sg", own::su),
+    ("sh", sh),
+    ("source", source),
+    ("su", own::su),
+    ("tcsh", sh),
+    ("trap", trap),
+    ("uv", own::tool_run),
+    ("xargs", xargs),
+    ("yarn", own::tool_exec),
+    ("zsh", sh),
+];
+
+pub(super) const NAMES: [&str; RUNNERS.len()] = names!(RUNNERS, 0);
+
 fn runner(name: &str) -> Option<Runner> {
-    Some(match name {
-        "sh" | "bash" | "dash" | "zsh" | "ksh" | "mksh" | "ash" | "fish" | "csh" | "tcsh" => sh,
-        "eval" => eval,
-        "source" | "." => source,
-        "trap" => trap,
-        "xargs" | "gxargs" => xargs,
-        "env" | "genv" => env,
-        "flock" => flock,
-        "su" | "sg" | "runuser" => own::su,
-        "pwsh" | "powershell" => pwsh,
-        "cmd" => cmd,
-        "exec" => exec,
-        "script" => script_command,
-        "parallel" => parallel,
-        "command" => command,
-        "chroot" => own::chroot,
-        "entr" => own::entr,
-        "at" | "batch" => own::at,
-        "make" | "gmake" => makefile::make,
-        "npx" => own::package_run,
-        "nix" | "nix-shell" => own::nix,
-        "npm" | "pnpm" | "yarn" | "bundle" | "asdf" => own::tool_exec,
-        "uv" | "poetry" | "pdm" | "rye" | "hatch" | "pipenv" | "conda" | "mise" => own::tool_run,
-        _ => return None,
-    })
+    let at = RUNNERS.binary_search_by(|(row, _)| (*row).cmp(name)).ok()?;
+    RUNNERS.get(at).map(|(_, runner)| *runner)
 }
 
 pub(super) fn is_runner(name: &str) -> bool {

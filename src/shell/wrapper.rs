@@ -54,6 +54,7 @@ const SUDO: &[&str] = &["user", "group", "host", "prompt", "chdir", "close-from"
 /// Sorted by name.
 const WRAPPERS: &[Wrapper] = &[
     words("aws-vault", "", 2),
+    words("builtin", "", 0),
     words("bunx", "", 0),
     words("busybox", "", 0),
     words("caffeinate", "tw", 0),
@@ -71,6 +72,8 @@ const WRAPPERS: &[Wrapper] = &[
     words("fakeroot", "lsib", 0),
     words("faketime", "f", 1),
     words("firejail", "", 0),
+    valued("gtime", "fo", &["format", "output"], 0),
+    valued("gtimeout", "ks", &["signal", "kill-after"], 1),
     Wrapper {
         form: Form::Lines,
         ..valued(
@@ -135,19 +138,16 @@ const OUTPUTS: &[(&str, &[&str])] = &[
         "hyperfine",
         &["export-json", "export-markdown", "export-csv"],
     ),
+    ("gtime", &["o", "output"]),
     ("ltrace", &["o", "output"]),
     ("strace", &["o", "output"]),
     ("time", &["o", "output"]),
     ("valgrind", &["log-file", "xml-file"]),
 ];
 
+pub(super) const NAMES: [&str; WRAPPERS.len()] = names!(WRAPPERS, name);
+
 pub(super) fn wrapper(name: &str) -> Option<&'static Wrapper> {
-    let name = match name {
-        "gtimeout" => "timeout",
-        "gtime" => "time",
-        "builtin" => "nohup",
-        name => name,
-    };
     let at = WRAPPERS.binary_search_by(|row| row.name.cmp(name)).ok()?;
     WRAPPERS.get(at)
 }
@@ -190,7 +190,7 @@ impl Wrapper {
         let (own, command) = args.split_at(n_options(args, self.syntax));
         if let Some((_, names)) = OUTPUTS.iter().find(|(name, _)| *name == self.name) {
             let own = Args::parse(own, self.syntax);
-            let act = match own.has(&["a", "append"]) && self.name == "time" {
+            let act = match own.has(&["a", "append"]) && self.name.ends_with("time") {
                 true => Act::Edit,
                 false => Act::Write,
             };

@@ -265,6 +265,8 @@ const TRUNCATE: Syntax = Syntax {
     long: &["size", "reference"],
 };
 
+pub(super) const NAMES: [&str; WRITERS.len()] = names!(WRITERS, name);
+
 fn writer_named(name: &str) -> Option<&'static Writer> {
     let at = WRITERS.binary_search_by(|writer| writer.name.cmp(name));
     WRITERS.get(at.ok()?)
