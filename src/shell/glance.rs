@@ -78,11 +78,14 @@ pub(super) fn may_change(text: &str) -> bool {
 }
 
 fn is_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte >= 0x80 || b"_.+-[".contains(&byte)
+    byte.is_ascii_alphanumeric() || byte >= 0x80 || matches!(byte, b'_' | b'.' | b'+' | b'-' | b'[')
 }
 
 fn is_joint(byte: u8) -> bool {
-    b"'\"\\`$(){},*?]".contains(&byte)
+    matches!(
+        byte,
+        b'\'' | b'"' | b'\\' | b'`' | b'$' | b'(' | b')' | b'{' | b'}' | b',' | b'*' | b'?' | b']'
+    )
 }
 
 fn is_known(word: &str) -> bool {
