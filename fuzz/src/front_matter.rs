@@ -138,7 +138,8 @@ fn loses_no_line(before: &str, after: &str, most_new: usize) {
     if let Some((key, rest)) = lost.split_first() {
         let below = |line: &&str| {
             let content = line.trim();
-            content.is_empty() || content.starts_with('#') || indent(line) > indent(key)
+            // Items may stand at the key's own indent, in a quoted text as well.
+            content.is_empty() || content.starts_with(['#', '-']) || indent(line) > indent(key)
         };
         assert!(
             rest.iter().all(below) || made.is_empty(),

@@ -70,7 +70,9 @@ pub(super) fn may_change(text: &str) -> bool {
                 return true;
             }
             // What joins the pieces of a word leaves it open.
-            in_word &= is_joint(byte) || byte == b'\n' && bytes.get(at - 1) == Some(&b'\\');
+            let is_continued =
+                byte == b'\n' && text.get(..at).is_some_and(|before| before.ends_with('\\'));
+            in_word &= is_joint(byte) || is_continued;
             at += 1;
         }
     }
@@ -143,7 +145,7 @@ mod tests {
     fn what_reads_is_told_from_what_may_write() {
         let reads = [
             "",
-            "cargo test --workspace 2>&1 | tail -n 40",
+            "\ncargo test --workspace 2>&1 | tail -n 40\n",
             "cd src && ls -la | head; grep -rn \"x\" . >/dev/null",
             "pytest -q 2>/dev/null || echo 'it failed'",
             "cat a.txt\ncat 'b c.txt' &> /dev/null",

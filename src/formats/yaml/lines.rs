@@ -98,7 +98,11 @@ impl Lines {
     fn replace(&mut self, entry: Entry, rendered: &str, wanted_line: Option<usize>) {
         let old = &self.lines[entry.line];
         let (head, rest) = old.split_at(entry.value);
-        let ending = ending_of(old);
+        // What was the last line may get others below it.
+        let ending = match (ending_of(old), wanted_line) {
+            ("", Some(at)) if at < entry.line => self.newline,
+            (ending, _) => ending,
+        };
         let mut new = vec![format!("{head} {rendered}{ending}")];
         // Shell readers take a comment for a part of the value, so it moves to
         // a line of its own.
