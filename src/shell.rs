@@ -68,6 +68,8 @@ mod world;
 mod wrapper;
 mod writers;
 
+pub use glance::may_change;
+
 use std::borrow::Cow;
 use std::fmt;
 

@@ -341,7 +341,8 @@ impl Shell<'_> {
                 continue;
             };
             let n = group.n_alternatives();
-            let cost: usize = pieces.iter().map(Piece::len).sum();
+            // Each alternative is searched for groups again, and copied.
+            let cost: usize = pieces.iter().map(|piece| 8 * piece.len()).sum();
             let fits = done.len() + todo.len() + n <= MAX_MATCHES;
             if !fits {
                 self.give_up(Limit::Steps);

@@ -41,7 +41,7 @@ const fn hash(name: &str) -> usize {
 /// `false` only where an analysis would find no target but devices, in whatever
 /// directory and state. Names can be spelled in pieces (`t"ou"ch`), so a quote
 /// or an expansion inside a word counts as a change.
-pub(super) fn may_change(text: &str) -> bool {
+pub fn may_change(text: &str) -> bool {
     let bytes = text.as_bytes();
     let mut at = 0;
     let mut in_word = false;
