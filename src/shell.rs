@@ -133,7 +133,7 @@ impl fmt::Display for Limit {
 
 /// What a Bash command would change.
 pub fn analyze(command: &str, scene: &Scene<'_>) -> Analysis {
-    if !glance::may_change(command) {
+    if !may_change(command) {
         return Analysis {
             targets: Vec::new(),
             extent: Extent::Whole,
