@@ -121,18 +121,17 @@ impl<'a> Search<'a> {
     /// A name within a few typing errors, or a pattern whose prefix is.
     fn slip(&self, entry: &str, dir: &str, spelled: &str, at_most: usize) -> Option<String> {
         let whole = in_dir(dir, spelled);
+        let most = |name: &str| (name.len() / 5).clamp(1, at_most);
         // No distance is shorter than the difference of the lengths.
         let chars = whole.chars().count();
         let names = self
             .exact_names()
-            .filter(|name| name.chars().count().abs_diff(chars) <= at_most)
+            .filter(|name| name.chars().count().abs_diff(chars) <= most(name))
             .map(|name| (damerau_levenshtein(&whole, name), name.to_owned()));
         let variants = self.slugs().filter_map(|slug| variant(slug, &whole));
         names
             .chain(variants)
-            .filter(|(distance, name)| {
-                *distance <= (name.len() / 5).clamp(1, at_most) && name != entry
-            })
+            .filter(|(distance, name)| *distance <= most(name) && name != entry)
             .min_by_key(|(distance, name)| (*distance, name.len().abs_diff(whole.len())))
             .map(|(_, name)| name)
     }

@@ -179,14 +179,15 @@ fn quoted(path: &str) -> String {
 
 /// Text of an agent's making, safe to show: control characters are escaped.
 pub fn printable(text: &str) -> String {
-    let escape = |c: char| {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
         if c.is_control() {
-            c.escape_default().to_string()
+            shown.extend(c.escape_default());
         } else {
-            c.to_string()
+            shown.push(c);
         }
-    };
-    text.chars().map(escape).collect()
+    }
+    shown
 }
 
 /// At most `max` characters; what is missing shows as `…`.
