@@ -6,6 +6,8 @@
 
 #[path = "../tests/integration/real_client/api.rs"]
 mod api;
+#[path = "../tests/integration/real_client/environment.rs"]
+mod environment;
 
 use std::collections::HashMap;
 use std::fs;
@@ -151,16 +153,7 @@ impl Setup {
             .env("HOME", self.base.join("home"))
             .env("TMPDIR", self.base.join("home"))
             .env("ANTHROPIC_BASE_URL", format!("http://{address}"))
-            .envs([
-                ("TERM", "dumb"),
-                ("LANG", "C.UTF-8"),
-                ("IS_SANDBOX", "1"),
-                ("ANTHROPIC_API_KEY", "not-a-key"),
-                ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
-                ("DISABLE_TELEMETRY", "1"),
-                ("DISABLE_ERROR_REPORTING", "1"),
-                ("DISABLE_AUTOUPDATER", "1"),
-            ])
+            .envs(environment::ENVIRONMENT)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

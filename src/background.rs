@@ -54,6 +54,15 @@ struct Told {
     changed: Option<i64>,
 }
 
+/// Who may have made a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The session's own call.
+    Call,
+    /// A command in the background, or anyone else meanwhile.
+    Others,
+}
+
 impl Background {
     /// `None` without a command in the background. A file that cannot be read
     /// counts as none: at worst an entry is told twice, or not at all.
@@ -103,7 +112,7 @@ impl Background {
         session: &str,
         path: &str,
         changed: Option<DateTime<Utc>>,
-        is_of_call: bool,
+        by: By,
     ) -> bool {
         let told = Told {
             session: session.to_owned(),
@@ -111,7 +120,7 @@ impl Background {
             changed: changed.map(|changed| changed.timestamp_micros()),
         };
         let is_same = |known: &Told| known.path == told.path && known.changed == told.changed;
-        let counts = |known: &Told| !is_of_call || known.session == told.session;
+        let counts = |known: &Told| by == By::Others || known.session == told.session;
         if self
             .told
             .iter()
@@ -172,17 +181,17 @@ mod tests {
     #[test]
     fn a_change_is_told_once_to_each_session() {
         let mut noted = Background::default();
-        let mut check = |session, path, changed, is_of_call, expected| {
-            let is_new = noted.tell(session, path, changed, is_of_call);
+        let mut check = |session, path, changed, by, expected| {
+            let is_new = noted.tell(session, path, changed, by);
             assert_eq!(is_new, expected, "{session} {path} {changed:?}");
         };
-        check("s", "/a", Some(at(1)), false, true);
-        check("s", "/a", Some(at(1)), false, false);
-        check("s", "/a", Some(at(1)), true, false);
-        check("s", "/a", Some(at(2)), false, true);
-        check("s", "/b", None, true, true);
-        check("t", "/a", Some(at(1)), false, false);
-        check("t", "/a", Some(at(1)), true, true);
+        check("s", "/a", Some(at(1)), By::Others, true);
+        check("s", "/a", Some(at(1)), By::Others, false);
+        check("s", "/a", Some(at(1)), By::Call, false);
+        check("s", "/a", Some(at(2)), By::Others, true);
+        check("s", "/b", None, By::Call, true);
+        check("t", "/a", Some(at(1)), By::Others, false);
+        check("t", "/a", Some(at(1)), By::Call, true);
     }
 
     #[test]
@@ -190,7 +199,7 @@ mod tests {
         let mut noted = Background::default();
         for n in 0..2_000 {
             noted.begin("s", "", &n.to_string(), at(n));
-            noted.tell("s", &n.to_string(), None, true);
+            noted.tell("s", &n.to_string(), None, By::Call);
         }
         assert_eq!((noted.tasks.len(), noted.told.len()), (MAX_TASKS, MAX_TOLD));
         assert_eq!(noted.tasks[0].id, "1900", "the oldest goes");

@@ -408,42 +408,44 @@ fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Objection> {
     match governed.contract.standing(entry, governed.edition) {
         Standing::ProgramDirectory => Err(program_owned(id, entry)),
         Standing::Directory(dir) if dir.at_reset == AtReset::Exempt => Err(exempt(entry)),
-        // A file tool's removal of Claude Code's settings would take our entries along;
-        // a shell's is told afterwards, with what it did to them.
-        Standing::Row(row) if id == "self" && call.channel == Channel::FileTool => {
-            let why = format!(
-                "`{entry}` holds or guards statewarden's hooks ({}); ask the user",
-                row.purpose
-            );
-            Err(Objection::new(DenyCode::ProtectedFile, why))
-        }
-        Standing::Row(row) => {
-            let writer = governed.system.writer(row, entry);
-            let may = match call.actor {
-                // The main thread may clear what any agent left behind.
-                Actor::Main if !matches!(writer, Writer::Program | Writer::User) => Ok(()),
-                actor => governed.contract.may_write(&writer, actor),
-            };
-            match (may, writer) {
-                (Ok(()), _) if row.at_reset == AtReset::Exempt => Err(exempt(entry)),
-                (Ok(()), _) => Ok(()),
-                (Err(_), Writer::Program) => Err(program_owned(id, entry)),
-                (Err(_), Writer::User) => {
-                    let why = format!(
-                        "`{entry}` is for the user to remove ({}); ask them",
-                        row.purpose
-                    );
-                    Err(Objection::new(DenyCode::ProtectedFile, why))
-                }
-                (Err(refused), writer) => {
-                    Err(wrong_writer(claim, &writer, refused.role, call.actor))
-                }
-            }
-        }
+        Standing::Row(row) => row_removal(claim, call, row),
         Standing::Directory(_)
         | Standing::AdHoc
         | Standing::UndeclaredDirectory
         | Standing::Free => Ok(()),
+    }
+}
+
+fn row_removal(claim: &Claim<'_>, call: &Call<'_>, row: &Row<'_>) -> Result<(), Objection> {
+    let governed = claim.governed;
+    let (id, entry) = (governed.system.id(), claim.entry.as_str());
+    // A file tool's removal of Claude Code's settings would take our entries along;
+    // a shell's is told afterwards, with what it did to them.
+    if id == "self" && call.channel == Channel::FileTool {
+        let why = format!(
+            "`{entry}` holds or guards statewarden's hooks ({}); ask the user",
+            row.purpose
+        );
+        return Err(Objection::new(DenyCode::ProtectedFile, why));
+    }
+    let writer = governed.system.writer(row, entry);
+    let may = match call.actor {
+        // The main thread may clear what any agent left behind.
+        Actor::Main if !matches!(writer, Writer::Program | Writer::User) => Ok(()),
+        actor => governed.contract.may_write(&writer, actor),
+    };
+    match (may, writer) {
+        (Ok(()), _) if row.at_reset == AtReset::Exempt => Err(exempt(entry)),
+        (Ok(()), _) => Ok(()),
+        (Err(_), Writer::Program) => Err(program_owned(id, entry)),
+        (Err(_), Writer::User) => {
+            let why = format!(
+                "`{entry}` is for the user to remove ({}); ask them",
+                row.purpose
+            );
+            Err(Objection::new(DenyCode::ProtectedFile, why))
+        }
+        (Err(refused), writer) => Err(wrong_writer(claim, &writer, refused.role, call.actor)),
     }
 }
 

@@ -13,7 +13,7 @@ use std::path::Path;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 
-use crate::background::Background;
+use crate::background::{Background, By};
 use crate::catalog::Catalog;
 use crate::claim::{self, Claim};
 use crate::contract::{Bucket, Writer};
@@ -34,7 +34,7 @@ use crate::store::lock::{IN_HOOK, with_lock};
 use crate::store::{self, make_own_folder};
 use crate::target::{Act, Target};
 use crate::wiring;
-use told::{Culprit, Told};
+use told::{Culprit, End, Told};
 
 /// How far clocks and file systems may disagree with the client's measure of a call.
 const SLACK: TimeDelta = TimeDelta::seconds(2);
@@ -136,7 +136,11 @@ impl World<'_> {
             found: &found,
             moved_to: &moved_to,
         };
-        told.to_reply(event.kind(), document["stop_hook_active"] == true)
+        let end = match document["stop_hook_active"].as_bool() {
+            Some(true) => End::Again,
+            _ => End::First,
+        };
+        told.to_reply(event.kind(), end)
     }
 
     /// Where a call can have written: the sites around the event, those of the
@@ -244,7 +248,8 @@ impl World<'_> {
                 found.retain(|Found { denial, changed }| {
                     let is_of_call =
                         changed.is_none_or(|at| span.call.is_some_and(|since| at >= since));
-                    noted.tell(session, &denial.path, *changed, is_of_call)
+                    let by = if is_of_call { By::Call } else { By::Others };
+                    noted.tell(session, &denial.path, *changed, by)
                 });
                 if let Some((id, since)) = begun.zip(span.call) {
                     noted.begin(session, agent(event), id, since);

@@ -4,6 +4,7 @@
 //! governed place, and let through with a word on stderr when they do not;
 //! once a target is known to be governed, every failure refuses.
 
+use std::borrow::Cow;
 use std::io;
 use std::panic;
 use std::path::Path;
@@ -113,7 +114,7 @@ fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime<Utc
 
 /// One reading of a call's bytes, and what it would change.
 struct Reading<'e> {
-    event: Event<'e>,
+    event: Cow<'e, Event<'e>>,
     targets: Result<Vec<Target>, Unread>,
 }
 
@@ -128,12 +129,16 @@ fn is_call(event: &Event<'_>) -> bool {
 }
 
 /// The readings that are calls to be judged before they run.
-fn read<'e>(event: &'e Event<'_>, cwd: &str, env: &Env) -> Vec<Reading<'e>> {
-    let reading = |event: Event<'e>| Reading {
+fn read<'e>(event: &'e Event<'e>, cwd: &str, env: &Env) -> Vec<Reading<'e>> {
+    let reading = |event: Cow<'e, Event<'e>>| Reading {
         targets: target::of(&event, &scene(event.cwd().unwrap_or(cwd), env)),
         event,
     };
-    event.readings().filter(is_call).map(reading).collect()
+    event
+        .readings()
+        .filter(|event| is_call(event))
+        .map(reading)
+        .collect()
 }
 
 fn scene<'a>(cwd: &'a str, env: &'a Env) -> Scene<'a> {

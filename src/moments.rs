@@ -24,7 +24,7 @@ use crate::store::{make_own_folder, note_wired};
 use crate::systems::Moment;
 use crate::target::Act;
 use crate::wiring;
-use crate::workflow::Workflow;
+use crate::workflow::{GateStatus, Workflow};
 
 /// How long an end waits to be counted: longer than a state's own lock is tried
 /// for, since the end before it may be waiting for that.
@@ -249,27 +249,11 @@ impl World<'_> {
         let Some((around, gate, status)) = closed else {
             return Reply::Silent;
         };
-        let dir = path::from_os(&around.dir);
-        let denial = Denial {
-            code: DenyCode::GateClosed,
-            system: around.governed.system.id().to_owned(),
-            mode: if setting == Dispatch::Block {
-                around.governed.mode
-            } else {
-                Mode::Warn
-            },
-            act: Act::Write,
-            path: dir.clone(),
-            shown: agent_type.to_owned(),
-            site: self.project.main.relative(&dir).unwrap_or(&dir).to_owned(),
-            entry: gate.clone(),
-            why: format!(
-                "the gate `{gate}` before its phase is `{}`; finish that phase first, or set the gate right",
-                status.as_str()
-            ),
-            instead: None,
-            suggestion: None,
+        let mode = match setting {
+            Dispatch::Block => around.governed.mode,
+            Dispatch::Off | Dispatch::Warn => Mode::Warn,
         };
+        let denial = self.closed(around, agent_type, gate, status, mode);
         let (what, decision) = match denial.mode {
             Mode::Enforce => (What::Deny, Decision::Deny(vec![denial])),
             Mode::Warn | Mode::Off => (What::Warn, Decision::Warn(vec![denial])),
@@ -285,6 +269,34 @@ impl World<'_> {
             self.append(&log, &record.to_line(), &record.ts, rules);
         }
         Reply::to(Kind::PreToolUse, &decision, &rules.problems)
+    }
+
+    /// A dispatch before its gate.
+    fn closed(
+        &self,
+        around: &Around<'_>,
+        agent_type: &str,
+        gate: String,
+        status: GateStatus,
+        mode: Mode,
+    ) -> Denial {
+        let dir = path::from_os(&around.dir);
+        Denial {
+            code: DenyCode::GateClosed,
+            system: around.governed.system.id().to_owned(),
+            mode,
+            act: Act::Write,
+            shown: agent_type.to_owned(),
+            site: self.project.main.relative(&dir).unwrap_or(&dir).to_owned(),
+            path: dir,
+            why: format!(
+                "the gate `{gate}` before its phase is `{}`; finish that phase first, or set the gate right",
+                status.as_str()
+            ),
+            entry: gate,
+            instead: None,
+            suggestion: None,
+        }
     }
 
     /// Tells a session that starts what is under way, so that nothing is done twice.

@@ -22,6 +22,8 @@ mod archive;
 mod args;
 mod arith;
 mod assign;
+mod brace;
+mod byte;
 mod calls;
 mod clean;
 mod cmdlets;

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::systems;
+
 /// A larger event is no event.
 pub const MAX_BYTES: usize = 64 * 1024 * 1024;
 
@@ -180,20 +182,10 @@ mod source {
 /// Whether bytes that are no event name a governed place. The path of the
 /// transcript is Claude Code's own and does not count.
 pub fn names_governed_place(bytes: &[u8]) -> bool {
-    const PLACES: &[&str] = &[
-        ".devt/state",
-        ".claude/.docs/",
-        "orchestration.local.md",
-        "deep-dive.local.md",
-        ".agentmux/.sessions/",
-        "openspec/changes/",
-        ".claude/statewarden",
-    ];
     let text = String::from_utf8_lossy(bytes)
         .replace("\\/", "/")
         .replace("\\\\", "/");
-    let text = without_transcript_path(&text);
-    PLACES.iter().any(|place| text.contains(place))
+    systems::are_named_in(&without_transcript_path(&text))
 }
 
 fn without_transcript_path(text: &str) -> String {

@@ -172,6 +172,17 @@ pub static SYSTEMS: &[&dyn System] = &[
     &agentmux::AgentMux,
 ];
 
+/// Whether a text names a place of a built-in system, wherever that may lie: a
+/// landmark up to its wildcard, a file by its name alone.
+pub fn are_named_in(text: &str) -> bool {
+    let mut landmarks = SYSTEMS.iter().flat_map(|system| system.landmarks());
+    landmarks.any(|landmark| {
+        let place = landmark.trim_end_matches('*');
+        let file = place.rsplit_once('/').map_or(place, |(_, file)| file);
+        text.contains(if file.contains('.') { file } else { place })
+    })
+}
+
 /// The built-in system with this id.
 pub fn by_id(id: &str) -> Option<&'static dyn System> {
     SYSTEMS.iter().copied().find(|system| system.id() == id)

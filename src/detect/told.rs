@@ -24,6 +24,13 @@ impl Culprit {
     }
 }
 
+/// Whether a turn's end comes because a hook had made it go on (`stop_hook_active`).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    First,
+    Again,
+}
+
 /// What the model is told.
 pub(super) struct Told<'a> {
     pub(super) culprit: Culprit,
@@ -34,13 +41,13 @@ pub(super) struct Told<'a> {
 impl Told<'_> {
     /// A turn that ends is made to go on once at most: a block at its end brings
     /// another end, which says that a hook is at work.
-    pub(super) fn to_reply(&self, kind: Kind, stop_hook_active: bool) -> Reply {
+    pub(super) fn to_reply(&self, kind: Kind, end: End) -> Reply {
         let Some(text) = self.text() else {
             return Reply::Silent;
         };
         let enforced = self.found.iter().any(|denial| denial.mode == Mode::Enforce);
         match kind {
-            Kind::Stop if !enforced || stop_hook_active => Reply::Notice { text },
+            Kind::Stop if !enforced || end == End::Again => Reply::Notice { text },
             _ if enforced => Reply::Block { reason: text },
             Kind::PostToolUseFailure => Reply::Context {
                 event: "PostToolUseFailure",

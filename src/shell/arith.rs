@@ -1,8 +1,9 @@
 //! Arithmetic of the shell: `$((…))`, `((…))`, `let`.
 
+use super::byte::is_name;
 use super::eval::Shell;
 use super::field::{Field, UNKNOWN};
-use super::lex::{Part, is_name};
+use super::lex::Part;
 use super::variable::Value;
 
 /// How deep parentheses and names that hold expressions may nest.

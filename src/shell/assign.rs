@@ -193,7 +193,7 @@ pub(super) fn declare(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         .any(|arg| arg.is_option() && arg.text.contains('n'));
     for arg in operands(args) {
         if let Some((name, _)) = arg.text.split_once('=')
-            && super::lex::is_name(name.trim_end_matches('+'))
+            && super::byte::is_name(name.trim_end_matches('+'))
         {
             let value = arg.behind(name.len() + 1);
             if refers {

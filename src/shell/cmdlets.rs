@@ -134,6 +134,9 @@ pub(super) fn run(
     if bound.has("whatif") {
         return Values::new();
     }
+    if let Some(values) = asked(shell, name, &bound) {
+        return values;
+    }
     match name {
         "set-content" => write(shell, &bound, &PATH, Act::Write, piped),
         "clear-content" => shell.report_all(&bound.path(&PATH, 0), Act::Write),
@@ -173,28 +176,30 @@ pub(super) fn run(
                 powershell::run(shell, &code.text);
             }
         }
-        "get-childitem" | "get-item" => return listed(shell, &bound),
-        "join-path" => {
-            let parent = bound.path(&PATH, 0);
-            let child = bound.path(&["childpath"], 1);
-            return product(&parent, &child, "/");
-        }
-        "resolve-path" | "convert-path" | "write-output" => return bound.path(&PATH, 0),
-        "split-path" => {
-            let paths = bound.path(&PATH, 0);
-            return paths.iter().map(directory).collect();
-        }
-        "get-location" => {
-            return shell
-                .cwd
-                .as_deref()
-                .map(Field::literal)
-                .into_iter()
-                .collect();
-        }
         _ => native(shell, head, arguments),
     }
     Values::new()
+}
+
+/// What a cmdlet that only answers gives.
+fn asked(shell: &mut Shell<'_>, name: &str, bound: &Bound) -> Option<Values> {
+    Some(match name {
+        "get-childitem" | "get-item" => listed(shell, bound),
+        "join-path" => {
+            let parent = bound.path(&PATH, 0);
+            let child = bound.path(&["childpath"], 1);
+            product(&parent, &child, "/")
+        }
+        "resolve-path" | "convert-path" | "write-output" => bound.path(&PATH, 0),
+        "split-path" => bound.path(&PATH, 0).iter().map(directory).collect(),
+        "get-location" => shell
+            .cwd
+            .as_deref()
+            .map(Field::literal)
+            .into_iter()
+            .collect(),
+        _ => return None,
+    })
 }
 
 /// A program: its arguments as they were written.

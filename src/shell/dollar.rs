@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::lex::{Cursor, End, Op, Param, Part, Quote, Reach, Stop, is_name_byte};
+use super::byte::is_name_byte;
+use super::lex::{Cursor, End, Op, Param, Part, Quote, Reach, Stop};
 use super::syntax::{Few, List};
 
 impl<'a> Cursor<'a> {

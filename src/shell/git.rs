@@ -90,20 +90,9 @@ fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Outpu
         "clone" => clone(shell, &valued("bouctj").operands),
         "bundle" => {
             let args = valued("");
-            if let [verb, file, ..] = args.operands.as_slice()
-                && verb.known() == Some("create")
-            {
-                shell.report(file, Act::Write);
-            }
+            shell.report_all(behind(&args, "create").first(), Act::Write);
         }
-        "submodule" => {
-            let args = valued("b");
-            if let [verb, url @ ..] = args.operands.as_slice()
-                && verb.known() == Some("add")
-            {
-                clone(shell, url);
-            }
-        }
+        "submodule" => clone(shell, behind(&valued("b"), "add")),
         "show" | "diff" | "log" => {
             shell.report_all(valued("").values(&["output"]), Act::Write);
             return None;
@@ -127,6 +116,14 @@ fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Outpu
         _ => return None,
     }
     Output::nothing()
+}
+
+/// What stands behind a verb of its own.
+fn behind<'a>(args: &'a Args, verb: &str) -> &'a [Field] {
+    match args.operands.as_slice() {
+        [first, rest @ ..] if first.known() == Some(verb) => rest,
+        _ => &[],
+    }
 }
 
 /// Paths after `--`, or after a revision; a lone operand only when it is a

@@ -67,7 +67,7 @@ fn recipes(makefile: &str) -> Vec<String> {
 /// `NAME =`, `NAME :=`.
 fn is_assignment(head: &str) -> bool {
     let name = head.trim_end_matches([':', '?', '+', '!']).trim();
-    super::lex::is_name(name)
+    super::byte::is_name(name)
 }
 
 /// `$(NAME)`, `${NAME}`, `$@` and `$$`; anything else with a `$` is not known.

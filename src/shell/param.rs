@@ -53,31 +53,38 @@ pub(super) fn apply(
         Op::Upper => each(value?, |text| Some(text.to_uppercase())),
         Op::LowerFirst => each(value?, |text| Some(first(text, str::to_lowercase))),
         Op::UpperFirst => each(value?, |text| Some(first(text, str::to_uppercase))),
-        Op::Length => {
-            let length = match value? {
-                Value::Many(fields) if param.index.is_some() || param.name == "@" => fields.len(),
-                value => value.into_field().known()?.chars().count(),
-            };
-            Some(Value::One(Field::literal(length.to_string())))
-        }
+        Op::Length => length(param, value?),
         Op::Indirect => {
             let name = value?.into_field();
             shell.variable(name.known()?)
         }
         Op::Keys => Some(Value::Many(shell.keys(param.name))),
         Op::Slice(word) => {
-            let word = shell.single(word);
-            let range = word.known()?.to_owned();
-            match value? {
-                Value::Many(fields) if param.name == "@" || param.name == "*" => {
-                    let zero = Field::literal("sh");
-                    sublist([&[zero], fields.as_slice()].concat(), &range)
-                }
-                Value::Many(fields) => sublist(fields, &range),
-                value => each(value, |text| slice(text, &range)),
-            }
+            let range = shell.single(word).known()?.to_owned();
+            part(param, value?, &range)
         }
         Op::Other => None,
+    }
+}
+
+/// `${#name}`, and of a list the number of its elements.
+fn length(param: &Param<'_>, value: Value) -> Option<Value> {
+    let length = match value {
+        Value::Many(fields) if param.index.is_some() || param.name == "@" => fields.len(),
+        value => value.into_field().known()?.chars().count(),
+    };
+    Some(Value::One(Field::literal(length.to_string())))
+}
+
+/// `${name:1:2}`; the arguments begin with the shell's own name.
+fn part(param: &Param<'_>, value: Value, range: &str) -> Option<Value> {
+    match value {
+        Value::Many(fields) if param.name == "@" || param.name == "*" => {
+            let zero = Field::literal("sh");
+            sublist([&[zero], fields.as_slice()].concat(), range)
+        }
+        Value::Many(fields) => sublist(fields, range),
+        value => each(value, |text| slice(text, range)),
     }
 }
 

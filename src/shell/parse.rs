@@ -3,7 +3,8 @@
 //! Nothing here fails: at a syntax error the reading stops and the commands
 //! before it stand.
 
-use super::lex::{BLANK, Cursor, Part, Stop, Word, is_any, is_meta, is_name, is_name_byte};
+use super::byte::{BLANK, is_any, is_meta, is_name, is_name_byte};
+use super::lex::{Cursor, Part, Stop, Word};
 use super::syntax::{
     Assigned, Assignment, Command, Compound, Fd, Few, How, Link, List, Redirect, Sense, Simple,
     Step, To,

@@ -5,9 +5,10 @@
 
 use std::collections::HashMap;
 
+use super::byte::is_name_byte;
 use super::eval::Shell;
 use super::field::Field;
-use super::lex::{MAX_DEPTH, is_name_byte};
+use super::lex::MAX_DEPTH;
 use super::powershell_value::slashed;
 use super::{Limit, cmdlets};
 use crate::target::Act;

@@ -1,9 +1,9 @@
 //! PowerShell's values: quoted text, variables, lists, static calls.
 
+use super::byte::is_name_byte;
 use super::cmdlets;
 use super::field::{Field, UNKNOWN};
 use super::lex::MAX_DEPTH;
-use super::lex::is_name_byte;
 use super::powershell::{MAX_CLASS, PowerShell, Values};
 use super::value::append;
 

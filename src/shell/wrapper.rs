@@ -1,9 +1,9 @@
 //! Programs that run the command in their arguments, one row each.
 
 use super::args::{Args, Syntax};
+use super::byte::is_name;
 use super::eval::Shell;
 use super::field::{Field, Output};
-use super::lex::is_name;
 use crate::target::Act;
 
 /// What stands between a program's name and the command.

@@ -3,6 +3,7 @@
 
 mod api;
 mod client;
+mod environment;
 mod namespace;
 mod project;
 

@@ -10,6 +10,7 @@ use std::{env, fs, io, thread};
 use serde_json::{Value, json};
 
 use super::api::{self, Script};
+use super::environment::ENVIRONMENT;
 use super::project::Project;
 
 /// A session takes a few seconds; this is for a client that hangs.
@@ -100,18 +101,6 @@ impl Client {
         }
     }
 }
-
-/// `IS_SANDBOX` lets root skip the permissions; the key is never looked at.
-const ENVIRONMENT: [(&str, &str); 8] = [
-    ("TERM", "dumb"),
-    ("LANG", "C.UTF-8"),
-    ("IS_SANDBOX", "1"),
-    ("ANTHROPIC_API_KEY", "not-a-key"),
-    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
-    ("DISABLE_TELEMETRY", "1"),
-    ("DISABLE_ERROR_REPORTING", "1"),
-    ("DISABLE_AUTOUPDATER", "1"),
-];
 
 /// What the child wrote on its two streams; kills it when it outlives the deadline.
 fn finish(mut child: Child) -> (String, String) {
