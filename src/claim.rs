@@ -137,7 +137,7 @@ fn claim<'s>(
         Err(error) => {
             return by_name.map_or(Ok(None), |found| {
                 Err(Unsettled::Target {
-                    path: written.clone(),
+                    path: written.to_string(),
                     system: found.governed.system.id().to_owned(),
                     error,
                 })

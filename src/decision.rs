@@ -213,7 +213,7 @@ impl Objection {
             system: claim.governed.system.id().to_owned(),
             mode: claim.governed.mode,
             act: claim.target.act,
-            path: path::collapse(&claim.target.path),
+            path: path::collapse(&claim.target.path).into_owned(),
             shown: claim.shown(),
             site: claim.site.clone(),
             entry: claim.entry.clone(),

@@ -1,6 +1,7 @@
 //! Wire JSON → [`Event`]. Only the fields that a decision needs are decoded;
 //! everything else, a written file's content above all, is skipped in place.
 
+mod bulk;
 mod input;
 
 use std::borrow::Cow;
@@ -137,41 +138,8 @@ pub struct Event<'b> {
 }
 
 /// From this size on the bulk of an event is taken out before it is parsed,
-/// which costs a fifth of parsing it. Only there `memchr` pays: it first asks
-/// the processor what it can do, and a virtual machine takes 40 µs to answer.
-const LARGE: usize = 32 * 1024;
-
-/// A longer string that no decision about names needs is bulk.
-const BULK: usize = 4 * 1024;
-
-/// A copy of a JSON text in which the long strings are empty that stand under
-/// no needed key. It is an event if and only if the text is one, but for
-/// escapes in what is left out.
-fn without_bulk(json: &[u8]) -> Vec<u8> {
-    let mut short = Vec::with_capacity(2 * BULK);
-    let mut kept = 0;
-    let mut before: &[u8] = b"";
-    let mut quotes = memchr::memchr_iter(b'"', json);
-    while let Some(open) = quotes.next() {
-        let Some(close) = quotes.find(|&quote| !is_escaped(json, quote)) else {
-            break;
-        };
-        let string = &json[open + 1..close];
-        if string.len() > BULK && !Field::may_be_named(before) {
-            short.extend_from_slice(&json[kept..=open]);
-            kept = close;
-        }
-        before = string;
-    }
-    short.extend_from_slice(&json[kept..]);
-    short
-}
-
-/// Whether an odd number of backslashes stands before a quote in a string.
-fn is_escaped(json: &[u8], quote: usize) -> bool {
-    let before = json[..quote].iter().rev();
-    before.take_while(|&&byte| byte == b'\\').count() % 2 == 1
-}
+/// which costs a fifth of parsing it.
+const LARGE: usize = 8 * 1024;
 
 /// Why bytes are no event.
 #[derive(Debug)]
@@ -189,7 +157,7 @@ impl<'b> Event<'b> {
         if bytes.len() < LARGE {
             return Self::parse_all(bytes);
         }
-        let short = without_bulk(bytes);
+        let short = bulk::without_bulk(bytes);
         let fields = Event::parse_all(&short)?.fields.into_iter();
         Ok(Self {
             bytes,

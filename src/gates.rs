@@ -250,7 +250,7 @@ pub fn nearest(project: &Project, cwd: &str, governed: &Governed<'_>) -> Option<
     let system = governed.system;
     let gate_dir = system.gate_dir()?;
     let root = &project.main;
-    let cwd = path::collapse(&path::slashed(cwd));
+    let cwd = path::absolute("/", cwd, None);
     let is_main = |below: &&str| {
         !below.starts_with(".claude/worktrees/")
             && project

@@ -184,8 +184,12 @@ impl World<'_> {
             Ok(judged) => judged,
             Err(unsettled) => return self.refuse_unsettled(event, rules, &unsettled),
         };
-        self.log(event, &decision, &claims, rules);
-        Reply::to(event.kind(), &decision, &rules.problems)
+        let reason = match &decision {
+            Decision::Allow { .. } => String::new(),
+            Decision::Warn(denials) | Decision::Deny(denials) => reply::reason(denials, &[]),
+        };
+        self.log(event, &decision, &reason, &claims, rules);
+        Reply::to(event.kind(), &decision, reason, &rules.problems)
     }
 
     /// The pure part of the line, for commands as well: from an event to the decision about it.
@@ -222,14 +226,20 @@ impl World<'_> {
         Ok((decision, claims))
     }
 
-    fn log(&self, event: &Event<'_>, decision: &Decision, claims: &[Claim<'_>], rules: &Resolved) {
+    fn log(
+        &self,
+        event: &Event<'_>,
+        decision: &Decision,
+        reason: &str,
+        claims: &[Claim<'_>],
+        rules: &Resolved,
+    ) {
         let (what, denials) = match decision {
             Decision::Allow { .. } => return,
             Decision::Warn(denials) => (What::Warn, denials),
             Decision::Deny(denials) => (What::Deny, denials),
         };
-        let reason = reply::reason(denials, &[]);
-        let mut record = Record::of_denials(what, denials, &reason, event, self.now);
+        let mut record = Record::of_denials(what, denials, reason, event, self.now);
         let site = denials.first().and_then(|first| {
             let claim = claims.iter().find(|claim| claim.shown() == first.shown)?;
             Some(claim.site_dir())

@@ -196,7 +196,7 @@ impl World<'_> {
         catalog: &Catalog<'_>,
     ) -> Reply {
         let written = event.get(Field::FilePath).unwrap_or_default();
-        let written = path::collapse(&path::join(&self.cwd, written, self.env.home.as_deref()));
+        let written = path::absolute(&self.cwd, written, self.env.home.as_deref());
         let by_main = event.get(Field::AgentType).is_none_or(str::is_empty);
         // What an Edit or a call that failed leaves may be no report.
         let is_written = event.kind() == Kind::PostToolUse && event.tool() == Tool::Write;
@@ -253,22 +253,23 @@ impl World<'_> {
             Dispatch::Block => around.governed.mode,
             Dispatch::Off | Dispatch::Warn => Mode::Warn,
         };
-        let denial = self.closed(around, agent_type, gate, status, mode);
-        let (what, decision) = match denial.mode {
-            Mode::Enforce => (What::Deny, Decision::Deny(vec![denial])),
-            Mode::Warn | Mode::Off => (What::Warn, Decision::Warn(vec![denial])),
+        let denials = vec![self.closed(around, agent_type, gate, status, mode)];
+        let reason = reply::reason(&denials, &[]);
+        let record = |what| Record::of_denials(what, &denials, &reason, event, self.now);
+        let (log, record, decision) = match mode {
+            Mode::Enforce => (
+                self.logs().denies(),
+                record(What::Deny),
+                Decision::Deny(denials),
+            ),
+            Mode::Warn | Mode::Off => (
+                self.logs().events(),
+                record(What::Warn),
+                Decision::Warn(denials),
+            ),
         };
-        if let Decision::Deny(denials) | Decision::Warn(denials) = &decision {
-            let reason = reply::reason(denials, &[]);
-            let record = Record::of_denials(what, denials, &reason, event, self.now);
-            let log = if what == What::Deny {
-                self.logs().denies()
-            } else {
-                self.logs().events()
-            };
-            self.append(&log, &record.to_line(), &record.ts, rules);
-        }
-        Reply::to(Kind::PreToolUse, &decision, &rules.problems)
+        self.append(&log, &record.to_line(), &record.ts, rules);
+        Reply::to(Kind::PreToolUse, &decision, reason, &rules.problems)
     }
 
     /// A dispatch before its gate.

@@ -121,17 +121,22 @@ impl<'a> Search<'a> {
     /// A name within a few typing errors, or a pattern whose prefix is.
     fn slip(&self, entry: &str, dir: &str, spelled: &str, at_most: usize) -> Option<String> {
         let whole = in_dir(dir, spelled);
-        let most = |name: &str| (name.len() / 5).clamp(1, at_most);
-        // No distance is shorter than the difference of the lengths.
         let chars = whole.chars().count();
-        let names = self
-            .exact_names()
-            .filter(|name| name.chars().count().abs_diff(chars) <= most(name))
-            .map(|name| (damerau_levenshtein(&whole, name), name.to_owned()));
-        let variants = self.slugs().filter_map(|slug| variant(slug, &whole));
+        let letters = letters(&whole);
+        let most = |name: &str| (name.len() / 5).clamp(1, at_most);
+        let names = self.exact_names().filter_map(|name| {
+            let most = most(name);
+            let is_near = name.chars().count().abs_diff(chars) <= most
+                && are_within(most, letters, self::letters(name));
+            let distance = is_near.then(|| damerau_levenshtein(&whole, name))?;
+            (distance <= most && name != entry).then(|| (distance, name.to_owned()))
+        });
+        let variants = self
+            .slugs()
+            .filter_map(|slug| variant(slug, &whole))
+            .filter(|(distance, name)| *distance <= most(name) && name != entry);
         names
             .chain(variants)
-            .filter(|(distance, name)| *distance <= most(name) && name != entry)
             .min_by_key(|(distance, name)| (*distance, name.len().abs_diff(whole.len())))
             .map(|(_, name)| name)
     }
@@ -163,7 +168,8 @@ impl<'a> Search<'a> {
         let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
         let first = stem.split('-').next().filter(|word| word.len() >= 4)?;
         let begins_with = |known: &str| {
-            let known_first = known.split(['-', '.']).next().unwrap_or(known);
+            let end = known.bytes().position(|byte| matches!(byte, b'-' | b'.'));
+            let known_first = &known[..end.unwrap_or(known.len())];
             first == known_first
                 || (known_first.len() >= 4
                     && (first.starts_with(known_first) || known_first.starts_with(first)))
@@ -189,6 +195,19 @@ impl<'a> Search<'a> {
             .find(|slug| !dir.is_empty() && slug.prefix == prefix)
             .map(example)
     }
+}
+
+/// The letters of a name, as bits; some share one.
+fn letters(name: &str) -> u64 {
+    name.chars()
+        .fold(0, |letters, c| letters | 1 << (u32::from(c) % 64))
+}
+
+/// Whether names with these letters can be so few edits apart: an edit brings
+/// and takes one letter at most.
+fn are_within(edits: usize, one: u64, other: u64) -> bool {
+    let missing = (one & !other).count_ones().max((other & !one).count_ones());
+    missing as usize <= edits
 }
 
 /// Reads a name as a variant of a pattern whose prefix or ending is misspelled.
@@ -218,8 +237,18 @@ fn variant(slug: &Slug, name: &str) -> Option<(usize, String)> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::systems;
+
+    proptest! {
+        #[test]
+        fn no_name_is_nearer_than_its_letters(one in "[a-e.é-]{0,9}", other in "[a-e.é-]{0,9}") {
+            let edits = damerau_levenshtein(&one, &other);
+            prop_assert!(are_within(edits, letters(&one), letters(&other)));
+        }
+    }
 
     #[track_caller]
     fn check(system: &str, entry: &str, expected: Option<&str>) {

@@ -1,5 +1,6 @@
 //! Paths as text: absolute, `/` between components, on every platform.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 /// Turns `\` into `/` and drops Windows' verbatim prefix.
@@ -7,16 +8,22 @@ use std::path::Path;
 /// On Unix a backslash is a legal character of a name, but no contract knows a
 /// name with one, and agents that learned on Windows write such paths; so both
 /// are separators everywhere.
-pub fn slashed(path: &str) -> String {
-    let path = path.replace('\\', "/");
-    path.strip_prefix("//?/")
-        .map_or(path.clone(), str::to_owned)
+pub fn slashed(path: &str) -> Cow<'_, str> {
+    const VERBATIM: &str = "//?/";
+    if path.contains('\\') {
+        let path = path.replace('\\', "/");
+        return Cow::Owned(
+            path.strip_prefix(VERBATIM)
+                .map_or(path.clone(), str::to_owned),
+        );
+    }
+    Cow::Borrowed(path.strip_prefix(VERBATIM).unwrap_or(path))
 }
 
 /// The text of a path the operating system gave; bytes that are no UTF-8 turn
 /// into U+FFFD, which no contract holds.
 pub fn from_os(path: &Path) -> String {
-    slashed(&path.to_string_lossy())
+    slashed(&path.to_string_lossy()).into_owned()
 }
 
 pub fn is_absolute(path: &str) -> bool {
@@ -38,19 +45,22 @@ pub fn join(dir: &str, path: &str, home: Option<&str>) -> String {
         return format!("{}{}", home.trim_end_matches('/'), &path[1..]);
     }
     if is_absolute(&path) {
-        path
+        path.into_owned()
     } else {
         format!("{}/{path}", dir.trim_end_matches('/'))
     }
 }
 
 /// Collapses `.`, `..` and `//` in an absolute path without asking the disk.
-pub fn collapse(path: &str) -> String {
+pub fn collapse(path: &str) -> Cow<'_, str> {
     let (drive, rest) = if has_drive(path) {
         path.split_at(2)
     } else {
         ("", path)
     };
+    if is_collapsed(rest) {
+        return Cow::Borrowed(path);
+    }
     let mut parts: Vec<&str> = Vec::with_capacity(16);
     for part in rest.split('/') {
         match part {
@@ -61,7 +71,24 @@ pub fn collapse(path: &str) -> String {
             part => parts.push(part),
         }
     }
-    format!("{drive}/{}", parts.join("/"))
+    Cow::Owned(format!("{drive}/{}", parts.join("/")))
+}
+
+/// Joins and collapses.
+pub fn absolute(dir: &str, path: &str, home: Option<&str>) -> String {
+    let joined = join(dir, path, home);
+    match collapse(&joined) {
+        Cow::Borrowed(_) => joined,
+        Cow::Owned(collapsed) => collapsed,
+    }
+}
+
+fn is_collapsed(path: &str) -> bool {
+    path == "/"
+        || path.as_bytes().split_first().is_some_and(|(&first, rest)| {
+            let mut parts = rest.split(|&byte| byte == b'/');
+            first == b'/' && parts.all(|part| !matches!(part, b"" | b"." | b".."))
+        })
 }
 
 /// The part of an absolute path below a directory; `""` for the directory itself.
@@ -93,6 +120,9 @@ mod tests {
             ("/a/./b//c", "/a/b/c"),
             ("/a/../../b", "/b"),
             ("/a/b/..", "/a"),
+            ("/a/b/", "/a/b"),
+            ("a/b", "/a/b"),
+            ("", "/"),
             ("/", "/"),
             ("C:/a/../b", "C:/b"),
         ] {

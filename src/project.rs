@@ -60,12 +60,9 @@ impl Project {
     /// Finds the project: the given directory, else `CLAUDE_PROJECT_DIR`, else
     /// the nearest ancestor of `cwd` with a marker, else `cwd` itself.
     pub fn discover(given: Option<&str>, env: &Env, cwd: &str) -> Self {
-        let cwd = path::collapse(&path::slashed(cwd));
-        let named = given
-            .or(env.project_dir.as_deref())
-            .map(|dir| path::join(&cwd, dir, env.home.as_deref()));
-        let dir = match named {
-            Some(dir) => path::collapse(&dir),
+        let cwd = path::absolute("/", cwd, None);
+        let dir = match given.or(env.project_dir.as_deref()) {
+            Some(dir) => path::absolute(&cwd, dir, env.home.as_deref()),
             None => nearest_marked(&cwd, env.home.as_deref()).unwrap_or_else(|| cwd.clone()),
         };
         let main = Root::new(main_checkout(&dir).unwrap_or_else(|| dir.clone()));
@@ -78,7 +75,7 @@ impl Project {
                 .into_iter()
                 .filter_map(|dir| beside(&main, dir))
                 .collect(),
-            feature_dir: feature_dir.map(|dir| Root::new(path::collapse(&path::slashed(dir)))),
+            feature_dir: feature_dir.map(|dir| Root::new(path::absolute("/", dir, None))),
             home: env.home.clone(),
             main,
         }
@@ -176,7 +173,7 @@ fn ancestors(dir: &str) -> impl Iterator<Item = &str> {
 }
 
 fn nearest_marked(cwd: &str, home: Option<&str>) -> Option<String> {
-    let home = home.map(|home| path::collapse(&path::slashed(home)));
+    let home = home.map(|home| path::absolute("/", home, None));
     let marked = |dir: &&str| {
         MARKERS.iter().any(|marker| {
             let of_home = matches!(*marker, ".claude" | ".devt") && home.as_deref() == Some(*dir);
@@ -197,7 +194,7 @@ fn main_checkout_of_git_file(git: &str) -> Option<String> {
     let text = is_file.then(|| fs::read_to_string(git).ok()).flatten()?;
     let gitdir = path::slashed(text.strip_prefix("gitdir:")?.trim());
     let (dir, _) = path::split_last(git)?;
-    let gitdir = path::collapse(&path::join(dir, &gitdir, None));
+    let gitdir = path::absolute(dir, &gitdir, None);
     let (main, _) = gitdir.split_once("/.git/worktrees/")?;
     Some(main.to_owned())
 }
@@ -276,7 +273,8 @@ fn resolve_existing(path: &str) -> io::Result<String> {
         match fs::canonicalize(existing) {
             Ok(real) => {
                 let rest = &path[existing.len()..];
-                return Ok(path::collapse(&format!("{}/{rest}", path::from_os(&real))));
+                let whole = format!("{}/{rest}", path::from_os(&real));
+                return Ok(path::collapse(&whole).into_owned());
             }
             Err(error)
                 if matches!(
@@ -289,14 +287,12 @@ fn resolve_existing(path: &str) -> io::Result<String> {
                     && let Some((dir, _)) = path::split_last(existing)
                 {
                     let through = path::join(dir, &path::from_os(&link), None);
-                    return Ok(path::collapse(&format!(
-                        "{through}/{}",
-                        &path[existing.len()..]
-                    )));
+                    let whole = format!("{through}/{}", &path[existing.len()..]);
+                    return Ok(path::collapse(&whole).into_owned());
                 }
                 match path::split_last(existing) {
                     Some((above, _)) => existing = above,
-                    None => return Ok(path::collapse(path)),
+                    None => return Ok(path::collapse(path).into_owned()),
                 }
             }
             Err(error) => return Err(error),

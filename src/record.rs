@@ -147,23 +147,25 @@ impl Record {
     /// The record as one line of at most [`MAX_LINE`] bytes. The longest fields
     /// are cut first; `id`, `ts`, `decision`, `rule` and `system` never are.
     pub fn to_line(&self) -> String {
+        // A record of strings and numbers always serializes.
+        let line = |record: &Self| serde_json::to_string(record).unwrap_or_default() + "\n";
+        let whole = line(self);
+        if whole.len() <= MAX_LINE {
+            return whole;
+        }
         let mut record = self.clone();
-        for limit in [usize::MAX, 1_000, 300, 100, 30] {
+        for limit in [1_000, 300, 100, 30] {
             record.shorten(limit);
-            // A record of strings and numbers always serializes.
-            let line = serde_json::to_string(&record).unwrap_or_default() + "\n";
-            if line.len() <= MAX_LINE {
-                return line;
+            let shorter = line(&record);
+            if shorter.len() <= MAX_LINE {
+                return shorter;
             }
         }
         record.also.clear();
-        serde_json::to_string(&record).unwrap_or_default() + "\n"
+        line(&record)
     }
 
     fn shorten(&mut self, limit: usize) {
-        if limit == usize::MAX {
-            return;
-        }
         self.also.truncate(limit / 60);
         let also = self
             .also

@@ -1,8 +1,10 @@
 //! A decision → what Claude Code reads. The only file that knows its output.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use serde_json::json;
+use serde::Serialize;
 
 use crate::decision::{Decision, Denial, DenyCode};
 use crate::event::Kind;
@@ -29,23 +31,48 @@ pub enum Reply {
     Complain { message: String },
 }
 
+/// What goes to stdout, by Claude Code's names.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Output<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hook_specific_output: Option<ForEvent<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_message: Option<&'a str>,
+}
+
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ForEvent<'a> {
+    hook_event_name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permission_decision: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permission_decision_reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    additional_context: Option<&'a str>,
+}
+
 impl Reply {
-    /// The answer to a decision about an event of this kind. Only `PreToolUse` can refuse.
-    pub fn to(kind: Kind, decision: &Decision, problems: &[String]) -> Self {
+    /// The answer to a decision about an event of this kind. Only `PreToolUse`
+    /// can refuse. `logged` is the reason without the problems.
+    pub fn to(kind: Kind, decision: &Decision, logged: String, problems: &[String]) -> Self {
+        let reason = |denials: &[Denial]| match problems {
+            [] => logged,
+            problems => reason(denials, problems),
+        };
         match (kind, decision) {
             (Kind::PreToolUse, Decision::Deny(denials)) => Self::Deny {
-                reason: reason(denials, problems),
+                reason: reason(denials),
             },
-            (Kind::PreToolUse, Decision::Warn(denials)) => {
-                let text = format!(
-                    "statewarden would refuse this: {}",
-                    reason(denials, problems)
-                );
-                Self::Context {
-                    event: "PreToolUse",
-                    text,
-                }
-            }
+            (Kind::PreToolUse, Decision::Warn(denials)) => Self::Context {
+                event: "PreToolUse",
+                text: format!("statewarden would refuse this: {}", reason(denials)),
+            },
             (Kind::PreToolUse, Decision::Allow { notes }) if !notes.is_empty() => Self::Context {
                 event: "PreToolUse",
                 text: notes.join("\n"),
@@ -69,18 +96,26 @@ impl Reply {
     pub fn send(&self) -> u8 {
         match self {
             Self::Silent => 0,
-            Self::Deny { reason } => print(&json!({
-                "hookSpecificOutput": {
-                    "hookEventName": "PreToolUse",
-                    "permissionDecision": "deny",
-                    "permissionDecisionReason": reason,
-                }
-            })),
-            Self::Block { reason } => print(&json!({ "decision": "block", "reason": reason })),
-            Self::Context { event, text } => print(&json!({
-                "hookSpecificOutput": { "hookEventName": event, "additionalContext": text }
-            })),
-            Self::Notice { text } => print(&json!({ "systemMessage": text })),
+            Self::Deny { reason } => print_for(ForEvent {
+                hook_event_name: "PreToolUse",
+                permission_decision: Some("deny"),
+                permission_decision_reason: Some(reason),
+                ..ForEvent::default()
+            }),
+            Self::Block { reason } => print(&Output {
+                decision: Some("block"),
+                reason: Some(reason),
+                ..Output::default()
+            }),
+            Self::Context { event, text } => print_for(ForEvent {
+                hook_event_name: event,
+                additional_context: Some(text),
+                ..ForEvent::default()
+            }),
+            Self::Notice { text } => print(&Output {
+                system_message: Some(text),
+                ..Output::default()
+            }),
             Self::Refuse { message } => {
                 complain(message);
                 2
@@ -93,8 +128,16 @@ impl Reply {
     }
 }
 
-fn print(json: &serde_json::Value) -> u8 {
-    let line = format!("{json}\n");
+fn print_for(event: ForEvent<'_>) -> u8 {
+    print(&Output {
+        hook_specific_output: Some(event),
+        ..Output::default()
+    })
+}
+
+fn print(output: &Output<'_>) -> u8 {
+    // Strings always serialize.
+    let line = serde_json::to_string(output).unwrap_or_default() + "\n";
     let mut stdout = io::stdout().lock();
     match stdout
         .write_all(line.as_bytes())
@@ -118,19 +161,20 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
     let Some((first, others)) = denials.split_first() else {
         return String::new();
     };
-    let shown = cut(&printable(&first.shown), 160);
-    let mut text = format!(
-        "`{shown}` is refused ({}): {}.",
-        first.code.as_str(),
-        cut(&printable(&first.why), 420)
-    );
+    let shown = shown(&first.shown, 160);
+    let mut text = String::with_capacity(512);
+    let code = first.code.as_str();
+    let why = self::shown(&first.why, 420);
+    // Writing to a string cannot fail.
+    let _ = write!(text, "`{shown}` is refused ({code}): {why}.");
     if let Some(instead) = &first.instead {
-        text += &format!(" Use `{}` instead.", cut(&printable(instead), 160));
+        let _ = write!(text, " Use `{}` instead.", self::shown(instead, 160));
     }
     if first.code.is_about_names() {
-        text += &format!(
-            " Scratch files belong in the OS temp directory, not in `{}`.",
-            cut(&printable(&first.site), 80)
+        let site = self::shown(&first.site, 80);
+        let _ = write!(
+            text,
+            " Scratch files belong in the OS temp directory, not in `{site}`."
         );
     }
     if first.code != DenyCode::GateClosed {
@@ -138,15 +182,18 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
     }
     let mut end = String::new();
     for problem in problems.iter().take(1) {
-        end += &format!(" Note: {}.", cut(&printable(problem), 120));
+        let _ = write!(end, " Note: {}.", self::shown(problem, 120));
     }
-    end += &match first.code {
-        DenyCode::GateClosed => " More: `statewarden status`.".to_owned(),
-        _ => format!(" More: `statewarden explain {}`.", quoted(&shown)),
+    let _ = match first.code {
+        DenyCode::GateClosed => write!(end, " More: `statewarden status`."),
+        _ => write!(end, " More: `statewarden explain {}`.", quoted(&shown)),
     };
     let room = MAX_REASON - 1 - end.chars().count();
     text += &also(others, room.saturating_sub(text.chars().count()));
-    cut(&text, room) + &end
+    if text.len() > room {
+        text = cut(&text, room);
+    }
+    text + &end
 }
 
 /// The further denials, as many as fit, and the number of the rest.
@@ -155,7 +202,7 @@ fn also(others: &[Denial], room: usize) -> String {
     for (at, other) in others.iter().enumerate() {
         let item = format!(
             " Also refused: `{}` ({}).",
-            cut(&printable(&other.shown), 120),
+            shown(&other.shown, 120),
             other.code.as_str()
         );
         let rest = format!(" And {} more.", others.len() - at);
@@ -168,13 +215,21 @@ fn also(others: &[Denial], room: usize) -> String {
 }
 
 /// A path as one word of a shell command.
-fn quoted(path: &str) -> String {
+fn quoted(path: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '…');
     if path.chars().all(is_plain) {
-        path.to_owned()
+        Cow::Borrowed(path)
     } else {
-        format!("'{}'", path.replace('\'', r"'\''"))
+        Cow::Owned(format!("'{}'", path.replace('\'', r"'\''")))
     }
+}
+
+/// At most `max` characters of a text of an agent's making, safe to show.
+fn shown(text: &str, max: usize) -> Cow<'_, str> {
+    if text.len() <= max && !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(cut(&printable(text), max))
 }
 
 /// Text of an agent's making, safe to show: control characters are escaped.

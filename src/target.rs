@@ -103,12 +103,8 @@ pub fn of(event: &Event<'_>, scene: &Scene<'_>) -> Result<Vec<Target>, Unread> {
             .map(str::trim)
             .filter(|path| !path.is_empty());
         // Claude Code collapses `..` before it opens the file; the shell does not.
-        let target = path.map(|path| {
-            Target::literal(
-                path::collapse(&path::join(scene.cwd, path, scene.home)),
-                act,
-            )
-        });
+        let target =
+            path.map(|path| Target::literal(path::absolute(scene.cwd, path, scene.home), act));
         Ok(target.into_iter().collect())
     };
     match event.tool() {
@@ -234,7 +230,7 @@ fn of_arguments(act: McpAct, arguments: &[(String, String)], scene: &Scene<'_>) 
             (McpAct::Delete, _) => Act::RemoveTree,
         };
         targets.push(Target::literal(
-            path::collapse(&path::join(scene.cwd, value, scene.home)),
+            path::absolute(scene.cwd, value, scene.home),
             act,
         ));
     }

@@ -127,9 +127,8 @@ fn of_paths(args: &Args, context: &Context<'_>) -> Result<Vec<Row>> {
     };
     context.with_catalog(|catalog| {
         let decide = |path: &String| {
-            let written = path::join(&context.cwd, path, context.env.home.as_deref());
             let targets = [Target {
-                path: path::collapse(&written),
+                path: path::absolute(&context.cwd, path, context.env.home.as_deref()),
                 act,
                 spelling: Spelling::Literal,
                 text: None,

@@ -45,9 +45,8 @@ struct Story {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let written = path::join(&context.cwd, &args.path, context.env.home.as_deref());
     let target = Target {
-        path: path::collapse(&written),
+        path: path::absolute(&context.cwd, &args.path, context.env.home.as_deref()),
         act: Act::Write,
         spelling: Spelling::Literal,
         text: None,

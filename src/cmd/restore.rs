@@ -83,8 +83,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
 
 /// The one snapshot that is meant.
 fn find(args: &Args, context: &Context<'_>) -> Result<Archived> {
-    let given = crate::path::join(&context.cwd, &args.archive, context.env.home.as_deref());
-    let given = crate::path::collapse(&given);
+    let given = crate::path::absolute(&context.cwd, &args.archive, context.env.home.as_deref());
     let is_meant = |archived: &Archived| {
         archived.snapshot.name == args.archive || from_os(&archived.snapshot.path) == given
     };

@@ -114,8 +114,8 @@ fn site(context: &Context<'_>) -> Result<PathBuf> {
         return Ok(PathBuf::from(site));
     }
     // `~/.devt` holds devt's settings, not a project's state.
-    let home = context.env.home.as_deref().map(path::slashed);
-    let is_home = home.is_some_and(|home| path::collapse(&home) == *main);
+    let home = context.env.home.as_deref();
+    let is_home = home.is_some_and(|home| path::absolute("/", home, None) == *main);
     if !is_home && Path::new(main).join(".devt").is_dir() {
         replace::make_dir(Path::new(&own)).with_context(|| format!("could not make `{own}`"))?;
         return Ok(PathBuf::from(own));

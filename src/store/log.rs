@@ -39,9 +39,14 @@ impl LogFile {
         wait: Duration,
     ) -> io::Result<()> {
         let locked = with_lock(&self.dir, wait, |_| {
-            self.rotate_when_full(line.len() as u64, max_bytes, stamp)?;
             let mut file = self.open()?;
-            if ends_torn(&mut file)? {
+            let mut len = file.metadata()?.len();
+            if len > 0 && len + line.len() as u64 > max_bytes {
+                self.rotate(stamp)?;
+                file = self.open()?;
+                len = 0;
+            }
+            if len > 0 && ends_torn(&mut file)? {
                 return file.write_all(format!("\n{line}").as_bytes());
             }
             file.write_all(line.as_bytes())
@@ -67,12 +72,7 @@ impl LogFile {
         options.open(self.path())
     }
 
-    fn rotate_when_full(&self, more: u64, max_bytes: u64, stamp: &str) -> io::Result<()> {
-        let path = self.path();
-        let full = fs::symlink_metadata(&path).is_ok_and(|meta| meta.len() + more > max_bytes);
-        if !full {
-            return Ok(());
-        }
+    fn rotate(&self, stamp: &str) -> io::Result<()> {
         let dir = self.dir.join(self.rotated);
         fs::create_dir_all(&dir)?;
         let stem = self.name.trim_end_matches(".jsonl");
@@ -85,7 +85,7 @@ impl LogFile {
         let free = full
             .into_iter()
             .find(|path| fs::symlink_metadata(path).is_err());
-        free.map_or(Ok(()), |free| fs::rename(&path, free))
+        free.map_or(Ok(()), |free| fs::rename(self.path(), free))
     }
 
     /// The rotated generations, oldest first.
@@ -111,11 +111,8 @@ impl LogFile {
     }
 }
 
-/// Whether the last line lacks its line break.
+/// Whether the last line of a file that has one lacks its line break.
 fn ends_torn(file: &mut File) -> io::Result<bool> {
-    if file.metadata()?.len() == 0 {
-        return Ok(false);
-    }
     file.seek(SeekFrom::End(-1))?;
     let mut last = [0];
     file.read_exact(&mut last)?;

@@ -108,8 +108,7 @@ fn systems_of(
     catalog: &Catalog<'_>,
     context: &Context<'_>,
 ) -> Result<(Vec<String>, String)> {
-    let dir = path::join(&context.cwd, written, context.env.home.as_deref());
-    let dir = path::collapse(&dir);
+    let dir = path::absolute(&context.cwd, written, context.env.home.as_deref());
     let there = sites.iter().filter(|site| site.dir() == dir);
     let mut ids: Vec<String> = there
         .map(|site| site.governed.system.id().to_owned())

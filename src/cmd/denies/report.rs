@@ -47,8 +47,7 @@ pub(super) fn run(
     let findings = Findings::collect(passes, passes.limit.unwrap_or(SHOWN), context)?;
     let rows = context.with_all_systems(|catalog| page::contract_rows(&findings, catalog));
     let page = page::render(&findings, &rows, &passes.in_words(), context);
-    let file = path::join(&context.cwd, &args.html, context.env.home.as_deref());
-    let file = path::collapse(&file);
+    let file = path::absolute(&context.cwd, &args.html, context.env.home.as_deref());
     replace(&PathBuf::from(&file), page.as_bytes())
         .with_context(|| format!("could not write `{file}`; does its directory exist?"))?;
     let written = Written {

@@ -395,7 +395,7 @@ fn words(command: &str) -> impl Iterator<Item = &str> {
 }
 
 fn absolute(written: &str, cwd: &str, env: &Env) -> String {
-    path::collapse(&path::join(cwd, written, env.home.as_deref()))
+    path::absolute(cwd, written, env.home.as_deref())
 }
 
 /// The file or the command of a call, for an example.
