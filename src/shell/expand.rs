@@ -125,9 +125,16 @@ impl Shell<'_> {
         if !word.parts.iter().any(braced) {
             return self.built(word.parts.iter().map(piece), out);
         }
-        for pieces in self.braces(word) {
+        let mut alternatives = self.braces(word).into_iter();
+        if let Some(pieces) = alternatives.next() {
             self.built(pieces.into_iter(), out);
         }
+        // A substitution in the word runs again for every further one.
+        self.repeats += 1;
+        for pieces in alternatives {
+            self.built(pieces.into_iter(), out);
+        }
+        self.repeats -= 1;
     }
 
     fn built<'p, 'a: 'p>(

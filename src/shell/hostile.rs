@@ -134,6 +134,7 @@ const REPEATED: &[&str] = &[
     "if a; then x=1; fi; ",
     "case $a in a) x=1;; b) y=2;; c) z=3;; esac; touch $x\n",
     "cd a || cd b; ",
+    "{0..9} $(cd a || cd b; ",
     "coproc ",
     "select x in a; do ",
     "until a; do ",
