@@ -10,6 +10,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::actor::{Actor, AgentName};
+pub use bulk::{Bulk, unclosed};
 use input::InputOnly;
 pub use input::{Replacement, Texts};
 
@@ -133,6 +134,7 @@ impl<'e> Tool<'e> {
 #[derive(Clone, Debug)]
 pub struct Event<'b> {
     bytes: &'b [u8],
+    bulk: Bulk,
     /// Every needed field in the order of the wire; a key that stands twice is in here twice.
     fields: Vec<(Field, Cow<'b, str>)>,
 }
@@ -161,6 +163,7 @@ impl<'b> Event<'b> {
         let fields = Event::parse_all(&short)?.fields.into_iter();
         Ok(Self {
             bytes,
+            bulk: Bulk::Kept,
             fields: fields
                 .map(|(field, text)| (field, Cow::Owned(text.into_owned())))
                 .collect(),
@@ -179,10 +182,21 @@ impl<'b> Event<'b> {
         match wire.dialect {
             Dialect::ClaudeCode => Ok(Self {
                 bytes,
+                bulk: Bulk::Kept,
                 fields: wire.fields,
             }),
             Dialect::OtherHost => Err(EventError::Foreign),
         }
+    }
+
+    /// Notes that the bytes are not all that came in.
+    #[must_use]
+    pub fn with_bulk(self, bulk: Bulk) -> Self {
+        Self { bulk, ..self }
+    }
+
+    pub fn bulk(&self) -> Bulk {
+        self.bulk
     }
 
     pub fn get(&self, field: Field) -> Option<&str> {

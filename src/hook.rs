@@ -16,7 +16,7 @@ use crate::catalog::Catalog;
 use crate::claim::{self, Claim, Unsettled};
 use crate::decision::{self, Call, Channel, Content, Decision};
 use crate::env::Env;
-use crate::event::{Event, EventError, Kind, Tool};
+use crate::event::{Bulk, Event, EventError, Kind, Tool};
 use crate::project::{Project, read_text};
 use crate::record::{Record, What};
 use crate::reply::{self, Reply};
@@ -58,7 +58,10 @@ fn answer_panics(bytes: &'static [u8], project: Option<&'static str>, now: Clock
 
 fn serve(input: &Input, project: Option<&str>, now: Clock) -> Reply {
     match Event::parse(&input.bytes) {
-        Ok(event) if event.may_concern() => answer(&event, &Env::read(), project, now()),
+        Ok(event) if event.may_concern() => {
+            let event = event.with_bulk(input.bulk);
+            answer(&event, &Env::read(), project, now())
+        }
         Ok(_) | Err(EventError::Foreign) => Reply::Silent,
         Err(EventError::Malformed(error)) => {
             let what = input
@@ -326,6 +329,10 @@ fn content(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Option<Content>> 
     let present = read_text(&claim.path())?;
     let after = match (&claim.target.text, event.tool()) {
         (Some(text), _) => Some(text.clone()),
+        (None, _) if event.bulk() == Bulk::Dropped => {
+            let why = "its text is too long to be kept until its place was known";
+            return Err(io::Error::other(why));
+        }
         (None, Tool::Write | Tool::Edit | Tool::MultiEdit) => event
             .texts()
             .map_err(io::Error::other)?

@@ -1,7 +1,9 @@
 //! The bytes of one event, read to their end, within a deadline and a bound.
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
+use crate::event::{self, Bulk};
 use crate::systems;
 
 /// A larger event is no event.
@@ -16,10 +18,15 @@ const AFTER_WHOLE: Duration = Duration::from_millis(100);
 /// Nearly every event is smaller.
 const USUAL_BYTES: usize = 16 * 1024;
 
+/// After as many bytes it pays to ask what of them will be needed: memory that
+/// is touched for the first time costs more than reading.
+const WINDOW: usize = 256 * 1024;
+
 /// What came in, and what was wrong with the way it came.
 #[derive(Debug, Default)]
 pub struct Input {
     pub bytes: Vec<u8>,
+    pub bulk: Bulk,
     pub trouble: Option<String>,
 }
 
@@ -34,14 +41,17 @@ enum Got {
 }
 
 /// Reads stdin to its end: closing it early can cost the verdict. Bytes past
-/// [`MAX_BYTES`] are read and dropped.
+/// [`MAX_BYTES`] are read and dropped, and so is the bulk of a call that has
+/// named no governed place before it.
 pub fn read() -> Input {
     let mut input = Input {
         bytes: Vec::with_capacity(USUAL_BYTES),
-        trouble: None,
+        ..Input::default()
     };
     // Reading the clock touches two pages; most events come whole at once.
     let mut begun = None;
+    let mut n_read = 0;
+    let mut next_look = WINDOW;
     loop {
         let whole = input.bytes.trim_ascii_end().last() == Some(&b'}');
         let left = begun.map_or(DEADLINE, |begun: Instant| {
@@ -49,12 +59,16 @@ pub fn read() -> Input {
         });
         let patience = if whole { AFTER_WHOLE.min(left) } else { left };
         make_room(&mut input.bytes);
+        let n_kept = input.bytes.len();
         let got = source::read_some(&mut input.bytes, patience);
-        if input.bytes.len() > MAX_BYTES {
+        n_read += input.bytes.len() - n_kept;
+        if n_read > MAX_BYTES {
             input.trouble = Some("the event is larger than 64 MiB".to_owned());
-            input.bytes.truncate(MAX_BYTES);
             // What is kept must not parse as an event of its own.
+            input.bytes.truncate(n_kept.min(MAX_BYTES));
             input.bytes.push(b'\0');
+        } else if input.bytes.len() >= next_look {
+            next_look = input.drop_bulk();
         }
         match got {
             Ok(Got::Some) => begun = begun.or_else(|| Some(Instant::now())),
@@ -75,13 +89,36 @@ pub fn read() -> Input {
     input
 }
 
-/// An event that is larger than usual gets room for the largest at once: pages
-/// cost nothing before they are touched, and nothing is copied again.
+impl Input {
+    /// Drops the string in which the bytes end, if nothing before it says that
+    /// it will be needed. Gives the length at which to try again.
+    fn drop_bulk(&mut self) -> usize {
+        let of_no_concern = |bulk: &Range<usize>| {
+            let before = &self.bytes[..bulk.start];
+            names_pre_tool_use(before) == Some(true) && !names_governed_place(before)
+        };
+        match event::unclosed(&self.bytes).filter(of_no_concern) {
+            // What is kept is gone through again the next time.
+            Some(bulk) if bulk.len() > WINDOW / 2 => {
+                self.bytes.drain(bulk);
+                self.bulk = Bulk::Dropped;
+                self.bytes.len() + WINDOW
+            }
+            _ => usize::MAX,
+        }
+    }
+}
+
+/// An event that is larger than usual gets room for what is looked at, and one
+/// that has to be kept for the largest: pages cost nothing before they are touched.
 fn make_room(bytes: &mut Vec<u8>) {
     const AT_LEAST: usize = 4 * 1024;
     if bytes.capacity() - bytes.len() < AT_LEAST {
-        let all = MAX_BYTES + USUAL_BYTES - bytes.len();
-        if bytes.try_reserve_exact(all).is_err() {
+        let all = match bytes.len() {
+            len if len < WINDOW => 2 * WINDOW,
+            _ => MAX_BYTES + USUAL_BYTES,
+        };
+        if bytes.try_reserve_exact(all - bytes.len()).is_err() {
             bytes.reserve(AT_LEAST);
         }
     }
@@ -201,11 +238,13 @@ fn without_transcript_path(text: &str) -> String {
 /// Whether refusing makes sense: a garbled `Stop` or `SubagentStop` must not
 /// keep a session from ending.
 pub fn may_be_pre_tool_use(bytes: &[u8]) -> bool {
+    names_pre_tool_use(bytes).unwrap_or(true)
+}
+
+/// Whether the event's name, where it is given, is `PreToolUse`.
+fn names_pre_tool_use(bytes: &[u8]) -> Option<bool> {
     let text = String::from_utf8_lossy(bytes);
-    match text.split_once("\"hook_event_name\"") {
-        Some((_, after)) => after
-            .trim_start_matches([' ', ':', '"'])
-            .starts_with("PreToolUse"),
-        None => true,
-    }
+    let (_, after) = text.split_once("\"hook_event_name\"")?;
+    let value = after.trim_start_matches([' ', ':', '"']);
+    Some(value.starts_with("PreToolUse"))
 }

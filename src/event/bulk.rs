@@ -1,7 +1,18 @@
 //! Large events without their bulk: what no decision about names needs is taken
 //! out before the rest is parsed, at a small part of the cost.
 
+use std::ops::Range;
+
 use super::Field;
+
+/// Whether an event still holds all that came in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bulk {
+    #[default]
+    Kept,
+    /// Long strings lack their beginning.
+    Dropped,
+}
 
 /// A longer string that no decision about names needs is bulk.
 const BULK: usize = 4 * 1024;
@@ -27,6 +38,27 @@ pub(super) fn without_bulk(json: &[u8]) -> Vec<u8> {
     }
     short.extend_from_slice(&json[kept..]);
     short
+}
+
+/// Where the bulk is in a beginning of an event that ends in it: in a string
+/// that makes up most of it and stands under no needed key. Backslashes at the
+/// end belong to what comes next.
+pub fn unclosed(json: &[u8]) -> Option<Range<usize>> {
+    let mut before: &[u8] = b"";
+    let mut from = 0;
+    let start = loop {
+        let start = next_quote(json, from)? + 1;
+        let Some(close) = next_quote(json, start) else {
+            break start;
+        };
+        before = &json[start..close];
+        from = close + 1;
+    };
+    let string = &json[start..];
+    let slashes = string.iter().rev().take_while(|&&byte| byte == b'\\');
+    let end = json.len() - slashes.count();
+    let is_bulk = end - start > BULK.max(json.len() / 2);
+    (is_bulk && !Field::may_be_named(before)).then_some(start..end)
 }
 
 /// The first quote from `from` on that is no character of a string.
@@ -68,6 +100,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::event::Event;
 
     proptest! {
         #[test]
@@ -80,6 +113,33 @@ mod tests {
                 json[at] == b'"' && before.take_while(|&&byte| byte == b'\\').count() % 2 == 0
             });
             prop_assert_eq!(next_quote(&json, from), naive);
+        }
+
+        #[test]
+        fn bulk_that_is_dropped_on_the_way_changes_no_field(
+            content in prop::collection::vec(prop::sample::select(
+                &["\\\\", "\\\"", "\\n", "\\u00e9", "é", "x", "{\\\"cwd\\\":\\\"/q\\\"}"][..],
+            ), 1..60),
+            cuts in prop::collection::vec(1_usize..3 * BULK, 1..4),
+        ) {
+            let content = content.concat().repeat(2 * BULK / content.len());
+            let json = format!(
+                r#"{{"cwd":"/p","tool_name":"Write","tool_input":{{"content":"{content}","file_path":"/a"}}}}"#
+            );
+            let mut rest = json.as_bytes();
+            let mut kept = Vec::new();
+            for cut in cuts {
+                let (piece, behind) = rest.split_at(cut.min(rest.len()));
+                kept.extend_from_slice(piece);
+                rest = behind;
+                if let Some(bulk) = unclosed(&kept) {
+                    kept.drain(bulk);
+                }
+            }
+            kept.extend_from_slice(rest);
+            let event = Event::parse(&kept).expect("an event");
+            prop_assert_eq!(event.cwd(), Some("/p"));
+            prop_assert_eq!(event.get(Field::FilePath), Some("/a"));
         }
 
         #[test]

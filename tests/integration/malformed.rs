@@ -1,12 +1,12 @@
 //! Bad input, row by row of the failure policy.
 
 use std::fs;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::{Ran, Sandbox};
+use crate::support::{Ran, Sandbox, serve};
 
 #[test]
 fn unreadable_bytes_that_name_no_governed_place_pass_with_a_word() {
@@ -202,6 +202,46 @@ fn large_content_changes_nothing() {
     sandbox
         .hook(&sandbox.write_event(".devt/state/big.md", &content))
         .is_denied("ad-hoc-name");
+}
+
+/// The text of a call that is none of ours is not kept.
+#[cfg(target_os = "linux")]
+#[test]
+fn large_content_takes_no_memory() {
+    let sandbox = Sandbox::new();
+    let content = "line \\ \"quoted\"\n".repeat(40 * 1024 * 1024 / 16);
+    let event = sandbox.write_event("src/big.txt", &content).to_string();
+    let mut command = Command::new("sh");
+    let program = env!("CARGO_BIN_EXE_statewarden");
+    command
+        .args(["-c", &format!("ulimit -v 20480; exec {program} hook")])
+        .env_clear()
+        .env("HOME", sandbox.home())
+        .env("CLAUDE_PROJECT_DIR", sandbox.project());
+    serve(command, event.as_bytes()).is_silent();
+}
+
+/// A text that came before the path, or by a link, may be gone when it turns out
+/// that it has to be judged.
+#[test]
+fn large_content_before_its_path_is_judged_or_refused() {
+    let sandbox = Sandbox::new();
+    let write = |entry: &str, content: &str| {
+        let file = sandbox.path(&format!(".devt/state/{entry}"));
+        sandbox.hook(&sandbox.event("Write", json!({ "content": content, "file_path": file })))
+    };
+    let large = "x".repeat(2 * 1024 * 1024);
+    write("notes.md", &large).is_denied("ad-hoc-name");
+    write("scratchpad.md", &large).is_silent();
+    write("review.json", "{").is_denied("malformed-content");
+    let refused = write("review.json", &large).json();
+    let reason = &refused["hookSpecificOutput"]["permissionDecisionReason"];
+    assert!(
+        reason.to_string().contains("too long to be kept"),
+        "{reason}"
+    );
+    let before = sandbox.write_event(".devt/state/review.json", &large);
+    sandbox.hook(&before).is_denied("malformed-content");
 }
 
 #[test]
