@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
+use std::iter;
 
 use serde_json::Value;
 
@@ -100,23 +101,30 @@ struct OpenDenial {
     name: String,
 }
 
-/// How much of a log's end is searched for open denials.
+/// How much of a log's end is searched, rotated generations included.
 const TAIL: u64 = 512 * 1024;
 
+/// Hands on the newest records of a log, file by file, the newest file first.
 fn each_record(log: &LogFile, take: &mut dyn FnMut(&Value)) {
-    let Ok(mut file) = fs::File::open(log.path()) else {
-        return;
-    };
-    let len = file.metadata().map_or(0, |meta| meta.len());
-    if file
-        .seek(SeekFrom::Start(len.saturating_sub(TAIL)))
-        .is_err()
-    {
-        return;
-    }
-    for line in BufReader::new(file).lines().map_while(Result::ok) {
-        if let Ok(record) = serde_json::from_str(&line) {
-            take(&record);
+    let rotated = iter::once_with(|| log.generations().into_iter().rev()).flatten();
+    let mut left = TAIL;
+    for path in iter::once(log.path()).chain(rotated) {
+        let Ok(mut file) = fs::File::open(path) else {
+            continue;
+        };
+        let len = file.metadata().map_or(0, |meta| meta.len());
+        let start = SeekFrom::Start(len.saturating_sub(left));
+        if file.seek(start).is_err() {
+            continue;
+        }
+        for line in BufReader::new(file).lines().map_while(Result::ok) {
+            if let Ok(record) = serde_json::from_str(&line) {
+                take(&record);
+            }
+        }
+        left = left.saturating_sub(len);
+        if left == 0 {
+            return;
         }
     }
 }

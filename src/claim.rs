@@ -1,9 +1,10 @@
 //! Targets → [`Claim`]s: which targets fall to which system. Looks at the disk
-//! for links only.
+//! for links, and for whether an edited file is there.
 
 use std::error::Error;
 use std::fmt;
 use std::io;
+use std::path::Path;
 
 use crate::catalog::{Catalog, Governed};
 use crate::path;
@@ -22,6 +23,16 @@ pub struct Claim<'s> {
     /// The entry, relative to the site; empty for the site itself.
     pub entry: String,
     pub lands: Lands,
+    pub before: Before,
+}
+
+/// Whether there is a file that an edit changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// Other acts do not depend on it.
+    Unasked,
+    /// The edit makes the file.
+    Missing,
 }
 
 /// Where a write at the claimed path ends up.
@@ -162,14 +173,19 @@ fn claim<'s>(
             Some(real) => Lands::Outside { real },
             None => lands,
         };
-        Claim {
+        let mut claim = Claim {
             governed: found.governed,
             root: found.root,
             site: found.site,
             entry: found.entry,
             lands,
+            before: Before::Unasked,
             target: target.clone(),
+        };
+        if target.act == Act::Edit && !Path::new(&claim.path()).exists() {
+            claim.before = Before::Missing;
         }
+        claim
     }))
 }
 
@@ -291,41 +307,62 @@ fn holder<'s>(
     if !matches!(target.act, Act::RemoveTree | Act::MoveAway | Act::Clear) {
         return None;
     }
+    let found = |governed, root: &Root, site| Found {
+        governed,
+        root: root.clone(),
+        site,
+        entry: String::new(),
+    };
+    if let (Some(root), Some(agentmux)) = (project.feature_dir(), catalog.get("agentmux"))
+        && root.lies_in(path)
+    {
+        return Some(found(agentmux, root, String::new()));
+    }
     let places = [project.locate(path), project.around(path)];
     places.iter().flatten().find_map(|(root, below)| {
         let mut dirs = sites::dirs_below(root, below).take(MAX_SEARCHED);
-        dirs.find_map(|dir| holds(root, &dir, catalog))
-    })
-}
-
-fn holds<'s>(root: &Root, dir: &str, catalog: &'s Catalog<'s>) -> Option<Found<'s>> {
-    catalog.governed.iter().find_map(|governed| {
-        let mut landmarks = governed.system.landmarks().iter();
-        let site = landmarks.find_map(|landmark| held(root, dir, landmark))?;
-        Some(Found {
-            governed,
-            root: root.clone(),
-            site,
-            entry: String::new(),
+        dirs.find_map(|dir| {
+            let held = |governed| Some(found(governed, root, held(root, &dir, governed, catalog)?));
+            catalog.governed.iter().find_map(held)
         })
     })
 }
 
+/// The site of a system that is a directory, or lies in it under a landmark.
+fn held(root: &Root, dir: &str, governed: &Governed<'_>, catalog: &Catalog<'_>) -> Option<String> {
+    let system = governed.system;
+    let named = catalog.named_sites.iter();
+    let mut named = named.filter(|(id, _)| id == system.id());
+    let is_named = named.any(|(_, sites)| sites.iter().any(|site| site == dir));
+    let view = OnDisk {
+        root,
+        named: &catalog.named_sites,
+    };
+    // A declared system's site is known by its glob alone.
+    let is_declared = || {
+        let place = system
+            .landmarks()
+            .is_empty()
+            .then(|| system.locate(dir, &view));
+        !dir.is_empty() && place.flatten().is_some_and(|place| place.site == dir)
+    };
+    if is_named || is_declared() {
+        return Some(dir.to_owned());
+    }
+    let mut landmarks = system.landmarks().iter();
+    landmarks.find_map(|landmark| held_by_landmark(root, dir, landmark))
+}
+
 /// The landmark's path where it lies below a directory, or around it: `.devt`
 /// holds the landmark `.devt/state` when it has an entry `state`.
-fn held(root: &Root, dir: &str, landmark: &str) -> Option<String> {
+fn held_by_landmark(root: &Root, dir: &str, landmark: &str) -> Option<String> {
     let starts = std::iter::once(0).chain(landmark.match_indices('/').map(|(at, _)| at + 1));
     starts.into_iter().find_map(|start| {
         let (before, rest) = landmark.split_at(start);
         let before = before.trim_end_matches('/');
         let around = before.is_empty() || dir == before || dir.ends_with(&format!("/{before}"));
         let fixed = rest.strip_suffix('*').unwrap_or(rest).trim_end_matches('/');
-        let there = || {
-            std::path::Path::new(&root.real())
-                .join(dir)
-                .join(fixed)
-                .exists()
-        };
+        let there = || Path::new(&root.real()).join(dir).join(fixed).exists();
         (around && there()).then(|| {
             path::collapse(&format!("/{dir}/{fixed}"))
                 .trim_start_matches('/')

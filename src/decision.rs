@@ -5,11 +5,12 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use crate::actor::Actor;
-use crate::claim::{Claim, Lands, Unsettled};
+use crate::claim::{Before, Claim, Lands, Unsettled};
 use crate::contract::{AtReset, Bucket, DirKind, Others, Row, Standing, Writer};
 use crate::nearest::nearest;
 use crate::path;
 use crate::settings::Mode;
+use crate::systems::Note;
 use crate::target::{Act, Spelling, Target};
 
 /// Why a call is refused. The text form is stable: logs, settings and tests use it.
@@ -113,7 +114,7 @@ pub struct Denial {
 pub enum Decision {
     /// No objection; the notes are worth telling the model.
     Allow {
-        notes: Vec<String>,
+        notes: Vec<Note>,
     },
     /// A rule in warn mode objects.
     Warn(Vec<Denial>),
@@ -263,10 +264,10 @@ fn entry_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
             Err(Objection::new(DenyCode::UndeclaredDirectory, why))
         }
         Standing::Row(row) => row_rules(claim, row, call),
-        Standing::UndeclaredDirectory => Err(undeclared_directory(claim, entry)),
-        Standing::AdHoc if makes_dir => Err(undeclared_directory(claim, entry)),
+        Standing::UndeclaredDirectory => Err(undeclared_directory(claim, call, entry)),
+        Standing::AdHoc if makes_dir => Err(undeclared_directory(claim, call, entry)),
         Standing::AdHoc | Standing::Directory(_) => Err(Objection {
-            suggestion: nearest(&governed.contract, entry, governed.edition),
+            suggestion: suggest(claim, call, entry),
             ..Objection::new(
                 DenyCode::AdHocName,
                 format!("{id}'s contract knows no name `{entry}`"),
@@ -275,12 +276,23 @@ fn entry_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
     }
 }
 
+/// The nearest name that the actor may write, or at least another may.
+fn suggest(claim: &Claim<'_>, call: &Call<'_>, name: &str) -> Option<String> {
+    let governed = claim.governed;
+    let may_write = |row: &Row<'_>| {
+        let writer = governed.system.writer(row, row.title());
+        governed.contract.may_write(&writer, call.actor).is_ok()
+    };
+    let nearest = |may| nearest(&governed.contract, name, governed.edition, may);
+    nearest(&may_write).or_else(|| nearest(&|_| true))
+}
+
 fn program_owned(id: &str, entry: &str) -> Objection {
     let why = format!("`{entry}` is written by {id}'s programs only, never by a tool call");
     Objection::new(DenyCode::ProgramOwned, why)
 }
 
-fn undeclared_directory(claim: &Claim<'_>, entry: &str) -> Objection {
+fn undeclared_directory(claim: &Claim<'_>, call: &Call<'_>, entry: &str) -> Objection {
     let governed = claim.governed;
     let id = governed.system.id();
     let name = entry.rsplit('/').next().unwrap_or(entry);
@@ -290,7 +302,7 @@ fn undeclared_directory(claim: &Claim<'_>, entry: &str) -> Objection {
     );
     let suggestion = match claim.target.act {
         Act::MakeDir => None,
-        _ => nearest(&governed.contract, name, governed.edition),
+        _ => suggest(claim, call, name),
     };
     Objection {
         suggestion,
@@ -317,21 +329,22 @@ fn row_rules(claim: &Claim<'_>, row: &Row<'_>, call: &Call<'_>) -> Result<Asks, 
     }
     match row.bucket {
         Bucket::AdHoc => Err(Objection {
-            suggestion: nearest(&governed.contract, entry, governed.edition),
+            suggestion: suggest(claim, call, entry),
             ..Objection::new(
                 DenyCode::AdHocName,
                 format!("{id}'s contract knows no name `{entry}`"),
             )
         }),
         Bucket::Ephemeral
-            if call.channel == Channel::FileTool && claim.target.act == Act::Write =>
+            if call.channel == Channel::FileTool
+                && (claim.target.act == Act::Write || claim.before == Before::Missing) =>
         {
             let final_name = entry.trim_end_matches('~').trim_end_matches(".tmp");
             let why = format!(
                 "`{entry}` is a temporary name; temporary files belong in the OS temp directory"
             );
             Err(Objection {
-                suggestion: nearest(&governed.contract, final_name, governed.edition),
+                suggestion: suggest(claim, call, final_name),
                 ..Objection::new(DenyCode::EphemeralName, why)
             })
         }
@@ -406,6 +419,11 @@ fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Objection> {
         return Err(Objection::new(DenyCode::BulkRemoval, why));
     }
     match governed.contract.standing(entry, governed.edition) {
+        Standing::ProgramDirectory
+            if governed.contract.dirs.iter().any(|dir| dir.path == entry) =>
+        {
+            Err(exempt(entry))
+        }
         Standing::ProgramDirectory => Err(program_owned(id, entry)),
         Standing::Directory(dir) if dir.at_reset == AtReset::Exempt => Err(exempt(entry)),
         Standing::Row(row) => row_removal(claim, call, row),
@@ -451,7 +469,7 @@ fn row_removal(claim: &Claim<'_>, call: &Call<'_>, row: &Row<'_>) -> Result<(), 
 
 fn exempt(entry: &str) -> Objection {
     let why = format!("`{entry}` outlives every workflow and is not removed by a tool call");
-    Objection::new(DenyCode::ProgramOwned, why)
+    Objection::new(DenyCode::BulkRemoval, why)
 }
 
 /// A finished change moves into the archive of its changes.
@@ -472,7 +490,7 @@ pub fn objection_to_text(claim: &Claim<'_>, text: &str) -> Option<Denial> {
     Some(objection.about(claim))
 }
 
-fn content_rules(claim: &Claim<'_>, content: &Content) -> Result<Vec<String>, Objection> {
+fn content_rules(claim: &Claim<'_>, content: &Content) -> Result<Vec<Note>, Objection> {
     claim
         .governed
         .system

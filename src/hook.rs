@@ -26,6 +26,7 @@ use crate::stdin::{self, Input};
 use crate::store::lock::IN_HOOK;
 use crate::store::log::{LogFile, Logs};
 use crate::store::make_own_folder;
+use crate::systems::Note;
 use crate::systems::declared::DeclaredSystem;
 use crate::target::{self, Act, Scene, Target, Unread};
 
@@ -149,6 +150,7 @@ fn scene<'a>(cwd: &'a str, env: &'a Env) -> Scene<'a> {
         cwd,
         home: env.home.as_deref(),
         project_dir: env.project_dir.as_deref(),
+        feature_dir: env.feature_dir.as_deref(),
         disk: &crate::project::Listing,
     }
 }
@@ -238,7 +240,7 @@ impl World<'_> {
         rules: &Resolved,
     ) {
         let (what, denials) = match decision {
-            Decision::Allow { .. } => return,
+            Decision::Allow { notes } => return self.log_repairs(event, notes, claims, rules),
             Decision::Warn(denials) => (What::Warn, denials),
             Decision::Deny(denials) => (What::Deny, denials),
         };
@@ -256,6 +258,26 @@ impl World<'_> {
             .filter(|_| system == "devt")
             .and_then(|site| workflow_id(&site));
         self.append(&log, &record.to_line(), &record.ts, rules);
+    }
+
+    /// A state that was broken until this call is worth knowing the morning after.
+    fn log_repairs(
+        &self,
+        event: &Event<'_>,
+        notes: &[Note],
+        claims: &[Claim<'_>],
+        rules: &Resolved,
+    ) {
+        for note in notes {
+            let (Note::Repair(reason), Some(claim)) = (note, claims.first()) else {
+                continue;
+            };
+            let mut record = Record::new(What::Fault, reason, Some(event), self.now);
+            record.system = Some(claim.governed.system.id().to_owned());
+            record.file_path = Some(claim.path());
+            record.name = Some(claim.entry.clone());
+            self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
+        }
     }
 
     pub(crate) fn logs(&self) -> Logs {

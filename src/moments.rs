@@ -315,9 +315,9 @@ impl World<'_> {
             site.governed.system.runs(&site.site, &files)
         });
         let mut runs: Vec<Workflow> = runs.flatten().filter(|run| run.active).collect();
-        // What was forgotten long ago must not push out what is under way; a
-        // state that is derived is as new as its files.
-        runs.sort_by_key(|run| Reverse(run.updated_at.clone().unwrap_or("9".to_owned())));
+        // What was forgotten long ago must not push out what is under way, nor
+        // what is derived from files, of any number, a run that is stored.
+        runs.sort_by_key(|run| Reverse(run.updated_at.clone()));
         let text: String = runs.iter().map(summary).collect();
         if text.is_empty() {
             return Reply::Silent;

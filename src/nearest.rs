@@ -2,7 +2,7 @@
 
 use strsim::damerau_levenshtein;
 
-use crate::contract::{Contract, Edition, Name, Row, Slug, Standing, Writer};
+use crate::contract::{Bucket, Contract, Edition, Name, Row, Slug, Standing, Writer};
 
 /// No file system takes a longer name, and none resembles it; the distance of
 /// two names costs the product of their lengths.
@@ -13,38 +13,58 @@ const LONGEST: usize = 255;
 /// same words in another order, a name whose first word is an artifact's, and
 /// at last the contract's place for notes.
 ///
-/// Only names that a tool call could write are offered.
-pub fn nearest(contract: &Contract<'_>, entry: &str, edition: Edition) -> Option<String> {
-    let search = Search { contract, edition };
+/// Only names of rows that `may_write` holds for are offered, so that one refusal
+/// does not lead to the next.
+pub fn nearest(
+    contract: &Contract<'_>,
+    entry: &str,
+    edition: Edition,
+    may_write: &dyn Fn(&Row<'_>) -> bool,
+) -> Option<String> {
+    let search = Search {
+        contract,
+        edition,
+        may_write,
+    };
     if entry.len() > LONGEST {
         return contract.fallback.map(str::to_owned);
     }
     let (dir, name) = entry
         .rsplit_once('/')
         .map_or(("", entry), |(dir, name)| (dir, name));
-    let spelled = spell(name);
-    search
-        .allowed(&in_dir(dir, &spelled))
+    let separated = separate(name);
+    let spelled = spell(&separated);
+    let in_its_case = || search.allowed(&in_dir(dir, &separated));
+    (separated != spelled)
+        .then(in_its_case)
+        .flatten()
+        .or_else(|| search.allowed(&in_dir(dir, &spelled)))
         .or_else(|| search.other_ending(dir, &spelled))
         .or_else(|| search.slip(entry, dir, &spelled, 1))
         .or_else(|| search.reordered(&spelled))
         .or_else(|| search.slip(entry, dir, &spelled, 3))
         .or_else(|| search.same_first_word(&spelled))
-        .or_else(|| search.in_same_dir(dir))
+        .or_else(|| search.numbered(dir, &spelled))
         .or_else(|| contract.fallback.map(str::to_owned))
 }
 
-/// Writes a name the way contracts do: lower case, `-` between words, no blanks.
-fn spell(name: &str) -> String {
-    let mut spelled = String::with_capacity(name.len());
+/// Writes a name as contracts do, but for its case: `-` between words, no blanks.
+fn separate(name: &str) -> String {
+    let mut separated = String::with_capacity(name.len());
     for c in name.chars() {
         match c {
-            '_' | ' ' | '-' if spelled.ends_with('-') => {}
-            '_' | ' ' | '-' => spelled.push('-'),
-            c if c.is_ascii_alphanumeric() || c == '.' => spelled.push(c.to_ascii_lowercase()),
+            '_' | ' ' | '-' if separated.ends_with('-') => {}
+            '_' | ' ' | '-' => separated.push('-'),
+            c if c.is_ascii_alphanumeric() || c == '.' => separated.push(c),
             _ => {}
         }
     }
+    separated
+}
+
+/// Writes a name whose words are separated the way contracts do.
+fn spell(separated: &str) -> String {
+    let spelled = separated.to_ascii_lowercase();
     // A number is written without leading zeros where a number is all there is.
     let (stem, ending) = spelled.split_once('.').unwrap_or((&spelled, ""));
     match stem.trim_start_matches('0') {
@@ -66,6 +86,7 @@ fn in_dir(dir: &str, name: &str) -> String {
 struct Search<'a> {
     contract: &'a Contract<'a>,
     edition: Edition,
+    may_write: &'a dyn Fn(&Row<'_>) -> bool,
 }
 
 impl<'a> Search<'a> {
@@ -74,7 +95,8 @@ impl<'a> Search<'a> {
         self.contract.rows.iter().filter(move |row| {
             row.editions.hold(edition)
                 && !matches!(row.writer, Writer::Program | Writer::User)
-                && !matches!(row.bucket, crate::contract::Bucket::Ephemeral)
+                && !matches!(row.bucket, Bucket::Ephemeral)
+                && (self.may_write)(row)
         })
     }
 
@@ -187,13 +209,18 @@ impl<'a> Search<'a> {
         alike.first().map(|known| (*known).to_owned())
     }
 
-    /// In a closed directory of numbered files, the first of them.
-    fn in_same_dir(&self, dir: &str) -> Option<String> {
+    /// `review/group-2.md` → `review/2.md`: in a directory of numbered files, the
+    /// one with the number that the name holds. Another number's would be wrong.
+    fn numbered(&self, dir: &str, name: &str) -> Option<String> {
+        let start = name.find(|c: char| c.is_ascii_digit())?;
+        let rest = name[start..].trim_start_matches('0');
+        let end = rest.find(|c: char| !c.is_ascii_digit());
+        let number = &rest[..end.unwrap_or(rest.len())];
         let prefix = format!("{dir}/");
-        let example = |slug: &Slug| slug.example.to_owned();
         self.slugs()
-            .find(|slug| !dir.is_empty() && slug.prefix == prefix)
-            .map(example)
+            .filter(|slug| slug.prefix == prefix)
+            .flat_map(|slug| slug.endings)
+            .find_map(|ending| self.allowed(&format!("{prefix}{number}{ending}")))
     }
 }
 
@@ -253,7 +280,7 @@ mod tests {
     #[track_caller]
     fn check(system: &str, entry: &str, expected: Option<&str>) {
         let system = systems::by_id(system).expect("a built-in system");
-        let found = nearest(system.contract(), entry, Edition::V083);
+        let found = nearest(system.contract(), entry, Edition::V083, &|_| true);
         assert_eq!(found.as_deref(), expected, "{entry}");
     }
 
@@ -264,6 +291,8 @@ mod tests {
             ("todo.txt", "scratchpad.md"),
             ("review_auth.md", "review-auth.md"),
             ("Review.md", "review.md"),
+            ("slice_A.md", "slice-A.md"),
+            ("review_PR367.md", "review-PR367.md"),
             ("impl-summry.json", "impl-summary.json"),
             ("impl_summary.json", "impl-summary.json"),
             ("implementation-summary.json", "impl-summary.json"),
@@ -290,7 +319,14 @@ mod tests {
     #[test]
     fn other_systems() {
         check("groups", "review/03.md", Some("review/3.md"));
-        check("groups", "review/notes.md", Some("review/1.md"));
+        check("groups", "review/group-2.md", Some("review/2.md"));
+        check("groups", "review/12-notes.md", Some("review/12.md"));
+        check(
+            "groups",
+            "test-reports/Group_7.txt",
+            Some("test-reports/7.md"),
+        );
+        check("groups", "review/notes.md", None);
         check("session", "State.json", Some("state.json"));
         check("session", "research.md", Some("research-report.md"));
         check("session", "notes.md", None);

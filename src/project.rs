@@ -37,6 +37,11 @@ impl Root {
         self.real.get_or_init(ask)
     }
 
+    /// Whether the root is a directory or lies below it.
+    pub fn lies_in(&self, dir: &str) -> bool {
+        path::relative(&self.dir, dir).is_some() || path::relative(self.real(), dir).is_some()
+    }
+
     /// The part of a collapsed path below this root.
     pub fn relative<'p>(&self, path: &'p str) -> Option<&'p str> {
         path::relative(path, &self.dir).or_else(|| path::relative(path, self.real()))
@@ -103,8 +108,7 @@ impl Project {
 
     /// The project's root where it lies below a collapsed path.
     pub fn around(&self, path: &str) -> Option<(Root, &'static str)> {
-        let is_below = |root| path::relative(root, path).is_some();
-        (is_below(&self.main.dir) || is_below(self.main.real())).then(|| (self.main.clone(), ""))
+        self.main.lies_in(path).then(|| (self.main.clone(), ""))
     }
 
     /// The user's own settings of Claude Code may hold our entries too, and

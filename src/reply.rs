@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::decision::{Decision, Denial, DenyCode};
 use crate::event::Kind;
+use crate::systems::Note;
 
 /// The most characters a reason may have.
 pub const MAX_REASON: usize = 1_200;
@@ -75,7 +76,7 @@ impl Reply {
             },
             (Kind::PreToolUse, Decision::Allow { notes }) if !notes.is_empty() => Self::Context {
                 event: "PreToolUse",
-                text: notes.join("\n"),
+                text: notes.iter().map(Note::text).collect::<Vec<_>>().join("\n"),
             },
             _ => Self::Silent,
         }
@@ -182,7 +183,7 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
     }
     let mut end = String::new();
     for problem in problems.iter().take(1) {
-        let _ = write!(end, " Note: {}.", self::shown(problem, 120));
+        let _ = write!(end, " Note: {}.", self::shown(problem, 240));
     }
     let _ = match first.code {
         DenyCode::GateClosed => write!(end, " More: `statewarden status`."),

@@ -83,6 +83,8 @@ pub struct Scene<'a> {
     pub home: Option<&'a str>,
     /// `$CLAUDE_PROJECT_DIR`.
     pub project_dir: Option<&'a str>,
+    /// `$FEATURE_DIR`.
+    pub feature_dir: Option<&'a str>,
     pub disk: &'a dyn Disk,
 }
 

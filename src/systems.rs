@@ -77,6 +77,23 @@ pub struct Place<'p> {
     pub entry: &'p str,
 }
 
+/// What is said about a text that may be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// Worth telling the model.
+    Remark(String),
+    /// The present text is broken and this one mends it: told, and recorded.
+    Repair(String),
+}
+
+impl Note {
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Remark(text) | Self::Repair(text) => text,
+        }
+    }
+}
+
 /// One family of state files.
 pub trait System: Sync {
     /// The id that settings, logs and `--system` use.
@@ -107,7 +124,7 @@ pub trait System: Sync {
         _entry: &str,
         _text: &str,
         _present: Option<&str>,
-    ) -> Result<Vec<String>, ContentError> {
+    ) -> Result<Vec<Note>, ContentError> {
         Ok(Vec::new())
     }
 

@@ -68,6 +68,7 @@ pub struct Scene<'a> {
     pub cwd: &'a str,
     pub home: Option<&'a str>,
     pub project_dir: Option<&'a str>,
+    pub feature_dir: Option<&'a str>,
     pub disk: &'a dyn shell::Disk,
 }
 
@@ -98,9 +99,11 @@ impl fmt::Display for Unread {
 /// still reach a governed place.
 pub fn of(event: &Event<'_>, scene: &Scene<'_>) -> Result<Vec<Target>, Unread> {
     let file = |field, act| {
+        // Claude Code takes blanks off both ends before the event is made; what
+        // stands before an absolute path would hide it here.
         let path = event
             .get(field)
-            .map(str::trim)
+            .map(str::trim_start)
             .filter(|path| !path.is_empty());
         // Claude Code collapses `..` before it opens the file; the shell does not.
         let target =
@@ -132,6 +135,7 @@ fn of_command(command: &str, dialect: Shell, scene: &Scene<'_>) -> Result<Vec<Ta
         cwd: scene.cwd,
         home: scene.home,
         project_dir: scene.project_dir,
+        feature_dir: scene.feature_dir,
         disk: scene.disk,
     };
     let analysis = match dialect {

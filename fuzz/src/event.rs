@@ -121,6 +121,7 @@ fn is_told_from_others(event: &Event<'_>) {
             cwd: event.cwd().unwrap_or("/p"),
             home: Some("/home/u"),
             project_dir: Some("/p"),
+            feature_dir: None,
             disk: &Memory::default(),
         };
         match event.tool() {

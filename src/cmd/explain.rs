@@ -117,9 +117,11 @@ fn place(story: &mut Story, claim: &Claim<'_>) {
             story.owner = Some("the system's programs; no tool call".to_owned())
         }
         Standing::AdHoc | Standing::UndeclaredDirectory if story.nearest.is_empty() => {
-            story.nearest = nearest(&governed.contract, &claim.entry, governed.edition)
-                .into_iter()
-                .collect();
+            story.nearest = nearest(&governed.contract, &claim.entry, governed.edition, &|_| {
+                true
+            })
+            .into_iter()
+            .collect();
         }
         Standing::AdHoc
         | Standing::UndeclaredDirectory

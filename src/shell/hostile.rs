@@ -198,6 +198,7 @@ fn check(command: &str, shown: &str) -> Extent {
         cwd: "/p",
         home: None,
         project_dir: None,
+        feature_dir: None,
         disk: &Crowded,
     };
     let found = analyze(command, &scene);

@@ -143,6 +143,7 @@ impl Shell<'_> {
             "OLDPWD" => self.previous_dir.as_deref()?,
             "_" => return self.last_word.clone().map(Value::One),
             "CLAUDE_PROJECT_DIR" => self.scene.project_dir?,
+            "FEATURE_DIR" => self.scene.feature_dir?,
             "#" => {
                 return Some(Value::One(Field::literal(
                     self.positional.len().to_string(),

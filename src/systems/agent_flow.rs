@@ -14,7 +14,7 @@ pub mod verdict;
 use chrono::{DateTime, Utc};
 
 use self::state::{FileKind, FlowState};
-use super::{Consequences, ContentError, Files, Moment, Place, System, View, split_site};
+use super::{Consequences, ContentError, Files, Moment, Note, Place, System, View, split_site};
 use crate::actor::AgentName;
 use crate::contract::{Contract, Dir, DirKind, List, Row, Shape, Slug, Writer};
 use crate::workflow::{GateStatus, Outcome, Workflow};
@@ -51,7 +51,7 @@ impl System for AgentFlow {
         entry: &str,
         text: &str,
         _present: Option<&str>,
-    ) -> Result<Vec<String>, ContentError> {
+    ) -> Result<Vec<Note>, ContentError> {
         match FileKind::parse(entry) {
             None => Ok(Vec::new()),
             Some(file) => content::check_content(text, file)

@@ -13,7 +13,9 @@ use chrono::{DateTime, Utc};
 
 use self::artifact::Artifact;
 use self::sidecar::Sidecar;
-use super::{Consequences, ContentError, Files, Moment, Owed, Place, System, View, split_site};
+use super::{
+    Consequences, ContentError, Files, Moment, Note, Owed, Place, System, View, split_site,
+};
 use crate::contract::{
     AtReset, Contract, Dir, DirKind, Edition, Editions, List, Role, Row, Shape, Slug, Sweep, Writer,
 };
@@ -45,11 +47,12 @@ impl System for Devt {
         entry: &str,
         text: &str,
         _present: Option<&str>,
-    ) -> Result<Vec<String>, ContentError> {
+    ) -> Result<Vec<Note>, ContentError> {
         let notes = if entry == "workflow.yaml" {
             workflow_yaml::check(text).map(|()| Vec::new())
         } else if Sidecar::of(entry).is_some() {
-            sidecar::check_sidecar(entry, text)
+            let missing = sidecar::check_sidecar(entry, text);
+            missing.map(|missing| missing.into_iter().map(Note::Remark).collect())
         } else {
             sidecar::check_status_header(entry, text).map(|()| Vec::new())
         };

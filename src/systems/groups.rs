@@ -12,7 +12,7 @@ use chrono::{DateTime, Utc};
 use self::report::ReportKind;
 use self::tasks::has_numbered_groups;
 use super::{
-    Consequences, ContentError, Files, Moment, Owed, Place, System, View, below, split_site,
+    Consequences, ContentError, Files, Moment, Note, Owed, Place, System, View, below, split_site,
 };
 use crate::contract::{Contract, Dir, DirKind, List, Others, Role, Row, Shape, Slug, Writer};
 use crate::workflow::Workflow;
@@ -50,7 +50,7 @@ impl System for Groups {
         entry: &str,
         text: &str,
         _present: Option<&str>,
-    ) -> Result<Vec<String>, ContentError> {
+    ) -> Result<Vec<Note>, ContentError> {
         let kind = match entry.split_once('/') {
             Some(("review", _)) => ReportKind::Review,
             Some(("test-reports", _)) => ReportKind::TestReport,

@@ -2,7 +2,7 @@
 //! `.claude/statewarden/**`. An agent that could edit them could switch the
 //! guard off.
 
-use super::{ContentError, Place, System, View, split_site};
+use super::{ContentError, Note, Place, System, View, split_site};
 use crate::contract::{Contract, Dir, DirKind, List, Row, Writer};
 use crate::decision::DenyCode;
 use crate::wiring;
@@ -35,7 +35,7 @@ impl System for Own {
         _: &str,
         text: &str,
         present: Option<&str>,
-    ) -> Result<Vec<String>, ContentError> {
+    ) -> Result<Vec<Note>, ContentError> {
         if present.is_some_and(|present| !wiring::keeps_our_entries(present, text)) {
             return Err(ContentError {
                 code: DenyCode::ProtectedFile,

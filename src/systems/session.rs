@@ -10,7 +10,7 @@ pub mod transition;
 use chrono::{DateTime, Utc};
 
 use self::state::{Phase, State};
-use super::{Consequences, ContentError, Files, Moment, Place, System, View, split_site};
+use super::{Consequences, ContentError, Files, Moment, Note, Place, System, View, split_site};
 use crate::actor::AgentName;
 use crate::contract::{Contract, Dir, DirKind, List, Row, Writer};
 use crate::decision::DenyCode;
@@ -47,7 +47,7 @@ impl System for Session {
         entry: &str,
         text: &str,
         present: Option<&str>,
-    ) -> Result<Vec<String>, ContentError> {
+    ) -> Result<Vec<Note>, ContentError> {
         check::check_content(text, present).map_err(|error| match error {
             check::ContentError::Malformed(why) => ContentError::malformed(entry, &why),
             check::ContentError::IllegalTransition(why) => ContentError {

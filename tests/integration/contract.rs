@@ -221,7 +221,7 @@ proptest! {
     fn suggestions_are_allowed_names(name in name()) {
         for system in SYSTEMS {
             let contract = system.contract();
-            if let Some(suggestion) = nearest(contract, &name, Edition::V083) {
+            if let Some(suggestion) = nearest(contract, &name, Edition::V083, &|_| true) {
                 let bucket = contract.standing(&suggestion, Edition::V083).bucket();
                 prop_assert!(
                     matches!(bucket, Some(Bucket::Canonical | Bucket::PatternAllowed)),
@@ -265,7 +265,7 @@ fn typos_of_every_writable_devt_name_lead_back_to_it() {
                 continue;
             }
             assert_eq!(
-                nearest(contract, &typo, Edition::V083).as_deref(),
+                nearest(contract, &typo, Edition::V083, &|_| true).as_deref(),
                 Some(name),
                 "{typo}"
             );

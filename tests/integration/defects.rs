@@ -170,3 +170,145 @@ fn b22_the_log_is_bounded_and_nothing_is_lost() {
         .collect();
     assert_eq!((kept.len(), kept[0].lines().count()), (1, 900));
 }
+
+/// Declared sites and those that settings or the environment name go with the
+/// directory above them.
+#[test]
+fn a_site_without_a_landmark_is_not_removed_from_above() {
+    let mut sandbox = Sandbox::new();
+    let feature = sandbox.base().join("sessions/s-1");
+    sandbox
+        .env
+        .push(("FEATURE_DIR", feature.display().to_string()));
+    std::fs::create_dir_all(&feature).unwrap();
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems:\n  notes:\n    site: docs/notes\n    canonical: [index.md]\n  groups:\n    roots: [specs/x]\n",
+    );
+    sandbox.write("docs/notes/index.md", "x");
+    sandbox.write("docs/other/a.md", "x");
+    sandbox.write("specs/x/tasks.md", "## 1. A\n- [ ] a\n");
+    let above = feature.parent().unwrap().display().to_string();
+    for (command, expected) in [
+        ("rm -rf docs".to_owned(), "bulk-removal"),
+        ("mv docs /tmp/elsewhere".to_owned(), "bulk-removal"),
+        ("find docs -delete".to_owned(), "bulk-removal"),
+        ("rm -rf specs".to_owned(), "bulk-removal"),
+        (format!("rm -rf {above}"), "bulk-removal"),
+        ("rm -rf docs/other".to_owned(), "allow"),
+    ] {
+        let event = sandbox.bash_event(&command);
+        assert_eq!(sandbox.hook(&event).verdict(), expected, "{command}");
+    }
+}
+
+#[test]
+fn the_session_directory_of_the_environment_is_known_in_commands() {
+    let mut sandbox = Sandbox::new();
+    let feature = sandbox.path("fd");
+    sandbox.env.push(("FEATURE_DIR", feature));
+    sandbox.write("fd/state.json", "{}");
+    for command in [
+        "echo x >> \"$FEATURE_DIR/tool_events.jsonl\"",
+        "cd $FEATURE_DIR && touch state.json",
+        "touch \"${FEATURE_DIR}/06_implementation/done_1\"",
+    ] {
+        let event = sandbox.bash_event(command);
+        assert_eq!(sandbox.hook(&event).verdict(), "program-owned", "{command}");
+    }
+}
+
+/// A suggestion must not lead into the next denial.
+#[test]
+fn only_what_the_actor_may_write_is_suggested() {
+    let sandbox = Sandbox::new();
+    for (agent, name) in [
+        ("programmer", "review_auth.md"),
+        ("code-reviewer", "review_auth.md"),
+        ("tester", "impl-summry.json"),
+        ("programmer", "workflow.yml"),
+    ] {
+        let write = |name: &str| {
+            let event = sandbox.write_event(&format!(".devt/state/{name}"), "x");
+            sandbox.hook(&sandbox.by(agent, event))
+        };
+        write(name).is_denied("ad-hoc-name");
+        let records = sandbox.records(".devt/state/preflight-denies.jsonl");
+        let suggested = records.last().unwrap()["suggestion"].as_str().unwrap();
+        assert_eq!(write(suggested).verdict(), "allow", "{agent}: {suggested}");
+    }
+}
+
+/// An edit of a file that is not there creates it.
+#[test]
+fn an_edit_makes_no_temporary_file() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/b.tmp", "x");
+    for (name, expected) in [("a.tmp", "ephemeral-name"), ("b.tmp", "allow")] {
+        let path = sandbox.path(&format!(".devt/state/{name}"));
+        let input = json!({ "file_path": path, "old_string": "", "new_string": "x" });
+        let event = sandbox.event("Edit", input);
+        assert_eq!(sandbox.hook(&event).verdict(), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_repaired_state_is_told_and_recorded() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["session", "init", "a task"]);
+    let session = sandbox.names(".claude/.docs").remove(0);
+    let state = format!(".claude/.docs/{session}/state.json");
+    let good = sandbox.read(&state);
+    sandbox.write(&state, "{oops");
+    let answer = sandbox.hook(&sandbox.write_event(&state, &good)).json();
+    let told = &answer["hookSpecificOutput"]["additionalContext"];
+    assert!(told.to_string().contains("is broken"), "{answer}");
+    let records = sandbox.records(".claude/statewarden/events.jsonl");
+    let fault = records.iter().find(|record| record["decision"] == "fault");
+    let fault = fault.unwrap_or_else(|| panic!("{records:?}"));
+    assert_eq!(fault["system"], "session");
+    assert_eq!(fault["file_path"], sandbox.path(&state));
+}
+
+/// Denials do not stay open for having been rotated away.
+#[test]
+fn a_recovery_closes_denials_of_the_generation_before() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/statewarden.yaml", "log:\n  max_bytes: 65536\n");
+    sandbox.write(
+        ".devt/state/workflow.yaml",
+        "active: true\ncreated_at: \"2026-01-01T00:00:00.000Z\"\n",
+    );
+    let refused = sandbox.write_event(".devt/state/notes.md", "x");
+    for _ in 0..110 {
+        sandbox.hook(&refused).is_denied("ad-hoc-name");
+    }
+    assert_eq!(sandbox.run(&["stuck"]).code(), 1);
+    sandbox.write(".devt/state/plan.md", "x");
+    let mut written = sandbox.write_event(".devt/state/plan.md", "x");
+    written["hook_event_name"] = "PostToolUse".into();
+    written["tool_response"] = json!({});
+    written["duration_ms"] = 1.into();
+    sandbox.hook(&written).is_silent();
+    assert_eq!(sandbox.run(&["stuck"]).code(), 0);
+}
+
+/// Half-done changes, of any number, do not push a run out of the greeting.
+#[test]
+fn the_greeting_begins_with_what_is_stored() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["flow", "init", "a task"]);
+    for n in 0..8 {
+        let tasks = "## 1. A\n- [x] a\n- [ ] b\n";
+        sandbox.write(
+            &format!("openspec/changes/add-user-login-{n}/tasks.md"),
+            tasks,
+        );
+    }
+    let event = json!({
+        "session_id": "s", "cwd": sandbox.project(), "hook_event_name": "SessionStart", "source": "resume",
+    });
+    let answer = sandbox.hook(&event).json();
+    let text = &answer["hookSpecificOutput"]["additionalContext"];
+    assert!(text.to_string().contains("agent-flow"), "{text}");
+}

@@ -239,7 +239,7 @@ fn deleting_and_making_directories_obey_the_rules_of_the_shell() {
         (
             "mcp__fs__delete_file",
             ".devt/state/deferred.md",
-            "program-owned",
+            "bulk-removal",
         ),
         ("mcp__fs__delete_directory", ".devt/state", "bulk-removal"),
         ("mcp__fs__remove_path", ".devt", "bulk-removal"),

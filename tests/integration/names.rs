@@ -169,10 +169,18 @@ fn a_name_with_a_control_character_is_no_plain_file_name() {
 }
 
 #[test]
-fn blanks_around_a_path_are_no_part_of_it() {
+fn blanks_before_a_path_hide_nothing_and_those_behind_a_name_are_in_no_contract() {
     let sandbox = Sandbox::new();
-    for (name, expected) in [("plan.md", "allow"), ("notes.md", "ad-hoc-name")] {
-        let path = format!(" {}\n", sandbox.path(&format!("{STATE}/{name}")));
+    for (name, expected) in [
+        ("plan.md", "allow"),
+        ("notes.md", "ad-hoc-name"),
+        ("plan.md ", "ad-hoc-name"),
+        ("workflow.yaml\u{a0}", "ad-hoc-name"),
+        ("plan.md\n", "path-escape"),
+        ("plan.md\r", "path-escape"),
+        ("plan.md\t", "path-escape"),
+    ] {
+        let path = format!(" \n{}", sandbox.path(&format!("{STATE}/{name}")));
         let event = sandbox.event("Write", json!({ "file_path": path, "content": "x" }));
         assert_eq!(sandbox.hook(&event).verdict(), expected, "{path:?}");
     }

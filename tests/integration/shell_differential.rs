@@ -358,6 +358,7 @@ impl Predicted {
             cwd: dir,
             home: Some(home),
             project_dir: None,
+            feature_dir: None,
             disk: &Listing,
         };
         let mut predicted = Self::default();

@@ -351,6 +351,7 @@ impl Reader<'_> {
             cwd: &self.cwd,
             home: self.around.env.home.as_deref(),
             project_dir: Some(&project.main.dir),
+            feature_dir: None,
             disk: &Listing,
         };
         let targets = target::of(event, &scene).ok()?;

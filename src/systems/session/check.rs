@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::systems::Note;
+
 use super::state::{Phase, State, Status};
 
 /// Why a text is refused; the two kinds are two deny codes.
@@ -26,10 +28,10 @@ impl std::error::Error for ContentError {}
 /// Judges a whole new text. `present` is what the file holds now, if anything.
 /// A present text that is itself broken is no hindrance to a good new one, so
 /// that a broken state can be repaired; the notes then say so.
-pub fn check_content(new_text: &str, present: Option<&str>) -> Result<Vec<String>, ContentError> {
+pub fn check_content(new_text: &str, present: Option<&str>) -> Result<Vec<Note>, ContentError> {
     let new = State::parse(new_text).map_err(ContentError::Malformed)?;
     coherent(&new).map_err(ContentError::IllegalTransition)?;
-    let mut notes = new.notes.clone();
+    let mut notes: Vec<Note> = new.notes.iter().cloned().map(Note::Remark).collect();
     let Some(present) = present else {
         return Ok(notes);
     };
@@ -45,9 +47,9 @@ pub fn check_content(new_text: &str, present: Option<&str>) -> Result<Vec<String
         }
     };
     if let Some(why) = broken {
-        notes.push(format!(
+        notes.push(Note::Repair(format!(
             "the present state is broken ({why}); the new one replaces it"
-        ));
+        )));
     }
     Ok(notes)
 }
@@ -246,7 +248,7 @@ mod tests {
         for broken in ["{\"id\":", "[]", "{}", incoherent.as_str()] {
             let notes = check_content(&fresh, Some(broken)).unwrap();
             assert!(
-                notes.iter().any(|note| note.contains("is broken")),
+                notes.iter().any(|note| matches!(note, Note::Repair(_))),
                 "{broken}"
             );
             check(Some(broken), &incoherent, "`research` is not");
