@@ -3,6 +3,8 @@
 //! A system says purely what a moment leads to; here is what stands around
 //! that: the nearest directory, the lock, the replacement, the record.
 
+mod files;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,11 +13,13 @@ use std::thread;
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
 
+use self::files::Asked;
+pub use self::files::InDir;
 use crate::actor::AgentName;
 use crate::catalog::{Catalog, Governed};
 use crate::event::{Event, Field};
 use crate::path;
-use crate::project::{Project, read_text};
+use crate::project::{Project, is_free_of_links};
 use crate::record;
 use crate::reply;
 use crate::sites;
@@ -174,20 +178,25 @@ impl<'c> Around<'c> {
     /// from `cwd` up to the root, and in the sites that the settings or their
     /// own files make one. A work tree's agents work on the main checkout's.
     pub fn all(catalog: &'c Catalog<'c>, project: &Project, cwd: &str) -> Vec<Self> {
+        let cwd = path::collapse(&path::slashed(cwd));
+        let below = below_main(project, &cwd);
         let nearest = |governed: &'c Governed<'c>| {
-            let dir = nearest(project, cwd, governed)?;
+            let dir = nearest_from(project, below, governed)?;
             Some(Self::new(governed, dir, Reach::Children))
         };
-        let other = |site: sites::Site<'c>| {
-            let gate_dir = site.governed.system.gate_dir()?;
-            let is_elsewhere = path::relative(&site.site, gate_dir).is_none();
-            is_elsewhere.then(|| Self::new(site.governed, site.dir().into(), Reach::Itself))
+        let others = |governed: &'c Governed<'c>| {
+            let gate_dir = governed.system.gate_dir();
+            let sites = gate_dir.map(|_| sites::named(&project.main, governed, catalog));
+            let elsewhere = move |site: &sites::Site<'c>| {
+                gate_dir.is_some_and(|dir| path::relative(&site.site, dir).is_none())
+            };
+            let sites = sites.into_iter().flatten().filter(elsewhere);
+            sites.map(|site| Self::new(site.governed, site.dir().into(), Reach::Itself))
         };
-        let others = sites::at_root(project, catalog)
-            .into_iter()
-            .filter_map(other);
         let around = catalog.governed.iter().filter_map(nearest);
-        around.chain(others).collect()
+        around
+            .chain(catalog.governed.iter().flat_map(others))
+            .collect()
     }
 
     /// The state in a `gate_dir` that is known.
@@ -210,7 +219,7 @@ impl<'c> Around<'c> {
         self.governed.system.closed_gate(agent, self)
     }
 
-    fn at(&self, moment: &Moment<'_>, now: DateTime<Utc>) -> Consequences {
+    fn at(&self, moment: &Moment<'_>, files: &dyn Files, now: DateTime<Utc>) -> Consequences {
         let role = match moment {
             Moment::AgentStart { agent } | Moment::AgentEnd { agent, .. } => self.role_of(agent),
             Moment::TurnEnd | Moment::Wrote { .. } => None,
@@ -220,7 +229,7 @@ impl<'c> Around<'c> {
             (Moment::AgentEnd { reply, .. }, Some(agent)) => Moment::AgentEnd { agent, reply },
             (moment, _) => moment,
         };
-        self.governed.system.at(&moment, self, now)
+        self.governed.system.at(&moment, files, now)
     }
 
     /// The settings may give an agent the role of another.
@@ -247,44 +256,33 @@ impl Files for Around<'_> {
 /// directories of that name are common: a package of a monorepo has a `.claude`
 /// for its own settings.
 pub fn nearest(project: &Project, cwd: &str, governed: &Governed<'_>) -> Option<PathBuf> {
-    let system = governed.system;
-    let gate_dir = system.gate_dir()?;
-    let root = &project.main;
     let cwd = path::collapse(&path::slashed(cwd));
+    nearest_from(project, below_main(project, &cwd), governed)
+}
+
+/// Where below the main checkout a collapsed path is; for one in a work tree
+/// and elsewhere that is the checkout itself.
+fn below_main<'p>(project: &Project, cwd: &'p str) -> &'p str {
+    let root = &project.main;
     let is_main = |below: &&str| {
-        !below.starts_with(".claude/worktrees/")
+        !below.is_empty()
+            && !below.starts_with(".claude/worktrees/")
             && project
                 .inner_work_tree(root, &format!("{below}/x"))
                 .is_none()
     };
-    let below = root.relative(&cwd).filter(is_main).unwrap_or_default();
+    root.relative(cwd).filter(is_main).unwrap_or_default()
+}
+
+fn nearest_from(project: &Project, below: &str, governed: &Governed<'_>) -> Option<PathBuf> {
+    let system = governed.system;
+    let gate_dir = system.gate_dir()?;
+    let root = &project.main;
     let mut dirs = std::iter::successors(Some(below), |below| {
         (!below.is_empty()).then(|| below.rsplit_once('/').map_or("", |(above, _)| above))
     });
     let found = dirs.find(|below| sites::has_landmark(root, below, system))?;
     Some(Path::new(&root.dir).join(found).join(gate_dir))
-}
-
-/// The files below a directory on the disk. One that is there and cannot be
-/// read as text counts as empty, so that nothing takes it for missing.
-pub struct InDir<'a> {
-    pub dir: &'a Path,
-}
-
-impl Files for InDir<'_> {
-    fn text(&self, name: &str) -> Option<String> {
-        read_text(&path::from_os(&self.dir.join(name))).unwrap_or_else(|_| Some(String::new()))
-    }
-
-    fn dirs(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.dir).into_iter().flatten().flatten();
-        let dirs = entries.filter(|entry| entry.path().is_dir());
-        let mut names: Vec<String> = dirs
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .collect();
-        names.sort();
-        names
-    }
 }
 
 /// What one moment did in all systems.
@@ -310,13 +308,17 @@ pub struct Plan<'a> {
     around: &'a [Around<'a>],
     moment: Moment<'a>,
     now: DateTime<Utc>,
-    /// For each of `around`.
-    consequences: Vec<Consequences>,
+    /// For each of `around`, with what it follows from.
+    consequences: Vec<(Asked<'a>, Consequences)>,
 }
 
 impl<'a> Plan<'a> {
     pub fn new(around: &'a [Around<'a>], moment: Moment<'a>, now: DateTime<Utc>) -> Self {
-        let consequences = around.iter().map(|around| around.at(&moment, now));
+        let consequences = around.iter().map(|around| {
+            let asked = Asked::new(around);
+            let consequences = around.at(&moment, &asked, now);
+            (asked, consequences)
+        });
         Self {
             around,
             moment,
@@ -328,7 +330,7 @@ impl<'a> Plan<'a> {
     /// Whether the moment concerns no system at all.
     pub fn is_empty(&self) -> bool {
         let mut consequences = self.consequences.iter();
-        consequences.all(|found| found.outcomes.is_empty() && found.owed.is_empty())
+        consequences.all(|(_, found)| found.outcomes.is_empty() && found.owed.is_empty())
     }
 
     /// Whether an agent ended without a word.
@@ -338,7 +340,7 @@ impl<'a> Plan<'a> {
 
     /// What the agent owes.
     pub fn owed(&self, project: &Project) -> Vec<Due> {
-        let owed = self.each().flat_map(|(around, consequences)| {
+        let owed = self.each().flat_map(|(around, (_, consequences))| {
             consequences.owed.iter().map(|Owed { file, why }| Due {
                 system: around.governed.system.id().to_owned(),
                 file: shown(project, &around.dir.join(file)),
@@ -352,8 +354,9 @@ impl<'a> Plan<'a> {
     /// read-modify-write that a kill leaves whole.
     pub fn carry_out(&self, project: &Project, about: &About<'_>) -> Effects {
         let mut effects = Effects::default();
-        for (around, consequences) in self.each() {
-            for (file, outcome) in settle(around, &consequences.outcomes, &self.moment, self.now) {
+        for (around, (asked, planned)) in self.each() {
+            let replan = || around.at(&self.moment, around, self.now).outcomes;
+            for (file, outcome) in settle(around, asked, &planned.outcomes, &replan) {
                 let record = self.record(around, &file, project, about);
                 effects.has_failed |= outcome.is_err();
                 effects.is_undecided |= file.is_empty();
@@ -369,7 +372,7 @@ impl<'a> Plan<'a> {
 
     /// Notes that nothing was changed, in the states that the moment concerns.
     pub fn skip_all(&self, project: &Project, about: &About<'_>, why: &str) -> Effects {
-        let records = self.each().flat_map(|(around, consequences)| {
+        let records = self.each().flat_map(|(around, (_, consequences))| {
             let files = consequences.outcomes.iter().map(|(file, _)| file);
             files.map(move |file| {
                 self.record(around, file, project, about)
@@ -382,7 +385,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn each(&self) -> impl Iterator<Item = (&Around<'a>, &Consequences)> {
+    fn each(&self) -> impl Iterator<Item = (&Around<'a>, &(Asked<'a>, Consequences))> {
         self.around.iter().zip(&self.consequences)
     }
 
@@ -414,9 +417,9 @@ const TRIES: usize = 4;
 
 fn settle(
     around: &Around<'_>,
+    asked: &Asked<'_>,
     planned: &[(String, Outcome)],
-    moment: &Moment<'_>,
-    now: DateTime<Utc>,
+    replan: &dyn Fn() -> Vec<(String, Outcome)>,
 ) -> Vec<(String, io::Result<Outcome>)> {
     let changes = |(_, outcome): &(String, Outcome)| matches!(outcome, Outcome::Changed { .. });
     if !planned.iter().any(changes) {
@@ -427,14 +430,18 @@ fn settle(
     }
     let mut error = io::Error::other("never tried");
     for _ in 0..TRIES {
-        // What was planned before the lock may be stale, so it is planned again under it.
         let settled = with_state_lock(
             &around.dir,
             around.governed.system.pid_lock(),
             IN_HOOK,
             |_| {
-                let outcomes = around.at(moment, now).outcomes.into_iter();
-                Ok(outcomes
+                // What was planned before the lock may be stale, and is planned again then.
+                let outcomes = match asked.holds() {
+                    true => planned.to_vec(),
+                    false => replan(),
+                };
+                let written = outcomes.into_iter();
+                Ok(written
                     .map(|(file, outcome)| write(&around.dir, file, outcome))
                     .collect())
             },
@@ -466,6 +473,10 @@ fn write(dir: &Path, file: String, outcome: Outcome) -> (String, io::Result<Outc
 
 /// Replaces a state file. A link is written through, as the systems' own tools do.
 pub fn write_through(path: &Path, text: &str) -> io::Result<()> {
-    let real = fs::canonicalize(path);
+    let is_real = path.to_str().is_some_and(is_free_of_links);
+    let real = match is_real {
+        true => None,
+        false => fs::canonicalize(path).ok(),
+    };
     replace(real.as_deref().unwrap_or(path), text.as_bytes())
 }
