@@ -5,16 +5,18 @@
 
 mod files;
 
+use std::cell::OnceCell;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::thread;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
 
-use self::files::Asked;
-pub use self::files::InDir;
+use self::files::{Asked, below_main, nearest_from};
+pub use self::files::{InDir, nearest};
 use crate::actor::AgentName;
 use crate::catalog::{Catalog, Governed};
 use crate::event::{Event, Field};
@@ -157,10 +159,12 @@ impl GateRecord {
     }
 }
 
-/// A system's state around an event.
+/// A system's state around an event, looked for when the system first asks for it.
 pub struct Around<'c> {
     pub governed: &'c Governed<'c>,
-    pub dir: PathBuf,
+    dir: OnceCell<Option<PathBuf>>,
+    /// The project, and where below its main checkout the search begins.
+    nearest: Option<(&'c Project, Rc<str>)>,
     reach: Reach,
 }
 
@@ -177,39 +181,49 @@ impl<'c> Around<'c> {
     /// The state of every system: in the nearest `gate_dir` that holds some,
     /// from `cwd` up to the root, and in the sites that the settings or their
     /// own files make one. A work tree's agents work on the main checkout's.
-    pub fn all(catalog: &'c Catalog<'c>, project: &Project, cwd: &str) -> Vec<Self> {
+    pub fn all(catalog: &'c Catalog<'c>, project: &'c Project, cwd: &str) -> Vec<Self> {
         let cwd = path::collapse(&path::slashed(cwd));
-        let below = below_main(project, &cwd);
-        let nearest = |governed: &'c Governed<'c>| {
-            let dir = nearest_from(project, below, governed)?;
-            Some(Self::new(governed, dir, Reach::Children))
+        let below: Rc<str> = below_main(project, &cwd).into();
+        let nearest = |governed: &'c Governed<'c>| Self {
+            governed,
+            dir: OnceCell::new(),
+            nearest: Some((project, below.clone())),
+            reach: Reach::Children,
         };
         let others = |governed: &'c Governed<'c>| {
-            let gate_dir = governed.system.gate_dir();
-            let sites = gate_dir.map(|_| sites::named(&project.main, governed, catalog));
-            let elsewhere = move |site: &sites::Site<'c>| {
-                gate_dir.is_some_and(|dir| path::relative(&site.site, dir).is_none())
-            };
-            let sites = sites.into_iter().flatten().filter(elsewhere);
-            sites.map(|site| Self::new(site.governed, site.dir().into(), Reach::Itself))
+            let gate_dir = governed.system.gate_dir().unwrap_or_default();
+            let sites = sites::named(&project.main, governed, catalog).into_iter();
+            let elsewhere =
+                sites.filter(move |site| path::relative(&site.site, gate_dir).is_none());
+            elsewhere.map(|site| Self::known(site.governed, site.dir().into(), Reach::Itself))
         };
-        let around = catalog.governed.iter().filter_map(nearest);
-        around
-            .chain(catalog.governed.iter().flat_map(others))
-            .collect()
+        let systems = catalog.governed.iter();
+        let gated = systems.filter(|governed| governed.system.gate_dir().is_some());
+        let around = gated.clone().map(nearest);
+        around.chain(gated.flat_map(others)).collect()
     }
 
     /// The state in a `gate_dir` that is known.
     pub fn at_dir(governed: &'c Governed<'c>, dir: PathBuf) -> Self {
-        Self::new(governed, dir, Reach::Children)
+        Self::known(governed, dir, Reach::Children)
     }
 
-    fn new(governed: &'c Governed<'c>, dir: PathBuf, reach: Reach) -> Self {
+    fn known(governed: &'c Governed<'c>, dir: PathBuf, reach: Reach) -> Self {
         Self {
             governed,
-            dir,
+            dir: OnceCell::from(Some(dir)),
+            nearest: None,
             reach,
         }
+    }
+
+    /// Where the state is, if there is any.
+    pub fn dir(&self) -> Option<&Path> {
+        let search = || {
+            let (project, below) = self.nearest.as_ref()?;
+            nearest_from(project, below, self.governed)
+        };
+        self.dir.get_or_init(search).as_deref()
     }
 
     /// The gate before an agent's phase that has not passed.
@@ -241,48 +255,15 @@ impl<'c> Around<'c> {
 
 impl Files for Around<'_> {
     fn text(&self, name: &str) -> Option<String> {
-        InDir { dir: &self.dir }.text(name)
+        InDir { dir: self.dir()? }.text(name)
     }
 
     fn dirs(&self) -> Vec<String> {
-        match self.reach {
-            Reach::Children => InDir { dir: &self.dir }.dirs(),
-            Reach::Itself => Vec::new(),
+        match (self.reach, self.dir()) {
+            (Reach::Children, Some(dir)) => InDir { dir }.dirs(),
+            _ => Vec::new(),
         }
     }
-}
-
-/// The nearest `gate_dir` of a system that holds some of its state. Other
-/// directories of that name are common: a package of a monorepo has a `.claude`
-/// for its own settings.
-pub fn nearest(project: &Project, cwd: &str, governed: &Governed<'_>) -> Option<PathBuf> {
-    let cwd = path::collapse(&path::slashed(cwd));
-    nearest_from(project, below_main(project, &cwd), governed)
-}
-
-/// Where below the main checkout a collapsed path is; for one in a work tree
-/// and elsewhere that is the checkout itself.
-fn below_main<'p>(project: &Project, cwd: &'p str) -> &'p str {
-    let root = &project.main;
-    let is_main = |below: &&str| {
-        !below.is_empty()
-            && !below.starts_with(".claude/worktrees/")
-            && project
-                .inner_work_tree(root, &format!("{below}/x"))
-                .is_none()
-    };
-    root.relative(cwd).filter(is_main).unwrap_or_default()
-}
-
-fn nearest_from(project: &Project, below: &str, governed: &Governed<'_>) -> Option<PathBuf> {
-    let system = governed.system;
-    let gate_dir = system.gate_dir()?;
-    let root = &project.main;
-    let mut dirs = std::iter::successors(Some(below), |below| {
-        (!below.is_empty()).then(|| below.rsplit_once('/').map_or("", |(above, _)| above))
-    });
-    let found = dirs.find(|below| sites::has_landmark(root, below, system))?;
-    Some(Path::new(&root.dir).join(found).join(gate_dir))
 }
 
 /// What one moment did in all systems.
@@ -305,32 +286,42 @@ pub struct Due {
 
 /// What a moment means in all systems, as found before anything is locked.
 pub struct Plan<'a> {
-    around: &'a [Around<'a>],
     moment: Moment<'a>,
     now: DateTime<Utc>,
-    /// For each of `around`, with what it follows from.
-    consequences: Vec<(Asked<'a>, Consequences)>,
+    states: Vec<Planned<'a>>,
+}
+
+/// What the moment means in one of the states that it concerns.
+struct Planned<'a> {
+    around: &'a Around<'a>,
+    dir: &'a Path,
+    asked: Asked<'a>,
+    consequences: Consequences,
 }
 
 impl<'a> Plan<'a> {
     pub fn new(around: &'a [Around<'a>], moment: Moment<'a>, now: DateTime<Utc>) -> Self {
-        let consequences = around.iter().map(|around| {
+        let planned = |around: &'a Around<'a>| {
             let asked = Asked::new(around);
             let consequences = around.at(&moment, &asked, now);
-            (asked, consequences)
-        });
+            let concerns = !consequences.outcomes.is_empty() || !consequences.owed.is_empty();
+            Some(Planned {
+                dir: concerns.then(|| around.dir())??,
+                around,
+                asked,
+                consequences,
+            })
+        };
         Self {
-            around,
             moment,
             now,
-            consequences: consequences.collect(),
+            states: around.iter().filter_map(planned).collect(),
         }
     }
 
     /// Whether the moment concerns no system at all.
     pub fn is_empty(&self) -> bool {
-        let mut consequences = self.consequences.iter();
-        consequences.all(|(_, found)| found.outcomes.is_empty() && found.owed.is_empty())
+        self.states.is_empty()
     }
 
     /// Whether an agent ended without a word.
@@ -340,12 +331,16 @@ impl<'a> Plan<'a> {
 
     /// What the agent owes.
     pub fn owed(&self, project: &Project) -> Vec<Due> {
-        let owed = self.each().flat_map(|(around, (_, consequences))| {
-            consequences.owed.iter().map(|Owed { file, why }| Due {
-                system: around.governed.system.id().to_owned(),
-                file: shown(project, &around.dir.join(file)),
-                why: why.clone(),
-            })
+        let owed = self.states.iter().flat_map(|state| {
+            state
+                .consequences
+                .owed
+                .iter()
+                .map(|Owed { file, why }| Due {
+                    system: state.around.governed.system.id().to_owned(),
+                    file: shown(project, &state.dir.join(file)),
+                    why: why.clone(),
+                })
         });
         owed.collect()
     }
@@ -354,10 +349,10 @@ impl<'a> Plan<'a> {
     /// read-modify-write that a kill leaves whole.
     pub fn carry_out(&self, project: &Project, about: &About<'_>) -> Effects {
         let mut effects = Effects::default();
-        for (around, (asked, planned)) in self.each() {
-            let replan = || around.at(&self.moment, around, self.now).outcomes;
-            for (file, outcome) in settle(around, asked, &planned.outcomes, &replan) {
-                let record = self.record(around, &file, project, about);
+        for state in &self.states {
+            let replan = || state.around.at(&self.moment, state.around, self.now);
+            for (file, outcome) in settle(state, &replan) {
+                let record = self.record(state, &file, project, about);
                 effects.has_failed |= outcome.is_err();
                 effects.is_undecided |= file.is_empty();
                 effects.records.push(match outcome {
@@ -372,10 +367,10 @@ impl<'a> Plan<'a> {
 
     /// Notes that nothing was changed, in the states that the moment concerns.
     pub fn skip_all(&self, project: &Project, about: &About<'_>, why: &str) -> Effects {
-        let records = self.each().flat_map(|(around, (_, consequences))| {
-            let files = consequences.outcomes.iter().map(|(file, _)| file);
+        let records = self.states.iter().flat_map(|state| {
+            let files = state.consequences.outcomes.iter().map(|(file, _)| file);
             files.map(move |file| {
-                self.record(around, file, project, about)
+                self.record(state, file, project, about)
                     .skipped(why.to_owned())
             })
         });
@@ -385,19 +380,15 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn each(&self) -> impl Iterator<Item = (&Around<'a>, &(Asked<'a>, Consequences))> {
-        self.around.iter().zip(&self.consequences)
-    }
-
     fn record(
         &self,
-        around: &Around<'_>,
+        state: &Planned<'_>,
         file: &str,
         project: &Project,
         about: &About<'_>,
     ) -> GateRecord {
-        let shown = shown(project, &around.dir.join(file));
-        GateRecord::new(about, around.governed.system.id(), &shown, self.now)
+        let shown = shown(project, &state.dir.join(file));
+        GateRecord::new(about, state.around.governed.system.id(), &shown, self.now)
     }
 }
 
@@ -416,11 +407,10 @@ pub fn shown(project: &Project, file: &Path) -> String {
 const TRIES: usize = 4;
 
 fn settle(
-    around: &Around<'_>,
-    asked: &Asked<'_>,
-    planned: &[(String, Outcome)],
-    replan: &dyn Fn() -> Vec<(String, Outcome)>,
+    state: &Planned<'_>,
+    replan: &dyn Fn() -> Consequences,
 ) -> Vec<(String, io::Result<Outcome>)> {
+    let planned = &state.consequences.outcomes;
     let changes = |(_, outcome): &(String, Outcome)| matches!(outcome, Outcome::Changed { .. });
     if !planned.iter().any(changes) {
         let unchanged = planned.iter().cloned();
@@ -430,22 +420,18 @@ fn settle(
     }
     let mut error = io::Error::other("never tried");
     for _ in 0..TRIES {
-        let settled = with_state_lock(
-            &around.dir,
-            around.governed.system.pid_lock(),
-            IN_HOOK,
-            |_| {
-                // What was planned before the lock may be stale, and is planned again then.
-                let outcomes = match asked.holds() {
-                    true => planned.to_vec(),
-                    false => replan(),
-                };
-                let written = outcomes.into_iter();
-                Ok(written
-                    .map(|(file, outcome)| write(&around.dir, file, outcome))
-                    .collect())
-            },
-        );
+        let system = state.around.governed.system;
+        let settled = with_state_lock(state.dir, system.pid_lock(), IN_HOOK, |_| {
+            // What was planned before the lock may be stale, and is planned again then.
+            let outcomes = match state.asked.holds() {
+                true => planned.clone(),
+                false => replan().outcomes,
+            };
+            let outcomes = outcomes.into_iter();
+            Ok(outcomes
+                .map(|(file, outcome)| write(state.dir, file, outcome))
+                .collect())
+        });
         match settled {
             Ok(settled) => return settled,
             Err(busy) if busy.kind() == io::ErrorKind::WouldBlock => error = busy,

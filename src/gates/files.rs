@@ -1,12 +1,51 @@
-//! The files of a state: as they are on the disk, and as a plan saw them.
+//! The files of a state: where they are, how they are read, and what a plan saw of them.
 
 use std::cell::{OnceCell, RefCell};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use crate::catalog::Governed;
 use crate::path;
-use crate::project::read_text;
+use crate::project::{Project, read_text};
+use crate::sites;
 use crate::systems::Files;
+
+/// The nearest `gate_dir` of a system that holds some of its state. Other
+/// directories of that name are common: a package of a monorepo has a `.claude`
+/// for its own settings.
+pub fn nearest(project: &Project, cwd: &str, governed: &Governed<'_>) -> Option<PathBuf> {
+    let cwd = path::collapse(&path::slashed(cwd));
+    nearest_from(project, below_main(project, &cwd), governed)
+}
+
+/// Where below the main checkout a collapsed path is; for one in a work tree
+/// and elsewhere that is the checkout itself.
+pub(super) fn below_main<'p>(project: &Project, cwd: &'p str) -> &'p str {
+    let root = &project.main;
+    let is_main = |below: &&str| {
+        !below.is_empty()
+            && !below.starts_with(".claude/worktrees/")
+            && project
+                .inner_work_tree(root, &format!("{below}/x"))
+                .is_none()
+    };
+    root.relative(cwd).filter(is_main).unwrap_or_default()
+}
+
+pub(super) fn nearest_from(
+    project: &Project,
+    below: &str,
+    governed: &Governed<'_>,
+) -> Option<PathBuf> {
+    let system = governed.system;
+    let gate_dir = system.gate_dir()?;
+    let root = &project.main;
+    let mut dirs = std::iter::successors(Some(below), |below| {
+        (!below.is_empty()).then(|| below.rsplit_once('/').map_or("", |(above, _)| above))
+    });
+    let found = dirs.find(|below| sites::has_landmark(root, below, system))?;
+    Some(Path::new(&root.dir).join(found).join(gate_dir))
+}
 
 /// The files below a directory on the disk. One that is there and cannot be
 /// read as text counts as empty, so that nothing takes it for missing.

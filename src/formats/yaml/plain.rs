@@ -75,7 +75,7 @@ fn enter<'b, 't>(blocks: &'b mut Vec<Block<'t>>, indent: usize) -> Option<&'b mu
     if begins {
         blocks.push(Block {
             indent,
-            entries: Mapping::new(),
+            entries: Mapping::with_capacity(8),
             open: None,
         });
     }
