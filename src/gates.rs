@@ -184,23 +184,25 @@ impl<'c> Around<'c> {
     pub fn all(catalog: &'c Catalog<'c>, project: &'c Project, cwd: &str) -> Vec<Self> {
         let cwd = path::collapse(&path::slashed(cwd));
         let below: Rc<str> = below_main(project, &cwd).into();
-        let nearest = |governed: &'c Governed<'c>| Self {
-            governed,
-            dir: OnceCell::new(),
-            nearest: Some((project, below.clone())),
-            reach: Reach::Children,
-        };
-        let others = |governed: &'c Governed<'c>| {
-            let gate_dir = governed.system.gate_dir().unwrap_or_default();
-            let sites = sites::named(&project.main, governed, catalog).into_iter();
-            let elsewhere =
-                sites.filter(move |site| path::relative(&site.site, gate_dir).is_none());
-            elsewhere.map(|site| Self::known(site.governed, site.dir().into(), Reach::Itself))
-        };
         let systems = catalog.governed.iter();
-        let gated = systems.filter(|governed| governed.system.gate_dir().is_some());
-        let around = gated.clone().map(nearest);
-        around.chain(gated.flat_map(others)).collect()
+        let gated = systems.filter_map(|governed| Some((governed, governed.system.gate_dir()?)));
+        let mut all = Vec::new();
+        for (governed, _) in gated.clone() {
+            all.push(Self {
+                governed,
+                dir: OnceCell::new(),
+                nearest: Some((project, below.clone())),
+                reach: Reach::Children,
+            });
+        }
+        for (governed, gate_dir) in gated {
+            for site in sites::named(&project.main, governed, catalog) {
+                if path::relative(&site.site, gate_dir).is_none() {
+                    all.push(Self::known(governed, site.dir().into(), Reach::Itself));
+                }
+            }
+        }
+        all
     }
 
     /// The state in a `gate_dir` that is known.
@@ -331,18 +333,17 @@ impl<'a> Plan<'a> {
 
     /// What the agent owes.
     pub fn owed(&self, project: &Project) -> Vec<Due> {
-        let owed = self.states.iter().flat_map(|state| {
-            state
-                .consequences
-                .owed
-                .iter()
-                .map(|Owed { file, why }| Due {
+        let mut dues = Vec::new();
+        for state in &self.states {
+            for Owed { file, why } in &state.consequences.owed {
+                dues.push(Due {
                     system: state.around.governed.system.id().to_owned(),
                     file: shown(project, &state.dir.join(file)),
                     why: why.clone(),
-                })
-        });
-        owed.collect()
+                });
+            }
+        }
+        dues
     }
 
     /// Carries the moment into every system's state, each change as one locked
@@ -350,7 +351,8 @@ impl<'a> Plan<'a> {
     pub fn carry_out(&self, project: &Project, about: &About<'_>) -> Effects {
         let mut effects = Effects::default();
         for state in &self.states {
-            let replan = || state.around.at(&self.moment, state.around, self.now);
+            let around = state.around;
+            let replan = || around.at(&self.moment, &Asked::new(around), self.now);
             for (file, outcome) in settle(state, &replan) {
                 let record = self.record(state, &file, project, about);
                 effects.has_failed |= outcome.is_err();
@@ -367,17 +369,14 @@ impl<'a> Plan<'a> {
 
     /// Notes that nothing was changed, in the states that the moment concerns.
     pub fn skip_all(&self, project: &Project, about: &About<'_>, why: &str) -> Effects {
-        let records = self.states.iter().flat_map(|state| {
-            let files = state.consequences.outcomes.iter().map(|(file, _)| file);
-            files.map(move |file| {
-                self.record(state, file, project, about)
-                    .skipped(why.to_owned())
-            })
-        });
-        Effects {
-            records: records.collect(),
-            ..Effects::default()
+        let mut effects = Effects::default();
+        for state in &self.states {
+            for (file, _) in &state.consequences.outcomes {
+                let record = self.record(state, file, project, about);
+                effects.records.push(record.skipped(why.to_owned()));
+            }
         }
+        effects
     }
 
     fn record(
