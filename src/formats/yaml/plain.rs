@@ -4,9 +4,7 @@
 //! every few bytes of them. What is read here is so little of YAML that it can
 //! be held against the parser on random texts; all else is left to the parser.
 
-use serde_yaml::{Mapping, Value};
-
-use super::printable;
+use super::{Mapping, Value, printable};
 
 /// The most blocks that are open at once.
 const DEEPEST: usize = 8;
@@ -233,6 +231,8 @@ mod tests {
         ] {
             check(other, None);
         }
+        let long = format!("a: \"{}\"\nb: 1\n", "x: # ".repeat(2_000));
+        assert_eq!(parse(&long).as_ref().map(shown), parsed(&long));
         let nested = |depth: usize| -> String {
             (0..depth)
                 .map(|at| format!("{}a:\n", " ".repeat(at)))
