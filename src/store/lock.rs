@@ -48,8 +48,8 @@ pub fn with_lock<T>(
     result
 }
 
-/// Calls `f` once, under the lock. It is no parameter of the type, so that the
-/// loop is compiled once.
+/// Calls `f` once, under the lock. Without a type parameter, so that the loop is
+/// compiled once.
 fn run_locked(dir: &Path, wait: Duration, f: &mut dyn FnMut(&Locked<'_>)) -> io::Result<()> {
     let mut lock = RwLock::new(File::open(lockable(dir))?);
     let begun = Instant::now();
