@@ -3,19 +3,25 @@
 //! A system says purely what a moment leads to; here is what stands around
 //! that: the nearest directory, the lock, the replacement, the record.
 
+mod files;
+
+use std::cell::OnceCell;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::thread;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
 
+use self::files::{Asked, below_main, nearest_from};
+pub use self::files::{InDir, nearest};
 use crate::actor::AgentName;
 use crate::catalog::{Catalog, Governed};
 use crate::event::{Event, Field};
 use crate::path;
-use crate::project::{Project, read_text};
+use crate::project::{Project, is_free_of_links};
 use crate::record;
 use crate::reply;
 use crate::sites;
@@ -153,10 +159,12 @@ impl GateRecord {
     }
 }
 
-/// A system's state around an event.
+/// A system's state around an event, looked for when the system first asks for it.
 pub struct Around<'c> {
     pub governed: &'c Governed<'c>,
-    pub dir: PathBuf,
+    dir: OnceCell<Option<PathBuf>>,
+    /// The project, and where below its main checkout the search begins.
+    nearest: Option<(&'c Project, Rc<str>)>,
     reach: Reach,
 }
 
@@ -173,34 +181,51 @@ impl<'c> Around<'c> {
     /// The state of every system: in the nearest `gate_dir` that holds some,
     /// from `cwd` up to the root, and in the sites that the settings or their
     /// own files make one. A work tree's agents work on the main checkout's.
-    pub fn all(catalog: &'c Catalog<'c>, project: &Project, cwd: &str) -> Vec<Self> {
-        let nearest = |governed: &'c Governed<'c>| {
-            let dir = nearest(project, cwd, governed)?;
-            Some(Self::new(governed, dir, Reach::Children))
-        };
-        let other = |site: sites::Site<'c>| {
-            let gate_dir = site.governed.system.gate_dir()?;
-            let is_elsewhere = path::relative(&site.site, gate_dir).is_none();
-            is_elsewhere.then(|| Self::new(site.governed, site.dir().into(), Reach::Itself))
-        };
-        let others = sites::at_root(project, catalog)
-            .into_iter()
-            .filter_map(other);
-        let around = catalog.governed.iter().filter_map(nearest);
-        around.chain(others).collect()
+    pub fn all(catalog: &'c Catalog<'c>, project: &'c Project, cwd: &str) -> Vec<Self> {
+        let cwd = path::absolute("/", cwd, None);
+        let below: Rc<str> = below_main(project, &cwd).into();
+        let systems = catalog.governed.iter();
+        let gated = systems.filter_map(|governed| Some((governed, governed.system.gate_dir()?)));
+        let mut all = Vec::new();
+        for (governed, _) in gated.clone() {
+            all.push(Self {
+                governed,
+                dir: OnceCell::new(),
+                nearest: Some((project, below.clone())),
+                reach: Reach::Children,
+            });
+        }
+        for (governed, gate_dir) in gated {
+            for site in sites::named(&project.main, governed, catalog) {
+                if path::relative(&site.site, gate_dir).is_none() {
+                    all.push(Self::known(governed, site.dir().into(), Reach::Itself));
+                }
+            }
+        }
+        all
     }
 
     /// The state in a `gate_dir` that is known.
     pub fn at_dir(governed: &'c Governed<'c>, dir: PathBuf) -> Self {
-        Self::new(governed, dir, Reach::Children)
+        Self::known(governed, dir, Reach::Children)
     }
 
-    fn new(governed: &'c Governed<'c>, dir: PathBuf, reach: Reach) -> Self {
+    fn known(governed: &'c Governed<'c>, dir: PathBuf, reach: Reach) -> Self {
         Self {
             governed,
-            dir,
+            dir: OnceCell::from(Some(dir)),
+            nearest: None,
             reach,
         }
+    }
+
+    /// Where the state is, if there is any.
+    pub fn dir(&self) -> Option<&Path> {
+        let search = || {
+            let (project, below) = self.nearest.as_ref()?;
+            nearest_from(project, below, self.governed)
+        };
+        self.dir.get_or_init(search).as_deref()
     }
 
     /// The gate before an agent's phase that has not passed.
@@ -210,7 +235,7 @@ impl<'c> Around<'c> {
         self.governed.system.closed_gate(agent, self)
     }
 
-    fn at(&self, moment: &Moment<'_>, now: DateTime<Utc>) -> Consequences {
+    fn at(&self, moment: &Moment<'_>, files: &dyn Files, now: DateTime<Utc>) -> Consequences {
         let role = match moment {
             Moment::AgentStart { agent } | Moment::AgentEnd { agent, .. } => self.role_of(agent),
             Moment::TurnEnd | Moment::Wrote { .. } => None,
@@ -220,7 +245,7 @@ impl<'c> Around<'c> {
             (Moment::AgentEnd { reply, .. }, Some(agent)) => Moment::AgentEnd { agent, reply },
             (moment, _) => moment,
         };
-        self.governed.system.at(&moment, self, now)
+        self.governed.system.at(&moment, files, now)
     }
 
     /// The settings may give an agent the role of another.
@@ -232,58 +257,14 @@ impl<'c> Around<'c> {
 
 impl Files for Around<'_> {
     fn text(&self, name: &str) -> Option<String> {
-        InDir { dir: &self.dir }.text(name)
+        InDir { dir: self.dir()? }.text(name)
     }
 
     fn dirs(&self) -> Vec<String> {
-        match self.reach {
-            Reach::Children => InDir { dir: &self.dir }.dirs(),
-            Reach::Itself => Vec::new(),
+        match (self.reach, self.dir()) {
+            (Reach::Children, Some(dir)) => InDir { dir }.dirs(),
+            _ => Vec::new(),
         }
-    }
-}
-
-/// The nearest `gate_dir` of a system that holds some of its state. Other
-/// directories of that name are common: a package of a monorepo has a `.claude`
-/// for its own settings.
-pub fn nearest(project: &Project, cwd: &str, governed: &Governed<'_>) -> Option<PathBuf> {
-    let system = governed.system;
-    let gate_dir = system.gate_dir()?;
-    let root = &project.main;
-    let cwd = path::absolute("/", cwd, None);
-    let is_main = |below: &&str| {
-        !below.starts_with(".claude/worktrees/")
-            && project
-                .inner_work_tree(root, &format!("{below}/x"))
-                .is_none()
-    };
-    let below = root.relative(&cwd).filter(is_main).unwrap_or_default();
-    let mut dirs = std::iter::successors(Some(below), |below| {
-        (!below.is_empty()).then(|| below.rsplit_once('/').map_or("", |(above, _)| above))
-    });
-    let found = dirs.find(|below| sites::has_landmark(root, below, system))?;
-    Some(Path::new(&root.dir).join(found).join(gate_dir))
-}
-
-/// The files below a directory on the disk. One that is there and cannot be
-/// read as text counts as empty, so that nothing takes it for missing.
-pub struct InDir<'a> {
-    pub dir: &'a Path,
-}
-
-impl Files for InDir<'_> {
-    fn text(&self, name: &str) -> Option<String> {
-        read_text(&path::from_os(&self.dir.join(name))).unwrap_or_else(|_| Some(String::new()))
-    }
-
-    fn dirs(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.dir).into_iter().flatten().flatten();
-        let dirs = entries.filter(|entry| entry.path().is_dir());
-        let mut names: Vec<String> = dirs
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .collect();
-        names.sort();
-        names
     }
 }
 
@@ -307,28 +288,42 @@ pub struct Due {
 
 /// What a moment means in all systems, as found before anything is locked.
 pub struct Plan<'a> {
-    around: &'a [Around<'a>],
     moment: Moment<'a>,
     now: DateTime<Utc>,
-    /// For each of `around`.
-    consequences: Vec<Consequences>,
+    states: Vec<Planned<'a>>,
+}
+
+/// What the moment means in one of the states that it concerns.
+struct Planned<'a> {
+    around: &'a Around<'a>,
+    dir: &'a Path,
+    asked: Asked<'a>,
+    consequences: Consequences,
 }
 
 impl<'a> Plan<'a> {
     pub fn new(around: &'a [Around<'a>], moment: Moment<'a>, now: DateTime<Utc>) -> Self {
-        let consequences = around.iter().map(|around| around.at(&moment, now));
+        let planned = |around: &'a Around<'a>| {
+            let asked = Asked::new(around);
+            let consequences = around.at(&moment, &asked, now);
+            let concerns = !consequences.outcomes.is_empty() || !consequences.owed.is_empty();
+            Some(Planned {
+                dir: concerns.then(|| around.dir())??,
+                around,
+                asked,
+                consequences,
+            })
+        };
         Self {
-            around,
             moment,
             now,
-            consequences: consequences.collect(),
+            states: around.iter().filter_map(planned).collect(),
         }
     }
 
     /// Whether the moment concerns no system at all.
     pub fn is_empty(&self) -> bool {
-        let mut consequences = self.consequences.iter();
-        consequences.all(|found| found.outcomes.is_empty() && found.owed.is_empty())
+        self.states.is_empty()
     }
 
     /// Whether an agent ended without a word.
@@ -338,23 +333,28 @@ impl<'a> Plan<'a> {
 
     /// What the agent owes.
     pub fn owed(&self, project: &Project) -> Vec<Due> {
-        let owed = self.each().flat_map(|(around, consequences)| {
-            consequences.owed.iter().map(|Owed { file, why }| Due {
-                system: around.governed.system.id().to_owned(),
-                file: shown(project, &around.dir.join(file)),
-                why: why.clone(),
-            })
-        });
-        owed.collect()
+        let mut dues = Vec::new();
+        for state in &self.states {
+            for Owed { file, why } in &state.consequences.owed {
+                dues.push(Due {
+                    system: state.around.governed.system.id().to_owned(),
+                    file: shown(project, &state.dir.join(file)),
+                    why: why.clone(),
+                });
+            }
+        }
+        dues
     }
 
     /// Carries the moment into every system's state, each change as one locked
     /// read-modify-write that a kill leaves whole.
     pub fn carry_out(&self, project: &Project, about: &About<'_>) -> Effects {
         let mut effects = Effects::default();
-        for (around, consequences) in self.each() {
-            for (file, outcome) in settle(around, &consequences.outcomes, &self.moment, self.now) {
-                let record = self.record(around, &file, project, about);
+        for state in &self.states {
+            let around = state.around;
+            let replan = || around.at(&self.moment, &Asked::new(around), self.now);
+            for (file, outcome) in settle(state, &replan) {
+                let record = self.record(state, &file, project, about);
                 effects.has_failed |= outcome.is_err();
                 effects.is_undecided |= file.is_empty();
                 effects.records.push(match outcome {
@@ -369,32 +369,25 @@ impl<'a> Plan<'a> {
 
     /// Notes that nothing was changed, in the states that the moment concerns.
     pub fn skip_all(&self, project: &Project, about: &About<'_>, why: &str) -> Effects {
-        let records = self.each().flat_map(|(around, consequences)| {
-            let files = consequences.outcomes.iter().map(|(file, _)| file);
-            files.map(move |file| {
-                self.record(around, file, project, about)
-                    .skipped(why.to_owned())
-            })
-        });
-        Effects {
-            records: records.collect(),
-            ..Effects::default()
+        let mut effects = Effects::default();
+        for state in &self.states {
+            for (file, _) in &state.consequences.outcomes {
+                let record = self.record(state, file, project, about);
+                effects.records.push(record.skipped(why.to_owned()));
+            }
         }
-    }
-
-    fn each(&self) -> impl Iterator<Item = (&Around<'a>, &Consequences)> {
-        self.around.iter().zip(&self.consequences)
+        effects
     }
 
     fn record(
         &self,
-        around: &Around<'_>,
+        state: &Planned<'_>,
         file: &str,
         project: &Project,
         about: &About<'_>,
     ) -> GateRecord {
-        let shown = shown(project, &around.dir.join(file));
-        GateRecord::new(about, around.governed.system.id(), &shown, self.now)
+        let shown = shown(project, &state.dir.join(file));
+        GateRecord::new(about, state.around.governed.system.id(), &shown, self.now)
     }
 }
 
@@ -413,11 +406,10 @@ pub fn shown(project: &Project, file: &Path) -> String {
 const TRIES: usize = 4;
 
 fn settle(
-    around: &Around<'_>,
-    planned: &[(String, Outcome)],
-    moment: &Moment<'_>,
-    now: DateTime<Utc>,
+    state: &Planned<'_>,
+    replan: &dyn Fn() -> Consequences,
 ) -> Vec<(String, io::Result<Outcome>)> {
+    let planned = &state.consequences.outcomes;
     let changes = |(_, outcome): &(String, Outcome)| matches!(outcome, Outcome::Changed { .. });
     if !planned.iter().any(changes) {
         let unchanged = planned.iter().cloned();
@@ -427,18 +419,18 @@ fn settle(
     }
     let mut error = io::Error::other("never tried");
     for _ in 0..TRIES {
-        // What was planned before the lock may be stale, so it is planned again under it.
-        let settled = with_state_lock(
-            &around.dir,
-            around.governed.system.pid_lock(),
-            IN_HOOK,
-            |_| {
-                let outcomes = around.at(moment, now).outcomes.into_iter();
-                Ok(outcomes
-                    .map(|(file, outcome)| write(&around.dir, file, outcome))
-                    .collect())
-            },
-        );
+        let system = state.around.governed.system;
+        let settled = with_state_lock(state.dir, system.pid_lock(), IN_HOOK, |_| {
+            // What was planned before the lock may be stale, and is planned again then.
+            let outcomes = match state.asked.holds() {
+                true => planned.clone(),
+                false => replan().outcomes,
+            };
+            let outcomes = outcomes.into_iter();
+            Ok(outcomes
+                .map(|(file, outcome)| write(state.dir, file, outcome))
+                .collect())
+        });
         match settled {
             Ok(settled) => return settled,
             Err(busy) if busy.kind() == io::ErrorKind::WouldBlock => error = busy,
@@ -466,6 +458,10 @@ fn write(dir: &Path, file: String, outcome: Outcome) -> (String, io::Result<Outc
 
 /// Replaces a state file. A link is written through, as the systems' own tools do.
 pub fn write_through(path: &Path, text: &str) -> io::Result<()> {
-    let real = fs::canonicalize(path);
+    let is_real = path.to_str().is_some_and(is_free_of_links);
+    let real = match is_real {
+        true => None,
+        false => fs::canonicalize(path).ok(),
+    };
     replace(real.as_deref().unwrap_or(path), text.as_bytes())
 }

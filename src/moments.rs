@@ -42,9 +42,6 @@ impl World<'_> {
         let agent = AgentName::parse(agent_type.unwrap_or_default());
         let around = Around::all(catalog, &self.project, &self.cwd);
         let moment = Moment::AgentStart { agent: &agent };
-        if around.is_empty() {
-            return Reply::Silent;
-        }
         let about = About {
             event: Some(event),
             agent_type,
@@ -102,13 +99,12 @@ impl World<'_> {
         });
         match counted {
             Ok(Counted::Before) => Reply::Silent,
-            Ok(Counted::Now(effects, owed)) => {
-                // The log shares its lock with the counting, which is over now.
+            Ok(Counted::Now(owed)) => {
+                // This log shares its lock with the counting, which is over now.
                 if rules.settings.completion != Completion::Off {
                     owed.iter()
                         .for_each(|owed| self.note_owed(event, owed, rules));
                 }
-                self.append_gates(effects.records, rules);
                 Reply::Silent
             }
             Ok(Counted::SentBack(owed)) => Reply::Block {
@@ -141,7 +137,8 @@ impl World<'_> {
         if plan.is_wordless() {
             let why = "the agent's final text is empty";
             let skipped = plan.skip_all(&self.project, &about, why);
-            return Ok(Counted::Now(skipped, Vec::new()));
+            self.append_gates_locked(locked, &skipped, rules);
+            return Ok(Counted::Now(Vec::new()));
         }
         let owed = plan.owed(&self.project);
         let setting = rules.settings.completion;
@@ -155,7 +152,8 @@ impl World<'_> {
             // The gate has moved; at worst the run's second event moves it again.
             self.complain_about("runs.json", runs.write(locked));
         }
-        Ok(Counted::Now(effects, owed))
+        self.append_gates_locked(locked, &effects, rules);
+        Ok(Counted::Now(owed))
     }
 
     fn note_owed(&self, event: &Event<'_>, due: &Due, rules: &Resolved) {
@@ -281,7 +279,7 @@ impl World<'_> {
         status: GateStatus,
         mode: Mode,
     ) -> Denial {
-        let dir = path::from_os(&around.dir);
+        let dir = around.dir().map(path::from_os).unwrap_or_default();
         Denial {
             code: DenyCode::GateClosed,
             system: around.governed.system.id().to_owned(),
@@ -357,12 +355,23 @@ impl World<'_> {
             self.append(&self.logs().gates(), &record.to_line(), &record.ts, rules);
         }
     }
+
+    /// The same where the folder of the log is locked already.
+    fn append_gates_locked(&self, locked: &Locked<'_>, effects: &Effects, rules: &Resolved) {
+        let log = self.logs().gates();
+        let max_bytes = rules.settings.log_max_bytes;
+        for record in &effects.records {
+            let line = record.to_line();
+            let written = log.append_locked(locked, &line, max_bytes, &record.ts);
+            self.complain_about(log.name, written);
+        }
+    }
 }
 
 /// What became of one end of a run.
 enum Counted {
     Before,
-    Now(Effects, Vec<Due>),
+    Now(Vec<Due>),
     SentBack(Vec<Due>),
 }
 

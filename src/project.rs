@@ -212,7 +212,7 @@ fn real_dir(dir: &str) -> Option<String> {
 
 /// Whether no part of a path is a link, by one question to the kernel where it
 /// can be asked; `false` where it cannot, or does not say.
-fn is_free_of_links(path: &str) -> bool {
+pub(crate) fn is_free_of_links(path: &str) -> bool {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};

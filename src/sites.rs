@@ -230,49 +230,66 @@ fn held<'c>(
     governed: &'c Governed<'c>,
     catalog: &Catalog<'_>,
 ) -> Vec<Site<'c>> {
+    let landmarks = governed.system.landmarks().iter();
+    let mut paths: Vec<String> = landmarks
+        .flat_map(|landmark| expand(root, &join(dir, landmark)))
+        .collect();
+    if dir.is_empty() {
+        paths.extend(named_paths(root, governed, catalog));
+    } else if governed.system.landmarks().is_empty() {
+        // A declared system's site is known by its glob alone.
+        paths.push(dir.to_owned());
+    }
+    located(root, &paths, governed, catalog)
+}
+
+/// The sites of one system at the root that no landmark tells of.
+pub fn named<'c>(root: &Root, governed: &'c Governed<'c>, catalog: &Catalog<'_>) -> Vec<Site<'c>> {
+    located(
+        root,
+        &named_paths(root, governed, catalog),
+        governed,
+        catalog,
+    )
+}
+
+/// A path in each directory that the settings name as a site, and in the root.
+fn named_paths(root: &Root, governed: &Governed<'_>, catalog: &Catalog<'_>) -> Vec<String> {
+    let id = governed.system.id();
+    let named = catalog.named_sites.iter().filter(|(of, _)| of == id);
+    let there = named
+        .flat_map(|(_, sites)| sites)
+        .filter(|site| Path::new(&root.real()).join(site).is_dir());
+    there
+        .map(|site| join(site, "tasks.md"))
+        .chain(["tasks.md".to_owned()])
+        .collect()
+}
+
+fn located<'c>(
+    root: &Root,
+    paths: &[String],
+    governed: &'c Governed<'c>,
+    catalog: &Catalog<'_>,
+) -> Vec<Site<'c>> {
     let view = OnDisk {
         root,
         named: &catalog.named_sites,
     };
-    let system = governed.system;
-    let mut found: Vec<String> = Vec::new();
-    let mut add = |path: &str| {
-        if let Some(place) = system.locate(path, &view)
-            && !found.iter().any(|site| site == place.site)
+    let mut found: Vec<&str> = Vec::new();
+    for path in paths {
+        if let Some(place) = governed.system.locate(path, &view)
+            && !found.contains(&place.site)
         {
-            found.push(place.site.to_owned());
+            found.push(place.site);
         }
+    }
+    let site = |site: &str| Site {
+        governed,
+        root: root.clone(),
+        site: site.to_owned(),
     };
-    for landmark in system.landmarks() {
-        for path in expand(root, &join(dir, landmark)) {
-            add(&path);
-        }
-    }
-    if dir.is_empty() {
-        catalog
-            .named_sites
-            .iter()
-            .filter(|(id, _)| id == system.id())
-            .flat_map(|(_, sites)| sites)
-            .for_each(|site| {
-                if Path::new(&root.real()).join(site).is_dir() {
-                    add(&join(site, "tasks.md"));
-                }
-            });
-        add("tasks.md");
-    }
-    if system.landmarks().is_empty() && !dir.is_empty() {
-        // A declared system's site is known by its glob alone.
-        add(dir);
-    }
-    found
-        .into_iter()
-        .map(|site| Site {
-            governed,
-            root: root.clone(),
-            site,
-        })
-        .collect()
+    found.into_iter().map(site).collect()
 }
 
 /// The existing paths of a landmark.

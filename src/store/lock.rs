@@ -38,16 +38,26 @@ pub fn with_lock<T>(
     wait: Duration,
     f: impl FnOnce(&Locked<'_>) -> io::Result<T>,
 ) -> io::Result<T> {
+    let mut f = Some(f);
+    let mut result = Err(io::ErrorKind::WouldBlock.into());
+    run_locked(dir, wait, &mut |locked| {
+        if let Some(f) = f.take() {
+            result = f(locked);
+        }
+    })?;
+    result
+}
+
+/// Calls `f` once, under the lock. Without a type parameter, so that the loop is
+/// compiled once.
+fn run_locked(dir: &Path, wait: Duration, f: &mut dyn FnMut(&Locked<'_>)) -> io::Result<()> {
     let mut lock = RwLock::new(File::open(lockable(dir))?);
     let begun = Instant::now();
-    let mut f = Some(f);
     loop {
         match lock.try_write() {
             Ok(_guard) => {
-                return f.take().map_or_else(
-                    || unreachable!("a lock is taken once"),
-                    |f| f(&Locked { dir }),
-                );
+                f(&Locked { dir });
+                return Ok(());
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),

@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::lock::with_lock;
+use super::lock::{Locked, with_lock};
 
 /// One log and where its full generations go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,25 +38,37 @@ impl LogFile {
         stamp: &str,
         wait: Duration,
     ) -> io::Result<()> {
-        let locked = with_lock(&self.dir, wait, |_| {
-            let mut file = self.open()?;
-            let mut len = file.metadata()?.len();
-            if len > 0 && len + line.len() as u64 > max_bytes {
-                self.rotate(stamp)?;
-                file = self.open()?;
-                len = 0;
-            }
-            if len > 0 && ends_torn(&mut file)? {
-                return file.write_all(format!("\n{line}").as_bytes());
-            }
-            file.write_all(line.as_bytes())
-        });
-        match locked {
+        let append = |locked: &Locked<'_>| self.append_locked(locked, line, max_bytes, stamp);
+        match with_lock(&self.dir, wait, append) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.open()?.write_all(line.as_bytes())
             }
             result => result,
         }
+    }
+
+    /// Like [`Self::append`], under a lock of the directory that the caller holds.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn append_locked(
+        &self,
+        _: &Locked<'_>,
+        line: &str,
+        max_bytes: u64,
+        stamp: &str,
+    ) -> io::Result<()> {
+        let mut file = self.open()?;
+        let mut len = file.metadata()?.len();
+        if len > 0 && len + line.len() as u64 > max_bytes {
+            self.rotate(stamp)?;
+            file = self.open()?;
+            len = 0;
+        }
+        if len > 0 && ends_torn(&mut file)? {
+            return file.write_all(format!("\n{line}").as_bytes());
+        }
+        file.write_all(line.as_bytes())
     }
 
     fn open(&self) -> io::Result<File> {

@@ -74,7 +74,7 @@ impl System for AgentFlow {
                 let end = |text: &str| gates::on_completion(text, agent, reply, now);
                 chosen(files, agent, gates::Moment::Completion, &end)
             }
-            Moment::TurnEnd => active(files)
+            Moment::TurnEnd => active(present(files))
                 .into_iter()
                 .map(|(name, text)| (name.to_owned(), gates::on_stop(&text, now)))
                 .filter(|(_, outcome)| matches!(outcome, Outcome::Changed { .. }))
@@ -88,7 +88,7 @@ impl System for AgentFlow {
     }
 
     fn closed_gate(&self, agent: &AgentName, files: &dyn Files) -> Option<(String, GateStatus)> {
-        let mut runs = active(files);
+        let mut runs = active(present(files));
         if runs.len() > 1 {
             runs.retain(|(_, text)| gates::fits(text, agent, gates::Moment::Start));
         }
@@ -148,15 +148,19 @@ fn is_look_alike(name: &str) -> bool {
     })
 }
 
-/// The run files that hold an active run, or that cannot tell.
-fn active(files: &dyn Files) -> Vec<(&'static str, String)> {
+/// The run files that are there.
+fn present(files: &dyn Files) -> Vec<(&'static str, String)> {
     let names = [FileKind::Single, FileKind::Team].map(FileKind::name);
     let texts = names
         .into_iter()
         .filter_map(|name| Some((name, files.text(name)?)));
-    texts
-        .filter(|(_, text)| FlowState::read(text).map_or(true, |state| state.active))
-        .collect()
+    texts.collect()
+}
+
+/// Those that hold an active run, or that cannot tell.
+fn active(mut runs: Vec<(&'static str, String)>) -> Vec<(&'static str, String)> {
+    runs.retain(|(_, text)| FlowState::read(text).map_or(true, |state| state.active));
+    runs
 }
 
 /// Applies a moment to the one run that it belongs to.
@@ -166,7 +170,14 @@ fn chosen(
     moment: gates::Moment,
     apply: &dyn Fn(&str) -> Outcome,
 ) -> Vec<(String, Outcome)> {
-    let runs = active(files);
+    let runs = present(files);
+    let owns_gate = state::Agent::parse(agent).is_some();
+    let first = runs.first().map(|(name, _)| (*name).to_owned());
+    if let ([(name, text)], true) = (runs.as_slice(), owns_gate) {
+        // There is nothing to choose, and a run that is over takes no change.
+        return vec![((*name).to_owned(), apply(text))];
+    }
+    let runs = active(runs);
     let fitting: Vec<_> = match runs.len() {
         0 | 1 => runs.iter().collect(),
         _ => runs
@@ -175,7 +186,13 @@ fn chosen(
             .collect(),
     };
     match (fitting.as_slice(), runs.is_empty()) {
-        (_, true) => inactive(files, agent),
+        (_, true) => {
+            // An agent with a gate that runs beside a finished run.
+            let why = "the run is not active".to_owned();
+            let finished = first.filter(|_| owns_gate);
+            let outcome = finished.map(|name| (name, Outcome::Unchanged { why }));
+            outcome.into_iter().collect()
+        }
         ([(name, text)], _) => vec![((*name).to_owned(), apply(text))],
         (fitting, _) => {
             let which = if fitting.is_empty() {
@@ -187,16 +204,5 @@ fn chosen(
                 format!("two runs are active and {which} of them is in the phase of `{agent}`");
             vec![(String::new(), Outcome::Unchanged { why })]
         }
-    }
-}
-
-/// An agent with a gate that runs beside a finished run.
-fn inactive(files: &dyn Files, agent: &AgentName) -> Vec<(String, Outcome)> {
-    let names = [FileKind::Single, FileKind::Team].map(FileKind::name);
-    let present = names.into_iter().find(|name| files.text(name).is_some());
-    let why = "the run is not active".to_owned();
-    match (present, state::Agent::parse(agent)) {
-        (Some(name), Some(_)) => vec![(name.to_owned(), Outcome::Unchanged { why })],
-        _ => Vec::new(),
     }
 }

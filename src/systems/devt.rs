@@ -67,9 +67,10 @@ impl System for Devt {
         let Moment::AgentEnd { agent, .. } = *moment else {
             return Consequences::default();
         };
-        let (Some(artifact), Some(workflow)) =
-            (Artifact::of_agent(agent), files.text("workflow.yaml"))
-        else {
+        let Some(artifact) = Artifact::of_agent(agent) else {
+            return Consequences::default();
+        };
+        let Some(workflow) = files.text("workflow.yaml") else {
             return Consequences::default();
         };
         if !workflow_yaml::read(&workflow).is_true("active") {

@@ -151,8 +151,8 @@ struct Run<'s> {
 
 impl Run<'_> {
     /// Runs a program under another one. All of the event is in the pipe, and
-    /// its writer gone, before the program starts, and a gate it passes is
-    /// closed again, so that each run sees the same.
+    /// its writer gone, before the program starts. A gate it passes is closed
+    /// again and its run forgotten, so that each run sees the same.
     fn under(&self, tool: &[&str], program: &Path, args: &[&str]) -> String {
         let (reader, mut writer) = std::io::pipe().unwrap();
         writer.write_all(self.event.as_bytes()).unwrap();
@@ -170,9 +170,13 @@ impl Run<'_> {
             .project()
             .join(".claude/orchestration.local.md");
         let before = fs::read(&state).ok();
+        let runs = self.sandbox.project().join(".claude/statewarden/runs.json");
         let output = command.stdout(Stdio::null()).output().unwrap();
         if let Some(before) = before {
             fs::write(state, before).unwrap();
+        }
+        if runs.exists() {
+            fs::remove_file(runs).unwrap();
         }
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{program:?}: {errors}");

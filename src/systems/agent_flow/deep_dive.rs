@@ -186,7 +186,7 @@ pub fn compile(
     }
     body += &format!("\n## Compilation Log\n\n### Compiled\n- Timestamp: {at}\n- Phase: {phase}\n");
     document
-        .edited(&changes, &body)
+        .edited(value, &changes, &body)
         .map_err(|error| error.to_string())
 }
 

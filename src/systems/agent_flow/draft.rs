@@ -241,7 +241,7 @@ impl<'a> Draft<'a> {
         let body = log::append(self.document.body, &self.entries);
         let text = self
             .document
-            .edited(&self.edits, &body)
+            .edited(self.value, &self.edits, &body)
             .map_err(|error| error.to_string())?;
         Ok(Outcome::Changed {
             text,

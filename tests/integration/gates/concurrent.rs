@@ -185,6 +185,32 @@ fn a_lock_that_stays_held_is_recorded_and_tried_again() {
     assert_eq!(stage.run(SINGLE), "exploration/1: pa pe pe pe pe");
 }
 
+/// A plan is made before the lock; another writer may come in between.
+#[test]
+fn what_is_written_between_the_plan_and_the_lock_is_kept() {
+    const LINE: &str = "A script wrote this.\n";
+    let stage = Stage::with_run(&[]);
+    stage.0.write(".claude/statewarden/.gitignore", "*\n");
+    let lock_of = |dir: &str| fd_lock::RwLock::new(File::open(stage.0.path(dir)).unwrap());
+    let mut lock = lock_of(".claude");
+    let guard = lock.write().unwrap();
+    let mut hook = feed(&stage, &stage.stop_event("riko", "r-1", "found"));
+    // An end is counted when it is planned already.
+    let begun = Instant::now();
+    while lock_of(".claude/statewarden").try_write().is_ok() {
+        assert!(begun.elapsed() < Duration::from_secs(10), "never counted");
+    }
+    stage.0.write(SINGLE, &(stage.0.read(SINGLE) + LINE));
+    drop(guard);
+    assert!(hook.wait().unwrap().success());
+    assert_eq!(stage.run(SINGLE), "exploration/1: pa pe pe pe pe");
+    assert!(
+        stage.0.read(SINGLE).contains(LINE),
+        "{}",
+        stage.0.read(SINGLE)
+    );
+}
+
 /// The program's own folder is locked as well while an end is counted.
 #[test]
 fn an_end_that_cannot_be_counted_is_recorded() {

@@ -1,0 +1,115 @@
+//! The files of a state: where they are, how they are read, and what a plan saw of them.
+
+use std::cell::{OnceCell, RefCell};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::catalog::Governed;
+use crate::path;
+use crate::project::{Project, read_text};
+use crate::sites;
+use crate::systems::Files;
+
+/// The nearest `gate_dir` of a system that holds some of its state. Other
+/// directories of that name are common: a package of a monorepo has a `.claude`
+/// for its own settings.
+pub fn nearest(project: &Project, cwd: &str, governed: &Governed<'_>) -> Option<PathBuf> {
+    let cwd = path::absolute("/", cwd, None);
+    nearest_from(project, below_main(project, &cwd), governed)
+}
+
+/// Where below the main checkout a collapsed path is; for one in a work tree
+/// and elsewhere that is the checkout itself.
+pub(super) fn below_main<'p>(project: &Project, cwd: &'p str) -> &'p str {
+    let root = &project.main;
+    let is_main = |below: &&str| {
+        !below.is_empty()
+            && !below.starts_with(".claude/worktrees/")
+            && project
+                .inner_work_tree(root, &format!("{below}/x"))
+                .is_none()
+    };
+    root.relative(cwd).filter(is_main).unwrap_or_default()
+}
+
+pub(super) fn nearest_from(
+    project: &Project,
+    below: &str,
+    governed: &Governed<'_>,
+) -> Option<PathBuf> {
+    let system = governed.system;
+    let gate_dir = system.gate_dir()?;
+    let root = &project.main;
+    let mut dirs = std::iter::successors(Some(below), |below| {
+        (!below.is_empty()).then(|| below.rsplit_once('/').map_or("", |(above, _)| above))
+    });
+    let found = dirs.find(|below| sites::has_landmark(root, below, system))?;
+    Some(Path::new(&root.dir).join(found).join(gate_dir))
+}
+
+/// The files below a directory on the disk. One that is there and cannot be
+/// read as text counts as empty, so that nothing takes it for missing.
+pub struct InDir<'a> {
+    pub dir: &'a Path,
+}
+
+impl Files for InDir<'_> {
+    fn text(&self, name: &str) -> Option<String> {
+        read_text(&path::from_os(&self.dir.join(name))).unwrap_or_else(|_| Some(String::new()))
+    }
+
+    fn dirs(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.dir).into_iter().flatten().flatten();
+        let dirs = entries.filter(|entry| entry.path().is_dir());
+        let mut names: Vec<String> = dirs
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// The files of a state, each asked for once. What a plan says follows from
+/// these answers alone, so it holds for as long as they do.
+pub(super) struct Asked<'f> {
+    files: &'f dyn Files,
+    texts: RefCell<Vec<(String, Option<String>)>>,
+    dirs: OnceCell<Vec<String>>,
+}
+
+impl<'f> Asked<'f> {
+    pub(super) fn new(files: &'f dyn Files) -> Self {
+        Self {
+            files,
+            texts: RefCell::default(),
+            dirs: OnceCell::new(),
+        }
+    }
+
+    /// Whether every answer would be the same now, to the byte.
+    pub(super) fn holds(&self) -> bool {
+        let texts = self.texts.borrow();
+        let mut texts = texts.iter();
+        texts.all(|(name, text)| self.files.text(name) == *text)
+            && self
+                .dirs
+                .get()
+                .is_none_or(|dirs| self.files.dirs() == *dirs)
+    }
+}
+
+impl Files for Asked<'_> {
+    fn text(&self, name: &str) -> Option<String> {
+        if let Some((_, text)) = self.texts.borrow().iter().find(|(known, _)| known == name) {
+            return text.clone();
+        }
+        let text = self.files.text(name);
+        let answer = (name.to_owned(), text.clone());
+        self.texts.borrow_mut().push(answer);
+        text
+    }
+
+    fn dirs(&self) -> Vec<String> {
+        self.dirs.get_or_init(|| self.files.dirs()).clone()
+    }
+}
