@@ -21,14 +21,20 @@ pub fn nearest(
     edition: Edition,
     may_write: &dyn Fn(&Row<'_>) -> bool,
 ) -> Option<String> {
-    let search = Search {
-        contract,
-        edition,
-        may_write,
-    };
     if entry.len() > LONGEST {
         return contract.fallback.map(str::to_owned);
     }
+    let is_offered = |row: &&Row<'_>| {
+        row.editions.hold(edition)
+            && !matches!(row.writer, Writer::Program | Writer::User)
+            && !matches!(row.bucket, Bucket::Ephemeral)
+            && may_write(row)
+    };
+    let search = Search {
+        contract,
+        edition,
+        rows: contract.rows.iter().filter(is_offered).collect(),
+    };
     let (dir, name) = entry
         .rsplit_once('/')
         .map_or(("", entry), |(dir, name)| (dir, name));
@@ -86,29 +92,20 @@ fn in_dir(dir: &str, name: &str) -> String {
 struct Search<'a> {
     contract: &'a Contract<'a>,
     edition: Edition,
-    may_write: &'a dyn Fn(&Row<'_>) -> bool,
+    /// What may be offered.
+    rows: Vec<&'a Row<'a>>,
 }
 
 impl<'a> Search<'a> {
-    fn rows(&self) -> impl Iterator<Item = &'a Row<'a>> {
-        let edition = self.edition;
-        self.contract.rows.iter().filter(move |row| {
-            row.editions.hold(edition)
-                && !matches!(row.writer, Writer::Program | Writer::User)
-                && !matches!(row.bucket, Bucket::Ephemeral)
-                && (self.may_write)(row)
-        })
-    }
-
     fn exact_names(&self) -> impl Iterator<Item = &'a str> {
-        self.rows().filter_map(|row| match row.name {
+        self.rows.iter().filter_map(|row| match row.name {
             Name::Exact(name) => Some(name),
             Name::Slug(_) | Name::Wild(_) | Name::Glob(_) => None,
         })
     }
 
     fn slugs(&self) -> impl Iterator<Item = &'a Slug> {
-        self.rows().filter_map(|row| match &row.name {
+        self.rows.iter().filter_map(|row| match &row.name {
             Name::Slug(slug) => Some(slug),
             Name::Exact(_) | Name::Wild(_) | Name::Glob(_) => None,
         })
@@ -117,7 +114,7 @@ impl<'a> Search<'a> {
     /// The entry itself where a tool call may write it.
     fn allowed(&self, entry: &str) -> Option<String> {
         match self.contract.standing(entry, self.edition) {
-            Standing::Row(row) if self.rows().any(|known| std::ptr::eq(known, row)) => {
+            Standing::Row(row) if self.rows.iter().any(|known| std::ptr::eq(*known, row)) => {
                 Some(entry.to_owned())
             }
             _ => None,

@@ -106,7 +106,8 @@ fn complete(
     let (gate, to) = (agent.gate(), verdict.gate_status());
     let message = log::cut(&match verdict {
         Verdict::EnvironmentBlocked => {
-            format!("Environment blocked, passed with a caveat: {evidence}")
+            let caveat = verdict::headline(&evidence);
+            format!("Environment blocked, passed with a caveat: {caveat}")
         }
         _ => verdict::headline(reply).to_owned(),
     });
@@ -114,7 +115,12 @@ fn complete(
     draft.sign(gate, Some(agent.as_str()), Some(&message));
     draft.log(gate, agent.as_str(), &message, Some(to));
     let phase_outcome = if agent.phase(draft.state.mode) == Phase::ReviewVerification {
-        let outcome = draft.member(gate, to, Some(verdict.as_str()));
+        // The caveat is in the message; a member's result has two words.
+        let result = match verdict {
+            Verdict::EnvironmentBlocked => Verdict::Verified,
+            verdict => verdict,
+        };
+        let outcome = draft.member(gate, to, Some(result.as_str()));
         match outcome {
             Some(outcome) => draft.settle_group(outcome, &evidence),
             None if standing == Standing::Current => draft.begin_group(),
