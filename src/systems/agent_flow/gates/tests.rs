@@ -222,7 +222,7 @@ fn the_last_iteration_closes_a_failed_run() {
 fn a_run_with_all_gates_passed_is_closed_at_stop() {
     let reply = "### Overall: ENVIRONMENT_BLOCKED (python 3.9)";
     let (text, _) = changed(on_completion(VERIFY, &name("Alphonse"), reply, now()));
-    let message = "    message: \"Environment blocked, passed with a caveat: ### Overall: ENVIRONMENT_BLOCKED (python 3.9)\"\n";
+    let message = "    message: \"Environment blocked, passed with a caveat: Overall: ENVIRONMENT_BLOCKED (python 3.9)\"\n";
     assert!(text.contains(message), "{text}");
     let (closed, changes) = changed(on_stop(&text, now()));
     assert!(closed.starts_with("---\nactive: false\ncurrent_phase: \"complete\"\n"));
