@@ -41,14 +41,18 @@ pub fn nearest(
     let separated = separate(name);
     let spelled = spell(&separated);
     let in_its_case = || search.allowed(&in_dir(dir, &separated));
-    (separated != spelled)
+    let same = (separated != spelled)
         .then(in_its_case)
         .flatten()
         .or_else(|| search.allowed(&in_dir(dir, &spelled)))
-        .or_else(|| search.other_ending(dir, &spelled))
-        .or_else(|| search.slip(entry, dir, &spelled, 1))
+        .or_else(|| search.other_ending(dir, &spelled));
+    if same.is_some() {
+        return same;
+    }
+    let slips = search.slips(entry, &in_dir(dir, &spelled));
+    slip(&slips, 1)
         .or_else(|| search.reordered(&spelled))
-        .or_else(|| search.slip(entry, dir, &spelled, 3))
+        .or_else(|| slip(&slips, MOST_EDITS))
         .or_else(|| search.same_first_word(&spelled))
         .or_else(|| search.numbered(dir, &spelled))
         .or_else(|| contract.fallback.map(str::to_owned))
@@ -137,27 +141,24 @@ impl<'a> Search<'a> {
             .find_map(|entry| self.allowed(entry))
     }
 
-    /// A name within a few typing errors, or a pattern whose prefix is.
-    fn slip(&self, entry: &str, dir: &str, spelled: &str, at_most: usize) -> Option<String> {
-        let whole = in_dir(dir, spelled);
+    /// The names within a few typing errors, and the patterns whose prefix is:
+    /// the fewest edits and the most alike in length first.
+    fn slips(&self, entry: &str, whole: &str) -> Vec<(usize, String)> {
         let chars = whole.chars().count();
-        let letters = letters(&whole);
-        let most = |name: &str| (name.len() / 5).clamp(1, at_most);
+        let letters = letters(whole);
         let names = self.exact_names().filter_map(|name| {
-            let most = most(name);
+            let most = tolerance(name, MOST_EDITS);
             let is_near = name.chars().count().abs_diff(chars) <= most
                 && are_within(most, letters, self::letters(name));
-            let distance = is_near.then(|| damerau_levenshtein(&whole, name))?;
-            (distance <= most && name != entry).then(|| (distance, name.to_owned()))
+            is_near.then(|| (damerau_levenshtein(whole, name), name.to_owned()))
         });
-        let variants = self
-            .slugs()
-            .filter_map(|slug| variant(slug, &whole))
-            .filter(|(distance, name)| *distance <= most(name) && name != entry);
-        names
+        let variants = self.slugs().filter_map(|slug| variant(slug, whole));
+        let mut slips: Vec<_> = names
             .chain(variants)
-            .min_by_key(|(distance, name)| (*distance, name.len().abs_diff(whole.len())))
-            .map(|(_, name)| name)
+            .filter(|(_, name)| name != entry)
+            .collect();
+        slips.sort_by_key(|(edits, name)| (*edits, name.len().abs_diff(whole.len())));
+        slips
     }
 
     /// `auth-review.md` → `review-auth.md`, `summary-impl.md` → `impl-summary.md`.
@@ -219,6 +220,22 @@ impl<'a> Search<'a> {
             .flat_map(|slug| slug.endings)
             .find_map(|ending| self.allowed(&format!("{prefix}{number}{ending}")))
     }
+}
+
+/// The most typing errors that still let a name be meant.
+const MOST_EDITS: usize = 3;
+
+/// How many edits a name may be away.
+fn tolerance(name: &str, at_most: usize) -> usize {
+    (name.len() / 5).clamp(1, at_most)
+}
+
+/// The first of the slips that is near enough.
+fn slip(slips: &[(usize, String)], at_most: usize) -> Option<String> {
+    let mut near = slips
+        .iter()
+        .filter(|(edits, name)| *edits <= tolerance(name, at_most));
+    near.next().map(|(_, name)| name.clone())
 }
 
 /// The letters of a name, as bits; some share one.
