@@ -48,6 +48,17 @@ pub fn command(len: usize) -> String {
     command
 }
 
+/// A command of 1 KiB as agents write them: few steps, and most of it a text.
+pub fn steps() -> String {
+    format!(
+        "mkdir -p src/module && cat > src/module/new.rs <<'EOF'\n{}EOF\n\
+         sed -i 's/mod old;/mod old;\\nmod new;/' src/lib.rs\n\
+         cargo test --package app 2>&1 | tail -n 20\n\
+         git add -A && git commit -m \"Add the module that parses\"\n",
+        code(800)
+    )
+}
+
 /// Commands of 64 KiB, each of one kind of line: what costs is different in each.
 pub const SHAPES: [(&str, &str, &str, &str); 9] = [
     ("touch", "", "touch a b c\n", ""),
