@@ -29,6 +29,7 @@ impl Script<'_, '_, '_, '_> {
                 }
             }
             Effect::Open => self.open(arguments),
+            Effect::OpenAt(n) => self.open_at(arguments, n),
             Effect::Own(act) => self.shell.report_all(own, act),
             Effect::OwnOpen => {
                 let mode = self.mode(arguments, 0);
@@ -149,8 +150,12 @@ impl Script<'_, '_, '_, '_> {
             }
             return;
         }
-        if let Some(act) = self.mode(arguments, 1) {
-            self.report_argument(arguments, 0, act);
+        self.open_at(arguments, 0);
+    }
+
+    fn open_at(&mut self, arguments: &[Span], n: usize) {
+        if let Some(act) = self.mode(arguments, n + 1) {
+            self.report_argument(arguments, n, act);
         }
     }
 
@@ -181,7 +186,7 @@ impl Script<'_, '_, '_, '_> {
         match mode {
             _ if mode.contains(['w', 'x', 'c']) => Some(Act::Write),
             _ if mode.contains(['a', '+']) => Some(Act::Edit),
-            _ => None,
+            _ => perl_act(mode),
         }
     }
 

@@ -151,18 +151,34 @@ fn program(
         .values(codes)
         .map(|code| code.text.as_str())
         .collect();
-    if !given.is_empty() {
-        calls::analyse(shell, language, &given.join("\n"));
-    } else if let Some(module) = parsed.value(&["m"]).and_then(Field::known) {
-        module_run(shell, module, args.get(own..).unwrap_or(&[]));
-    } else {
-        let file = args.get(own);
-        let text = match file.filter(|file| file.known() != Some("-")) {
-            Some(file) => shell.script_text(file),
-            None => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
-        };
-        calls::analyse(shell, language, &text.unwrap_or_default());
+    let mut rest = args.get(own..).unwrap_or(&[]);
+    if language != Language::Python && rest.first().and_then(Field::known) == Some("--") {
+        rest = &rest[1..];
     }
+    if !given.is_empty() {
+        calls::analyse(shell, language, &given.join("\n"), rest);
+    } else if let Some(module) = parsed.value(&["m"]).and_then(Field::known) {
+        module_run(shell, module, rest);
+    } else {
+        // Node counts the file among the arguments.
+        let skipped = usize::from(language != Language::Script);
+        let arguments = rest.get(skipped..).unwrap_or(&[]);
+        analyse_file(shell, language, rest.first(), arguments);
+    }
+}
+
+/// Reads the code of a file, or of the input.
+fn analyse_file(
+    shell: &mut Shell<'_>,
+    language: Language,
+    file: Option<&Field>,
+    arguments: &[Field],
+) {
+    let text = match file.filter(|file| file.known() != Some("-")) {
+        Some(file) => shell.script_text(file),
+        None => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
+    };
+    calls::analyse(shell, language, &text.unwrap_or_default(), arguments);
 }
 
 /// `python -m MODULE …`, for modules that write what they are told.
@@ -200,10 +216,10 @@ fn emacs(shell: &mut Shell<'_>, args: &[Field]) {
         } else {
             None
         };
-        calls::analyse(shell, Language::Lisp, &text.unwrap_or_default());
+        calls::analyse(shell, Language::Lisp, &text.unwrap_or_default(), &[]);
     }
     for arg in args.iter().filter(|arg| arg.text.starts_with("--eval=")) {
-        calls::analyse(shell, Language::Lisp, &arg.text["--eval=".len()..]);
+        calls::analyse(shell, Language::Lisp, &arg.text["--eval=".len()..], &[]);
     }
 }
 
@@ -245,16 +261,18 @@ fn deno(shell: &mut Shell<'_>, args: &[Field]) {
     let Some((verb, rest)) = args.split_first() else {
         return;
     };
-    let operand = rest.iter().find(|arg| !arg.is_option());
-    let text = match verb.known() {
-        Some("eval") => operand.map(|code| code.text.clone()),
-        Some("run") => operand.and_then(|file| match file.known() {
-            Some("-") => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
-            _ => shell.script_text(file),
-        }),
-        _ => None,
+    let at = rest.iter().position(|arg| !arg.is_option());
+    let (operand, arguments) = match at.and_then(|at| rest.get(at..)?.split_first()) {
+        Some((operand, arguments)) => (Some(operand), arguments),
+        None => (None, &[][..]),
     };
-    calls::analyse(shell, Language::Script, &text.unwrap_or_default());
+    match (verb.known(), operand) {
+        (Some("eval"), Some(code)) => {
+            calls::analyse(shell, Language::Script, &code.text, arguments);
+        }
+        (Some("run"), Some(_)) => analyse_file(shell, Language::Script, operand, arguments),
+        _ => {}
+    }
 }
 
 /// Perl and Ruby: clusters such as `-pi.bak -e CODE`, files edited in place.
@@ -274,22 +292,15 @@ fn one_liner(shell: &mut Shell<'_>, name: &str, args: &[Field]) {
         .map(|code| code.text.as_str())
         .collect();
     if !codes.is_empty() {
-        calls::analyse(shell, language, &codes.join("\n"));
+        calls::analyse(shell, language, &codes.join("\n"), &parsed.operands);
         if parsed.has(&["i"]) {
             let suffix = parsed.value(&["i"]).cloned();
             edit::in_place_edit(shell, &parsed.operands, suffix.as_ref());
         }
         return;
     }
-    let text = match parsed
-        .operands
-        .first()
-        .filter(|file| file.known() != Some("-"))
-    {
-        Some(file) => shell.script_text(file),
-        None => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
-    };
-    calls::analyse(shell, language, &text.unwrap_or_default());
+    let arguments = parsed.operands.get(1..).unwrap_or(&[]);
+    analyse_file(shell, language, parsed.operands.first(), arguments);
 }
 
 fn awk(shell: &mut Shell<'_>, args: &[Field]) {
@@ -312,7 +323,8 @@ fn awk(shell: &mut Shell<'_>, args: &[Field]) {
         let (name, _) = pair.text.split_once('=')?;
         Some((name.to_owned(), pair.behind(name.len() + 1)))
     });
-    calls::analyse_awk(shell, &text.unwrap_or_default(), variables.collect());
+    let variables = variables.collect();
+    calls::analyse_awk(shell, &text.unwrap_or_default(), variables, operands);
     if parsed.value(&["i", "include"]).and_then(Field::known) == Some("inplace") {
         edit::in_place_edit(shell, operands, None);
     }

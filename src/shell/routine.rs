@@ -1,0 +1,338 @@
+//! Functions that a script defines: what their calls do with what they are given.
+
+use std::collections::HashMap;
+
+use super::bind::{Bound, Shape};
+use super::calls::Script;
+use super::code::{Code, Language, Token};
+use super::field::Field;
+use super::value::{Given, MAX_DEPTH, MAX_VALUES, Reader, Span};
+
+/// Calls within calls that are followed; from a function that is not called, one.
+pub(super) const MAX_LEVELS: usize = 4;
+
+/// How many tokens the followed calls of a script may come to. The rest is read
+/// without knowing what it is given.
+pub(super) const MAX_FOLLOWED: usize = 32 << 10;
+
+/// How far behind the parameters a body may begin.
+const MAX_HEAD: usize = 32;
+
+#[derive(Clone, Copy)]
+pub(super) struct Function {
+    params: Span,
+    body: Span,
+}
+
+pub(super) struct Functions<'a> {
+    /// By their beginning.
+    all: Vec<Function>,
+    by_name: HashMap<&'a str, usize>,
+}
+
+impl Functions<'_> {
+    /// The function whose body begins at a place.
+    pub(super) fn starting(&self, at: usize) -> Option<usize> {
+        let place = self
+            .all
+            .binary_search_by_key(&at, |function| function.body.0);
+        place.ok()
+    }
+}
+
+/// A body ends with its brace, or with the first line that is indented no
+/// further than the line it began in.
+struct Finder<'c, 'a> {
+    code: &'c Code<'a>,
+    language: Language,
+    found: Vec<(&'a str, Function)>,
+    /// Indented bodies that go on: the line's number and indentation, and the function.
+    open: Vec<(usize, usize, usize)>,
+}
+
+pub(super) fn functions<'a>(code: &Code<'a>, language: Language) -> Functions<'a> {
+    let mut finder = Finder {
+        code,
+        language,
+        found: Vec::new(),
+        open: Vec::new(),
+    };
+    finder.search();
+    let mut found = finder.found;
+    found.sort_by_key(|(_, function)| function.body.0);
+    let names = found.iter().map(|(name, _)| *name);
+    Functions {
+        by_name: names.zip(0..).collect(),
+        all: found.into_iter().map(|(_, function)| function).collect(),
+    }
+}
+
+impl<'a> Finder<'_, 'a> {
+    fn search(&mut self) {
+        let n_tokens = self.code.tokens.len();
+        let mut lines = self.code.lines.iter().enumerate().peekable();
+        let mut line = (0, 0);
+        for at in 0..n_tokens {
+            while let Some((n, (_, indent))) = lines.next_if(|(_, (start, _))| *start <= at) {
+                line = (n, *indent);
+            }
+            // An empty line ends nothing.
+            if self.code.tokens.get(at) == Some(&Token::End) {
+                continue;
+            }
+            self.close(at, |begun, indent| begun != line.0 && indent >= line.1);
+            match self.code.tokens.get(at) {
+                Some(Token::Word("end")) if self.language != Language::Python => {
+                    self.close(at, |begun, _| begun == line.0);
+                }
+                Some(Token::Word("def" | "function" | "sub")) => self.define(at, line),
+                Some(Token::Word("lambda")) => self.lambda(at),
+                Some(Token::Mark('>')) => self.arrow(at),
+                _ => {}
+            }
+        }
+        self.close(n_tokens, |_, _| true);
+    }
+
+    /// Ends the innermost bodies that a token at `at` stands behind.
+    fn close(&mut self, at: usize, ends: impl Fn(usize, usize) -> bool) {
+        while let Some(&(line, indent, function)) = self.open.last()
+            && ends(line, indent)
+        {
+            self.open.pop();
+            if let Some((_, function)) = self.found.get_mut(function) {
+                function.body.1 = at;
+            }
+        }
+    }
+
+    /// `def w(p):`, `function w(p) {`, `w = function(p) {`, `sub w {`.
+    fn define(&mut self, at: usize, line: (usize, usize)) {
+        let code = self.code;
+        let is_own = code.word(at + 1) == Some("self") && code.mark(at + 2) == Some('.');
+        let named = if is_own { at + 3 } else { at + 1 };
+        let (name, open) = match code.word(named) {
+            Some(name) => (Some(name), named + 1),
+            None => (self.assigned(at), at + 1),
+        };
+        let Some(name) = name else { return };
+        let is_braced = !matches!(
+            self.language,
+            Language::Python | Language::Ruby | Language::Lua | Language::Julia
+        );
+        let (params, rest) = match code.mark(open) {
+            Some('(') => ((open + 1, code.after(open) - 1), code.after(open)),
+            _ if is_braced => ((open, open), open),
+            _ => {
+                let is_end = |at: &usize| code.tokens.get(*at).is_none_or(|t| *t == Token::End);
+                let end = (open..open + MAX_HEAD).find(is_end).unwrap_or(open);
+                ((open, end), end)
+            }
+        };
+        let opening = match self.language {
+            Language::Python => ':',
+            Language::Ruby => '=',
+            _ => '{',
+        };
+        let starts = |at: &usize| code.mark(*at) == Some(opening);
+        let head = rest..rest
+            + if self.language == Language::Ruby {
+                1
+            } else {
+                MAX_HEAD
+            };
+        let start = head.into_iter().find(starts);
+        let body = match (is_braced, start) {
+            (true, Some(start)) => self.braced(start),
+            (true, None) => (rest, code.statement_end(rest)),
+            (false, start) => {
+                self.open.push((line.0, line.1, self.found.len()));
+                let start = start.map_or(rest, |start| start + 1);
+                (start, start)
+            }
+        };
+        self.found.push((name, Function { params, body }));
+    }
+
+    fn braced(&self, open: usize) -> Span {
+        match self.code.after(open) - 1 {
+            // It is never closed.
+            end if end == open => (open + 1, self.code.tokens.len()),
+            end => (open + 1, end),
+        }
+    }
+
+    /// The name in front of `= function`, `= (p) =>`.
+    fn assigned(&self, at: usize) -> Option<&'a str> {
+        let equals = at.checked_sub(1)?;
+        self.code.mark(equals).filter(|mark| *mark == '=')?;
+        self.code.word(equals.checked_sub(1)?)
+    }
+
+    /// `w = lambda p: …`.
+    fn lambda(&mut self, at: usize) {
+        let code = self.code;
+        let colon = (at..at + MAX_HEAD).find(|at| code.mark(*at) == Some(':'));
+        if let (Some(name), Some(colon)) = (self.assigned(at), colon) {
+            let params = (at + 1, colon);
+            let body = (colon + 1, code.statement_end(colon + 1));
+            self.found.push((name, Function { params, body }));
+        }
+    }
+
+    /// `w = (p, t) => …`, `w = async p => …`; `at` is behind the `=`.
+    fn arrow(&mut self, at: usize) {
+        let code = self.code;
+        if at < 3 || self.language != Language::Script || code.mark(at - 1) != Some('=') {
+            return;
+        }
+        let last = at - 2;
+        let (first, params) = match code.mark(last) {
+            Some(')') => {
+                let open = code.partner.get(last).copied().unwrap_or(last);
+                (open, (open + 1, last))
+            }
+            _ => (last, (last, last + 1)),
+        };
+        let is_async = first > 0 && code.word(first - 1) == Some("async");
+        let Some(name) = self.assigned(first - usize::from(is_async)) else {
+            return;
+        };
+        let body = match code.mark(at + 1) {
+            Some('{') => self.braced(at + 1),
+            _ => (at + 1, code.statement_end(at + 1)),
+        };
+        self.found.push((name, Function { params, body }));
+    }
+}
+
+impl<'a> Script<'_, 'a, '_, '_> {
+    /// The function that a call of `name` at `at` leads to. A method is called on
+    /// something, a function is not.
+    pub(super) fn function(&self, name: &str, at: usize) -> Option<usize> {
+        let place = *self.functions.by_name.get(name)?;
+        let function = self.functions.all.get(place)?;
+        let takes_own = matches!(self.word(function.params.0), Some("self" | "cls"));
+        let fits = match self.before(at) {
+            Some('.') => takes_own || self.stands_on(at, &["self", "this", "$this", "cls"]),
+            _ => !takes_own,
+        };
+        (fits && !self.defines(at)).then_some(place)
+    }
+
+    /// Walks over a definition and says where it ends.
+    pub(super) fn definition(&mut self, function: usize) -> Option<usize> {
+        let function = *self.functions.all.get(function)?;
+        if self.depth >= MAX_DEPTH {
+            return None;
+        }
+        let returned = std::mem::take(&mut self.returned);
+        let levels = self.levels;
+        self.levels = levels.min(1);
+        self.scoped(self.depth + 1, |script| {
+            script.take(function, None);
+            script.walk(function.body);
+        });
+        (self.levels, self.returned) = (levels, returned);
+        Some(function.body.1)
+    }
+
+    /// Follows a call; what the function gives back is known where all of it is.
+    pub(super) fn invoke(&mut self, place: usize, given: Vec<Given<'a>>) -> Vec<Field> {
+        let Some(function) = self.functions.all.get(place).copied() else {
+            return Vec::new();
+        };
+        let (start, end) = function.body;
+        let cost = end.saturating_sub(start) + 16;
+        let is_deep = self.depth >= MAX_DEPTH || self.levels == 0 || self.running.contains(&place);
+        let left = self.room.checked_sub(cost).filter(|_| !is_deep);
+        let Some(left) = left.filter(|_| self.shell.spend(2 * cost)) else {
+            return Vec::new();
+        };
+        self.room = left;
+        let returned = std::mem::take(&mut self.returned);
+        self.levels -= 1;
+        self.running.push(place);
+        self.scoped(self.depth + 1, |script| {
+            script.take(function, Some(given));
+            let only = script.only_value(function.body);
+            script.returned.extend(only);
+            script.walk(function.body);
+        });
+        self.running.pop();
+        self.levels += 1;
+        let mut values = std::mem::replace(&mut self.returned, returned);
+        values.truncate(MAX_VALUES);
+        values
+    }
+
+    /// A body that is one expression gives back what that comes to.
+    fn only_value(&mut self, (mut start, mut end): Span) -> Vec<Field> {
+        let is_end = |at: usize| {
+            let token = self.code.tokens.get(at);
+            matches!(token, None | Some(Token::End | Token::Word("end")))
+        };
+        while start < end && is_end(start) {
+            start += 1;
+        }
+        while start < end && is_end(end - 1) {
+            end -= 1;
+        }
+        self.values((start, end))
+    }
+
+    /// `return VALUE`.
+    pub(super) fn give_back(&mut self, at: usize) {
+        if !self.running.is_empty() && self.returned.len() < MAX_VALUES {
+            let values = self.values((at + 1, self.code.statement_end(at + 1)));
+            self.returned.extend(values);
+        }
+    }
+
+    /// Gives the parameters their values; of a function that is not called none is known.
+    fn take(&mut self, function: Function, given: Option<Vec<Given<'a>>>) {
+        let is_called = given.is_some();
+        let mut given = given.unwrap_or_default();
+        if self.language == Language::Perl {
+            let values = given.iter().map(first_value).collect();
+            let shape = Shape::List;
+            self.set("@_", Some(Bound { values, shape }));
+        }
+        let params = self.code.divide(function.params);
+        for (n, span) in params.into_iter().take(MAX_VALUES).enumerate() {
+            let is_list = matches!(self.mark(span.0), Some('*' | '.'));
+            let mut at = span.0;
+            while at < span.1 && self.word(at).is_none() {
+                at += 1;
+            }
+            // `string $p`
+            while at + 1 < span.1 && self.word(at + 1).is_some() {
+                at += 1;
+            }
+            let Some(name) = self.word(at) else { continue };
+            if n == 0 && matches!(name, "self" | "cls") {
+                continue;
+            }
+            let named = given.iter().position(|given| given.name == Some(name));
+            let plain = || given.iter().position(|given| given.name.is_none());
+            let bound = if is_list {
+                let values = given.iter().map(first_value).collect();
+                let shape = Shape::List;
+                Bound { values, shape }
+            } else if let Some(place) = named.or_else(plain) {
+                given.remove(place).bound
+            } else {
+                let equals = (at..span.1).find(|at| self.mark(*at) == Some('='));
+                let value = equals.filter(|_| is_called).map(|at| (at + 1, span.1));
+                value.map_or_else(Bound::default, |span| Reader::new(self, span).whole())
+            };
+            self.set(name, Some(bound));
+        }
+    }
+}
+
+/// The value of an argument among others.
+fn first_value(given: &Given<'_>) -> Field {
+    let value = given.bound.values.first().cloned();
+    value.unwrap_or_else(Field::unknown)
+}
