@@ -1,5 +1,6 @@
 //! What a writing call does with the values of its arguments.
 
+use super::bind::{Bound, Shape};
 use super::calls::Script;
 use super::code::{Language, Token};
 use super::effects::Effect;
@@ -241,7 +242,12 @@ impl Script<'_, '_, '_, '_> {
                 words => drop(self.shell.again(words)),
             }
         } else {
-            for line in self.values(first) {
+            let Bound { values, shape } = Reader::new(self, first).whole();
+            if shape != Shape::One {
+                self.shell.again(&values);
+                return;
+            }
+            for line in values {
                 self.shell.run_again(&line.text);
             }
         }

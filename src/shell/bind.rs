@@ -64,12 +64,16 @@ impl<'a> Script<'_, 'a, '_, '_> {
 
     /// In a function the name holds what it held before when that ends.
     pub(super) fn set(&mut self, name: &str, bound: Option<Bound>) {
-        let old = match bound {
-            Some(bound) => self.variables.insert(name.to_owned(), bound),
-            None => self.variables.remove(name),
-        };
+        let old = self.put(name.to_owned(), bound);
         if self.depth > 0 {
             self.journal.push((name.to_owned(), old));
+        }
+    }
+
+    fn put(&mut self, name: String, bound: Option<Bound>) -> Option<Bound> {
+        match bound {
+            Some(bound) => self.variables.insert(name, bound),
+            None => self.variables.remove(&name),
         }
     }
 
@@ -79,24 +83,31 @@ impl<'a> Script<'_, 'a, '_, '_> {
         let outer = std::mem::replace(&mut self.depth, depth);
         run(self);
         self.depth = outer;
-        for (name, old) in self.journal.drain(mark..).rev() {
-            match old {
-                Some(bound) => self.variables.insert(name, bound),
-                None => self.variables.remove(&name),
-            };
+        while self.journal.len() > mark
+            && let Some((name, old)) = self.journal.pop()
+        {
+            self.put(name, old);
         }
     }
 
-    /// Takes the first item off a list.
-    pub(super) fn shift(&mut self, name: &str) -> Vec<Field> {
+    /// Takes an item off a list.
+    pub(super) fn take_item(&mut self, name: &str, place: usize) -> Vec<Field> {
         let Some(list) = self.variables.get_mut(name) else {
             return Vec::new();
         };
         list.shape = Shape::List;
-        if list.values.is_empty() || !self.shell.spend(list.values.len()) {
+        if place >= list.values.len() || !self.shell.spend(list.values.len()) {
             return Vec::new();
         }
-        vec![list.values.remove(0)]
+        vec![list.values.remove(place)]
+    }
+
+    /// `shift;`, `argv.shift()`, `argv.pop(1)` for the sake of what is left.
+    pub(super) fn drop_item(&mut self, at: usize) {
+        let start = self.receiver_start(at);
+        if self.begins_statement(start) {
+            self.values((start, self.code.statement_end(start)));
+        }
     }
 
     /// `name = value`; a value that is not known makes the name unknown.
@@ -120,13 +131,32 @@ impl<'a> Script<'_, 'a, '_, '_> {
                 self.set(name, Some(Bound::from(values)));
             }
             (Some('='), Some('=' | '>' | '~')) => {}
-            (Some('='), _) if !self.is_argument(at) => {
-                let span = (at + 2, self.code.statement_end(at + 2));
-                let bound = Reader::new(self, span).whole();
-                self.set(name, Some(bound).filter(|bound| !bound.values.is_empty()));
+            (Some('='), _) if !self.is_argument(at) => self.assign(name, at + 2),
+            // `name: type = value`
+            (Some(':'), _) if self.begins_statement(at) => {
+                let equals = (at + 2..at + 8).find(|at| self.mark(*at) == Some('='));
+                let equals = equals.filter(|equals| self.code.statement_end(at) > *equals);
+                if let Some(equals) = equals.filter(|at| self.mark(at + 1) != Some('=')) {
+                    self.assign(name, equals + 1);
+                }
             }
             _ => {}
         }
+    }
+
+    fn assign(&mut self, name: &str, from: usize) {
+        let span = (from, self.code.statement_end(from));
+        let mut bound = Reader::new(self, span).whole();
+        // `@list = qw(a b)` has no parentheses of its own.
+        if name.starts_with('@') && self.mark(span.1) == Some(',') {
+            let is_end = |at: &usize| self.code.tokens.get(*at).is_none_or(|t| *t == Token::End);
+            let end = (from..from + 2 * MAX_VALUES).find(is_end);
+            bound.shape = Shape::List;
+            for item in self.code.divide((span.1, end.unwrap_or(span.1))) {
+                bound.values.extend(self.values(item));
+            }
+        }
+        self.set(name, Some(bound).filter(|bound| !bound.values.is_empty()));
     }
 
     /// `name=value` between the parentheses of a call, or the last of several names.
@@ -143,7 +173,11 @@ impl<'a> Script<'_, 'a, '_, '_> {
         let before = at.checked_sub(1).and_then(|at| self.code.tokens.get(at));
         matches!(
             before,
-            None | Some(Token::End | Token::Mark(':' | '{' | '}') | Token::Word("local" | "do"))
+            None | Some(
+                Token::End
+                    | Token::Mark(':' | '{' | '}')
+                    | Token::Word("local" | "do" | "const" | "let" | "var")
+            )
         )
     }
 

@@ -1,13 +1,13 @@
 //! Writing calls in a script: the literals that stand as their destinations.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::bind::{Bound, Shape};
 use super::code::{Code, Language, Token, read};
 use super::effects::{On, rows};
 use super::eval::Shell;
 use super::field::Field;
-use super::routine::{Functions, MAX_FOLLOWED, MAX_LEVELS, functions};
+use super::routine::{Function, MAX_FOLLOWED, MAX_LEVELS, functions};
 use super::value::{Reader, Span};
 use crate::target::Act;
 
@@ -25,7 +25,7 @@ pub(super) struct Script<'c, 'a, 'h, 's> {
     pub(super) language: Language,
     pub(super) shell: &'h mut Shell<'s>,
     pub(super) variables: HashMap<String, Bound>,
-    pub(super) functions: Functions<'a>,
+    pub(super) functions: Vec<Function<'a>>,
     /// What names held outside of the present function, newest last.
     pub(super) journal: Vec<(String, Option<Bound>)>,
     /// The functions that are being called.
@@ -33,7 +33,7 @@ pub(super) struct Script<'c, 'a, 'h, 's> {
     /// What the innermost of them gives back.
     pub(super) returned: Vec<Field>,
     /// Calls that were followed for their value before the walk comes to them.
-    pub(super) followed: HashSet<usize>,
+    pub(super) followed: Vec<usize>,
     /// How deep the present function stands, and how many calls deeper is followed.
     pub(super) depth: usize,
     pub(super) levels: usize,
@@ -144,7 +144,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
             journal: Vec::new(),
             running: Vec::new(),
             returned: Vec::new(),
-            followed: HashSet::new(),
+            followed: Vec::new(),
             depth: 0,
             levels: MAX_LEVELS,
             room: MAX_FOLLOWED,
@@ -156,13 +156,13 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
     pub(super) fn walk(&mut self, span: Span) {
         let mut at = span.0;
         while at < span.1 {
-            let function = self.functions.starting(at).filter(|_| at > span.0);
-            match function.and_then(|function| self.definition(function)) {
-                Some(end) => at = end.max(at + 1),
-                None => {
-                    self.look(at);
-                    at += 1;
-                }
+            if at > span.0
+                && let Some(end) = self.definition(at)
+            {
+                at = end.max(at + 1);
+            } else {
+                self.look(at);
+                at += 1;
             }
         }
     }
@@ -175,6 +175,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
                     "for" | "foreach" => self.bind_loop(at),
                     "each" | "forEach" | "map" => self.bind_block(at),
                     "return" => self.give_back(at),
+                    "shift" | "pop" => self.drop_item(at),
                     "print" | "printf" if self.language == Language::Awk => self.print(at),
                     word => self.call(at, word),
                 }
@@ -237,9 +238,9 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
 
     fn call(&mut self, at: usize, name: &str) {
         if let Some(function) = self.function(name, at) {
-            if !self.followed.remove(&at)
-                && let Some(spans) = self.arguments(at)
-            {
+            if let Some(place) = self.followed.iter().position(|place| *place == at) {
+                self.followed.swap_remove(place);
+            } else if let Some(spans) = self.arguments(at) {
                 let given = Reader::new(self, (at, at)).given(&spans);
                 self.invoke(function, given);
             }

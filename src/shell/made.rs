@@ -100,7 +100,7 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
             "name" => own.iter().filter_map(last_name).collect(),
             "resolve" | "absolute" | "expanduser" | "to_s" | "toString" | "as_posix" | "strip"
             | "trim" => own,
-            "items" | "entries" | "keys" | "to_a" => {
+            "items" | "entries" | "keys" | "to_a" if shape != Shape::One => {
                 self.shape = shape;
                 own
             }
@@ -117,9 +117,7 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
                 span.and_then(|span| own.get(span)).unwrap_or(&[]).to_vec()
             }
             "first" if shape != Shape::One => own.into_iter().take(1).collect(),
-            "last" | "pop" if shape != Shape::One && first.is_empty() => {
-                own.into_iter().last().into_iter().collect()
-            }
+            "last" | "pop" if shape != Shape::One => own.into_iter().last().into_iter().collect(),
             "with_suffix" => changed(|path, suffix| {
                 let stem = path.rsplit_once('.').filter(|(_, old)| !old.contains('/'));
                 Some(format!("{}{suffix}", stem.map_or(path, |(stem, _)| stem)))

@@ -1,7 +1,5 @@
 //! Functions that a script defines: what their calls do with what they are given.
 
-use std::collections::HashMap;
-
 use super::bind::{Bound, Shape};
 use super::calls::Script;
 use super::code::{Code, Language, Token};
@@ -18,26 +16,14 @@ pub(super) const MAX_FOLLOWED: usize = 32 << 10;
 /// How far behind the parameters a body may begin.
 const MAX_HEAD: usize = 32;
 
+/// How many functions of a script are known: every name is looked for among them.
+const MAX_FUNCTIONS: usize = 128;
+
 #[derive(Clone, Copy)]
-pub(super) struct Function {
+pub(super) struct Function<'a> {
+    name: &'a str,
     params: Span,
     body: Span,
-}
-
-pub(super) struct Functions<'a> {
-    /// By their beginning.
-    all: Vec<Function>,
-    by_name: HashMap<&'a str, usize>,
-}
-
-impl Functions<'_> {
-    /// The function whose body begins at a place.
-    pub(super) fn starting(&self, at: usize) -> Option<usize> {
-        let place = self
-            .all
-            .binary_search_by_key(&at, |function| function.body.0);
-        place.ok()
-    }
 }
 
 /// A body ends with its brace, or with the first line that is indented no
@@ -45,12 +31,12 @@ impl Functions<'_> {
 struct Finder<'c, 'a> {
     code: &'c Code<'a>,
     language: Language,
-    found: Vec<(&'a str, Function)>,
+    found: Vec<Function<'a>>,
     /// Indented bodies that go on: the line's number and indentation, and the function.
     open: Vec<(usize, usize, usize)>,
 }
 
-pub(super) fn functions<'a>(code: &Code<'a>, language: Language) -> Functions<'a> {
+pub(super) fn functions<'a>(code: &Code<'a>, language: Language) -> Vec<Function<'a>> {
     let mut finder = Finder {
         code,
         language,
@@ -58,52 +44,62 @@ pub(super) fn functions<'a>(code: &Code<'a>, language: Language) -> Functions<'a
         open: Vec::new(),
     };
     finder.search();
-    let mut found = finder.found;
-    found.sort_by_key(|(_, function)| function.body.0);
-    let names = found.iter().map(|(name, _)| *name);
-    Functions {
-        by_name: names.zip(0..).collect(),
-        all: found.into_iter().map(|(_, function)| function).collect(),
-    }
+    finder.found
 }
 
 impl<'a> Finder<'_, 'a> {
     fn search(&mut self) {
-        let n_tokens = self.code.tokens.len();
-        let mut lines = self.code.lines.iter().enumerate().peekable();
+        let mut n_lines = 0;
         let mut line = (0, 0);
-        for at in 0..n_tokens {
-            while let Some((n, (_, indent))) = lines.next_if(|(_, (start, _))| *start <= at) {
-                line = (n, *indent);
+        for (at, token) in self.code.tokens.iter().enumerate() {
+            while let Some((start, indent)) = self.code.lines.get(n_lines)
+                && *start <= at
+            {
+                n_lines += 1;
+                line = (n_lines, *indent);
             }
             // An empty line ends nothing.
-            if self.code.tokens.get(at) == Some(&Token::End) {
+            if *token == Token::End {
                 continue;
             }
-            self.close(at, |begun, indent| begun != line.0 && indent >= line.1);
-            match self.code.tokens.get(at) {
-                Some(Token::Word("end")) if self.language != Language::Python => {
-                    self.close(at, |begun, _| begun == line.0);
+            while let Some((begun, indent, _)) = self.open.last()
+                && *begun != line.0
+                && *indent >= line.1
+            {
+                self.close(at);
+            }
+            match token {
+                Token::Word("end") if self.language != Language::Python => {
+                    if self.open.last().is_some_and(|(begun, ..)| *begun == line.0) {
+                        self.close(at);
+                    }
                 }
-                Some(Token::Word("def" | "function" | "sub")) => self.define(at, line),
-                Some(Token::Word("lambda")) => self.lambda(at),
-                Some(Token::Mark('>')) => self.arrow(at),
+                Token::Word("def" | "function" | "sub") => self.define(at, line),
+                Token::Word("lambda") => self.lambda(at),
+                Token::Mark('>') => self.arrow(at),
                 _ => {}
             }
         }
-        self.close(n_tokens, |_, _| true);
     }
 
-    /// Ends the innermost bodies that a token at `at` stands behind.
-    fn close(&mut self, at: usize, ends: impl Fn(usize, usize) -> bool) {
-        while let Some(&(line, indent, function)) = self.open.last()
-            && ends(line, indent)
+    /// Ends the innermost body, behind which a token at `at` stands.
+    fn close(&mut self, at: usize) {
+        if let Some((_, _, function)) = self.open.pop()
+            && let Some(function) = self.found.get_mut(function)
         {
-            self.open.pop();
-            if let Some((_, function)) = self.found.get_mut(function) {
-                function.body.1 = at;
-            }
+            function.body.1 = at;
         }
+    }
+
+    fn add(&mut self, name: &'a str, params: Span, body: Span) {
+        if self.found.len() < MAX_FUNCTIONS {
+            self.found.push(Function { name, params, body });
+        }
+    }
+
+    /// The first such mark in the head of a function.
+    fn find(&self, from: usize, mark: char) -> Option<usize> {
+        (from..from + MAX_HEAD).find(|at| self.code.mark(*at) == Some(mark))
     }
 
     /// `def w(p):`, `function w(p) {`, `w = function(p) {`, `sub w {`.
@@ -124,34 +120,24 @@ impl<'a> Finder<'_, 'a> {
             Some('(') => ((open + 1, code.after(open) - 1), code.after(open)),
             _ if is_braced => ((open, open), open),
             _ => {
-                let is_end = |at: &usize| code.tokens.get(*at).is_none_or(|t| *t == Token::End);
-                let end = (open..open + MAX_HEAD).find(is_end).unwrap_or(open);
+                let end = code.statement_end(open);
                 ((open, end), end)
             }
         };
-        let opening = match self.language {
-            Language::Python => ':',
-            Language::Ruby => '=',
-            _ => '{',
-        };
-        let starts = |at: &usize| code.mark(*at) == Some(opening);
-        let head = rest..rest
-            + if self.language == Language::Ruby {
-                1
-            } else {
-                MAX_HEAD
-            };
-        let start = head.into_iter().find(starts);
-        let body = match (is_braced, start) {
-            (true, Some(start)) => self.braced(start),
-            (true, None) => (rest, code.statement_end(rest)),
-            (false, start) => {
-                self.open.push((line.0, line.1, self.found.len()));
-                let start = start.map_or(rest, |start| start + 1);
-                (start, start)
+        let body = match self.language {
+            Language::Python => self.find(rest, ':').unwrap_or(rest) + 1,
+            Language::Ruby if code.mark(rest) == Some('=') => rest + 1,
+            _ if !is_braced => rest,
+            _ => {
+                let body = match self.find(rest, '{') {
+                    Some(start) => self.braced(start),
+                    None => (rest, code.statement_end(rest)),
+                };
+                return self.add(name, params, body);
             }
         };
-        self.found.push((name, Function { params, body }));
+        self.open.push((line.0, line.1, self.found.len()));
+        self.add(name, params, (body, code.tokens.len()));
     }
 
     fn braced(&self, open: usize) -> Span {
@@ -171,12 +157,9 @@ impl<'a> Finder<'_, 'a> {
 
     /// `w = lambda p: …`.
     fn lambda(&mut self, at: usize) {
-        let code = self.code;
-        let colon = (at..at + MAX_HEAD).find(|at| code.mark(*at) == Some(':'));
-        if let (Some(name), Some(colon)) = (self.assigned(at), colon) {
-            let params = (at + 1, colon);
-            let body = (colon + 1, code.statement_end(colon + 1));
-            self.found.push((name, Function { params, body }));
+        if let (Some(name), Some(colon)) = (self.assigned(at), self.find(at, ':')) {
+            let body = (colon + 1, self.code.statement_end(colon + 1));
+            self.add(name, (at + 1, colon), body);
         }
     }
 
@@ -202,7 +185,7 @@ impl<'a> Finder<'_, 'a> {
             Some('{') => self.braced(at + 1),
             _ => (at + 1, code.statement_end(at + 1)),
         };
-        self.found.push((name, Function { params, body }));
+        self.add(name, params, body);
     }
 }
 
@@ -210,19 +193,21 @@ impl<'a> Script<'_, 'a, '_, '_> {
     /// The function that a call of `name` at `at` leads to. A method is called on
     /// something, a function is not.
     pub(super) fn function(&self, name: &str, at: usize) -> Option<usize> {
-        let place = *self.functions.by_name.get(name)?;
-        let function = self.functions.all.get(place)?;
+        let place = self.functions.iter().rposition(|row| row.name == name)?;
+        let function = self.functions.get(place)?;
         let takes_own = matches!(self.word(function.params.0), Some("self" | "cls"));
         let fits = match self.before(at) {
             Some('.') => takes_own || self.stands_on(at, &["self", "this", "$this", "cls"]),
             _ => !takes_own,
         };
-        (fits && !self.defines(at)).then_some(place)
+        // `def self.w(p)` defines, too.
+        let is_own = at > 2 && self.word(at - 3) == Some("def");
+        (fits && !is_own && !self.defines(at)).then_some(place)
     }
 
-    /// Walks over a definition and says where it ends.
-    pub(super) fn definition(&mut self, function: usize) -> Option<usize> {
-        let function = *self.functions.all.get(function)?;
+    /// Walks over the body of a function, if one begins at a place, and says where it ends.
+    pub(super) fn definition(&mut self, at: usize) -> Option<usize> {
+        let function = *self.functions.iter().find(|row| row.body.0 == at)?;
         if self.depth >= MAX_DEPTH {
             return None;
         }
@@ -239,7 +224,7 @@ impl<'a> Script<'_, 'a, '_, '_> {
 
     /// Follows a call; what the function gives back is known where all of it is.
     pub(super) fn invoke(&mut self, place: usize, given: Vec<Given<'a>>) -> Vec<Field> {
-        let Some(function) = self.functions.all.get(place).copied() else {
+        let Some(function) = self.functions.get(place).copied() else {
             return Vec::new();
         };
         let (start, end) = function.body;
@@ -290,11 +275,11 @@ impl<'a> Script<'_, 'a, '_, '_> {
     }
 
     /// Gives the parameters their values; of a function that is not called none is known.
-    fn take(&mut self, function: Function, given: Option<Vec<Given<'a>>>) {
+    fn take(&mut self, function: Function<'_>, given: Option<Vec<Given<'a>>>) {
         let is_called = given.is_some();
         let mut given = given.unwrap_or_default();
         if self.language == Language::Perl {
-            let values = given.iter().map(first_value).collect();
+            let values = given.iter().map(Given::first).collect();
             let shape = Shape::List;
             self.set("@_", Some(Bound { values, shape }));
         }
@@ -316,7 +301,7 @@ impl<'a> Script<'_, 'a, '_, '_> {
             let named = given.iter().position(|given| given.name == Some(name));
             let plain = || given.iter().position(|given| given.name.is_none());
             let bound = if is_list {
-                let values = given.iter().map(first_value).collect();
+                let values = given.iter().map(Given::first).collect();
                 let shape = Shape::List;
                 Bound { values, shape }
             } else if let Some(place) = named.or_else(plain) {
@@ -329,10 +314,4 @@ impl<'a> Script<'_, 'a, '_, '_> {
             self.set(name, Some(bound));
         }
     }
-}
-
-/// The value of an argument among others.
-fn first_value(given: &Given<'_>) -> Field {
-    let value = given.bound.values.first().cloned();
-    value.unwrap_or_else(Field::unknown)
 }

@@ -47,6 +47,14 @@ pub(super) struct Given<'a> {
     pub(super) bound: Bound,
 }
 
+impl Given<'_> {
+    /// The value of an argument among others.
+    pub(super) fn first(&self) -> Field {
+        let value = self.bound.values.first().cloned();
+        value.unwrap_or_else(Field::unknown)
+    }
+}
+
 /// Reads one expression. An empty list of values: not known.
 pub(super) struct Reader<'r, 'c, 'a, 'h, 's> {
     pub(super) script: &'r mut Script<'c, 'a, 'h, 's>,
@@ -85,11 +93,8 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
     /// The items of a list literal, unknown ones among them.
     pub(super) fn items(mut self) -> Vec<Field> {
         let spans = self.script.items_in(self.at);
-        let first = |span| self.item(span).into_iter().next();
-        let items = spans.into_iter().map(first);
-        items
-            .map(|item| item.unwrap_or_else(Field::unknown))
-            .collect()
+        let given = self.given(&spans);
+        given.iter().map(Given::first).collect()
     }
 
     /// One item or argument. A number is a text only there: elsewhere it may
@@ -97,7 +102,10 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
     fn item(&mut self, span: Span) -> Vec<Field> {
         let word = self.script.word(span.0).filter(|_| span.1 == span.0 + 1);
         match word.filter(|word| word.bytes().all(|byte| byte.is_ascii_digit())) {
-            Some(number) => vec![Field::literal(number)],
+            Some(number) => {
+                self.shape = Shape::One;
+                vec![Field::literal(number)]
+            }
             None => self.within(span),
         }
     }
@@ -285,10 +293,10 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
                 all.push(Given { name, bound });
                 continue;
             }
-            all.extend(values.into_iter().map(|value| Given {
-                name,
-                bound: Bound::from(vec![value]),
-            }));
+            for value in values {
+                let bound = Bound::from(vec![value]);
+                all.push(Given { name, bound });
+            }
         }
         all
     }
@@ -401,7 +409,9 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         }
         let function = self.script.function(name, at)?;
         let given = self.call_arguments();
-        self.script.followed.insert(at);
+        if self.script.followed.len() < MAX_VALUES {
+            self.script.followed.push(at);
+        }
         self.shape = Shape::One;
         let outer = std::mem::replace(&mut self.script.depth, self.depth);
         let values = self.script.invoke(function, given);
@@ -432,12 +442,24 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
             }
         }
         self.shape = self.script.variables.get(key)?.shape;
-        let shifts = self.mark() == Some('.') && self.script.word(self.at + 1) == Some("shift");
-        if shifts && self.shape != Shape::One {
+        let method = self.script.word(self.at + 1);
+        let method = method.filter(|_| self.mark() == Some('.') && self.shape != Shape::One);
+        if let Some(name @ ("shift" | "pop")) = method {
             self.at += 2;
-            self.call_arguments();
+            let place = self.call_arguments().into_iter().next();
+            let place = place.and_then(|given| given.bound.values.first()?.known()?.parse().ok());
+            let n_items = self
+                .script
+                .variables
+                .get(key)
+                .map_or(0, |list| list.values.len());
+            let usual = if name == "shift" {
+                0
+            } else {
+                n_items.wrapping_sub(1)
+            };
             self.shape = Shape::One;
-            return Some(self.script.shift(key));
+            return Some(self.script.take_item(key, place.unwrap_or(usual)));
         }
         self.script.variable(key)
     }
@@ -452,7 +474,7 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         }
         let in_function = self.script.variables.contains_key("@_");
         let usual = if in_function { "@_" } else { "@ARGV" };
-        self.script.shift(named.unwrap_or(usual))
+        self.script.take_item(named.unwrap_or(usual), 0)
     }
 }
 
