@@ -3,7 +3,8 @@
 use super::calls::Script;
 use super::code::{Language, Piece, Token, read};
 use super::field::{Field, UNKNOWN};
-use super::value::{MAX_DEPTH, MAX_VALUES, Reader, Span, append, product};
+use super::made::one;
+use super::value::{Given, MAX_DEPTH, MAX_VALUES, Reader, Span, append, product};
 
 /// What a name may hold, where it is known.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +16,18 @@ pub(super) struct Bound {
 impl From<Vec<Field>> for Bound {
     fn from(values: Vec<Field>) -> Self {
         let shape = Shape::One;
+        Self { values, shape }
+    }
+}
+
+impl Bound {
+    /// The values of arguments as the items of a list.
+    pub(super) fn list(given: &[Given<'_>]) -> Self {
+        let mut values = Vec::new();
+        for given in given {
+            values.push(given.first());
+        }
+        let shape = Shape::List;
         Self { values, shape }
     }
 }
@@ -31,15 +44,14 @@ pub(super) enum Shape {
 }
 
 /// How a language names the program's arguments, and how many entries of that
-/// list stand before the first of them.
-pub(super) const ARGUMENTS: &[(Language, &str, usize)] = &[
-    (Language::Python, "sys.argv", 1),
+/// list stand before the first of them. A member's name has a dot.
+const ARGUMENTS: &[(Language, &str, usize)] = &[
+    (Language::Python, ".argv", 1),
     (Language::Python, "argv", 1),
-    (Language::Script, "process.argv", 1),
-    (Language::Script, "Bun.argv", 1),
-    (Language::Script, "Deno.args", 0),
+    (Language::Script, ".argv", 1),
+    (Language::Script, ".args", 0),
     (Language::Ruby, "ARGV", 0),
-    (Language::Perl, "@ARGV", 0),
+    (Language::Perl, "ARGV", 0),
     (Language::Php, "$argv", 1),
     (Language::Awk, "ARGV", 1),
     (Language::Lua, "arg", 0),
@@ -48,61 +60,56 @@ pub(super) const ARGUMENTS: &[(Language, &str, usize)] = &[
     (Language::Java, "args", 0),
 ];
 
-/// Names that one statement may bind.
+/// Names that one statement may bind, and names that are known at once.
 const MAX_NAMES: usize = 16;
+const MAX_VARIABLES: usize = 256;
 
 impl<'a> Script<'_, 'a, '_, '_> {
     pub(super) fn take_arguments(&mut self, arguments: &[Field]) {
-        let language = self.language;
-        for &(_, name, n_before) in ARGUMENTS.iter().filter(|row| row.0 == language) {
-            let before = std::iter::repeat_n(Field::unknown(), n_before);
-            let values = before.chain(arguments.iter().cloned()).collect();
-            let shape = Shape::List;
-            self.set(name, Some(Bound { values, shape }));
+        for &(language, name, n_before) in ARGUMENTS {
+            if language == self.language {
+                let mut values = vec![Field::unknown(); n_before];
+                values.extend(arguments.iter().take(MAX_VARIABLES).cloned());
+                let shape = Shape::List;
+                self.set(name, Bound { values, shape });
+            }
         }
     }
 
-    /// In a function the name holds what it held before when that ends.
-    pub(super) fn set(&mut self, name: &str, bound: Option<Bound>) {
-        let old = self.put(name.to_owned(), bound);
-        if self.depth > 0 {
-            self.journal.push((name.to_owned(), old));
+    /// What a name holds here, or outside of the present function.
+    pub(super) fn lookup(&mut self, name: &str) -> Option<&mut Bound> {
+        let mut rows = self.variables.iter_mut().rev();
+        let row = rows.find(|(held, _)| held == name);
+        row.map(|(_, bound)| bound)
+    }
+
+    /// In a function the name holds something of its own until that ends.
+    pub(super) fn set(&mut self, name: &str, bound: Bound) {
+        let own = self.variables.get_mut(self.frame..).unwrap_or_default();
+        if let Some((_, held)) = own.iter_mut().find(|(held, _)| held == name) {
+            *held = bound;
+            return;
+        }
+        let is_news = bound.shape == Shape::List || !bound.values.is_empty();
+        let has_room = self.variables.len() < MAX_VARIABLES;
+        if has_room && (is_news || self.lookup(name).is_some()) {
+            self.variables.push((name.into(), bound));
         }
     }
 
-    fn put(&mut self, name: String, bound: Option<Bound>) -> Option<Bound> {
-        match bound {
-            Some(bound) => self.variables.insert(name, bound),
-            None => self.variables.remove(&name),
-        }
-    }
-
-    /// Runs with names of its own.
-    pub(super) fn scoped(&mut self, depth: usize, run: impl FnOnce(&mut Self)) {
-        let mark = self.journal.len();
-        let outer = std::mem::replace(&mut self.depth, depth);
-        run(self);
-        self.depth = outer;
-        while self.journal.len() > mark
-            && let Some((name, old)) = self.journal.pop()
-        {
-            self.put(name, old);
-        }
-    }
-
-    /// Takes an item off a list.
-    pub(super) fn take_item(&mut self, name: &str, place: usize) -> Vec<Field> {
-        let Some(list) = self.variables.get_mut(name) else {
+    /// Takes the first item off a list.
+    pub(super) fn shift(&mut self, name: &str) -> Vec<Field> {
+        let Some(list) = self.lookup(name) else {
             return Vec::new();
         };
         list.shape = Shape::List;
-        if place >= list.values.len() || !self.shell.spend(list.values.len()) {
-            return Vec::new();
+        match list.values.is_empty() {
+            true => Vec::new(),
+            false => vec![list.values.remove(0)],
         }
-        vec![list.values.remove(place)]
     }
 
-    /// `shift;`, `argv.shift()`, `argv.pop(1)` for the sake of what is left.
+    /// `shift;`, `argv.shift()` for the sake of what is left.
     pub(super) fn drop_item(&mut self, at: usize) {
         let start = self.receiver_start(at);
         if self.begins_statement(start) {
@@ -128,7 +135,7 @@ impl<'a> Script<'_, 'a, '_, '_> {
                 let old = self.variable(name).unwrap_or_default();
                 let more = self.values((at + 3, self.code.statement_end(at + 3)));
                 let values = product(&old, &more, between);
-                self.set(name, Some(Bound::from(values)));
+                self.set(name, Bound::from(values));
             }
             (Some('='), Some('=' | '>' | '~')) => {}
             (Some('='), _) if !self.is_argument(at) => self.assign(name, at + 2),
@@ -148,15 +155,20 @@ impl<'a> Script<'_, 'a, '_, '_> {
         let span = (from, self.code.statement_end(from));
         let mut bound = Reader::new(self, span).whole();
         // `@list = qw(a b)` has no parentheses of its own.
-        if name.starts_with('@') && self.mark(span.1) == Some(',') {
-            let is_end = |at: &usize| self.code.tokens.get(*at).is_none_or(|t| *t == Token::End);
-            let end = (from..from + 2 * MAX_VALUES).find(is_end);
+        let array = name
+            .strip_prefix('@')
+            .filter(|_| self.language == Language::Perl);
+        if array.is_some() {
             bound.shape = Shape::List;
-            for item in self.code.divide((span.1, end.unwrap_or(span.1))) {
+            let mut at = span.1;
+            while self.mark(at) == Some(',') && bound.values.len() < MAX_VALUES {
+                let item = (at + 1, self.code.statement_end(at + 1));
                 bound.values.extend(self.values(item));
+                at = item.1;
             }
         }
-        self.set(name, Some(bound).filter(|bound| !bound.values.is_empty()));
+        let name = array.unwrap_or(name);
+        self.set(name, bound);
     }
 
     /// `name=value` between the parentheses of a call, or the last of several names.
@@ -230,23 +242,15 @@ impl<'a> Script<'_, 'a, '_, '_> {
         {
             spans.push((end + 1, self.code.statement_end(end + 1)));
         }
-        let mut items: Vec<Bound> = Vec::new();
-        for span in &spans {
-            items.push(Reader::new(self, *span).whole());
-        }
-        if let [list] = items.as_slice() {
-            let values = match list.shape {
-                Shape::One => &[],
-                _ => list.values.as_slice(),
+        let list = Reader::new(self, spans[0]).whole();
+        for (n, name) in names.iter().enumerate() {
+            let bound = match spans.get(n) {
+                Some(span) if spans.len() > 1 => Reader::new(self, *span).whole(),
+                _ if list.shape == Shape::One => Bound::default(),
+                _ => Bound::from(one(list.values.get(n).cloned())),
             };
-            let one = |value: &Field| Bound::from(vec![value.clone()]);
-            items = values.iter().map(one).collect();
-        }
-        let mut items = items.into_iter();
-        for name in names {
-            let item = items.next().unwrap_or_default();
             if !name.is_empty() {
-                self.set(name, Some(item));
+                self.set(name, bound);
             }
         }
     }
@@ -276,12 +280,7 @@ impl<'a> Script<'_, 'a, '_, '_> {
                 (from, end.unwrap_or_else(|| self.block_start(from)))
             }
             (Some("as"), _) => {
-                names = match self.mark(place + 2) {
-                    Some('=') => self.word(place + 1).into_iter().collect(),
-                    _ => Vec::new(),
-                };
-                let last = place + 1 + 3 * names.len();
-                names.extend(self.word(last));
+                names = self.names(place + 1);
                 (start, place)
             }
             (None, Some('(')) => (place, self.after(place)),
@@ -295,54 +294,43 @@ impl<'a> Script<'_, 'a, '_, '_> {
     }
 
     /// The key and the value of a dictionary's item.
-    pub(super) fn key_and_value(&self, item: Span) -> Vec<Span> {
+    pub(super) fn key_and_value(&self, item: Span) -> [Span; 2] {
         let mut at = item.0;
         while at < item.1 {
             match (self.mark(at), self.mark(at + 1)) {
-                (Some(':'), _) => return vec![(item.0, at), (at + 1, item.1)],
-                (Some('='), Some('>')) => return vec![(item.0, at), (at + 2, item.1)],
+                (Some(':'), _) => return [(item.0, at), (at + 1, item.1)],
+                (Some('='), Some('>')) => return [(item.0, at), (at + 2, item.1)],
                 _ => at = self.after(at),
             }
         }
-        vec![item]
+        [item; 2]
     }
 
     /// Gives names what they hold in any turn of a loop.
     fn deal_each(&mut self, names: &[&str], span: Span) {
         if let [name] = names {
             let values = self.values(span);
-            return self.set(name, Some(Bound::from(values)));
-        }
-        let parts = match self.word(span.0) {
-            Some("enumerate" | "ipairs" | "zip") => self.items_in(span.0 + 1),
-            _ => Vec::new(),
-        };
-        if let [list, ..] = parts.as_slice() {
-            let counts = self.word(span.0) != Some("zip");
-            for (n, name) in names.iter().enumerate() {
-                let part = match counts {
-                    true => Some(list).filter(|_| n + 1 == names.len()),
-                    false => parts.get(n),
-                };
-                let values = part.map_or_else(Vec::new, |part| self.values(*part));
-                self.set(name, Some(Bound::from(values)));
-            }
-            return;
+            return self.set(name, Bound::from(values));
         }
         let mut values = vec![Vec::new(); names.len()];
-        if let Shape::Literal((open, _)) = Reader::new(self, span).whole().shape {
+        if let (Some("enumerate" | "ipairs"), Some(last)) = (self.word(span.0), values.last_mut()) {
+            if let Some(list) = self.items_in(span.0 + 1).first() {
+                *last = self.values(*list);
+            }
+        } else if let Shape::Literal((open, _)) = Reader::new(self, span).whole().shape {
             for item in self.items_in(open).into_iter().take(MAX_VALUES) {
+                let pair = self.key_and_value(item);
                 let parts = match self.mark(open) {
-                    Some('{') => self.key_and_value(item),
+                    Some('{') => pair.to_vec(),
                     _ => self.items_in(item.0),
                 };
                 for (part, values) in parts.into_iter().zip(&mut values) {
-                    values.extend(self.values(part));
+                    values.append(&mut self.values(part));
                 }
             }
         }
         for (name, values) in names.iter().zip(values) {
-            self.set(name, Some(Bound::from(values)));
+            self.set(name, Bound::from(values));
         }
     }
 
@@ -385,15 +373,16 @@ impl<'a> Script<'_, 'a, '_, '_> {
             place += 1;
         }
         if let Some(name) = self.word(place) {
-            self.set(name, Some(Bound::from(values)));
+            self.set(name, Bound::from(values));
         }
     }
 
     /// A variable's values, as far as the budget for text goes.
     pub(super) fn variable(&mut self, name: &str) -> Option<Vec<Field>> {
-        let values = &self.variables.get(name)?.values;
+        let values = &self.lookup(name)?.values;
         let cost = values.iter().map(|value| value.text.len() + 1).sum();
-        self.shell.spend(cost).then(|| values.clone())
+        let known = cost > 0 && self.shell.spend(cost);
+        known.then(|| self.lookup(name).map(|bound| bound.values.clone()))?
     }
 
     /// The texts a literal may stand for.
@@ -428,7 +417,7 @@ impl<'a> Script<'_, 'a, '_, '_> {
         }
         let code = read(self.language, expression);
         let mut inner = Script::new(&code, self.language, self.shell);
-        inner.depth = self.depth + 1;
+        (inner.depth, inner.frame) = (self.depth + 1, self.frame);
         inner.variables = std::mem::take(&mut self.variables);
         let values = inner.values((0, code.tokens.len()));
         self.variables = inner.variables;

@@ -1,6 +1,6 @@
 //! Writing calls in a script: the literals that stand as their destinations.
 
-use std::collections::HashMap;
+use ecow::EcoString;
 
 use super::bind::{Bound, Shape};
 use super::code::{Code, Language, Token, read};
@@ -24,10 +24,11 @@ pub(super) struct Script<'c, 'a, 'h, 's> {
     pub(super) code: &'c Code<'a>,
     pub(super) language: Language,
     pub(super) shell: &'h mut Shell<'s>,
-    pub(super) variables: HashMap<String, Bound>,
+    /// What names hold, those of the present function last.
+    pub(super) variables: Vec<(EcoString, Bound)>,
+    /// Where the names of the present function begin.
+    pub(super) frame: usize,
     pub(super) functions: Vec<Function<'a>>,
-    /// What names held outside of the present function, newest last.
-    pub(super) journal: Vec<(String, Option<Bound>)>,
     /// The functions that are being called.
     pub(super) running: Vec<usize>,
     /// What the innermost of them gives back.
@@ -59,14 +60,17 @@ pub(super) fn analyse(shell: &mut Shell<'_>, language: Language, text: &str, arg
 pub(super) fn analyse_awk(
     shell: &mut Shell<'_>,
     text: &str,
-    variables: Vec<(String, Field)>,
+    assigned: &[&Field],
     arguments: &[Field],
 ) {
     let code = read(Language::Awk, text);
     let mut script = Script::new(&code, Language::Awk, shell);
     script.take_arguments(arguments);
-    for (name, value) in variables {
-        script.set(&name, Some(Bound::from(vec![value])));
+    for pair in assigned {
+        if let Some((name, _)) = pair.text.split_once('=') {
+            let value = pair.behind(name.len() + 1);
+            script.set(name, Bound::from(vec![value]));
+        }
     }
     script.walk((0, code.tokens.len()));
 }
@@ -139,9 +143,9 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
             code,
             language,
             shell,
-            variables: HashMap::new(),
+            variables: Vec::new(),
+            frame: 0,
             functions: functions(code, language),
-            journal: Vec::new(),
             running: Vec::new(),
             returned: Vec::new(),
             followed: Vec::new(),
@@ -175,7 +179,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
                     "for" | "foreach" => self.bind_loop(at),
                     "each" | "forEach" | "map" => self.bind_block(at),
                     "return" => self.give_back(at),
-                    "shift" | "pop" => self.drop_item(at),
+                    "shift" => self.drop_item(at),
                     "print" | "printf" if self.language == Language::Awk => self.print(at),
                     word => self.call(at, word),
                 }

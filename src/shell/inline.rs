@@ -147,16 +147,13 @@ fn program(
 ) {
     let own = own_options(args, syntax, codes);
     let parsed = Args::parse(args.get(..own).unwrap_or(args), syntax);
-    let given: Vec<&str> = parsed
-        .values(codes)
-        .map(|code| code.text.as_str())
-        .collect();
+    let given = joined(&parsed, codes);
     let mut rest = args.get(own..).unwrap_or(&[]);
     if language != Language::Python && rest.first().and_then(Field::known) == Some("--") {
         rest = &rest[1..];
     }
-    if !given.is_empty() {
-        calls::analyse(shell, language, &given.join("\n"), rest);
+    if let Some(code) = given {
+        calls::analyse(shell, language, &code, rest);
     } else if let Some(module) = parsed.value(&["m"]).and_then(Field::known) {
         module_run(shell, module, rest);
     } else {
@@ -165,6 +162,17 @@ fn program(
         let arguments = rest.get(skipped..).unwrap_or(&[]);
         analyse_file(shell, language, rest.first(), arguments);
     }
+}
+
+/// The lines of code that options give.
+fn joined(parsed: &Args, codes: &[&str]) -> Option<String> {
+    let mut whole = None;
+    for code in parsed.values(codes) {
+        let lines: &mut String = whole.get_or_insert_default();
+        lines.push_str(&code.text);
+        lines.push('\n');
+    }
+    whole
 }
 
 /// Reads the code of a file, or of the input.
@@ -287,12 +295,8 @@ fn one_liner(shell: &mut Shell<'_>, name: &str, args: &[Field]) {
         long: &[],
     };
     let parsed = Args::parse(args, syntax);
-    let codes: Vec<&str> = parsed
-        .values(&["e", "E"])
-        .map(|code| code.text.as_str())
-        .collect();
-    if !codes.is_empty() {
-        calls::analyse(shell, language, &codes.join("\n"), &parsed.operands);
+    if let Some(code) = joined(&parsed, &["e", "E"]) {
+        calls::analyse(shell, language, &code, &parsed.operands);
         if parsed.has(&["i"]) {
             let suffix = parsed.value(&["i"]).cloned();
             edit::in_place_edit(shell, &parsed.operands, suffix.as_ref());
@@ -318,13 +322,8 @@ fn awk(shell: &mut Shell<'_>, args: &[Field]) {
             code.text.clone()
         }),
     };
-    let variables = parsed.values(&["v", "assign"]);
-    let variables = variables.filter_map(|pair| {
-        let (name, _) = pair.text.split_once('=')?;
-        Some((name.to_owned(), pair.behind(name.len() + 1)))
-    });
-    let variables = variables.collect();
-    calls::analyse_awk(shell, &text.unwrap_or_default(), variables, operands);
+    let assigned: Vec<&Field> = parsed.values(&["v", "assign"]).collect();
+    calls::analyse_awk(shell, &text.unwrap_or_default(), &assigned, operands);
     if parsed.value(&["i", "include"]).and_then(Field::known) == Some("inplace") {
         edit::in_place_edit(shell, operands, None);
     }

@@ -14,15 +14,7 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
         first: &str,
         arguments: Vec<Given<'a>>,
     ) -> Vec<Field> {
-        let joined = |between: &str| {
-            let start = vec![Field::literal("")];
-            arguments.iter().fold(start, |all, next| {
-                product(&all, &next.bound.values, between)
-            })
-        };
-        let list = arguments
-            .first()
-            .map_or(Shape::One, |given| given.bound.shape);
+        let joined = |between| joined_to(vec![Field::literal("")], &arguments, between);
         let language = self.script.language;
         self.shape = Shape::One;
         match name {
@@ -32,34 +24,35 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
             "File" if language == Language::Java => return joined("/"),
             "file" if first == "file" && language == Language::R => return joined("/"),
             "paste0" => return joined(""),
-            "format" | "sprintf" => return self.printed(arguments),
+            "format" | "sprintf" => {
+                let [template, given @ ..] = arguments.as_slice() else {
+                    return Vec::new();
+                };
+                return self.formatted(&template.bound.values, '%', given);
+            }
             "getenv" => return self.exported(arguments),
             "commandArgs" => return self.held(name).unwrap_or_default(),
             _ => {}
         }
-        let numbers = arguments.iter().map(|given| &given.bound.values);
-        if name == "range" {
-            return range(numbers.filter_map(|values| values.first()?.known()?.parse().ok()));
-        }
-        let argument = arguments.into_iter().next();
-        let argument = argument.map_or_else(Vec::new, |given| given.bound.values);
+        let argument = arguments.into_iter().next().map(|given| given.bound);
+        let Bound {
+            values: argument,
+            shape: list,
+        } = argument.unwrap_or_default();
         match name {
             "str" | "String" | "expanduser" | "abspath" | "realpath" | "fspath" | "normpath"
-            | "expand_path" | "sorted" | "list" | "reversed" | "tuple" => {
+            | "expand_path" | "sorted" | "list" | "reversed" => {
                 self.shape = list;
                 argument
             }
-            "entries" | "keys" if first == "Object" => {
+            "entries" if first == "Object" => {
                 self.shape = list;
                 argument
             }
             "require" => vec![Field::literal("")],
-            "dirname" => argument.iter().filter_map(parent).collect(),
-            "basename" => argument.iter().filter_map(last_name).collect(),
-            "home" | "homedir" => {
-                let home = self.script.shell.scene.home;
-                home.map(Field::literal).into_iter().collect()
-            }
+            "dirname" => each(&argument, parent),
+            "basename" => each(&argument, last_name),
+            "home" | "homedir" => one(self.script.shell.scene.home.map(Field::literal)),
             "glob" | "iglob" => self.globbed(&argument),
             "listdir" | "readdirSync" | "children" | "entries" => self.listed(&argument, ""),
             _ => Vec::new(),
@@ -74,50 +67,41 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
     ) -> Vec<Field> {
         let Bound { values: own, shape } = own;
         self.shape = Shape::One;
-        let mut arguments = arguments.into_iter().map(|given| given.bound.values);
-        let first = arguments.next().unwrap_or_default();
+        let first = arguments.first();
+        let first = first.map_or(&[][..], |given| given.bound.values.as_slice());
         let changed = |change: fn(&str, &str) -> Option<String>| {
             let pairs = own.iter().flat_map(|a| first.iter().map(move |b| (a, b)));
             let texts =
                 pairs.filter_map(|(a, b)| Some(a.with_text(change(a.known()?, b.known()?)?)));
             texts.take(MAX_VALUES).collect()
         };
-        let number = |values: &[Field]| values.first()?.known()?.parse::<usize>().ok();
         match name {
-            "joinpath" | "child" => joined_to(own, &first, arguments),
+            "joinpath" | "child" => joined_to(own, &arguments, "/"),
             "join" => match (self.script.language, own.as_slice()) {
-                (Language::Python, [between]) => joined(&first, &between.text),
+                (Language::Python, [between]) => joined(first, &between.text),
                 // `require("path").join(…)`, or a list's own method.
                 (Language::Script, [only]) if only.text.is_empty() => {
-                    joined_to(own, &first, arguments)
+                    joined_to(own, &arguments, "/")
                 }
                 (Language::Script, items) => {
                     joined(items, first.first().map_or(",", |between| &between.text))
                 }
-                _ => product(&own, &first, "/"),
+                _ => product(&own, first, "/"),
             },
-            "parent" | "dirname" => own.iter().filter_map(parent).collect(),
-            "name" => own.iter().filter_map(last_name).collect(),
+            "parent" | "dirname" => each(&own, parent),
+            "name" => each(&own, last_name),
             "resolve" | "absolute" | "expanduser" | "to_s" | "toString" | "as_posix" | "strip"
             | "trim" => own,
-            "items" | "entries" | "keys" | "to_a" if shape != Shape::One => {
+            "items" | "entries" if shape != Shape::One => {
                 self.shape = shape;
                 own
             }
-            "split" => {
-                self.shape = Shape::List;
-                own.first().map_or_else(Vec::new, |own| split(own, &first))
-            }
             "slice" if shape != Shape::One => {
                 self.shape = Shape::List;
-                let end = arguments.next().as_deref().map_or(Some(own.len()), number);
-                let span = number(&first)
-                    .zip(end)
-                    .map(|(from, to)| from..to.min(own.len()));
-                span.and_then(|span| own.get(span)).unwrap_or(&[]).to_vec()
+                let from = first.first().and_then(|from| from.known()?.parse().ok());
+                own.get(from.unwrap_or(0)..).unwrap_or(&[]).to_vec()
             }
-            "first" if shape != Shape::One => own.into_iter().take(1).collect(),
-            "last" | "pop" if shape != Shape::One => own.into_iter().last().into_iter().collect(),
+            "first" if shape != Shape::One => one(own.into_iter().next()),
             "with_suffix" => changed(|path, suffix| {
                 let stem = path.rsplit_once('.').filter(|(_, old)| !old.contains('/'));
                 Some(format!("{}{suffix}", stem.map_or(path, |(stem, _)| stem)))
@@ -127,7 +111,7 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
                 Some(format!("{dir}{name}"))
             }),
             "glob" | "rglob" => {
-                let patterns = product(&own, &first, "/");
+                let patterns = product(&own, first, "/");
                 self.globbed(&patterns)
             }
             "iterdir" | "children" | "each_child" => self.listed(&own, "/"),
@@ -239,36 +223,19 @@ fn last_name(path: &Field) -> Option<Field> {
     Some(path.with_text(base_name(path.known()?)))
 }
 
-fn joined_to(
-    own: Vec<Field>,
-    first: &[Field],
-    others: impl Iterator<Item = Vec<Field>>,
-) -> Vec<Field> {
-    let start = product(&own, first, "/");
-    others.fold(start, |all, next| product(&all, &next, "/"))
+fn joined_to(own: Vec<Field>, others: &[Given<'_>], between: &str) -> Vec<Field> {
+    let mut all = own;
+    for next in others {
+        all = product(&all, &next.bound.values, between);
+    }
+    all
 }
 
-/// `"a b".split()`, `"a,b".split(",")`.
-fn split(text: &Field, between: &[Field]) -> Vec<Field> {
-    let Some(known) = text.known() else {
-        return Vec::new();
-    };
-    let parts: Vec<&str> = match between.first().map(|between| between.text.as_str()) {
-        None | Some(" ") => known.split_ascii_whitespace().collect(),
-        Some("") => Vec::new(),
-        Some(between) => known.split(between).collect(),
-    };
-    let parts = parts.into_iter().take(MAX_VALUES);
-    parts.map(|part| text.with_text(part)).collect()
+/// A value that may not be known.
+pub(super) fn one(value: Option<Field>) -> Vec<Field> {
+    value.map_or_else(Vec::new, |value| vec![value])
 }
 
-/// `range(3)`, `range(1, 4)`.
-fn range(numbers: impl Iterator<Item = usize>) -> Vec<Field> {
-    let span = match numbers.collect::<Vec<usize>>().as_slice() {
-        [to] => 0..*to,
-        [from, to] => *from..*to,
-        _ => 0..0,
-    };
-    let numbers = span.take(MAX_VALUES);
-    numbers.map(|n| Field::literal(n.to_string())).collect()
+fn each(values: &[Field], change: fn(&Field) -> Option<Field>) -> Vec<Field> {
+    values.iter().filter_map(change).collect()
 }

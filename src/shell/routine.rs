@@ -1,6 +1,6 @@
 //! Functions that a script defines: what their calls do with what they are given.
 
-use super::bind::{Bound, Shape};
+use super::bind::Bound;
 use super::calls::Script;
 use super::code::{Code, Language, Token};
 use super::field::Field;
@@ -69,17 +69,21 @@ impl<'a> Finder<'_, 'a> {
                 self.close(at);
             }
             match token {
-                Token::Word("end") if self.language != Language::Python => {
-                    if self.open.last().is_some_and(|(begun, ..)| *begun == line.0) {
-                        self.close(at);
-                    }
-                }
+                Token::Word("end") if self.begins_in(line.0) => self.close(at),
                 Token::Word("def" | "function" | "sub") => self.define(at, line),
                 Token::Word("lambda") => self.lambda(at),
                 Token::Mark('>') => self.arrow(at),
                 _ => {}
             }
         }
+    }
+
+    fn begins_in(&self, line: usize) -> bool {
+        let innermost = self
+            .open
+            .last()
+            .filter(|_| self.language != Language::Python);
+        innermost.is_some_and(|(begun, ..)| *begun == line)
     }
 
     /// Ends the innermost body, behind which a token at `at` stands.
@@ -211,44 +215,50 @@ impl<'a> Script<'_, 'a, '_, '_> {
         if self.depth >= MAX_DEPTH {
             return None;
         }
-        let returned = std::mem::take(&mut self.returned);
-        let levels = self.levels;
-        self.levels = levels.min(1);
-        self.scoped(self.depth + 1, |script| {
-            script.take(function, None);
-            script.walk(function.body);
-        });
-        (self.levels, self.returned) = (levels, returned);
+        self.enter(function, None, self.levels.min(1));
         Some(function.body.1)
     }
 
     /// Follows a call; what the function gives back is known where all of it is.
     pub(super) fn invoke(&mut self, place: usize, given: Vec<Given<'a>>) -> Vec<Field> {
-        let Some(function) = self.functions.get(place).copied() else {
+        let Some(&function) = self.functions.get(place) else {
             return Vec::new();
         };
-        let (start, end) = function.body;
-        let cost = end.saturating_sub(start) + 16;
+        let cost = function.body.1.saturating_sub(function.body.0) + 16;
         let is_deep = self.depth >= MAX_DEPTH || self.levels == 0 || self.running.contains(&place);
-        let left = self.room.checked_sub(cost).filter(|_| !is_deep);
-        let Some(left) = left.filter(|_| self.shell.spend(2 * cost)) else {
+        if is_deep || self.room < cost || !self.shell.spend(2 * cost) {
             return Vec::new();
-        };
-        self.room = left;
-        let returned = std::mem::take(&mut self.returned);
-        self.levels -= 1;
+        }
+        self.room -= cost;
         self.running.push(place);
-        self.scoped(self.depth + 1, |script| {
-            script.take(function, Some(given));
-            let only = script.only_value(function.body);
-            script.returned.extend(only);
-            script.walk(function.body);
-        });
+        let mut values = self.enter(function, Some(given), self.levels - 1);
         self.running.pop();
-        self.levels += 1;
-        let mut values = std::mem::replace(&mut self.returned, returned);
         values.truncate(MAX_VALUES);
         values
+    }
+
+    /// Walks over a function with names of its own.
+    fn enter(
+        &mut self,
+        function: Function<'a>,
+        given: Option<Vec<Given<'a>>>,
+        levels: usize,
+    ) -> Vec<Field> {
+        let frame = std::mem::replace(&mut self.frame, self.variables.len());
+        let returned = std::mem::take(&mut self.returned);
+        let outer = std::mem::replace(&mut self.levels, levels);
+        self.depth += 1;
+        let is_called = given.is_some();
+        self.take(function, given);
+        if is_called {
+            self.returned = self.only_value(function.body);
+        }
+        self.walk(function.body);
+        self.depth -= 1;
+        self.levels = outer;
+        self.variables.truncate(self.frame);
+        self.frame = frame;
+        std::mem::replace(&mut self.returned, returned)
     }
 
     /// A body that is one expression gives back what that comes to.
@@ -279,13 +289,9 @@ impl<'a> Script<'_, 'a, '_, '_> {
         let is_called = given.is_some();
         let mut given = given.unwrap_or_default();
         if self.language == Language::Perl {
-            let values = given.iter().map(Given::first).collect();
-            let shape = Shape::List;
-            self.set("@_", Some(Bound { values, shape }));
+            self.set("_", Bound::list(&given));
         }
-        let params = self.code.divide(function.params);
-        for (n, span) in params.into_iter().take(MAX_VALUES).enumerate() {
-            let is_list = matches!(self.mark(span.0), Some('*' | '.'));
+        for (n, span) in self.code.divide(function.params).into_iter().enumerate() {
             let mut at = span.0;
             while at < span.1 && self.word(at).is_none() {
                 at += 1;
@@ -295,23 +301,20 @@ impl<'a> Script<'_, 'a, '_, '_> {
                 at += 1;
             }
             let Some(name) = self.word(at) else { continue };
-            if n == 0 && matches!(name, "self" | "cls") {
+            if n >= MAX_VALUES || (n == 0 && matches!(name, "self" | "cls")) {
                 continue;
             }
-            let named = given.iter().position(|given| given.name == Some(name));
-            let plain = || given.iter().position(|given| given.name.is_none());
-            let bound = if is_list {
-                let values = given.iter().map(Given::first).collect();
-                let shape = Shape::List;
-                Bound { values, shape }
-            } else if let Some(place) = named.or_else(plain) {
-                given.remove(place).bound
-            } else {
-                let equals = (at..span.1).find(|at| self.mark(*at) == Some('='));
-                let value = equals.filter(|_| is_called).map(|at| (at + 1, span.1));
-                value.map_or_else(Bound::default, |span| Reader::new(self, span).whole())
+            let place = given.iter().position(|given| given.name == Some(name));
+            let place = place.or_else(|| given.iter().position(|given| given.name.is_none()));
+            let bound = match (self.mark(span.0), place) {
+                (Some('*' | '.'), _) => Bound::list(&given),
+                (_, Some(place)) => given.remove(place).bound,
+                (_, None) if is_called && self.mark(at + 1) == Some('=') => {
+                    Reader::new(self, (at + 2, span.1)).whole()
+                }
+                _ => Bound::default(),
             };
-            self.set(name, Some(bound));
+            self.set(name, bound);
         }
     }
 }

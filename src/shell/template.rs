@@ -5,32 +5,7 @@ use super::code::Language;
 use super::field::{Field, UNKNOWN};
 use super::value::{Given, Reader, append};
 
-/// A part of a template.
-enum Part<'t> {
-    Text(&'t str),
-    /// The next argument, the one at a place, or the one with a name.
-    Next,
-    At(usize),
-    Named(&'t str),
-    /// An argument put into another form.
-    Other,
-}
-
 impl<'a> Reader<'_, '_, 'a, '_, '_> {
-    /// `template.format(…)`, Python's.
-    pub(super) fn formatted(&mut self, templates: &[Field], given: &[Given<'a>]) -> Vec<Field> {
-        self.fill(templates, braced, given)
-    }
-
-    /// `format(template, …)`, `sprintf(template, …)`.
-    pub(super) fn printed(&mut self, mut given: Vec<Given<'a>>) -> Vec<Field> {
-        if given.is_empty() {
-            return Vec::new();
-        }
-        let templates = given.remove(0).bound.values;
-        self.fill(&templates, percent, &given)
-    }
-
     /// `template % value`, `template % (a, b)`; the cursor is at the operator.
     pub(super) fn filled(&mut self, templates: &[Field]) -> Vec<Field> {
         self.at += 1;
@@ -46,83 +21,56 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
             }
         };
         match self.script.language {
-            Language::Python | Language::Ruby => self.fill(templates, percent, &given),
+            Language::Python | Language::Ruby => self.formatted(templates, '%', &given),
             _ => Vec::new(),
         }
     }
 
-    fn fill(
+    /// Fills `%s` and `%d`, or `{}`, `{0}` and `{name}`. A template with any other
+    /// place is not known.
+    pub(super) fn formatted(
         &mut self,
         templates: &[Field],
-        cut: fn(&str) -> Option<(Part<'_>, usize)>,
+        mark: char,
         given: &[Given<'a>],
     ) -> Vec<Field> {
         self.shape = Shape::One;
-        let unknown = [Field::literal(UNKNOWN)];
-        let mut all = Vec::new();
-        for template in templates {
-            let mut texts = vec![template.with_text("")];
-            let mut rest = template.text.as_str();
-            let mut unnamed = given.iter().filter(|given| given.name.is_none());
-            while let Some((part, len)) = cut(rest) {
-                rest = rest.get(len..).unwrap_or("");
-                let argument = match part {
-                    Part::Text(text) => {
-                        texts.iter_mut().for_each(|field| field.text.push_str(text));
-                        continue;
-                    }
-                    Part::Next => unnamed.next(),
-                    Part::At(at) => given.get(at),
-                    Part::Named(name) => given.iter().find(|given| given.name == Some(name)),
-                    Part::Other => None,
+        let [template] = templates else {
+            return Vec::new();
+        };
+        let mut texts = vec![Field::literal("")];
+        let mut n_plain = 0;
+        for (n, piece) in template.text.split(mark).enumerate() {
+            let cut = match mark {
+                _ if n == 0 => Some(("", piece)),
+                '{' => piece.split_once('}'),
+                _ => piece.split_at_checked(1),
+            };
+            let Some((place, text)) = cut else {
+                return Vec::new();
+            };
+            if n > 0 {
+                let is_plain = matches!((mark, place), ('{', "") | ('%', "s" | "d"));
+                let at = match is_plain {
+                    true => n_plain,
+                    false if mark == '{' => place.parse().unwrap_or(usize::MAX),
+                    false => usize::MAX,
                 };
-                let values = argument.map(|given| given.bound.values.as_slice());
-                let values = values.filter(|values| !values.is_empty());
-                let len: usize = values.unwrap_or(&[]).iter().map(|v| v.text.len()).sum();
-                let values = values.filter(|_| self.script.shell.spend(texts.len() * len));
-                append(&mut texts, values.unwrap_or(&unknown));
+                n_plain += usize::from(is_plain);
+                let named = given.iter().find(|given| given.name == Some(place));
+                let Some(argument) = named.or(given.get(at)) else {
+                    return Vec::new();
+                };
+                let mut values = argument.bound.values.as_slice();
+                let unknown = [Field::literal(UNKNOWN)];
+                let len: usize = values.iter().map(|value| value.text.len()).sum();
+                if values.is_empty() || !self.script.shell.spend(texts.len() * len) {
+                    values = &unknown;
+                }
+                append(&mut texts, values);
             }
-            all.append(&mut texts);
+            texts.iter_mut().for_each(|field| field.text.push_str(text));
         }
-        all
+        texts
     }
-}
-
-/// Text up to the next mark.
-fn plain<'t>(rest: &'t str, marks: &[char]) -> Option<(Part<'t>, usize)> {
-    let len = rest.find(marks).unwrap_or(rest.len());
-    (len > 0).then(|| (Part::Text(&rest[..len]), len))
-}
-
-fn percent(rest: &str) -> Option<(Part<'_>, usize)> {
-    let Some(tail) = rest.strip_prefix('%') else {
-        return plain(rest, &['%']);
-    };
-    Some(match tail.bytes().next() {
-        Some(b'%') => (Part::Text("%"), 2),
-        Some(b's' | b'd' | b'i' | b'v') => (Part::Next, 2),
-        _ => {
-            let len = tail.find(|c: char| c.is_ascii_alphabetic());
-            (Part::Other, 2 + len.unwrap_or(tail.len()))
-        }
-    })
-}
-
-fn braced(rest: &str) -> Option<(Part<'_>, usize)> {
-    if let Some(part) = plain(rest, &['{', '}']) {
-        return Some(part);
-    }
-    let tail = rest.get(1..)?;
-    if rest.starts_with('}') || tail.starts_with('{') {
-        return Some((Part::Text(&rest[..1]), 2));
-    }
-    let len = tail.find('}').unwrap_or(tail.len());
-    let name = &tail[..len];
-    let part = match name.parse() {
-        Ok(at) => Part::At(at),
-        Err(_) if name.is_empty() => Part::Next,
-        Err(_) if name.contains([':', '!', '.', '[']) => Part::Other,
-        Err(_) => Part::Named(name),
-    };
-    Some((part, len + 2))
 }

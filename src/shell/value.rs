@@ -1,9 +1,11 @@
 //! Expressions of scripting languages that come to a known path.
 
-use super::bind::{ARGUMENTS, Bound, Shape};
+use super::bind::{Bound, Shape};
+
 use super::calls::Script;
 use super::code::{Language, Token};
 use super::field::Field;
+use super::made::one;
 
 /// Tokens from the first place up to the second.
 pub(super) type Span = (usize, usize);
@@ -165,6 +167,7 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
                 self.shape = Shape::One;
             } else {
                 values.extend(next);
+                values.truncate(MAX_VALUES);
                 self.shape = Shape::List;
             }
         }
@@ -215,7 +218,7 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
             let own = self.bound(values);
             let arguments = self.call_arguments();
             values = match (name, self.script.language) {
-                ("format", Language::Python) => self.formatted(&own.values, &arguments),
+                ("format", Language::Python) => self.formatted(&own.values, '{', &arguments),
                 _ => self.method(own, name, arguments),
             };
         }
@@ -243,7 +246,7 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
             }
         }
         match (n_bounds, bounds) {
-            (0, [Some(at), _]) => items.get(at).cloned().into_iter().collect(),
+            (0, [Some(at), _]) => one(items.get(at).cloned()),
             (0, _) => Vec::new(),
             (_, [from, to]) => {
                 self.shape = Shape::List;
@@ -330,14 +333,15 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         let mut all = Vec::new();
         for item in items.iter().take(MAX_VALUES) {
             let pair = self.script.key_and_value(*item);
-            let key = pair
-                .first()
-                .filter(|_| self.script.mark(span.0) == Some('{'));
-            let values = self.item(*key.unwrap_or(item));
+            let is_pair = self.script.mark(span.0) == Some('{');
+            let values = self.item(if is_pair { pair[0] } else { *item });
             // What is not known keeps its place among others.
             match values.is_empty() && items.len() > 1 {
                 true => all.push(Field::unknown()),
                 false => all.extend(values),
+            }
+            if all.len() >= MAX_VALUES {
+                break;
             }
         }
         self.shape = Shape::Literal(span);
@@ -383,8 +387,7 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         }
         if is_cwd(last) {
             self.call_arguments();
-            let cwd = self.script.shell.cwd.as_deref();
-            return cwd.map(Field::literal).into_iter().collect();
+            return one(self.script.shell.cwd.as_deref().map(Field::literal));
         }
         if self.mark() == Some('[') && first == "Dir" {
             let patterns = self.bracket();
@@ -422,44 +425,25 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
     /// What a variable holds, or the program's arguments.
     pub(super) fn held(&mut self, first: &str) -> Option<Vec<Field>> {
         let mut key = first;
-        let array;
-        if let Some(name) = first.strip_prefix('$')
-            && self.script.language == Language::Perl
-            && self.mark() == Some('[')
-        {
-            array = format!("@{name}");
-            key = &array;
+        if self.script.language == Language::Perl {
+            let sigil = if self.mark() == Some('[') { '$' } else { '@' };
+            key = first.strip_prefix(sigil).unwrap_or(first);
         }
-        if self.mark() == Some('.')
-            && let Some(next) = self.script.word(self.at + 1)
-        {
-            let mut rows = ARGUMENTS.iter().map(|(_, name, _)| *name);
-            if let Some(name) = rows.find(|name| name.split_once('.') == Some((first, next)))
-                && self.script.variables.contains_key(name)
-            {
-                key = name;
-                self.at += 2;
-            }
-        }
-        self.shape = self.script.variables.get(key)?.shape;
-        let method = self.script.word(self.at + 1);
-        let method = method.filter(|_| self.mark() == Some('.') && self.shape != Shape::One);
-        if let Some(name @ ("shift" | "pop")) = method {
-            self.at += 2;
-            let place = self.call_arguments().into_iter().next();
-            let place = place.and_then(|given| given.bound.values.first()?.known()?.parse().ok());
-            let n_items = self
-                .script
-                .variables
-                .get(key)
-                .map_or(0, |list| list.values.len());
-            let usual = if name == "shift" {
-                0
-            } else {
-                n_items.wrapping_sub(1)
+        if self.mark() == Some('.') && matches!(first, "sys" | "process" | "Deno" | "Bun") {
+            key = match self.script.word(self.at + 1) {
+                Some("argv") => ".argv",
+                Some("args") => ".args",
+                _ => first,
             };
+            self.at += if key == first { 0 } else { 2 };
+        }
+        self.shape = self.script.lookup(key)?.shape;
+        let shifts = self.mark() == Some('.') && self.script.word(self.at + 1) == Some("shift");
+        if shifts && self.shape != Shape::One {
+            self.at += 2;
+            self.call_arguments();
             self.shape = Shape::One;
-            return Some(self.script.take_item(key, place.unwrap_or(usual)));
+            return Some(self.script.shift(key));
         }
         self.script.variable(key)
     }
@@ -468,13 +452,13 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
     fn perl_shift(&mut self) -> Vec<Field> {
         let is_call = self.mark() == Some('(');
         let named = self.script.word(self.at + usize::from(is_call));
-        let named = named.filter(|name| name.starts_with('@'));
+        let named = named.and_then(|name| name.strip_prefix('@'));
         if is_call || named.is_some() {
             self.at = self.script.after(self.at);
         }
-        let in_function = self.script.variables.contains_key("@_");
-        let usual = if in_function { "@_" } else { "@ARGV" };
-        self.script.take_item(named.unwrap_or(usual), 0)
+        let in_function = self.script.lookup("_").is_some();
+        let usual = if in_function { "_" } else { "ARGV" };
+        self.script.shift(named.unwrap_or(usual))
     }
 }
 
