@@ -1,6 +1,8 @@
 //! Interpreters given their program on the command line, on their input, or in
 //! a file this command wrote.
 
+use ecow::EcoString;
+
 use super::args::{Args, Syntax};
 use super::code::Language;
 use super::eval::Shell;
@@ -8,53 +10,113 @@ use super::field::{Field, Output};
 use super::{calls, edit, filter};
 use crate::target::Act;
 
+/// How a program takes the code of its language.
+struct Dialect {
+    language: Language,
+    /// Options with a value, and those among them whose value is code.
+    short: &'static str,
+    long: &'static [&'static str],
+    codes: &'static [&'static str],
+}
+
 #[derive(Clone, Copy)]
 enum Interpreter {
-    Python,
-    Node,
+    Plain(&'static Dialect),
     Deno,
-    Ruby,
-    Perl,
-    Php,
+    /// Perl and Ruby.
+    OneLiner(Language),
     Awk,
-    Lua,
-    R,
-    Julia,
     Emacs,
-    AppleScript,
-    Java,
     Tcl,
 }
 
+use Interpreter::{OneLiner, Plain};
+
+const PYTHON: Interpreter = Plain(&Dialect {
+    language: Language::Python,
+    short: "cmWX",
+    long: &[],
+    codes: &["c"],
+});
+
+const NODE: Interpreter = Plain(&Dialect {
+    language: Language::Script,
+    short: "epr",
+    long: &["eval", "print", "require", "import"],
+    codes: &["e", "p", "eval", "print"],
+});
+
+const PHP: Interpreter = Plain(&Dialect {
+    language: Language::Php,
+    short: "rdc",
+    long: &["run"],
+    codes: &["r", "run"],
+});
+
+const LUA: Interpreter = Plain(&Dialect {
+    language: Language::Lua,
+    short: "el",
+    long: &[],
+    codes: &["e"],
+});
+
+const R: Interpreter = Plain(&Dialect {
+    language: Language::R,
+    short: "ef",
+    long: &["args"],
+    codes: &["e"],
+});
+
+const JULIA: Interpreter = Plain(&Dialect {
+    language: Language::Julia,
+    short: "eEpLtC",
+    long: &["eval", "print", "project", "threads"],
+    codes: &["e", "E", "eval", "print"],
+});
+
+const APPLE_SCRIPT: Interpreter = Plain(&Dialect {
+    language: Language::AppleScript,
+    short: "els",
+    long: &[],
+    codes: &["e"],
+});
+
+const JAVA: Interpreter = Plain(&Dialect {
+    language: Language::Java,
+    short: "es",
+    long: &[],
+    codes: &["e"],
+});
+
 /// Sorted by name, without versions.
 const INTERPRETERS: &[(&str, Interpreter)] = &[
-    ("R", Interpreter::R),
-    ("Rscript", Interpreter::R),
+    ("R", R),
+    ("Rscript", R),
     ("awk", Interpreter::Awk),
-    ("bun", Interpreter::Node),
+    ("bun", NODE),
     ("deno", Interpreter::Deno),
     ("emacs", Interpreter::Emacs),
     ("expect", Interpreter::Tcl),
     ("gawk", Interpreter::Awk),
-    ("groovy", Interpreter::Java),
-    ("ipython", Interpreter::Python),
-    ("jshell", Interpreter::Java),
-    ("julia", Interpreter::Julia),
-    ("lua", Interpreter::Lua),
-    ("luajit", Interpreter::Lua),
+    ("groovy", JAVA),
+    ("ipython", PYTHON),
+    ("jshell", JAVA),
+    ("julia", JULIA),
+    ("lua", LUA),
+    ("luajit", LUA),
     ("mawk", Interpreter::Awk),
     ("nawk", Interpreter::Awk),
-    ("node", Interpreter::Node),
-    ("nodejs", Interpreter::Node),
-    ("osascript", Interpreter::AppleScript),
-    ("perl", Interpreter::Perl),
-    ("php", Interpreter::Php),
-    ("pypy", Interpreter::Python),
-    ("python", Interpreter::Python),
-    ("ruby", Interpreter::Ruby),
+    ("node", NODE),
+    ("nodejs", NODE),
+    ("osascript", APPLE_SCRIPT),
+    ("perl", OneLiner(Language::Perl)),
+    ("php", PHP),
+    ("pypy", PYTHON),
+    ("python", PYTHON),
+    ("ruby", OneLiner(Language::Ruby)),
     ("tclsh", Interpreter::Tcl),
-    ("ts-node", Interpreter::Node),
-    ("tsx", Interpreter::Node),
+    ("ts-node", NODE),
+    ("tsx", NODE),
     ("wish", Interpreter::Tcl),
 ];
 
@@ -78,73 +140,37 @@ pub(super) fn is_interpreter(name: &str) -> bool {
 }
 
 pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<Output> {
-    let code = |short, long| Syntax {
-        short,
-        long,
-        attached: "",
-    };
     match interpreter(name)? {
-        Interpreter::Python => {
-            let syntax = code("cmWX", &[]);
-            program(shell, Language::Python, args, syntax, &["c"]);
-        }
-        // `bun run FILE`.
-        Interpreter::Node if args.first().and_then(Field::known) == Some("run") => {
-            deno(shell, args)
-        }
-        Interpreter::Node => {
-            let syntax = code("epr", &["eval", "print", "require", "import"]);
-            let codes = ["e", "p", "eval", "print"];
-            program(shell, Language::Script, args, syntax, &codes);
-        }
+        Plain(dialect) => program(shell, dialect, args),
         Interpreter::Deno => deno(shell, args),
-        Interpreter::Ruby | Interpreter::Perl => one_liner(shell, name, args),
-        Interpreter::Php => program(
-            shell,
-            Language::Php,
-            args,
-            code("rdc", &["run"]),
-            &["r", "run"],
-        ),
+        OneLiner(language) => one_liner(shell, language, args),
         Interpreter::Awk => {
             awk(shell, args);
             return filter::awk(shell, args);
         }
-        Interpreter::Lua => program(shell, Language::Lua, args, code("el", &[]), &["e"]),
-        Interpreter::R => program(shell, Language::R, args, code("ef", &["args"]), &["e"]),
-        Interpreter::Julia => {
-            let syntax = code("eEpLtC", &["eval", "print", "project", "threads"]);
-            program(
-                shell,
-                Language::Julia,
-                args,
-                syntax,
-                &["e", "E", "eval", "print"],
-            );
-        }
         Interpreter::Emacs => emacs(shell, args),
-        Interpreter::AppleScript => {
-            let is_script = args.iter().any(|arg| arg.known() == Some("JavaScript"));
-            let language = match is_script {
-                true => Language::Script,
-                false => Language::AppleScript,
-            };
-            program(shell, language, args, code("els", &[]), &["e"]);
-        }
-        Interpreter::Java => program(shell, Language::Java, args, code("es", &[]), &["e"]),
         Interpreter::Tcl => tcl(shell, args),
     }
     None
 }
 
 /// Reads the code of `-c CODE`, of a file, or of the input.
-fn program(
-    shell: &mut Shell<'_>,
-    language: Language,
-    args: &[Field],
-    syntax: Syntax,
-    codes: &[&str],
-) {
+fn program(shell: &mut Shell<'_>, dialect: &Dialect, args: &[Field]) {
+    let mut language = dialect.language;
+    if language == Language::Script && args.first().and_then(Field::known) == Some("run") {
+        // `bun run FILE`.
+        return deno(shell, args);
+    }
+    let is_script = |arg: &Field| arg.known() == Some("JavaScript");
+    if language == Language::AppleScript && args.iter().any(is_script) {
+        language = Language::Script;
+    }
+    let codes = dialect.codes;
+    let syntax = Syntax {
+        short: dialect.short,
+        long: dialect.long,
+        attached: "",
+    };
     let own = own_options(args, syntax, codes);
     let parsed = Args::parse(args.get(..own).unwrap_or(args), syntax);
     let given = joined(&parsed, codes);
@@ -182,11 +208,17 @@ fn analyse_file(
     file: Option<&Field>,
     arguments: &[Field],
 ) {
+    let text = source(shell, file);
+    calls::analyse(shell, language, &text, arguments);
+}
+
+/// The text of a script, or of the input.
+fn source(shell: &Shell<'_>, file: Option<&Field>) -> EcoString {
     let text = match file.filter(|file| file.known() != Some("-")) {
         Some(file) => shell.script_text(file),
         None => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
     };
-    calls::analyse(shell, language, &text.unwrap_or_default(), arguments);
+    text.unwrap_or_default()
 }
 
 /// `python -m MODULE …`, for modules that write what they are told.
@@ -234,12 +266,9 @@ fn emacs(shell: &mut Shell<'_>, args: &[Field]) {
 fn tcl(shell: &mut Shell<'_>, args: &[Field]) {
     let at = args.iter().position(|arg| arg.known() == Some("-c"));
     let file = args.first().filter(|file| !file.is_option());
-    let text = match (at, file) {
-        (Some(at), _) => args.get(at + 1).map(|code| code.text.clone()),
-        (None, Some(file)) => shell.script_text(file),
-        (None, None) => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
-    };
-    super::tcl::analyse(shell, &text.unwrap_or_default());
+    let code = at.and_then(|at| args.get(at + 1));
+    let text = code.map_or_else(|| source(shell, file), |code| code.text.clone());
+    super::tcl::analyse(shell, &text);
 }
 
 /// How many arguments are the interpreter's: what follows the program is the program's.
@@ -284,11 +313,7 @@ fn deno(shell: &mut Shell<'_>, args: &[Field]) {
 }
 
 /// Perl and Ruby: clusters such as `-pi.bak -e CODE`, files edited in place.
-fn one_liner(shell: &mut Shell<'_>, name: &str, args: &[Field]) {
-    let language = match name.starts_with("perl") {
-        true => Language::Perl,
-        false => Language::Ruby,
-    };
+fn one_liner(shell: &mut Shell<'_>, language: Language, args: &[Field]) {
     let syntax = Syntax {
         short: "eEIrCF",
         attached: "i0lMmxKW",
