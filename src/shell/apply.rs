@@ -2,7 +2,7 @@
 
 use super::bind::{Bound, Shape};
 use super::calls::Script;
-use super::code::{Language, Token};
+use super::code::Language;
 use super::effects::Effect;
 use super::field::Field;
 use super::transfer::inside;
@@ -119,13 +119,15 @@ impl Script<'_, '_, '_, '_> {
         let (Some(first), Some(last)) = (arguments.get(1), arguments.last()) else {
             return act;
         };
-        let options = self.code.tokens.get(first.0..last.1).unwrap_or(&[]);
-        let appends = options.contains(&Token::Word("FILE_APPEND"));
-        if act == Act::Write && appends {
+        if act == Act::Write && self.has_word((first.0, last.1), &["FILE_APPEND"]) {
             Act::Edit
         } else {
             act
         }
+    }
+
+    fn has_word(&self, span: Span, words: &[&str]) -> bool {
+        (span.0..span.1).any(|at| self.word(at).is_some_and(|word| words.contains(&word)))
     }
 
     fn open(&mut self, arguments: &[Span]) {
@@ -171,12 +173,7 @@ impl Script<'_, '_, '_, '_> {
             .find(named)
             .map(|span| (span.0 + 2, span.1));
         let span = named.or_else(|| arguments.get(n).copied())?;
-        let flags = self.code.tokens.get(span.0..span.1).unwrap_or(&[]);
-        let has = |flag| flags.contains(&Token::Word(flag));
-        if ["O_CREAT", "O_TRUNC", "O_WRONLY", "O_RDWR"]
-            .into_iter()
-            .any(has)
-        {
+        if self.has_word(span, &["O_CREAT", "O_TRUNC", "O_WRONLY", "O_RDWR"]) {
             return Some(Act::Write);
         }
         let mode = self.values(span);

@@ -21,10 +21,10 @@ impl From<Vec<Field>> for Bound {
 }
 
 impl Bound {
-    /// The values of arguments as the items of a list.
+    /// The values of arguments without a name as the items of a list.
     pub(super) fn list(given: &[Given<'_>]) -> Self {
         let mut values = Vec::new();
-        for given in given {
+        for given in given.iter().filter(|given| given.name.is_none()) {
             values.push(given.first());
         }
         let shape = Shape::List;
@@ -257,14 +257,13 @@ impl<'a> Script<'_, 'a, '_, '_> {
 
     /// `for x in VALUES`, `for (const x of VALUES)`, `foreach ($v as $x)`.
     pub(super) fn bind_loop(&mut self, at: usize) {
-        let words = ["const", "let", "var", "my", "our", "await"];
         let mut start = at + 1;
         let mut end = None;
         if self.mark(start) == Some('(') && self.language != Language::Python {
             end = self.code.partner.get(start).copied();
             start += 1;
         }
-        while self.word(start).is_some_and(|word| words.contains(&word)) {
+        while let Some("const" | "let" | "var" | "my" | "our" | "await") = self.word(start) {
             start += 1;
         }
         let is_group = matches!(self.mark(start), Some('[' | '('));

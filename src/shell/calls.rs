@@ -75,7 +75,9 @@ pub(super) fn analyse_awk(
     script.walk((0, code.tokens.len()));
 }
 
+// What is asked at every turn is not worth its room in every place.
 impl<'a> Code<'a> {
+    #[inline(never)]
     pub(super) fn mark(&self, at: usize) -> Option<char> {
         match self.tokens.get(at) {
             Some(Token::Mark(c)) => Some(*c),
@@ -83,6 +85,7 @@ impl<'a> Code<'a> {
         }
     }
 
+    #[inline(never)]
     pub(super) fn word(&self, at: usize) -> Option<&'a str> {
         match self.tokens.get(at) {
             Some(Token::Word(word)) => Some(word),
@@ -91,6 +94,7 @@ impl<'a> Code<'a> {
     }
 
     /// The next token at the same level of brackets.
+    #[inline(never)]
     pub(super) fn after(&self, at: usize) -> usize {
         let partner = self.partner.get(at).copied().unwrap_or(at);
         partner.max(at) + 1

@@ -263,23 +263,24 @@ impl<'a> Lexer<'a> {
         }
         let body = body.unwrap_or("");
         match word {
-            "q" => self
-                .tokens
-                .push(Token::Text(vec![Piece::Literal(body.to_owned())])),
+            "q" => self.literal(body),
             "qq" => self.tokens.push(Token::Text(pieces(body, Holes::Dollar))),
             "qx" => self
                 .tokens
                 .push(Token::Command(pieces(body, Holes::Dollar))),
             "qw" => {
                 for item in body.split_whitespace() {
-                    let text = vec![Piece::Literal(item.to_owned())];
-                    self.tokens.extend([Token::Text(text), Token::Mark(',')]);
+                    self.literal(item);
+                    self.tokens.push(Token::Mark(','));
                 }
             }
-            _ => self
-                .tokens
-                .push(Token::Text(vec![Piece::Literal(UNKNOWN.into())])),
+            _ => self.literal(UNKNOWN.encode_utf8(&mut [0; 4])),
         }
+    }
+
+    fn literal(&mut self, text: &str) {
+        let pieces = vec![Piece::Literal(text.to_owned())];
+        self.tokens.push(Token::Text(pieces));
     }
 
     /// The text between a delimiter and its partner.
@@ -400,9 +401,7 @@ impl<'a> Lexer<'a> {
                 '\n' => break,
                 '/' if !in_set => {
                     self.at += at + 1;
-                    self.tokens
-                        .push(Token::Text(vec![Piece::Literal(UNKNOWN.into())]));
-                    return;
+                    return self.literal(UNKNOWN.encode_utf8(&mut [0; 4]));
                 }
                 _ => {}
             }

@@ -231,10 +231,7 @@ fn module_run(shell: &mut Shell<'_>, module: &str, args: &[Field]) {
     let parsed = Args::parse(args, syntax);
     match module {
         // IN OUT
-        "json.tool" => shell.report_all(
-            Args::parse(args, Syntax::default()).operands.get(1),
-            Act::Write,
-        ),
+        "json.tool" => shell.report_all(parsed.operands.get(1), Act::Write),
         "zipfile" | "tarfile" => {
             shell.report_all(parsed.value(&["c", "create"]), Act::Write);
         }
@@ -245,21 +242,15 @@ fn module_run(shell: &mut Shell<'_>, module: &str, args: &[Field]) {
 
 /// `emacs --batch --eval CODE`.
 fn emacs(shell: &mut Shell<'_>, args: &[Field]) {
-    let is_code = |arg: &Field| matches!(arg.known(), Some("--eval" | "-eval" | "--execute"));
-    let is_file = |arg: &Field| matches!(arg.known(), Some("-l" | "--load" | "-load" | "--script"));
-    for pair in args.windows(2) {
-        let [option, value] = pair else { continue };
-        let text = if is_code(option) {
-            Some(value.text.clone())
-        } else if is_file(option) {
-            shell.script_text(value)
-        } else {
-            None
+    let mut before = None;
+    for arg in args {
+        let text = match before {
+            Some("--eval" | "-eval" | "--execute") => arg.text.clone(),
+            Some("-l" | "--load" | "-load" | "--script") => source(shell, Some(arg)),
+            _ => arg.text.strip_prefix("--eval=").unwrap_or("").into(),
         };
-        calls::analyse(shell, Language::Lisp, &text.unwrap_or_default(), &[]);
-    }
-    for arg in args.iter().filter(|arg| arg.text.starts_with("--eval=")) {
-        calls::analyse(shell, Language::Lisp, &arg.text["--eval=".len()..], &[]);
+        calls::analyse(shell, Language::Lisp, &text, &[]);
+        before = arg.known();
     }
 }
 
@@ -284,10 +275,8 @@ fn own_options(args: &[Field], syntax: Syntax, codes: &[&str]) -> usize {
         let takes_next =
             last.is_some_and(|c| syntax.short.contains(c)) || syntax.long.contains(&long);
         at += if takes_next { 2 } else { 1 };
-        let code =
-            codes.contains(&long) || last.is_some_and(|c| codes.contains(&c.to_string().as_str()));
-        let module = last == Some('m') && codes == ["c"];
-        if module || (code && codes == ["c"]) {
+        // Python's program ends its options.
+        if codes == ["c"] && matches!(last, Some('m' | 'c')) {
             break;
         }
     }

@@ -28,7 +28,7 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
                 let [template, given @ ..] = arguments.as_slice() else {
                     return Vec::new();
                 };
-                return self.formatted(&template.bound.values, '%', given);
+                return self.formatted(&template.bound.values, b'%', given);
             }
             "getenv" => return self.exported(arguments),
             "commandArgs" => return self.held(name).unwrap_or_default(),
@@ -70,10 +70,16 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
         let first = arguments.first();
         let first = first.map_or(&[][..], |given| given.bound.values.as_slice());
         let changed = |change: fn(&str, &str) -> Option<String>| {
-            let pairs = own.iter().flat_map(|a| first.iter().map(move |b| (a, b)));
-            let texts =
-                pairs.filter_map(|(a, b)| Some(a.with_text(change(a.known()?, b.known()?)?)));
-            texts.take(MAX_VALUES).collect()
+            let mut all = Vec::new();
+            for path in &own {
+                for other in first.iter().take(MAX_VALUES - all.len()) {
+                    let texts = path.known().zip(other.known());
+                    if let Some(text) = texts.and_then(|(path, other)| change(path, other)) {
+                        all.push(path.with_text(text));
+                    }
+                }
+            }
+            all
         };
         match name {
             "joinpath" | "child" => joined_to(own, &arguments, "/"),
@@ -147,18 +153,17 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
     }
 
     /// A variable that the command sets, or else the default.
-    fn exported(&mut self, arguments: Vec<Given<'a>>) -> Vec<Field> {
-        let mut arguments = arguments.into_iter().map(|given| given.bound.values);
-        let name = arguments.next().and_then(|names| names.into_iter().next());
+    fn exported(&mut self, mut arguments: Vec<Given<'a>>) -> Vec<Field> {
+        let name = arguments.first().map(Given::first);
+        let name = name.as_ref().and_then(Field::known).unwrap_or("");
         let shell = &mut *self.script.shell;
-        let name = name.as_ref().and_then(Field::known);
-        let value = name
-            .filter(|name| super::byte::is_name(name))
-            .and_then(|name| shell.variable(name));
-        match value {
-            Some(value) => vec![shell.afford(value.into_field())],
-            None => arguments.next().unwrap_or_default(),
+        if super::byte::is_name(name)
+            && let Some(value) = shell.variable(name)
+        {
+            return vec![shell.afford(value.into_field())];
         }
+        let default = arguments.pop().filter(|_| !arguments.is_empty());
+        default.map_or_else(Vec::new, |given| given.bound.values)
     }
 
     /// What patterns find on the disk.
@@ -206,11 +211,14 @@ fn joined(items: &[Field], between: &str) -> Vec<Field> {
 
 fn spelled(paths: Vec<String>) -> Vec<Field> {
     let matches = Some(paths.len());
-    let field = |text: String| Field {
-        text: text.into(),
-        spelling: Spelling::Glob { matches },
-    };
-    paths.into_iter().map(field).collect()
+    let mut fields = Vec::with_capacity(paths.len());
+    for path in paths {
+        fields.push(Field {
+            text: path.into(),
+            spelling: Spelling::Glob { matches },
+        });
+    }
+    fields
 }
 
 fn parent(path: &Field) -> Option<Field> {

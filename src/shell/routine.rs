@@ -306,9 +306,14 @@ impl<'a> Script<'_, 'a, '_, '_> {
             }
             let place = given.iter().position(|given| given.name == Some(name));
             let place = place.or_else(|| given.iter().position(|given| given.name.is_none()));
-            let bound = match (self.mark(span.0), place) {
+            let argument = place.and_then(|place| given.get_mut(place));
+            let bound = match (self.mark(span.0), argument) {
                 (Some('*' | '.'), _) => Bound::list(&given),
-                (_, Some(place)) => given.remove(place).bound,
+                (_, Some(argument)) => {
+                    // No other parameter takes it.
+                    argument.name = Some("");
+                    std::mem::take(&mut argument.bound)
+                }
                 (_, None) if is_called && self.mark(at + 1) == Some('=') => {
                     Reader::new(self, (at + 2, span.1)).whole()
                 }

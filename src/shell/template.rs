@@ -21,7 +21,7 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
             }
         };
         match self.script.language {
-            Language::Python | Language::Ruby => self.formatted(templates, '%', &given),
+            Language::Python | Language::Ruby => self.formatted(templates, b'%', &given),
             _ => Vec::new(),
         }
     }
@@ -31,7 +31,7 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
     pub(super) fn formatted(
         &mut self,
         templates: &[Field],
-        mark: char,
+        mark: u8,
         given: &[Given<'a>],
     ) -> Vec<Field> {
         self.shape = Shape::One;
@@ -40,37 +40,45 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
         };
         let mut texts = vec![Field::literal("")];
         let mut n_plain = 0;
-        for (n, piece) in template.text.split(mark).enumerate() {
-            let cut = match mark {
-                _ if n == 0 => Some(("", piece)),
-                '{' => piece.split_once('}'),
-                _ => piece.split_at_checked(1),
+        let mut rest = template.text.as_str();
+        loop {
+            let len = rest.bytes().position(|byte| byte == mark);
+            let (text, place) = rest.split_at(len.unwrap_or(rest.len()));
+            for field in &mut texts {
+                field.text.push_str(text);
+            }
+            if place.is_empty() {
+                return texts;
+            }
+            let end = match mark {
+                b'{' => place.bytes().position(|byte| byte == b'}'),
+                _ => Some(2),
             };
-            let Some((place, text)) = cut else {
+            let start = if mark == b'{' { 1 } else { 0 };
+            let Some((name, behind)) = end.and_then(|end| {
+                let name = place.get(start..end)?;
+                Some((name, place.get(end + start..)?))
+            }) else {
                 return Vec::new();
             };
-            if n > 0 {
-                let is_plain = matches!((mark, place), ('{', "") | ('%', "s" | "d"));
-                let at = match is_plain {
-                    true => n_plain,
-                    false if mark == '{' => place.parse().unwrap_or(usize::MAX),
-                    false => usize::MAX,
-                };
-                n_plain += usize::from(is_plain);
-                let named = given.iter().find(|given| given.name == Some(place));
-                let Some(argument) = named.or(given.get(at)) else {
-                    return Vec::new();
-                };
-                let mut values = argument.bound.values.as_slice();
-                let unknown = [Field::literal(UNKNOWN)];
-                let len: usize = values.iter().map(|value| value.text.len()).sum();
-                if values.is_empty() || !self.script.shell.spend(texts.len() * len) {
-                    values = &unknown;
-                }
-                append(&mut texts, values);
+            rest = behind;
+            let is_plain = matches!(name, "" | "%s" | "%d");
+            let at = match is_plain {
+                true => n_plain,
+                false => name.parse().unwrap_or(usize::MAX),
+            };
+            n_plain += usize::from(is_plain);
+            let named = given.iter().find(|given| given.name == Some(name));
+            let Some(argument) = named.or(given.get(at)) else {
+                return Vec::new();
+            };
+            let mut values = argument.bound.values.as_slice();
+            let unknown = [Field::literal(UNKNOWN)];
+            let len: usize = values.iter().map(|value| value.text.len()).sum();
+            if values.is_empty() || !self.script.shell.spend(texts.len() * len) {
+                values = &unknown;
             }
-            texts.iter_mut().for_each(|field| field.text.push_str(text));
+            append(&mut texts, values);
         }
-        texts
     }
 }

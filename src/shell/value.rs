@@ -16,22 +16,22 @@ pub(super) const MAX_DEPTH: usize = 24;
 
 /// Each of the first with each of the second.
 pub(super) fn product(first: &[Field], second: &[Field], between: &str) -> Vec<Field> {
-    let pairs = first
-        .iter()
-        .flat_map(|a| second.iter().map(move |b| (a, b)));
-    let joined = pairs.take(MAX_VALUES).map(|(a, b)| {
-        let mut whole = a.clone();
-        if between == "/" && b.text.starts_with('/') {
-            return b.clone();
+    let mut joined = Vec::new();
+    for a in first {
+        for b in second.iter().take(MAX_VALUES - joined.len()) {
+            let mut whole = a.clone();
+            if between == "/" && b.text.starts_with('/') {
+                whole = b.clone();
+            } else {
+                let slashed =
+                    between == "/" && (whole.text.ends_with('/') || whole.text.is_empty());
+                whole.text.push_str(if slashed { "" } else { between });
+                whole.push(b);
+            }
+            joined.push(whole);
         }
-        let slashed = between == "/" && (whole.text.ends_with('/') || whole.text.is_empty());
-        if !slashed {
-            whole.text.push_str(between);
-        }
-        whole.push(b);
-        whole
-    });
-    joined.collect()
+    }
+    joined
 }
 
 /// Puts each of the second behind each of the first.
@@ -95,8 +95,7 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
     /// The items of a list literal, unknown ones among them.
     pub(super) fn items(mut self) -> Vec<Field> {
         let spans = self.script.items_in(self.at);
-        let given = self.given(&spans);
-        given.iter().map(Given::first).collect()
+        Bound::list(&self.given(&spans)).values
     }
 
     /// One item or argument. A number is a text only there: elsewhere it may
@@ -218,7 +217,7 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
             let own = self.bound(values);
             let arguments = self.call_arguments();
             values = match (name, self.script.language) {
-                ("format", Language::Python) => self.formatted(&own.values, '{', &arguments),
+                ("format", Language::Python) => self.formatted(&own.values, b'{', &arguments),
                 _ => self.method(own, name, arguments),
             };
         }
