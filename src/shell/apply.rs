@@ -1,7 +1,8 @@
 //! What a writing call does with the values of its arguments.
 
+use super::bind::{Bound, Shape};
 use super::calls::Script;
-use super::code::{Language, Token};
+use super::code::Language;
 use super::effects::Effect;
 use super::field::Field;
 use super::transfer::inside;
@@ -29,6 +30,7 @@ impl Script<'_, '_, '_, '_> {
                 }
             }
             Effect::Open => self.open(arguments),
+            Effect::OpenAt(n) => self.open_at(arguments, n),
             Effect::Own(act) => self.shell.report_all(own, act),
             Effect::OwnOpen => {
                 let mode = self.mode(arguments, 0);
@@ -117,13 +119,15 @@ impl Script<'_, '_, '_, '_> {
         let (Some(first), Some(last)) = (arguments.get(1), arguments.last()) else {
             return act;
         };
-        let options = self.code.tokens.get(first.0..last.1).unwrap_or(&[]);
-        let appends = options.contains(&Token::Word("FILE_APPEND"));
-        if act == Act::Write && appends {
+        if act == Act::Write && self.has_word((first.0, last.1), &["FILE_APPEND"]) {
             Act::Edit
         } else {
             act
         }
+    }
+
+    fn has_word(&self, span: Span, words: &[&str]) -> bool {
+        (span.0..span.1).any(|at| self.word(at).is_some_and(|word| words.contains(&word)))
     }
 
     fn open(&mut self, arguments: &[Span]) {
@@ -149,8 +153,12 @@ impl Script<'_, '_, '_, '_> {
             }
             return;
         }
-        if let Some(act) = self.mode(arguments, 1) {
-            self.report_argument(arguments, 0, act);
+        self.open_at(arguments, 0);
+    }
+
+    fn open_at(&mut self, arguments: &[Span], n: usize) {
+        if let Some(act) = self.mode(arguments, n + 1) {
+            self.report_argument(arguments, n, act);
         }
     }
 
@@ -165,12 +173,7 @@ impl Script<'_, '_, '_, '_> {
             .find(named)
             .map(|span| (span.0 + 2, span.1));
         let span = named.or_else(|| arguments.get(n).copied())?;
-        let flags = self.code.tokens.get(span.0..span.1).unwrap_or(&[]);
-        let has = |flag| flags.contains(&Token::Word(flag));
-        if ["O_CREAT", "O_TRUNC", "O_WRONLY", "O_RDWR"]
-            .into_iter()
-            .any(has)
-        {
+        if self.has_word(span, &["O_CREAT", "O_TRUNC", "O_WRONLY", "O_RDWR"]) {
             return Some(Act::Write);
         }
         let mode = self.values(span);
@@ -181,7 +184,7 @@ impl Script<'_, '_, '_, '_> {
         match mode {
             _ if mode.contains(['w', 'x', 'c']) => Some(Act::Write),
             _ if mode.contains(['a', '+']) => Some(Act::Edit),
-            _ => None,
+            _ => perl_act(mode),
         }
     }
 
@@ -236,7 +239,12 @@ impl Script<'_, '_, '_, '_> {
                 words => drop(self.shell.again(words)),
             }
         } else {
-            for line in self.values(first) {
+            let Bound { values, shape } = Reader::new(self, first).whole();
+            if shape != Shape::One {
+                self.shell.again(&values);
+                return;
+            }
+            for line in values {
                 self.shell.run_again(&line.text);
             }
         }

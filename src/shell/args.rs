@@ -24,14 +24,14 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn parse(args: &[Field], syntax: Syntax) -> Self {
         let mut parsed = Self::default();
-        let mut rest = args.iter();
-        while let Some(arg) = rest.next() {
+        let mut rest = args;
+        while let [arg, behind @ ..] = rest {
+            rest = behind;
             if arg.known() == Some("--") {
-                parsed.operands.extend(rest.by_ref().cloned());
-            } else if arg.text.starts_with("--") {
-                parsed.long(arg, &mut rest, syntax);
+                parsed.operands.extend_from_slice(rest);
+                break;
             } else if arg.is_option() {
-                parsed.cluster(arg, &mut rest, syntax);
+                rest = parsed.option(arg, rest, syntax);
             } else {
                 parsed.operands.push(arg.clone());
             }
@@ -39,49 +39,40 @@ impl Args {
         parsed
     }
 
-    fn long<'f>(
-        &mut self,
-        arg: &Field,
-        rest: &mut impl Iterator<Item = &'f Field>,
-        syntax: Syntax,
-    ) {
-        let name_len = arg.text.find('=');
-        let name = arg.text.get(2..name_len.unwrap_or(arg.text.len()));
-        let name = name.unwrap_or("");
-        let value = match name_len {
-            Some(len) => Some(arg.behind(len + 1)),
-            None if syntax.long.contains(&name) => rest.next().cloned(),
-            None => None,
-        };
-        self.options.push((name.into(), value));
-    }
-
-    fn cluster<'f>(
-        &mut self,
-        arg: &Field,
-        rest: &mut impl Iterator<Item = &'f Field>,
-        syntax: Syntax,
-    ) {
-        for (at, letter) in arg.text.char_indices().skip(1) {
-            let behind = at + letter.len_utf8();
-            let attached = arg.behind(behind);
-            let filled = !attached.text.is_empty();
-            if syntax.attached.contains(letter) {
-                let value = filled.then_some(attached);
-                self.options.push((letter.into(), value));
-                return;
+    /// Adds a long option, or a cluster of letters; what is left behind its value.
+    fn option<'f>(&mut self, arg: &Field, rest: &'f [Field], syntax: Syntax) -> &'f [Field] {
+        let text = arg.text.as_str();
+        let is_long = text.starts_with("--");
+        let mut at = if is_long { 2 } else { 1 };
+        while let Some(letter) = text.get(at..).and_then(|tail| tail.chars().next()) {
+            let end = match is_long {
+                true => text.find('=').unwrap_or(text.len()),
+                false => at + letter.len_utf8(),
+            };
+            let name = text.get(at..end).unwrap_or("");
+            let is_last = end == text.len();
+            let (takes, attaches) = match is_long {
+                true => (syntax.long.contains(&name), true),
+                false => (
+                    syntax.short.contains(letter),
+                    syntax.attached.contains(letter),
+                ),
+            };
+            let mut value = None;
+            let mut left = rest;
+            if !is_last && (takes || attaches) {
+                value = Some(arg.behind(end + usize::from(is_long)));
+            } else if takes && let [next, behind @ ..] = rest {
+                value = Some(next.clone());
+                left = behind;
             }
-            if syntax.short.contains(letter) {
-                let value = if filled {
-                    Some(attached)
-                } else {
-                    rest.next().cloned()
-                };
-                self.options.push((letter.into(), value));
-                return;
+            self.options.push((name.into(), value));
+            if takes || attaches {
+                return left;
             }
-            self.options.push((letter.into(), None));
+            at = end;
         }
+        rest
     }
 
     /// Whether one of the options, named without dashes, was given.

@@ -1,12 +1,14 @@
 //! Writing calls in a script: the literals that stand as their destinations.
 
-use std::collections::HashMap;
+use ecow::EcoString;
 
+use super::bind::{Bound, Shape};
 use super::code::{Code, Language, Token, read};
 use super::effects::{On, rows};
 use super::eval::Shell;
-use super::field::{Field, UNKNOWN};
-use super::value::{Reader, Span, append};
+use super::field::Field;
+use super::routine::{Function, MAX_FOLLOWED, MAX_LEVELS, functions};
+use super::value::{Reader, Span};
 use crate::target::Act;
 
 /// Words that may stand before a parenthesis without calling anything.
@@ -22,121 +24,86 @@ pub(super) struct Script<'c, 'a, 'h, 's> {
     pub(super) code: &'c Code<'a>,
     pub(super) language: Language,
     pub(super) shell: &'h mut Shell<'s>,
-    /// The values a name may hold, where all of them are known.
-    pub(super) variables: HashMap<String, Vec<Field>>,
+    /// What names hold, those of the present function last.
+    pub(super) variables: Vec<(EcoString, Bound)>,
+    /// Where the names of the present function begin.
+    pub(super) frame: usize,
+    pub(super) functions: Vec<Function<'a>>,
+    /// The functions that are being called.
+    pub(super) running: Vec<usize>,
+    /// What the innermost of them gives back.
+    pub(super) returned: Vec<Field>,
+    /// Calls that were followed for their value before the walk comes to them.
+    pub(super) followed: Vec<usize>,
+    /// How deep the present function stands, and how many calls deeper is followed.
+    pub(super) depth: usize,
+    pub(super) levels: usize,
+    /// How many tokens the calls may still come to.
+    pub(super) room: usize,
 }
 
-/// Reports what a script would change.
-pub(super) fn analyse(shell: &mut Shell<'_>, language: Language, text: &str) {
+/// Reports what a script would change that is given these arguments.
+pub(super) fn analyse(shell: &mut Shell<'_>, language: Language, text: &str, arguments: &[Field]) {
+    if shell.repeats > 0 && !shell.spend(text.len()) {
+        return;
+    }
     let code = read(language, text);
     shell.subshell(|shell| {
-        let mut script = Script {
-            code: &code,
-            language,
-            shell,
-            variables: HashMap::new(),
-        };
-        script.walk();
+        let mut script = Script::new(&code, language, shell);
+        script.take_arguments(arguments);
+        script.walk((0, code.tokens.len()));
         None
     });
 }
 
 /// An awk program: its calls, and where `print` leads.
-pub(super) fn analyse_awk(shell: &mut Shell<'_>, text: &str, variables: Vec<(String, Field)>) {
+pub(super) fn analyse_awk(
+    shell: &mut Shell<'_>,
+    text: &str,
+    assigned: &[&Field],
+    arguments: &[Field],
+) {
     let code = read(Language::Awk, text);
-    let variables = variables
-        .into_iter()
-        .map(|(name, value)| (name, vec![value]));
-    let mut script = Script {
-        code: &code,
-        language: Language::Awk,
-        shell,
-        variables: variables.collect(),
-    };
-    script.walk();
-}
-
-impl Script<'_, '_, '_, '_> {
-    fn walk(&mut self) {
-        for at in 0..self.code.tokens.len() {
-            match self.code.tokens.get(at) {
-                Some(Token::Word(word)) => {
-                    let word = *word;
-                    self.bind(at, word);
-                    match word {
-                        "for" | "foreach" => self.bind_loop(at),
-                        "each" | "forEach" | "map" => self.bind_block(at),
-                        "print" | "printf" if self.language == Language::Awk => self.print(at),
-                        _ => self.call(at, word),
-                    }
-                }
-                Some(Token::Command(pieces)) => {
-                    for command in self.texts(pieces) {
-                        self.shell.run_again(&command.text);
-                    }
-                }
-                Some(Token::Text(_)) if self.language == Language::Awk => self.pipe_in(at),
-                Some(Token::Mark('[' | '(')) if self.language == Language::Python => {
-                    self.bind_comprehension(at);
-                }
-                _ => {}
-            }
+    let mut script = Script::new(&code, Language::Awk, shell);
+    script.take_arguments(arguments);
+    for pair in assigned {
+        if let Some((name, _)) = pair.text.split_once('=') {
+            let value = pair.behind(name.len() + 1);
+            script.set(name, Bound::from(vec![value]));
         }
     }
+    script.walk((0, code.tokens.len()));
+}
 
+// What is asked at every turn is not worth its room in every place.
+impl<'a> Code<'a> {
+    #[inline(never)]
     pub(super) fn mark(&self, at: usize) -> Option<char> {
-        match self.code.tokens.get(at) {
+        match self.tokens.get(at) {
             Some(Token::Mark(c)) => Some(*c),
             _ => None,
         }
     }
 
-    pub(super) fn word(&self, at: usize) -> Option<&str> {
-        match self.code.tokens.get(at) {
+    #[inline(never)]
+    pub(super) fn word(&self, at: usize) -> Option<&'a str> {
+        match self.tokens.get(at) {
             Some(Token::Word(word)) => Some(word),
             _ => None,
         }
     }
 
-    fn before(&self, at: usize) -> Option<char> {
-        at.checked_sub(1).and_then(|at| self.mark(at))
-    }
-
-    pub(super) fn values(&mut self, span: Span) -> Vec<Field> {
-        Reader::new(self, span).whole()
-    }
-
-    /// `name = value`; a value that is not known makes the name unknown.
-    fn bind(&mut self, at: usize, name: &str) {
-        let assigns = self.mark(at + 1) == Some('=')
-            && !matches!(self.mark(at + 2), Some('=' | '>' | '~'))
-            && self.before(at) != Some('.')
-            && !(self.language == Language::Python && self.is_argument(at));
-        if !assigns {
-            return;
-        }
-        let values = self.values((at + 2, self.statement_end(at + 2)));
-        if values.is_empty() {
-            self.variables.remove(name);
-        } else {
-            self.variables.insert(name.to_owned(), values);
-        }
-    }
-
-    /// `name=value` between the parentheses of a call.
-    fn is_argument(&self, at: usize) -> bool {
-        matches!(self.before(at), Some('(' | ','))
+    /// The next token at the same level of brackets.
+    #[inline(never)]
+    pub(super) fn after(&self, at: usize) -> usize {
+        let partner = self.partner.get(at).copied().unwrap_or(at);
+        partner.max(at) + 1
     }
 
     /// The end of the statement, or of the bracket that holds it.
-    fn statement_end(&self, from: usize) -> usize {
+    pub(super) fn statement_end(&self, from: usize) -> usize {
         let mut at = from;
-        while let Some(token) = self
-            .code
-            .tokens
-            .get(at)
-            .filter(|_| at < from + MAX_STATEMENT)
-        {
+        while let Some(token) = self.tokens.get(at).filter(|_| at < from + MAX_STATEMENT) {
             match token {
                 Token::End | Token::Mark(',' | ')' | ']' | '}') => break,
                 _ => at = self.after(at),
@@ -145,92 +112,124 @@ impl Script<'_, '_, '_, '_> {
         at
     }
 
-    /// The next token at the same level of brackets.
+    /// What commas, or Julia's `;`, divide from the first place up to the second.
+    pub(super) fn divide(&self, (start, end): Span) -> Vec<Span> {
+        let mut items = Vec::new();
+        let mut from = start;
+        let mut place = start;
+        while place < end {
+            if self.mark(place) == Some(',') || self.tokens.get(place) == Some(&Token::End) {
+                if from < place {
+                    items.push((from, place));
+                }
+                from = place + 1;
+            }
+            place = self.after(place);
+        }
+        if from < end {
+            items.push((from, end));
+        }
+        items
+    }
+
+    /// The items in the brackets that open at a place.
+    pub(super) fn items_in(&self, open: usize) -> Vec<Span> {
+        match self.mark(open) {
+            Some('(' | '[' | '{') => self.divide((open + 1, self.after(open) - 1)),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
+    pub(super) fn new(code: &'c Code<'a>, language: Language, shell: &'h mut Shell<'s>) -> Self {
+        Self {
+            code,
+            language,
+            shell,
+            variables: Vec::new(),
+            frame: 0,
+            functions: functions(code, language),
+            running: Vec::new(),
+            returned: Vec::new(),
+            followed: Vec::new(),
+            depth: 0,
+            levels: MAX_LEVELS,
+            room: MAX_FOLLOWED,
+        }
+    }
+
+    /// Walks over tokens; a function's own ones with parameters of which
+    /// nothing is known.
+    pub(super) fn walk(&mut self, span: Span) {
+        let mut at = span.0;
+        while at < span.1 {
+            if at > span.0
+                && let Some(end) = self.definition(at)
+            {
+                at = end.max(at + 1);
+            } else {
+                self.look(at);
+                at += 1;
+            }
+        }
+    }
+
+    fn look(&mut self, at: usize) {
+        match self.code.tokens.get(at) {
+            Some(Token::Word(word)) => {
+                self.bind(at, word);
+                match *word {
+                    "for" | "foreach" => self.bind_loop(at),
+                    "each" | "forEach" | "map" => self.bind_block(at),
+                    "return" => self.give_back(at),
+                    "shift" => self.drop_item(at),
+                    "print" | "printf" if self.language == Language::Awk => self.print(at),
+                    word => self.call(at, word),
+                }
+            }
+            Some(Token::Command(pieces)) => {
+                for command in self.texts(pieces) {
+                    self.shell.run_again(&command.text);
+                }
+            }
+            Some(Token::Text(_)) if self.language == Language::Awk => self.pipe_in(at),
+            Some(Token::Mark('[' | '(')) => {
+                self.bind_pattern(at);
+                if self.language == Language::Python {
+                    self.bind_comprehension(at);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn mark(&self, at: usize) -> Option<char> {
+        self.code.mark(at)
+    }
+
+    pub(super) fn word(&self, at: usize) -> Option<&'a str> {
+        self.code.word(at)
+    }
+
     pub(super) fn after(&self, at: usize) -> usize {
-        let partner = self.code.partner.get(at).copied().unwrap_or(at);
-        partner.max(at) + 1
+        self.code.after(at)
     }
 
-    /// `for x in VALUES`, `for (const x of VALUES)`, `foreach ($v as $x)`.
-    fn bind_loop(&mut self, at: usize) {
-        let words = ["const", "let", "var", "my", "our", "await"];
-        let mut start = at + 1;
-        let mut end = None;
-        if self.mark(start) == Some('(') {
-            end = self.code.partner.get(start).copied();
-            start += 1;
-        }
-        while self.word(start).is_some_and(|word| words.contains(&word)) {
-            start += 1;
-        }
-        let Some(name) = self.word(start).map(str::to_owned) else {
-            return;
-        };
-        let span = match (self.word(start + 1), self.mark(start + 1)) {
-            (Some("in" | "of"), _) => (
-                start + 2,
-                end.unwrap_or_else(|| self.block_start(start + 2)),
-            ),
-            (Some("as"), _) => {
-                let Some(item) = self.word(start + 2).map(str::to_owned) else {
-                    return;
-                };
-                let values = self.values((start, start + 1));
-                self.variables.insert(item, values);
-                return;
-            }
-            (None, Some('(')) => (start + 1, self.after(start + 1)),
-            _ => return,
-        };
-        let values = self.values(span);
-        self.variables.insert(name, values);
+    pub(super) fn items_in(&self, open: usize) -> Vec<Span> {
+        self.code.items_in(open)
     }
 
-    /// `[f(x) for x in VALUES]`: the name is used before the loop that binds it.
-    fn bind_comprehension(&mut self, open: usize) {
-        let end = self.after(open) - 1;
-        let mut at = open + 1;
-        while at < end {
-            if self.word(at) == Some("for") {
-                self.bind_loop(at);
-            }
-            at = self.after(at);
-        }
+    pub(super) fn before(&self, at: usize) -> Option<char> {
+        at.checked_sub(1).and_then(|at| self.mark(at))
     }
 
-    /// Where a Python or Ruby loop's body begins.
-    fn block_start(&self, from: usize) -> usize {
-        let mut at = from;
-        while let Some(token) = self.code.tokens.get(at) {
-            match token {
-                Token::End | Token::Mark(':' | '{' | ')' | ']' | '}') => break,
-                Token::Word("do" | "if" | "for") => break,
-                _ => at = self.after(at),
-            }
-        }
-        at
-    }
-
-    /// `VALUES.each do |x|`, `VALUES.forEach(x => …)`.
-    fn bind_block(&mut self, at: usize) {
-        if self.before(at) != Some('.') {
-            return;
-        }
-        let values = self.values((self.receiver_start(at), at - 1));
-        let opening = |at: usize| matches!(self.mark(at), Some('(' | '{' | '|'));
-        let mut place = at + 1;
-        while place < at + 5
-            && (opening(place) || matches!(self.word(place), Some("do" | "function" | "async")))
-        {
-            place += 1;
-        }
-        if let Some(name) = self.word(place).map(str::to_owned) {
-            self.variables.insert(name, values);
-        }
+    pub(super) fn values(&mut self, span: Span) -> Vec<Field> {
+        Reader::new(self, span).whole().values
     }
 
     /// The first token of what the method at `at` is called on.
-    fn receiver_start(&self, at: usize) -> usize {
+    pub(super) fn receiver_start(&self, at: usize) -> usize {
         let mut start = at;
         while start >= 2 && self.mark(start - 1) == Some('.') {
             let last = start - 2;
@@ -246,6 +245,15 @@ impl Script<'_, '_, '_, '_> {
     }
 
     fn call(&mut self, at: usize, name: &str) {
+        if let Some(function) = self.function(name, at) {
+            if let Some(place) = self.followed.iter().position(|place| *place == at) {
+                self.followed.swap_remove(place);
+            } else if let Some(spans) = self.arguments(at) {
+                let given = Reader::new(self, (at, at)).given(&spans);
+                self.invoke(function, given);
+            }
+            return;
+        }
         let member = self.before(at) == Some('.');
         for (on, effect) in rows(self.language, name) {
             let own = match on {
@@ -258,28 +266,28 @@ impl Script<'_, '_, '_, '_> {
             if !own || self.defines(at) {
                 continue;
             }
-            let paths = if on == On::Path {
-                self.values((self.receiver_start(at), at - 1))
-            } else {
-                Vec::new()
-            };
-            if on == On::Path && paths.is_empty() {
-                continue;
+            let mut own = Bound::default();
+            if on == On::Path {
+                own = Reader::new(self, (self.receiver_start(at), at - 1)).whole();
+                // A list's own method changes no file.
+                if own.values.is_empty() || own.shape != Shape::One {
+                    continue;
+                }
             }
             if let Some(arguments) = self.arguments(at) {
-                self.apply(effect, &paths, &arguments);
+                self.apply(effect, &own.values, &arguments);
             }
             return;
         }
     }
 
     /// `def open(…)` and `function copy(…)` define, they do not call.
-    fn defines(&self, at: usize) -> bool {
+    pub(super) fn defines(&self, at: usize) -> bool {
         let before = at.checked_sub(1).and_then(|at| self.word(at));
         matches!(before, Some("def" | "function" | "sub" | "import"))
     }
 
-    fn stands_on(&self, at: usize, names: &[&str]) -> bool {
+    pub(super) fn stands_on(&self, at: usize, names: &[&str]) -> bool {
         let Some(last) = at.checked_sub(2) else {
             return false;
         };
@@ -297,7 +305,7 @@ impl Script<'_, '_, '_, '_> {
 
     /// The arguments' places: in parentheses, or up to the statement's end
     /// where the language lets them stand bare.
-    fn arguments(&self, at: usize) -> Option<Vec<Span>> {
+    pub(super) fn arguments(&self, at: usize) -> Option<Vec<Span>> {
         let (start, end) = if self.mark(at + 1) == Some('(') {
             (at + 2, self.after(at + 1) - 1)
         } else if self.language == Language::Lisp {
@@ -316,23 +324,7 @@ impl Script<'_, '_, '_, '_> {
             }
             (at + 1, self.bare_end(at + 1))
         };
-        let mut arguments = Vec::new();
-        let mut from = start;
-        let mut place = start;
-        while place < end {
-            // Julia divides with `;` as well.
-            let divides =
-                self.mark(place) == Some(',') || self.code.tokens.get(place) == Some(&Token::End);
-            if divides {
-                arguments.push((from, place));
-                from = place + 1;
-            }
-            place = self.after(place);
-        }
-        if from < end {
-            arguments.push((from, end));
-        }
-        Some(arguments)
+        Some(self.code.divide((start, end)))
     }
 
     /// Lisp: what stands behind the name in its parentheses.
@@ -387,7 +379,7 @@ impl Script<'_, '_, '_, '_> {
                     let mark = *mark;
                     let appends = self.mark(place + 1) == Some('>');
                     let from = place + 1 + usize::from(appends);
-                    let values = self.values((from, self.statement_end(from)));
+                    let values = self.values((from, self.code.statement_end(from)));
                     match mark {
                         '|' => values
                             .iter()
@@ -409,31 +401,5 @@ impl Script<'_, '_, '_, '_> {
                 self.shell.run_again(&line.text);
             }
         }
-    }
-
-    /// A variable's values, as far as the budget for text goes.
-    pub(super) fn variable(&mut self, name: &str) -> Option<Vec<Field>> {
-        let values = self.variables.get(name)?;
-        let cost = values.iter().map(|value| value.text.len() + 1).sum();
-        self.shell.spend(cost).then(|| values.clone())
-    }
-
-    /// The texts a literal may stand for.
-    pub(super) fn texts(&mut self, pieces: &[super::code::Piece<'_>]) -> Vec<Field> {
-        let mut texts = vec![Field::literal("")];
-        for piece in pieces {
-            match piece {
-                super::code::Piece::Literal(text) => {
-                    texts.iter_mut().for_each(|field| field.text.push_str(text));
-                }
-                super::code::Piece::Hole(name) => {
-                    let known = self.variable(name);
-                    let known = known.or_else(|| self.variable(&format!("${name}")));
-                    let unknown = vec![Field::literal(UNKNOWN)];
-                    append(&mut texts, known.as_ref().unwrap_or(&unknown));
-                }
-            }
-        }
-        texts
     }
 }

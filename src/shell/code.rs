@@ -61,6 +61,8 @@ pub(super) struct Code<'a> {
     pub(super) tokens: Vec<Token<'a>>,
     /// For each bracket the place of its partner, for the rest their own place.
     pub(super) partner: Vec<usize>,
+    /// Where lines begin outside of parentheses, and how far they are indented.
+    pub(super) lines: Vec<(usize, usize)>,
 }
 
 pub(super) fn read(language: Language, text: &str) -> Code<'_> {
@@ -70,6 +72,7 @@ pub(super) fn read(language: Language, text: &str) -> Code<'_> {
         language,
         tokens: Vec::new(),
         open: Vec::new(),
+        lines: vec![(0, indentation(text))],
     };
     while lexer.at < text.len() {
         lexer.token();
@@ -78,7 +81,14 @@ pub(super) fn read(language: Language, text: &str) -> Code<'_> {
     Code {
         tokens: lexer.tokens,
         partner,
+        lines: lexer.lines,
     }
+}
+
+fn indentation(line: &str) -> usize {
+    line.bytes()
+        .take_while(|byte| *byte == b' ' || *byte == b'\t')
+        .count()
 }
 
 fn partners(tokens: &[Token<'_>]) -> Vec<usize> {
@@ -106,6 +116,7 @@ struct Lexer<'a> {
     tokens: Vec<Token<'a>>,
     /// Brackets not yet closed: a line's end inside `(` ends no statement.
     open: Vec<char>,
+    lines: Vec<(usize, usize)>,
 }
 
 impl<'a> Lexer<'a> {
@@ -127,6 +138,8 @@ impl<'a> Lexer<'a> {
                 self.at += 1;
                 if !matches!(self.open.last(), Some('(' | '[')) {
                     self.tokens.push(Token::End);
+                    let indent = indentation(self.rest());
+                    self.lines.push((self.tokens.len(), indent));
                 }
             }
             ';' => {
@@ -250,23 +263,24 @@ impl<'a> Lexer<'a> {
         }
         let body = body.unwrap_or("");
         match word {
-            "q" => self
-                .tokens
-                .push(Token::Text(vec![Piece::Literal(body.to_owned())])),
+            "q" => self.literal(body),
             "qq" => self.tokens.push(Token::Text(pieces(body, Holes::Dollar))),
             "qx" => self
                 .tokens
                 .push(Token::Command(pieces(body, Holes::Dollar))),
             "qw" => {
                 for item in body.split_whitespace() {
-                    let text = vec![Piece::Literal(item.to_owned())];
-                    self.tokens.extend([Token::Text(text), Token::Mark(',')]);
+                    self.literal(item);
+                    self.tokens.push(Token::Mark(','));
                 }
             }
-            _ => self
-                .tokens
-                .push(Token::Text(vec![Piece::Literal(UNKNOWN.into())])),
+            _ => self.literal(UNKNOWN.encode_utf8(&mut [0; 4])),
         }
+    }
+
+    fn literal(&mut self, text: &str) {
+        let pieces = vec![Piece::Literal(text.to_owned())];
+        self.tokens.push(Token::Text(pieces));
     }
 
     /// The text between a delimiter and its partner.
@@ -387,9 +401,7 @@ impl<'a> Lexer<'a> {
                 '\n' => break,
                 '/' if !in_set => {
                     self.at += at + 1;
-                    self.tokens
-                        .push(Token::Text(vec![Piece::Literal(UNKNOWN.into())]));
-                    return;
+                    return self.literal(UNKNOWN.encode_utf8(&mut [0; 4]));
                 }
                 _ => {}
             }
@@ -438,8 +450,7 @@ fn pieces(body: &str, holes: Holes) -> Vec<Piece<'_>> {
     out
 }
 
-/// The variable of a hole and the hole's length; anything but a plain name is
-/// an empty name, which no variable has.
+/// What stands in a hole, and the hole's length.
 fn hole(rest: &str, holes: Holes) -> Option<(&str, usize)> {
     let opening = match holes {
         Holes::None => return None,
@@ -452,13 +463,18 @@ fn hole(rest: &str, holes: Holes) -> Option<(&str, usize)> {
             return None;
         }
         let len = inner.bytes().take(256).position(|b| b == b'}')?;
-        let name = inner.get(..len)?.trim();
-        let plain = name
-            .chars()
-            .all(|c| is_word_char(c) || matches!(c, '$' | '@'));
-        return Some((if plain { name } else { "" }, opening.len() + len + 1));
+        return Some((inner.get(..len)?.trim(), opening.len() + len + 1));
     }
     let tail = rest.strip_prefix('$').filter(|_| holes == Holes::Dollar)?;
-    let len = tail.find(|c| !is_word_char(c)).unwrap_or(tail.len());
+    let mut len = tail.find(|c| !is_word_char(c)).unwrap_or(tail.len());
+    // `$list[0]`
+    let index = tail.get(len..).and_then(|rest| rest.strip_prefix('['));
+    let close = index.and_then(|index| index.bytes().take(8).position(|byte| byte == b']'));
+    let digits = index
+        .zip(close)
+        .and_then(|(index, close)| index.get(..close));
+    if let Some(digits) = digits.filter(|digits| len > 0 && digits.parse::<i32>().is_ok()) {
+        len += digits.len() + 2;
+    }
     (len > 0).then(|| (&rest[..=len], len + 1))
 }

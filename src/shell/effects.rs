@@ -20,6 +20,8 @@ pub(super) enum Effect {
     Archive,
     /// A path and a mode that decides whether it is written.
     Open,
+    /// The same from the argument at this place on.
+    OpenAt(usize),
     /// From the first argument to the second, which may be a directory.
     Copy,
     Move,
@@ -270,7 +272,9 @@ const RUBY: &[Row] = &[
 ];
 
 const PERL: &[Row] = &[
-    (On::Bare, &["open", "sysopen"], Effect::Open),
+    (On::Bare, &["open"], Effect::Open),
+    (On::Bare, &["sysopen"], Effect::OpenAt(1)),
+    (On::Names(&["File"]), &["new"], Effect::OpenAt(0)),
     (On::Bare, &["unlink"], Each(Remove)),
     (On::Bare, &["rmdir"], First(Remove)),
     (On::Bare, &["rmtree", "remove_tree"], Each(RemoveTree)),

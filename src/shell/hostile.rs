@@ -182,6 +182,30 @@ const SCRIPTED: &[&str] = &[
     "unlink 'a', ",
     "a = ",
     "print > \"a\" ",
+    "def f(a):\n",
+    "def f(a): return f(f(a))\n",
+    "def f(a): g(a); g(a)\ndef g(a): h(a); h(a)\ndef h(a): f(a); f(a)\nf('a')\n",
+    "f(f('a', *a), *a)\ndef f(*a): open(a, 'w')\n",
+    "function f(a, b) { f(a, b); ",
+    "f = (a) => f(a, f(a));\n",
+    "sub f { f(shift); @_ } ",
+    "def f(a) f(a) end\n",
+    "f = lambda a: ",
+    "a, b = b, a\n",
+    "a = '{0}{0}{0}'.format(a)\n",
+    "a = '%s%s' % (a, a)\n",
+    "a = a + [a]\n",
+    "a += a\n",
+    "shift @ARGV; ",
+    "\"$x[",
+    "`${`${",
+    "os.environ['",
+    "a = sys.argv[1:",
+    "a if a else ",
+    "a or ",
+    "{'a': ",
+    "for a, b in [('a', ",
+    "my ($a, ",
 ];
 
 fn filled(head: &str, fragment: &str, size: usize) -> String {
@@ -241,7 +265,7 @@ fn every_script_comes_to_an_end() {
         "tclsh",
     ] {
         for fragment in SCRIPTED {
-            let head = format!("touch first\n{interpreter} <<'END'\n");
+            let head = format!("touch first\n{interpreter} - a b <<'END'\n");
             check(&filled(&head, fragment, SMALL), fragment);
         }
     }

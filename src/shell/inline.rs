@@ -1,6 +1,8 @@
 //! Interpreters given their program on the command line, on their input, or in
 //! a file this command wrote.
 
+use ecow::EcoString;
+
 use super::args::{Args, Syntax};
 use super::code::Language;
 use super::eval::Shell;
@@ -8,53 +10,113 @@ use super::field::{Field, Output};
 use super::{calls, edit, filter};
 use crate::target::Act;
 
+/// How a program takes the code of its language.
+struct Dialect {
+    language: Language,
+    /// Options with a value, and those among them whose value is code.
+    short: &'static str,
+    long: &'static [&'static str],
+    codes: &'static [&'static str],
+}
+
 #[derive(Clone, Copy)]
 enum Interpreter {
-    Python,
-    Node,
+    Plain(&'static Dialect),
     Deno,
-    Ruby,
-    Perl,
-    Php,
+    /// Perl and Ruby.
+    OneLiner(Language),
     Awk,
-    Lua,
-    R,
-    Julia,
     Emacs,
-    AppleScript,
-    Java,
     Tcl,
 }
 
+use Interpreter::{OneLiner, Plain};
+
+const PYTHON: Interpreter = Plain(&Dialect {
+    language: Language::Python,
+    short: "cmWX",
+    long: &[],
+    codes: &["c"],
+});
+
+const NODE: Interpreter = Plain(&Dialect {
+    language: Language::Script,
+    short: "epr",
+    long: &["eval", "print", "require", "import"],
+    codes: &["e", "p", "eval", "print"],
+});
+
+const PHP: Interpreter = Plain(&Dialect {
+    language: Language::Php,
+    short: "rdc",
+    long: &["run"],
+    codes: &["r", "run"],
+});
+
+const LUA: Interpreter = Plain(&Dialect {
+    language: Language::Lua,
+    short: "el",
+    long: &[],
+    codes: &["e"],
+});
+
+const R: Interpreter = Plain(&Dialect {
+    language: Language::R,
+    short: "ef",
+    long: &["args"],
+    codes: &["e"],
+});
+
+const JULIA: Interpreter = Plain(&Dialect {
+    language: Language::Julia,
+    short: "eEpLtC",
+    long: &["eval", "print", "project", "threads"],
+    codes: &["e", "E", "eval", "print"],
+});
+
+const APPLE_SCRIPT: Interpreter = Plain(&Dialect {
+    language: Language::AppleScript,
+    short: "els",
+    long: &[],
+    codes: &["e"],
+});
+
+const JAVA: Interpreter = Plain(&Dialect {
+    language: Language::Java,
+    short: "es",
+    long: &[],
+    codes: &["e"],
+});
+
 /// Sorted by name, without versions.
 const INTERPRETERS: &[(&str, Interpreter)] = &[
-    ("R", Interpreter::R),
-    ("Rscript", Interpreter::R),
+    ("R", R),
+    ("Rscript", R),
     ("awk", Interpreter::Awk),
-    ("bun", Interpreter::Node),
+    ("bun", NODE),
     ("deno", Interpreter::Deno),
     ("emacs", Interpreter::Emacs),
     ("expect", Interpreter::Tcl),
     ("gawk", Interpreter::Awk),
-    ("groovy", Interpreter::Java),
-    ("ipython", Interpreter::Python),
-    ("jshell", Interpreter::Java),
-    ("julia", Interpreter::Julia),
-    ("lua", Interpreter::Lua),
-    ("luajit", Interpreter::Lua),
+    ("groovy", JAVA),
+    ("ipython", PYTHON),
+    ("jshell", JAVA),
+    ("julia", JULIA),
+    ("lua", LUA),
+    ("luajit", LUA),
     ("mawk", Interpreter::Awk),
     ("nawk", Interpreter::Awk),
-    ("node", Interpreter::Node),
-    ("nodejs", Interpreter::Node),
-    ("osascript", Interpreter::AppleScript),
-    ("perl", Interpreter::Perl),
-    ("php", Interpreter::Php),
-    ("pypy", Interpreter::Python),
-    ("python", Interpreter::Python),
-    ("ruby", Interpreter::Ruby),
+    ("node", NODE),
+    ("nodejs", NODE),
+    ("osascript", APPLE_SCRIPT),
+    ("perl", OneLiner(Language::Perl)),
+    ("php", PHP),
+    ("pypy", PYTHON),
+    ("python", PYTHON),
+    ("ruby", OneLiner(Language::Ruby)),
     ("tclsh", Interpreter::Tcl),
-    ("ts-node", Interpreter::Node),
-    ("tsx", Interpreter::Node),
+    ("ts-node", NODE),
+    ("tsx", NODE),
     ("wish", Interpreter::Tcl),
 ];
 
@@ -78,91 +140,85 @@ pub(super) fn is_interpreter(name: &str) -> bool {
 }
 
 pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<Output> {
-    let code = |short, long| Syntax {
-        short,
-        long,
-        attached: "",
-    };
     match interpreter(name)? {
-        Interpreter::Python => {
-            let syntax = code("cmWX", &[]);
-            program(shell, Language::Python, args, syntax, &["c"]);
-        }
-        // `bun run FILE`.
-        Interpreter::Node if args.first().and_then(Field::known) == Some("run") => {
-            deno(shell, args)
-        }
-        Interpreter::Node => {
-            let syntax = code("epr", &["eval", "print", "require", "import"]);
-            let codes = ["e", "p", "eval", "print"];
-            program(shell, Language::Script, args, syntax, &codes);
-        }
+        Plain(dialect) => program(shell, dialect, args),
         Interpreter::Deno => deno(shell, args),
-        Interpreter::Ruby | Interpreter::Perl => one_liner(shell, name, args),
-        Interpreter::Php => program(
-            shell,
-            Language::Php,
-            args,
-            code("rdc", &["run"]),
-            &["r", "run"],
-        ),
+        OneLiner(language) => one_liner(shell, language, args),
         Interpreter::Awk => {
             awk(shell, args);
             return filter::awk(shell, args);
         }
-        Interpreter::Lua => program(shell, Language::Lua, args, code("el", &[]), &["e"]),
-        Interpreter::R => program(shell, Language::R, args, code("ef", &["args"]), &["e"]),
-        Interpreter::Julia => {
-            let syntax = code("eEpLtC", &["eval", "print", "project", "threads"]);
-            program(
-                shell,
-                Language::Julia,
-                args,
-                syntax,
-                &["e", "E", "eval", "print"],
-            );
-        }
         Interpreter::Emacs => emacs(shell, args),
-        Interpreter::AppleScript => {
-            let is_script = args.iter().any(|arg| arg.known() == Some("JavaScript"));
-            let language = match is_script {
-                true => Language::Script,
-                false => Language::AppleScript,
-            };
-            program(shell, language, args, code("els", &[]), &["e"]);
-        }
-        Interpreter::Java => program(shell, Language::Java, args, code("es", &[]), &["e"]),
         Interpreter::Tcl => tcl(shell, args),
     }
     None
 }
 
 /// Reads the code of `-c CODE`, of a file, or of the input.
-fn program(
-    shell: &mut Shell<'_>,
-    language: Language,
-    args: &[Field],
-    syntax: Syntax,
-    codes: &[&str],
-) {
+fn program(shell: &mut Shell<'_>, dialect: &Dialect, args: &[Field]) {
+    let mut language = dialect.language;
+    if language == Language::Script && args.first().and_then(Field::known) == Some("run") {
+        // `bun run FILE`.
+        return deno(shell, args);
+    }
+    let is_script = |arg: &Field| arg.known() == Some("JavaScript");
+    if language == Language::AppleScript && args.iter().any(is_script) {
+        language = Language::Script;
+    }
+    let codes = dialect.codes;
+    let syntax = Syntax {
+        short: dialect.short,
+        long: dialect.long,
+        attached: "",
+    };
     let own = own_options(args, syntax, codes);
     let parsed = Args::parse(args.get(..own).unwrap_or(args), syntax);
-    let given: Vec<&str> = parsed
-        .values(codes)
-        .map(|code| code.text.as_str())
-        .collect();
-    if !given.is_empty() {
-        calls::analyse(shell, language, &given.join("\n"));
-    } else if let Some(module) = parsed.value(&["m"]).and_then(Field::known) {
-        module_run(shell, module, args.get(own..).unwrap_or(&[]));
-    } else {
-        let file = args.get(own);
-        let text = match file.filter(|file| file.known() != Some("-")) {
-            Some(file) => shell.script_text(file),
-            None => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
-        };
-        calls::analyse(shell, language, &text.unwrap_or_default());
+    let given = joined(&parsed, codes);
+    let mut rest = args.get(own..).unwrap_or(&[]);
+    if language != Language::Python && rest.first().and_then(Field::known) == Some("--") {
+        rest = &rest[1..];
     }
+    if let Some(code) = given {
+        calls::analyse(shell, language, &code, rest);
+    } else if let Some(module) = parsed.value(&["m"]).and_then(Field::known) {
+        module_run(shell, module, rest);
+    } else {
+        // Node counts the file among the arguments.
+        let skipped = usize::from(language != Language::Script);
+        let arguments = rest.get(skipped..).unwrap_or(&[]);
+        analyse_file(shell, language, rest.first(), arguments);
+    }
+}
+
+/// The lines of code that options give.
+fn joined(parsed: &Args, codes: &[&str]) -> Option<String> {
+    let mut whole = None;
+    for code in parsed.values(codes) {
+        let lines: &mut String = whole.get_or_insert_default();
+        lines.push_str(&code.text);
+        lines.push('\n');
+    }
+    whole
+}
+
+/// Reads the code of a file, or of the input.
+fn analyse_file(
+    shell: &mut Shell<'_>,
+    language: Language,
+    file: Option<&Field>,
+    arguments: &[Field],
+) {
+    let text = source(shell, file);
+    calls::analyse(shell, language, &text, arguments);
+}
+
+/// The text of a script, or of the input.
+fn source(shell: &Shell<'_>, file: Option<&Field>) -> EcoString {
+    let text = match file.filter(|file| file.known() != Some("-")) {
+        Some(file) => shell.script_text(file),
+        None => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
+    };
+    text.unwrap_or_default()
 }
 
 /// `python -m MODULE …`, for modules that write what they are told.
@@ -175,10 +231,7 @@ fn module_run(shell: &mut Shell<'_>, module: &str, args: &[Field]) {
     let parsed = Args::parse(args, syntax);
     match module {
         // IN OUT
-        "json.tool" => shell.report_all(
-            Args::parse(args, Syntax::default()).operands.get(1),
-            Act::Write,
-        ),
+        "json.tool" => shell.report_all(parsed.operands.get(1), Act::Write),
         "zipfile" | "tarfile" => {
             shell.report_all(parsed.value(&["c", "create"]), Act::Write);
         }
@@ -189,33 +242,24 @@ fn module_run(shell: &mut Shell<'_>, module: &str, args: &[Field]) {
 
 /// `emacs --batch --eval CODE`.
 fn emacs(shell: &mut Shell<'_>, args: &[Field]) {
-    let is_code = |arg: &Field| matches!(arg.known(), Some("--eval" | "-eval" | "--execute"));
-    let is_file = |arg: &Field| matches!(arg.known(), Some("-l" | "--load" | "-load" | "--script"));
-    for pair in args.windows(2) {
-        let [option, value] = pair else { continue };
-        let text = if is_code(option) {
-            Some(value.text.clone())
-        } else if is_file(option) {
-            shell.script_text(value)
-        } else {
-            None
+    let mut before = None;
+    for arg in args {
+        let text = match before {
+            Some("--eval" | "-eval" | "--execute") => arg.text.clone(),
+            Some("-l" | "--load" | "-load" | "--script") => source(shell, Some(arg)),
+            _ => arg.text.strip_prefix("--eval=").unwrap_or("").into(),
         };
-        calls::analyse(shell, Language::Lisp, &text.unwrap_or_default());
-    }
-    for arg in args.iter().filter(|arg| arg.text.starts_with("--eval=")) {
-        calls::analyse(shell, Language::Lisp, &arg.text["--eval=".len()..]);
+        calls::analyse(shell, Language::Lisp, &text, &[]);
+        before = arg.known();
     }
 }
 
 fn tcl(shell: &mut Shell<'_>, args: &[Field]) {
     let at = args.iter().position(|arg| arg.known() == Some("-c"));
     let file = args.first().filter(|file| !file.is_option());
-    let text = match (at, file) {
-        (Some(at), _) => args.get(at + 1).map(|code| code.text.clone()),
-        (None, Some(file)) => shell.script_text(file),
-        (None, None) => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
-    };
-    super::tcl::analyse(shell, &text.unwrap_or_default());
+    let code = at.and_then(|at| args.get(at + 1));
+    let text = code.map_or_else(|| source(shell, file), |code| code.text.clone());
+    super::tcl::analyse(shell, &text);
 }
 
 /// How many arguments are the interpreter's: what follows the program is the program's.
@@ -231,10 +275,8 @@ fn own_options(args: &[Field], syntax: Syntax, codes: &[&str]) -> usize {
         let takes_next =
             last.is_some_and(|c| syntax.short.contains(c)) || syntax.long.contains(&long);
         at += if takes_next { 2 } else { 1 };
-        let code =
-            codes.contains(&long) || last.is_some_and(|c| codes.contains(&c.to_string().as_str()));
-        let module = last == Some('m') && codes == ["c"];
-        if module || (code && codes == ["c"]) {
+        // Python's program ends its options.
+        if codes == ["c"] && matches!(last, Some('m' | 'c')) {
             break;
         }
     }
@@ -245,51 +287,38 @@ fn deno(shell: &mut Shell<'_>, args: &[Field]) {
     let Some((verb, rest)) = args.split_first() else {
         return;
     };
-    let operand = rest.iter().find(|arg| !arg.is_option());
-    let text = match verb.known() {
-        Some("eval") => operand.map(|code| code.text.clone()),
-        Some("run") => operand.and_then(|file| match file.known() {
-            Some("-") => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
-            _ => shell.script_text(file),
-        }),
-        _ => None,
+    let at = rest.iter().position(|arg| !arg.is_option());
+    let (operand, arguments) = match at.and_then(|at| rest.get(at..)?.split_first()) {
+        Some((operand, arguments)) => (Some(operand), arguments),
+        None => (None, &[][..]),
     };
-    calls::analyse(shell, Language::Script, &text.unwrap_or_default());
+    match (verb.known(), operand) {
+        (Some("eval"), Some(code)) => {
+            calls::analyse(shell, Language::Script, &code.text, arguments);
+        }
+        (Some("run"), Some(_)) => analyse_file(shell, Language::Script, operand, arguments),
+        _ => {}
+    }
 }
 
 /// Perl and Ruby: clusters such as `-pi.bak -e CODE`, files edited in place.
-fn one_liner(shell: &mut Shell<'_>, name: &str, args: &[Field]) {
-    let language = match name.starts_with("perl") {
-        true => Language::Perl,
-        false => Language::Ruby,
-    };
+fn one_liner(shell: &mut Shell<'_>, language: Language, args: &[Field]) {
     let syntax = Syntax {
         short: "eEIrCF",
         attached: "i0lMmxKW",
         long: &[],
     };
     let parsed = Args::parse(args, syntax);
-    let codes: Vec<&str> = parsed
-        .values(&["e", "E"])
-        .map(|code| code.text.as_str())
-        .collect();
-    if !codes.is_empty() {
-        calls::analyse(shell, language, &codes.join("\n"));
+    if let Some(code) = joined(&parsed, &["e", "E"]) {
+        calls::analyse(shell, language, &code, &parsed.operands);
         if parsed.has(&["i"]) {
             let suffix = parsed.value(&["i"]).cloned();
             edit::in_place_edit(shell, &parsed.operands, suffix.as_ref());
         }
         return;
     }
-    let text = match parsed
-        .operands
-        .first()
-        .filter(|file| file.known() != Some("-"))
-    {
-        Some(file) => shell.script_text(file),
-        None => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
-    };
-    calls::analyse(shell, language, &text.unwrap_or_default());
+    let arguments = parsed.operands.get(1..).unwrap_or(&[]);
+    analyse_file(shell, language, parsed.operands.first(), arguments);
 }
 
 fn awk(shell: &mut Shell<'_>, args: &[Field]) {
@@ -307,12 +336,8 @@ fn awk(shell: &mut Shell<'_>, args: &[Field]) {
             code.text.clone()
         }),
     };
-    let variables = parsed.values(&["v", "assign"]);
-    let variables = variables.filter_map(|pair| {
-        let (name, _) = pair.text.split_once('=')?;
-        Some((name.to_owned(), pair.behind(name.len() + 1)))
-    });
-    calls::analyse_awk(shell, &text.unwrap_or_default(), variables.collect());
+    let assigned: Vec<&Field> = parsed.values(&["v", "assign"]).collect();
+    calls::analyse_awk(shell, &text.unwrap_or_default(), &assigned, operands);
     if parsed.value(&["i", "include"]).and_then(Field::known) == Some("inplace") {
         edit::in_place_edit(shell, operands, None);
     }

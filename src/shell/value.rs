@@ -1,36 +1,37 @@
 //! Expressions of scripting languages that come to a known path.
 
+use super::bind::{Bound, Shape};
+
 use super::calls::Script;
 use super::code::{Language, Token};
-use super::field::{Field, base_name, join};
-use super::glob::all_active;
-use crate::target::Spelling;
+use super::field::Field;
+use super::made::one;
 
 /// Tokens from the first place up to the second.
 pub(super) type Span = (usize, usize);
 
 /// How many values an expression may have, and how deep it may nest.
-const MAX_VALUES: usize = 64;
-const MAX_DEPTH: usize = 24;
+pub(super) const MAX_VALUES: usize = 64;
+pub(super) const MAX_DEPTH: usize = 24;
 
 /// Each of the first with each of the second.
 pub(super) fn product(first: &[Field], second: &[Field], between: &str) -> Vec<Field> {
-    let pairs = first
-        .iter()
-        .flat_map(|a| second.iter().map(move |b| (a, b)));
-    let joined = pairs.take(MAX_VALUES).map(|(a, b)| {
-        let mut whole = a.clone();
-        if between == "/" && b.text.starts_with('/') {
-            return b.clone();
+    let mut joined = Vec::new();
+    for a in first {
+        for b in second.iter().take(MAX_VALUES - joined.len()) {
+            let mut whole = a.clone();
+            if between == "/" && b.text.starts_with('/') {
+                whole = b.clone();
+            } else {
+                let slashed =
+                    between == "/" && (whole.text.ends_with('/') || whole.text.is_empty());
+                whole.text.push_str(if slashed { "" } else { between });
+                whole.push(b);
+            }
+            joined.push(whole);
         }
-        let slashed = between == "/" && (whole.text.ends_with('/') || whole.text.is_empty());
-        if !slashed {
-            whole.text.push_str(between);
-        }
-        whole.push(b);
-        whole
-    });
-    joined.collect()
+    }
+    joined
 }
 
 /// Puts each of the second behind each of the first.
@@ -41,57 +42,78 @@ pub(super) fn append(values: &mut Vec<Field>, piece: &[Field]) {
     }
 }
 
+/// One argument of a call.
+pub(super) struct Given<'a> {
+    /// `name` of `name=value`.
+    pub(super) name: Option<&'a str>,
+    pub(super) bound: Bound,
+}
+
+impl Given<'_> {
+    /// The value of an argument among others.
+    pub(super) fn first(&self) -> Field {
+        let value = self.bound.values.first().cloned();
+        value.unwrap_or_else(Field::unknown)
+    }
+}
+
 /// Reads one expression. An empty list of values: not known.
 pub(super) struct Reader<'r, 'c, 'a, 'h, 's> {
-    script: &'r mut Script<'c, 'a, 'h, 's>,
-    at: usize,
+    pub(super) script: &'r mut Script<'c, 'a, 'h, 's>,
+    pub(super) at: usize,
     end: usize,
     depth: usize,
+    /// What the values read last are.
+    pub(super) shape: Shape,
 }
 
 impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
     pub(super) fn new(script: &'r mut Script<'c, 'a, 'h, 's>, span: Span) -> Self {
         Self {
-            script,
             at: span.0,
             end: span.1,
-            depth: 0,
+            depth: script.depth,
+            shape: Shape::One,
+            script,
         }
     }
 
-    /// The values of the whole span.
-    pub(super) fn whole(mut self) -> Vec<Field> {
+    /// What the whole span comes to.
+    pub(super) fn whole(mut self) -> Bound {
         let values = self.expression();
-        let done = self.at >= self.end;
-        if done { values } else { Vec::new() }
+        match self.at >= self.end {
+            true => self.bound(values),
+            false => Bound::default(),
+        }
+    }
+
+    fn bound(&self, values: Vec<Field>) -> Bound {
+        let shape = self.shape;
+        Bound { values, shape }
     }
 
     /// The items of a list literal, unknown ones among them.
     pub(super) fn items(mut self) -> Vec<Field> {
-        let end = self.script.after(self.at) - 1;
-        self.at += 1;
-        let mut items = Vec::new();
-        while self.at < end {
-            let item = self.item(end);
-            let one = item.into_iter().next();
-            items.push(one.unwrap_or_else(Field::unknown));
-        }
-        items
+        let spans = self.script.items_in(self.at);
+        Bound::list(&self.given(&spans)).values
     }
 
-    /// One item up to its comma.
-    fn item(&mut self, end: usize) -> Vec<Field> {
-        let mut stop = self.at;
-        while stop < end && self.script.mark(stop) != Some(',') {
-            stop = self.script.after(stop);
+    /// One item or argument. A number is a text only there: elsewhere it may
+    /// be an open file.
+    fn item(&mut self, span: Span) -> Vec<Field> {
+        let word = self.script.word(span.0).filter(|_| span.1 == span.0 + 1);
+        match word.filter(|word| word.bytes().all(|byte| byte.is_ascii_digit())) {
+            Some(number) => {
+                self.shape = Shape::One;
+                vec![Field::literal(number)]
+            }
+            None => self.within(span),
         }
-        let values = self.within((self.at, stop));
-        self.at = stop + 1;
-        values
     }
 
-    fn within(&mut self, span: Span) -> Vec<Field> {
-        if self.depth == MAX_DEPTH {
+    pub(super) fn within(&mut self, span: Span) -> Vec<Field> {
+        self.shape = Shape::One;
+        if self.depth >= MAX_DEPTH {
             return Vec::new();
         }
         let outer = (self.at, self.end);
@@ -104,14 +126,28 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         if done { values } else { Vec::new() }
     }
 
-    fn mark(&self) -> Option<char> {
+    pub(super) fn mark(&self) -> Option<char> {
         self.script.mark(self.at).filter(|_| self.at < self.end)
     }
 
     fn expression(&mut self) -> Vec<Field> {
+        let mut branches = Vec::new();
         let mut values = self.term();
-        while self.at < self.end && !values.is_empty() {
+        while self.at < self.end {
+            if let Some(next) = self.branch(values.is_empty()) {
+                branches.append(&mut values);
+                self.at = next;
+                values = self.term();
+                continue;
+            }
+            if values.is_empty() {
+                break;
+            }
             let between = match self.mark() {
+                Some('%') => {
+                    values = self.filled(&values);
+                    continue;
+                }
                 Some('+' | '~') => "",
                 Some('/') => "/",
                 // Texts side by side are one text.
@@ -123,44 +159,148 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
                 _ => return Vec::new(),
             };
             self.at += 1;
+            let first = self.shape;
             let next = self.term();
-            values = product(&values, &next, between);
+            if first == Shape::One || self.shape == Shape::One {
+                values = product(&values, &next, between);
+                self.shape = Shape::One;
+            } else {
+                values.extend(next);
+                values.truncate(MAX_VALUES);
+                self.shape = Shape::List;
+            }
         }
-        values
+        branches.append(&mut values);
+        branches
     }
 
-    fn token(&self) -> Option<&'c Token<'a>> {
+    /// Where the other branch of `a or b`, `a || b`, `a if c else b` begins. A
+    /// known value before `or` is the only one.
+    fn branch(&self, is_unknown: bool) -> Option<usize> {
+        let next = self.script.mark(self.at + 1);
+        let len = match self.token()? {
+            Token::Word("if" | "unless") => {
+                let mut at = self.at;
+                while at < self.end && self.script.word(at) != Some("else") {
+                    at = self.script.after(at);
+                }
+                return Some(at + 1);
+            }
+            Token::Word("or") => 1,
+            Token::Mark('/') if self.script.language != Language::Perl => return None,
+            Token::Mark(mark @ ('|' | '?' | '/')) if next == Some(*mark) => 2,
+            _ => return None,
+        };
+        Some(if is_unknown { self.at + len } else { self.end })
+    }
+
+    pub(super) fn token(&self) -> Option<&'c Token<'a>> {
         let code = self.script.code;
         code.tokens.get(self.at).filter(|_| self.at < self.end)
     }
 
-    fn term(&mut self) -> Vec<Field> {
+    pub(super) fn term(&mut self) -> Vec<Field> {
+        self.shape = Shape::One;
         let mut values = self.primary();
-        while self.mark() == Some('.') && !values.is_empty() {
-            let Some(Token::Word(name)) = self.script.code.tokens.get(self.at + 1) else {
+        while !values.is_empty() {
+            if self.mark() == Some('[') && self.shape != Shape::One {
+                values = self.indexed(&values);
+                continue;
+            }
+            if self.mark() != Some('.') {
+                break;
+            }
+            let Some(name) = self.script.word(self.at + 1) else {
                 return Vec::new();
             };
             self.at += 2;
+            let own = self.bound(values);
             let arguments = self.call_arguments();
-            values = self.method(values, name, arguments);
+            values = match (name, self.script.language) {
+                ("format", Language::Python) => self.formatted(&own.values, b'{', &arguments),
+                _ => self.method(own, name, arguments),
+            };
         }
         values
     }
 
+    /// `[1]`, `[-1]`, `[1:]`, `[:2]` of a list.
+    fn indexed(&mut self, items: &[Field]) -> Vec<Field> {
+        let open = self.at;
+        self.at = self.script.after(open);
+        self.shape = Shape::One;
+        let tokens = self.script.code.tokens.get(open + 1..self.at - 1);
+        let (mut bounds, mut n_bounds, mut is_negative) = ([None; 2], 0, false);
+        for token in tokens.unwrap_or(&[]) {
+            match token {
+                Token::Mark('-') => is_negative = true,
+                Token::Mark(':') if n_bounds == 0 => (n_bounds, is_negative) = (1, false),
+                Token::Word(word) => {
+                    let Ok(number) = word.parse() else {
+                        return Vec::new();
+                    };
+                    bounds[n_bounds] = Some(self.place(number, is_negative, items.len()));
+                }
+                _ => return Vec::new(),
+            }
+        }
+        match (n_bounds, bounds) {
+            (0, [Some(at), _]) => one(items.get(at).cloned()),
+            (0, _) => Vec::new(),
+            (_, [from, to]) => {
+                self.shape = Shape::List;
+                let span = from.unwrap_or(0)..to.unwrap_or(items.len()).min(items.len());
+                items.get(span).unwrap_or(&[]).to_vec()
+            }
+        }
+    }
+
+    pub(super) fn place(&self, number: usize, is_negative: bool, len: usize) -> usize {
+        let counts_from_one = matches!(
+            self.script.language,
+            Language::Lua | Language::R | Language::Julia
+        );
+        match is_negative {
+            true => len.wrapping_sub(number),
+            false => number.wrapping_sub(usize::from(counts_from_one)),
+        }
+    }
+
     /// The arguments of a call at the cursor, if there is one.
-    fn call_arguments(&mut self) -> Vec<Vec<Field>> {
+    pub(super) fn call_arguments(&mut self) -> Vec<Given<'a>> {
         if self.mark() != Some('(') {
             return Vec::new();
         }
-        let end = self.script.after(self.at) - 1;
-        self.at += 1;
-        let mut arguments = Vec::new();
-        while self.at < end {
-            let argument = self.item(end);
-            arguments.push(argument);
+        let spans = self.script.items_in(self.at);
+        self.at = self.script.after(self.at);
+        self.given(&spans)
+    }
+
+    /// Arguments as they are given: plain, `name=value`, `*list`.
+    pub(super) fn given(&mut self, spans: &[Span]) -> Vec<Given<'a>> {
+        let mut all = Vec::new();
+        for &(mut start, end) in spans {
+            let named = self.script.mark(start + 1) == Some('=')
+                && self.script.mark(start + 2) != Some('=');
+            let name = self.script.word(start).filter(|_| named);
+            start += if name.is_some() { 2 } else { 0 };
+            let n_stars = match self.script.mark(start) {
+                Some('*') => 1,
+                Some('.') => 3,
+                _ => 0,
+            };
+            let values = self.item((start + n_stars, end));
+            if n_stars == 0 || values.is_empty() {
+                let bound = self.bound(values);
+                all.push(Given { name, bound });
+                continue;
+            }
+            for value in values {
+                let bound = Bound::from(vec![value]);
+                all.push(Given { name, bound });
+            }
         }
-        self.at = end + 1;
-        arguments
+        all
     }
 
     fn primary(&mut self) -> Vec<Field> {
@@ -173,41 +313,63 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
                 self.script.texts(pieces)
             }
             Token::Mark('(' | '[') => self.bracket(),
+            Token::Mark('{') if self.script.language != Language::Perl => self.bracket(),
             Token::Word(word) => self.name(word),
             _ => Vec::new(),
         }
     }
 
-    /// `(value)`, or all items of `[a, b]` and `(a, b)`.
+    /// `(value)`, or all items of `[a, b]` and `(a, b)`, or the keys of `{a: b}`.
     fn bracket(&mut self) -> Vec<Field> {
-        let end = self.script.after(self.at) - 1;
-        self.at += 1;
+        let span = (self.at, self.script.after(self.at));
+        let items = self.script.items_in(self.at);
+        self.at = span.1;
+        if let ([only], Some('(')) = (items.as_slice(), self.script.mark(span.0))
+            && only.1 == span.1 - 1
+        {
+            return self.within(*only);
+        }
         let mut all = Vec::new();
-        while self.at < end {
-            let item = self.item(end);
-            if all.len() < MAX_VALUES {
-                all.extend(item);
+        for item in items.iter().take(MAX_VALUES) {
+            let pair = self.script.key_and_value(*item);
+            let is_pair = self.script.mark(span.0) == Some('{');
+            let values = self.item(if is_pair { pair[0] } else { *item });
+            // What is not known keeps its place among others.
+            match values.is_empty() && items.len() > 1 {
+                true => all.push(Field::unknown()),
+                false => all.extend(values),
+            }
+            if all.len() >= MAX_VALUES {
+                break;
             }
         }
-        self.at = end + 1;
+        self.shape = Shape::Literal(span);
         all
     }
 
     /// A variable, or a call that makes a path. A dotted name counts as one.
-    fn name(&mut self, first: &str) -> Vec<Field> {
-        if matches!(first, "new" | "await" | "my") {
-            self.at += 1;
+    fn name(&mut self, first: &'a str) -> Vec<Field> {
+        self.at += 1;
+        if matches!(first, "new" | "await" | "my" | "our" | "local") {
             return self.primary();
         }
-        self.at += 1;
-        if self.script.variables.contains_key(first) {
-            return self.script.variable(first).unwrap_or_default();
+        if self.script.language == Language::Perl && first == "shift" {
+            return self.perl_shift();
+        }
+        if let Some(values) = self.called(first, self.at - 1) {
+            return values;
+        }
+        if self.mark() != Some('(')
+            && let Some(values) = self.held(first)
+        {
+            return values;
         }
         let mut last = first;
         let mut n_parts = 1;
         while self.mark() == Some('.')
-            && let Some(Token::Word(next)) = self.script.code.tokens.get(self.at + 1)
+            && let Some(next) = self.script.word(self.at + 1)
             && n_parts < 4
+            && !is_environment(last)
         {
             last = next;
             n_parts += 1;
@@ -216,13 +378,15 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
                 break;
             }
         }
+        if is_environment(last) {
+            return self.environment();
+        }
         if self.script.language == Language::Ruby && last == "new" {
             last = first;
         }
         if is_cwd(last) {
             self.call_arguments();
-            let cwd = self.script.shell.cwd.as_deref();
-            return cwd.map(Field::literal).into_iter().collect();
+            return one(self.script.shell.cwd.as_deref().map(Field::literal));
         }
         if self.mark() == Some('[') && first == "Dir" {
             let patterns = self.bracket();
@@ -231,146 +395,70 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         if self.mark() != Some('(') {
             return Vec::new();
         }
+        if matches!(first, "self" | "this" | "$this" | "cls")
+            && let Some(values) = self.called(last, self.at - 1)
+        {
+            return values;
+        }
         let arguments = self.call_arguments();
         self.made(last, first, arguments)
     }
 
-    fn made(&mut self, name: &str, first: &str, arguments: Vec<Vec<Field>>) -> Vec<Field> {
-        let joins = |arguments: Vec<Vec<Field>>| {
-            let start = vec![Field::literal("")];
-            arguments
-                .iter()
-                .fold(start, |all, next| product(&all, next, "/"))
-        };
-        let mut arguments = arguments.into_iter();
-        match name {
-            "Path" | "PurePath" | "PosixPath" | "Pathname" | "join" | "resolve" | "path"
-            | "catfile" | "joinpath" => joins(arguments.collect()),
-            "of" | "get" if matches!(first, "Path" | "Paths") => joins(arguments.collect()),
-            "File" if self.script.language == Language::Java => joins(arguments.collect()),
-            "file" if matches!(first, "file") && self.script.language == Language::R => {
-                joins(arguments.collect())
-            }
-            "str" | "String" | "expanduser" | "abspath" | "realpath" | "fspath" | "normpath"
-            | "expand_path" | "sorted" | "list" | "reversed" => {
-                arguments.next().unwrap_or_default()
-            }
-            "require" => vec![Field::literal("")],
-            "dirname" => {
-                let paths = arguments.next().unwrap_or_default();
-                paths.iter().filter_map(parent).collect()
-            }
-            "home" | "homedir" => {
-                let home = self.script.shell.scene.home;
-                home.map(Field::literal).into_iter().collect()
-            }
-            "glob" | "iglob" => self.globbed(&arguments.next().unwrap_or_default()),
-            "listdir" | "readdirSync" | "children" | "entries" if first != "Object" => {
-                self.listed(&arguments.next().unwrap_or_default(), "")
-            }
-            _ => Vec::new(),
+    /// What a function of the script's own gives back for the call at `at`.
+    fn called(&mut self, name: &str, at: usize) -> Option<Vec<Field>> {
+        if self.mark() != Some('(') {
+            return None;
         }
+        let function = self.script.function(name, at)?;
+        let given = self.call_arguments();
+        if self.script.followed.len() < MAX_VALUES {
+            self.script.followed.push(at);
+        }
+        self.shape = Shape::One;
+        let outer = std::mem::replace(&mut self.script.depth, self.depth);
+        let values = self.script.invoke(function, given);
+        self.script.depth = outer;
+        Some(values)
     }
 
-    fn method(&mut self, own: Vec<Field>, name: &str, arguments: Vec<Vec<Field>>) -> Vec<Field> {
-        let first = arguments.first().cloned().unwrap_or_default();
-        let changed = |change: fn(&str, &str) -> Option<String>| {
-            let pairs = own.iter().flat_map(|a| first.iter().map(move |b| (a, b)));
-            let texts =
-                pairs.filter_map(|(a, b)| Some(a.with_text(change(a.known()?, b.known()?)?)));
-            texts.take(MAX_VALUES).collect()
-        };
-        match name {
-            "joinpath" | "child" => arguments
-                .iter()
-                .fold(own, |all, next| product(&all, next, "/")),
-            "join" => match (self.script.language, own.as_slice()) {
-                (Language::Python, [between]) => joined(&first, &between.text),
-                // `require("path").join(…)`, or a list's own method.
-                (Language::Script, [only]) if only.text.is_empty() => arguments
-                    .iter()
-                    .fold(own, |all, next| product(&all, next, "/")),
-                (Language::Script, items) => {
-                    joined(items, first.first().map_or(",", |between| &between.text))
-                }
-                _ => product(&own, &first, "/"),
-            },
-            "parent" | "dirname" => own.iter().filter_map(parent).collect(),
-            "resolve" | "absolute" | "expanduser" | "to_s" | "toString" | "as_posix" | "strip"
-            | "trim" => own,
-            "with_suffix" => changed(|path, suffix| {
-                let stem = path.rsplit_once('.').filter(|(_, old)| !old.contains('/'));
-                Some(format!("{}{suffix}", stem.map_or(path, |(stem, _)| stem)))
-            }),
-            "with_name" => changed(|path, name| {
-                let dir = path.strip_suffix(base_name(path))?;
-                Some(format!("{dir}{name}"))
-            }),
-            "glob" | "rglob" => {
-                let patterns = product(&own, &first, "/");
-                self.globbed(&patterns)
-            }
-            "iterdir" | "children" | "each_child" => self.listed(&own, "/"),
-            _ => Vec::new(),
+    /// What a variable holds, or the program's arguments.
+    pub(super) fn held(&mut self, first: &str) -> Option<Vec<Field>> {
+        let mut key = first;
+        if self.script.language == Language::Perl {
+            let sigil = if self.mark() == Some('[') { '$' } else { '@' };
+            key = first.strip_prefix(sigil).unwrap_or(first);
         }
-    }
-
-    /// What patterns find on the disk.
-    fn globbed(&mut self, patterns: &[Field]) -> Vec<Field> {
-        let mut found = Vec::new();
-        for pattern in patterns {
-            let shell = &mut *self.script.shell;
-            let (Some(text), Some(cwd)) = (pattern.known(), shell.cwd.clone()) else {
-                continue;
+        if self.mark() == Some('.') && matches!(first, "sys" | "process" | "Deno" | "Bun") {
+            key = match self.script.word(self.at + 1) {
+                Some("argv") => ".argv",
+                Some("args") => ".args",
+                _ => first,
             };
-            found.extend(shell.search(&cwd, text, &all_active(text)));
+            self.at += if key == first { 0 } else { 2 };
         }
-        spelled(found)
+        self.shape = self.script.lookup(key)?.shape;
+        let shifts = self.mark() == Some('.') && self.script.word(self.at + 1) == Some("shift");
+        if shifts && self.shape != Shape::One {
+            self.at += 2;
+            self.call_arguments();
+            self.shape = Shape::One;
+            return Some(self.script.shift(key));
+        }
+        self.script.variable(key)
     }
 
-    /// The entries of directories: their names, or their paths.
-    fn listed(&mut self, dirs: &[Field], between: &str) -> Vec<Field> {
-        let mut found = Vec::new();
-        for dir in dirs {
-            let shell = &mut *self.script.shell;
-            let (Some(text), Some(cwd)) = (dir.known(), shell.cwd.clone()) else {
-                continue;
-            };
-            let names = shell.list(&join(&cwd, text));
-            found.extend(names.into_iter().map(|name| match between {
-                "" => name,
-                _ => join(text, &name),
-            }));
+    /// Perl's `shift`, `shift @ARGV`, `shift(@_)`.
+    fn perl_shift(&mut self) -> Vec<Field> {
+        let is_call = self.mark() == Some('(');
+        let named = self.script.word(self.at + usize::from(is_call));
+        let named = named.and_then(|name| name.strip_prefix('@'));
+        if is_call || named.is_some() {
+            self.at = self.script.after(self.at);
         }
-        spelled(found)
+        let in_function = self.script.lookup("_").is_some();
+        let usual = if in_function { "_" } else { "ARGV" };
+        self.script.shift(named.unwrap_or(usual))
     }
-}
-
-fn joined(items: &[Field], between: &str) -> Vec<Field> {
-    let mut items = items.iter();
-    let mut whole = items.next().cloned();
-    if let Some(whole) = &mut whole {
-        for item in items {
-            whole.text.push_str(between);
-            whole.push(item);
-        }
-    }
-    whole.into_iter().collect()
-}
-
-fn spelled(paths: Vec<String>) -> Vec<Field> {
-    let matches = Some(paths.len());
-    let field = |text: String| Field {
-        text: text.into(),
-        spelling: Spelling::Glob { matches },
-    };
-    paths.into_iter().map(field).collect()
-}
-
-fn parent(path: &Field) -> Option<Field> {
-    let text = path.known()?;
-    let dir = text.rsplit_once('/').map_or(".", |(dir, _)| dir);
-    Some(path.with_text(if dir.is_empty() { "/" } else { dir }))
 }
 
 /// Names and calls that stand for the working directory.
@@ -378,5 +466,13 @@ fn is_cwd(name: &str) -> bool {
     matches!(
         name,
         "cwd" | "getcwd" | "pwd" | "__dirname" | "currentDirectory"
+    )
+}
+
+/// Names that stand for the variables of the process.
+fn is_environment(name: &str) -> bool {
+    matches!(
+        name,
+        "environ" | "env" | "ENV" | "$ENV" | "ENVIRON" | "$_ENV" | "$_SERVER"
     )
 }

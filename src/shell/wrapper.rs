@@ -4,6 +4,7 @@ use super::args::{Args, Syntax};
 use super::byte::is_name;
 use super::eval::Shell;
 use super::field::{Field, Output};
+use super::variable::Value;
 use crate::target::Act;
 
 /// What stands between a program's name and the command.
@@ -226,8 +227,15 @@ pub(super) fn run_assigned(shell: &mut Shell<'_>, words: &[Field]) -> Option<Out
         name.is_some_and(is_name)
     };
     let n = words.iter().take_while(|word| assigns(word)).count();
-    let words = words.get(n..).unwrap_or(&[]);
-    shell.again(words)
+    let (assigned, words) = words.split_at(n);
+    shell.subshell(|shell| {
+        for word in assigned {
+            if let Some((name, _)) = word.text.split_once('=') {
+                shell.set(name, Value::One(word.behind(name.len() + 1)));
+            }
+        }
+        shell.again(words)
+    })
 }
 
 /// Behind another root every path is another one.

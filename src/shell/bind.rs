@@ -1,0 +1,425 @@
+//! What the names of a script hold: the program's arguments, assignments, loops.
+
+use super::calls::Script;
+use super::code::{Language, Piece, Token, read};
+use super::field::{Field, UNKNOWN};
+use super::made::one;
+use super::value::{Given, MAX_DEPTH, MAX_VALUES, Reader, Span, append, product};
+
+/// What a name may hold, where it is known.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bound {
+    pub(super) values: Vec<Field>,
+    pub(super) shape: Shape,
+}
+
+impl From<Vec<Field>> for Bound {
+    fn from(values: Vec<Field>) -> Self {
+        let shape = Shape::One;
+        Self { values, shape }
+    }
+}
+
+impl Bound {
+    /// The values of arguments without a name as the items of a list.
+    pub(super) fn list(given: &[Given<'_>]) -> Self {
+        let mut values = Vec::new();
+        for given in given.iter().filter(|given| given.name.is_none()) {
+            values.push(given.first());
+        }
+        let shape = Shape::List;
+        Self { values, shape }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// One text; several values are what it may be.
+    #[default]
+    One,
+    /// The items of a list, in their order.
+    List,
+    /// A list that is written out in these brackets.
+    Literal(Span),
+}
+
+/// How a language names the program's arguments, and how many entries of that
+/// list stand before the first of them. A member's name has a dot.
+const ARGUMENTS: &[(Language, &str, usize)] = &[
+    (Language::Python, ".argv", 1),
+    (Language::Python, "argv", 1),
+    (Language::Script, ".argv", 1),
+    (Language::Script, ".args", 0),
+    (Language::Ruby, "ARGV", 0),
+    (Language::Perl, "ARGV", 0),
+    (Language::Php, "$argv", 1),
+    (Language::Awk, "ARGV", 1),
+    (Language::Lua, "arg", 0),
+    (Language::R, "commandArgs", 0),
+    (Language::Julia, "ARGS", 0),
+    (Language::Java, "args", 0),
+];
+
+/// Names that one statement may bind, and names that are known at once.
+const MAX_NAMES: usize = 16;
+const MAX_VARIABLES: usize = 256;
+
+impl<'a> Script<'_, 'a, '_, '_> {
+    pub(super) fn take_arguments(&mut self, arguments: &[Field]) {
+        for &(language, name, n_before) in ARGUMENTS {
+            if language == self.language {
+                let mut values = vec![Field::unknown(); n_before];
+                values.extend(arguments.iter().take(MAX_VARIABLES).cloned());
+                let shape = Shape::List;
+                self.set(name, Bound { values, shape });
+            }
+        }
+    }
+
+    /// What a name holds here, or outside of the present function.
+    pub(super) fn lookup(&mut self, name: &str) -> Option<&mut Bound> {
+        let mut rows = self.variables.iter_mut().rev();
+        let row = rows.find(|(held, _)| held == name);
+        row.map(|(_, bound)| bound)
+    }
+
+    /// In a function the name holds something of its own until that ends.
+    pub(super) fn set(&mut self, name: &str, bound: Bound) {
+        let own = self.variables.get_mut(self.frame..).unwrap_or_default();
+        if let Some((_, held)) = own.iter_mut().find(|(held, _)| held == name) {
+            *held = bound;
+            return;
+        }
+        let is_news = bound.shape == Shape::List || !bound.values.is_empty();
+        let has_room = self.variables.len() < MAX_VARIABLES;
+        if has_room && (is_news || self.lookup(name).is_some()) {
+            self.variables.push((name.into(), bound));
+        }
+    }
+
+    /// Takes the first item off a list.
+    pub(super) fn shift(&mut self, name: &str) -> Vec<Field> {
+        let Some(list) = self.lookup(name) else {
+            return Vec::new();
+        };
+        list.shape = Shape::List;
+        match list.values.is_empty() {
+            true => Vec::new(),
+            false => vec![list.values.remove(0)],
+        }
+    }
+
+    /// `shift;`, `argv.shift()` for the sake of what is left.
+    pub(super) fn drop_item(&mut self, at: usize) {
+        let start = self.receiver_start(at);
+        if self.begins_statement(start) {
+            self.values((start, self.code.statement_end(start)));
+        }
+    }
+
+    /// `name = value`; a value that is not known makes the name unknown.
+    pub(super) fn bind(&mut self, at: usize, name: &str) {
+        if self.before(at) == Some('.') {
+            return;
+        }
+        match (self.mark(at + 1), self.mark(at + 2)) {
+            (Some(','), _) if self.begins_statement(at) => {
+                let names = self.names(at);
+                let end = at + 2 * names.len() - 1;
+                if self.mark(end) == Some('=') && self.mark(end + 1) != Some('=') {
+                    self.deal(&names, end + 1);
+                }
+            }
+            (Some(mark @ ('+' | '~' | '/')), Some('=')) => {
+                let between = if mark == '/' { "/" } else { "" };
+                let old = self.variable(name).unwrap_or_default();
+                let more = self.values((at + 3, self.code.statement_end(at + 3)));
+                let values = product(&old, &more, between);
+                self.set(name, Bound::from(values));
+            }
+            (Some('='), Some('=' | '>' | '~')) => {}
+            (Some('='), _) if !self.is_argument(at) => self.assign(name, at + 2),
+            // `name: type = value`
+            (Some(':'), _) if self.begins_statement(at) => {
+                let equals = (at + 2..at + 8).find(|at| self.mark(*at) == Some('='));
+                let equals = equals.filter(|equals| self.code.statement_end(at) > *equals);
+                if let Some(equals) = equals.filter(|at| self.mark(at + 1) != Some('=')) {
+                    self.assign(name, equals + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn assign(&mut self, name: &str, from: usize) {
+        let span = (from, self.code.statement_end(from));
+        let mut bound = Reader::new(self, span).whole();
+        // `@list = qw(a b)` has no parentheses of its own.
+        let array = name
+            .strip_prefix('@')
+            .filter(|_| self.language == Language::Perl);
+        if array.is_some() {
+            bound.shape = Shape::List;
+            let mut at = span.1;
+            while self.mark(at) == Some(',') && bound.values.len() < MAX_VALUES {
+                let item = (at + 1, self.code.statement_end(at + 1));
+                bound.values.extend(self.values(item));
+                at = item.1;
+            }
+        }
+        let name = array.unwrap_or(name);
+        self.set(name, bound);
+    }
+
+    /// `name=value` between the parentheses of a call, or the last of several names.
+    fn is_argument(&self, at: usize) -> bool {
+        let several = [Language::Ruby, Language::Lua, Language::Julia];
+        match self.before(at) {
+            Some('(') => self.language == Language::Python,
+            Some(',') => self.language == Language::Python || several.contains(&self.language),
+            _ => false,
+        }
+    }
+
+    fn begins_statement(&self, at: usize) -> bool {
+        let before = at.checked_sub(1).and_then(|at| self.code.tokens.get(at));
+        matches!(
+            before,
+            None | Some(
+                Token::End
+                    | Token::Mark(':' | '{' | '}')
+                    | Token::Word("local" | "do" | "const" | "let" | "var")
+            )
+        )
+    }
+
+    /// `a, b, c` from `at` on.
+    fn names(&self, at: usize) -> Vec<&'a str> {
+        let places = (at..).step_by(2).take(MAX_NAMES);
+        let mut names = Vec::new();
+        for place in places {
+            let Some(name) = self.word(place) else { break };
+            names.push(name);
+            if self.mark(place + 1) != Some(',') {
+                break;
+            }
+        }
+        names
+    }
+
+    /// `[a, , b] = …`, `my ($a, $b) = …`: the brackets at `at` hold names.
+    pub(super) fn bind_pattern(&mut self, at: usize) {
+        let end = self.after(at);
+        let before = at.checked_sub(1).and_then(|at| self.word(at));
+        let declares = matches!(
+            before,
+            Some("const" | "let" | "var" | "my" | "our" | "local")
+        );
+        if !declares || self.mark(end) != Some('=') {
+            return;
+        }
+        let mut names = Vec::new();
+        let mut name = "";
+        for token in self.code.tokens.get(at + 1..end - 1).unwrap_or(&[]) {
+            match token {
+                Token::Mark(',') if names.len() < MAX_NAMES => {
+                    names.push(std::mem::take(&mut name))
+                }
+                Token::Word(word) => name = word,
+                _ => return,
+            }
+        }
+        names.push(name);
+        self.deal(&names, end + 1);
+    }
+
+    /// Gives each name its item of what stands from `from` on.
+    fn deal(&mut self, names: &[&str], from: usize) {
+        let mut spans = vec![(from, self.code.statement_end(from))];
+        while let Some(&(_, end)) = spans.last()
+            && self.mark(end) == Some(',')
+            && spans.len() < names.len()
+        {
+            spans.push((end + 1, self.code.statement_end(end + 1)));
+        }
+        let list = Reader::new(self, spans[0]).whole();
+        for (n, name) in names.iter().enumerate() {
+            let bound = match spans.get(n) {
+                Some(span) if spans.len() > 1 => Reader::new(self, *span).whole(),
+                _ if list.shape == Shape::One => Bound::default(),
+                _ => Bound::from(one(list.values.get(n).cloned())),
+            };
+            if !name.is_empty() {
+                self.set(name, bound);
+            }
+        }
+    }
+
+    /// `for x in VALUES`, `for (const x of VALUES)`, `foreach ($v as $x)`.
+    pub(super) fn bind_loop(&mut self, at: usize) {
+        let mut start = at + 1;
+        let mut end = None;
+        if self.mark(start) == Some('(') && self.language != Language::Python {
+            end = self.code.partner.get(start).copied();
+            start += 1;
+        }
+        while let Some("const" | "let" | "var" | "my" | "our" | "await") = self.word(start) {
+            start += 1;
+        }
+        let is_group = matches!(self.mark(start), Some('[' | '('));
+        let first = start + usize::from(is_group);
+        let mut names = self.names(first);
+        let place = match is_group {
+            true => self.after(start),
+            false => first + (2 * names.len()).saturating_sub(1),
+        };
+        let span = match (self.word(place), self.mark(place)) {
+            (Some("in" | "of"), _) => {
+                let from = place + 1;
+                (from, end.unwrap_or_else(|| self.block_start(from)))
+            }
+            (Some("as"), _) => {
+                names = self.names(place + 1);
+                (start, place)
+            }
+            (None, Some('(')) => (place, self.after(place)),
+            _ if self.language == Language::Perl && end.is_some() => {
+                names = vec!["$_"];
+                (at + 1, self.after(at + 1))
+            }
+            _ => return,
+        };
+        self.deal_each(&names, span);
+    }
+
+    /// The key and the value of a dictionary's item.
+    pub(super) fn key_and_value(&self, item: Span) -> [Span; 2] {
+        let mut at = item.0;
+        while at < item.1 {
+            match (self.mark(at), self.mark(at + 1)) {
+                (Some(':'), _) => return [(item.0, at), (at + 1, item.1)],
+                (Some('='), Some('>')) => return [(item.0, at), (at + 2, item.1)],
+                _ => at = self.after(at),
+            }
+        }
+        [item; 2]
+    }
+
+    /// Gives names what they hold in any turn of a loop.
+    fn deal_each(&mut self, names: &[&str], span: Span) {
+        if let [name] = names {
+            let values = self.values(span);
+            return self.set(name, Bound::from(values));
+        }
+        let mut values = vec![Vec::new(); names.len()];
+        if let (Some("enumerate" | "ipairs"), Some(last)) = (self.word(span.0), values.last_mut()) {
+            if let Some(list) = self.items_in(span.0 + 1).first() {
+                *last = self.values(*list);
+            }
+        } else if let Shape::Literal((open, _)) = Reader::new(self, span).whole().shape {
+            for item in self.items_in(open).into_iter().take(MAX_VALUES) {
+                let pair = self.key_and_value(item);
+                let parts = match self.mark(open) {
+                    Some('{') => pair.to_vec(),
+                    _ => self.items_in(item.0),
+                };
+                for (part, values) in parts.into_iter().zip(&mut values) {
+                    values.append(&mut self.values(part));
+                }
+            }
+        }
+        for (name, values) in names.iter().zip(values) {
+            self.set(name, Bound::from(values));
+        }
+    }
+
+    /// `[f(x) for x in VALUES]`: the name is used before the loop that binds it.
+    pub(super) fn bind_comprehension(&mut self, open: usize) {
+        let end = self.after(open) - 1;
+        let mut at = open + 1;
+        while at < end {
+            if self.word(at) == Some("for") {
+                self.bind_loop(at);
+            }
+            at = self.after(at);
+        }
+    }
+
+    /// Where a Python or Ruby loop's body begins.
+    fn block_start(&self, from: usize) -> usize {
+        let mut at = from;
+        while let Some(token) = self.code.tokens.get(at) {
+            match token {
+                Token::End | Token::Mark(':' | '{' | ')' | ']' | '}') => break,
+                Token::Word("do" | "if" | "for") => break,
+                _ => at = self.after(at),
+            }
+        }
+        at
+    }
+
+    /// `VALUES.each do |x|`, `VALUES.forEach(x => …)`.
+    pub(super) fn bind_block(&mut self, at: usize) {
+        if self.before(at) != Some('.') {
+            return;
+        }
+        let values = self.values((self.receiver_start(at), at - 1));
+        let opening = |at: usize| matches!(self.mark(at), Some('(' | '{' | '|'));
+        let mut place = at + 1;
+        while place < at + 5
+            && (opening(place) || matches!(self.word(place), Some("do" | "function" | "async")))
+        {
+            place += 1;
+        }
+        if let Some(name) = self.word(place) {
+            self.set(name, Bound::from(values));
+        }
+    }
+
+    /// A variable's values, as far as the budget for text goes.
+    pub(super) fn variable(&mut self, name: &str) -> Option<Vec<Field>> {
+        let values = &self.lookup(name)?.values;
+        let cost = values.iter().map(|value| value.text.len() + 1).sum();
+        let known = cost > 0 && self.shell.spend(cost);
+        known.then(|| self.lookup(name).map(|bound| bound.values.clone()))?
+    }
+
+    /// The texts a literal may stand for.
+    pub(super) fn texts(&mut self, pieces: &[Piece<'_>]) -> Vec<Field> {
+        let mut texts = vec![Field::literal("")];
+        for piece in pieces {
+            match piece {
+                Piece::Literal(text) => {
+                    texts.iter_mut().for_each(|field| field.text.push_str(text));
+                }
+                Piece::Hole(expression) => {
+                    let mut known = self.hole(expression);
+                    if known.is_empty() {
+                        known.push(Field::literal(UNKNOWN));
+                    }
+                    append(&mut texts, &known);
+                }
+            }
+        }
+        texts
+    }
+
+    /// A variable put into a text, or an expression.
+    fn hole(&mut self, expression: &str) -> Vec<Field> {
+        let known = self.variable(expression);
+        let known = known.or_else(|| self.variable(&format!("${expression}")));
+        if let Some(known) = known {
+            return known;
+        }
+        if self.depth >= MAX_DEPTH || !self.shell.spend(expression.len()) {
+            return Vec::new();
+        }
+        let code = read(self.language, expression);
+        let mut inner = Script::new(&code, self.language, self.shell);
+        (inner.depth, inner.frame) = (self.depth + 1, self.frame);
+        inner.variables = std::mem::take(&mut self.variables);
+        let values = inner.values((0, code.tokens.len()));
+        self.variables = inner.variables;
+        values
+    }
+}

@@ -1,0 +1,249 @@
+//! What calls and methods of scripting languages make of known values.
+
+use super::bind::{Bound, Shape};
+use super::code::Language;
+use super::field::{Field, base_name, join};
+use super::glob::all_active;
+use super::value::{Given, MAX_VALUES, Reader, product};
+use crate::target::Spelling;
+
+impl<'a> Reader<'_, '_, 'a, '_, '_> {
+    pub(super) fn made(
+        &mut self,
+        name: &str,
+        first: &str,
+        arguments: Vec<Given<'a>>,
+    ) -> Vec<Field> {
+        let joined = |between| joined_to(vec![Field::literal("")], &arguments, between);
+        let language = self.script.language;
+        self.shape = Shape::One;
+        match name {
+            "Path" | "PurePath" | "PosixPath" | "Pathname" | "join" | "resolve" | "path"
+            | "catfile" | "joinpath" => return joined("/"),
+            "of" | "get" if matches!(first, "Path" | "Paths") => return joined("/"),
+            "File" if language == Language::Java => return joined("/"),
+            "file" if first == "file" && language == Language::R => return joined("/"),
+            "paste0" => return joined(""),
+            "format" | "sprintf" => {
+                let [template, given @ ..] = arguments.as_slice() else {
+                    return Vec::new();
+                };
+                return self.formatted(&template.bound.values, b'%', given);
+            }
+            "getenv" => return self.exported(arguments),
+            "commandArgs" => return self.held(name).unwrap_or_default(),
+            _ => {}
+        }
+        let argument = arguments.into_iter().next().map(|given| given.bound);
+        let Bound {
+            values: argument,
+            shape: list,
+        } = argument.unwrap_or_default();
+        match name {
+            "str" | "String" | "expanduser" | "abspath" | "realpath" | "fspath" | "normpath"
+            | "expand_path" | "sorted" | "list" | "reversed" => {
+                self.shape = list;
+                argument
+            }
+            "entries" if first == "Object" => {
+                self.shape = list;
+                argument
+            }
+            "require" => vec![Field::literal("")],
+            "dirname" => each(&argument, parent),
+            "basename" => each(&argument, last_name),
+            "home" | "homedir" => one(self.script.shell.scene.home.map(Field::literal)),
+            "glob" | "iglob" => self.globbed(&argument),
+            "listdir" | "readdirSync" | "children" | "entries" => self.listed(&argument, ""),
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn method(
+        &mut self,
+        own: Bound,
+        name: &str,
+        arguments: Vec<Given<'_>>,
+    ) -> Vec<Field> {
+        let Bound { values: own, shape } = own;
+        self.shape = Shape::One;
+        let first = arguments.first();
+        let first = first.map_or(&[][..], |given| given.bound.values.as_slice());
+        let changed = |change: fn(&str, &str) -> Option<String>| {
+            let mut all = Vec::new();
+            for path in &own {
+                for other in first.iter().take(MAX_VALUES - all.len()) {
+                    let texts = path.known().zip(other.known());
+                    if let Some(text) = texts.and_then(|(path, other)| change(path, other)) {
+                        all.push(path.with_text(text));
+                    }
+                }
+            }
+            all
+        };
+        match name {
+            "joinpath" | "child" => joined_to(own, &arguments, "/"),
+            "join" => match (self.script.language, own.as_slice()) {
+                (Language::Python, [between]) => joined(first, &between.text),
+                // `require("path").join(…)`, or a list's own method.
+                (Language::Script, [only]) if only.text.is_empty() => {
+                    joined_to(own, &arguments, "/")
+                }
+                (Language::Script, items) => {
+                    joined(items, first.first().map_or(",", |between| &between.text))
+                }
+                _ => product(&own, first, "/"),
+            },
+            "parent" | "dirname" => each(&own, parent),
+            "name" => each(&own, last_name),
+            "resolve" | "absolute" | "expanduser" | "to_s" | "toString" | "as_posix" | "strip"
+            | "trim" => own,
+            "items" | "entries" if shape != Shape::One => {
+                self.shape = shape;
+                own
+            }
+            "slice" if shape != Shape::One => {
+                self.shape = Shape::List;
+                let from = first.first().and_then(|from| from.known()?.parse().ok());
+                own.get(from.unwrap_or(0)..).unwrap_or(&[]).to_vec()
+            }
+            "first" if shape != Shape::One => one(own.into_iter().next()),
+            "with_suffix" => changed(|path, suffix| {
+                let stem = path.rsplit_once('.').filter(|(_, old)| !old.contains('/'));
+                Some(format!("{}{suffix}", stem.map_or(path, |(stem, _)| stem)))
+            }),
+            "with_name" => changed(|path, name| {
+                let dir = path.strip_suffix(base_name(path))?;
+                Some(format!("{dir}{name}"))
+            }),
+            "glob" | "rglob" => {
+                let patterns = product(&own, first, "/");
+                self.globbed(&patterns)
+            }
+            "iterdir" | "children" | "each_child" => self.listed(&own, "/"),
+            _ => Vec::new(),
+        }
+    }
+
+    /// `environ["X"]`, `env.X`, `ENV.fetch("X", default)`, `$ENV{X}`.
+    pub(super) fn environment(&mut self) -> Vec<Field> {
+        let at = self.at;
+        match self.mark() {
+            Some('.') if self.script.mark(at + 2) == Some('(') => {
+                self.at = at + 2;
+                let arguments = self.call_arguments();
+                self.exported(arguments)
+            }
+            Some(mark @ ('.' | '[' | '{')) => {
+                let after = if mark == '.' {
+                    at + 2
+                } else {
+                    self.script.after(at)
+                };
+                self.at = after;
+                let values = match self.script.word(at + 1) {
+                    Some(name) => vec![Field::literal(name)],
+                    None => self.within((at + 1, after - 1)),
+                };
+                let bound = Bound::from(values);
+                self.exported(vec![Given { name: None, bound }])
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// A variable that the command sets, or else the default.
+    fn exported(&mut self, mut arguments: Vec<Given<'a>>) -> Vec<Field> {
+        let name = arguments.first().map(Given::first);
+        let name = name.as_ref().and_then(Field::known).unwrap_or("");
+        let shell = &mut *self.script.shell;
+        if super::byte::is_name(name)
+            && let Some(value) = shell.variable(name)
+        {
+            return vec![shell.afford(value.into_field())];
+        }
+        let default = arguments.pop().filter(|_| !arguments.is_empty());
+        default.map_or_else(Vec::new, |given| given.bound.values)
+    }
+
+    /// What patterns find on the disk.
+    pub(super) fn globbed(&mut self, patterns: &[Field]) -> Vec<Field> {
+        let mut found = Vec::new();
+        for pattern in patterns {
+            let shell = &mut *self.script.shell;
+            let (Some(text), Some(cwd)) = (pattern.known(), shell.cwd.clone()) else {
+                continue;
+            };
+            found.extend(shell.search(&cwd, text, &all_active(text)));
+        }
+        spelled(found)
+    }
+
+    /// The entries of directories: their names, or their paths.
+    fn listed(&mut self, dirs: &[Field], between: &str) -> Vec<Field> {
+        let mut found = Vec::new();
+        for dir in dirs {
+            let shell = &mut *self.script.shell;
+            let (Some(text), Some(cwd)) = (dir.known(), shell.cwd.clone()) else {
+                continue;
+            };
+            let names = shell.list(&join(&cwd, text));
+            found.extend(names.into_iter().map(|name| match between {
+                "" => name,
+                _ => join(text, &name),
+            }));
+        }
+        spelled(found)
+    }
+}
+
+fn joined(items: &[Field], between: &str) -> Vec<Field> {
+    let mut items = items.iter();
+    let mut whole = items.next().cloned();
+    if let Some(whole) = &mut whole {
+        for item in items {
+            whole.text.push_str(between);
+            whole.push(item);
+        }
+    }
+    whole.into_iter().collect()
+}
+
+fn spelled(paths: Vec<String>) -> Vec<Field> {
+    let matches = Some(paths.len());
+    let mut fields = Vec::with_capacity(paths.len());
+    for path in paths {
+        fields.push(Field {
+            text: path.into(),
+            spelling: Spelling::Glob { matches },
+        });
+    }
+    fields
+}
+
+fn parent(path: &Field) -> Option<Field> {
+    let text = path.known()?;
+    let dir = text.rsplit_once('/').map_or(".", |(dir, _)| dir);
+    Some(path.with_text(if dir.is_empty() { "/" } else { dir }))
+}
+
+fn last_name(path: &Field) -> Option<Field> {
+    Some(path.with_text(base_name(path.known()?)))
+}
+
+fn joined_to(own: Vec<Field>, others: &[Given<'_>], between: &str) -> Vec<Field> {
+    let mut all = own;
+    for next in others {
+        all = product(&all, &next.bound.values, between);
+    }
+    all
+}
+
+/// A value that may not be known.
+pub(super) fn one(value: Option<Field>) -> Vec<Field> {
+    value.map_or_else(Vec::new, |value| vec![value])
+}
+
+fn each(values: &[Field], change: fn(&Field) -> Option<Field>) -> Vec<Field> {
+    values.iter().filter_map(change).collect()
+}
