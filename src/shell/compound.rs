@@ -3,51 +3,34 @@
 use super::lex::{Cursor, Stop};
 use super::syntax::{Arm, Command, Compound, Few, Link, List, Sense, Step, Then};
 
-/// What begins a compound command.
-const KEYWORDS: [&str; 9] = [
-    "{", "if", "while", "until", "for", "select", "case", "[[", "function",
-];
-
 impl<'a> Cursor<'a> {
     pub(super) fn keyword_compound(&mut self) -> Option<Compound<'a>> {
-        if !KEYWORDS.contains(&self.peek_bare()) {
-            return None;
-        }
-        if self.keyword("{") {
-            let list = self.list();
-            self.expect("}");
-            return Some(Compound::Group(list));
-        }
-        if self.keyword("if") {
-            return Some(self.if_command());
-        }
-        if self.keyword("while") {
-            return Some(self.while_command(Sense::Plain));
-        }
-        if self.keyword("until") {
-            return Some(self.while_command(Sense::Negated));
-        }
-        if self.keyword("for") || self.keyword("select") {
-            return Some(self.for_command());
-        }
-        if self.keyword("case") {
-            return Some(self.case_command());
-        }
-        if self.keyword("[[") {
-            return Some(self.test_command());
-        }
-        if self.keyword("function") {
-            self.blanks();
-            let name = self.peek_bare();
-            self.at += name.len();
-            self.blanks();
-            if self.eat("(") {
-                self.blanks();
-                self.eat(")");
+        Some(match self.peek()? {
+            b'{' if self.keyword("{") => {
+                let list = self.list();
+                self.expect("}");
+                Compound::Group(list)
             }
-            return Some(self.function(name));
-        }
-        None
+            b'i' if self.keyword("if") => self.if_command(),
+            b'w' if self.keyword("while") => self.while_command(Sense::Plain),
+            b'u' if self.keyword("until") => self.while_command(Sense::Negated),
+            b'f' if self.keyword("for") => self.for_command(),
+            b's' if self.keyword("select") => self.for_command(),
+            b'c' if self.keyword("case") => self.case_command(),
+            b'[' if self.keyword("[[") => self.test_command(),
+            b'f' if self.keyword("function") => {
+                self.blanks();
+                let name = self.peek_bare();
+                self.at += name.len();
+                self.blanks();
+                if self.eat("(") {
+                    self.blanks();
+                    self.eat(")");
+                }
+                self.function(name)
+            }
+            _ => return None,
+        })
     }
 
     pub(super) fn subshell(&mut self) -> Compound<'a> {

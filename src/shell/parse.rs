@@ -10,12 +10,24 @@ use super::syntax::{
     Step, To,
 };
 
-const CLOSERS: [&str; 8] = ["then", "else", "elif", "fi", "do", "done", "esac", "}"];
-
-/// Operators in the order they must be tried.
-const REDIRECTIONS: [&str; 12] = [
-    "&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", "<", ">>", ">|", ">&", ">",
-];
+/// The redirection at the beginning of some bytes.
+fn redirection(bytes: &[u8]) -> Option<&'static str> {
+    Some(match bytes {
+        [b'>', b'>', ..] => ">>",
+        [b'>', b'|', ..] => ">|",
+        [b'>', b'&', ..] => ">&",
+        [b'>', ..] => ">",
+        [b'<', b'<', b'<', ..] => "<<<",
+        [b'<', b'<', b'-', ..] => "<<-",
+        [b'<', b'<', ..] => "<<",
+        [b'<', b'>', ..] => "<>",
+        [b'<', b'&', ..] => "<&",
+        [b'<', ..] => "<",
+        [b'&', b'>', b'>', ..] => "&>>",
+        [b'&', b'>', ..] => "&>",
+        _ => return None,
+    })
+}
 
 /// The last chain of a list runs in a process of its own.
 fn put_in_background(steps: &mut List<'_>) {
@@ -117,7 +129,11 @@ impl<'a> Cursor<'a> {
         match self.peek() {
             None | Some(b')') => true,
             Some(b';') => matches!(self.peek_at(1), Some(b';' | b'&')),
-            Some(b't' | b'e' | b'f' | b'd' | b'}') => CLOSERS.contains(&self.peek_bare()),
+            Some(b't') => self.is_at("then"),
+            Some(b'e') => self.is_at("else") || self.is_at("elif") || self.is_at("esac"),
+            Some(b'f') => self.is_at("fi"),
+            Some(b'd') => self.is_at("do") || self.is_at("done"),
+            Some(b'}') => self.is_at("}"),
             Some(_) => false,
         }
     }
@@ -131,9 +147,16 @@ impl<'a> Cursor<'a> {
         rest.get(..len.unwrap_or(rest.len())).unwrap_or("")
     }
 
-    /// A reserved word at the cursor.
+    /// Whether a reserved word is at the cursor.
+    pub(super) fn is_at(&self, word: &str) -> bool {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or(&[]);
+        let behind = rest.strip_prefix(word.as_bytes());
+        behind.is_some_and(|behind| behind.first().is_none_or(|byte| is_meta(*byte)))
+    }
+
+    /// Takes a reserved word at the cursor.
     pub(super) fn keyword(&mut self, word: &str) -> bool {
-        let found = self.rest().starts_with(word) && self.peek_at(word.len()).is_none_or(is_meta);
+        let found = self.is_at(word);
         if found {
             self.at += word.len();
         }
@@ -398,7 +421,7 @@ impl<'a> Cursor<'a> {
         }
         let start = self.at;
         let fd = self.descriptor();
-        let operator = REDIRECTIONS.iter().find(|op| self.rest().starts_with(**op));
+        let operator = redirection(self.text.as_bytes().get(self.at..).unwrap_or(&[]));
         let substitutes = matches!(self.peek(), Some(b'<' | b'>')) && self.peek_at(1) == Some(b'(');
         let Some(operator) = operator.filter(|_| !substitutes) else {
             self.at = start;
@@ -406,13 +429,13 @@ impl<'a> Cursor<'a> {
         };
         self.at += operator.len();
         // `>!` of zsh is `>|`.
-        if self.rest().starts_with("! ") && matches!(*operator, ">" | ">>") {
+        if self.rest().starts_with("! ") && matches!(operator, ">" | ">>") {
             self.at += 1;
         }
         self.blanks();
         let before = self.at;
         let word = self.word(Stop::Blank);
-        let to = match *operator {
+        let to = match operator {
             _ if self.at == before => To::Nothing,
             "<" => To::Read(word),
             ">" | ">|" => To::Write(word),
@@ -422,7 +445,7 @@ impl<'a> Cursor<'a> {
             "&>" => To::Both(word),
             "&>>" => To::BothAppend(word),
             "<<<" => To::HereString(word),
-            "<<" | "<<-" => To::Heredoc(self.expect_heredoc(&word, *operator == "<<-")),
+            "<<" | "<<-" => To::Heredoc(self.expect_heredoc(&word, operator == "<<-")),
             _ => To::Nothing,
         };
         Some(Redirect { fd, to })
