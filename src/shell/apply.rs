@@ -6,7 +6,7 @@ use super::code::Language;
 use super::effects::Effect;
 use super::field::Field;
 use super::transfer::inside;
-use super::value::{Reader, Span};
+use super::value::{Reader, Span, product};
 use crate::target::Act;
 
 impl Script<'_, '_, '_, '_> {
@@ -91,16 +91,16 @@ impl Script<'_, '_, '_, '_> {
     fn archive(&mut self, arguments: &[Span]) {
         let format = self.argument(arguments, 1).into_iter().next();
         let suffix = match format.as_ref().and_then(Field::known) {
-            Some("gztar") => "tar.gz",
-            Some("bztar") => "tar.bz2",
-            Some("xztar") => "tar.xz",
-            Some(format @ ("zip" | "tar")) => format,
+            Some("zip") => ".zip",
+            Some("tar") => ".tar",
+            Some("gztar") => ".tar.gz",
+            Some("bztar") => ".tar.bz2",
+            Some("xztar") => ".tar.xz",
             _ => return,
         };
-        for base in self.argument(arguments, 0) {
-            let file = base.with_text(format!("{}.{suffix}", base.text));
-            self.shell.report(&file, Act::Write);
-        }
+        let bases = self.argument(arguments, 0);
+        let files = product(&bases, &[Field::literal(suffix)], "");
+        self.shell.report_all(&files, Act::Write);
     }
 
     fn report_argument(&mut self, arguments: &[Span], n: usize, act: Act) {

@@ -66,10 +66,22 @@ const MAX_VARIABLES: usize = 256;
 
 impl<'a> Script<'_, 'a, '_, '_> {
     pub(super) fn take_arguments(&mut self, arguments: &[Field]) {
+        // Awk's operands may give values to names.
+        let assigns = self.language == Language::Awk;
+        let mut plain = Vec::new();
+        for field in arguments.iter().take(MAX_VARIABLES) {
+            match field.text.split_once('=') {
+                Some((name, _)) if assigns => {
+                    let value = field.behind(name.len() + 1);
+                    self.set(name, Bound::from(vec![value]));
+                }
+                _ => plain.push(field.clone()),
+            }
+        }
         for &(language, name, n_before) in ARGUMENTS {
             if language == self.language {
                 let mut values = vec![Field::unknown(); n_before];
-                values.extend(arguments.iter().take(MAX_VARIABLES).cloned());
+                values.extend_from_slice(&plain);
                 let shape = Shape::List;
                 self.set(name, Bound { values, shape });
             }
@@ -85,14 +97,16 @@ impl<'a> Script<'_, 'a, '_, '_> {
 
     /// In a function the name holds something of its own until that ends.
     pub(super) fn set(&mut self, name: &str, bound: Bound) {
-        let own = self.variables.get_mut(self.frame..).unwrap_or_default();
-        if let Some((_, held)) = own.iter_mut().find(|(held, _)| held == name) {
+        let place = self.variables.iter().rposition(|(held, _)| held == name);
+        let is_known = place.is_some();
+        if let Some(place) = place.filter(|place| *place >= self.frame)
+            && let Some((_, held)) = self.variables.get_mut(place)
+        {
             *held = bound;
             return;
         }
-        let is_news = bound.shape == Shape::List || !bound.values.is_empty();
-        let has_room = self.variables.len() < MAX_VARIABLES;
-        if has_room && (is_news || self.lookup(name).is_some()) {
+        let is_news = is_known || bound.shape == Shape::List || !bound.values.is_empty();
+        if is_news && self.variables.len() < MAX_VARIABLES {
             self.variables.push((name.into(), bound));
         }
     }

@@ -56,25 +56,6 @@ pub(super) fn analyse(shell: &mut Shell<'_>, language: Language, text: &str, arg
     });
 }
 
-/// An awk program: its calls, and where `print` leads.
-pub(super) fn analyse_awk(
-    shell: &mut Shell<'_>,
-    text: &str,
-    assigned: &[&Field],
-    arguments: &[Field],
-) {
-    let code = read(Language::Awk, text);
-    let mut script = Script::new(&code, Language::Awk, shell);
-    script.take_arguments(arguments);
-    for pair in assigned {
-        if let Some((name, _)) = pair.text.split_once('=') {
-            let value = pair.behind(name.len() + 1);
-            script.set(name, Bound::from(vec![value]));
-        }
-    }
-    script.walk((0, code.tokens.len()));
-}
-
 // What is asked at every turn is not worth its room in every place.
 impl<'a> Code<'a> {
     #[inline(never)]

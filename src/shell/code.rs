@@ -423,28 +423,26 @@ fn is_prefix(word: &str) -> bool {
 fn pieces(body: &str, holes: Holes) -> Vec<Piece<'_>> {
     let mut out = Vec::new();
     let mut text = String::new();
-    let mut at = 0;
-    while let Some(c) = body.get(at..).and_then(|rest| rest.chars().next()) {
-        let rest = body.get(at..).unwrap_or("");
+    let mut rest = body;
+    while let Some(mut c) = rest.chars().next() {
         if let Some((name, len)) = hole(rest, holes) {
             out.push(Piece::Literal(std::mem::take(&mut text)));
             out.push(Piece::Hole(name));
-            at += len;
+            rest = rest.get(len..).unwrap_or("");
             continue;
         }
-        at += c.len_utf8();
-        if c != '\\' {
-            text.push(c);
-            continue;
+        if c == '\\' {
+            rest = rest.get(1..).unwrap_or("");
+            c = match rest.chars().next() {
+                Some('n') => '\n',
+                Some('t') => '\t',
+                Some(other) => other,
+                None => break,
+            };
         }
-        let escaped = body.get(at..).and_then(|rest| rest.chars().next());
-        at += escaped.map_or(0, char::len_utf8);
-        match escaped {
-            Some('n') => text.push('\n'),
-            Some('t') => text.push('\t'),
-            Some(other) => text.push(other),
-            None => {}
-        }
+        // `n` and what it stands for are of one length.
+        rest = rest.get(c.len_utf8()..).unwrap_or("");
+        text.push(c);
     }
     out.push(Piece::Literal(text));
     out

@@ -336,8 +336,9 @@ fn awk(shell: &mut Shell<'_>, args: &[Field]) {
             code.text.clone()
         }),
     };
-    let assigned: Vec<&Field> = parsed.values(&["v", "assign"]).collect();
-    calls::analyse_awk(shell, &text.unwrap_or_default(), &assigned, operands);
+    let mut given: Vec<Field> = parsed.values(&["v", "assign"]).cloned().collect();
+    given.extend_from_slice(operands);
+    calls::analyse(shell, Language::Awk, &text.unwrap_or_default(), &given);
     if parsed.value(&["i", "include"]).and_then(Field::known) == Some("inplace") {
         edit::in_place_edit(shell, operands, None);
     }
