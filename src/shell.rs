@@ -50,6 +50,7 @@ mod glob;
 mod heredoc;
 #[cfg(test)]
 mod hostile;
+mod index;
 mod inline;
 mod lex;
 mod makefile;
@@ -95,6 +96,10 @@ pub trait Disk {
     fn is_dir(&self, path: &str) -> bool;
     /// A small text file's content.
     fn text(&self, path: &str) -> Option<String>;
+    /// A file's content that need not be text.
+    fn bytes(&self, path: &str) -> Option<Vec<u8>> {
+        self.text(path).map(String::into_bytes)
+    }
 }
 
 /// What a command would change, as far as it was read.
