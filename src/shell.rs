@@ -61,6 +61,7 @@ mod powershell;
 mod powershell_value;
 mod rename;
 mod report;
+mod search;
 mod syntax;
 mod tcl;
 mod transfer;

@@ -115,6 +115,15 @@ fn read_index(shell: &Shell<'_>, root: &str) -> Index {
     Index::parse(&bytes.unwrap_or_default())
 }
 
+/// The tracked files below a directory, as many as are asked for.
+pub(super) fn tracked_below(shell: &mut Shell<'_>, dir: &str, most: usize) -> Vec<String> {
+    let root = repository(shell, dir);
+    let below = dir.strip_prefix(root.as_str()).unwrap_or("");
+    let index = read_index(shell, &root);
+    let paths = index.below(below.trim_matches('/')).take(most);
+    paths.map(|path| format!("{root}/{path}")).collect()
+}
+
 /// `rsync --delete --exclude PATTERN`: what is in the directory, less what the
 /// patterns spare.
 pub(super) fn clear_except<'f>(

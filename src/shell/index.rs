@@ -61,10 +61,19 @@ impl Index {
 
     /// Whether anything below a directory is tracked.
     pub(super) fn reaches(&self, dir: &str) -> bool {
-        let dir = format!("{dir}/").into_bytes();
+        self.below(dir).next().is_some()
+    }
+
+    /// The tracked paths below a directory; the root is empty.
+    pub(super) fn below(&self, dir: &str) -> impl Iterator<Item = &str> {
+        let dir = match dir {
+            "" => Vec::new(),
+            dir => format!("{dir}/").into_bytes(),
+        };
         let from = self.paths.partition_point(|path| *path < dir);
-        let next = self.paths.get(from);
-        next.is_some_and(|path| path.starts_with(&dir))
+        let rest = self.paths.get(from..).unwrap_or(&[]).iter();
+        let inside = rest.take_while(move |path| path.starts_with(&dir));
+        inside.filter_map(|path| std::str::from_utf8(path).ok())
     }
 }
 
