@@ -433,4 +433,10 @@ impl Disk for Listing {
     fn text(&self, path: &str) -> Option<String> {
         read_text(path).ok().flatten()
     }
+
+    fn bytes(&self, path: &str) -> Option<Vec<u8>> {
+        let meta = fs::metadata(path).ok()?;
+        let may = meta.is_file() && meta.len() <= MAX_TEXT;
+        may.then(|| fs::read(path).ok())?
+    }
 }

@@ -51,6 +51,7 @@ mod glob;
 mod heredoc;
 #[cfg(test)]
 mod hostile;
+mod index;
 mod inline;
 mod lex;
 mod made;
@@ -63,6 +64,7 @@ mod powershell_value;
 mod rename;
 mod report;
 mod routine;
+mod search;
 mod syntax;
 mod tcl;
 mod template;
@@ -99,6 +101,10 @@ pub trait Disk {
     fn is_dir(&self, path: &str) -> bool;
     /// A small text file's content.
     fn text(&self, path: &str) -> Option<String>;
+    /// A file's content that need not be text.
+    fn bytes(&self, path: &str) -> Option<Vec<u8>> {
+        self.text(path).map(String::into_bytes)
+    }
 }
 
 /// What a command would change, as far as it was read.

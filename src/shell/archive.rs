@@ -2,9 +2,15 @@
 
 use super::args::{Args, Syntax};
 use super::eval::Shell;
-use super::field::{Field, Output, base_name};
+use super::field::{Field, Output, UNKNOWN, base_name};
+use super::find::Filter;
+use super::report::clean;
 use super::writers::Source;
+use crate::stdin::names_governed_place;
 use crate::target::Act;
+
+/// Begins what stands for an archive that is piped.
+const STREAM: &str = "\u{10FFFF}tar\u{10FFFF}";
 
 /// How a program reads the names of members.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,10 +64,47 @@ fn untar(shell: &mut Shell<'_>, args: &[Field], names: Names) -> Option<Output> 
         if args.has(&["remove-files"]) {
             shell.report_all(&args.operands, Act::MoveAway);
         }
+        if file.is_none_or(|file| file.known() == Some("-")) {
+            let dir = args.value(&["C", "directory"]).cloned();
+            let operands = args.operands.clone();
+            return shell.subshell(|shell| {
+                if let Some(dir) = dir {
+                    shell.run(&[Field::literal("cd"), dir]);
+                }
+                stream(shell, &operands, None)
+            });
+        }
     } else if args.has(&["x", "extract", "get"]) && !args.has(&["O", "to-stdout"]) {
         extract(shell, &args, names);
     }
     None
+}
+
+/// What an archive on its way through a pipe holds: names between marks of a text
+/// that is not known otherwise.
+pub(super) fn stream(
+    shell: &mut Shell<'_>,
+    paths: &[Field],
+    prefix: Option<&Field>,
+) -> Option<Output> {
+    let prefix = prefix.map_or(Some(""), Field::known)?;
+    let mut text = String::from(STREAM);
+    for path in paths {
+        for name in shell.reach(path.known()?, &Filter::default()) {
+            text.extend([prefix, &name]);
+            text.push(UNKNOWN);
+        }
+    }
+    Some(Output::literal(text))
+}
+
+/// The members of such an archive, where they come out in a governed directory.
+fn streamed(shell: &Shell<'_>, dir: &Field) -> Option<Vec<Field>> {
+    let text = shell.stdin.as_ref()?.text.strip_prefix(STREAM)?;
+    let at = shell.absolute(dir.known()?)?;
+    let governed = names_governed_place(format!("{}/", clean(&at)).as_bytes());
+    let names = text.split(UNKNOWN).filter(|name| !name.is_empty());
+    governed.then(|| names.map(Field::literal).collect())
 }
 
 fn extract(shell: &mut Shell<'_>, args: &Args, names: Names) {
@@ -83,7 +126,13 @@ fn extract(shell: &mut Shell<'_>, args: &Args, names: Names) {
         let parts = name.text.split('/').skip(strip);
         name.with_text(parts.collect::<Vec<_>>().join("/"))
     };
-    let members_of: Vec<Field> = args.operands.iter().map(stripped).collect();
+    let file = args.value(&["f", "file"]).and_then(Field::known);
+    let piped = match args.operands.is_empty() && matches!(file, None | Some("-")) {
+        true => streamed(shell, dir),
+        false => None,
+    };
+    let named = piped.as_deref().unwrap_or(&args.operands);
+    let members_of: Vec<Field> = named.iter().map(stripped).collect();
     members(shell, dir, &members_of, names);
 }
 

@@ -4,11 +4,14 @@ use super::args::Args;
 use super::eval::Shell;
 use super::field::Field;
 use super::glob::{Pattern, all_active};
+use super::index::Index;
 use crate::target::Act;
 
-/// How deep, and how many directories, the tree is searched for what is spared.
+/// How deep, and how many directories, the tree is searched for what is spared,
+/// and how many files are told apart.
 const MAX_DEPTH: usize = 5;
 const MAX_DIRS: usize = 128;
+const MAX_FILES: usize = 512;
 
 /// One line of a `.gitignore`, or of `-e`.
 struct Rule {
@@ -19,55 +22,106 @@ struct Rule {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    File,
+    Dir,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Effect {
     Spares,
     /// `!pattern`.
     Exposes,
 }
 
+/// Which of the entries that are not tracked go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    /// All but those that the rules name.
+    Others,
+    /// Those that the rules name, `-X`.
+    Ignored,
+}
+
+/// Whether directories are gone into in which nothing is tracked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Enters {
+    All,
+    Tracked,
+}
+
 struct Cleaning<'h, 's> {
     shell: &'h mut Shell<'s>,
     /// The repository's root.
     root: String,
+    index: Index,
     rules: Vec<Rule>,
     /// The patterns of `-e`, which win over all files.
     excluded: Vec<Rule>,
     /// Whether `.gitignore` counts.
     ignores: bool,
+    takes: Takes,
+    enters: Enters,
     dirs_left: usize,
+    files_left: usize,
 }
 
-/// Reports the directories that would be cleared, less what is spared.
+/// Reports what would be cleared: directories, and files of directories that
+/// are cleared in part.
 pub(super) fn clean(shell: &mut Shell<'_>, args: &Args) {
     if !args.has(&["f", "force"]) || args.has(&["n", "dry-run"]) {
         return;
     }
     let here = [Field::literal(".")];
-    let paths = match args.operands.as_slice() {
-        [] => &here,
-        paths => paths,
+    let (paths, enters) = match args.operands.as_slice() {
+        [] if args.has(&["d"]) => (&here[..], Enters::All),
+        [] => (&here[..], Enters::Tracked),
+        paths => (paths, Enters::All),
     };
     let Some(root) = shell.cwd.clone().map(|cwd| repository(shell, &cwd)) else {
         shell.report_all(paths, Act::Clear);
         return;
     };
-    // `-X` takes the ignored entries, and them only.
-    let only_ignored = args.has(&["X"]);
-    let excluded = args.values(&["e", "exclude"]).filter(|_| !only_ignored);
+    let excluded = args.values(&["e", "exclude"]);
     let mut cleaning = Cleaning {
-        shell,
+        index: read_index(shell, &root),
         root,
-        rules: Vec::new(),
         excluded: excluded
             .filter_map(|field| Rule::parse(field.known()?, "/"))
             .collect(),
-        ignores: !only_ignored && !args.has(&["x"]),
-        dirs_left: MAX_DIRS,
+        ignores: !args.has(&["x"]),
+        takes: match args.has(&["X"]) {
+            true => Takes::Ignored,
+            false => Takes::Others,
+        },
+        enters,
+        ..Cleaning::new(shell)
     };
     cleaning.read_rules(".git/info/exclude", "/");
     for path in paths {
         cleaning.path(path);
     }
+}
+
+/// The index of a repository, or of a work tree beside it.
+fn read_index(shell: &Shell<'_>, root: &str) -> Index {
+    let disk = shell.scene.disk;
+    let git = disk.text(&format!("{root}/.git"));
+    let dir = git
+        .as_deref()
+        .and_then(|text| text.strip_prefix("gitdir: "));
+    let dir = super::field::join(root, dir.map_or(".git", str::trim_end));
+    let bytes = disk.bytes(&format!("{dir}/index"));
+    Index::parse(&bytes.unwrap_or_default())
+}
+
+/// The tracked files below a directory, as many as are asked for.
+pub(super) fn tracked_below(shell: &mut Shell<'_>, dir: &str, most: usize) -> Vec<String> {
+    let root = repository(shell, dir);
+    let below = dir.strip_prefix(root.as_str()).unwrap_or("");
+    let index = read_index(shell, &root);
+    let paths = index.below(below.trim_matches('/')).take(most);
+    paths.map(|path| format!("{root}/{path}")).collect()
 }
 
 /// `rsync --delete --exclude PATTERN`: what is in the directory, less what the
@@ -87,11 +141,8 @@ pub(super) fn clear_except<'f>(
     };
     let mut cleaning = Cleaning {
         root: super::report::clean(&root).trim_end_matches('/').to_owned(),
-        shell,
-        rules: Vec::new(),
         excluded,
-        ignores: false,
-        dirs_left: MAX_DIRS,
+        ..Cleaning::new(shell)
     };
     cleaning.path(dir);
 }
@@ -110,7 +161,22 @@ fn repository(shell: &mut Shell<'_>, cwd: &str) -> String {
     }
 }
 
-impl Cleaning<'_, '_> {
+impl<'h, 's> Cleaning<'h, 's> {
+    fn new(shell: &'h mut Shell<'s>) -> Self {
+        Self {
+            shell,
+            root: String::new(),
+            index: Index::default(),
+            rules: Vec::new(),
+            excluded: Vec::new(),
+            ignores: false,
+            takes: Takes::Others,
+            enters: Enters::All,
+            dirs_left: MAX_DIRS,
+            files_left: MAX_FILES,
+        }
+    }
+
     fn read_rules(&mut self, file: &str, base: &str) {
         let path = format!("{}/{file}", self.root);
         if let Some(text) = self.shell.scene.disk.text(&path).filter(|_| self.ignores) {
@@ -133,68 +199,97 @@ impl Cleaning<'_, '_> {
         };
         // The rules of the directories on the way count as well.
         self.read_rules(".gitignore", "/");
-        let mut spared = false;
+        let mut ignored = false;
         for (end, _) in below.match_indices('/').chain([(below.len(), "")]) {
             let dir = below.get(..end).unwrap_or("");
             if !dir.is_empty() {
-                spared |= self.spares(dir);
+                ignored |= self.names(dir, Kind::Dir);
                 self.read_rules(&format!("{dir}/.gitignore"), &format!("/{dir}/"));
             }
         }
-        if spared {
+        if ignored && self.takes == Takes::Others {
             return;
         }
-        match self.cleared(&below, 0) {
+        match self.cleared(&below, 0, ignored) {
+            None if self.index.holds(&below) => {}
             None => drop(self.shell.report(path, Act::Clear)),
-            Some(dirs) => {
-                for dir in dirs {
-                    let dir = Field::literal(format!("{}/{dir}", self.root));
-                    self.shell.report(&dir, Act::Clear);
+            Some(gone) => {
+                for path in gone {
+                    let path = Field::literal(format!("{}/{path}", self.root));
+                    self.shell.report(&path, Act::Clear);
                 }
             }
         }
     }
 
-    /// The directories below that are cleared; `None` where all of it is.
-    fn cleared(&mut self, dir: &str, depth: usize) -> Option<Vec<String>> {
+    /// The directories and files below that go; `None` where all of it does.
+    fn cleared(&mut self, dir: &str, depth: usize, ignored: bool) -> Option<Vec<String>> {
+        // What is not looked at, or empty, goes if it is of the kind that goes.
+        let whole = || match ignored == (self.takes == Takes::Ignored) {
+            true => None,
+            false => Some(Vec::new()),
+        };
         if depth == MAX_DEPTH || self.dirs_left == 0 {
-            return None;
+            return whole();
         }
-        self.dirs_left -= 1;
         let at = format!("{}/{dir}", self.root);
         let names = self.shell.list(at.trim_end_matches('/'));
+        if names.is_empty() {
+            return whole();
+        }
+        self.dirs_left -= 1;
         if depth > 0 && names.iter().any(|name| name == ".gitignore") {
             self.read_rules(&format!("{dir}/.gitignore"), &format!("/{dir}/"));
         }
-        let mut cleared = Vec::new();
+        let mut gone = Vec::new();
         let mut is_whole = true;
         for name in names.iter().filter(|name| *name != ".git") {
             let path = format!("{dir}/{name}").trim_start_matches('/').to_owned();
-            if !self
-                .shell
-                .scene
-                .disk
-                .is_dir(&format!("{}/{path}", self.root))
-            {
-                continue;
-            }
-            if self.spares(&path) {
-                is_whole = false;
-                continue;
-            }
-            match self.cleared(&path, depth + 1) {
-                None => cleared.push(path),
-                Some(dirs) => {
+            match self.entry(&path, depth, ignored) {
+                Some(below) => {
                     is_whole = false;
-                    cleared.extend(dirs);
+                    gone.extend(below);
                 }
+                None => gone.push(path),
+            }
+            if gone.len() > self.files_left {
+                return None;
             }
         }
-        (!is_whole).then_some(cleared)
+        if is_whole {
+            return None;
+        }
+        self.files_left -= gone.len();
+        Some(gone)
     }
 
-    /// The last rule that matches decides.
-    fn spares(&mut self, path: &str) -> bool {
+    /// What of an entry goes, as `cleared` tells it.
+    fn entry(&mut self, path: &str, depth: usize, ignored: bool) -> Option<Vec<String>> {
+        let is_dir = self
+            .shell
+            .scene
+            .disk
+            .is_dir(&format!("{}/{path}", self.root));
+        let kind = if is_dir { Kind::Dir } else { Kind::File };
+        let ignored = ignored || self.names(path, kind);
+        let goes = ignored == (self.takes == Takes::Ignored);
+        let is_tracked = match kind {
+            Kind::Dir => self.index.reaches(path),
+            Kind::File => self.index.holds(path),
+        };
+        let enters = is_tracked || self.enters == Enters::All;
+        match kind {
+            Kind::File if goes && !is_tracked => None,
+            // Of what is not ignored itself, parts may be.
+            Kind::Dir if enters && (goes || self.takes == Takes::Ignored) => {
+                self.cleared(path, depth + 1, ignored)
+            }
+            Kind::File | Kind::Dir => Some(Vec::new()),
+        }
+    }
+
+    /// Whether the rules name a path: the last one that matches decides.
+    fn names(&mut self, path: &str, kind: Kind) -> bool {
         if !self
             .shell
             .spend(4 * (self.rules.len() + self.excluded.len()))
@@ -202,7 +297,7 @@ impl Cleaning<'_, '_> {
             return false;
         }
         let rules = self.rules.iter().chain(&self.excluded);
-        let found = rules.rev().find(|rule| rule.matches(path));
+        let found = rules.rev().find(|rule| rule.matches(path, kind));
         found.is_some_and(|rule| rule.effect == Effect::Spares)
     }
 }
@@ -223,7 +318,10 @@ impl Rule {
 
     /// A pattern with a slash in front or within counts from its base, any
     /// other at every depth.
-    fn matches(&self, path: &str) -> bool {
+    fn matches(&self, path: &str, kind: Kind) -> bool {
+        if kind == Kind::File && self.pattern.ends_with('/') {
+            return false;
+        }
         let Some(path) = format!("/{path}")
             .strip_prefix(&self.base)
             .map(str::to_owned)

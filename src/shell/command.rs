@@ -8,7 +8,7 @@ use super::field::{Field, Output, base_name, join};
 use super::report::clean;
 use super::variable::Value;
 use super::world::Status;
-use super::{arith, assign, decode, filter, inline, nested, utility, writers};
+use super::{arith, assign, decode, filter, inline, nested, search, utility, writers};
 use crate::target::Spelling;
 
 /// Builtins whose `name=value` arguments stay after they ran.
@@ -137,7 +137,7 @@ fn builtin(name: &str) -> Option<Builtin> {
         "basename" => basename,
         "dirname" => dirname,
         "realpath" | "readlink" | "grealpath" => realpath,
-        "seq" => seq,
+        "seq" => utility::seq,
         "ls" => ls,
         "read" => assign::read,
         "mapfile" | "readarray" => assign::mapfile,
@@ -146,6 +146,10 @@ fn builtin(name: &str) -> Option<Builtin> {
         "cut" | "gcut" => filter::cut,
         "tr" | "gtr" => filter::tr,
         "which" => which,
+        "date" | "gdate" => utility::date,
+        "grep" | "egrep" | "fgrep" | "ggrep" => search::grep,
+        "rg" | "ag" | "ack" => search::ripgrep,
+        "fd" | "fdfind" => search::fd,
         "alias" => utility::alias,
         "let" => arithmetic,
         "base64" | "gbase64" => decode::base64_command,
@@ -164,7 +168,7 @@ fn builtin(name: &str) -> Option<Builtin> {
 }
 
 /// The builtins of the table that can have a target of their own.
-pub(super) const WRITERS: [&str; 3] = ["base64", "gbase64", "xxd"];
+pub(super) const WRITERS: [&str; 5] = ["base64", "fd", "fdfind", "gbase64", "xxd"];
 
 /// `let a=1 b=a+1`.
 fn arithmetic(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
@@ -430,20 +434,6 @@ fn realpath(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     Some(Output::literal(format!("{path}\n")))
 }
 
-fn seq(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let numbers: Option<Vec<u32>> = args.iter().map(|arg| arg.known()?.parse().ok()).collect();
-    let (from, step, to) = match numbers?.as_slice() {
-        [to] => (1, 1, *to),
-        [from, to] => (*from, 1, *to),
-        [from, step, to] if *step > 0 => (*from, *step, *to),
-        _ => return None,
-    };
-    let lines = (from..=to).step_by(usize::try_from(step).ok()?);
-    let lines = lines.take(super::glob::MAX_MATCHES);
-    let text: String = lines.map(|n| format!("{n}\n")).collect();
-    Some(Output::literal(text))
-}
-
 /// Names only: what `ls DIR` and `ls FILE…` list.
 fn ls(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let known = ["-1", "-A", "-d", "-1A", "-A1"];
@@ -452,7 +442,9 @@ fn ls(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         return None;
     }
     let paths: Vec<&Field> = operands(args).collect();
+    let itself = args.iter().any(|arg| arg.known() == Some("-d"));
     let dir = match paths.as_slice() {
+        _ if itself => None,
         [] => Some(shell.cwd.as_deref()?.to_owned()),
         [only] => {
             let path = shell.absolute(only.known()?)?;

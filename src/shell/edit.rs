@@ -273,6 +273,7 @@ pub(super) fn formatter(shell: &mut Shell<'_>, args: &Args) {
 }
 
 pub(super) fn ruff(shell: &mut Shell<'_>, args: &Args) {
+    shell.report_all(args.values(&["o", "output-file"]), Act::Write);
     let Some((verb, files)) = args.operands.split_first() else {
         return;
     };

@@ -272,6 +272,7 @@ impl<'s> Shell<'s> {
     pub(super) fn list(&mut self, dir: &str) -> Vec<String> {
         let mut search = Search {
             disk: self.scene.disk,
+            made: &self.found,
             listings_left: self.listings_left,
         };
         let names = search.entries(dir);
@@ -433,7 +434,7 @@ impl<'s> Shell<'s> {
         self.learn_extent(&cursor);
         let field = self.single(&Word { parts });
         self.documents = outer;
-        Some(Output::literal(field.text))
+        Some(field.into())
     }
 
     /// An absolute path, links made by this command not yet followed.

@@ -311,6 +311,7 @@ impl Shell<'_> {
     pub(super) fn search(&mut self, cwd: &str, text: &str, globs: &[usize]) -> Vec<String> {
         let mut search = Search {
             disk: self.scene.disk,
+            made: &self.found,
             listings_left: self.listings_left,
         };
         let found = search.expand(cwd, text, globs);

@@ -8,6 +8,9 @@ use crate::target::Spelling;
 /// a command that holds it is read with U+FFFD in its place.
 pub(super) const UNKNOWN: char = '\u{10FFFF}';
 
+/// A text of a known shape, which stands for others of it.
+pub(super) const ANY_ONE: Spelling = Spelling::Glob { matches: Some(1) };
+
 /// Text with what is known about its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Field {
@@ -98,6 +101,15 @@ impl Output {
         Field {
             text: text.into(),
             spelling: self.spelling,
+        }
+    }
+}
+
+impl From<Field> for Output {
+    fn from(field: Field) -> Self {
+        Self {
+            text: field.text,
+            spelling: field.spelling,
         }
     }
 }

@@ -133,28 +133,39 @@ fn single(mark: &str) -> Option<char> {
     chars.next().filter(|_| chars.next().is_none())
 }
 
-/// `tr SET1 SET2` and `tr -d SET`.
+/// `tr [-c] [-s] SET1 SET2` and `tr -d SET`.
 pub(super) fn tr(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let parsed = Args::parse(args, Syntax::default());
+    let own = args.iter().take_while(|arg| arg.is_option()).count();
+    let (options, sets) = args.split_at(own);
+    let parsed = Args::parse(options, Syntax::default());
     let input = input(shell, &[])?;
-    let sets: Option<Vec<Vec<char>>> = parsed
-        .operands
+    let sets: Option<Vec<Vec<char>>> = sets
         .iter()
         .map(|set| set.known().and_then(characters))
         .collect();
+    let others = parsed.has(&["c", "C", "complement"]);
+    let squeezes = parsed.has(&["s", "squeeze-repeats"]);
     let deletes = parsed.has(&["d", "delete"]);
-    if parsed.has(&["c", "C", "s", "complement", "squeeze-repeats"]) {
-        return None;
-    }
-    let text: String = match sets?.as_slice() {
-        [from] if deletes => input.text.chars().filter(|c| !from.contains(c)).collect(),
+    let text = match sets?.as_slice() {
+        [from] if deletes && !squeezes => {
+            let kept = |c: &char| from.contains(c) == others;
+            input.text.chars().filter(kept).collect()
+        }
         [from, to] if !deletes => {
             let last = *to.last()?;
             let turned = |c| match from.iter().position(|other| *other == c) {
+                Some(_) if others => c,
                 Some(at) => to.get(at).copied().unwrap_or(last),
+                None if others => last,
                 None => c,
             };
-            input.text.chars().map(turned).collect()
+            let mut text = String::new();
+            for c in input.text.chars().map(turned) {
+                if !(squeezes && text.ends_with(c) && to.contains(&c)) {
+                    text.push(c);
+                }
+            }
+            text
         }
         _ => return None,
     };
@@ -163,13 +174,22 @@ pub(super) fn tr(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 /// The characters of a set of `tr`.
 fn characters(set: &str) -> Option<Vec<char>> {
-    match set {
-        "[:upper:]" => return Some(('A'..='Z').collect()),
-        "[:lower:]" => return Some(('a'..='z').collect()),
-        "\\n" => return Some(vec!['\n']),
-        "\\t" => return Some(vec!['\t']),
-        _ if set.contains(['\\', '[']) => return None,
-        _ => {}
+    // A class is the range of its characters here.
+    const NAMED: [(&str, &str); 7] = [
+        ("[:upper:]", "A-Z"),
+        ("[:lower:]", "a-z"),
+        ("[:digit:]", "0-9"),
+        ("[:alpha:]", "A-Za-z"),
+        ("[:alnum:]", "0-9A-Za-z"),
+        ("\\n", "\n"),
+        ("\\t", "\t"),
+    ];
+    let mut set = set.to_owned();
+    for (name, range) in NAMED {
+        set = set.replace(name, range);
+    }
+    if set.contains(['\\', '[']) {
+        return None;
     }
     let chars: Vec<char> = set.chars().collect();
     let mut out = Vec::new();

@@ -9,15 +9,17 @@ use crate::target::{Act, Spelling};
 
 /// What narrows the search, as far as it is judged here.
 #[derive(Default)]
-struct Filter {
+pub(super) struct Filter {
     names: Vec<(String, Case)>,
     max_depth: Option<usize>,
     min_depth: usize,
     kind: Option<Kind>,
     /// Paths left out: `-not -path PATTERN`, `-path PATTERN -prune`.
     spared: Vec<String>,
-    /// The pattern of the last `-path`.
-    path: Option<String>,
+    /// What `-path` asks for, where nothing is pruned by it.
+    paths: Vec<String>,
+    /// `-o`: a name may count without the paths.
+    either: bool,
     /// Another test, which can only make the search reach less.
     other: bool,
 }
@@ -37,6 +39,8 @@ enum Kind {
 enum Action {
     Delete,
     Exec(Vec<Field>),
+    /// In the directory of each entry.
+    ExecDir(Vec<Field>),
     Print(Field),
 }
 
@@ -87,11 +91,13 @@ fn parse(expression: &[Field]) -> (Filter, Vec<Action>) {
     while let Some(arg) = rest.next() {
         match arg.known().unwrap_or("") {
             "-delete" => actions.push(Action::Delete),
-            "-exec" | "-execdir" | "-ok" | "-okdir" => {
+            exec @ ("-exec" | "-execdir" | "-ok" | "-okdir") => {
                 let ends = |word: &&Field| !matches!(word.known(), Some(";" | "+"));
-                actions.push(Action::Exec(
-                    rest.by_ref().take_while(ends).cloned().collect(),
-                ));
+                let words = rest.by_ref().take_while(ends).cloned().collect();
+                actions.push(match exec.ends_with("dir") {
+                    true => Action::ExecDir(words),
+                    false => Action::Exec(words),
+                });
             }
             "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
                 actions.extend(rest.next().cloned().map(Action::Print));
@@ -103,6 +109,20 @@ fn parse(expression: &[Field]) -> (Filter, Vec<Action>) {
 }
 
 impl Filter {
+    /// Files with names of these patterns.
+    pub(super) fn files<'f>(
+        names: impl Iterator<Item = &'f Field>,
+        max_depth: Option<usize>,
+    ) -> Self {
+        let names = names.filter_map(|name| Some((name.known()?.to_owned(), Case::Exact)));
+        Self {
+            names: names.collect(),
+            max_depth,
+            kind: Some(Kind::File),
+            ..Self::default()
+        }
+    }
+
     fn add<'f>(&mut self, test: &str, rest: &mut impl Iterator<Item = &'f Field>) {
         let number = |field: Option<&Field>| field.and_then(|field| field.known()?.parse().ok());
         match test {
@@ -126,7 +146,8 @@ impl Filter {
                     _ => None,
                 }
             }
-            "-print" | "-print0" | "(" | ")" | "-o" | "-or" | "-a" | "-and" | "-depth" => {}
+            "-o" | "-or" => self.either = true,
+            "-print" | "-print0" | "(" | ")" | "-a" | "-and" | "-depth" => {}
             // A negated name reaches everything else.
             "!" | "-not" => {
                 let test = rest.next().and_then(Field::known);
@@ -137,25 +158,23 @@ impl Filter {
                 self.other = true;
             }
             "-path" | "-wholename" => {
-                self.path = rest.next().and_then(Field::known).map(str::to_owned);
+                let path = rest.next().and_then(Field::known);
+                self.paths.extend(path.map(str::to_owned));
                 self.other = true;
             }
-            "-prune" => self.spared.extend(self.path.take()),
+            "-prune" => self.spared.extend(self.paths.pop()),
             _ => self.other = true,
         }
     }
 
     fn spares(&self, path: &str) -> bool {
-        let matches = |pattern: &String| {
-            let active = all_active(pattern);
-            let glob = Pattern {
-                text: pattern,
-                active: &active,
-                offset: 0,
-            };
-            glob.matches(path)
-        };
-        self.spared.iter().any(matches)
+        any_matches(&self.spared, path)
+    }
+
+    /// Whether `-path` takes it, or leaves it to what else is asked.
+    fn is_on_path(&self, path: &str) -> bool {
+        let open = self.paths.is_empty() || (self.either && !self.names.is_empty());
+        open || any_matches(&self.paths, path)
     }
 
     fn takes(&self, name: &str, depth: usize, kind: Kind) -> bool {
@@ -179,9 +198,21 @@ impl Filter {
     }
 }
 
+fn any_matches(patterns: &[String], path: &str) -> bool {
+    patterns.iter().any(|pattern| {
+        let active = all_active(pattern);
+        let glob = Pattern {
+            text: pattern,
+            active: &active,
+            offset: 0,
+        };
+        glob.matches(path)
+    })
+}
+
 impl Shell<'_> {
     /// The paths `find` would reach below `root`, spelled as it spells them.
-    fn reach(&mut self, root: &str, filter: &Filter) -> Vec<String> {
+    pub(super) fn reach(&mut self, root: &str, filter: &Filter) -> Vec<String> {
         let mut found = Vec::new();
         let mut todo = vec![(root.to_owned(), 0)];
         while let Some((path, depth)) = todo.pop() {
@@ -191,10 +222,10 @@ impl Shell<'_> {
             if filter.spares(&path) {
                 continue;
             }
-            let is_dir = self.scene.disk.is_dir(&at);
+            let is_dir = self.scene.disk.is_dir(&at) || self.found.makes_dir(&at);
             let kind = if is_dir { Kind::Dir } else { Kind::File };
             let below = filter.max_depth.is_none_or(|max| depth < max);
-            if filter.takes(base_name(&path), depth, kind) {
+            if filter.takes(base_name(&path), depth, kind) && filter.is_on_path(&path) {
                 found.push(path.clone());
             }
             if !is_dir || !below || found.len() + todo.len() >= MAX_MATCHES {
@@ -213,7 +244,7 @@ impl Shell<'_> {
                 self.report(file, Act::Write);
             }
             Action::Delete => self.each_found(root, filter, found, Act::Remove),
-            Action::Exec(words) => match words
+            Action::Exec(words) | Action::ExecDir(words) => match words
                 .first()
                 .and_then(|word| Some(base_name(word.known()?)))
             {
@@ -223,6 +254,11 @@ impl Shell<'_> {
                     let act = if tree { Act::RemoveTree } else { Act::Remove };
                     self.each_found(root, filter, found, act);
                 }
+                _ if matches!(action, Action::ExecDir(_)) => {
+                    for item in matches(filter, found) {
+                        self.beside_entry(words, &item);
+                    }
+                }
                 _ => self.exec(words, filter, found),
             },
         }
@@ -230,7 +266,7 @@ impl Shell<'_> {
 
     /// Removes what was found by name; without a name the root is cleared.
     fn each_found(&mut self, root: &Field, filter: &Filter, found: &[String], act: Act) {
-        if filter.names.is_empty() {
+        if filter.names.is_empty() && filter.paths.is_empty() {
             match filter.spared.is_empty() {
                 true => drop(self.report(root, Act::Clear)),
                 false => self.clear_below(root, filter),
@@ -263,12 +299,29 @@ impl Shell<'_> {
             items.push(Field::unknown());
         }
         for item in items {
-            if !self.spend(128 + 16 * words.len()) {
-                return;
-            }
-            let filled: Vec<Field> = words.iter().map(|word| fill(word, "{}", &item)).collect();
+            self.run_on(words, &item);
+        }
+    }
+
+    /// Runs a command in which `{}` stands for an entry.
+    pub(super) fn run_on(&mut self, words: &[Field], item: &Field) {
+        if self.spend(128 + 16 * words.len()) {
+            let filled: Vec<Field> = words.iter().map(|word| fill(word, "{}", item)).collect();
             self.again(&filled);
         }
+    }
+
+    /// `-execdir`.
+    fn beside_entry(&mut self, words: &[Field], item: &Field) {
+        let name = base_name(&item.text);
+        let dir = item.text.strip_suffix(name).unwrap_or("");
+        let dir = item.with_text(if dir.is_empty() { "." } else { dir });
+        let name = item.with_text(format!("./{name}"));
+        self.subshell(|shell| {
+            shell.run(&[Field::literal("cd"), dir]);
+            shell.run_on(words, &name);
+            None
+        });
     }
 }
 

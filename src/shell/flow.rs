@@ -218,7 +218,10 @@ impl Shell<'_> {
         }
         if let [step] = condition
             && let [Command::Compound(Compound::Arith(head), _)] = &*step.pipeline
-            && let [Part::Text(head)] = &**head
+            && head
+                .iter()
+                .all(|part| matches!(part, Part::Text(_) | Part::Param(..)))
+            && let Some(head) = self.joined(head).known()
             && let [first, test, next] = head.split(';').collect::<Vec<_>>().as_slice()
         {
             return self.counted([first, test, next], body);

@@ -2,12 +2,12 @@
 
 use super::args::{Args, Syntax};
 use super::clean::clean;
-use super::edit;
 use super::eval::Shell;
-use super::field::{Field, Output, base_name};
+use super::field::{Field, Output, UNKNOWN, base_name};
 use super::transfer::inside;
 use super::wrapper::line;
-use super::writers;
+use super::{archive, edit, search, writers};
+use crate::stdin::names_governed_place;
 use crate::target::Act;
 
 /// Options before the subcommand that take a value.
@@ -21,20 +21,36 @@ const GLOBAL: [&str; 6] = [
 ];
 
 pub(super) fn git(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let mut dirs = Vec::new();
+    let (mut dirs, mut trees) = (Vec::new(), Vec::new());
     let mut at = 0;
     while let Some(option) = args.get(at).filter(|arg| arg.is_option()) {
         let text = option.known()?;
         if text == "-C" {
             dirs.extend(args.get(at + 1).cloned());
+        } else if text == "--work-tree" {
+            trees.extend(args.get(at + 1).cloned());
+        } else if text.starts_with("--work-tree=") {
+            trees.push(option.behind("--work-tree=".len()));
         }
         at += if GLOBAL.contains(&text) { 2 } else { 1 };
     }
     let (verb, rest) = args.get(at..)?.split_first()?;
     let verb = verb.known()?.to_owned();
     shell.subshell(|shell| {
+        // From outside of its work tree, git goes to the top of it.
+        let is_outside = |shell: &Shell<'_>, tree: &Field| {
+            let tree = tree.known().and_then(|tree| shell.absolute(tree));
+            let cwd = shell.cwd.as_deref();
+            !cwd.zip(tree)
+                .is_some_and(|(cwd, tree)| cwd.starts_with(&*super::report::clean(&tree)))
+        };
         for dir in dirs {
             shell.run(&[Field::literal("cd"), dir]);
+        }
+        for tree in trees {
+            if is_outside(shell, &tree) {
+                shell.run(&[Field::literal("cd"), tree]);
+            }
         }
         subcommand(shell, &verb, rest)
     })
@@ -95,12 +111,11 @@ fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Outpu
         "submodule" => clone(shell, behind(&valued("b"), "add")),
         "show" | "diff" | "log" => {
             shell.report_all(valued("").values(&["output"]), Act::Write);
-            return None;
+            return differences(args);
         }
-        "archive" => {
-            shell.report_all(valued("o").values(&["o", "output"]), Act::Write);
-            return None;
-        }
+        "archive" => return archive(shell, &valued("o")),
+        "checkout-index" => checkout_index(shell, &valued("")),
+        "ls-files" | "grep" => return search::git(shell, verb, args),
         "apply" | "am" => edit::git_apply(shell, &valued("pC")),
         "rev-parse" => return rev_parse(shell, args),
         "rebase" => {
@@ -151,24 +166,97 @@ fn checkout(shell: &mut Shell<'_>, args: &[Field]) {
             .map(|path| (*path).clone())
             .collect(),
     };
-    write_files(shell, &paths);
+    let from_head = |arg: &Field| matches!(arg.known(), Some("--" | "HEAD"));
+    let source = args.iter().find(|arg| !arg.is_option() || arg.text == "--");
+    let same = source.is_none_or(|source| from_head(source) || paths.contains(source));
+    write_files(
+        shell,
+        &paths,
+        if same { From::Index } else { From::Revision },
+    );
 }
 
-/// A directory restores tracked files whose names are not known here.
-fn write_files(shell: &mut Shell<'_>, paths: &[Field]) {
+/// Where files are taken from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum From {
+    /// What is tracked now.
+    Index,
+    Revision,
+}
+
+/// How many tracked files of a directory are told one by one.
+const MAX_RESTORED: usize = 512;
+
+/// A directory restores the tracked files; which ones another revision has is not
+/// known, and a governed directory is restored as a whole then.
+fn write_files(shell: &mut Shell<'_>, paths: &[Field], from: From) {
     for path in paths {
-        let at = path.known().and_then(|path| shell.absolute(path));
-        if at.is_some_and(|at| !at.ends_with(['.', '/']) && !shell.scene.disk.is_dir(&at)) {
+        let Some(at) = path.known().and_then(|path| shell.absolute(path)) else {
+            continue;
+        };
+        if !at.ends_with(['.', '/']) && !shell.scene.disk.is_dir(&at) {
             shell.report(path, Act::Write);
+            continue;
+        }
+        let at = super::report::clean(&at).into_owned();
+        // `.devt` is there for its `state`.
+        let names_place = |end| names_governed_place(format!("{at}/{end}").as_bytes());
+        if !names_place("") && !names_place("state/") {
+            continue;
+        }
+        if from == From::Revision {
+            shell.report(path, Act::Clear);
+            continue;
+        }
+        for tracked in super::clean::tracked_below(shell, &at, MAX_RESTORED) {
+            shell.report(&Field::literal(tracked), Act::Write);
         }
     }
 }
 
 fn restore(shell: &mut Shell<'_>, args: &Args) {
     let index_only = args.has(&["S", "staged"]) && !args.has(&["W", "worktree"]);
+    let from = match args.value(&["s", "source"]).map(Field::known) {
+        None | Some(Some("HEAD")) => From::Index,
+        Some(_) => From::Revision,
+    };
     if !index_only {
-        write_files(shell, &args.operands);
+        write_files(shell, &args.operands, from);
     }
+}
+
+/// `git checkout-index --prefix=DIR/ FILE…`.
+fn checkout_index(shell: &mut Shell<'_>, args: &Args) {
+    let prefix = args.value(&["prefix"]).cloned();
+    let prefix = prefix.unwrap_or_else(|| Field::literal(""));
+    for file in &args.operands {
+        let mut path = prefix.clone();
+        path.push(file);
+        shell.report(&path, Act::Write);
+    }
+}
+
+/// `git archive TREE PATH…`, for `tar`.
+fn archive(shell: &mut Shell<'_>, args: &Args) -> Option<Output> {
+    if args.has(&["o", "output"]) {
+        shell.report_all(args.values(&["o", "output"]), Act::Write);
+        return None;
+    }
+    let paths = args.operands.get(1..)?;
+    archive::stream(shell, paths, args.value(&["prefix"]))
+}
+
+/// A patch of the files that are named behind `--`; what else it holds is not known.
+fn differences(args: &[Field]) -> Option<Output> {
+    let marked = args.iter().position(|arg| arg.known() == Some("--"))?;
+    let tells = |arg: &Field| arg.text.starts_with("--") && arg.text.len() > 2;
+    let (options, files) = args.split_at(marked);
+    if options.iter().any(tells) {
+        return None;
+    }
+    let names = files.iter().skip(1).filter_map(Field::known);
+    let patch = names.map(|name| format!("--- a/{name}\n+++ b/{name}\n@@ {UNKNOWN}\n"));
+    Some(Output::literal(patch.collect::<String>())).filter(|patch| !patch.text.is_empty())
 }
 
 /// The patches are named after their commits: the first one's number stands for

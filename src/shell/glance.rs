@@ -13,6 +13,8 @@ const NAMES: [u64; 64] = {
     let bits = with(&wrapper::NAMES, bits);
     let bits = with(&inline::NAMES, bits);
     let bits = with(&writers::NAMES, bits);
+    let bits = with(&writers::OUTPUT_FILES, bits);
+    let bits = with(&writers::OUTPUT_DIRS, bits);
     with(&command::WRITERS, bits)
 };
 
@@ -105,6 +107,8 @@ fn is_known(word: &str) -> bool {
         || nested::is_runner(name)
         || inline::is_interpreter(name)
         || writers::is_writer(name)
+        || writers::OUTPUT_FILES.contains(&name)
+        || writers::OUTPUT_DIRS.contains(&name)
 }
 
 /// Whether a command begins behind a text: `.` is one there, and a directory elsewhere.

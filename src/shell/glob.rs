@@ -1,7 +1,10 @@
 //! Shell patterns over text and over directories.
 
+use std::collections::BTreeSet;
+
 use super::Disk;
 use super::field::join;
+use super::report::Found;
 
 /// How many directories one command may list, and how many names a glob may give.
 pub(super) const MAX_LISTINGS: usize = 256;
@@ -140,6 +143,8 @@ fn set_holds(set: &str, c: char) -> bool {
 /// What a glob finds on the disk: the names as the shell would spell them.
 pub(super) struct Search<'d> {
     pub(super) disk: &'d dyn Disk,
+    /// What the command itself made so far.
+    pub(super) made: &'d Found,
     pub(super) listings_left: usize,
 }
 
@@ -150,7 +155,10 @@ impl Search<'_> {
         }
         self.listings_left -= 1;
         let mut names = self.disk.entries(dir);
+        let made = self.made.made_in(dir).into_iter();
+        names.extend(made.map(|name| name.trim_end_matches('/').to_owned()));
         names.sort_unstable();
+        names.dedup();
         names
     }
 
@@ -197,13 +205,18 @@ impl Search<'_> {
         let mut found = Vec::new();
         for dir in dirs {
             let listed = join(base, dir);
+            let made = match slash {
+                "" => BTreeSet::new(),
+                _ => self.made.made_in(&listed),
+            };
             for name in self.entries(&listed) {
                 let hidden = name.starts_with('.') && !pattern.text.starts_with('.');
                 if hidden || !pattern.matches(&name) || found.len() == MAX_MATCHES {
                     continue;
                 }
                 let path = format!("{dir}{name}{slash}");
-                if slash.is_empty() || self.disk.is_dir(&join(base, &path)) {
+                let is_dir = || made.contains(&format!("{name}/"));
+                if slash.is_empty() || is_dir() || self.disk.is_dir(&join(base, &path)) {
                     found.push(path);
                 }
             }

@@ -1,7 +1,7 @@
 //! Targets as they are found: resolved, followed through links, each once.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use ecow::EcoString;
 use foldhash::fast::RandomState;
@@ -30,6 +30,9 @@ struct Entry {
 }
 
 pub(super) const MAX_LINKS: usize = 64;
+
+/// Every listed directory is compared with what the command made, so that is bounded.
+const MAX_MADE: usize = 128;
 
 /// A place in `Found`.
 pub(super) type Place = usize;
@@ -86,6 +89,27 @@ impl Found {
     /// Whether this command makes a directory at the path.
     pub(super) fn makes_dir(&self, path: &str) -> bool {
         self.at(path).any(|known| known.target.act == Act::MakeDir)
+    }
+
+    /// The names in a directory of what this command makes there, or below, and does
+    /// not take away again; those of directories end with `/`.
+    pub(super) fn made_in(&self, dir: &str) -> BTreeSet<String> {
+        let dir = clean(dir);
+        let dir = dir.trim_end_matches('/');
+        let entries = self.entries.iter().take(MAX_MADE);
+        let name = |entry: &Entry| {
+            let path = clean(&entry.target.path);
+            let rest = path.strip_prefix(dir)?.strip_prefix('/')?;
+            let act = self.at(&path).last()?.target.act;
+            let makes = matches!(act, Act::Write | Act::Edit | Act::MakeDir | Act::Link);
+            let name = match rest.split_once('/') {
+                Some((name, _)) => format!("{name}/"),
+                None if act == Act::MakeDir => format!("{rest}/"),
+                None => rest.to_owned(),
+            };
+            (makes && !rest.is_empty()).then_some(name)
+        };
+        entries.filter_map(name).collect()
     }
 
     fn text_of(&self, path: &str) -> Option<EcoString> {
@@ -338,7 +362,7 @@ impl Shell<'_> {
             To::HereString(word) => {
                 let field = self.single(word);
                 let line = field.known().map(|text| format!("{text}\n"));
-                line.map(Output::literal)
+                line.map(|line| field.with_text(line).into())
             }
             To::Read(word) => self.file_input(word),
             _ => return,

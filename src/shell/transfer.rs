@@ -39,14 +39,12 @@ impl Shell<'_> {
         let known = field.known();
         known.is_some_and(|path| {
             path.ends_with('/') || path == "." || path == ".." || path.ends_with("/..")
-        }) || known
-            .and_then(|path| self.absolute(path))
-            .is_some_and(|path| self.found.makes_dir(&path) || self.scene.disk.is_dir(&path))
+        }) || known.is_some_and(|path| self.holds_dir(path))
     }
 
     pub(super) fn holds_dir(&self, path: &str) -> bool {
         let path = self.absolute(path);
-        path.is_some_and(|path| self.scene.disk.is_dir(&path))
+        path.is_some_and(|path| self.found.makes_dir(&path) || self.scene.disk.is_dir(&path))
     }
 
     /// Where a file comes to lie when it is copied to `to`.
@@ -69,6 +67,16 @@ impl Shell<'_> {
         let into = target_dir.is_some()
             || sources.len() > 1
             || (!args.has(&["T", "no-target-directory"]) && self.is_dir(last));
+        // One directory copied onto another: what is in it comes to lie there.
+        let whole;
+        let (into, sources) = match (into, sources) {
+            (false, [dir]) if self.is_dir(dir) && self.is_dir(last) => {
+                let dir = dir.text.trim_end_matches('/');
+                whole = [sources[0].with_text(format!("{dir}/."))];
+                (true, &whole[..])
+            }
+            _ => (into, sources),
+        };
         let place = |from: Field| Transfer {
             to: if into {
                 inside(last, &from)
@@ -78,7 +86,29 @@ impl Shell<'_> {
             from,
         };
         let sources = sources.iter().flat_map(|source| self.content_of(source));
-        sources.map(place).collect()
+        let transfers: Vec<Transfer> = sources.map(place).collect();
+        self.keep_copies(args, &transfers);
+        transfers
+    }
+
+    /// `-b` and `-S`: what is replaced is kept beside.
+    fn keep_copies(&mut self, args: &Args, transfers: &[Transfer]) {
+        let kind = args.value(&["backup"]).and_then(Field::known);
+        let suffix = match (kind, args.value(&["S", "suffix"])) {
+            (Some("none" | "off"), _) => return,
+            (Some("t" | "numbered"), _) => ".~1~",
+            (_, Some(suffix)) => suffix.known().unwrap_or(""),
+            (_, None) if args.has(&["b", "backup"]) => "~",
+            (_, None) => return,
+        };
+        for Transfer { to, .. } in transfers {
+            let at = to.known().and_then(|to| self.absolute(to));
+            let exists = at.is_some_and(|at| self.scene.disk.text(&at).is_some());
+            if exists && !suffix.is_empty() {
+                let copy = format!("{}{suffix}", to.text);
+                self.report(&to.with_text(copy), Act::Write);
+            }
+        }
     }
 
     /// `dir/.` stands for what is in the directory.

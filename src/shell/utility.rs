@@ -1,14 +1,18 @@
 //! Small commands that make or remove files in a way of their own.
 
+use ecow::EcoString;
+
 use super::args::{Args, Syntax};
 use super::eval::Shell;
-use super::field::{Field, Output, base_name};
+use super::field::{ANY_ONE, Field, Output, base_name};
 use super::transfer::inside;
-use crate::target::Act;
+use crate::target::{Act, Spelling};
 
 pub(super) fn tee(shell: &mut Shell<'_>, args: &Args) {
     let appends = args.has(&["a", "append"]);
-    let text = shell.stdin.as_ref().map(|stdin| stdin.text.clone());
+    let stdin = shell.stdin.as_ref();
+    let known = stdin.filter(|stdin| stdin.spelling == Spelling::Literal);
+    let text = known.map(|stdin| stdin.text.clone());
     for file in &args.operands {
         if appends {
             shell.report(file, Act::Edit);
@@ -183,4 +187,61 @@ pub(super) fn alias(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         }
     }
     Output::nothing()
+}
+
+/// `date +FORMAT`: a time stands for all of them, as one match of a glob does.
+pub(super) fn date(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let known = |arg: &Field| Some(arg.known()?.to_owned());
+    let format = args
+        .iter()
+        .filter_map(known)
+        .find_map(|arg| match arg.as_str() {
+            "-I" | "--iso-8601" => Some("%F".to_owned()),
+            "-Iseconds" => Some("%FT%T+00:00".to_owned()),
+            _ => arg.strip_prefix('+').map(str::to_owned),
+        })?;
+    let mut parts = format.split('%');
+    let mut text = EcoString::from(parts.next()?);
+    for part in parts {
+        let part = part.trim_start_matches(['-', '0', '_']);
+        let mut rest = part.chars();
+        text.push_str(match rest.next()? {
+            'Y' => "2026",
+            'm' => "01",
+            'd' => "02",
+            'H' => "03",
+            'I' => "03",
+            'M' => "04",
+            'S' => "05",
+            'y' => "26",
+            'j' => "002",
+            's' => "1767323045",
+            'N' => "123456789",
+            'F' => "2026-01-02",
+            'T' => "03:04:05",
+            'z' => "+0000",
+            'Z' => "UTC",
+            _ => return None,
+        });
+        text.push_str(rest.as_str());
+    }
+    text.push('\n');
+    Some(Output {
+        text,
+        spelling: ANY_ONE,
+    })
+}
+
+pub(super) fn seq(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let numbers: Option<Vec<u32>> = args.iter().map(|arg| arg.known()?.parse().ok()).collect();
+    let (from, step, to) = match numbers?.as_slice() {
+        [to] => (1, 1, *to),
+        [from, to] => (*from, 1, *to),
+        [from, step, to] if *step > 0 => (*from, *step, *to),
+        _ => return None,
+    };
+    let lines = (from..=to).step_by(usize::try_from(step).ok()?);
+    let lines = lines.take(super::glob::MAX_MATCHES);
+    let text: String = lines.map(|n| format!("{n}\n")).collect();
+    Some(Output::literal(text))
 }

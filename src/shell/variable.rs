@@ -141,6 +141,16 @@ impl Shell<'_> {
             "HOME" => self.scene.home?,
             "PWD" => self.cwd.as_deref()?,
             "OLDPWD" => self.previous_dir.as_deref()?,
+            "$" | "BASHPID" | "PPID" | "RANDOM" | "SRANDOM" | "SECONDS" | "EPOCHSECONDS" => {
+                let text = match name.starts_with('E') {
+                    true => "1767323045",
+                    false => "321",
+                };
+                return Some(Value::One(Field {
+                    spelling: super::field::ANY_ONE,
+                    ..Field::literal(text)
+                }));
+            }
             "_" => return self.last_word.clone().map(Value::One),
             "CLAUDE_PROJECT_DIR" => self.scene.project_dir?,
             "FEATURE_DIR" => self.scene.feature_dir?,

@@ -288,6 +288,7 @@ pub(super) fn nix(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 pub(super) fn tool_exec(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let (verb, rest) = args.split_first()?;
     if !matches!(verb.known(), Some("exec" | "x" | "dlx")) {
+        super::writers::outputs(shell, rest);
         return None;
     }
     package_run(shell, rest)

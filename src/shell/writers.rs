@@ -3,7 +3,7 @@
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output};
-use super::transfer::{copy, hard_link, link, remote_copy, rename as move_away, rsync};
+use super::transfer::{copy, hard_link, inside, link, remote_copy, rename as move_away, rsync};
 use super::{archive, database, decode, download, edit, find, git, rename, utility};
 use crate::target::Act;
 
@@ -21,6 +21,8 @@ enum Rule {
     InPlace(&'static [&'static str]),
     /// The operand at this place, where there are as many.
     Operand(usize),
+    /// `-o`, and what names an output for any program.
+    Tool,
     /// Every operand, into a file with this suffix.
     Compress(&'static str, Source),
     Args(fn(&mut Shell<'_>, &Args)),
@@ -73,6 +75,12 @@ const OUTPUT: Syntax = Syntax {
     long: &["output", "out", "out-file", "outfile"],
 };
 
+const LINT: Syntax = Syntax {
+    short: "co",
+    attached: "",
+    long: &["output-file", "config"],
+};
+
 /// Sorted by name.
 const WRITERS: &[Writer] = &[
     writer("7z", "", Rule::Special(archive::seven_zip)),
@@ -81,10 +89,14 @@ const WRITERS: &[Writer] = &[
     writer("7zz", "", Rule::Special(archive::seven_zip)),
     writer("ar", "", Rule::Special(archive::ar)),
     long("aria2c", download::ARIA2, Rule::Args(download::aria2)),
+    writer("asciidoctor", "o", Rule::Tool),
     writer("autopep8", "", Rule::InPlace(&["i", "in-place"])),
     writer("aws", "", Rule::Special(download::foreign_copy)),
+    writer("bandit", "o", Rule::Tool),
+    writer("bison", "o", Rule::Tool),
     writer("black", "lt", Rule::Args(edit::formatter)),
     writer("brotli", "o", Rule::Compress("br", Source::Kept)),
+    writer("browserify", "o", Rule::Tool),
     writer("bsdtar", "", Rule::Special(archive::bsdtar)),
     writer("bunzip2", "S", Rule::Args(archive::decompress)),
     writer("bzip2", "S", Rule::Compress("bz2", Source::Taken)),
@@ -95,6 +107,7 @@ const WRITERS: &[Writer] = &[
     writer("clang-format", "", Rule::InPlace(&["i"])),
     writer("composite", "", Rule::Args(utility::magick)),
     writer("convert", "", Rule::Args(utility::magick)),
+    writer("coverage", "o", Rule::Tool),
     long("cp", PLAIN_COPY, Rule::Args(copy)),
     writer("cpio", "DEFHMIOR", Rule::Args(archive::cpio)),
     writer("csplit", "fbn", Rule::Args(utility::csplit)),
@@ -106,12 +119,13 @@ const WRITERS: &[Writer] = &[
     long("dot", OUTPUT, Rule::Outputs(&["o"])),
     writer("ed", "p", Rule::Special(edit::ed)),
     writer("esbuild", "", Rule::Words(&["--outfile"])),
-    writer("eslint", "co", Rule::Args(edit::eslint)),
+    long("eslint", LINT, Rule::Args(edit::eslint)),
     writer("ex", "cST", Rule::Special(edit::vi)),
     long("fallocate", FALLOCATE, Rule::Each(Act::Write)),
     writer("ffmpeg", "", Rule::Special(utility::ffmpeg)),
     writer("file-rename", "", Rule::Special(rename::rename)),
     writer("find", "", Rule::Special(find::find)),
+    writer("flex", "o", Rule::Tool),
     writer("g++", "", Rule::Special(utility::compiler)),
     writer("gcc", "", Rule::Special(utility::compiler)),
     writer("gcloud", "", Rule::Special(download::foreign_copy)),
@@ -136,6 +150,7 @@ const WRITERS: &[Writer] = &[
     long("gpg", OUTPUT, Rule::Outputs(&["o", "output"])),
     long("gpg2", OUTPUT, Rule::Outputs(&["o", "output"])),
     writer("grm", "", Rule::Args(utility::remove)),
+    writer("grype", "o", Rule::Tool),
     writer("gsed", "", Rule::Special(edit::sed)),
     writer("gsutil", "", Rule::Special(download::foreign_copy)),
     writer("gtar", "", Rule::Special(archive::tar)),
@@ -165,6 +180,7 @@ const WRITERS: &[Writer] = &[
     writer("montage", "", Rule::Args(utility::magick)),
     long("mv", PLAIN_COPY, Rule::Args(move_away)),
     long("mysqldump", DUMP, Rule::Outputs(&["r", "result-file"])),
+    writer("nasm", "o", Rule::Tool),
     writer("nerdctl", "", Rule::Special(download::foreign_copy)),
     writer("nvim", "cST", Rule::Special(edit::vi)),
     writer("oc", "", Rule::Special(download::foreign_copy)),
@@ -175,23 +191,29 @@ const WRITERS: &[Writer] = &[
     writer("perl-rename", "", Rule::Special(rename::rename)),
     long("pg_dump", DUMP, Rule::Outputs(&["f", "file"])),
     writer("pigz", "S", Rule::Compress("gz", Source::Taken)),
+    writer("pip-compile", "o", Rule::Tool),
+    writer("plantuml", "o", Rule::Tool),
     writer("podman", "", Rule::Special(download::foreign_copy)),
     writer("prename", "", Rule::Special(rename::rename)),
     writer("prettier", "", Rule::InPlace(&["w", "write"])),
     writer("psql", "", Rule::Special(database::psql)),
+    writer("pyreverse", "o", Rule::Tool),
     writer("rar", "", Rule::Special(archive::unrar)),
     writer("rename", "", Rule::Special(rename::rename)),
+    writer("repomix", "o", Rule::Tool),
     writer("rimraf", "", Rule::Each(Act::RemoveTree)),
     writer("rm", "", Rule::Args(utility::remove)),
     writer("rmdir", "", Rule::Each(Act::Remove)),
+    writer("rollup", "o", Rule::Tool),
     long("rsync", super::transfer::RSYNC, Rule::Args(rsync)),
-    writer("ruff", "", Rule::Args(edit::ruff)),
+    long("ruff", LINT, Rule::Args(edit::ruff)),
     writer("rustc", "", Rule::Special(utility::compiler)),
     writer("rustfmt", "", Rule::Args(edit::formatter)),
     writer("scp", "cFiJloPS", Rule::Args(remote_copy)),
     writer("sd", "nf", Rule::Args(utility::sd)),
     long("sdiff", OUTPUT, Rule::Outputs(&["o", "output"])),
     writer("sed", "", Rule::Special(edit::sed)),
+    writer("semgrep", "o", Rule::Tool),
     writer("sftp", "bBcDFiJloPRSs", Rule::Args(download::sftp)),
     writer("shfmt", "i", Rule::InPlace(&["w", "write"])),
     writer("shred", "ns", Rule::Args(utility::shred)),
@@ -200,14 +222,23 @@ const WRITERS: &[Writer] = &[
     writer("split", "abClnt", Rule::Args(utility::split)),
     writer("sponge", "", Rule::Args(utility::tee)),
     writer("sqlite3", "", Rule::Special(database::sqlite)),
+    writer("swag", "o", Rule::Tool),
     writer("tar", "", Rule::Special(archive::tar)),
     writer("tee", "", Rule::Args(utility::tee)),
+    writer("terser", "o", Rule::Tool),
     writer("tidy", "", Rule::InPlace(&["m", "modify"])),
     writer("touch", "drt", Rule::Each(Act::Write)),
     writer("trash", "", Rule::Each(Act::RemoveTree)),
     writer("trash-put", "", Rule::Each(Act::RemoveTree)),
+    writer("trivy", "o", Rule::Tool),
     long("truncate", TRUNCATE, Rule::Each(Act::Write)),
-    writer("tsc", "", Rule::Words(&["--outFile"])),
+    writer(
+        "tsc",
+        "",
+        Rule::Words(&["--outFile", "--outDir", "--declarationDir"]),
+    ),
+    writer("typst", "o", Rule::Tool),
+    writer("uglifyjs", "o", Rule::Tool),
     writer("uniq", "fsw", Rule::Operand(1)),
     writer("unix2dos", "", Rule::Args(edit::line_ends)),
     writer("unlink", "", Rule::Each(Act::Remove)),
@@ -225,6 +256,7 @@ const WRITERS: &[Writer] = &[
     writer("xz", "S", Rule::Compress("xz", Source::Taken)),
     writer("yapf", "", Rule::InPlace(&["i", "in-place"])),
     writer("yq", "", Rule::Args(edit::yq)),
+    writer("yt-dlp", "o", Rule::Tool),
     writer("zip", "", Rule::Args(utility::zip)),
     writer("zstd", "o", Rule::Compress("zst", Source::Kept)),
 ];
@@ -276,10 +308,50 @@ pub(super) fn is_writer(name: &str) -> bool {
     writer_named(name).is_some()
 }
 
-/// Runs a command of the table; any other changes nothing that is known here.
+/// Options that name what is written, for nearly every program that has them.
+pub(super) const OUTPUT_FILES: [&str; 9] = [
+    "--cov-report",
+    "--junit-xml",
+    "--junitxml",
+    "--out",
+    "--outfile",
+    "--output",
+    "--output-file",
+    "--outputFile",
+    "--report-file",
+];
+
+/// The same for directories: what is made in them is not known, and in no contract.
+pub(super) const OUTPUT_DIRS: [&str; 3] = ["--out-dir", "--outDir", "--pack-destination"];
+
+/// Reports the outputs that any program's options name by a path.
+pub(super) fn outputs(shell: &mut Shell<'_>, args: &[Field]) {
+    let is_path = |value: &&Field| value.text.contains(['.', '/']);
+    for value in word_values(args, &OUTPUT_FILES) {
+        // `--cov-report=KIND:PATH`.
+        let kind_len = value
+            .text
+            .find(':')
+            .filter(|at| !value.text[..*at].contains('/'));
+        let file = kind_len.map_or(value.clone(), |at| value.behind(at + 1));
+        shell.report_all(Some(&file).filter(is_path), Act::Write);
+    }
+    let made = Field::literal("output");
+    for dir in word_values(args, &OUTPUT_DIRS).iter().filter(is_path) {
+        shell.report(&inside(dir, &made), Act::Write);
+    }
+}
+
+/// Runs a command of the table; of any other the outputs count that it names as such.
 pub(super) fn run(shell: &mut Shell<'_>, name: &str, words: &[Field]) -> Option<Output> {
-    let writer = writer_named(name)?;
     let args = words.get(1..).unwrap_or(&[]);
+    let Some(writer) = writer_named(name) else {
+        // A script writes by right what it is told to.
+        if !name.contains('.') {
+            outputs(shell, args);
+        }
+        return None;
+    };
     let parsed = || Args::parse(args, writer.syntax);
     match writer.rule {
         Rule::Special(special) => return special(shell, args),
@@ -287,6 +359,11 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, words: &[Field]) -> Option<
         Rule::Args(report) => report(shell, &parsed()),
         Rule::Outputs(names) => {
             shell.report_all(parsed().values(names), Act::Write);
+            return None;
+        }
+        Rule::Tool => {
+            shell.report_all(parsed().values(&["o"]), Act::Write);
+            outputs(shell, args);
             return None;
         }
         Rule::Operand(at) => {
@@ -328,7 +405,7 @@ fn word_values(args: &[Field], names: &[&str]) -> Vec<Field> {
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         let named = |name: &&&str| arg.text.starts_with(**name);
-        let Some(name) = names.iter().find(named) else {
+        let Some(name) = names.iter().filter(named).max_by_key(|name| name.len()) else {
             continue;
         };
         match arg.text.as_bytes().get(name.len()) {

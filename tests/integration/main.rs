@@ -54,6 +54,8 @@ mod flow_verbs;
 mod fuzz_corpus;
 /// Gates that agents move.
 mod gates;
+/// `git clean` in real repositories.
+mod git_clean;
 /// The states of groups by command.
 mod groups_verb;
 /// Logs stay within their bounds and lose nothing.

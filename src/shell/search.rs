@@ -1,0 +1,141 @@
+//! Searches that list files: `grep -rl`, `rg -l`, `fd`, `git ls-files`.
+//!
+//! Which files hold what is looked for is not asked: below a governed directory
+//! that is named, all of them stand for those that are found. Other roots give none.
+
+use super::args::{Args, Syntax};
+use super::eval::Shell;
+use super::field::{Field, Output};
+use super::find::Filter;
+use crate::stdin::names_governed_place;
+use crate::target::Spelling;
+
+const GREP: Syntax = Syntax {
+    short: "efmABCdDgtTjM",
+    attached: "",
+    long: &[
+        "regexp",
+        "file",
+        "glob",
+        "type",
+        "max-count",
+        "include",
+        "exclude",
+        "exclude-dir",
+    ],
+};
+
+/// `grep -rl PATTERN ROOT…`.
+pub(super) fn grep(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let args = Args::parse(args, GREP);
+    let deep = ["r", "R", "recursive", "dereference-recursive"];
+    let depth = (!args.has(&deep)).then_some(0);
+    let filter = Filter::files(args.values(&["include"]), depth);
+    found_by(shell, &args, &filter)
+}
+
+/// `rg -l PATTERN ROOT…` and `rg --files ROOT…`.
+pub(super) fn ripgrep(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let args = Args::parse(args, GREP);
+    let globs = args.values(&["g", "glob", "iglob"]);
+    let globs = globs.filter(|glob| !glob.text.starts_with('!'));
+    let filter = Filter::files(globs, None);
+    if args.has(&["files"]) {
+        return list(shell, &args.operands, &filter, ends(&args));
+    }
+    found_by(shell, &args, &filter)
+}
+
+fn found_by(shell: &mut Shell<'_>, args: &Args, filter: &Filter) -> Option<Output> {
+    let lists = [
+        "l",
+        "L",
+        "files-with-matches",
+        "files-without-match",
+        "name-only",
+    ];
+    if !args.has(&lists) {
+        return None;
+    }
+    let named = args.has(&["e", "f", "regexp", "file"]);
+    let roots = args.operands.get(usize::from(!named)..)?;
+    list(shell, roots, filter, ends(args))
+}
+
+/// What stands behind each name.
+fn ends(args: &Args) -> &'static str {
+    match args.has(&["Z", "0", "z", "null", "print0"]) {
+        true => "\0",
+        false => "\n",
+    }
+}
+
+/// `fd [PATTERN [ROOT…]]`, with `-x` and `-X` for commands.
+pub(super) fn fd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let runs = |arg: &Field| matches!(arg.known(), Some("-x" | "-X" | "--exec" | "--exec-batch"));
+    let at = args.iter().position(runs).unwrap_or(args.len());
+    let (own, command) = args.split_at(at);
+    let syntax = Syntax {
+        short: "etdEcjS",
+        long: &[
+            "extension",
+            "type",
+            "max-depth",
+            "exclude",
+            "base-directory",
+        ],
+        ..Syntax::default()
+    };
+    let parsed = Args::parse(own, syntax);
+    let names: Vec<Field> = parsed
+        .values(&["e", "extension"])
+        .map(|suffix| suffix.with_text(format!("*.{}", suffix.text)))
+        .collect();
+    let filter = Filter::files(names.iter(), None);
+    let here = [Field::literal(".")];
+    let roots = parsed.operands.get(1..).filter(|roots| !roots.is_empty());
+    let found = list(shell, roots.unwrap_or(&here), &filter, ends(&parsed));
+    let Some((_, command)) = command.split_first() else {
+        return found;
+    };
+    let mut command = command.to_vec();
+    if !command.iter().any(|word| word.text.contains("{}")) {
+        command.push(Field::literal("{}"));
+    }
+    for item in found?.lines() {
+        shell.run_on(&command, &item);
+    }
+    None
+}
+
+/// `git ls-files ROOT…`, `git grep -l PATTERN -- ROOT…`.
+pub(super) fn git(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Output> {
+    let parsed = Args::parse(args, GREP);
+    let filter = Filter::files([].iter(), None);
+    match verb {
+        "ls-files" => list(shell, &parsed.operands, &filter, ends(&parsed)),
+        _ => found_by(shell, &parsed, &filter),
+    }
+}
+
+/// The files below the governed roots among some.
+fn list(shell: &mut Shell<'_>, roots: &[Field], filter: &Filter, end: &str) -> Option<Output> {
+    let mut found: Vec<String> = Vec::new();
+    for root in roots {
+        let at = root
+            .known()
+            .and_then(|root| Some((root, shell.absolute(root)?)));
+        let governed = at.filter(|(_, at)| names_governed_place(format!("{at}/").as_bytes()));
+        if let Some((root, _)) = governed {
+            found.extend(shell.reach(root, filter));
+        }
+    }
+    let matches = Some(found.len()).filter(|n| *n > 0)?;
+    let text: String = found.iter().flat_map(|path| [path.as_str(), end]).collect();
+    Some(Output {
+        text: text.into(),
+        spelling: Spelling::Glob {
+            matches: Some(matches),
+        },
+    })
+}
