@@ -21,12 +21,12 @@ use crate::support::{Sandbox, in_parallel};
 const N_COMMANDS: usize = 1_000;
 
 /// How many targets no run changed, by what stands before the dot in their
-/// names: branches that only a run would leave out, and patterns over files
-/// that the same command makes. A change of the analyser shows here.
+/// names: branches that only a run would leave out. A change of the analyser
+/// shows here.
 const OVER_REPORTS: &[(&str, usize)] = &[("find", 4), ("test", 5), ("trap", 5)];
 
-/// How many changes were no target, by the same: names that the run makes up,
-/// further rounds of a loop, further pieces of a file. All are detected.
+/// How many changes were no target, by the same: names in other languages or of
+/// other variables, further pieces of a file. All are detected.
 const MISSES: &[(&str, usize)] = &[("awk", 6), ("perl", 2), ("split", 9), ("variable", 6)];
 
 /// A small generator of reproducible numbers (splitmix64).
