@@ -2,7 +2,7 @@
 
 use ecow::EcoString;
 
-use super::bind::{Bound, Shape};
+use super::bind::Bound;
 use super::code::{Code, Language, Token, read};
 use super::effects::{On, rows};
 use super::eval::Shell;
@@ -73,6 +73,25 @@ pub(super) fn analyse_awk(
         }
     }
     script.walk((0, code.tokens.len()));
+}
+
+/// For each bracket the place of its partner, for the rest their own place.
+pub(super) fn partners(tokens: &[Token<'_>]) -> Vec<usize> {
+    let mut partner: Vec<usize> = (0..tokens.len()).collect();
+    let mut open = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            Token::Mark('(' | '[' | '{') => open.push(at),
+            Token::Mark(')' | ']' | '}') => {
+                if let Some(start) = open.pop() {
+                    partner[start] = at;
+                    partner[at] = start;
+                }
+            }
+            _ => {}
+        }
+    }
+    partner
 }
 
 // What is asked at every turn is not worth its room in every place.
@@ -189,7 +208,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
                 }
             }
             Some(Token::Command(pieces)) => {
-                for command in self.texts(pieces) {
+                for command in self.texts(pieces).values {
                     self.shell.run_again(&command.text);
                 }
             }
@@ -270,7 +289,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
             if on == On::Path {
                 own = Reader::new(self, (self.receiver_start(at), at - 1)).whole();
                 // A list's own method changes no file.
-                if own.values.is_empty() || own.shape != Shape::One {
+                if own.values.is_empty() || own.shape.is_list() {
                     continue;
                 }
             }
