@@ -70,7 +70,7 @@ const ARGUMENTS: &[(Language, &str, usize)] = &[
 
 /// Names that one statement may bind, and names that are known at once.
 const MAX_NAMES: usize = 16;
-const MAX_VARIABLES: usize = 256;
+pub(super) const MAX_VARIABLES: usize = 256;
 
 impl<'a> Script<'_, 'a, '_, '_> {
     pub(super) fn take_arguments(&mut self, arguments: &[Field]) {
@@ -93,6 +93,7 @@ impl<'a> Script<'_, 'a, '_, '_> {
 
     /// In a function the name holds something of its own until that ends.
     pub(super) fn set(&mut self, name: &str, bound: Bound) {
+        self.forget_members(name);
         let own = self.variables.get_mut(self.frame..).unwrap_or_default();
         if let Some((_, held)) = own.iter_mut().find(|(held, _)| held == name) {
             *held = bound;
@@ -146,6 +147,10 @@ impl<'a> Script<'_, 'a, '_, '_> {
                 self.set(name, old.with(&more, between));
             }
             (Some('='), Some('=' | '>' | '~')) => {}
+            (Some(':'), Some('=')) if self.language == Language::Python => {
+                self.assign(name, at + 3);
+            }
+            (Some('.' | '[' | '{'), _) if self.begins_statement(at) => self.bind_member(at, name),
             (Some('='), _) if !self.is_argument(at) => self.assign(name, at + 2),
             // `name: type = value`
             (Some(':'), _) if self.begins_statement(at) => {
@@ -255,10 +260,15 @@ impl<'a> Script<'_, 'a, '_, '_> {
             spans.push((end + 1, self.code.statement_end(end + 1)));
         }
         let list = Reader::new(self, spans[0]).whole();
+        let is_keyed = from > 1 && self.mark(from - 2) == Some('}');
         for (n, name) in names.iter().enumerate() {
             let bound = match spans.get(n) {
                 Some(span) if spans.len() > 1 => Reader::new(self, *span).whole(),
                 _ if !list.shape.is_list() => Bound::default(),
+                _ if is_keyed => match list.shape {
+                    Shape::Literal((open, _)) => self.item_of(open, name),
+                    _ => Bound::default(),
+                },
                 _ => Bound::from(one(list.values.get(n).cloned())),
             };
             if !name.is_empty() {
@@ -318,8 +328,9 @@ impl<'a> Script<'_, 'a, '_, '_> {
         let mut inner = Script::new(&code, self.language, self.shell);
         (inner.depth, inner.frame) = (self.depth + 1, self.frame);
         inner.variables = std::mem::take(&mut self.variables);
+        inner.members = std::mem::take(&mut self.members);
         let bound = Reader::new(&mut inner, (0, code.tokens.len())).whole();
-        self.variables = inner.variables;
+        (self.variables, self.members) = (inner.variables, inner.members);
         bound
     }
 }

@@ -26,6 +26,8 @@ pub(super) struct Script<'c, 'a, 'h, 's> {
     pub(super) shell: &'h mut Shell<'s>,
     /// What names hold, those of the present function last.
     pub(super) variables: Vec<(EcoString, Bound)>,
+    /// What objects, lists and dictionaries were given: `name.key`.
+    pub(super) members: Vec<(EcoString, Bound)>,
     /// Where the names of the present function begin.
     pub(super) frame: usize,
     pub(super) functions: Vec<Function<'a>>,
@@ -167,6 +169,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
             language,
             shell,
             variables: Vec::new(),
+            members: Vec::new(),
             frame: 0,
             functions: functions(code, language),
             running: Vec::new(),
@@ -203,6 +206,10 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
                     "each" | "forEach" | "map" => self.bind_block(at),
                     "return" => self.give_back(at),
                     "shift" => self.drop_item(at),
+                    "append" | "push" => {
+                        self.add_item(at);
+                        self.call(at, word);
+                    }
                     "print" | "printf" if self.language == Language::Awk => self.print(at),
                     word => self.call(at, word),
                 }
@@ -213,7 +220,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
                 }
             }
             Some(Token::Text(_)) if self.language == Language::Awk => self.pipe_in(at),
-            Some(Token::Mark('[' | '(')) => {
+            Some(Token::Mark('[' | '(' | '{')) => {
                 self.bind_pattern(at);
                 if self.language == Language::Python {
                     self.bind_comprehension(at);

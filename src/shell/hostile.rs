@@ -214,6 +214,13 @@ const SCRIPTED: &[&str] = &[
     "for (const {a, b} of [{a, b}, ",
     "%w[a b ",
     "for (keys %h) { ",
+    "a['b'] = a\n",
+    "a = {'b': a}; a['b']['b']\n",
+    "a['b']['b']",
+    "a.append(a)\n",
+    "self.a = self.a + self.a\n",
+    "class A:\n def __init__(self, a): self.a = A(a)\nA('a')\n",
+    "(a := ",
 ];
 
 fn filled(head: &str, fragment: &str, size: usize) -> String {

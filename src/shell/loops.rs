@@ -120,6 +120,37 @@ impl<'a> Script<'_, 'a, '_, '_> {
         for (name, values) in pattern.names.iter().zip(columns) {
             self.set(name, Bound { values, shape });
         }
+        if let ([name], false) = (pattern.names.as_slice(), pattern.is_keyed) {
+            self.deal_members(name, span);
+        }
+    }
+
+    /// `x.path`, `x["path"]` and `x[0]` for `x` of a list of records.
+    fn deal_members(&mut self, name: &str, span: Span) {
+        let Shape::Literal((open, _)) = Reader::new(self, span).whole().shape else {
+            return;
+        };
+        let records = self.items_in(open);
+        let Some(first) = records.first().map(|record| record.0) else {
+            return;
+        };
+        for (n, item) in self.items_in(first).into_iter().enumerate().take(MAX_NAMES) {
+            let key = match self.key_and_value(first, item) {
+                Some([key, _]) => self.key_text(key),
+                None => Some(n.to_string().into()),
+            };
+            let Some(key) = key else { continue };
+            let mut values = Vec::new();
+            for record in records.iter().take(MAX_VALUES) {
+                let mut value = self.item_of(record.0, &key).values;
+                if value.is_empty() {
+                    value.push(Field::unknown());
+                }
+                values.append(&mut value);
+            }
+            let shape = Shape::Turn(span.0);
+            self.set_member(name, &key, Bound { values, shape });
+        }
     }
 
     /// What stands in each turn at the place of each name.

@@ -107,6 +107,7 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
             "resolve" | "absolute" | "expanduser" | "to_s" | "toString" | "as_posix" | "strip"
             | "trim" => own,
             "values" => self.given_values(shape),
+            "get" | "fetch" if shape.is_list() => self.fetched(shape, arguments),
             "items" | "entries" | "keys" if shape.is_list() => {
                 self.shape = shape;
                 own

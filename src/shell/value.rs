@@ -251,6 +251,10 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         self.shape = Shape::One;
         let mut values = self.primary();
         while !values.is_empty() {
+            if let Some(picked) = self.picked() {
+                values = picked;
+                continue;
+            }
             if self.mark() == Some('[') && self.shape.is_list() {
                 values = self.indexed(&values);
                 continue;
@@ -303,17 +307,6 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         }
     }
 
-    pub(super) fn place(&self, number: usize, is_negative: bool, len: usize) -> usize {
-        let counts_from_one = matches!(
-            self.script.language,
-            Language::Lua | Language::R | Language::Julia
-        );
-        match is_negative {
-            true => len.wrapping_sub(number),
-            false => number.wrapping_sub(usize::from(counts_from_one)),
-        }
-    }
-
     /// The arguments of a call at the cursor, if there is one.
     pub(super) fn call_arguments(&mut self) -> Vec<Given<'a>> {
         if self.mark() != Some('(') {
@@ -363,6 +356,8 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
             }
             Token::Mark('(' | '[') => self.bracket(),
             Token::Mark('{') if self.script.language != Language::Perl => self.bracket(),
+            // A block has no keys.
+            Token::Mark('{') if self.script.has_keys(self.at) => self.bracket(),
             // `%hash`
             Token::Mark('%') if self.script.language == Language::Perl => {
                 self.at += 1;
@@ -424,6 +419,16 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         if let Some(values) = self.called(first, self.at - 1) {
             return values;
         }
+        if self.script.language == Language::Python
+            && self.mark() == Some(':')
+            && self.script.mark(self.at + 1) == Some('=')
+        {
+            self.at += 2;
+            return self.expression();
+        }
+        if let Some(values) = self.member(first) {
+            return values;
+        }
         if self.mark() != Some('(')
             && let Some(values) = self.held(first)
         {
@@ -464,6 +469,9 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
             && let Some(values) = self.called(last, self.at - 1)
         {
             return values;
+        }
+        if last == "dict" {
+            return self.bracket();
         }
         let arguments = self.call_arguments();
         self.made(last, first, arguments)
