@@ -1,6 +1,6 @@
 //! What a writing call does with the values of its arguments.
 
-use super::bind::{Bound, Shape};
+use super::bind::Bound;
 use super::calls::Script;
 use super::code::Language;
 use super::effects::Effect;
@@ -240,7 +240,7 @@ impl Script<'_, '_, '_, '_> {
             }
         } else {
             let Bound { values, shape } = Reader::new(self, first).whole();
-            if shape != Shape::One {
+            if shape.is_list() {
                 self.shell.again(&values);
                 return;
             }

@@ -1,10 +1,10 @@
-//! What the names of a script hold: the program's arguments, assignments, loops.
+//! What the names of a script hold: the program's arguments and assignments.
 
 use super::calls::Script;
 use super::code::{Language, Piece, Token, read};
-use super::field::{Field, UNKNOWN};
+use super::field::Field;
 use super::made::one;
-use super::value::{Given, MAX_DEPTH, MAX_VALUES, Reader, Span, append, product};
+use super::value::{Given, MAX_DEPTH, MAX_VALUES, Reader, Span};
 
 /// What a name may hold, where it is known.
 #[derive(Clone, Debug, Default)]
@@ -37,10 +37,18 @@ pub(super) enum Shape {
     /// One text; several values are what it may be.
     #[default]
     One,
+    /// One text for each turn of the loop that begins here.
+    Turn(usize),
     /// The items of a list, in their order.
     List,
     /// A list that is written out in these brackets.
     Literal(Span),
+}
+
+impl Shape {
+    pub(super) fn is_list(self) -> bool {
+        matches!(self, Self::List | Self::Literal(_))
+    }
 }
 
 /// How a language names the program's arguments, and how many entries of that
@@ -62,7 +70,7 @@ const ARGUMENTS: &[(Language, &str, usize)] = &[
 
 /// Names that one statement may bind, and names that are known at once.
 const MAX_NAMES: usize = 16;
-const MAX_VARIABLES: usize = 256;
+pub(super) const MAX_VARIABLES: usize = 256;
 
 impl<'a> Script<'_, 'a, '_, '_> {
     pub(super) fn take_arguments(&mut self, arguments: &[Field]) {
@@ -97,6 +105,7 @@ impl<'a> Script<'_, 'a, '_, '_> {
 
     /// In a function the name holds something of its own until that ends.
     pub(super) fn set(&mut self, name: &str, bound: Bound) {
+        self.forget_members(name);
         let place = self.variables.iter().rposition(|(held, _)| held == name);
         let is_known = place.is_some();
         if let Some(place) = place.filter(|place| *place >= self.frame)
@@ -105,7 +114,7 @@ impl<'a> Script<'_, 'a, '_, '_> {
             *held = bound;
             return;
         }
-        let is_news = is_known || bound.shape == Shape::List || !bound.values.is_empty();
+        let is_news = is_known || bound.shape.is_list() || !bound.values.is_empty();
         if is_news && self.variables.len() < MAX_VARIABLES {
             self.variables.push((name.into(), bound));
         }
@@ -147,11 +156,15 @@ impl<'a> Script<'_, 'a, '_, '_> {
             (Some(mark @ ('+' | '~' | '/')), Some('=')) => {
                 let between = if mark == '/' { "/" } else { "" };
                 let old = self.variable(name).unwrap_or_default();
-                let more = self.values((at + 3, self.code.statement_end(at + 3)));
-                let values = product(&old, &more, between);
-                self.set(name, Bound::from(values));
+                let span = (at + 3, self.code.statement_end(at + 3));
+                let more = Reader::new(self, span).whole();
+                self.set(name, old.with(&more, between));
             }
             (Some('='), Some('=' | '>' | '~')) => {}
+            (Some(':'), Some('=')) if self.language == Language::Python => {
+                self.assign(name, at + 3);
+            }
+            (Some('.' | '[' | '{'), _) if self.begins_statement(at) => self.bind_member(at, name),
             (Some('='), _) if !self.is_argument(at) => self.assign(name, at + 2),
             // `name: type = value`
             (Some(':'), _) if self.begins_statement(at) => {
@@ -167,7 +180,8 @@ impl<'a> Script<'_, 'a, '_, '_> {
 
     fn assign(&mut self, name: &str, from: usize) {
         let span = (from, self.code.statement_end(from));
-        let mut bound = Reader::new(self, span).whole();
+        let counted = self.counted(name, span);
+        let mut bound = counted.unwrap_or_else(|| Reader::new(self, span).whole());
         // `@list = qw(a b)` has no parentheses of its own.
         let array = name
             .strip_prefix('@')
@@ -244,7 +258,10 @@ impl<'a> Script<'_, 'a, '_, '_> {
             }
         }
         names.push(name);
-        self.deal(&names, end + 1);
+        match self.word(end + 1) {
+            Some("each") => self.bind_pairs(&names, end + 1),
+            _ => self.deal(&names, end + 1),
+        }
     }
 
     /// Gives each name its item of what stands from `from` on.
@@ -257,10 +274,15 @@ impl<'a> Script<'_, 'a, '_, '_> {
             spans.push((end + 1, self.code.statement_end(end + 1)));
         }
         let list = Reader::new(self, spans[0]).whole();
+        let is_keyed = from > 1 && self.mark(from - 2) == Some('}');
         for (n, name) in names.iter().enumerate() {
             let bound = match spans.get(n) {
                 Some(span) if spans.len() > 1 => Reader::new(self, *span).whole(),
-                _ if list.shape == Shape::One => Bound::default(),
+                _ if !list.shape.is_list() => Bound::default(),
+                _ if is_keyed => match list.shape {
+                    Shape::Literal((open, _)) => self.item_of(open, name),
+                    _ => Bound::default(),
+                },
                 _ => Bound::from(one(list.values.get(n).cloned())),
             };
             if !name.is_empty() {
@@ -269,149 +291,29 @@ impl<'a> Script<'_, 'a, '_, '_> {
         }
     }
 
-    /// `for x in VALUES`, `for (const x of VALUES)`, `foreach ($v as $x)`.
-    pub(super) fn bind_loop(&mut self, at: usize) {
-        let mut start = at + 1;
-        let mut end = None;
-        if self.mark(start) == Some('(') && self.language != Language::Python {
-            end = self.code.partner.get(start).copied();
-            start += 1;
-        }
-        while let Some("const" | "let" | "var" | "my" | "our" | "await") = self.word(start) {
-            start += 1;
-        }
-        let is_group = matches!(self.mark(start), Some('[' | '('));
-        let first = start + usize::from(is_group);
-        let mut names = self.names(first);
-        let place = match is_group {
-            true => self.after(start),
-            false => first + (2 * names.len()).saturating_sub(1),
-        };
-        let span = match (self.word(place), self.mark(place)) {
-            (Some("in" | "of"), _) => {
-                let from = place + 1;
-                (from, end.unwrap_or_else(|| self.block_start(from)))
-            }
-            (Some("as"), _) => {
-                names = self.names(place + 1);
-                (start, place)
-            }
-            (None, Some('(')) => (place, self.after(place)),
-            _ if self.language == Language::Perl && end.is_some() => {
-                names = vec!["$_"];
-                (at + 1, self.after(at + 1))
-            }
-            _ => return,
-        };
-        self.deal_each(&names, span);
-    }
-
-    /// The key and the value of a dictionary's item.
-    pub(super) fn key_and_value(&self, item: Span) -> [Span; 2] {
-        let mut at = item.0;
-        while at < item.1 {
-            match (self.mark(at), self.mark(at + 1)) {
-                (Some(':'), _) => return [(item.0, at), (at + 1, item.1)],
-                (Some('='), Some('>')) => return [(item.0, at), (at + 2, item.1)],
-                _ => at = self.after(at),
-            }
-        }
-        [item; 2]
-    }
-
-    /// Gives names what they hold in any turn of a loop.
-    fn deal_each(&mut self, names: &[&str], span: Span) {
-        if let [name] = names {
-            let values = self.values(span);
-            return self.set(name, Bound::from(values));
-        }
-        let mut values = vec![Vec::new(); names.len()];
-        if let (Some("enumerate" | "ipairs"), Some(last)) = (self.word(span.0), values.last_mut()) {
-            if let Some(list) = self.items_in(span.0 + 1).first() {
-                *last = self.values(*list);
-            }
-        } else if let Shape::Literal((open, _)) = Reader::new(self, span).whole().shape {
-            for item in self.items_in(open).into_iter().take(MAX_VALUES) {
-                let pair = self.key_and_value(item);
-                let parts = match self.mark(open) {
-                    Some('{') => pair.to_vec(),
-                    _ => self.items_in(item.0),
-                };
-                for (part, values) in parts.into_iter().zip(&mut values) {
-                    values.append(&mut self.values(part));
-                }
-            }
-        }
-        for (name, values) in names.iter().zip(values) {
-            self.set(name, Bound::from(values));
-        }
-    }
-
-    /// `[f(x) for x in VALUES]`: the name is used before the loop that binds it.
-    pub(super) fn bind_comprehension(&mut self, open: usize) {
-        let end = self.after(open) - 1;
-        let mut at = open + 1;
-        while at < end {
-            if self.word(at) == Some("for") {
-                self.bind_loop(at);
-            }
-            at = self.after(at);
-        }
-    }
-
-    /// Where a Python or Ruby loop's body begins.
-    fn block_start(&self, from: usize) -> usize {
-        let mut at = from;
-        while let Some(token) = self.code.tokens.get(at) {
-            match token {
-                Token::End | Token::Mark(':' | '{' | ')' | ']' | '}') => break,
-                Token::Word("do" | "if" | "for") => break,
-                _ => at = self.after(at),
-            }
-        }
-        at
-    }
-
-    /// `VALUES.each do |x|`, `VALUES.forEach(x => …)`.
-    pub(super) fn bind_block(&mut self, at: usize) {
-        if self.before(at) != Some('.') {
-            return;
-        }
-        let values = self.values((self.receiver_start(at), at - 1));
-        let opening = |at: usize| matches!(self.mark(at), Some('(' | '{' | '|'));
-        let mut place = at + 1;
-        while place < at + 5
-            && (opening(place) || matches!(self.word(place), Some("do" | "function" | "async")))
-        {
-            place += 1;
-        }
-        if let Some(name) = self.word(place) {
-            self.set(name, Bound::from(values));
-        }
-    }
-
     /// A variable's values, as far as the budget for text goes.
-    pub(super) fn variable(&mut self, name: &str) -> Option<Vec<Field>> {
+    pub(super) fn variable(&mut self, name: &str) -> Option<Bound> {
         let values = &self.lookup(name)?.values;
         let cost = values.iter().map(|value| value.text.len() + 1).sum();
         let known = cost > 0 && self.shell.spend(cost);
-        known.then(|| self.lookup(name).map(|bound| bound.values.clone()))?
+        known.then(|| self.lookup(name).cloned())?
     }
 
     /// The texts a literal may stand for.
-    pub(super) fn texts(&mut self, pieces: &[Piece<'_>]) -> Vec<Field> {
-        let mut texts = vec![Field::literal("")];
+    pub(super) fn texts(&mut self, pieces: &[Piece<'_>]) -> Bound {
+        let mut texts = Bound::from(vec![Field::literal("")]);
         for piece in pieces {
             match piece {
                 Piece::Literal(text) => {
-                    texts.iter_mut().for_each(|field| field.text.push_str(text));
+                    let fields = texts.values.iter_mut();
+                    fields.for_each(|field| field.text.push_str(text));
                 }
                 Piece::Hole(expression) => {
                     let mut known = self.hole(expression);
-                    if known.is_empty() {
-                        known.push(Field::literal(UNKNOWN));
+                    if known.values.is_empty() {
+                        known.values.push(Field::unknown());
                     }
-                    append(&mut texts, &known);
+                    texts = texts.with(&known, "");
                 }
             }
         }
@@ -419,21 +321,40 @@ impl<'a> Script<'_, 'a, '_, '_> {
     }
 
     /// A variable put into a text, or an expression.
-    fn hole(&mut self, expression: &str) -> Vec<Field> {
+    fn hole(&mut self, expression: &str) -> Bound {
+        if self.language == Language::Python
+            && let Some((expression, format)) = expression.rsplit_once(':')
+            && format.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        {
+            let mut bound = self.hole(expression);
+            pad(&mut bound.values, format);
+            return bound;
+        }
         let known = self.variable(expression);
         let known = known.or_else(|| self.variable(&format!("${expression}")));
         if let Some(known) = known {
             return known;
         }
         if self.depth >= MAX_DEPTH || !self.shell.spend(expression.len()) {
-            return Vec::new();
+            return Bound::default();
         }
         let code = read(self.language, expression);
         let mut inner = Script::new(&code, self.language, self.shell);
         (inner.depth, inner.frame) = (self.depth + 1, self.frame);
         inner.variables = std::mem::take(&mut self.variables);
-        let values = inner.values((0, code.tokens.len()));
-        self.variables = inner.variables;
-        values
+        inner.members = std::mem::take(&mut self.members);
+        let bound = Reader::new(&mut inner, (0, code.tokens.len())).whole();
+        (self.variables, self.members) = (inner.variables, inner.members);
+        bound
+    }
+}
+
+/// The zeros that `{n:02}` puts in front.
+fn pad(values: &mut [Field], format: &str) {
+    let width = format.strip_prefix('0').unwrap_or("");
+    let width = width.trim_end_matches('d').parse().unwrap_or(0);
+    for value in values {
+        let width = usize::min(width, MAX_DEPTH);
+        value.text = format!("{:0>width$}", value.text).into();
     }
 }

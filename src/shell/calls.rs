@@ -2,7 +2,7 @@
 
 use ecow::EcoString;
 
-use super::bind::{Bound, Shape};
+use super::bind::Bound;
 use super::code::{Code, Language, Token, read};
 use super::effects::{On, rows};
 use super::eval::Shell;
@@ -26,6 +26,8 @@ pub(super) struct Script<'c, 'a, 'h, 's> {
     pub(super) shell: &'h mut Shell<'s>,
     /// What names hold, those of the present function last.
     pub(super) variables: Vec<(EcoString, Bound)>,
+    /// What objects, lists and dictionaries were given: `name.key`.
+    pub(super) members: Vec<(EcoString, Bound)>,
     /// Where the names of the present function begin.
     pub(super) frame: usize,
     pub(super) functions: Vec<Function<'a>>,
@@ -54,6 +56,25 @@ pub(super) fn analyse(shell: &mut Shell<'_>, language: Language, text: &str, arg
         script.walk((0, code.tokens.len()));
         None
     });
+}
+
+/// For each bracket the place of its partner, for the rest their own place.
+pub(super) fn partners(tokens: &[Token<'_>]) -> Vec<usize> {
+    let mut partner: Vec<usize> = (0..tokens.len()).collect();
+    let mut open = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            Token::Mark('(' | '[' | '{') => open.push(at),
+            Token::Mark(')' | ']' | '}') => {
+                if let Some(start) = open.pop() {
+                    partner[start] = at;
+                    partner[at] = start;
+                }
+            }
+            _ => {}
+        }
+    }
+    partner
 }
 
 // What is asked at every turn is not worth its room in every place.
@@ -129,6 +150,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
             language,
             shell,
             variables: Vec::new(),
+            members: Vec::new(),
             frame: 0,
             functions: functions(code, language),
             running: Vec::new(),
@@ -165,17 +187,21 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
                     "each" | "forEach" | "map" => self.bind_block(at),
                     "return" => self.give_back(at),
                     "shift" => self.drop_item(at),
+                    "append" | "push" => {
+                        self.add_item(at);
+                        self.call(at, word);
+                    }
                     "print" | "printf" if self.language == Language::Awk => self.print(at),
                     word => self.call(at, word),
                 }
             }
             Some(Token::Command(pieces)) => {
-                for command in self.texts(pieces) {
+                for command in self.texts(pieces).values {
                     self.shell.run_again(&command.text);
                 }
             }
             Some(Token::Text(_)) if self.language == Language::Awk => self.pipe_in(at),
-            Some(Token::Mark('[' | '(')) => {
+            Some(Token::Mark('[' | '(' | '{')) => {
                 self.bind_pattern(at);
                 if self.language == Language::Python {
                     self.bind_comprehension(at);
@@ -251,7 +277,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
             if on == On::Path {
                 own = Reader::new(self, (self.receiver_start(at), at - 1)).whole();
                 // A list's own method changes no file.
-                if own.values.is_empty() || own.shape != Shape::One {
+                if own.values.is_empty() || own.shape.is_list() {
                     continue;
                 }
             }

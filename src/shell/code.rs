@@ -1,5 +1,6 @@
 //! Tokens of scripting languages, as far as calls with literal arguments need them.
 
+use super::calls;
 use super::field::UNKNOWN;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +78,7 @@ pub(super) fn read(language: Language, text: &str) -> Code<'_> {
     while lexer.at < text.len() {
         lexer.token();
     }
-    let partner = partners(&lexer.tokens);
+    let partner = calls::partners(&lexer.tokens);
     Code {
         tokens: lexer.tokens,
         partner,
@@ -89,24 +90,6 @@ fn indentation(line: &str) -> usize {
     line.bytes()
         .take_while(|byte| *byte == b' ' || *byte == b'\t')
         .count()
-}
-
-fn partners(tokens: &[Token<'_>]) -> Vec<usize> {
-    let mut partner: Vec<usize> = (0..tokens.len()).collect();
-    let mut open = Vec::new();
-    for (at, token) in tokens.iter().enumerate() {
-        match token {
-            Token::Mark('(' | '[' | '{') => open.push(at),
-            Token::Mark(')' | ']' | '}') => {
-                if let Some(start) = open.pop() {
-                    partner[start] = at;
-                    partner[at] = start;
-                }
-            }
-            _ => {}
-        }
-    }
-    partner
 }
 
 struct Lexer<'a> {
@@ -130,7 +113,7 @@ impl<'a> Lexer<'a> {
             self.at = self.text.len();
             return;
         };
-        if self.comment(rest) || self.operator(rest) {
+        if self.comment(rest) || self.operator(rest) || self.ruby_words(rest) {
             return;
         }
         match c {
@@ -194,6 +177,12 @@ impl<'a> Lexer<'a> {
         if let Some(mark) = special {
             self.at += 2;
             self.tokens.push(Token::Mark(mark));
+            return true;
+        }
+        // Behind a value, `//` is no regex.
+        if self.language == Language::Perl && rest.starts_with("//") && !self.regex_may_start() {
+            self.at += 2;
+            self.tokens.extend([Token::Mark('/'), Token::Mark('/')]);
             return true;
         }
         let found = rest.starts_with("->") || rest.starts_with("::") || rest.starts_with("?.");
@@ -276,6 +265,24 @@ impl<'a> Lexer<'a> {
             }
             _ => self.literal(UNKNOWN.encode_utf8(&mut [0; 4])),
         }
+    }
+
+    /// `%w[a b]`
+    fn ruby_words(&mut self, rest: &str) -> bool {
+        let behind = rest.strip_prefix("%w").or(rest.strip_prefix("%i"));
+        let begins = behind.is_some_and(|behind| behind.starts_with(['[', '(', '{', '<', '|']));
+        if self.language != Language::Ruby || !begins {
+            return false;
+        }
+        self.at += 2;
+        let body = self.delimited().unwrap_or("");
+        self.tokens.push(Token::Mark('['));
+        for item in body.split_whitespace() {
+            self.literal(item);
+            self.tokens.push(Token::Mark(','));
+        }
+        self.tokens.push(Token::Mark(']'));
+        true
     }
 
     fn literal(&mut self, text: &str) {

@@ -206,6 +206,21 @@ const SCRIPTED: &[&str] = &[
     "{'a': ",
     "for a, b in [('a', ",
     "my ($a, ",
+    "for a, b in {'a': 'b'}.items():\n",
+    "for a, (b, c) in enumerate(zip(a, [",
+    "for i in range(99999999):\n",
+    "for (let i = 0; i < 99999999; i++) a = `${a}${i}`;\n",
+    "Object.entries({a: ",
+    "for (const {a, b} of [{a, b}, ",
+    "%w[a b ",
+    "for (keys %h) { ",
+    "a['b'] = a\n",
+    "a = {'b': a}; a['b']['b']\n",
+    "a['b']['b']",
+    "a.append(a)\n",
+    "self.a = self.a + self.a\n",
+    "class A:\n def __init__(self, a): self.a = A(a)\nA('a')\n",
+    "(a := ",
 ];
 
 fn filled(head: &str, fragment: &str, size: usize) -> String {

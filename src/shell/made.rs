@@ -14,16 +14,21 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
         first: &str,
         arguments: Vec<Given<'a>>,
     ) -> Vec<Field> {
-        let joined = |between| joined_to(vec![Field::literal("")], &arguments, between);
         let language = self.script.language;
+        let start = Bound::from(vec![Field::literal("")]);
         self.shape = Shape::One;
         match name {
             "Path" | "PurePath" | "PosixPath" | "Pathname" | "join" | "resolve" | "path"
-            | "catfile" | "joinpath" => return joined("/"),
-            "of" | "get" if matches!(first, "Path" | "Paths") => return joined("/"),
-            "File" if language == Language::Java => return joined("/"),
-            "file" if first == "file" && language == Language::R => return joined("/"),
-            "paste0" => return joined(""),
+            | "catfile" | "joinpath" => return self.joined_to(start, &arguments, "/"),
+            "of" | "get" if matches!(first, "Path" | "Paths") => {
+                return self.joined_to(start, &arguments, "/");
+            }
+            "File" if language == Language::Java => return self.joined_to(start, &arguments, "/"),
+            "file" if first == "file" && language == Language::R => {
+                return self.joined_to(start, &arguments, "/");
+            }
+            "paste0" => return self.joined_to(start, &arguments, ""),
+            "range" => return self.range(&arguments),
             "format" | "sprintf" => {
                 let [template, given @ ..] = arguments.as_slice() else {
                     return Vec::new();
@@ -45,10 +50,11 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
                 self.shape = list;
                 argument
             }
-            "entries" if first == "Object" => {
+            "entries" | "keys" if first == "Object" => {
                 self.shape = list;
                 argument
             }
+            "values" if first == "Object" => self.given_values(list),
             "require" => vec![Field::literal("")],
             "dirname" => each(&argument, parent),
             "basename" => each(&argument, last_name),
@@ -63,10 +69,16 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
         &mut self,
         own: Bound,
         name: &str,
-        arguments: Vec<Given<'_>>,
+        arguments: Vec<Given<'a>>,
     ) -> Vec<Field> {
-        let Bound { values: own, shape } = own;
         self.shape = Shape::One;
+        // A module: `require("path").join(…)`.
+        if let (Language::Script, [only]) = (self.script.language, own.values.as_slice())
+            && only.text.is_empty()
+        {
+            return self.made(name, "", arguments);
+        }
+        let Bound { values: own, shape } = own;
         let first = arguments.first();
         let first = first.map_or(&[][..], |given| given.bound.values.as_slice());
         let changed = |change: fn(&str, &str) -> Option<String>| {
@@ -82,13 +94,9 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
             all
         };
         match name {
-            "joinpath" | "child" => joined_to(own, &arguments, "/"),
+            "joinpath" | "child" => self.joined_to(Bound { values: own, shape }, &arguments, "/"),
             "join" => match (self.script.language, own.as_slice()) {
                 (Language::Python, [between]) => joined(first, &between.text),
-                // `require("path").join(…)`, or a list's own method.
-                (Language::Script, [only]) if only.text.is_empty() => {
-                    joined_to(own, &arguments, "/")
-                }
                 (Language::Script, items) => {
                     joined(items, first.first().map_or(",", |between| &between.text))
                 }
@@ -98,16 +106,18 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
             "name" => each(&own, last_name),
             "resolve" | "absolute" | "expanduser" | "to_s" | "toString" | "as_posix" | "strip"
             | "trim" => own,
-            "items" | "entries" if shape != Shape::One => {
+            "values" => self.given_values(shape),
+            "get" | "fetch" if shape.is_list() => self.fetched(shape, arguments),
+            "items" | "entries" | "keys" if shape.is_list() => {
                 self.shape = shape;
                 own
             }
-            "slice" if shape != Shape::One => {
+            "slice" if shape.is_list() => {
                 self.shape = Shape::List;
                 let from = first.first().and_then(|from| from.known()?.parse().ok());
                 own.get(from.unwrap_or(0)..).unwrap_or(&[]).to_vec()
             }
-            "first" if shape != Shape::One => one(own.into_iter().next()),
+            "first" if shape.is_list() => one(own.into_iter().next()),
             "with_suffix" => changed(|path, suffix| {
                 let stem = path.rsplit_once('.').filter(|(_, old)| !old.contains('/'));
                 Some(format!("{}{suffix}", stem.map_or(path, |(stem, _)| stem)))
@@ -164,6 +174,28 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
         }
         let default = arguments.pop().filter(|_| !arguments.is_empty());
         default.map_or_else(Vec::new, |given| given.bound.values)
+    }
+
+    fn joined_to(&mut self, own: Bound, others: &[Given<'_>], between: &str) -> Vec<Field> {
+        let mut all = own;
+        for next in others {
+            all = all.with(&next.bound, between);
+        }
+        self.give(all)
+    }
+
+    /// `range(n)`, `range(from, to)`, as far as their bounds are known.
+    fn range(&mut self, arguments: &[Given<'_>]) -> Vec<Field> {
+        let bounds = arguments
+            .iter()
+            .map(|given| given.first().text.parse().ok());
+        let values = match bounds.collect::<Vec<_>>().as_slice() {
+            [Some(to)] => numbers(0, *to),
+            [Some(from), Some(to), ..] => numbers(*from, *to),
+            _ => Vec::new(),
+        };
+        self.shape = Shape::List;
+        values
     }
 
     /// What patterns find on the disk.
@@ -231,12 +263,10 @@ fn last_name(path: &Field) -> Option<Field> {
     Some(path.with_text(base_name(path.known()?)))
 }
 
-fn joined_to(own: Vec<Field>, others: &[Given<'_>], between: &str) -> Vec<Field> {
-    let mut all = own;
-    for next in others {
-        all = product(&all, &next.bound.values, between);
-    }
-    all
+/// The numbers from the first up to the second, as texts.
+pub(super) fn numbers(from: usize, to: usize) -> Vec<Field> {
+    let numbers = (from..to).take(MAX_VALUES);
+    numbers.map(|n| Field::literal(n.to_string())).collect()
 }
 
 /// A value that may not be known.
@@ -246,4 +276,20 @@ pub(super) fn one(value: Option<Field>) -> Vec<Field> {
 
 fn each(values: &[Field], change: fn(&Field) -> Option<Field>) -> Vec<Field> {
     values.iter().filter_map(change).collect()
+}
+
+/// Names and calls that stand for the working directory.
+pub(super) fn is_cwd(name: &str) -> bool {
+    matches!(
+        name,
+        "cwd" | "getcwd" | "pwd" | "__dirname" | "currentDirectory"
+    )
+}
+
+/// Names that stand for the variables of the process.
+pub(super) fn is_environment(name: &str) -> bool {
+    matches!(
+        name,
+        "environ" | "env" | "ENV" | "$ENV" | "ENVIRON" | "$_ENV" | "$_SERVER"
+    )
 }

@@ -32,6 +32,7 @@ struct Finder<'c, 'a> {
     code: &'c Code<'a>,
     language: Language,
     found: Vec<Function<'a>>,
+    class: &'a str,
     /// Indented bodies that go on: the line's number and indentation, and the function.
     open: Vec<(usize, usize, usize)>,
 }
@@ -41,6 +42,7 @@ pub(super) fn functions<'a>(code: &Code<'a>, language: Language) -> Vec<Function
         code,
         language,
         found: Vec::new(),
+        class: "",
         open: Vec::new(),
     };
     finder.search();
@@ -72,6 +74,7 @@ impl<'a> Finder<'_, 'a> {
                 Token::Word("end") if self.begins_in(line.0) => self.close(at),
                 Token::Word("def" | "function" | "sub") => self.define(at, line),
                 Token::Word("lambda") => self.lambda(at),
+                Token::Word("class") => self.class = self.code.word(at + 1).unwrap_or(""),
                 Token::Mark('>') => self.arrow(at),
                 _ => {}
             }
@@ -114,6 +117,11 @@ impl<'a> Finder<'_, 'a> {
         let (name, open) = match code.word(named) {
             Some(name) => (Some(name), named + 1),
             None => (self.assigned(at), at + 1),
+        };
+        let name = if name == Some("__init__") {
+            Some(self.class)
+        } else {
+            name
         };
         let Some(name) = name else { return };
         let is_braced = !matches!(
@@ -202,7 +210,8 @@ impl<'a> Script<'_, 'a, '_, '_> {
         let takes_own = matches!(self.word(function.params.0), Some("self" | "cls"));
         let fits = match self.before(at) {
             Some('.') => takes_own || self.stands_on(at, &["self", "this", "$this", "cls"]),
-            _ => !takes_own,
+            // `Name(p)` makes an object.
+            _ => !takes_own || name.starts_with(char::is_uppercase),
         };
         // `def self.w(p)` defines, too.
         let is_own = at > 2 && self.word(at - 3) == Some("def");

@@ -1,9 +1,9 @@
 //! Texts made by a format: `"{}/x".format(d)`, `"%s/x" % d`, `sprintf("%s/x", d)`.
 
-use super::bind::{Bound, Shape};
+use super::bind::Bound;
 use super::code::Language;
-use super::field::{Field, UNKNOWN};
-use super::value::{Given, Reader, append};
+use super::field::Field;
+use super::value::{Given, Reader};
 
 impl<'a> Reader<'_, '_, 'a, '_, '_> {
     /// `template % value`, `template % (a, b)`; the cursor is at the operator.
@@ -34,21 +34,20 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
         mark: u8,
         given: &[Given<'a>],
     ) -> Vec<Field> {
-        self.shape = Shape::One;
         let [template] = templates else {
             return Vec::new();
         };
-        let mut texts = vec![Field::literal("")];
+        let mut texts = Bound::from(vec![Field::literal("")]);
         let mut n_plain = 0;
         let mut rest = template.text.as_str();
         loop {
             let len = rest.bytes().position(|byte| byte == mark);
             let (text, place) = rest.split_at(len.unwrap_or(rest.len()));
-            for field in &mut texts {
+            for field in &mut texts.values {
                 field.text.push_str(text);
             }
             if place.is_empty() {
-                return texts;
+                return self.give(texts);
             }
             let end = match mark {
                 b'{' => place.bytes().position(|byte| byte == b'}'),
@@ -72,13 +71,11 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
             let Some(argument) = named.or(given.get(at)) else {
                 return Vec::new();
             };
-            let mut values = argument.bound.values.as_slice();
-            let unknown = [Field::literal(UNKNOWN)];
+            let values = &argument.bound.values;
+            let unknown = Bound::from(vec![Field::unknown()]);
             let len: usize = values.iter().map(|value| value.text.len()).sum();
-            if values.is_empty() || !self.script.shell.spend(texts.len() * len) {
-                values = &unknown;
-            }
-            append(&mut texts, values);
+            let is_known = !values.is_empty() && self.script.shell.spend(texts.values.len() * len);
+            texts = texts.with(if is_known { &argument.bound } else { &unknown }, "");
         }
     }
 }

@@ -5,7 +5,7 @@ use super::bind::{Bound, Shape};
 use super::calls::Script;
 use super::code::{Language, Token};
 use super::field::Field;
-use super::made::one;
+use super::made::{is_cwd, is_environment, one};
 
 /// Tokens from the first place up to the second.
 pub(super) type Span = (usize, usize);
@@ -39,6 +39,32 @@ pub(super) fn append(values: &mut Vec<Field>, piece: &[Field]) {
     match piece {
         [only] => values.iter_mut().for_each(|value| value.push(only)),
         _ => *values = product(values, piece, ""),
+    }
+}
+
+impl Bound {
+    /// Each of these with each of the others. What one loop gives stays in its turn.
+    pub(super) fn with(mut self, other: &Self, between: &str) -> Self {
+        let pairs = self.values.iter().zip(&other.values);
+        let (len, others) = (self.values.len(), other.values.len());
+        let in_turn = |bound: &Self| matches!(bound.shape, Shape::Turn(_));
+        if len == others && in_turn(&self) && self.shape == other.shape {
+            let (one, next) = (std::slice::from_ref, std::slice::from_ref);
+            self.values = pairs
+                .flat_map(|(a, b)| product(one(a), next(b), between))
+                .collect();
+            return self;
+        }
+        self.shape = match (in_turn(&self), in_turn(other)) {
+            (true, _) if others == 1 => self.shape,
+            (_, true) if len == 1 => other.shape,
+            _ => Shape::One,
+        };
+        match between {
+            "" => append(&mut self.values, &other.values),
+            _ => self.values = product(&self.values, &other.values, between),
+        }
+        self
     }
 }
 
@@ -87,7 +113,7 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         }
     }
 
-    fn bound(&self, values: Vec<Field>) -> Bound {
+    pub(super) fn bound(&self, values: Vec<Field>) -> Bound {
         let shape = self.shape;
         Bound { values, shape }
     }
@@ -100,7 +126,7 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
 
     /// One item or argument. A number is a text only there: elsewhere it may
     /// be an open file.
-    fn item(&mut self, span: Span) -> Vec<Field> {
+    pub(super) fn item(&mut self, span: Span) -> Vec<Field> {
         let word = self.script.word(span.0).filter(|_| span.1 == span.0 + 1);
         match word.filter(|word| word.bytes().all(|byte| byte.is_ascii_digit())) {
             Some(number) => {
@@ -115,6 +141,10 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         self.shape = Shape::One;
         if self.depth >= MAX_DEPTH {
             return Vec::new();
+        }
+        if let Some(range) = self.script.counted_range(span) {
+            self.shape = Shape::List;
+            return range;
         }
         let outer = (self.at, self.end);
         (self.at, self.end) = span;
@@ -152,26 +182,44 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
                 Some('/') => "/",
                 // Texts side by side are one text.
                 None if matches!(self.token(), Some(Token::Text(_))) => {
+                    let first = self.bound(values);
                     let next = self.term();
-                    values = product(&values, &next, "");
+                    values = self.joined(first, next, "");
                     continue;
                 }
                 _ => return Vec::new(),
             };
             self.at += 1;
-            let first = self.shape;
+            let first = self.bound(values);
             let next = self.term();
-            if first == Shape::One || self.shape == Shape::One {
-                values = product(&values, &next, between);
-                self.shape = Shape::One;
-            } else {
-                values.extend(next);
-                values.truncate(MAX_VALUES);
-                self.shape = Shape::List;
-            }
+            values = self.joined(first, next, between);
+        }
+        if branches.is_empty() {
+            return values;
+        }
+        if !self.shape.is_list() {
+            self.shape = Shape::One;
         }
         branches.append(&mut values);
         branches
+    }
+
+    /// Two texts in one, or two lists.
+    fn joined(&mut self, mut first: Bound, next: Vec<Field>, between: &str) -> Vec<Field> {
+        if first.shape.is_list() && self.shape.is_list() {
+            first.values.extend(next);
+            first.values.truncate(MAX_VALUES);
+            self.shape = Shape::List;
+            return first.values;
+        }
+        let next = self.bound(next);
+        self.give(first.with(&next, between))
+    }
+
+    /// The values of what was read last.
+    pub(super) fn give(&mut self, bound: Bound) -> Vec<Field> {
+        self.shape = bound.shape;
+        bound.values
     }
 
     /// Where the other branch of `a or b`, `a || b`, `a if c else b` begins. A
@@ -203,7 +251,11 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         self.shape = Shape::One;
         let mut values = self.primary();
         while !values.is_empty() {
-            if self.mark() == Some('[') && self.shape != Shape::One {
+            if let Some(picked) = self.picked() {
+                values = picked;
+                continue;
+            }
+            if self.mark() == Some('[') && self.shape.is_list() {
                 values = self.indexed(&values);
                 continue;
             }
@@ -255,17 +307,6 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         }
     }
 
-    pub(super) fn place(&self, number: usize, is_negative: bool, len: usize) -> usize {
-        let counts_from_one = matches!(
-            self.script.language,
-            Language::Lua | Language::R | Language::Julia
-        );
-        match is_negative {
-            true => len.wrapping_sub(number),
-            false => number.wrapping_sub(usize::from(counts_from_one)),
-        }
-    }
-
     /// The arguments of a call at the cursor, if there is one.
     pub(super) fn call_arguments(&mut self) -> Vec<Given<'a>> {
         if self.mark() != Some('(') {
@@ -310,10 +351,18 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         match token {
             Token::Text(pieces) => {
                 self.at += 1;
-                self.script.texts(pieces)
+                let texts = self.script.texts(pieces);
+                self.give(texts)
             }
             Token::Mark('(' | '[') => self.bracket(),
             Token::Mark('{') if self.script.language != Language::Perl => self.bracket(),
+            // A block has no keys.
+            Token::Mark('{') if self.script.has_keys(self.at) => self.bracket(),
+            // `%hash`
+            Token::Mark('%') if self.script.language == Language::Perl => {
+                self.at += 1;
+                self.primary()
+            }
             Token::Word(word) => self.name(word),
             _ => Vec::new(),
         }
@@ -326,14 +375,17 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         self.at = span.1;
         if let ([only], Some('(')) = (items.as_slice(), self.script.mark(span.0))
             && only.1 == span.1 - 1
+            && self.script.key_and_value(span.0, *only).is_none()
         {
             return self.within(*only);
         }
         let mut all = Vec::new();
         for item in items.iter().take(MAX_VALUES) {
-            let pair = self.script.key_and_value(*item);
-            let is_pair = self.script.mark(span.0) == Some('{');
-            let values = self.item(if is_pair { pair[0] } else { *item });
+            let pair = self.script.key_and_value(span.0, *item);
+            let values = match pair {
+                Some([key, _]) => self.key(key),
+                None => self.item(*item),
+            };
             // What is not known keeps its place among others.
             match values.is_empty() && items.len() > 1 {
                 true => all.push(Field::unknown()),
@@ -353,10 +405,28 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         if matches!(first, "new" | "await" | "my" | "our" | "local") {
             return self.primary();
         }
-        if self.script.language == Language::Perl && first == "shift" {
-            return self.perl_shift();
+        if self.script.language == Language::Perl {
+            match first {
+                "shift" => return self.perl_shift(),
+                "keys" | "each" | "sort" | "reverse" => return self.primary(),
+                "values" => {
+                    self.primary();
+                    return self.given_values(self.shape);
+                }
+                _ => {}
+            }
         }
         if let Some(values) = self.called(first, self.at - 1) {
+            return values;
+        }
+        if self.script.language == Language::Python
+            && self.mark() == Some(':')
+            && self.script.mark(self.at + 1) == Some('=')
+        {
+            self.at += 2;
+            return self.expression();
+        }
+        if let Some(values) = self.member(first) {
             return values;
         }
         if self.mark() != Some('(')
@@ -400,6 +470,9 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         {
             return values;
         }
+        if last == "dict" {
+            return self.bracket();
+        }
         let arguments = self.call_arguments();
         self.made(last, first, arguments)
     }
@@ -420,59 +493,4 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         self.script.depth = outer;
         Some(values)
     }
-
-    /// What a variable holds, or the program's arguments.
-    pub(super) fn held(&mut self, first: &str) -> Option<Vec<Field>> {
-        let mut key = first;
-        if self.script.language == Language::Perl {
-            let sigil = if self.mark() == Some('[') { '$' } else { '@' };
-            key = first.strip_prefix(sigil).unwrap_or(first);
-        }
-        if self.mark() == Some('.') && matches!(first, "sys" | "process" | "Deno" | "Bun") {
-            key = match self.script.word(self.at + 1) {
-                Some("argv") => ".argv",
-                Some("args") => ".args",
-                _ => first,
-            };
-            self.at += if key == first { 0 } else { 2 };
-        }
-        self.shape = self.script.lookup(key)?.shape;
-        let shifts = self.mark() == Some('.') && self.script.word(self.at + 1) == Some("shift");
-        if shifts && self.shape != Shape::One {
-            self.at += 2;
-            self.call_arguments();
-            self.shape = Shape::One;
-            return Some(self.script.shift(key));
-        }
-        self.script.variable(key)
-    }
-
-    /// Perl's `shift`, `shift @ARGV`, `shift(@_)`.
-    fn perl_shift(&mut self) -> Vec<Field> {
-        let is_call = self.mark() == Some('(');
-        let named = self.script.word(self.at + usize::from(is_call));
-        let named = named.and_then(|name| name.strip_prefix('@'));
-        if is_call || named.is_some() {
-            self.at = self.script.after(self.at);
-        }
-        let in_function = self.script.lookup("_").is_some();
-        let usual = if in_function { "_" } else { "ARGV" };
-        self.script.shift(named.unwrap_or(usual))
-    }
-}
-
-/// Names and calls that stand for the working directory.
-fn is_cwd(name: &str) -> bool {
-    matches!(
-        name,
-        "cwd" | "getcwd" | "pwd" | "__dirname" | "currentDirectory"
-    )
-}
-
-/// Names that stand for the variables of the process.
-fn is_environment(name: &str) -> bool {
-    matches!(
-        name,
-        "environ" | "env" | "ENV" | "$ENV" | "ENVIRON" | "$_ENV" | "$_SERVER"
-    )
 }
