@@ -51,6 +51,7 @@ mod glob;
 mod heredoc;
 #[cfg(test)]
 mod hostile;
+mod import;
 mod index;
 mod inline;
 mod lex;

@@ -2,11 +2,11 @@
 
 use super::bind::Bound;
 use super::calls::Script;
-use super::code::Language;
+use super::code::{Language, read};
 use super::effects::Effect;
 use super::field::Field;
 use super::transfer::inside;
-use super::value::{Reader, Span, product};
+use super::value::{MAX_DEPTH, Reader, Span, product};
 use crate::target::Act;
 
 impl Script<'_, '_, '_, '_> {
@@ -38,7 +38,20 @@ impl Script<'_, '_, '_, '_> {
                     self.shell.report_all(own, act);
                 }
             }
-            Effect::Run => self.run(arguments),
+            Effect::Run => self.run_in(arguments),
+            Effect::Code => {
+                for code in self.argument(arguments, 0) {
+                    self.run_code(&code.text);
+                }
+            }
+            Effect::InPlace => {
+                if arguments
+                    .iter()
+                    .any(|span| self.has_word(*span, &["inplace"]))
+                {
+                    self.report_argument(arguments, 0, Act::Edit);
+                }
+            }
             Effect::ChangeDir => {
                 let dir = self.argument(arguments, 0).into_iter().next();
                 let dir = dir.unwrap_or_else(Field::unknown);
@@ -62,9 +75,44 @@ impl Script<'_, '_, '_, '_> {
     }
 
     fn argument(&mut self, arguments: &[Span], n: usize) -> Vec<Field> {
-        arguments
-            .get(n)
-            .map_or_else(Vec::new, |span| self.values(*span))
+        let plain = arguments.get(n).map(|span| self.values(*span));
+        if let Some(values) = plain.filter(|values| !values.is_empty()) {
+            return values;
+        }
+        let names: &[&str] = match n {
+            _ if self.language != Language::Python => return Vec::new(),
+            0 => &["file", "src", "path", "name", "filename", "target"],
+            1 => &["dst"],
+            _ => &[],
+        };
+        self.named(arguments, names)
+    }
+
+    fn run_code(&mut self, text: &str) {
+        if self.depth >= MAX_DEPTH || !self.shell.spend(text.len()) {
+            return;
+        }
+        let code = read(self.language, text);
+        let mut inner = Script::new(&code, self.language, self.shell);
+        (inner.depth, inner.room) = (self.depth + 1, self.room);
+        inner.walk((0, code.tokens.len()));
+        self.room = inner.room;
+    }
+
+    /// Runs a command, perhaps in a directory of its own.
+    fn run_in(&mut self, arguments: &[Span]) {
+        let dirs = match (self.language, arguments.last()) {
+            (Language::Script, Some(last)) => self.item_of(last.0, "cwd").values,
+            _ => self.named(arguments, &["cwd"]),
+        };
+        let outer = self.shell.cwd.clone();
+        if let Some(dir) = dirs.first() {
+            self.shell.run(&[Field::literal("cd"), dir.clone()]);
+        }
+        self.run(arguments);
+        if !dirs.is_empty() {
+            self.shell.cwd = outer;
+        }
     }
 
     /// The value of `name=value`.

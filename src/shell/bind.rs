@@ -72,7 +72,7 @@ const ARGUMENTS: &[(Language, &str, usize)] = &[
 const MAX_NAMES: usize = 16;
 pub(super) const MAX_VARIABLES: usize = 256;
 
-impl<'a> Script<'_, 'a, '_, '_> {
+impl<'c, 'a> Script<'c, 'a, '_, '_> {
     pub(super) fn take_arguments(&mut self, arguments: &[Field]) {
         // Awk's operands may give values to names.
         let assigns = self.language == Language::Awk;
@@ -141,7 +141,7 @@ impl<'a> Script<'_, 'a, '_, '_> {
     }
 
     /// `name = value`; a value that is not known makes the name unknown.
-    pub(super) fn bind(&mut self, at: usize, name: &str) {
+    pub(super) fn bind(&mut self, at: usize, name: &'c str) {
         if self.before(at) == Some('.') {
             return;
         }
@@ -178,8 +178,11 @@ impl<'a> Script<'_, 'a, '_, '_> {
         }
     }
 
-    fn assign(&mut self, name: &str, from: usize) {
+    fn assign(&mut self, name: &'c str, from: usize) {
         let span = (from, self.code.statement_end(from));
+        if self.word(from) == Some("require") {
+            self.import_as(name, span);
+        }
         let counted = self.counted(name, span);
         let mut bound = counted.unwrap_or_else(|| Reader::new(self, span).whole());
         // `@list = qw(a b)` has no parentheses of its own.
@@ -245,6 +248,9 @@ impl<'a> Script<'_, 'a, '_, '_> {
         );
         if !declares || self.mark(end) != Some('=') {
             return;
+        }
+        if self.word(end + 1) == Some("require") {
+            return self.import_from((at + 1, end - 1), self.module(end + 3));
         }
         let mut names = Vec::new();
         let mut name = "";

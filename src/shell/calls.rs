@@ -26,6 +26,8 @@ pub(super) struct Script<'c, 'a, 'h, 's> {
     pub(super) shell: &'h mut Shell<'s>,
     /// What names hold, those of the present function last.
     pub(super) variables: Vec<(EcoString, Bound)>,
+    /// What names stand for that were imported: a name, its own and its module's.
+    pub(super) imported: Vec<[&'c str; 3]>,
     /// What objects, lists and dictionaries were given: `name.key`.
     pub(super) members: Vec<(EcoString, Bound)>,
     /// Where the names of the present function begin.
@@ -151,6 +153,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
             shell,
             variables: Vec::new(),
             members: Vec::new(),
+            imported: Vec::new(),
             frame: 0,
             functions: functions(code, language),
             running: Vec::new(),
@@ -186,6 +189,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
                     "for" | "foreach" => self.bind_loop(at),
                     "each" | "forEach" | "map" => self.bind_block(at),
                     "return" => self.give_back(at),
+                    "import" => self.import(at),
                     "shift" => self.drop_item(at),
                     "append" | "push" => {
                         self.add_item(at);
@@ -262,11 +266,14 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
             return;
         }
         let member = self.before(at) == Some('.');
+        let import = self.imported(name).filter(|_| !member);
+        let [_, name, module] = import.unwrap_or([name, name, ""]);
         for (on, effect) in rows(self.language, name) {
             let own = match on {
                 On::Any => true,
                 On::Bare => !member,
-                On::Names(names) => member && self.stands_on(at, names),
+                On::Names(names) if !member => names.contains(&module),
+                On::Names(names) => self.stands_on(at, names),
                 On::Imported(names) => !member || self.stands_on(at, names),
                 On::Path => member,
             };
@@ -299,7 +306,10 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
             return false;
         };
         match self.code.tokens.get(last) {
-            Some(Token::Word(word)) => names.contains(word),
+            Some(Token::Word(word)) => {
+                let own = self.imported(word).map_or(*word, |import| import[1]);
+                names.contains(word) || names.contains(&own)
+            }
             // `require("fs").…`
             Some(Token::Mark(')')) => {
                 let open = self.code.partner.get(last).copied().unwrap_or(last);

@@ -38,6 +38,10 @@ pub(super) enum Effect {
     /// A command line, or a list of words.
     Run,
     ChangeDir,
+    /// Code of the same language.
+    Code,
+    /// The first argument, where it is to be changed in place.
+    InPlace,
 }
 
 /// On what a call may stand.
@@ -138,6 +142,28 @@ const PYTHON: &[Row] = &[
         First(Write),
     ),
     (On::Any, &["urlretrieve"], Second(Write)),
+    (On::Bare, &["exec"], Effect::Code),
+    (
+        On::Imported(&["logging"]),
+        &["basicConfig"],
+        Named("filename", Edit),
+    ),
+    (On::Names(&["sqlite3"]), &["connect"], First(Edit)),
+    (
+        On::Names(&["shelve", "dbm", "tree"]),
+        &["open", "write"],
+        First(Write),
+    ),
+    (
+        On::Names(&["np", "numpy"]),
+        &["save", "savetxt", "savez"],
+        First(Write),
+    ),
+    (
+        On::Names(&["fileinput"]),
+        &["input", "FileInput"],
+        Effect::InPlace,
+    ),
 ];
 
 const FS: On = On::Names(&["fs", "fsp", "fse", "promises", "fsPromises", "Deno"]);
@@ -196,6 +222,7 @@ const SCRIPT: &[Row] = &[
     (On::Any, &["linkSync"], Effect::HardLink),
     (FS, &["link"], Effect::HardLink),
     (On::Any, &["doShellScript"], Effect::Run),
+    (On::Bare, &["eval"], Effect::Code),
     (On::Any, &["openSync"], Effect::Open),
     (FS, &["open"], Effect::Open),
     (
@@ -269,6 +296,7 @@ const RUBY: &[Row] = &[
         Effect::Run,
     ),
     (On::Names(&["IO"]), &["popen"], Effect::Run),
+    (On::Bare, &["eval"], Effect::Code),
 ];
 
 const PERL: &[Row] = &[
@@ -289,6 +317,7 @@ const PERL: &[Row] = &[
     (On::Bare, &["write_file"], First(Write)),
     (On::Bare, &["chdir"], Effect::ChangeDir),
     (On::Bare, &["system", "exec"], Effect::Run),
+    (On::Bare, &["eval"], Effect::Code),
     (
         On::Path,
         &["spew", "spew_utf8", "spew_raw", "touch"],

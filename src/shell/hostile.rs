@@ -221,6 +221,11 @@ const SCRIPTED: &[&str] = &[
     "self.a = self.a + self.a\n",
     "class A:\n def __init__(self, a): self.a = A(a)\nA('a')\n",
     "(a := ",
+    "exec('exec(",
+    "eval q(",
+    "a = a.replace('a', 'aaaaaaaa')\n",
+    "import a as b, b as a\n",
+    "subprocess.run('ls', cwd='a')\n",
 ];
 
 fn filled(head: &str, fragment: &str, size: usize) -> String {

@@ -130,6 +130,9 @@ impl<'a> Script<'_, 'a, '_, '_> {
         let Shape::Literal((open, _)) = Reader::new(self, span).whole().shape else {
             return;
         };
+        if !self.shell.spend(self.after(open) - open) {
+            return;
+        }
         let records = self.items_in(open);
         let Some(first) = records.first().map(|record| record.0) else {
             return;
@@ -200,6 +203,9 @@ impl<'a> Script<'_, 'a, '_, '_> {
             _ => return,
         };
         let columns = last;
+        if !self.shell.spend(self.after(open) - open) {
+            return;
+        }
         for item in self.items_in(open).into_iter().take(MAX_VALUES) {
             let parts = match self.key_and_value(open, item) {
                 Some(pair) if columns.len() > 1 => pair.to_vec(),

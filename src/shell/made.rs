@@ -7,6 +7,9 @@ use super::glob::all_active;
 use super::value::{Given, MAX_VALUES, Reader, product};
 use crate::target::Spelling;
 
+/// Longer texts are no paths, and need not be made.
+const MAX_REPLACED: usize = 1 << 10;
+
 impl<'a> Reader<'_, '_, 'a, '_, '_> {
     pub(super) fn made(
         &mut self,
@@ -56,6 +59,7 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
             }
             "values" if first == "Object" => self.given_values(list),
             "require" => vec![Field::literal("")],
+            "splitext" | "split" => self.halves(name, &argument),
             "dirname" => each(&argument, parent),
             "basename" => each(&argument, last_name),
             "home" | "homedir" => one(self.script.shell.scene.home.map(Field::literal)),
@@ -104,6 +108,14 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
             },
             "parent" | "dirname" => each(&own, parent),
             "name" => each(&own, last_name),
+            "stem" => each(&own, |path| {
+                Some(path.with_text(ending(base_name(path.known()?)).0))
+            }),
+            "suffix" => each(&own, |path| Some(path.with_text(ending(path.known()?).1))),
+            "replace" => match arguments.as_slice() {
+                [from, to] => replaced(&own, &from.first(), &to.first()),
+                _ => Vec::new(),
+            },
             "resolve" | "absolute" | "expanduser" | "to_s" | "toString" | "as_posix" | "strip"
             | "trim" => own,
             "values" => self.given_values(shape),
@@ -198,6 +210,22 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
         values
     }
 
+    /// A path without its suffix, and that; or its directory, and the name.
+    fn halves(&mut self, name: &str, paths: &[Field]) -> Vec<Field> {
+        let [path] = paths else {
+            return Vec::new();
+        };
+        let Some(text) = path.known() else {
+            return Vec::new();
+        };
+        self.shape = Shape::List;
+        let (first, last) = match name {
+            "splitext" => ending(text),
+            _ => text.rsplit_once('/').unwrap_or(("", text)),
+        };
+        vec![path.with_text(first), path.with_text(last)]
+    }
+
     /// What patterns find on the disk.
     pub(super) fn globbed(&mut self, patterns: &[Field]) -> Vec<Field> {
         let mut found = Vec::new();
@@ -251,6 +279,31 @@ fn spelled(paths: Vec<String>) -> Vec<Field> {
         });
     }
     fields
+}
+
+/// A path without its suffix, and that.
+fn ending(path: &str) -> (&str, &str) {
+    let at = path
+        .rfind('.')
+        .filter(|at| *at > 0 && !path[*at..].contains('/'));
+    path.split_at(at.unwrap_or(path.len()))
+}
+
+fn replaced(own: &[Field], from: &Field, to: &Field) -> Vec<Field> {
+    let (Some(from), Some(to)) = (from.known(), to.known()) else {
+        return Vec::new();
+    };
+    let mut all = Vec::new();
+    for path in own
+        .iter()
+        .filter(|path| path.text.len().max(to.len()) < MAX_REPLACED)
+    {
+        let text = path.text.replace(from, to);
+        if text.len() < MAX_REPLACED {
+            all.push(path.with_text(text));
+        }
+    }
+    all
 }
 
 fn parent(path: &Field) -> Option<Field> {

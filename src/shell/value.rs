@@ -434,7 +434,7 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         {
             return values;
         }
-        let mut last = first;
+        let mut last: &str = first;
         let mut n_parts = 1;
         while self.mark() == Some('.')
             && let Some(next) = self.script.word(self.at + 1)
@@ -447,6 +447,9 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
             if self.mark() == Some('(') || is_cwd(last) {
                 break;
             }
+        }
+        if let Some([_, own, _]) = self.script.imported(last).filter(|_| n_parts == 1) {
+            last = own;
         }
         if is_environment(last) {
             return self.environment();
