@@ -304,7 +304,7 @@ fn a_command_in_the_background_is_looked_after() {
             let in_background = Block::Call {
                 tool: "Bash",
                 input: json!({
-                    "command": "sleep 0.5; for i in 1; do echo x > .devt/state/$(date +%s).txt; done",
+                    "command": "sleep 0.5; for i in 1; do echo x > .devt/state/$(id -u).txt; done",
                     "run_in_background": true,
                 }),
             };
