@@ -106,16 +106,8 @@ impl World<'_> {
         let (mut found, moved_to) = self.look(&sites, since, rules, catalog);
         if let Some(since) = span.call {
             let listed = self.listed_changes(event, &document, catalog);
-            for denial in listed
-                .into_iter()
-                .chain(self.settings_changed(since, catalog))
-            {
-                let is_new = |known: &Found| known.denial.path != denial.path;
-                if found.iter().all(is_new) {
-                    let changed = changed(Path::new(&denial.path));
-                    found.push(Found { denial, changed });
-                }
-            }
+            let settings = self.settings_changed(since, catalog);
+            add_new(&mut found, listed.into_iter().chain(settings));
         }
         let begun = background_task(event, &document).filter(|_| !sites.is_empty());
         let is_worth_it = |noted: &Background| {
@@ -125,12 +117,7 @@ impl World<'_> {
             self.keep_books(event, &document, &span, begun, &mut found);
         }
         let found: Vec<Denial> = found.into_iter().map(|found| found.denial).collect();
-        for denial in &found {
-            let denials = std::slice::from_ref(denial);
-            let reason = reply::reason(denials, &[]);
-            let record = Record::of_denials(What::Detected, denials, &reason, event, self.now);
-            self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
-        }
+        self.log_detected(&found, event, rules);
         let told = Told {
             culprit: span.culprit(),
             found: &found,
@@ -141,6 +128,15 @@ impl World<'_> {
             _ => End::First,
         };
         told.to_reply(event.kind(), end)
+    }
+
+    fn log_detected(&self, found: &[Denial], event: &Event<'_>, rules: &Resolved) {
+        for denial in found {
+            let denials = std::slice::from_ref(denial);
+            let reason = reply::reason(denials, &[]);
+            let record = Record::of_denials(What::Detected, denials, &reason, event, self.now);
+            self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
+        }
     }
 
     /// Where a call can have written: the sites around the event, those of the
@@ -414,6 +410,17 @@ impl World<'_> {
         match decision::decide(&claims, &call, &|_| Ok(None)).ok()? {
             Decision::Allow { .. } => None,
             Decision::Warn(denials) | Decision::Deny(denials) => denials.into_iter().next(),
+        }
+    }
+}
+
+/// Adds what was not found already.
+fn add_new(found: &mut Vec<Found>, denials: impl IntoIterator<Item = Denial>) {
+    for denial in denials {
+        let is_new = |known: &Found| known.denial.path != denial.path;
+        if found.iter().all(is_new) {
+            let changed = changed(Path::new(&denial.path));
+            found.push(Found { denial, changed });
         }
     }
 }

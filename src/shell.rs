@@ -59,6 +59,7 @@ mod loops;
 mod made;
 mod makefile;
 mod member;
+mod mention;
 mod nested;
 mod param;
 mod parse;

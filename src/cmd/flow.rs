@@ -167,10 +167,13 @@ fn update(args: &Update, context: &Context<'_>) -> Result<Change> {
         group,
         complete: args.complete,
     };
-    let is_team = args.team || group.is_some();
+    let kinds: &[FileKind] = match (args.team, &group) {
+        (false, None) => &[FileKind::Single, FileKind::Team],
+        _ => &[FileKind::Team],
+    };
     let dir = dir(context);
     let (file, outcome) = change::locked(&dir, SYSTEM, || {
-        let (file, text) = chosen(&dir, is_team)?;
+        let (file, text) = chosen(&dir, kinds)?;
         let outcome = script::update(&text, &wanted, context.now).map_err(usage)?;
         change::write(&file, outcome).map(|outcome| (file, outcome))
     })?;
@@ -187,13 +190,12 @@ pub(super) fn dir(context: &Context<'_>) -> PathBuf {
     nearest.unwrap_or_else(|| Path::new(&context.project.main.dir).join(".claude"))
 }
 
-/// The run that an update is for: the active one of the two.
-fn chosen(dir: &Path, is_team: bool) -> Result<(PathBuf, String)> {
+/// The run that an update is for: the active one of those kinds.
+fn chosen(dir: &Path, kinds: &[FileKind]) -> Result<(PathBuf, String)> {
     let mut runs = Vec::new();
-    for kind in [FileKind::Single, FileKind::Team] {
+    for kind in kinds {
         let file = dir.join(kind.name());
-        let wanted = !is_team || kind == FileKind::Team;
-        if let Some(text) = change::present(&file)?.filter(|_| wanted) {
+        if let Some(text) = change::present(&file)? {
             runs.push((file, text));
         }
     }

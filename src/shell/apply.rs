@@ -52,11 +52,7 @@ impl Script<'_, '_, '_, '_> {
                     self.report_argument(arguments, 0, Act::Edit);
                 }
             }
-            Effect::ChangeDir => {
-                let dir = self.argument(arguments, 0).into_iter().next();
-                let dir = dir.unwrap_or_else(Field::unknown);
-                self.shell.run(&[Field::literal("cd"), dir]);
-            }
+            Effect::ChangeDir => self.change_dir(arguments),
             Effect::Copy | Effect::Move | Effect::Rename | Effect::Symlink | Effect::HardLink => {
                 let from = self.argument(arguments, 0);
                 let to = self.argument(arguments, 1);
@@ -72,6 +68,12 @@ impl Script<'_, '_, '_, '_> {
             }
             Effect::OwnRename => {}
         }
+    }
+
+    fn change_dir(&mut self, arguments: &[Span]) {
+        let dir = self.argument(arguments, 0).into_iter().next();
+        let dir = dir.unwrap_or_else(Field::unknown);
+        self.shell.run(&[Field::literal("cd"), dir]);
     }
 
     fn argument(&mut self, arguments: &[Span], n: usize) -> Vec<Field> {

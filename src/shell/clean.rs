@@ -34,6 +34,13 @@ enum Effect {
     Exposes,
 }
 
+/// Whether a path, or a directory above it, is ignored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lies {
+    Open,
+    Ignored,
+}
+
 /// Which of the entries that are not tracked go.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Takes {
@@ -199,18 +206,18 @@ impl<'h, 's> Cleaning<'h, 's> {
         };
         // The rules of the directories on the way count as well.
         self.read_rules(".gitignore", "/");
-        let mut ignored = false;
+        let mut lies = Lies::Open;
         for (end, _) in below.match_indices('/').chain([(below.len(), "")]) {
             let dir = below.get(..end).unwrap_or("");
             if !dir.is_empty() {
-                ignored |= self.names(dir, Kind::Dir);
+                lies = self.lies(lies, dir, Kind::Dir);
                 self.read_rules(&format!("{dir}/.gitignore"), &format!("/{dir}/"));
             }
         }
-        if ignored && self.takes == Takes::Others {
+        if lies == Lies::Ignored && self.takes == Takes::Others {
             return;
         }
-        match self.cleared(&below, 0, ignored) {
+        match self.cleared(&below, 0, lies) {
             None if self.index.holds(&below) => {}
             None => drop(self.shell.report(path, Act::Clear)),
             Some(gone) => {
@@ -223,12 +230,10 @@ impl<'h, 's> Cleaning<'h, 's> {
     }
 
     /// The directories and files below that go; `None` where all of it does.
-    fn cleared(&mut self, dir: &str, depth: usize, ignored: bool) -> Option<Vec<String>> {
+    fn cleared(&mut self, dir: &str, depth: usize, lies: Lies) -> Option<Vec<String>> {
         // What is not looked at, or empty, goes if it is of the kind that goes.
-        let whole = || match ignored == (self.takes == Takes::Ignored) {
-            true => None,
-            false => Some(Vec::new()),
-        };
+        let goes = self.goes(lies);
+        let whole = || (!goes).then(Vec::new);
         if depth == MAX_DEPTH || self.dirs_left == 0 {
             return whole();
         }
@@ -245,7 +250,7 @@ impl<'h, 's> Cleaning<'h, 's> {
         let mut is_whole = true;
         for name in names.iter().filter(|name| *name != ".git") {
             let path = format!("{dir}/{name}").trim_start_matches('/').to_owned();
-            match self.entry(&path, depth, ignored) {
+            match self.entry(&path, depth, lies) {
                 Some(below) => {
                     is_whole = false;
                     gone.extend(below);
@@ -264,15 +269,15 @@ impl<'h, 's> Cleaning<'h, 's> {
     }
 
     /// What of an entry goes, as `cleared` tells it.
-    fn entry(&mut self, path: &str, depth: usize, ignored: bool) -> Option<Vec<String>> {
+    fn entry(&mut self, path: &str, depth: usize, lies: Lies) -> Option<Vec<String>> {
         let is_dir = self
             .shell
             .scene
             .disk
             .is_dir(&format!("{}/{path}", self.root));
         let kind = if is_dir { Kind::Dir } else { Kind::File };
-        let ignored = ignored || self.names(path, kind);
-        let goes = ignored == (self.takes == Takes::Ignored);
+        let lies = self.lies(lies, path, kind);
+        let goes = self.goes(lies);
         let is_tracked = match kind {
             Kind::Dir => self.index.reaches(path),
             Kind::File => self.index.holds(path),
@@ -282,10 +287,23 @@ impl<'h, 's> Cleaning<'h, 's> {
             Kind::File if goes && !is_tracked => None,
             // Of what is not ignored itself, parts may be.
             Kind::Dir if enters && (goes || self.takes == Takes::Ignored) => {
-                self.cleared(path, depth + 1, ignored)
+                self.cleared(path, depth + 1, lies)
             }
             Kind::File | Kind::Dir => Some(Vec::new()),
         }
+    }
+
+    /// How an entry of a directory lies.
+    fn lies(&mut self, dir: Lies, path: &str, kind: Kind) -> Lies {
+        match dir {
+            Lies::Open if self.names(path, kind) => Lies::Ignored,
+            dir => dir,
+        }
+    }
+
+    /// Whether what lies so is of the kind that goes.
+    fn goes(&self, lies: Lies) -> bool {
+        (lies == Lies::Ignored) == (self.takes == Takes::Ignored)
     }
 
     /// Whether the rules name a path: the last one that matches decides.

@@ -184,13 +184,7 @@ impl Filter {
                 Case::Exact => (pattern.as_str(), name),
                 Case::Ignored => (lower.0.as_str(), lower.1.as_str()),
             };
-            let active = all_active(pattern);
-            let glob = Pattern {
-                text: pattern,
-                active: &active,
-                offset: 0,
-            };
-            glob.matches(name)
+            is_match(pattern, name)
         };
         depth >= self.min_depth
             && self.kind.is_none_or(|wanted| wanted == kind)
@@ -199,15 +193,16 @@ impl Filter {
 }
 
 fn any_matches(patterns: &[String], path: &str) -> bool {
-    patterns.iter().any(|pattern| {
-        let active = all_active(pattern);
-        let glob = Pattern {
-            text: pattern,
-            active: &active,
-            offset: 0,
-        };
-        glob.matches(path)
-    })
+    patterns.iter().any(|pattern| is_match(pattern, path))
+}
+
+fn is_match(pattern: &str, text: &str) -> bool {
+    let glob = Pattern {
+        text: pattern,
+        active: &all_active(pattern),
+        offset: 0,
+    };
+    glob.matches(text)
 }
 
 impl Shell<'_> {

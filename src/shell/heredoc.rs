@@ -17,16 +17,23 @@ pub(super) enum HeredocQuote {
     Literal,
 }
 
+/// What `<<-` does to the tabs that begin a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tabs {
+    Kept,
+    Stripped,
+}
+
 /// A heredoc whose body is still to come.
 pub(super) struct Pending {
     id: usize,
     delimiter: String,
-    strip_tabs: bool,
+    tabs: Tabs,
 }
 
 impl<'a> Cursor<'a> {
     /// Notes a heredoc whose body follows the line, and gives its place.
-    pub(super) fn expect_heredoc(&mut self, delimiter: &Word<'_>, strip_tabs: bool) -> usize {
+    pub(super) fn expect_heredoc(&mut self, delimiter: &Word<'_>, tabs: Tabs) -> usize {
         let id = self.heredocs.len();
         let mut quote = HeredocQuote::Expand;
         let mut text = String::new();
@@ -47,7 +54,7 @@ impl<'a> Cursor<'a> {
         self.pending.push(Pending {
             id,
             delimiter: text,
-            strip_tabs,
+            tabs,
         });
         id
     }
@@ -71,7 +78,7 @@ impl<'a> Cursor<'a> {
         while self.at < self.text.len() {
             let line_start = self.at;
             let line = self.until(b'\n');
-            let bare = if pending.strip_tabs {
+            let bare = if pending.tabs == Tabs::Stripped {
                 line.trim_start_matches('\t')
             } else {
                 line
@@ -82,7 +89,7 @@ impl<'a> Cursor<'a> {
             }
         }
         let body = self.text.get(start..end).unwrap_or("");
-        if pending.strip_tabs && body.contains('\t') {
+        if pending.tabs == Tabs::Stripped && body.contains('\t') {
             let stripped = body.split_inclusive('\n');
             Cow::Owned(stripped.map(|line| line.trim_start_matches('\t')).collect())
         } else {

@@ -85,18 +85,6 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
         let Bound { values: own, shape } = own;
         let first = arguments.first();
         let first = first.map_or(&[][..], |given| given.bound.values.as_slice());
-        let changed = |change: fn(&str, &str) -> Option<String>| {
-            let mut all = Vec::new();
-            for path in &own {
-                for other in first.iter().take(MAX_VALUES - all.len()) {
-                    let texts = path.known().zip(other.known());
-                    if let Some(text) = texts.and_then(|(path, other)| change(path, other)) {
-                        all.push(path.with_text(text));
-                    }
-                }
-            }
-            all
-        };
         match name {
             "joinpath" | "child" => self.joined_to(Bound { values: own, shape }, &arguments, "/"),
             "join" => match (self.script.language, own.as_slice()) {
@@ -106,12 +94,6 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
                 }
                 _ => product(&own, first, "/"),
             },
-            "parent" | "dirname" => each(&own, parent),
-            "name" => each(&own, last_name),
-            "stem" => each(&own, |path| {
-                Some(path.with_text(ending(base_name(path.known()?)).0))
-            }),
-            "suffix" => each(&own, |path| Some(path.with_text(ending(path.known()?).1))),
             "replace" => match arguments.as_slice() {
                 [from, to] => replaced(&own, &from.first(), &to.first()),
                 _ => Vec::new(),
@@ -130,20 +112,12 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
                 own.get(from.unwrap_or(0)..).unwrap_or(&[]).to_vec()
             }
             "first" if shape.is_list() => one(own.into_iter().next()),
-            "with_suffix" => changed(|path, suffix| {
-                let stem = path.rsplit_once('.').filter(|(_, old)| !old.contains('/'));
-                Some(format!("{}{suffix}", stem.map_or(path, |(stem, _)| stem)))
-            }),
-            "with_name" => changed(|path, name| {
-                let dir = path.strip_suffix(base_name(path))?;
-                Some(format!("{dir}{name}"))
-            }),
             "glob" | "rglob" => {
                 let patterns = product(&own, first, "/");
                 self.globbed(&patterns)
             }
             "iterdir" | "children" | "each_child" => self.listed(&own, "/"),
-            _ => Vec::new(),
+            _ => of_path(&own, name, first),
         }
     }
 
@@ -255,6 +229,41 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
         }
         spelled(found)
     }
+}
+
+/// What a method of a path makes of it.
+fn of_path(own: &[Field], name: &str, given: &[Field]) -> Vec<Field> {
+    match name {
+        "parent" | "dirname" => each(own, parent),
+        "name" => each(own, last_name),
+        "stem" => each(own, |path| {
+            Some(path.with_text(ending(base_name(path.known()?)).0))
+        }),
+        "suffix" => each(own, |path| Some(path.with_text(ending(path.known()?).1))),
+        "with_suffix" => changed(own, given, |path, suffix| {
+            let stem = path.rsplit_once('.').filter(|(_, old)| !old.contains('/'));
+            Some(format!("{}{suffix}", stem.map_or(path, |(stem, _)| stem)))
+        }),
+        "with_name" => changed(own, given, |path, name| {
+            let dir = path.strip_suffix(base_name(path))?;
+            Some(format!("{dir}{name}"))
+        }),
+        _ => Vec::new(),
+    }
+}
+
+/// Each path changed by each of the texts.
+fn changed(own: &[Field], given: &[Field], change: fn(&str, &str) -> Option<String>) -> Vec<Field> {
+    let mut all = Vec::new();
+    for path in own {
+        for other in given.iter().take(MAX_VALUES - all.len()) {
+            let texts = path.known().zip(other.known());
+            if let Some(text) = texts.and_then(|(path, other)| change(path, other)) {
+                all.push(path.with_text(text));
+            }
+        }
+    }
+    all
 }
 
 fn joined(items: &[Field], between: &str) -> Vec<Field> {

@@ -152,6 +152,13 @@ fn member_name(name: &str, key: &str) -> EcoString {
     format!("{name}.{key}").into()
 }
 
+/// The end of a list from which an index counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum From {
+    Start,
+    End,
+}
+
 impl<'a> Reader<'_, '_, 'a, '_, '_> {
     /// A dictionary's key as a value.
     pub(super) fn key(&mut self, span: Span) -> Vec<Field> {
@@ -268,14 +275,15 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
         self.script.shift(named.unwrap_or(usual))
     }
 
-    pub(super) fn place(&self, number: usize, is_negative: bool, len: usize) -> usize {
+    /// The place of an index in a list of a length.
+    pub(super) fn place(&self, number: usize, from: From, len: usize) -> usize {
         let counts_from_one = matches!(
             self.script.language,
             Language::Lua | Language::R | Language::Julia
         );
-        match is_negative {
-            true => len.wrapping_sub(number),
-            false => number.wrapping_sub(usize::from(counts_from_one)),
+        match from {
+            From::End => len.wrapping_sub(number),
+            From::Start => number.wrapping_sub(usize::from(counts_from_one)),
         }
     }
 }

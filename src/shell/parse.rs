@@ -4,6 +4,7 @@
 //! before it stand.
 
 use super::byte::{BLANK, is_any, is_meta, is_name, is_name_byte};
+use super::heredoc::Tabs;
 use super::lex::{Cursor, Part, Stop, Word};
 use super::syntax::{
     Assigned, Assignment, Command, Compound, Fd, Few, How, Link, List, Redirect, Sense, Simple,
@@ -445,7 +446,8 @@ impl<'a> Cursor<'a> {
             "&>" => To::Both(word),
             "&>>" => To::BothAppend(word),
             "<<<" => To::HereString(word),
-            "<<" | "<<-" => To::Heredoc(self.expect_heredoc(&word, operator == "<<-")),
+            "<<" => To::Heredoc(self.expect_heredoc(&word, Tabs::Kept)),
+            "<<-" => To::Heredoc(self.expect_heredoc(&word, Tabs::Stripped)),
             _ => To::Nothing,
         };
         Some(Redirect { fd, to })

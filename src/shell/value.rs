@@ -5,7 +5,8 @@ use super::bind::{Bound, Shape};
 use super::calls::Script;
 use super::code::{Language, Token};
 use super::field::Field;
-use super::made::{is_cwd, is_environment, one};
+use super::made::one;
+use super::member::From;
 
 /// Tokens from the first place up to the second.
 pub(super) type Span = (usize, usize);
@@ -88,7 +89,7 @@ pub(super) struct Reader<'r, 'c, 'a, 'h, 's> {
     pub(super) script: &'r mut Script<'c, 'a, 'h, 's>,
     pub(super) at: usize,
     end: usize,
-    depth: usize,
+    pub(super) depth: usize,
     /// What the values read last are.
     pub(super) shape: Shape,
 }
@@ -160,11 +161,11 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         self.script.mark(self.at).filter(|_| self.at < self.end)
     }
 
-    fn expression(&mut self) -> Vec<Field> {
+    pub(super) fn expression(&mut self) -> Vec<Field> {
         let mut branches = Vec::new();
         let mut values = self.term();
         while self.at < self.end {
-            if let Some(next) = self.branch(values.is_empty()) {
+            if let Some(next) = self.branch(&values) {
                 branches.append(&mut values);
                 self.at = next;
                 values = self.term();
@@ -224,7 +225,7 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
 
     /// Where the other branch of `a or b`, `a || b`, `a if c else b` begins. A
     /// known value before `or` is the only one.
-    fn branch(&self, is_unknown: bool) -> Option<usize> {
+    fn branch(&self, before: &[Field]) -> Option<usize> {
         let next = self.script.mark(self.at + 1);
         let len = match self.token()? {
             Token::Word("if" | "unless") => {
@@ -239,7 +240,10 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
             Token::Mark(mark @ ('|' | '?' | '/')) if next == Some(*mark) => 2,
             _ => return None,
         };
-        Some(if is_unknown { self.at + len } else { self.end })
+        Some(match before {
+            [] => self.at + len,
+            _ => self.end,
+        })
     }
 
     pub(super) fn token(&self) -> Option<&'c Token<'a>> {
@@ -282,16 +286,16 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         self.at = self.script.after(open);
         self.shape = Shape::One;
         let tokens = self.script.code.tokens.get(open + 1..self.at - 1);
-        let (mut bounds, mut n_bounds, mut is_negative) = ([None; 2], 0, false);
+        let (mut bounds, mut n_bounds, mut from) = ([None; 2], 0, From::Start);
         for token in tokens.unwrap_or(&[]) {
             match token {
-                Token::Mark('-') => is_negative = true,
-                Token::Mark(':') if n_bounds == 0 => (n_bounds, is_negative) = (1, false),
+                Token::Mark('-') => from = From::End,
+                Token::Mark(':') if n_bounds == 0 => (n_bounds, from) = (1, From::Start),
                 Token::Word(word) => {
                     let Ok(number) = word.parse() else {
                         return Vec::new();
                     };
-                    bounds[n_bounds] = Some(self.place(number, is_negative, items.len()));
+                    bounds[n_bounds] = Some(self.place(number, from, items.len()));
                 }
                 _ => return Vec::new(),
             }
@@ -344,7 +348,7 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         all
     }
 
-    fn primary(&mut self) -> Vec<Field> {
+    pub(super) fn primary(&mut self) -> Vec<Field> {
         let Some(token) = self.token() else {
             return Vec::new();
         };
@@ -369,7 +373,7 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
     }
 
     /// `(value)`, or all items of `[a, b]` and `(a, b)`, or the keys of `{a: b}`.
-    fn bracket(&mut self) -> Vec<Field> {
+    pub(super) fn bracket(&mut self) -> Vec<Field> {
         let span = (self.at, self.script.after(self.at));
         let items = self.script.items_in(self.at);
         self.at = span.1;
@@ -397,103 +401,5 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         }
         self.shape = Shape::Literal(span);
         all
-    }
-
-    /// A variable, or a call that makes a path. A dotted name counts as one.
-    fn name(&mut self, first: &'a str) -> Vec<Field> {
-        self.at += 1;
-        if matches!(first, "new" | "await" | "my" | "our" | "local") {
-            return self.primary();
-        }
-        if self.script.language == Language::Perl {
-            match first {
-                "shift" => return self.perl_shift(),
-                "keys" | "each" | "sort" | "reverse" => return self.primary(),
-                "values" => {
-                    self.primary();
-                    return self.given_values(self.shape);
-                }
-                _ => {}
-            }
-        }
-        if let Some(values) = self.called(first, self.at - 1) {
-            return values;
-        }
-        if self.script.language == Language::Python
-            && self.mark() == Some(':')
-            && self.script.mark(self.at + 1) == Some('=')
-        {
-            self.at += 2;
-            return self.expression();
-        }
-        if let Some(values) = self.member(first) {
-            return values;
-        }
-        if self.mark() != Some('(')
-            && let Some(values) = self.held(first)
-        {
-            return values;
-        }
-        let mut last: &str = first;
-        let mut n_parts = 1;
-        while self.mark() == Some('.')
-            && let Some(next) = self.script.word(self.at + 1)
-            && n_parts < 4
-            && !is_environment(last)
-        {
-            last = next;
-            n_parts += 1;
-            self.at += 2;
-            if self.mark() == Some('(') || is_cwd(last) {
-                break;
-            }
-        }
-        if let Some([_, own, _]) = self.script.imported(last).filter(|_| n_parts == 1) {
-            last = own;
-        }
-        if is_environment(last) {
-            return self.environment();
-        }
-        if self.script.language == Language::Ruby && last == "new" {
-            last = first;
-        }
-        if is_cwd(last) {
-            self.call_arguments();
-            return one(self.script.shell.cwd.as_deref().map(Field::literal));
-        }
-        if self.mark() == Some('[') && first == "Dir" {
-            let patterns = self.bracket();
-            return self.globbed(&patterns);
-        }
-        if self.mark() != Some('(') {
-            return Vec::new();
-        }
-        if matches!(first, "self" | "this" | "$this" | "cls")
-            && let Some(values) = self.called(last, self.at - 1)
-        {
-            return values;
-        }
-        if last == "dict" {
-            return self.bracket();
-        }
-        let arguments = self.call_arguments();
-        self.made(last, first, arguments)
-    }
-
-    /// What a function of the script's own gives back for the call at `at`.
-    fn called(&mut self, name: &str, at: usize) -> Option<Vec<Field>> {
-        if self.mark() != Some('(') {
-            return None;
-        }
-        let function = self.script.function(name, at)?;
-        let given = self.call_arguments();
-        if self.script.followed.len() < MAX_VALUES {
-            self.script.followed.push(at);
-        }
-        self.shape = Shape::One;
-        let outer = std::mem::replace(&mut self.script.depth, self.depth);
-        let values = self.script.invoke(function, given);
-        self.script.depth = outer;
-        Some(values)
     }
 }

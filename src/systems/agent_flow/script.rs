@@ -81,7 +81,7 @@ pub fn init(init: &Init, now: DateTime<Utc>) -> Result<String, String> {
         init.deep_dive.front(),
         TOOLS.to_owned(),
         only(!is_single, PARALLEL_GROUPS).to_owned(),
-        gates(is_single, &at),
+        gates(init.mode, &at),
     ];
     Ok(format!(
         "---\n{}---\n\n{}",
@@ -145,8 +145,11 @@ fn mode_words(mode: Mode) -> (&'static str, bool) {
 }
 
 /// The team file has the group's gate in both of its modes.
-fn gates(is_single: bool, at: &str) -> String {
-    let mode = if is_single { Mode::Single } else { Mode::Team };
+fn gates(mode: Mode, at: &str) -> String {
+    let mode = match mode {
+        Mode::Single => Mode::Single,
+        Mode::Team | Mode::Sequential => Mode::Team,
+    };
     let gate = |gate: &Phase| match gate {
         Phase::Exploration => {
             format!("  {gate}:\n    status: \"in_progress\"\n    timestamp: \"{at}\"\n")

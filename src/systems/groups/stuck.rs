@@ -62,14 +62,17 @@ fn without_struck(line: &str) -> String {
 /// Reads the list behind the word "group", in lower case.
 fn numbers(text: &str, found: &mut Vec<(u32, u32)>) {
     let after_s = text.strip_prefix('s');
-    let spaced_range = after_s.is_some();
+    let dash = match after_s {
+        Some(_) => Dash::Spaced,
+        None => Dash::Tight,
+    };
     let text = after_s.unwrap_or(text);
     let mut cursor = text.trim_start_matches([' ', '\t', ':', '-']);
     let mut is_first = true;
     while let Some((number, rest)) = number(cursor) {
-        let (item, rest) = match range_end(rest, spaced_range) {
+        let (item, rest) = match range_end(rest, dash) {
             None => (Some((number, number)), rest),
-            Some((last, rest)) if last >= number && range_end(rest, false).is_none() => {
+            Some((last, rest)) if last >= number && range_end(rest, Dash::Tight).is_none() => {
                 (Some((number, last)), rest)
             }
             // A date or another dashed number; it cannot be a list's item.
@@ -97,10 +100,20 @@ fn number(text: &str) -> Option<(u32, &str)> {
     (!rest.starts_with(char::is_alphanumeric)).then_some((number, rest))
 }
 
+/// Whether spaces may stand around the dash of a range.
+#[derive(Clone, Copy)]
+enum Dash {
+    Tight,
+    Spaced,
+}
+
 /// The end of a range. Spaces around the dash need the plural: in
 /// `Group 3 - 5 tests fail` the dash joins sentences.
-fn range_end(text: &str, spaced: bool) -> Option<(u32, &str)> {
-    let trim = |text| if spaced { str::trim_start(text) } else { text };
+fn range_end(text: &str, dash: Dash) -> Option<(u32, &str)> {
+    let trim = |text| match dash {
+        Dash::Spaced => str::trim_start(text),
+        Dash::Tight => text,
+    };
     number(trim(trim(text).strip_prefix(['-', '–'])?))
 }
 

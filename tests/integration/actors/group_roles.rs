@@ -1,0 +1,152 @@
+//! Who plays which role in the files of task groups.
+
+use super::*;
+
+/// The roles of the group files: everyone who plays one of them.
+const DEVELOPERS: &str = "developer developer-deep Developer_Deep dev:developer programmer coder";
+
+const TESTERS: &str = "tester tester-unit qa QA";
+
+const REVIEWERS: &str = "reviewer code-reviewer code_reviewer";
+
+#[test]
+fn group_files_are_written_by_role() {
+    let sandbox = Sandbox::new();
+    let change = "openspec/changes/add-login";
+    check(
+        &sandbox,
+        change,
+        &[
+            (DEVELOPERS, "allow", "tasks.md"),
+            (
+                DEVELOPERS,
+                "wrong-writer",
+                "test-reports/1.md review/1.md STUCK.md e2e-report.md",
+            ),
+            (TESTERS, "allow", "test-reports/12.md e2e-report.md"),
+            (TESTERS, "wrong-writer", "tasks.md review/1.md STUCK.md"),
+            (REVIEWERS, "allow", "review/3.md"),
+            (
+                REVIEWERS,
+                "wrong-writer",
+                "tasks.md test-reports/3.md STUCK.md e2e-report.md",
+            ),
+            ("architect", "allow", "tasks.md STUCK.md"),
+            (
+                "architect",
+                "wrong-writer",
+                "test-reports/1.md review/1.md e2e-report.md",
+            ),
+            ("e2e-tester e2e_tester", "allow", "e2e-report.md"),
+            (
+                "e2e-tester",
+                "wrong-writer",
+                "tasks.md test-reports/1.md review/1.md STUCK.md",
+            ),
+            ("main", "allow", "tasks.md STUCK.md"),
+            (
+                "main",
+                "wrong-writer",
+                "test-reports/1.md review/1.md e2e-report.md",
+            ),
+            ("general-purpose", "allow", "tasks.md"),
+            (
+                "general-purpose",
+                "wrong-writer",
+                "test-reports/1.md review/1.md e2e-report.md STUCK.md",
+            ),
+            // The directory itself is open.
+            (
+                "main developer tester general-purpose",
+                "allow",
+                "proposal.md design.md specs/a/spec.md",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_known_role_with_anothers_file_is_a_role_transgression() {
+    let sandbox = Sandbox::new();
+    for (agent, path) in [
+        ("reviewer", "tasks.md"),
+        ("developer", "review/1.md"),
+        ("qa", "STUCK.md"),
+        ("architect", "test-reports/1.md"),
+    ] {
+        let path = format!("openspec/changes/a/{path}");
+        let reason = sandbox
+            .hook(&event(&sandbox, agent, &path))
+            .is_denied("wrong-writer");
+        assert!(reason.contains("role transgression"), "{agent}: {reason}");
+    }
+}
+
+#[test]
+fn who_has_no_role_is_told_how_the_settings_give_one_and_the_advice_works() {
+    for actor in ["main", "general-purpose", "plug:My_Checker"] {
+        let sandbox = Sandbox::new();
+        let path = "openspec/changes/a/review/1.md";
+        let reason = sandbox
+            .hook(&event(&sandbox, actor, path))
+            .is_denied("wrong-writer");
+        let (_, advice) = reason
+            .split_once("`systems.groups.roles: {")
+            .expect("advice");
+        let (agent, _) = advice.split_once(": ROLE}`").expect("an agent and a role");
+        let settings = format!("systems: {{groups: {{roles: {{{agent}: reviewer}}}}}}\n");
+        sandbox.write(".claude/statewarden.yaml", &settings);
+        assert_eq!(
+            sandbox.hook(&event(&sandbox, actor, path)).verdict(),
+            "allow",
+            "{actor}"
+        );
+        let other = "openspec/changes/a/test-reports/1.md";
+        assert_eq!(
+            sandbox.hook(&event(&sandbox, actor, other)).verdict(),
+            "wrong-writer",
+            "{actor}"
+        );
+    }
+}
+
+#[test]
+fn settings_give_agents_roles_in_either_direction_and_win_over_built_in_ones() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems:\n  groups:\n    roles:\n      checker: reviewer\n      Coder: architect\n      \
+         tester: [my-bot, 'probe-*']\n",
+    );
+    check(
+        &sandbox,
+        "openspec/changes/a",
+        &[
+            ("checker x:Checker", "allow", "review/1.md"),
+            ("checker", "wrong-writer", "tasks.md test-reports/1.md"),
+            ("my-bot My_Bot probe-1 probe-", "allow", "test-reports/1.md"),
+            ("probe", "wrong-writer", "test-reports/1.md"),
+            ("coder", "allow", "STUCK.md"),
+            ("developer", "wrong-writer", "STUCK.md"),
+            ("tester", "allow", "test-reports/1.md"),
+            ("main", "wrong-writer", "review/1.md"),
+        ],
+    );
+}
+
+#[test]
+fn a_role_for_every_agent_is_none_for_the_main_thread() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems: {groups: {roles: {'*': reviewer}}}\n",
+    );
+    check(
+        &sandbox,
+        "openspec/changes/a",
+        &[
+            ("whoever developer", "allow", "review/1.md"),
+            ("main", "wrong-writer", "review/1.md"),
+        ],
+    );
+}

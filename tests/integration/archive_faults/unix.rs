@@ -1,0 +1,237 @@
+//! Faults that need the modes, the links and the signals of Unix.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+use std::os::unix::process::CommandExt;
+
+use super::*;
+
+#[test]
+fn links_pipes_and_odd_names_move_as_they_are() {
+    let sandbox = Sandbox::new();
+    let state = sandbox.project().join(STATE);
+    fs::write(sandbox.home().join("outside.txt"), "stays").unwrap();
+    symlink(sandbox.home().join("outside.txt"), state.join("to-file")).unwrap();
+    symlink(sandbox.home(), state.join("to-dir")).unwrap();
+    symlink("nowhere", state.join("dangling")).unwrap();
+    symlink("loop", state.join("loop")).unwrap();
+    fs::write(state.join(OsStr::from_bytes(b"b\xff.txt")), "bytes").unwrap();
+    fs::write(state.join("a b\n'\".txt"), "odd").unwrap();
+    let pipe = std::process::Command::new("mkfifo")
+        .arg(state.join("pipe"))
+        .status()
+        .unwrap();
+    assert!(pipe.success());
+    let ran = sandbox.run(&["cleanup", "--apply", "--json"]);
+    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    assert_eq!(ran.json()["archived"].as_array().unwrap().len(), 7);
+    assert_eq!(sandbox.names(STATE), [".archive"]);
+    assert_eq!(
+        fs::read_to_string(sandbox.home().join("outside.txt")).unwrap(),
+        "stays"
+    );
+
+    let archive = ran.json()["archive_path"].as_str().unwrap().to_owned();
+    assert_eq!(sandbox.run(&["restore", &archive]).code(), 0);
+    assert_eq!(
+        fs::read_link(state.join("loop")).unwrap(),
+        Path::new("loop")
+    );
+    assert_eq!(
+        fs::read_link(state.join("dangling")).unwrap(),
+        Path::new("nowhere")
+    );
+    assert_eq!(
+        fs::read(state.join(OsStr::from_bytes(b"b\xff.txt"))).unwrap(),
+        b"bytes"
+    );
+    assert!(!Path::new(&archive).exists());
+}
+
+/// Permissions do not bind root, so root runs the program as nobody.
+#[test]
+fn an_entry_that_cannot_be_moved_is_reported_and_the_run_goes_on() {
+    const NOBODY: u32 = 65_534;
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/locked/a.txt", "x");
+    sandbox.write(".devt/state/notes.md", "x");
+    let is_root = fs::metadata(sandbox.project()).unwrap().uid() == 0;
+    let mut command = sandbox.command(&["cleanup", "--apply", "--json"]);
+    if is_root {
+        for path in [
+            "",
+            ".devt",
+            STATE,
+            ".devt/state/locked",
+            ".devt/state/notes.md",
+        ] {
+            chown(sandbox.project().join(path), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    // A directory that changes its parent is itself written to.
+    let locked = sandbox.project().join(".devt/state/locked");
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o555)).unwrap();
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => {
+            eprintln!("skipped: nobody may not run the program: {error}");
+            return;
+        }
+    };
+    let ran = Ran::from(output);
+    assert_eq!(ran.code(), 1, "{}", ran.stderr());
+    let document = ran.json();
+    assert_eq!(document["ok"], false);
+    assert_eq!(status_of(&document, "locked"), "error");
+    assert_eq!(status_of(&document, "notes.md"), "archived");
+    assert_eq!(document["total_bytes_archived"], 1);
+    assert_eq!(sandbox.names(STATE), [".archive", "locked"]);
+    let mut command = sandbox.command(&["reset", "--json"]);
+    if is_root {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let ran = Ran::from(command.output().unwrap());
+    assert_eq!(ran.code(), 1);
+    assert_eq!(ran.json()["failed"][0]["name"], "locked");
+}
+
+/// A directory on another device than the temporary one, if there is any.
+fn elsewhere(sandbox: &Sandbox) -> Option<PathBuf> {
+    let device = |path: &Path| fs::metadata(path).map(|meta| meta.dev()).ok();
+    let base = Path::new("/dev/shm");
+    if device(base).is_none() || device(base) == device(sandbox.base()) {
+        eprintln!("skipped: `/dev/shm` is no other device here");
+        return None;
+    }
+    let dir = base.join(sandbox.base().file_name().unwrap());
+    fs::create_dir(&dir).unwrap();
+    Some(dir)
+}
+
+#[test]
+fn an_archive_on_another_device_gets_whole_copies() {
+    let sandbox = Sandbox::new();
+    let Some(dir) = elsewhere(&sandbox) else {
+        return;
+    };
+    symlink(&dir, sandbox.project().join(RING)).unwrap();
+    let state = sandbox.project().join(STATE);
+    sandbox.write_aged(".devt/state/notes.md", "text", 3600);
+    sandbox.write(".devt/state/junk/deep/a.txt", "deep");
+    symlink("nowhere", state.join("junk/link")).unwrap();
+    fs::set_permissions(state.join("notes.md"), fs::Permissions::from_mode(0o440)).unwrap();
+    let pipe = std::process::Command::new("mkfifo")
+        .arg(state.join("pipe"))
+        .status()
+        .unwrap();
+    assert!(pipe.success());
+    let before = fs::metadata(state.join("notes.md")).unwrap();
+
+    let ran = sandbox.run(&["cleanup", "--apply", "--json"]);
+    assert_eq!(ran.code(), 1, "the pipe cannot be copied: {}", ran.stderr());
+    let document = ran.json();
+    assert_eq!(status_of(&document, "pipe"), "error");
+    assert_eq!(sandbox.names(STATE), [".archive", "pipe"]);
+    let archive = document["archive_path"].as_str().unwrap();
+    let copy = fs::metadata(format!("{archive}/notes.md")).unwrap();
+    assert_eq!(
+        (copy.mode(), copy.modified().unwrap()),
+        (before.mode(), before.modified().unwrap())
+    );
+    let mut names: Vec<_> = fs::read_dir(archive)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    names.sort();
+    assert_eq!(
+        names,
+        ["junk", "manifest.json", "notes.md"],
+        "and nothing temporary"
+    );
+
+    assert_eq!(sandbox.run(&["restore", archive]).code(), 0);
+    assert_eq!(sandbox.read(".devt/state/junk/deep/a.txt"), "deep");
+    assert_eq!(
+        fs::read_link(state.join("junk/link")).unwrap(),
+        Path::new("nowhere")
+    );
+    assert_eq!(
+        fs::metadata(state.join("notes.md"))
+            .unwrap()
+            .modified()
+            .unwrap(),
+        before.modified().unwrap()
+    );
+    fs::remove_dir_all(dir).unwrap();
+}
+
+/// Kills the program after `after` entries have left `from`, or lets it end.
+fn kill_midway(sandbox: &Sandbox, args: &[&str], from: &Path, after: usize) {
+    let count = || fs::read_dir(from).map_or(0, Iterator::count);
+    let before = count();
+    let mut child = sandbox.command(args).stdout(Stdio::null()).spawn().unwrap();
+    while count() + after > before && child.try_wait().unwrap().is_none() {
+        thread::yield_now();
+    }
+    // It may have ended by itself.
+    let _ = child.kill();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_kill_leaves_every_entry_whole_on_one_side() {
+    const FILES: usize = 400;
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/statewarden.yaml", "archive:\n  runs: 1000\n");
+    let state = sandbox.project().join(STATE);
+    let texts: BTreeMap<String, String> = (0..FILES)
+        .map(|n| (format!("n{n}.txt"), format!("text {n}")))
+        .collect();
+    texts
+        .iter()
+        .for_each(|(name, text)| fs::write(state.join(name), text).unwrap());
+    let mut n_midway = 0;
+    let mut seed = u64::from(std::process::id());
+    for round in 0..50 {
+        // Any generator does; the seed is in the message.
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let after = (seed >> 33) as usize % (FILES + 2);
+        kill_midway(&sandbox, &["reset"], &state, after);
+        check_whole(&sandbox, &texts, &format!("reset {round}, {after}"));
+        let n_left = sandbox.names(STATE).len() - 1;
+        n_midway += usize::from(n_left > 0 && n_left < FILES);
+        sandbox.run(&["reset"]);
+        for snapshot in sandbox.names(RING) {
+            let held = sandbox.project().join(RING).join(&snapshot);
+            kill_midway(&sandbox, &["restore", &snapshot], &held, after / 2);
+            check_whole(&sandbox, &texts, &format!("restore {round}, {after}"));
+        }
+        for snapshot in sandbox.names(RING) {
+            let ran = sandbox.run(&["restore", &snapshot]);
+            assert_eq!(ran.code(), 0, "{}{}", ran.stdout(), ran.stderr());
+        }
+        assert_eq!(sandbox.names(RING), [""; 0], "round {round}");
+    }
+    assert!(n_midway > 0, "every kill came too late or too early");
+}
+
+#[track_caller]
+fn check_whole(sandbox: &Sandbox, texts: &BTreeMap<String, String>, when: &str) {
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let snapshots = sandbox.names(RING);
+    let rings = snapshots.iter().map(|name| format!("{RING}/{name}"));
+    for dir in rings.chain([STATE.to_owned()]) {
+        for name in sandbox.names(&dir) {
+            let path = format!("{dir}/{name}");
+            found.entry(name).or_default().push(path);
+        }
+    }
+    for (name, text) in texts {
+        match found.get(name).map(Vec::as_slice) {
+            Some([path]) => assert_eq!(&sandbox.read(path), text, "{path} after {when}"),
+            paths => panic!("{name} is in {paths:?} after {when}"),
+        }
+    }
+}

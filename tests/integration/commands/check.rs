@@ -1,0 +1,198 @@
+//! `check`: the decision without a call.
+
+use super::*;
+
+#[test]
+fn check_answers_by_its_exit_code_and_leaves_no_trace() {
+    let sandbox = Sandbox::new();
+    for (args, code, decisions) in [
+        (&["check", ".devt/state/plan.md"][..], 0, &["allow"][..]),
+        (&["check", ".devt/state/notes.md"], 1, &["deny"]),
+        (
+            &["check", "src/a.rs", "/etc/passwd"],
+            0,
+            &["allow", "allow"],
+        ),
+        (
+            &["check", ".devt/state/plan.md", ".devt/state/notes.md"],
+            1,
+            &["allow", "deny"],
+        ),
+        (
+            &["check", "--agent", "tester", ".devt/state/plan.md"],
+            1,
+            &["deny"],
+        ),
+        (
+            &["check", "--agent", "devt:Architect", ".devt/state/plan.md"],
+            0,
+            &["allow"],
+        ),
+        (
+            &["check", "--agent", "tester", ".devt/state/workflow.yaml"],
+            1,
+            &["deny"],
+        ),
+        (&["check", ".devt/state/workflow.yaml"], 0, &["allow"]),
+        (
+            &["check", "--tool", "Write", ".devt/state/a.tmp"],
+            1,
+            &["deny"],
+        ),
+        (
+            &["check", "--tool", "Bash", ".devt/state/a.tmp"],
+            0,
+            &["allow"],
+        ),
+        (
+            &[
+                "check",
+                "--tool",
+                "mcp__fs__write_file",
+                ".devt/state/a.tmp",
+            ],
+            1,
+            &["deny"],
+        ),
+        (
+            &["check", "--tool", "Edit", ".devt/state/notes.md"],
+            1,
+            &["deny"],
+        ),
+        (&["check", "--", "-x.md"], 0, &["allow"]),
+        (
+            &["check", "--system", "agentmux", ".devt/state/notes.md"],
+            0,
+            &["allow"],
+        ),
+        (
+            &["check", "--system", "devt", ".devt/state/notes.md"],
+            1,
+            &["deny"],
+        ),
+    ] {
+        let ran = sandbox.run(&[args, &["--json"]].concat());
+        let ran = if args.contains(&"--") {
+            sandbox.run(&[&["--json"], args].concat())
+        } else {
+            ran
+        };
+        assert_eq!(
+            (ran.code(), ran.stderr()),
+            (code, String::new()),
+            "{args:?}"
+        );
+        let document = ran.json();
+        assert_eq!(keys(&document), ["decisions"]);
+        let found: Vec<&str> = document["decisions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| row["decision"].as_str().unwrap())
+            .collect();
+        assert_eq!(found, decisions, "{args:?}");
+        let text = sandbox.run(args);
+        assert_eq!(text.code(), code, "{args:?}");
+        assert!(
+            decisions.iter().all(|word| text.stdout().contains(word)),
+            "{}",
+            text.stdout()
+        );
+    }
+    assert!(
+        !sandbox.exists(DEVT) && !sandbox.exists(".claude"),
+        "a check writes nothing"
+    );
+}
+
+#[test]
+fn check_tells_what_the_hook_would_tell() {
+    let sandbox = Sandbox::new();
+    let row = &sandbox
+        .run(&["check", "--json", ".devt/state/review_auth.md"])
+        .json()["decisions"][0];
+    assert_eq!(
+        keys(row),
+        [
+            "path",
+            "decision",
+            "rule",
+            "system",
+            "name",
+            "reason",
+            "suggestion"
+        ]
+    );
+    let told = sandbox
+        .hook(&sandbox.write_event(".devt/state/review_auth.md", "x"))
+        .is_denied("ad-hoc-name");
+    for (key, value) in [
+        ("path", ".devt/state/review_auth.md"),
+        ("rule", "ad-hoc-name"),
+        ("system", "devt"),
+        ("name", "review_auth.md"),
+        ("suggestion", "review-auth.md"),
+        ("reason", &told),
+    ] {
+        assert_eq!(row[key], value, "{key}");
+    }
+}
+
+#[test]
+fn check_takes_an_event_from_a_file_or_from_stdin() {
+    let sandbox = Sandbox::new();
+    let denied = sandbox.write_event(".devt/state/notes.md", "x");
+    let mut after = denied.clone();
+    after["hook_event_name"] = "PostToolUse".into();
+    for (event, code) in [
+        (denied.to_string(), 1),
+        (
+            sandbox.write_event(".devt/state/plan.md", "x").to_string(),
+            0,
+        ),
+        (sandbox.bash_event("rm -rf .devt/state").to_string(), 1),
+        (sandbox.bash_event("ls").to_string(), 0),
+        (
+            sandbox
+                .by("tester", sandbox.write_event(".devt/state/plan.md", "x"))
+                .to_string(),
+            1,
+        ),
+        (
+            sandbox
+                .event("Read", json!({ "file_path": "/x" }))
+                .to_string(),
+            0,
+        ),
+        (
+            sandbox
+                .write_event(".devt/state/review.json", "[1]")
+                .to_string(),
+            1,
+        ),
+        (after.to_string(), 0),
+        ("{\"tool_name\":".to_owned(), 2),
+        ("no json".to_owned(), 2),
+        (String::new(), 2),
+    ] {
+        let file = sandbox.base().join("event.json");
+        fs::write(&file, &event).unwrap();
+        let ran = sandbox.run(&["check", "--json", "--event", file.to_str().unwrap()]);
+        assert_eq!(ran.code(), code, "{event}: {}", ran.stderr());
+        let ran = serve(
+            sandbox.command(&["check", "--json", "--event", "-"]),
+            event.as_bytes(),
+        );
+        assert_eq!(ran.code(), code, "{event} on stdin: {}", ran.stderr());
+    }
+    assert!(!sandbox.exists(DEVT) && !sandbox.exists(".claude"));
+}
+
+#[test]
+fn in_warn_mode_check_says_warn_and_is_content() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
+    let ran = sandbox.run(&["check", "--json", ".devt/state/notes.md"]);
+    assert_eq!(ran.code(), 0);
+    assert_eq!(ran.json()["decisions"][0]["decision"], "warn");
+}

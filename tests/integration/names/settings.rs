@@ -1,0 +1,254 @@
+//! What settings add to the names, and take from the refusals.
+
+use super::*;
+
+#[test]
+fn settings_add_names_globs_and_directories() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems:\n  devt:\n    extra_names: [notes.md, notes/list.md]\n    \
+         extra_globs: ['council-*.md', '*.{csv,tsv}', 'v[0-9].txt']\n    subdirectories: [evidence, a/b/]\n",
+    );
+    check(
+        &sandbox,
+        "allow",
+        &[
+            "notes.md",
+            "council-x.md",
+            "a.csv",
+            "a.tsv",
+            "v1.txt",
+            "evidence/x.png",
+            "evidence/deep/x",
+            "a/b/x",
+            "plan.md",
+            "notes/list.md",
+        ],
+    );
+    check(
+        &sandbox,
+        "ad-hoc-name",
+        &["Notes.md", "council.md", "a.csv.md", "v10.txt", "todo.md"],
+    );
+    check(
+        &sandbox,
+        "undeclared-directory",
+        &["evidence2/x", "a/x", "notes/other.md", "notes2/a.csv"],
+    );
+    for command in [
+        "mkdir .devt/state/evidence",
+        "mkdir -p .devt/state/evidence/x",
+        "mkdir -p .devt/state/a/b",
+    ] {
+        assert_eq!(
+            sandbox.hook(&sandbox.bash_event(command)).verdict(),
+            "allow",
+            "{command}"
+        );
+    }
+}
+
+/// A name of a program or of an owner does not become everybody's.
+#[test]
+fn additions_take_no_name_from_its_writer() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems: {devt: {extra_names: [.lock, workflow.yaml, preflight-denies.jsonl], extra_globs: ['review*'], subdirectories: [.archive]}}\n",
+    );
+    check(
+        &sandbox,
+        "program-owned",
+        &[".lock", "preflight-denies.jsonl", ".archive/x"],
+    );
+    for (name, expected) in [
+        ("workflow.yaml", "wrong-writer"),
+        ("review.md", "wrong-writer"),
+        ("reviewer.txt", "allow"),
+    ] {
+        let event = sandbox.by(
+            "tester",
+            sandbox.write_event(&format!("{STATE}/{name}"), "x\n"),
+        );
+        assert_eq!(sandbox.hook(&event).verdict(), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_declared_system_is_closed_to_names_it_does_not_list() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems:\n  evidence:\n    site: 'audit/**/state'\n    canonical: [index.md]\n    \
+         patterns: ['*-[0-9].json']\n    ephemeral: ['*.part']\n",
+    );
+    for (path, expected) in [
+        ("audit/a/state/index.md", "allow"),
+        ("audit/a/b/c/state/run-1.json", "allow"),
+        ("audit/a/state/run.json", "ad-hoc-name"),
+        ("audit/a/state/x.part", "ephemeral-name"),
+        ("audit/a/state/sub/index.md", "undeclared-directory"),
+        ("audit/a/other/run.json", "allow"),
+    ] {
+        assert_eq!(write(&sandbox, path), expected, "{path}");
+    }
+    let bash = |command: &str| sandbox.hook(&sandbox.bash_event(command)).verdict();
+    assert_eq!(bash("echo > audit/a/state/run.json"), "ad-hoc-name");
+    assert_eq!(bash("echo > audit/a/state/x.part"), "allow");
+    assert_eq!(bash("cd audit/a && echo > state/run.json"), "ad-hoc-name");
+}
+
+/// What the client gets of a call in warn mode.
+fn context(sandbox: &Sandbox, event: &Value) -> String {
+    let ran = sandbox.hook(event);
+    assert_eq!((ran.code(), ran.stderr()), (0, String::new()));
+    let answer = ran.json();
+    assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "PreToolUse");
+    let keys: Vec<&String> = answer["hookSpecificOutput"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .collect();
+    assert_eq!(keys, ["hookEventName", "additionalContext"], "{answer}");
+    assert_eq!(answer.as_object().unwrap().len(), 1, "{answer}");
+    answer["hookSpecificOutput"]["additionalContext"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+#[test]
+fn warn_mode_tells_and_lets_through_and_counts_as_no_denial() {
+    for settings in [
+        "mode: warn\n",
+        "systems: {devt: {mode: warn}}\n",
+        "mode: off\nsystems: {devt: {mode: warn}}\n",
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write(".claude/statewarden.yaml", settings);
+        let told = context(&sandbox, &sandbox.write_event(".devt/state/notes.md", "x"));
+        for part in [
+            "notes.md",
+            "ad-hoc-name",
+            "scratchpad.md",
+            "statewarden explain",
+        ] {
+            assert!(told.contains(part), "`{part}` is not in: {told}");
+        }
+        assert!(
+            !sandbox.exists(".devt/state/preflight-denies.jsonl"),
+            "{settings}"
+        );
+        let events = sandbox.records(".claude/statewarden/events.jsonl");
+        assert_eq!(events.len(), 1, "{settings}");
+        for (key, value) in [
+            ("decision", "warn"),
+            ("rule", "ad-hoc-name"),
+            ("system", "devt"),
+            ("name", "notes.md"),
+        ] {
+            assert_eq!(events[0][key], value, "{settings}: {}", events[0]);
+        }
+        sandbox
+            .hook(&sandbox.write_event(".devt/state/plan.md", "x\n"))
+            .is_silent();
+    }
+}
+
+#[test]
+fn a_call_with_an_enforced_and_a_warned_denial_is_refused_and_the_enforced_one_leads() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems: {devt: {mode: warn}}\n",
+    );
+    let command = "touch .devt/state/notes.md .agentmux/.sessions/a/state.json";
+    sandbox
+        .hook(&sandbox.bash_event(command))
+        .is_denied("program-owned");
+}
+
+#[test]
+fn systems_that_are_off_have_no_opinion_and_the_others_stay() {
+    let off = [
+        ("mode: off\n", "allow", "allow"),
+        ("systems: {devt: {mode: off}}\n", "allow", "program-owned"),
+        (
+            "systems: {devt: {enabled: false}}\n",
+            "allow",
+            "program-owned",
+        ),
+        (
+            "systems: {devt: {enabled: false, mode: enforce}}\n",
+            "allow",
+            "program-owned",
+        ),
+        (
+            "mode: off\nsystems: {devt: {mode: enforce}}\n",
+            "ad-hoc-name",
+            "allow",
+        ),
+        (
+            "systems: {devt: {enabled: true}}\n",
+            "ad-hoc-name",
+            "program-owned",
+        ),
+        (
+            "systems: {agentmux: {enabled: false}}\n",
+            "ad-hoc-name",
+            "allow",
+        ),
+    ];
+    for (settings, devt, agentmux) in off {
+        let sandbox = Sandbox::new();
+        sandbox.write(".claude/statewarden.yaml", settings);
+        assert_eq!(write(&sandbox, ".devt/state/notes.md"), devt, "{settings}");
+        assert_eq!(
+            write(&sandbox, ".agentmux/.sessions/a/state.json"),
+            agentmux,
+            "{settings}"
+        );
+        if devt == "allow" {
+            let records = sandbox.records(".devt/state/preflight-denies.jsonl");
+            assert!(records.is_empty(), "{settings}: {records:?}");
+        }
+    }
+}
+
+/// An agent that could edit the settings that warn could switch the guard off.
+#[test]
+fn warn_mode_does_not_open_the_guards_own_files() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
+    assert_eq!(
+        write(&sandbox, ".claude/statewarden.yaml"),
+        "protected-file"
+    );
+}
+
+#[test]
+fn later_settings_win_by_key() {
+    let mut sandbox = Sandbox::new();
+    let user = sandbox.home().join("config/statewarden");
+    std::fs::create_dir_all(&user).unwrap();
+    sandbox.env.push((
+        "XDG_CONFIG_HOME",
+        sandbox.home().join("config").to_str().unwrap().to_owned(),
+    ));
+    std::fs::write(
+        user.join("config.yaml"),
+        "mode: off\nsystems: {devt: {extra_names: [user.md]}}\n",
+    )
+    .unwrap();
+    assert_eq!(write(&sandbox, ".devt/state/notes.md"), "allow");
+    sandbox.write(".claude/statewarden.yaml", "mode: enforce\n");
+    check(&sandbox, "ad-hoc-name", &["notes.md"]);
+    check(&sandbox, "allow", &["user.md"]);
+    sandbox.write(
+        ".claude/statewarden.local.yaml",
+        "systems: {devt: {extra_names: [local.md]}}\n",
+    );
+    check(&sandbox, "ad-hoc-name", &["user.md"]);
+    check(&sandbox, "allow", &["local.md"]);
+}

@@ -1,0 +1,147 @@
+//! Which directory is the root of the project.
+
+use super::*;
+
+/// Runs without `CLAUDE_PROJECT_DIR`, with everything below a directory of the
+/// sandbox that is no project.
+fn from(sandbox: &Sandbox, cwd: &Path, path: &Path) -> Ran {
+    make(cwd);
+    let mut event = event(sandbox, &text(path));
+    event["cwd"] = text(cwd).into();
+    sandbox.hook_without_project_dir(&event)
+}
+
+#[test]
+fn each_marker_makes_a_directory_above_the_cwd_the_root() {
+    for marker in [".devt", ".claude", ".agentmux", "openspec", ".git"] {
+        let sandbox = Sandbox::new();
+        let root = sandbox.base().join("work");
+        make(&root.join(marker));
+        let cwd = root.join("src/deep");
+        let found = from(&sandbox, &cwd, &root.join("lib/.devt/state/notes.md"));
+        assert_eq!(found.verdict(), "ad-hoc-name", "{marker}");
+        let above = from(&sandbox, &cwd, &sandbox.base().join(".devt/state/notes.md"));
+        assert_eq!(above.verdict(), "allow", "{marker}");
+    }
+}
+
+#[test]
+fn the_nearest_marker_wins() {
+    let sandbox = Sandbox::new();
+    let (outer, inner) = (
+        sandbox.base().join("outer"),
+        sandbox.base().join("outer/inner"),
+    );
+    make(&outer.join(".devt/state"));
+    make(&inner.join(".git"));
+    let cwd = inner.join("src");
+    for (path, expected) in [
+        (inner.join(".devt/state/notes.md"), "ad-hoc-name"),
+        (outer.join(".devt/state/notes.md"), "allow"),
+    ] {
+        assert_eq!(from(&sandbox, &cwd, &path).verdict(), expected, "{path:?}");
+    }
+}
+
+#[test]
+fn without_a_marker_the_cwd_is_the_root() {
+    let sandbox = Sandbox::new();
+    let cwd = sandbox.base().join("bare/src");
+    for (path, expected) in [
+        (cwd.join(".devt/state/notes.md"), "ad-hoc-name"),
+        (sandbox.base().join("bare/.devt/state/notes.md"), "allow"),
+    ] {
+        assert_eq!(from(&sandbox, &cwd, &path).verdict(), expected, "{path:?}");
+    }
+}
+
+#[test]
+fn the_home_directory_is_no_root_for_its_claude_and_devt_directories() {
+    let sandbox = Sandbox::new();
+    let home = sandbox.home();
+    make(&home.join(".claude"));
+    make(&home.join(".devt/state"));
+    let cwd = home.join("work/src");
+    for (path, expected) in [
+        (home.join(".devt/state/notes.md"), "allow"),
+        (home.join(".claude/orchestration-2.local.md"), "allow"),
+        (cwd.join(".devt/state/notes.md"), "ad-hoc-name"),
+    ] {
+        assert_eq!(from(&sandbox, &cwd, &path).verdict(), expected, "{path:?}");
+    }
+}
+
+#[test]
+fn a_home_that_is_a_repository_is_a_project_like_any_other() {
+    let sandbox = Sandbox::new();
+    let home = sandbox.home();
+    make(&home.join(".git"));
+    let cwd = home.join("work/src");
+    let found = from(&sandbox, &cwd, &home.join(".devt/state/notes.md"));
+    assert_eq!(found.verdict(), "ad-hoc-name");
+}
+
+#[test]
+fn the_session_names_the_project_whatever_the_cwd() {
+    let sandbox = Sandbox::new();
+    let other = sandbox.base().join("other");
+    make(&other.join(".devt/state"));
+    for (cwd, path, expected) in [
+        (
+            &other,
+            sandbox.project().join(".devt/state/notes.md"),
+            "ad-hoc-name",
+        ),
+        (&other, other.join(".devt/state/notes.md"), "allow"),
+        (
+            &sandbox.project(),
+            other.join(".devt/state/notes.md"),
+            "allow",
+        ),
+        (
+            &sandbox.project(),
+            sandbox.base().join("project2/.devt/state/notes.md"),
+            "allow",
+        ),
+    ] {
+        let mut event = event(&sandbox, &text(&path));
+        event["cwd"] = text(cwd).into();
+        assert_eq!(
+            sandbox.hook(&event).verdict(),
+            expected,
+            "{path:?} from {cwd:?}"
+        );
+    }
+}
+
+#[test]
+fn the_projects_name_may_be_untidy_and_an_empty_one_is_none() {
+    let sandbox = Sandbox::new();
+    let event = event(&sandbox, &sandbox.path(".devt/state/notes.md"));
+    let project = text(&sandbox.project());
+    for (named, expected) in [
+        (format!("{project}/"), "ad-hoc-name"),
+        (format!("{project}/src/.."), "ad-hoc-name"),
+        (format!("{project}//."), "ad-hoc-name"),
+        (String::new(), "ad-hoc-name"),
+        (text(&sandbox.base().join("gone")), "allow"),
+    ] {
+        let mut command = sandbox.command(&["hook"]);
+        command.env("CLAUDE_PROJECT_DIR", &named);
+        let found = crate::support::serve(command, event.to_string().as_bytes());
+        assert_eq!(found.verdict(), expected, "`{named}`");
+    }
+}
+
+#[test]
+fn the_project_option_wins_over_the_environment() {
+    let sandbox = Sandbox::new();
+    let other = sandbox.base().join("other");
+    make(&other);
+    let event = event(&sandbox, &text(&other.join(".devt/state/notes.md")));
+    assert_eq!(sandbox.hook(&event).verdict(), "allow");
+    let mut command = sandbox.command(&["hook", "--project", &text(&other)]);
+    command.env("CLAUDE_PROJECT_DIR", sandbox.project());
+    let found = crate::support::serve(command, event.to_string().as_bytes());
+    assert_eq!(found.verdict(), "ad-hoc-name");
+}
