@@ -2,12 +2,13 @@
 
 use std::io::{self, Read, Write};
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longer than any healthy answer, shorter than a person's patience.
 const WAIT: Duration = Duration::from_secs(10);
+
+const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
 
 /// No answer of ours is longer, so the rest of a babbling program is not read.
 const MAX_OUTPUT: u64 = 1 << 20;
@@ -31,23 +32,25 @@ pub(super) fn run(command: &mut Command, input: &str) -> io::Result<Answer> {
         // A program that does not read its input has an answer all the same.
         let _ = stdin.write_all(input.as_bytes());
     }
-    let (send, receive) = mpsc::channel();
-    thread::spawn(move || {
-        let texts = (read(stdout), read(stderr));
-        // The receiver is gone after a time-out, and nobody needs the text.
-        let _ = send.send(texts);
-    });
-    let texts = receive.recv_timeout(WAIT);
-    if texts.is_err() {
-        child.kill()?;
+    // A channel would not ask, but its thread-locals are more than musl has room for in
+    // any process of this program, a hook's included, without a mapping.
+    let reader = thread::spawn(move || (read(stdout), read(stderr)));
+    let started = Instant::now();
+    while !reader.is_finished() && started.elapsed() < WAIT {
+        thread::sleep(BETWEEN_LOOKS);
     }
-    let code = child.wait()?.code();
-    let (stdout, stderr) = texts.map_err(|_| {
-        io::Error::new(
+    if !reader.is_finished() {
+        child.kill()?;
+        child.wait()?;
+        return Err(io::Error::new(
             io::ErrorKind::TimedOut,
             format!("no answer in {} s", WAIT.as_secs()),
-        )
-    })?;
+        ));
+    }
+    let code = child.wait()?.code();
+    let (stdout, stderr) = reader
+        .join()
+        .map_err(|_| io::Error::other("the thread that reads the answer panicked"))?;
     Ok(Answer {
         stdout,
         stderr,
