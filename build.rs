@@ -11,6 +11,8 @@ fn main() {
     let of = |name| var(name).unwrap_or_default();
     if of("CARGO_CFG_TARGET_ENV") == "musl" && of("PROFILE") == "release" {
         let dir = of("CARGO_MANIFEST_DIR");
-        println!("cargo::rustc-link-arg-bins=-Wl,-T,{dir}/.cargo/hook.ld,-z,noseparate-code,-z,norelro");
+        println!(
+            "cargo::rustc-link-arg-bins=-Wl,-T,{dir}/.cargo/hook.ld,-z,noseparate-code,-z,norelro"
+        );
     }
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
+use crate::formats::line;
 use crate::path;
 use crate::project::read_text;
 use crate::store::lock::Locked;
@@ -145,8 +146,7 @@ impl Background {
         if self.tasks.is_empty() {
             return remove(&file);
         }
-        let text = serde_json::to_string(self).map_err(io::Error::other)?;
-        replace_unflushed(&file, text.as_bytes())
+        replace_unflushed(&file, line(self).as_bytes())
     }
 }
 

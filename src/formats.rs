@@ -2,8 +2,11 @@
 
 pub mod front_matter;
 pub mod json;
+mod line;
 pub mod markdown;
 pub mod yaml;
+
+pub use line::line;
 
 /// The line ending of a text, going by its first line.
 pub(crate) fn newline(text: &str) -> &'static str {

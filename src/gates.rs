@@ -20,8 +20,9 @@ pub use self::files::{InDir, nearest};
 use crate::actor::AgentName;
 use crate::catalog::{Catalog, Governed};
 use crate::event::{Event, Field};
+use crate::formats::line;
 use crate::path;
-use crate::project::{Project, is_free_of_links};
+use crate::project::{Project, without_links};
 use crate::record;
 use crate::reply;
 use crate::sites;
@@ -148,14 +149,13 @@ impl GateRecord {
             for text in texts.into_iter().flatten().chain([&mut record.file]) {
                 *text = reply::cut(text, limit);
             }
-            // A record of strings and numbers always serializes.
-            let line = serde_json::to_string(&record).unwrap_or_default() + "\n";
+            let line = line(&record);
             if line.len() <= record::MAX_LINE {
                 return line;
             }
         }
         record.also.clear();
-        serde_json::to_string(&record).unwrap_or_default() + "\n"
+        line(&record)
     }
 }
 
@@ -458,7 +458,7 @@ fn write(dir: &Path, file: String, outcome: Outcome) -> (String, io::Result<Outc
 
 /// Replaces a state file. A link is written through, as the systems' own tools do.
 pub fn write_through(path: &Path, text: &str) -> io::Result<()> {
-    let is_real = path.to_str().is_some_and(is_free_of_links);
+    let is_real = path.to_str().and_then(without_links).is_some();
     let real = match is_real {
         true => None,
         false => fs::canonicalize(path).ok(),

@@ -24,16 +24,10 @@ pub fn nearest(
     if entry.len() > LONGEST {
         return contract.fallback.map(str::to_owned);
     }
-    let is_offered = |row: &&Row<'_>| {
-        row.editions.hold(edition)
-            && !matches!(row.writer, Writer::Program | Writer::User)
-            && !matches!(row.bucket, Bucket::Ephemeral)
-            && may_write(row)
-    };
     let search = Search {
         contract,
         edition,
-        rows: contract.rows.iter().filter(is_offered).collect(),
+        may_write,
     };
     let (dir, name) = entry
         .rsplit_once('/')
@@ -96,31 +90,44 @@ fn in_dir(dir: &str, name: &str) -> String {
 struct Search<'a> {
     contract: &'a Contract<'a>,
     edition: Edition,
-    /// What may be offered.
-    rows: Vec<&'a Row<'a>>,
+    may_write: &'a dyn Fn(&Row<'_>) -> bool,
 }
 
 impl<'a> Search<'a> {
-    fn exact_names(&self) -> impl Iterator<Item = &'a str> {
-        self.rows.iter().filter_map(|row| match row.name {
-            Name::Exact(name) => Some(name),
-            Name::Slug(_) | Name::Wild(_) | Name::Glob(_) => None,
-        })
+    /// Whether a tool call may be sent to the row's name.
+    fn offers(&self, row: &Row<'_>) -> bool {
+        row.editions.hold(self.edition)
+            && !matches!(row.writer, Writer::Program | Writer::User)
+            && !matches!(row.bucket, Bucket::Ephemeral)
+            && (self.may_write)(row)
     }
 
-    fn slugs(&self) -> impl Iterator<Item = &'a Slug> {
-        self.rows.iter().filter_map(|row| match &row.name {
-            Name::Slug(slug) => Some(slug),
-            Name::Exact(_) | Name::Wild(_) | Name::Glob(_) => None,
-        })
+    /// The offered names that `holds` is true of. Asking who may write costs more.
+    fn exact_names(&self, holds: impl Fn(&str) -> bool) -> impl Iterator<Item = &'a str> {
+        self.contract
+            .rows
+            .iter()
+            .filter_map(move |row| match row.name {
+                Name::Exact(name) if holds(name) && self.offers(row) => Some(name),
+                _ => None,
+            })
+    }
+
+    /// The offered patterns that `holds` is true of.
+    fn slugs(&self, holds: impl Fn(&Slug) -> bool) -> impl Iterator<Item = &'a Slug> {
+        self.contract
+            .rows
+            .iter()
+            .filter_map(move |row| match &row.name {
+                Name::Slug(slug) if holds(slug) && self.offers(row) => Some(slug),
+                _ => None,
+            })
     }
 
     /// The entry itself where a tool call may write it.
     fn allowed(&self, entry: &str) -> Option<String> {
         match self.contract.standing(entry, self.edition) {
-            Standing::Row(row) if self.rows.iter().any(|known| std::ptr::eq(*known, row)) => {
-                Some(entry.to_owned())
-            }
+            Standing::Row(row) if self.offers(row) => Some(entry.to_owned()),
             _ => None,
         }
     }
@@ -129,30 +136,32 @@ impl<'a> Search<'a> {
     /// without a prefix takes nearly any words and would hide a slip.
     fn other_ending(&self, dir: &str, name: &str) -> Option<String> {
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-        let vague = |entry: &str| {
-            self.slugs()
-                .any(|slug| slug.prefix.is_empty() && slug.matches(entry))
+        let stem = in_dir(dir, stem);
+        let known = |row: &&Row<'_>| match row.name {
+            Name::Exact(name) => name.starts_with(&stem),
+            _ => true,
         };
-        let candidates =
-            [".md", ".json", ".yaml", ".txt"].map(|ending| in_dir(dir, &format!("{stem}{ending}")));
-        candidates
+        // Few rows begin so, and each ending asks them all.
+        let rows: Vec<_> = self.contract.rows.iter().filter(known).collect();
+        let is_vague = |slug: &Slug, entry: &str| slug.prefix.is_empty() && slug.matches(entry);
+        [".md", ".json", ".yaml", ".txt"]
             .iter()
-            .filter(|entry| !vague(entry))
-            .find_map(|entry| self.allowed(entry))
+            .map(|ending| format!("{stem}{ending}"))
+            .filter(|entry| rows.iter().any(|row| row.matches(entry)))
+            .filter(|entry| self.slugs(|slug| is_vague(slug, entry)).next().is_none())
+            .find_map(|entry| self.allowed(&entry))
     }
 
     /// The names within a few typing errors, and the patterns whose prefix is:
     /// the fewest edits and the most alike in length first.
     fn slips(&self, entry: &str, whole: &str) -> Vec<(usize, String)> {
-        let chars = whole.chars().count();
-        let letters = letters(whole);
-        let names = self.exact_names().filter_map(|name| {
-            let most = tolerance(name, MOST_EDITS);
-            let is_near = name.chars().count().abs_diff(chars) <= most
-                && are_within(most, letters, self::letters(name));
-            is_near.then(|| (damerau_levenshtein(whole, name), name.to_owned()))
-        });
-        let variants = self.slugs().filter_map(|slug| variant(slug, whole));
+        let whole_letters = Letters::of(whole);
+        let is_near =
+            |name: &str| Letters::of(name).are_within(tolerance(name, MOST_EDITS), &whole_letters);
+        let names = self
+            .exact_names(is_near)
+            .map(|name| (damerau_levenshtein(whole, name), name.to_owned()));
+        let variants = self.slugs(|_| true).filter_map(|slug| variant(slug, whole));
         let mut slips: Vec<_> = names
             .chain(variants)
             .filter(|(_, name)| name != entry)
@@ -174,8 +183,9 @@ impl<'a> Search<'a> {
             let topical = turned.ends_with("-summary");
             if topical
                 && self
-                    .exact_names()
-                    .all(|known| known != format!("{turned}.{ending}"))
+                    .exact_names(|known| known == format!("{turned}.{ending}"))
+                    .next()
+                    .is_none()
             {
                 return None;
             }
@@ -188,16 +198,16 @@ impl<'a> Search<'a> {
         let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
         let first = stem.split('-').next().filter(|word| word.len() >= 4)?;
         let begins_with = |known: &str| {
+            if known.as_bytes().first() != first.as_bytes().first() {
+                return false;
+            }
             let end = known.bytes().position(|byte| matches!(byte, b'-' | b'.'));
             let known_first = &known[..end.unwrap_or(known.len())];
             first == known_first
                 || (known_first.len() >= 4
                     && (first.starts_with(known_first) || known_first.starts_with(first)))
         };
-        let mut alike: Vec<&str> = self
-            .exact_names()
-            .filter(|known| begins_with(known))
-            .collect();
+        let mut alike: Vec<&str> = self.exact_names(begins_with).collect();
         alike.sort_by_cached_key(|known| {
             let other_ending = known
                 .rsplit_once('.')
@@ -215,8 +225,7 @@ impl<'a> Search<'a> {
         let end = rest.find(|c: char| !c.is_ascii_digit());
         let number = &rest[..end.unwrap_or(rest.len())];
         let prefix = format!("{dir}/");
-        self.slugs()
-            .filter(|slug| slug.prefix == prefix)
+        self.slugs(|slug| slug.prefix == prefix)
             .flat_map(|slug| slug.endings)
             .find_map(|ending| self.allowed(&format!("{prefix}{number}{ending}")))
     }
@@ -238,17 +247,28 @@ fn slip(slips: &[(usize, String)], at_most: usize) -> Option<String> {
     near.next().map(|(_, name)| name.clone())
 }
 
-/// The letters of a name, as bits; some share one.
-fn letters(name: &str) -> u64 {
-    name.chars()
-        .fold(0, |letters, c| letters | 1 << (u32::from(c) % 64))
+/// How many characters a name has, and which, as bits; some share one.
+struct Letters {
+    count: usize,
+    which: u64,
 }
 
-/// Whether names with these letters can be so few edits apart: an edit brings
-/// and takes one letter at most.
-fn are_within(edits: usize, one: u64, other: u64) -> bool {
-    let missing = (one & !other).count_ones().max((other & !one).count_ones());
-    missing as usize <= edits
+impl Letters {
+    fn of(name: &str) -> Self {
+        let none = Self { count: 0, which: 0 };
+        name.chars().fold(none, |letters, c| Self {
+            count: letters.count + 1,
+            which: letters.which | 1 << (u32::from(c) % 64),
+        })
+    }
+
+    /// Whether names of these letters can be so few edits apart: an edit brings
+    /// and takes one letter at most.
+    fn are_within(&self, edits: usize, other: &Self) -> bool {
+        let missing = (self.which & !other.which).count_ones();
+        let more = (other.which & !self.which).count_ones();
+        missing.max(more) as usize <= edits && self.count.abs_diff(other.count) <= edits
+    }
 }
 
 /// Reads a name as a variant of a pattern whose prefix or ending is misspelled.
@@ -287,7 +307,7 @@ mod tests {
         #[test]
         fn no_name_is_nearer_than_its_letters(one in "[a-e.é-]{0,9}", other in "[a-e.é-]{0,9}") {
             let edits = damerau_levenshtein(&one, &other);
-            prop_assert!(are_within(edits, letters(&one), letters(&other)));
+            prop_assert!(Letters::of(&one).are_within(edits, &Letters::of(&other)));
         }
     }
 

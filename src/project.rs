@@ -1,6 +1,7 @@
 //! The project around an event: its roots, and where a path really lands.
 //! Reads the disk, never writes.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -204,20 +205,28 @@ fn main_checkout_of_git_file(git: &str) -> Option<String> {
 }
 
 fn real_dir(dir: &str) -> Option<String> {
-    if is_free_of_links(dir) {
-        return Some(dir.to_owned());
+    if let Some(collapsed) = without_links(dir) {
+        return Some(collapsed.into_owned());
     }
     fs::canonicalize(dir).ok().map(|real| path::from_os(&real))
 }
 
+/// A path collapsed, if no link is on the way.
+pub(crate) fn without_links(path: &str) -> Option<Cow<'_, str>> {
+    let collapsed = path::collapse(path);
+    // What `..` leads away from may be missing, and then nothing behind it was looked at.
+    let is_free = is_free_of_links(path) && (collapsed == path || is_free_of_links(&collapsed));
+    is_free.then_some(collapsed)
+}
+
 /// Whether no part of a path is a link, by one question to the kernel where it
 /// can be asked; `false` where it cannot, or does not say.
-pub(crate) fn is_free_of_links(path: &str) -> bool {
+fn is_free_of_links(path: &str) -> bool {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
         use rustix::io::Errno;
-        if !path.starts_with('/') || path::collapse(path) != path {
+        if !path.starts_with('/') {
             return false;
         }
         // To want a directory spares the close: a file is refused, after its links were.
@@ -246,8 +255,8 @@ pub enum LastLink {
 /// # Errors
 /// The disk refuses to say (permissions), or links loop.
 pub fn resolve(path: &str, last: LastLink) -> io::Result<String> {
-    if is_free_of_links(path) {
-        return Ok(path.to_owned());
+    if let Some(collapsed) = without_links(path) {
+        return Ok(collapsed.into_owned());
     }
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::decision::{Denial, DenyCode};
 use crate::event::{Event, Field};
+use crate::formats::line;
 use crate::redact;
 use crate::reply;
 use crate::target::Act;
@@ -147,8 +148,6 @@ impl Record {
     /// The record as one line of at most [`MAX_LINE`] bytes. The longest fields
     /// are cut first; `id`, `ts`, `decision`, `rule` and `system` never are.
     pub fn to_line(&self) -> String {
-        // A record of strings and numbers always serializes.
-        let line = |record: &Self| serde_json::to_string(record).unwrap_or_default() + "\n";
         let whole = line(self);
         if whole.len() <= MAX_LINE {
             return whole;

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::decision::{Decision, Denial, DenyCode};
 use crate::event::Kind;
+use crate::formats::line;
 use crate::systems::Note;
 
 /// The most characters a reason may have.
@@ -137,8 +138,7 @@ fn print_for(event: ForEvent<'_>) -> u8 {
 }
 
 fn print(output: &Output<'_>) -> u8 {
-    // Strings always serialize.
-    let line = serde_json::to_string(output).unwrap_or_default() + "\n";
+    let line = line(output);
     let mut stdout = io::stdout().lock();
     match stdout
         .write_all(line.as_bytes())
@@ -190,7 +190,9 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
         _ => write!(end, " More: `statewarden explain {}`.", quoted(&shown)),
     };
     let room = MAX_REASON - 1 - end.chars().count();
-    text += &also(others, room.saturating_sub(text.chars().count()));
+    if !others.is_empty() {
+        text += &also(others, room.saturating_sub(text.chars().count()));
+    }
     if text.len() > room {
         text = cut(&text, room);
     }

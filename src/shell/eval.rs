@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use ecow::EcoString;
+use foldhash::fast::RandomState;
 
 use super::field::{Field, Output, join_to};
 use super::glob::{MAX_LISTINGS, Search};
@@ -79,7 +80,7 @@ pub(super) struct Shell<'s> {
     pub(super) cwd: Option<Rc<str>>,
     pub(super) previous_dir: Option<Rc<str>>,
     pub(super) dir_stack: Vec<Option<Rc<str>>>,
-    pub(super) functions: HashMap<String, Rc<str>>,
+    pub(super) functions: HashMap<String, Rc<str>, RandomState>,
     pub(super) positional: Rc<[Field]>,
     pub(super) stdin: Option<Output>,
     /// The rest of the present list does not run.
@@ -132,7 +133,7 @@ impl<'s> Shell<'s> {
             cwd: Some(scene.cwd.into()),
             previous_dir: None,
             dir_stack: Vec::new(),
-            functions: HashMap::new(),
+            functions: HashMap::default(),
             positional: Rc::new([]),
             stdin: None,
             halted: false,

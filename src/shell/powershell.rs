@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 use super::byte::is_name_byte;
 use super::eval::Shell;
 use super::field::Field;
@@ -32,7 +34,7 @@ pub(super) struct PowerShell<'t, 'h, 's> {
     pub(super) at: usize,
     pub(super) depth: usize,
     pub(super) shell: &'h mut Shell<'s>,
-    pub(super) variables: HashMap<String, Values>,
+    pub(super) variables: HashMap<String, Values, RandomState>,
 }
 
 pub(super) fn run(shell: &mut Shell<'_>, text: &str) {
@@ -41,7 +43,7 @@ pub(super) fn run(shell: &mut Shell<'_>, text: &str) {
         at: 0,
         depth: 0,
         shell,
-        variables: HashMap::new(),
+        variables: HashMap::default(),
     };
     while reader.at < text.len() {
         reader.statements();
