@@ -247,7 +247,7 @@ fn slip(slips: &[(usize, String)], at_most: usize) -> Option<String> {
     near.next().map(|(_, name)| name.clone())
 }
 
-/// How many characters a name has, and which, as bits; some share one.
+/// How many characters a name has, and which of ASCII, as bits; some share one.
 struct Letters {
     count: usize,
     which: u64,
@@ -256,9 +256,9 @@ struct Letters {
 impl Letters {
     fn of(name: &str) -> Self {
         let none = Self { count: 0, which: 0 };
-        name.chars().fold(none, |letters, c| Self {
-            count: letters.count + 1,
-            which: letters.which | 1 << (u32::from(c) % 64),
+        name.bytes().fold(none, |letters, byte| Self {
+            count: letters.count + usize::from(byte & 0b1100_0000 != 0b1000_0000),
+            which: letters.which | u64::from(byte.is_ascii()) << (byte % 64),
         })
     }
 

@@ -178,3 +178,19 @@ fn readable(command: &str) -> Cow<'_, str> {
         Cow::Borrowed(command)
     }
 }
+
+/// The row of a sorted table that has the name. Most differ in the first byte, which
+/// is looked at without a call.
+fn row_named<T>(
+    rows: &'static [T],
+    name: &str,
+    name_of: fn(&T) -> &'static str,
+) -> Option<&'static T> {
+    let first = name.as_bytes().first();
+    let at = rows.binary_search_by(|row| {
+        let known = name_of(row);
+        let begins = known.as_bytes().first().cmp(&first);
+        begins.then_with(|| known.cmp(name))
+    });
+    rows.get(at.ok()?)
+}

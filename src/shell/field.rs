@@ -144,5 +144,5 @@ fn is_absolute(path: &str) -> bool {
 /// The name after the last separator, trailing separators ignored.
 pub(super) fn base_name(path: &str) -> &str {
     let path = path.trim_end_matches('/');
-    path.rsplit('/').next().unwrap_or(path)
+    path.rfind('/').map_or(path, |at| &path[at + 1..])
 }

@@ -7,7 +7,7 @@ use super::args::{Args, Syntax};
 use super::code::Language;
 use super::eval::Shell;
 use super::field::{Field, Output};
-use super::{calls, edit, filter};
+use super::{calls, edit, filter, row_named};
 use crate::target::Act;
 
 /// How a program takes the code of its language.
@@ -128,11 +128,7 @@ pub(super) fn stem(name: &str) -> &str {
 }
 
 fn interpreter(name: &str) -> Option<Interpreter> {
-    let stem = stem(name);
-    let at = INTERPRETERS
-        .binary_search_by(|(row, _)| (*row).cmp(stem))
-        .ok()?;
-    INTERPRETERS.get(at).map(|(_, interpreter)| *interpreter)
+    row_named(INTERPRETERS, stem(name), |row| row.0).map(|row| row.1)
 }
 
 pub(super) fn is_interpreter(name: &str) -> bool {

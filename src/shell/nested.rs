@@ -7,7 +7,7 @@ use super::eval::Shell;
 use super::field::{Field, Output, base_name};
 use super::variable::Value;
 use super::wrapper::{from_operand, line, run_assigned, wrapper};
-use super::{decode, makefile, wrapper as own};
+use super::{decode, makefile, row_named, wrapper as own};
 use crate::target::{Act, Spelling};
 
 type Runner = fn(&mut Shell<'_>, &[Field]) -> Option<Output>;
@@ -70,8 +70,7 @@ const RUNNERS: &[(&str, Runner)] = &[
 pub(super) const NAMES: [&str; RUNNERS.len()] = names!(RUNNERS, 0);
 
 fn runner(name: &str) -> Option<Runner> {
-    let at = RUNNERS.binary_search_by(|(row, _)| (*row).cmp(name)).ok()?;
-    RUNNERS.get(at).map(|(_, runner)| *runner)
+    row_named(RUNNERS, name, |row| row.0).map(|row| row.1)
 }
 
 pub(super) fn is_runner(name: &str) -> bool {

@@ -4,6 +4,7 @@ use super::args::{Args, Syntax};
 use super::byte::is_name;
 use super::eval::Shell;
 use super::field::{Field, Output};
+use super::row_named;
 use super::variable::Value;
 use crate::target::Act;
 
@@ -149,8 +150,7 @@ const OUTPUTS: &[(&str, &[&str])] = &[
 pub(super) const NAMES: [&str; WRAPPERS.len()] = names!(WRAPPERS, name);
 
 pub(super) fn wrapper(name: &str) -> Option<&'static Wrapper> {
-    let at = WRAPPERS.binary_search_by(|row| row.name.cmp(name)).ok()?;
-    WRAPPERS.get(at)
+    row_named(WRAPPERS, name, |row| row.name)
 }
 
 /// How many arguments are options, their values among them.

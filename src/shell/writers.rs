@@ -4,7 +4,7 @@ use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output};
 use super::transfer::{copy, hard_link, inside, link, remote_copy, rename as move_away, rsync};
-use super::{archive, database, decode, download, edit, find, git, rename, utility};
+use super::{archive, database, decode, download, edit, find, git, rename, row_named, utility};
 use crate::target::Act;
 
 type Special = fn(&mut Shell<'_>, &[Field]) -> Option<Output>;
@@ -300,8 +300,7 @@ const TRUNCATE: Syntax = Syntax {
 pub(super) const NAMES: [&str; WRITERS.len()] = names!(WRITERS, name);
 
 fn writer_named(name: &str) -> Option<&'static Writer> {
-    let at = WRITERS.binary_search_by(|writer| writer.name.cmp(name));
-    WRITERS.get(at.ok()?)
+    row_named(WRITERS, name, |row| row.name)
 }
 
 pub(super) fn is_writer(name: &str) -> bool {
