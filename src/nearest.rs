@@ -155,9 +155,11 @@ impl<'a> Search<'a> {
     /// The names within a few typing errors, and the patterns whose prefix is:
     /// the fewest edits and the most alike in length first.
     fn slips(&self, entry: &str, whole: &str) -> Vec<(usize, String)> {
-        let whole_letters = Letters::of(whole);
-        let is_near =
-            |name: &str| Letters::of(name).are_within(tolerance(name, MOST_EDITS), &whole_letters);
+        let (chars, letters) = (n_chars(whole), letters(whole));
+        let is_near = |name: &str| {
+            let most = tolerance(name, MOST_EDITS);
+            n_chars(name).abs_diff(chars) <= most && are_within(most, letters, self::letters(name))
+        };
         let names = self
             .exact_names(is_near)
             .map(|name| (damerau_levenshtein(whole, name), name.to_owned()));
@@ -247,28 +249,26 @@ fn slip(slips: &[(usize, String)], at_most: usize) -> Option<String> {
     near.next().map(|(_, name)| name.clone())
 }
 
-/// How many characters a name has, and which of ASCII, as bits; some share one.
-struct Letters {
-    count: usize,
-    which: u64,
+/// How many characters a name has.
+fn n_chars(name: &str) -> usize {
+    if name.is_ascii() {
+        name.len()
+    } else {
+        name.chars().count()
+    }
 }
 
-impl Letters {
-    fn of(name: &str) -> Self {
-        let none = Self { count: 0, which: 0 };
-        name.bytes().fold(none, |letters, byte| Self {
-            count: letters.count + usize::from(byte & 0b1100_0000 != 0b1000_0000),
-            which: letters.which | u64::from(byte.is_ascii()) << (byte % 64),
-        })
-    }
+/// The letters of a name, as bits; some share one.
+fn letters(name: &str) -> u64 {
+    name.chars()
+        .fold(0, |letters, c| letters | 1 << (u32::from(c) % 64))
+}
 
-    /// Whether names of these letters can be so few edits apart: an edit brings
-    /// and takes one letter at most.
-    fn are_within(&self, edits: usize, other: &Self) -> bool {
-        let missing = (self.which & !other.which).count_ones();
-        let more = (other.which & !self.which).count_ones();
-        missing.max(more) as usize <= edits && self.count.abs_diff(other.count) <= edits
-    }
+/// Whether names with these letters can be so few edits apart: an edit brings
+/// and takes one letter at most.
+fn are_within(edits: usize, one: u64, other: u64) -> bool {
+    let missing = (one & !other).count_ones().max((other & !one).count_ones());
+    missing as usize <= edits
 }
 
 /// Reads a name as a variant of a pattern whose prefix or ending is misspelled.
@@ -307,7 +307,7 @@ mod tests {
         #[test]
         fn no_name_is_nearer_than_its_letters(one in "[a-e.é-]{0,9}", other in "[a-e.é-]{0,9}") {
             let edits = damerau_levenshtein(&one, &other);
-            prop_assert!(Letters::of(&one).are_within(edits, &Letters::of(&other)));
+            prop_assert!(are_within(edits, letters(&one), letters(&other)));
         }
     }
 

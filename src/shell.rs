@@ -83,6 +83,7 @@ mod writers;
 pub use glance::may_change;
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
 
 use crate::target::Target;
@@ -186,11 +187,14 @@ fn row_named<T>(
     name: &str,
     name_of: fn(&T) -> &'static str,
 ) -> Option<&'static T> {
-    let first = name.as_bytes().first();
+    let first = |name: &str| name.as_bytes().first().map_or(0, |byte| *byte);
+    let own = first(name);
     let at = rows.binary_search_by(|row| {
         let known = name_of(row);
-        let begins = known.as_bytes().first().cmp(&first);
-        begins.then_with(|| known.cmp(name))
+        match first(known).cmp(&own) {
+            Ordering::Equal => known.cmp(name),
+            differs => differs,
+        }
     });
     rows.get(at.ok()?)
 }

@@ -62,7 +62,10 @@ fn the_hook_stays_within_its_budget() {
             over.push(counted);
         }
     }
-    assert!(over.is_empty(), "over tests/fixtures/budget.txt: {over:#?}");
+    assert!(
+        over.is_empty(),
+        "over tests/fixtures/budget.txt; is .cargo/hook.ld, by benches/order, of this code? {over:#?}"
+    );
 }
 
 /// The events of the fixture, by name, in a project with a devt directory.
