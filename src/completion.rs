@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::event::{Event, Field, Kind, Tool};
+use crate::event::{Document, Event, Field, Kind, Tool};
 
 /// One end of one run of an agent. A foreground run brings two events of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,9 +52,9 @@ impl Ending {
     }
 }
 
-fn of_stop(event: &Event<'_>, document: &Value) -> Ending {
-    let text = |key: &str| document[key].as_str().map(str::to_owned);
-    let second = document["stop_hook_active"].as_bool() == Some(true);
+fn of_stop(event: &Event<'_>, document: &Document<'_>) -> Ending {
+    let text = |key: &str| document.get(key).as_str().map(str::to_owned);
+    let second = document.get("stop_hook_active").as_bool() == Some(true);
     Ending {
         agent_type: event.get(Field::AgentType).unwrap_or_default().to_owned(),
         agent_id: event.get(Field::AgentId).map(str::to_owned),
@@ -68,21 +68,19 @@ fn of_stop(event: &Event<'_>, document: &Value) -> Ending {
     }
 }
 
-fn of_launcher(event: &Event<'_>, document: &Value) -> Option<Ending> {
-    let response = &document["tool_response"];
-    if response["status"] != "completed" {
+fn of_launcher(event: &Event<'_>, document: &Document<'_>) -> Option<Ending> {
+    if document.response("status") != "completed" {
         return None;
     }
-    let agent_type = response["agentType"]
-        .as_str()
-        .or(event.get(Field::SubagentType))?;
-    let report = response["handbackReport"]["text"]
+    let told = document.response("agentType");
+    let agent_type = told.as_str().or(event.get(Field::SubagentType))?;
+    let report = document.response("handbackReport")["text"]
         .as_str()
         .map(str::to_owned);
     Some(Ending {
         agent_type: agent_type.to_owned(),
-        agent_id: response["agentId"].as_str().map(str::to_owned),
-        reply: report.unwrap_or_else(|| texts(&response["content"])),
+        agent_id: document.response("agentId").as_str().map(str::to_owned),
+        reply: report.unwrap_or_else(|| texts(&document.response("content"))),
         told_by: ToldBy::Launcher,
         transcript: None,
     })

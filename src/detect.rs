@@ -18,7 +18,7 @@ use crate::catalog::Catalog;
 use crate::claim::{self, Claim};
 use crate::contract::{Bucket, Writer};
 use crate::decision::{self, Call, Channel, Decision, Denial, DenyCode};
-use crate::event::{Event, Field, Kind, Tool};
+use crate::event::{Document, Event, Field, Kind, Tool};
 use crate::hook::World;
 use crate::inventory::{self, Entry};
 use crate::moments::{TO_COUNT, session};
@@ -114,7 +114,7 @@ impl World<'_> {
             event.kind() == Kind::Stop || !found.is_empty() || noted.has_stale(self.now)
         };
         if begun.is_some() || noted.is_some_and(|noted| is_worth_it(&noted)) {
-            self.keep_books(event, &document, &span, begun, &mut found);
+            self.keep_books(event, &document, &span, begun.as_deref(), &mut found);
         }
         let found: Vec<Denial> = found.into_iter().map(|found| found.denial).collect();
         self.log_detected(&found, event, rules);
@@ -123,7 +123,7 @@ impl World<'_> {
             found: &found,
             moved_to: &moved_to,
         };
-        let end = match document["stop_hook_active"].as_bool() {
+        let end = match document.get("stop_hook_active").as_bool() {
             Some(true) => End::Again,
             _ => End::First,
         };
@@ -230,14 +230,14 @@ impl World<'_> {
     fn keep_books(
         &self,
         event: &Event<'_>,
-        document: &Value,
+        document: &Document<'_>,
         span: &Span,
         begun: Option<&str>,
         found: &mut Vec<Found>,
     ) {
         let logs = self.logs();
         let session = session(event);
-        let going_on = document["background_tasks"].as_array();
+        let going_on = document.get("background_tasks");
         let kept = make_own_folder(logs.own_folder()).and_then(|()| {
             with_lock(logs.own_folder(), TO_COUNT, |locked| {
                 let mut noted = Background::read(locked.dir).unwrap_or_default();
@@ -250,7 +250,7 @@ impl World<'_> {
                 if let Some((id, since)) = begun.zip(span.call) {
                     noted.begin(session, agent(event), id, since);
                 }
-                if let Some(going_on) = going_on {
+                if let Some(going_on) = going_on.as_array() {
                     noted.end(session, |id| going_on.iter().all(|task| task["id"] != id));
                 }
                 noted.write(locked, self.now)
@@ -369,10 +369,10 @@ impl World<'_> {
     fn listed_changes(
         &self,
         event: &Event<'_>,
-        document: &Value,
+        document: &Document<'_>,
         catalog: &Catalog<'_>,
     ) -> Vec<Denial> {
-        let diff = &document["tool_response"]["bashEditDiff"];
+        let diff = document.response("bashEditDiff");
         let shared = diff["shared"] == true;
         let files = diff["changedFiles"]
             .as_array()
@@ -431,8 +431,9 @@ fn is_wrong(entry: &Entry<'_>) -> bool {
 }
 
 /// How long a call ran, with slack.
-fn window(document: &Value) -> TimeDelta {
-    let told = document["duration_ms"]
+fn window(document: &Document<'_>) -> TimeDelta {
+    let told = document
+        .get("duration_ms")
         .as_i64()
         .and_then(TimeDelta::try_milliseconds);
     told.unwrap_or(UNTOLD) + SLACK
@@ -440,11 +441,12 @@ fn window(document: &Value) -> TimeDelta {
 
 /// The task that goes on after its call, by the client's id for it; `Monitor`
 /// has a key of its own.
-fn background_task<'d>(event: &Event<'_>, document: &'d Value) -> Option<&'d str> {
-    let response = &document["tool_response"];
-    let id = response["backgroundTaskId"].as_str();
-    id.or_else(|| response["taskId"].as_str())
-        .filter(|_| matches!(event.tool(), Tool::Shell(_)))
+fn background_task(event: &Event<'_>, document: &Document<'_>) -> Option<String> {
+    if !matches!(event.tool(), Tool::Shell(_)) {
+        return None;
+    }
+    let ids = ["backgroundTaskId", "taskId"].map(|key| document.response(key));
+    ids.iter().find_map(Value::as_str).map(str::to_owned)
 }
 
 /// The agent an event is about; empty for the main thread.

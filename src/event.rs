@@ -2,6 +2,7 @@
 //! everything else, a written file's content above all, is skipped in place.
 
 mod bulk;
+mod document;
 mod input;
 
 use std::borrow::Cow;
@@ -11,6 +12,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 
 use crate::actor::{Actor, AgentName};
 pub use bulk::{Bulk, unclosed};
+pub use document::Document;
 use input::InputOnly;
 pub use input::{Replacement, Texts};
 
@@ -266,9 +268,9 @@ impl<'b> Event<'b> {
             .chain(earlier)
     }
 
-    /// The whole event, for the rare kinds that need more than [`Field`]s.
-    pub fn document(&self) -> Result<serde_json::Value, serde_json::Error> {
-        serde_json::from_slice(self.bytes)
+    /// All parts of the event, for the kinds that need more than [`Field`]s.
+    pub fn document(&self) -> Result<Document<'_>, serde_json::Error> {
+        Document::of(self.bytes)
     }
 
     /// Every string in `tool_input`, with the key it stands under, at any depth
