@@ -287,7 +287,12 @@ fn resolve_existing(path: &str) -> io::Result<String> {
             Ok(real) => {
                 let rest = &path[existing.len()..];
                 let whole = format!("{}/{rest}", path::from_os(&real));
-                return Ok(path::collapse(&whole).into_owned());
+                let collapsed = path::collapse(&whole).into_owned();
+                // Behind a way up out of what is missing there may be more that exists.
+                return match rest.split('/').any(|part| part == "..") {
+                    true => resolve_existing(&collapsed),
+                    false => Ok(collapsed),
+                };
             }
             Err(error)
                 if matches!(

@@ -32,6 +32,26 @@ fn a_linked_devt_directory_is_a_site_under_both_names() {
 }
 
 #[test]
+fn a_commands_way_up_starts_where_the_link_before_it_leads_to() {
+    let sandbox = Sandbox::new();
+    make(&sandbox.project().join(".devt/state/sub"));
+    link(&sandbox, "deep", ".devt/state/sub");
+    link(&sandbox, "notes", ".devt/state");
+    for (path, expected) in [
+        ("deep/../a.md", "ad-hoc-name"),
+        ("deep/../plan.md", "allow"),
+        ("deep/../../../src/a.md", "allow"),
+        ("src/../notes/a.md", "ad-hoc-name"),
+        // What is missing before a way up hides no link behind it.
+        ("gone/../notes/a.md", "ad-hoc-name"),
+        ("gone/../src/a.md", "allow"),
+    ] {
+        let event = sandbox.bash_event(&format!("echo x > {path}"));
+        assert_eq!(sandbox.hook(&event).verdict(), expected, "{path}");
+    }
+}
+
+#[test]
 fn a_link_elsewhere_that_leads_in_is_judged_where_it_lands() {
     let sandbox = Sandbox::new();
     link(&sandbox, "notes", ".devt/state");
