@@ -22,6 +22,10 @@ pub(super) struct Answer {
 
 /// Runs a command to its end, or kills it when that takes too long.
 pub(super) fn run(command: &mut Command, input: &str) -> io::Result<Answer> {
+    run_within(WAIT, command, input)
+}
+
+fn run_within(wait: Duration, command: &mut Command, input: &str) -> io::Result<Answer> {
     let pipes = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -32,11 +36,11 @@ pub(super) fn run(command: &mut Command, input: &str) -> io::Result<Answer> {
         // A program that does not read its input has an answer all the same.
         let _ = stdin.write_all(input.as_bytes());
     }
-    // A channel would not ask, but its thread-locals are more than musl has room for in
-    // any process of this program, a hook's included, without a mapping.
+    // A channel would tell when. But with one in the program its thread-locals outgrow the
+    // room that musl sets aside, and every hook would begin with a mapping for them.
     let reader = thread::spawn(move || (read(stdout), read(stderr)));
     let started = Instant::now();
-    while !reader.is_finished() && started.elapsed() < WAIT {
+    while !reader.is_finished() && started.elapsed() < wait {
         thread::sleep(BETWEEN_LOOKS);
     }
     if !reader.is_finished() {
@@ -44,7 +48,7 @@ pub(super) fn run(command: &mut Command, input: &str) -> io::Result<Answer> {
         child.wait()?;
         return Err(io::Error::new(
             io::ErrorKind::TimedOut,
-            format!("no answer in {} s", WAIT.as_secs()),
+            format!("no answer in {wait:?}"),
         ));
     }
     let code = child.wait()?.code();
@@ -65,4 +69,30 @@ fn read(pipe: Option<impl Read>) -> String {
         let _ = pipe.take(MAX_OUTPUT).read_to_end(&mut bytes);
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn sh(wait: Duration, script: &str) -> io::Result<Answer> {
+        run_within(wait, Command::new("sh").args(["-c", script]), "event")
+    }
+
+    #[test]
+    fn what_a_command_says_and_how_it_ends_is_its_answer() {
+        let answer = sh(WAIT, "cat; echo no >&2; exit 3").unwrap();
+        let said = (answer.stdout.as_str(), answer.stderr.as_str(), answer.code);
+        assert_eq!(said, ("event", "no\n", Some(3)));
+    }
+
+    #[test]
+    fn a_command_that_does_not_end_is_killed() {
+        let begun = Instant::now();
+        let error = sh(Duration::from_millis(50), "exec sleep 60").err();
+        assert_eq!(error.unwrap().to_string(), "no answer in 50ms");
+        assert!(begun.elapsed() < WAIT);
+    }
 }
