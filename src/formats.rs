@@ -1,11 +1,13 @@
 //! Foreign file formats: read leniently, changed in place, never dumped anew.
 
+mod flat;
 pub mod front_matter;
 pub mod json;
 mod line;
 pub mod markdown;
 pub mod yaml;
 
+pub use flat::{Value, members};
 pub use line::line;
 
 /// The line ending of a text, going by its first line.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -12,6 +13,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::actor::AgentName;
+use crate::formats::{self, Value};
 use crate::reply;
 use crate::store::log::LogFile;
 
@@ -82,6 +84,48 @@ impl Default for Entry<'_> {
             agent_type: NONE,
             resolves: NONE,
         }
+    }
+}
+
+impl<'l> Entry<'l> {
+    /// The record on a line as this program writes most of them.
+    fn of_flat(line: &'l str) -> Option<Self> {
+        let mut entry = Self::default();
+        formats::members(line, &mut |key, value| {
+            if let Some(field) = entry.field(key) {
+                *field = match value {
+                    // What stands twice makes another kind of record.
+                    _ if !field.is_empty() => return None,
+                    Value::Text(text) => Cow::Borrowed(text),
+                    Value::Escaped(json) => Cow::Owned(serde_json::from_str(json).ok()?),
+                    Value::Other => return None,
+                };
+            }
+            Some(())
+        })?;
+        Some(entry)
+    }
+
+    fn field(&mut self, key: &str) -> Option<&mut Cow<'l, str>> {
+        Some(match key {
+            "id" => &mut self.id,
+            "ts" => &mut self.ts,
+            "source" => &mut self.source,
+            "decision" => &mut self.decision,
+            "rule" => &mut self.rule,
+            "system" => &mut self.system,
+            "tool" => &mut self.tool,
+            "action" => &mut self.action,
+            "file_path" => &mut self.file_path,
+            "name" => &mut self.name,
+            "reason" => &mut self.reason,
+            "suggestion" => &mut self.suggestion,
+            "session_id" => &mut self.session_id,
+            "workflow_id" => &mut self.workflow_id,
+            "agent_type" => &mut self.agent_type,
+            "resolves" => &mut self.resolves,
+            _ => return None,
+        })
     }
 }
 
@@ -184,6 +228,9 @@ pub(crate) struct Unreadable;
 /// The record on a line, if there is one: other programs write records of
 /// their own into devt's log.
 pub(crate) fn parse(line: &str) -> Result<Option<Entry<'_>>, Unreadable> {
+    if let Some(entry) = Entry::of_flat(line) {
+        return Ok(Some(entry));
+    }
     match serde_json::from_str(line) {
         // Serde would take the items of an array for the fields.
         Ok(entry) if line.starts_with('{') => Ok(Some(entry)),
@@ -198,10 +245,14 @@ pub(crate) fn text(line: &[u8]) -> Option<&str> {
     std::str::from_utf8(line.trim_ascii()).ok()
 }
 
-/// Lines in one buffer that is used again; a line past the longest comes out cut.
+/// Lines, most of them as they lie in the reader's buffer; a line past the longest
+/// comes out cut.
 pub(crate) struct Lines<R> {
     reader: R,
+    /// How much of the reader's buffer the last line took.
+    taken: usize,
     longest: u64,
+    /// A line of which the buffer held only a part.
     line: Vec<u8>,
 }
 
@@ -209,6 +260,7 @@ impl<R: BufRead> Lines<R> {
     pub(crate) fn new(reader: R) -> Self {
         Self {
             reader,
+            taken: 0,
             longest: MAX_LINE,
             line: Vec::new(),
         }
@@ -224,6 +276,14 @@ impl<R: BufRead> Lines<R> {
 
     /// The next line with its break; `None` at the end.
     pub(crate) fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
+        self.reader.consume(mem::take(&mut self.taken));
+        // An error shows when the reader is asked again.
+        let buffer = self.reader.fill_buf().unwrap_or_default();
+        let end = memchr::memchr(b'\n', buffer);
+        if let Some(end) = end.filter(|end| (*end as u64) < self.longest) {
+            self.taken = end + 1;
+            return Ok(self.reader.fill_buf()?.get(..=end));
+        }
         self.line.clear();
         let read = (&mut self.reader)
             .take(self.longest)
@@ -294,6 +354,7 @@ mod tests {
                 "record",
             ),
             (r#"{"source":7}"#, "foreign"),
+            (r#"{"source":"a","source":"b"}"#, "foreign"),
             ("[1]", "foreign"),
             (r#"["", "", "statewarden", "deny"]"#, "foreign"),
             (" \r\n", "foreign"),

@@ -6,18 +6,20 @@ use std::io::BufReader;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::super::Context;
 use super::super::denies::read::Lines;
 use super::tally::{Leads, Moment, Refused, Report, Then};
-use super::transcript::{self, Block, Line, Parsed};
+use super::transcript::{self, Block, Input, Line, Parsed};
 use crate::actor::Actor;
 use crate::catalog::Catalog;
 use crate::claim::{self, Claim};
 use crate::decision::{self, Call, Channel, Content, Decision, Denial};
 use crate::env::Env;
 use crate::event::{Event, Tool};
+use crate::formats;
 use crate::path;
 use crate::project::{Listing, Project};
 use crate::redact;
@@ -132,7 +134,7 @@ impl Reader<'_> {
             return;
         }
         match transcript::parse(line) {
-            Parsed::Line(parsed) if calls => self.calls(number, line, &parsed),
+            Parsed::Line(parsed) if calls => self.calls(number, &parsed),
             Parsed::Line(parsed) => self.results(&parsed),
             Parsed::Other => {}
             Parsed::Unreadable => self.report.unreadable_lines += 1,
@@ -158,43 +160,28 @@ impl Reader<'_> {
         }
     }
 
-    fn calls(&mut self, number: u64, text: &str, line: &Line<'_>) {
+    fn calls(&mut self, number: u64, line: &Line<'_>) {
         self.enter(line.cwd.as_str());
-        // Parsed in full at the first call whose texts are needed.
-        let mut whole = None;
-        for (at, call) in line.calls() {
+        for block in line.calls() {
             self.report.calls += 1;
-            let moment = Moment {
-                timestamp: line.timestamp.as_str().to_owned(),
-                line: number,
-                tool: call.name.as_str().to_owned(),
+            let Some(reach) = Reach::of(block.name.as_str()) else {
+                continue;
             };
-            let input = match self.concern(call) {
-                About::Nothing => continue,
-                About::Reading(path) => {
-                    self.note_use(line, &path, &moment);
-                    continue;
-                }
-                About::Editing(path) => {
-                    self.note_use(line, &path, &moment);
-                    None
-                }
-                About::Writing => None,
-                About::Running => Some(json!({ "command": call.input.command.as_str() })),
+            let call = Made {
+                line,
+                number,
+                block,
+                input: block.arguments(),
             };
-            let input = input.unwrap_or_else(|| {
-                let parse = || serde_json::from_str(text).unwrap_or(Value::Null);
-                whole.get_or_insert_with(parse)["message"]["content"][at]["input"].take()
-            });
-            let event = json!({
-                "session_id": line.session.as_str(),
-                "cwd": self.cwd,
-                "agent_type": self.agent(line),
-                "hook_event_name": "PreToolUse",
-                "tool_name": call.name.as_str(),
-                "tool_input": input,
-            });
-            self.judge(&event.to_string(), line, call, &moment);
+            match self.concern(reach, &call.input) {
+                Some(About::Reading(path)) => self.note_use(&call, &path),
+                Some(About::Editing(path)) => {
+                    self.note_use(&call, &path);
+                    self.judge(&call);
+                }
+                Some(About::Writing) => self.judge(&call),
+                None => {}
+            }
         }
     }
 
@@ -223,28 +210,21 @@ impl Reader<'_> {
         }
     }
 
-    /// Why a call is looked at, told from its path or command.
-    fn concern(&mut self, call: &Block<'_>) -> About {
-        let input = &call.input;
-        let (path, about): (_, fn(String) -> About) = match call.name.as_str() {
-            "Write" => (&input.file_path, |_| About::Writing),
-            "Edit" | "MultiEdit" => (&input.file_path, About::Editing),
-            "NotebookEdit" => (&input.notebook_path, About::Editing),
-            "Read" => (&input.file_path, About::Reading),
-            "Grep" => (&input.path, About::Reading),
-            "Bash" | "Monitor" | "PowerShell" => return About::Running,
-            name if name.starts_with("mcp__") => return About::Writing,
-            _ => return About::Nothing,
+    /// Why a call is looked at, told from its path.
+    fn concern(&mut self, reach: Reach, input: &Input<'_>) -> Option<About> {
+        let (path, about): (_, fn(String) -> About) = match reach {
+            Reach::Any => return Some(About::Writing),
+            Reach::Writes => (&input.file_path, |_| About::Writing),
+            Reach::Edits => (&input.file_path, About::Editing),
+            Reach::EditsNotebook => (&input.notebook_path, About::Editing),
+            Reach::Reads => (&input.file_path, About::Reading),
+            Reach::Searches => (&input.path, About::Reading),
         };
         if path.as_str().is_empty() {
-            return About::Nothing;
+            return None;
         }
         let path = absolute(path.as_str(), &self.cwd, &self.around.env);
-        if self.is_in_site(&path) {
-            about(path)
-        } else {
-            About::Nothing
-        }
+        self.is_in_site(&path).then(|| about(path))
     }
 
     fn is_in_site(&mut self, path: &str) -> bool {
@@ -267,23 +247,32 @@ impl Reader<'_> {
         found
     }
 
-    fn note_use(&mut self, line: &Line<'_>, path: &str, moment: &Moment) {
-        let key = (line.session.as_str().to_owned(), path.to_owned());
-        self.report.used.insert(key, moment.clone());
+    fn note_use(&mut self, call: &Made<'_, '_>, path: &str) {
+        let key = (call.line.session.as_str().to_owned(), path.to_owned());
+        self.report.used.insert(key, call.moment());
     }
 
     /// The state files that a command names without changing them.
-    fn note_words(&mut self, line: &Line<'_>, command: &str, changed: &[Target], moment: &Moment) {
-        for word in words(command) {
+    fn note_words(&mut self, call: &Made<'_, '_>, changed: &[Target]) {
+        for word in words(call.input.command.as_str()) {
             let path = absolute(word, &self.cwd, &self.around.env);
             let changes = |target: &Target| path::collapse(&target.path) == path;
             if !changed.iter().any(changes) && self.is_in_site(&path) {
-                self.note_use(line, &path, moment);
+                self.note_use(call, &path);
             }
         }
     }
 
-    fn judge(&mut self, event: &str, line: &Line<'_>, call: &Block<'_>, moment: &Moment) {
+    fn judge(&mut self, call: &Made<'_, '_>) {
+        let agent_type = self.agent(call.line);
+        let event = formats::line(&Wire {
+            session_id: call.line.session.as_str(),
+            cwd: &self.cwd,
+            agent_type: agent_type.as_deref(),
+            hook_event_name: "PreToolUse",
+            tool_name: call.block.name.as_str(),
+            tool_input: call.block.input(),
+        });
         let Ok(event) = Event::parse(event.as_bytes()) else {
             return;
         };
@@ -291,7 +280,7 @@ impl Reader<'_> {
             return;
         };
         if let Tool::Shell(_) = event.tool() {
-            self.note_words(line, call.input.command.as_str(), &targets, moment);
+            self.note_words(call, &targets);
         }
         let wanted = |denial: &Denial| {
             let system = self.around.system.as_ref();
@@ -304,27 +293,20 @@ impl Reader<'_> {
             }
             Decision::Deny(denials) => {
                 let denials: Vec<Denial> = denials.into_iter().filter(wanted).collect();
-                self.refuse(denials, &event.actor(), line, call, moment);
+                self.refuse(denials, &event.actor(), call);
             }
         }
     }
 
-    fn refuse(
-        &mut self,
-        denials: Vec<Denial>,
-        actor: &Actor,
-        line: &Line<'_>,
-        call: &Block<'_>,
-        moment: &Moment,
-    ) {
-        let id = call.id.as_str();
+    fn refuse(&mut self, denials: Vec<Denial>, actor: &Actor, call: &Made<'_, '_>) {
+        let id = call.block.id.as_str();
         if !denials.is_empty() && !id.is_empty() {
             let place = self.report.refused.len();
             self.waiting.insert(id.to_owned(), place);
         }
         for (at, denial) in denials.into_iter().enumerate() {
             self.report.refused.push(Refused {
-                session: line.session.as_str().to_owned(),
+                session: call.line.session.as_str().to_owned(),
                 call_id: id.to_owned(),
                 rule: denial.code,
                 system: denial.system,
@@ -332,12 +314,12 @@ impl Reader<'_> {
                 suggestion: denial.suggestion,
                 path: denial.path,
                 leads: if at == 0 { Leads::Call } else { Leads::Further },
-                at: moment.clone(),
+                at: call.moment(),
                 agent: match actor {
                     Actor::Main => "main".to_owned(),
                     Actor::Agent(name) => name.as_str().to_owned(),
                 },
-                what: what(call),
+                what: call.what(),
                 then: Then::Ran,
             });
         }
@@ -380,13 +362,83 @@ impl Reader<'_> {
     }
 }
 
+/// What a tool can do to files, and which argument names the file.
+#[derive(Clone, Copy)]
+enum Reach {
+    Writes,
+    Edits,
+    EditsNotebook,
+    Reads,
+    Searches,
+    /// Files that no argument needs to name: those of commands and servers.
+    Any,
+}
+
+impl Reach {
+    /// `None`: the tool leaves files alone.
+    fn of(tool: &str) -> Option<Self> {
+        Some(match tool {
+            "Write" => Self::Writes,
+            "Edit" | "MultiEdit" => Self::Edits,
+            "NotebookEdit" => Self::EditsNotebook,
+            "Read" => Self::Reads,
+            "Grep" => Self::Searches,
+            "Bash" | "Monitor" | "PowerShell" => Self::Any,
+            name if name.starts_with("mcp__") => Self::Any,
+            _ => return None,
+        })
+    }
+}
+
 /// Why a call is looked at; a path is absolute.
 enum About {
-    Nothing,
     Reading(String),
     Editing(String),
     Writing,
-    Running,
+}
+
+/// A call as its line tells it.
+struct Made<'c, 'l> {
+    line: &'c Line<'l>,
+    number: u64,
+    block: &'c Block<'l>,
+    input: Input<'l>,
+}
+
+impl Made<'_, '_> {
+    fn moment(&self) -> Moment {
+        Moment {
+            timestamp: self.line.timestamp.as_str().to_owned(),
+            line: self.number,
+            tool: self.block.name.as_str().to_owned(),
+        }
+    }
+
+    /// The file or the command, for an example.
+    fn what(&self) -> String {
+        let input = &self.input;
+        let text = [
+            &input.file_path,
+            &input.notebook_path,
+            &input.command,
+            &input.path,
+        ]
+        .into_iter()
+        .map(|text| text.as_str())
+        .find(|text| !text.is_empty());
+        redact::excerpt(text.unwrap_or_default())
+    }
+}
+
+/// A call as the hook would be told of it.
+#[derive(Serialize)]
+struct Wire<'c> {
+    session_id: &'c str,
+    cwd: &'c str,
+    agent_type: Option<&'c str>,
+    hook_event_name: &'static str,
+    tool_name: &'c str,
+    tool_input: &'c RawValue,
 }
 
 /// The words of a command that look like paths.
@@ -397,21 +449,6 @@ fn words(command: &str) -> impl Iterator<Item = &str> {
 
 fn absolute(written: &str, cwd: &str, env: &Env) -> String {
     path::absolute(cwd, written, env.home.as_deref())
-}
-
-/// The file or the command of a call, for an example.
-fn what(call: &Block<'_>) -> String {
-    let input = &call.input;
-    let text = [
-        &input.file_path,
-        &input.notebook_path,
-        &input.command,
-        &input.path,
-    ]
-    .into_iter()
-    .map(|text| text.as_str())
-    .find(|text| !text.is_empty());
-    redact::excerpt(text.unwrap_or_default())
 }
 
 /// The client keeps a subagent's type in `agent-<id>.meta.json` beside its transcript.

@@ -6,6 +6,7 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use crate::path;
 
@@ -47,8 +48,9 @@ pub(super) struct Block<'l> {
     /// The tool's name.
     #[serde(borrow)]
     pub(super) name: Text<'l>,
+    /// The arguments, unread: most calls are of tools that change nothing.
     #[serde(borrow)]
-    pub(super) input: Input<'l>,
+    input: Option<&'l RawValue>,
     /// In a result: the id of its call.
     #[serde(borrow)]
     tool_use_id: Text<'l>,
@@ -67,6 +69,18 @@ pub(super) struct Input<'l> {
     pub(super) path: Text<'l>,
     #[serde(borrow)]
     pub(super) command: Text<'l>,
+}
+
+impl<'l> Block<'l> {
+    /// The arguments as they stand on the line.
+    pub(super) fn input(&self) -> &'l RawValue {
+        self.input.unwrap_or(RawValue::NULL)
+    }
+
+    /// The arguments that are looked at; those of other types read as empty.
+    pub(super) fn arguments(&self) -> Input<'l> {
+        serde_json::from_str(self.input().get()).unwrap_or_default()
+    }
 }
 
 /// A string; any other value reads as an empty one.
@@ -118,12 +132,12 @@ pub(super) fn parse(line: &str) -> Parsed<'_> {
 }
 
 impl<'l> Line<'l> {
-    /// The calls with their places in the message. The client repeats messages
-    /// in its records of what it sent; only the conversation's own lines count.
-    pub(super) fn calls(&self) -> impl Iterator<Item = (usize, &Block<'l>)> {
-        let blocks = self.message.content.iter().enumerate();
+    /// The calls. The client repeats messages in its records of what it sent; only
+    /// the conversation's own lines count.
+    pub(super) fn calls(&self) -> impl Iterator<Item = &Block<'l>> {
+        let blocks = self.message.content.iter();
         let own = self.kind.as_str() == "assistant";
-        blocks.filter(move |(_, block)| own && block.kind.as_str() == "tool_use")
+        blocks.filter(move |block| own && block.kind.as_str() == "tool_use")
     }
 
     /// The ids of the calls that failed.
@@ -200,8 +214,8 @@ mod tests {
         let found: Vec<String> = match parse(line) {
             Parsed::Line(line) => line
                 .calls()
-                .map(|(_, call)| {
-                    let input = &call.input;
+                .map(|call| {
+                    let input = call.arguments();
                     let texts = [&call.name, &input.file_path, &input.command];
                     texts.map(Text::as_str).join(" ")
                 })
