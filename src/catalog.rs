@@ -3,7 +3,7 @@
 
 use std::ops::Deref;
 
-use crate::contract::{Bucket, Contract, Dir, DirKind, Edition, Name, Role, Row, Writer};
+use crate::contract::{Bucket, Contract, Dir, DirKind, Edition, List, Name, Role, Row, Writer};
 use crate::settings::{Mode, Settings, SystemSettings};
 use crate::systems::{SYSTEMS, System, declared::DeclaredSystem};
 
@@ -101,11 +101,14 @@ fn with_additions<'s>(base: &'s Contract<'s>, own: &'s SystemSettings) -> Table<
         row.name = Name::Glob(glob);
         row
     });
-    let (canonical, others): (Vec<_>, Vec<_>) = base
-        .rows
-        .iter()
-        .cloned()
-        .partition(|row| row.bucket == Bucket::Canonical);
+    let built_in = base.rows.iter();
+    let is_canonical = |row: &&Row<'_>| row.bucket == Bucket::Canonical;
+    let n_added = own.extra_names.len() + own.extra_globs.len();
+    let mut rows = Vec::with_capacity(base.rows.len() + n_added);
+    rows.extend(built_in.clone().filter(is_canonical).cloned());
+    rows.extend(names);
+    rows.extend(built_in.filter(|row| !is_canonical(row)).cloned());
+    rows.extend(globs);
     let dirs = own
         .subdirectories
         .iter()
@@ -113,12 +116,7 @@ fn with_additions<'s>(base: &'s Contract<'s>, own: &'s SystemSettings) -> Table<
     let roles = own.roles.iter().map(|(agent, role)| Role { agent, role });
     Table::Extended(Box::new(Contract {
         source: base.source,
-        rows: canonical
-            .into_iter()
-            .chain(names)
-            .chain(others)
-            .chain(globs)
-            .collect(),
+        rows: List::Owned(rows),
         dirs: base.dirs.iter().copied().chain(dirs).collect(),
         // An agent's role in the settings wins over its built-in one.
         roles: roles.chain(base.roles.iter().copied()).collect(),

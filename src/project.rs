@@ -368,7 +368,7 @@ impl Project {
         let config = env
             .config_home
             .clone()
-            .or_else(|| env.home.as_ref().map(|home| format!("{home}/.config")));
+            .or_else(|| Some([env.home.as_deref()?, "/.config"].concat()));
         let files = [
             (
                 Layer::Managed,
@@ -376,15 +376,15 @@ impl Project {
             ),
             (
                 Layer::User,
-                config.map(|dir| format!("{dir}/statewarden/config.yaml")),
+                config.map(|dir| dir + "/statewarden/config.yaml"),
             ),
             (
                 Layer::Project,
-                Some(format!("{}/.claude/statewarden.yaml", self.main.dir)),
+                Some([&self.main.dir, "/.claude/statewarden.yaml"].concat()),
             ),
             (
                 Layer::Local,
-                Some(format!("{}/.claude/statewarden.local.yaml", self.main.dir)),
+                Some([&self.main.dir, "/.claude/statewarden.local.yaml"].concat()),
             ),
         ];
         let known = files

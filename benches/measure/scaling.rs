@@ -23,7 +23,26 @@ pub fn all(site: &Site) -> Result<Vec<Case>> {
     for n in [0, 5, 50] {
         cases.push(declared(site, n)?);
     }
+    cases.extend(configured(site)?);
     Ok(cases)
+}
+
+/// Writes where a project has settings of its own.
+fn configured(site: &Site) -> Result<[Case; 3]> {
+    const OWN: &str = "# Names of this project\nsystems:\n  devt:\n    extra_names: [retro.md, \"api notes.md\"]\n    \
+                       extra_globs:\n      - \"adr-*.md\"\nlog:\n  max_bytes: 1048576\n";
+    site.prepare("settings", SETTINGS, OWN)?;
+    site.prepare("settings", ".devt/state/scratchpad.md", "")?;
+    site.prepare("settings", "src/parser.rs", "")?;
+    Ok([
+        ("unrelated", "src/parser.rs", Answer::Silence),
+        ("allowed", ".devt/state/scratchpad.md", Answer::Silence),
+        ("denied", ".devt/state/notes.md", Answer::Deny),
+    ]
+    .map(|(kind, below, answer)| {
+        let name = format!("{kind} Write, own settings");
+        Case::hook(&name, &write(site, below, 300), answer).moved(site, "settings")
+    }))
 }
 
 /// A denial behind `n` earlier ones.

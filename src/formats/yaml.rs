@@ -109,6 +109,18 @@ pub fn parse(text: &str) -> Result<Value, String> {
     }
 }
 
+/// Parses one document into a type of its own; plain lines without the parser.
+///
+/// # Errors
+/// The parser's message, with line and column.
+pub fn parse_into<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let plain = plain::parse(text).filter(|_| has_few_brackets(text));
+    match plain.map(serde_yaml::from_value) {
+        Some(Ok(value)) => Ok(value),
+        _ => parse_as(text),
+    }
+}
+
 /// Parses one document into a type of its own, always with the parser.
 ///
 /// # Errors

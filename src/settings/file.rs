@@ -55,7 +55,7 @@ pub(super) struct SystemFile {
 impl File {
     /// The error is a sentence fragment with line and nearest key, without the path.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let file: Result<Option<Self>, _> = yaml::parse_as(text);
+        let file: Result<Option<Self>, _> = yaml::parse_into(text);
         file.map(Option::unwrap_or_default).map_err(|e| explain(&e))
     }
 }

@@ -36,11 +36,15 @@ pub(super) fn resolve(layers: &[(Layer, &str, &str)]) -> Resolved {
     let mut managed = File::default();
     for &(layer, path, text) in layers {
         match read(text, &merged) {
-            Ok(mut file) if layer == Layer::Managed => {
+            Ok((_, settings)) if layers.len() == 1 => {
+                resolved.settings = settings;
+                return resolved;
+            }
+            Ok((mut file, _)) if layer == Layer::Managed => {
                 managed = file.clone();
                 overlay(&mut merged, &mut file);
             }
-            Ok(mut file) => {
+            Ok((mut file, _)) => {
                 let overruled = hold_fast(&mut file, &managed);
                 resolved.overruled.extend(overruled.iter().map(|key| {
                     format!("`{key}` in `{path}` is overruled by the managed settings")
@@ -68,10 +72,11 @@ pub(super) fn resolve(layers: &[(Layer, &str, &str)]) -> Resolved {
     resolved
 }
 
-/// Parses and checks one file; `earlier` knows the systems declared so far.
-fn read(text: &str, earlier: &File) -> Result<File, String> {
+/// Parses one file, and says what it sets by itself; `earlier` knows the systems
+/// declared so far.
+fn read(text: &str, earlier: &File) -> Result<(File, Settings), String> {
     let file = File::parse(text)?;
-    settings(&file)?;
+    let settings = settings(&file)?;
     let known = |id: &str| {
         let declared = earlier
             .systems
@@ -89,7 +94,7 @@ fn read(text: &str, earlier: &File) -> Result<File, String> {
             ));
         }
     }
-    Ok(file)
+    Ok((file, settings))
 }
 
 /// Puts a later file over what the earlier ones said, key by key.

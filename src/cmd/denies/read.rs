@@ -9,11 +9,10 @@ use std::mem;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use crate::actor::AgentName;
-use crate::formats::{self, Value};
+use crate::formats;
 use crate::reply;
 use crate::store::log::LogFile;
 
@@ -25,66 +24,25 @@ const MAX_LONG_LINE: u64 = 256 << 20;
 
 /// The fields of a record that readers look at; `""` stands for an absent one.
 /// Decisions and rules are text here, so that a later version's count as well.
-#[derive(Debug, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 pub struct Entry<'l> {
-    #[serde(borrow)]
     pub id: Cow<'l, str>,
-    #[serde(borrow)]
     pub ts: Cow<'l, str>,
-    #[serde(borrow)]
     pub source: Cow<'l, str>,
-    #[serde(borrow)]
     pub decision: Cow<'l, str>,
-    #[serde(borrow)]
     pub rule: Cow<'l, str>,
-    #[serde(borrow)]
     pub system: Cow<'l, str>,
-    #[serde(borrow)]
     pub tool: Cow<'l, str>,
-    #[serde(borrow)]
     pub action: Cow<'l, str>,
-    #[serde(borrow)]
     pub file_path: Cow<'l, str>,
-    #[serde(borrow)]
     pub name: Cow<'l, str>,
-    #[serde(borrow)]
     pub reason: Cow<'l, str>,
-    #[serde(borrow)]
     pub suggestion: Cow<'l, str>,
-    #[serde(borrow)]
     pub session_id: Cow<'l, str>,
-    #[serde(borrow)]
     pub workflow_id: Cow<'l, str>,
-    #[serde(borrow)]
     pub agent_type: Cow<'l, str>,
     /// The id of the denial that a recovery closes.
-    #[serde(borrow)]
     pub resolves: Cow<'l, str>,
-}
-
-impl Default for Entry<'_> {
-    fn default() -> Self {
-        const NONE: Cow<'_, str> = Cow::Borrowed("");
-        Self {
-            id: NONE,
-            ts: NONE,
-            source: NONE,
-            decision: NONE,
-            rule: NONE,
-            system: NONE,
-            tool: NONE,
-            action: NONE,
-            file_path: NONE,
-            name: NONE,
-            reason: NONE,
-            suggestion: NONE,
-            session_id: NONE,
-            workflow_id: NONE,
-            agent_type: NONE,
-            resolves: NONE,
-        }
-    }
 }
 
 impl<'l> Entry<'l> {
@@ -94,15 +52,27 @@ impl<'l> Entry<'l> {
         formats::members(line, &mut |key, value| {
             if let Some(field) = entry.field(key) {
                 *field = match value {
-                    // What stands twice makes another kind of record.
-                    _ if !field.is_empty() => return None,
-                    Value::Text(text) => Cow::Borrowed(text),
-                    Value::Escaped(json) => Cow::Owned(serde_json::from_str(json).ok()?),
-                    Value::Other => return None,
+                    formats::Value::Text(text) => Cow::Borrowed(text),
+                    formats::Value::Escaped(json) => Cow::Owned(serde_json::from_str(json).ok()?),
+                    formats::Value::Other => return None,
                 };
             }
             Some(())
         })?;
+        Some(entry)
+    }
+
+    /// The record that an object is; a field that is no text makes it another program's.
+    fn of_object(object: serde_json::Map<String, Value>) -> Option<Self> {
+        let mut entry = Self::default();
+        for (key, value) in object {
+            if let Some(field) = entry.field(&key) {
+                let Value::String(text) = value else {
+                    return None;
+                };
+                *field = Cow::Owned(text);
+            }
+        }
         Some(entry)
     }
 
@@ -232,11 +202,10 @@ pub(crate) fn parse(line: &str) -> Result<Option<Entry<'_>>, Unreadable> {
         return Ok(Some(entry));
     }
     match serde_json::from_str(line) {
-        // Serde would take the items of an array for the fields.
-        Ok(entry) if line.starts_with('{') => Ok(Some(entry)),
-        _ if line.is_empty() => Ok(None),
-        _ if serde_json::from_str::<IgnoredAny>(line).is_ok() => Ok(None),
-        _ => Err(Unreadable),
+        Ok(Value::Object(object)) => Ok(Entry::of_object(object)),
+        Ok(_) => Ok(None),
+        Err(_) if line.is_empty() => Ok(None),
+        Err(_) => Err(Unreadable),
     }
 }
 
@@ -354,7 +323,7 @@ mod tests {
                 "record",
             ),
             (r#"{"source":7}"#, "foreign"),
-            (r#"{"source":"a","source":"b"}"#, "foreign"),
+            (r#"{"source":"a","also":[{}]}"#, "record"),
             ("[1]", "foreign"),
             (r#"["", "", "statewarden", "deny"]"#, "foreign"),
             (" \r\n", "foreign"),

@@ -1,139 +1,144 @@
-//! Blocks of plain `key: value` lines, read without the parser.
+//! Blocks of plain `key: value` lines and lists, read without the parser.
 //!
-//! State files are written this way, and the parser takes a microsecond for
-//! every few bytes of them. What is read here is so little of YAML that it can
+//! State files and settings are written this way, and the parser takes a microsecond
+//! for every few bytes of them. What is read here is so little of YAML that it can
 //! be held against the parser on random texts; all else is left to the parser.
 
 use super::{Mapping, Value, printable};
+use inline::{entry, value};
+
+mod inline;
 
 /// The most blocks that are open at once.
 const DEEPEST: usize = 8;
 
-/// The keys of one indent. A key is open while the lines below it may be its block.
+/// The lines of one indent. A key is open while the lines below it may be its block.
 struct Block<'t> {
-    indent: usize,
-    entries: Mapping,
+    depth: usize,
+    content: Content,
     open: Option<&'t str>,
+}
+
+enum Content {
+    Entries(Mapping),
+    Items(Vec<Value>),
+}
+
+impl From<Content> for Value {
+    fn from(content: Content) -> Self {
+        match content {
+            Content::Entries(entries) => Self::Mapping(entries),
+            Content::Items(items) => Self::Sequence(items),
+        }
+    }
+}
+
+/// What stands on a line, its value unread.
+enum Line<'t> {
+    Entry(&'t str, &'t str),
+    Item(&'t str),
+}
+
+impl<'t> Line<'t> {
+    fn read(content: &'t str) -> Option<Self> {
+        if let Some(item) = content.strip_prefix("- ") {
+            return Some(Self::Item(item));
+        }
+        let (key, value) = entry(content)?;
+        let stands_alone = value.is_empty() || value.starts_with(' ');
+        stands_alone.then_some(Self::Entry(key, value))
+    }
+
+    /// An item may stand at the indent of the key that its list belongs to.
+    fn depth(&self, indent: usize) -> usize {
+        match self {
+            Self::Entry(..) => 2 * indent,
+            Self::Item(_) => 2 * indent + 1,
+        }
+    }
 }
 
 impl<'t> Block<'t> {
     /// Gives the open key its value; `None` for a key that was there before.
     fn close(&mut self, value: Value) -> Option<()> {
-        match self.open.take() {
-            Some(key) => {
-                let before = self.entries.insert(Value::String(key.to_owned()), value);
+        match (self.open.take(), &mut self.content) {
+            (Some(key), Content::Entries(entries)) => {
+                let before = entries.insert(Value::String(key.to_owned()), value);
                 before.is_none().then_some(())
             }
-            None => Some(()),
+            _ => Some(()),
         }
     }
 
-    fn add(&mut self, key: &'t str, value: &str) -> Option<()> {
-        self.close(Value::Null)?;
-        self.open = Some(key);
-        if value.is_empty() {
-            return Some(());
+    fn add(&mut self, line: &Line<'t>) -> Option<()> {
+        match (line, &mut self.content) {
+            (Line::Entry(key, text), _) => {
+                self.close(Value::Null)?;
+                self.open = Some(key);
+                match text.trim_start_matches(' ') {
+                    text if text.is_empty() || text.starts_with('#') => Some(()),
+                    text => self.close(value(text)?),
+                }
+            }
+            (Line::Item(text), Content::Items(items)) => {
+                items.push(value(text.trim_start_matches(' '))?);
+                Some(())
+            }
+            (Line::Item(_), Content::Entries(_)) => None,
         }
-        self.close(scalar(value)?)
     }
 }
 
 /// What the parser would read; `None` for a text that has to be left to it.
 pub(super) fn parse(text: &str) -> Option<Value> {
-    let is_printable = |c| matches!(c, ' '..='~' | '\n') || printable(c) == c;
-    if !text.chars().all(is_printable) {
+    let is_usual = |byte: u8| matches!(byte, b' '..=b'~' | b'\n');
+    if !text.bytes().all(is_usual) && !text.chars().all(|c| c == '\n' || printable(c) == c) {
         return None;
     }
     let mut blocks: Vec<Block<'_>> = Vec::new();
-    for line in text.split('\n') {
-        let content = line.trim_start_matches(' ');
+    for whole in text.split('\n') {
+        let content = whole.trim_start_matches(' ');
         if content.is_empty() || content.starts_with('#') {
             continue;
         }
-        let (key, value) = content.split_once(':').filter(|(key, _)| is_word(key))?;
-        if !value.is_empty() && !value.starts_with(' ') {
-            return None;
-        }
-        let indent = line.len() - content.len();
-        enter(&mut blocks, indent)?.add(key, value.trim_matches(' '))?;
+        let line = Line::read(content)?;
+        let depth = line.depth(whole.len() - content.len());
+        enter(&mut blocks, depth)?.add(&line)?;
     }
     leave(&mut blocks, 0)?;
     let mut root = blocks.pop()?;
     root.close(Value::Null)?;
-    Some(Value::Mapping(root.entries))
+    Some(root.content.into())
 }
 
-/// The block that a line of this indent is in.
-fn enter<'b, 't>(blocks: &'b mut Vec<Block<'t>>, indent: usize) -> Option<&'b mut Block<'t>> {
-    leave(blocks, indent)?;
+/// The block that a line of this depth is in.
+fn enter<'b, 't>(blocks: &'b mut Vec<Block<'t>>, depth: usize) -> Option<&'b mut Block<'t>> {
+    leave(blocks, depth)?;
     let begins = match blocks.last() {
-        None => indent == 0,
-        Some(block) => indent > block.indent && block.open.is_some() && blocks.len() < DEEPEST,
+        None => depth == 0,
+        Some(block) => depth > block.depth && block.open.is_some() && blocks.len() < DEEPEST,
     };
     if begins {
+        let content = match depth % 2 {
+            0 => Content::Entries(Mapping::with_capacity(8)),
+            _ => Content::Items(Vec::new()),
+        };
         blocks.push(Block {
-            indent,
-            entries: Mapping::with_capacity(8),
+            depth,
+            content,
             open: None,
         });
     }
-    blocks.last_mut().filter(|block| block.indent == indent)
+    blocks.last_mut().filter(|block| block.depth == depth)
 }
 
-/// Ends the blocks that are deeper than `indent`.
-fn leave(blocks: &mut Vec<Block<'_>>, indent: usize) -> Option<()> {
-    while let Some(mut block) = blocks.pop_if(|block| block.indent > indent) {
+/// Ends the blocks that are deeper than `depth`.
+fn leave(blocks: &mut Vec<Block<'_>>, depth: usize) -> Option<()> {
+    while let Some(mut block) = blocks.pop_if(|block| block.depth > depth) {
         block.close(Value::Null)?;
-        blocks.last_mut()?.close(Value::Mapping(block.entries))?;
+        blocks.last_mut()?.close(block.content.into())?;
     }
     Some(())
-}
-
-fn scalar(text: &str) -> Option<Value> {
-    match text {
-        "true" => Some(Value::Bool(true)),
-        "false" => Some(Value::Bool(false)),
-        _ if is_word(text) => Some(Value::String(text.to_owned())),
-        _ if text.starts_with('"') => quoted(text).map(Value::String),
-        _ => number(text),
-    }
-}
-
-/// Whether a text without quotes is a string to every YAML parser.
-fn is_word(text: &str) -> bool {
-    text.starts_with(|first: char| first.is_ascii_lowercase())
-        && text.len() <= 64
-        && text
-            .bytes()
-            .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-'))
-        && !matches!(text, "true" | "false" | "null")
-}
-
-/// A string as `quote` writes it.
-fn quoted(text: &str) -> Option<String> {
-    let inner = text.strip_prefix('"')?.strip_suffix('"')?;
-    if !inner.contains(['"', '\\']) {
-        return Some(inner.to_owned());
-    }
-    let mut plain = String::with_capacity(inner.len());
-    let mut characters = inner.chars();
-    while let Some(character) = characters.next() {
-        plain.push(match character {
-            '\\' => characters.next().filter(|c| matches!(c, '"' | '\\'))?,
-            '"' => return None,
-            _ => character,
-        });
-    }
-    Some(plain)
-}
-
-/// A number that fits however it is read, without leading zeros.
-fn number(text: &str) -> Option<Value> {
-    let is_plain = text.len() <= 18
-        && text.bytes().all(|byte| byte.is_ascii_digit())
-        && (text == "0" || !text.starts_with('0'));
-    let number: u64 = text.parse().ok().filter(|_| is_plain)?;
-    Some(Value::Number(number.into()))
 }
 
 #[cfg(test)]
@@ -154,12 +159,13 @@ mod tests {
     }
 
     #[test]
-    fn state_files_are_read_without_the_parser() {
+    fn state_files_and_settings_are_read_without_the_parser() {
         for text in [
+            include_str!("../../settings/every-key.yaml"),
             include_str!("../../../tests/fixtures/agent-flow/06-orchestration-review-passed.md"),
             include_str!("../../../tests/fixtures/agent-flow/30-team-init-team-mode.md"),
         ] {
-            let front = front_matter::split(text).map_or("", |document| document.front);
+            let front = front_matter::split(text).map_or(text, |document| document.front);
             let read = parse(front).map(|value| shown(&value));
             assert!(read.is_some(), "{text}");
             assert_eq!(read, parsed(front));
@@ -189,8 +195,26 @@ mod tests {
             Some(r#"Mapping {"a": String("  é # : [")}"#),
         );
         check(
-            "a: pass-2_x\n",
-            Some(r#"Mapping {"a": String("pass-2_x")}"#),
+            "a: pass-2_x # why\nB.md: docs/A.md\n",
+            Some(r#"Mapping {"a": String("pass-2_x"), "B.md": String("docs/A.md")}"#),
+        );
+        check(
+            "a: [] \n\"b c\": [d.md, \"*\", 1 ] # x\n",
+            Some(
+                r#"Mapping {"a": Sequence [], "b c": Sequence [String("d.md"), String("*"), Number(1)]}"#,
+            ),
+        );
+        check(
+            "a: { b: 1, \"c\": [d, {}] }\n",
+            Some(
+                r#"Mapping {"a": Mapping {"b": Number(1), "c": Sequence [String("d"), Mapping {}]}}"#,
+            ),
+        );
+        check(
+            "a:\n- b\n# x\n- 2\nc: # y\n  d:\n    - true\n  e: f\n",
+            Some(
+                r#"Mapping {"a": Sequence [String("b"), Number(2)], "c": Mapping {"d": Sequence [Bool(true)], "e": String("f")}}"#,
+            ),
         );
         for other in [
             "",
@@ -201,13 +225,34 @@ mod tests {
             "a: 1\n  b: 2\n",
             "a:\n    b: 1\n  c: 2\n",
             "a: 01\n",
-            "a: 1 # x\n",
+            "a: 1# x\n",
             "a: 1\r\n",
             "a:\t1\n",
             "a:1\n",
             "a : 1\n",
             "- a\n",
-            "a: [1]\n",
+            "a: [1\n",
+            "a: [1,]\n",
+            "a: [,]\n",
+            "a: [b c]\n",
+            "a: [b: c]\n",
+            "a: {b}\n",
+            "a: {b: }\n",
+            "a: {b:1}\n",
+            "a: {b: 1, b: 2}\n",
+            "a: {b: 1\n",
+            "a: b}\n",
+            "a: [b}\n",
+            "{a: 1}\n",
+            "a: [b]c\n",
+            "a:\n  - b\n - c\n",
+            "a:\n  - b: c\n",
+            "a:\n  - b\n  c: d\n",
+            "a:\n  -\n",
+            "a: b\n- c\n",
+            "a:\n- b\n  - c\n",
+            "\"a\\n\": 1\n",
+            ": 1\n",
             "a: 'x'\n",
             "a: x y\n",
             "a: \"x\" y\n",
@@ -218,7 +263,10 @@ mod tests {
             "true: 1\n",
             "a: True\n",
             "a: &b x\n",
-            "a: 1.5\n",
+            "a: 1.\n",
+            "a: 1.5.2\n",
+            "a: 01.5\n",
+            "a: .5\n",
             "a: -1\n",
             "a: 1234567890123456789\n",
             "a: \"\u{feff}\"\n",
@@ -241,32 +289,76 @@ mod tests {
         assert!(parse(&nested(DEEPEST)).is_some() && parse(&nested(DEEPEST + 1)).is_none());
     }
 
-    /// A line: how many blocks it ends, its key and its value.
-    fn line() -> impl Strategy<Value = (usize, String, String)> {
-        let value = prop_oneof![
+    fn scalar_text() -> impl Strategy<Value = String> {
+        prop_oneof![
+            6 => "true|no|[1-9][0-9]{0,3}|inf|(0|[1-9])\\.[0-9]{1,3}|(\\./|[A-Za-z/])[A-Za-z_./-]{0,3}|\\.",
+            4 => "\"([a-z #:é\u{a0}\u{1f600}]|\\\\[\"\\\\]){0,5}\"",
+            1 => "null|0[0-9x]1|1e3|True|[a-z]\\.[0-9]|'a'|[ -~\u{85}\u{2028}\u{feff}\t\r]{1,3}",
+        ]
+    }
+
+    fn value_text() -> impl Strategy<Value = String> {
+        let in_flow = scalar_text().prop_recursive(3, 12, 4, |inner| {
+            let entry = ("([a-z]|\"[a-z :]\"|null)", "(: ){1,2}|:", inner.clone())
+                .prop_map(|(key, colon, value)| format!("{key}{colon}{value}"));
+            let of = |items: Vec<String>, (comma, blank): (String, String)| {
+                format!("{blank}{}{blank}", items.join(&comma))
+            };
+            let style = ("(,|, ){1}", " {0,1}");
+            let list = (prop::collection::vec(inner, 0..4), style);
+            let entries = (prop::collection::vec(entry, 0..4), style);
+            prop_oneof![
+                list.prop_map(move |(items, style)| format!("[{}]", of(items, style))),
+                entries.prop_map(move |(items, style)| format!("{{{}}}", of(items, style))),
+            ]
+        });
+        prop_oneof![
             4 => Just(String::new()),
-            6 => " {1,2}(true|no|[1-9][0-9]{0,3}|inf|[a-z][a-z_-]{0,3}) {0,1}",
-            4 => " \"([a-z #:é\u{a0}\u{1f600}]|\\\\[\"\\\\]){0,5}\"",
-            1 => " (null|0[0-9x]1|1e3|True)| {0,2}[ -~\u{85}\u{2028}\u{feff}\t\r]{1,3}",
+            8 => scalar_text().prop_map(|text| format!(" {text}")),
+            4 => in_flow.prop_map(|text| format!(" {text}")),
+            1 => " {0,2}[ -~]{1,3}",
+        ]
+    }
+
+    /// A line: how many blocks it ends, its key (of an item it is empty), its value,
+    /// and what stands behind that.
+    fn line() -> impl Strategy<Value = (usize, String, String, String)> {
+        let key = prop_oneof![
+            14 => "[a-z]{1,2}[0-9]?|[A-Z][a-z.]{1,2}",
+            6 => Just(String::new()),
+            2 => "\"[a-z*: ]{0,3}\"",
+            1 => "null|true|[a-z ]{2}",
         ];
-        let key = prop_oneof![20 => "[a-z]{1,2}[0-9]?", 1 => "null|true|[a-z ]{2}"];
-        (0..4_usize, key, value)
+        let behind = prop_oneof![8 => Just(String::new()), 2 => " {1,2}", 2 => " {0,2}#[ -~]{0,3}"];
+        (0..4_usize, key, value_text(), behind)
     }
 
     /// Lines as programs indent them; at times one is off, or another stands between.
     fn text() -> impl Strategy<Value = String> {
         let between = prop_oneof![12 => Just(String::new()), 1 => "\n| {0,4}#[ -~]{0,3}\n| {0,3}"];
         prop::collection::vec((line(), between), 0..9).prop_map(|lines| {
-            let (mut text, mut indents) = (String::new(), Vec::new());
-            for ((ends, key, value), between) in lines {
+            let mut text = String::new();
+            let mut blocks: Vec<(usize, bool)> = Vec::new();
+            for ((ends, key, value, behind), between) in lines {
                 let is_open = text.is_empty() || text.ends_with(":\n");
-                let ends = if is_open { 0 } else { ends.min(indents.len()) };
                 if is_open {
-                    indents.push(2 * indents.len());
+                    let is_list = key.is_empty() && !text.is_empty();
+                    // A list may stand at the indent of its key.
+                    let is_level = is_list && ends % 2 == 1;
+                    let outer = blocks.last().map_or(0, |(indent, _)| *indent);
+                    let deeper = if is_level || text.is_empty() { 0 } else { 2 };
+                    blocks.push((outer + deeper, is_list));
+                } else {
+                    blocks.truncate(blocks.len().saturating_sub(ends).max(1));
                 }
-                indents.truncate(indents.len().saturating_sub(ends).max(1));
-                let indent = indents.last().copied().unwrap_or_default();
-                text += &format!("{between}{}{key}:{value}\n", " ".repeat(indent));
+                let (indent, is_list) = blocks.last().copied().unwrap_or_default();
+                let key = if key.is_empty() { "k" } else { &key };
+                let head = if is_list {
+                    "-".to_owned()
+                } else {
+                    format!("{key}:")
+                };
+                text += &format!("{between}{}{head}{value}{behind}\n", " ".repeat(indent));
             }
             text
         })
