@@ -184,8 +184,8 @@ impl World<'_> {
         let (mut found, mut moved_to) = (Vec::new(), Vec::new());
         for site in sites {
             // A site that cannot be listed has nothing to tell; the guard stands.
-            let mut entries = inventory::entries(site, catalog).unwrap_or_default();
-            entries.retain(|entry| entry.changed >= since);
+            let entries = inventory::entries_changed(site, catalog, since);
+            let mut entries = entries.unwrap_or_default();
             found.extend(entries.iter().filter_map(|entry| {
                 Some(Found {
                     denial: self.fault_of(site, entry, catalog)?,

@@ -39,8 +39,22 @@ pub struct Entry<'c> {
 /// # Errors
 /// The site, or a directory of it, cannot be listed.
 pub fn entries<'c>(site: &Site<'c>, catalog: &Catalog<'_>) -> Result<Vec<Entry<'c>>> {
+    entries_changed(site, catalog, DateTime::<Utc>::MIN_UTC)
+}
+
+/// The entries that were changed at a time or since. Most were not, and to ask the
+/// contract about an entry costs more than to ask the disk.
+///
+/// # Errors
+/// The site, or a directory of it, cannot be listed.
+pub fn entries_changed<'c>(
+    site: &Site<'c>,
+    catalog: &Catalog<'_>,
+    since: DateTime<Utc>,
+) -> Result<Vec<Entry<'c>>> {
     let mut found = Vec::new();
-    list(site, "", catalog, &mut found)?;
+    list(site, "", catalog, since, &mut found)?;
+    found.retain(|entry| entry.changed >= since);
     Ok(found)
 }
 
@@ -49,19 +63,24 @@ fn list<'c>(
     site: &Site<'c>,
     below: &str,
     catalog: &Catalog<'_>,
+    since: DateTime<Utc>,
     found: &mut Vec<Entry<'c>>,
 ) -> Result<()> {
     let dir = Path::new(&site.dir()).join(below);
     let failed = || format!("could not list `{}`", dir.display());
     for entry in fs::read_dir(&dir).with_context(failed)? {
         let entry = entry.with_context(failed)?;
+        let Ok(meta) = entry.metadata() else {
+            continue;
+        };
+        // What lies below a directory can change without it.
+        if !meta.is_dir() && store::changed(&meta) < since {
+            continue;
+        }
         let name = entry.file_name().to_string_lossy().into_owned();
         let name = match below {
             "" => name,
             below => format!("{below}/{name}"),
-        };
-        let Ok(meta) = entry.metadata() else {
-            continue;
         };
         if !belongs(site, &name, catalog) {
             continue;
@@ -72,9 +91,9 @@ fn list<'c>(
             .standing(&name, site.governed.edition);
         match standing {
             Standing::Directory(dir) if meta.is_dir() && dir.kind == DirKind::Closed => {
-                list(site, &name, catalog, found)?;
+                list(site, &name, catalog, since, found)?;
             }
-            Standing::Free if meta.is_dir() => list(site, &name, catalog, found)?,
+            Standing::Free if meta.is_dir() => list(site, &name, catalog, since, found)?,
             standing => found.extend(settle(standing, &meta, name, entry.path())),
         }
     }
