@@ -4,7 +4,7 @@
 //! and commented text is no write. What cannot be known without running the
 //! command gives no target.
 
-/// The names of a table, to be known while compiling.
+/// The names of a table's rows, to be known while compiling.
 macro_rules! names {
     ($table:ident, $field:tt) => {{
         let mut names = [""; $table.len()];
@@ -70,6 +70,7 @@ mod report;
 mod routine;
 mod search;
 mod syntax;
+mod table;
 mod tcl;
 mod template;
 mod transfer;
@@ -83,7 +84,6 @@ mod writers;
 pub use glance::may_change;
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::fmt;
 
 use crate::target::Target;
@@ -178,23 +178,4 @@ fn readable(command: &str) -> Cow<'_, str> {
     } else {
         Cow::Borrowed(command)
     }
-}
-
-/// The row of a sorted table that has the name. Most differ in the first byte, which
-/// is looked at without a call.
-fn row_named<T>(
-    rows: &'static [T],
-    name: &str,
-    name_of: fn(&T) -> &'static str,
-) -> Option<&'static T> {
-    let first = |name: &str| name.as_bytes().first().map_or(0, |byte| *byte);
-    let own = first(name);
-    let at = rows.binary_search_by(|row| {
-        let known = name_of(row);
-        match first(known).cmp(&own) {
-            Ordering::Equal => known.cmp(name),
-            differs => differs,
-        }
-    });
-    rows.get(at.ok()?)
 }

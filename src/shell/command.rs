@@ -6,6 +6,7 @@ use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output, base_name, join};
 use super::report::clean;
+use super::table::Table;
 use super::variable::Value;
 use super::world::Status;
 use super::{arith, assign, decode, filter, inline, nested, search, utility, writers};
@@ -42,7 +43,7 @@ impl Shell<'_> {
         let name = base_name(name);
         let name = name.strip_suffix(".exe").unwrap_or(name);
         self.status = Status::usual(name);
-        if let Some(builtin) = builtin(name) {
+        if let Some((_, builtin)) = BY_NAME.get(name) {
             return builtin(self, args);
         }
         if let Some(output) = nested::run(self, name, args) {
@@ -125,47 +126,82 @@ impl Shell<'_> {
 
 type Builtin = fn(&mut Shell<'_>, &[Field]) -> Option<Output>;
 
-fn builtin(name: &str) -> Option<Builtin> {
-    Some(match name {
-        "cd" | "chdir" => cd,
-        "pushd" => pushd,
-        "popd" => popd,
-        "pwd" => pwd,
-        "echo" => echo,
-        "printf" => printf,
-        "cat" => cat,
-        "basename" => basename,
-        "dirname" => dirname,
-        "realpath" | "readlink" | "grealpath" => realpath,
-        "seq" => utility::seq,
-        "ls" => ls,
-        "read" => assign::read,
-        "mapfile" | "readarray" => assign::mapfile,
-        "head" | "ghead" => filter::head,
-        "tail" | "gtail" => filter::tail,
-        "cut" | "gcut" => filter::cut,
-        "tr" | "gtr" => filter::tr,
-        "which" => which,
-        "date" | "gdate" => utility::date,
-        "grep" | "egrep" | "fgrep" | "ggrep" => search::grep,
-        "rg" | "ag" | "ack" => search::ripgrep,
-        "fd" | "fdfind" => search::fd,
-        "alias" => utility::alias,
-        "let" => arithmetic,
-        "base64" | "gbase64" => decode::base64_command,
-        "xxd" => decode::xxd,
-        "export" | "readonly" => assign::declare,
-        "local" | "declare" | "typeset" => assign::local,
-        "unset" | "unalias" => assign::unset,
-        "set" => assign::set,
-        "shift" => assign::shift,
-        "exit" | "return" | "break" | "continue" => halt,
-        "shopt" => shopt,
-        ":" | "true" | "false" | "test" | "[" | "sleep" | "umask" | "wait" | "ulimit" | "chmod"
-        | "chown" | "chgrp" => silent,
-        _ => return None,
-    })
-}
+/// Sorted by name.
+const BUILTINS: &[(&str, Builtin)] = &[
+    (":", silent),
+    ("[", silent),
+    ("ack", search::ripgrep),
+    ("ag", search::ripgrep),
+    ("alias", utility::alias),
+    ("base64", decode::base64_command),
+    ("basename", basename),
+    ("break", halt),
+    ("cat", cat),
+    ("cd", cd),
+    ("chdir", cd),
+    ("chgrp", silent),
+    ("chmod", silent),
+    ("chown", silent),
+    ("continue", halt),
+    ("cut", filter::cut),
+    ("date", utility::date),
+    ("declare", assign::local),
+    ("dirname", dirname),
+    ("echo", echo),
+    ("egrep", search::grep),
+    ("exit", halt),
+    ("export", assign::declare),
+    ("false", silent),
+    ("fd", search::fd),
+    ("fdfind", search::fd),
+    ("fgrep", search::grep),
+    ("gbase64", decode::base64_command),
+    ("gcut", filter::cut),
+    ("gdate", utility::date),
+    ("ggrep", search::grep),
+    ("ghead", filter::head),
+    ("grealpath", realpath),
+    ("grep", search::grep),
+    ("gtail", filter::tail),
+    ("gtr", filter::tr),
+    ("head", filter::head),
+    ("let", arithmetic),
+    ("local", assign::local),
+    ("ls", ls),
+    ("mapfile", assign::mapfile),
+    ("popd", popd),
+    ("printf", printf),
+    ("pushd", pushd),
+    ("pwd", pwd),
+    ("read", assign::read),
+    ("readarray", assign::mapfile),
+    ("readlink", realpath),
+    ("readonly", assign::declare),
+    ("realpath", realpath),
+    ("return", halt),
+    ("rg", search::ripgrep),
+    ("seq", utility::seq),
+    ("set", assign::set),
+    ("shift", assign::shift),
+    ("shopt", shopt),
+    ("sleep", silent),
+    ("tail", filter::tail),
+    ("test", silent),
+    ("tr", filter::tr),
+    ("true", silent),
+    ("typeset", assign::local),
+    ("ulimit", silent),
+    ("umask", silent),
+    ("unalias", assign::unset),
+    ("unset", assign::unset),
+    ("wait", silent),
+    ("which", which),
+    ("xxd", decode::xxd),
+];
+
+const NAMES: [&str; BUILTINS.len()] = names!(BUILTINS, 0);
+
+static BY_NAME: Table<(&str, Builtin)> = Table::new(BUILTINS, &NAMES, |row| row.0);
 
 /// The builtins of the table that can have a target of their own.
 pub(super) const WRITERS: [&str; 5] = ["base64", "fd", "fdfind", "gbase64", "xxd"];

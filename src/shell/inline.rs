@@ -7,7 +7,8 @@ use super::args::{Args, Syntax};
 use super::code::Language;
 use super::eval::Shell;
 use super::field::{Field, Output};
-use super::{calls, edit, filter, row_named};
+use super::table::Table;
+use super::{calls, edit, filter};
 use crate::target::Act;
 
 /// How a program takes the code of its language.
@@ -127,8 +128,10 @@ pub(super) fn stem(name: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
 }
 
+static BY_NAME: Table<(&str, Interpreter)> = Table::new(INTERPRETERS, &NAMES, |row| row.0);
+
 fn interpreter(name: &str) -> Option<Interpreter> {
-    row_named(INTERPRETERS, stem(name), |row| row.0).map(|row| row.1)
+    BY_NAME.get(stem(name)).map(|row| row.1)
 }
 
 pub(super) fn is_interpreter(name: &str) -> bool {

@@ -5,9 +5,10 @@ use ecow::EcoString;
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output, base_name};
+use super::table::Table;
 use super::variable::Value;
 use super::wrapper::{from_operand, line, run_assigned, wrapper};
-use super::{decode, makefile, row_named, wrapper as own};
+use super::{decode, makefile, wrapper as own};
 use crate::target::{Act, Spelling};
 
 type Runner = fn(&mut Shell<'_>, &[Field]) -> Option<Output>;
@@ -69,8 +70,10 @@ const RUNNERS: &[(&str, Runner)] = &[
 
 pub(super) const NAMES: [&str; RUNNERS.len()] = names!(RUNNERS, 0);
 
+static BY_NAME: Table<(&str, Runner)> = Table::new(RUNNERS, &NAMES, |row| row.0);
+
 fn runner(name: &str) -> Option<Runner> {
-    row_named(RUNNERS, name, |row| row.0).map(|row| row.1)
+    BY_NAME.get(name).map(|row| row.1)
 }
 
 pub(super) fn is_runner(name: &str) -> bool {

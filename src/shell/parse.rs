@@ -305,7 +305,6 @@ impl<'a> Cursor<'a> {
         let mut simple = self.spare.pop().unwrap_or_default();
         let start = self.at;
         loop {
-            self.blanks();
             if let Some(redirect) = self.redirect() {
                 simple.redirects.push(redirect);
                 continue;

@@ -4,7 +4,7 @@ use super::args::{Args, Syntax};
 use super::byte::is_name;
 use super::eval::Shell;
 use super::field::{Field, Output};
-use super::row_named;
+use super::table::Table;
 use super::variable::Value;
 use crate::target::Act;
 
@@ -149,8 +149,10 @@ const OUTPUTS: &[(&str, &[&str])] = &[
 
 pub(super) const NAMES: [&str; WRAPPERS.len()] = names!(WRAPPERS, name);
 
+static BY_NAME: Table<Wrapper> = Table::new(WRAPPERS, &NAMES, |row| row.name);
+
 pub(super) fn wrapper(name: &str) -> Option<&'static Wrapper> {
-    row_named(WRAPPERS, name, |row| row.name)
+    BY_NAME.get(name)
 }
 
 /// How many arguments are options, their values among them.
@@ -343,14 +345,4 @@ pub(super) fn tool_run(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> 
         return shell.again(&python);
     }
     shell.again(words)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_table_is_sorted() {
-        assert!(WRAPPERS.is_sorted_by_key(|row| row.name));
-    }
 }

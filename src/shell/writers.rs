@@ -3,8 +3,9 @@
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output};
+use super::table::Table;
 use super::transfer::{copy, hard_link, inside, link, remote_copy, rename as move_away, rsync};
-use super::{archive, database, decode, download, edit, find, git, rename, row_named, utility};
+use super::{archive, database, decode, download, edit, find, git, rename, utility};
 use crate::target::Act;
 
 type Special = fn(&mut Shell<'_>, &[Field]) -> Option<Output>;
@@ -299,12 +300,10 @@ const TRUNCATE: Syntax = Syntax {
 
 pub(super) const NAMES: [&str; WRITERS.len()] = names!(WRITERS, name);
 
-fn writer_named(name: &str) -> Option<&'static Writer> {
-    row_named(WRITERS, name, |row| row.name)
-}
+static BY_NAME: Table<Writer> = Table::new(WRITERS, &NAMES, |row| row.name);
 
 pub(super) fn is_writer(name: &str) -> bool {
-    writer_named(name).is_some()
+    BY_NAME.get(name).is_some()
 }
 
 /// Options that name what is written, for nearly every program that has them.
@@ -344,7 +343,7 @@ pub(super) fn outputs(shell: &mut Shell<'_>, args: &[Field]) {
 /// Runs a command of the table; of any other the outputs count that it names as such.
 pub(super) fn run(shell: &mut Shell<'_>, name: &str, words: &[Field]) -> Option<Output> {
     let args = words.get(1..).unwrap_or(&[]);
-    let Some(writer) = writer_named(name) else {
+    let Some(writer) = BY_NAME.get(name) else {
         // A script writes by right what it is told to.
         if !name.contains('.') {
             outputs(shell, args);
@@ -414,14 +413,4 @@ fn word_values(args: &[Field], names: &[&str]) -> Vec<Field> {
         }
     }
     values
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_table_is_sorted() {
-        assert!(WRITERS.is_sorted_by_key(|writer| writer.name));
-    }
 }

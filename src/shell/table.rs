@@ -1,0 +1,81 @@
+//! What names stand for, laid out while compiling: a command's name is asked of five
+//! tables, and a look at one byte of each answers for most of them.
+
+/// Rows by their names.
+pub(super) struct Table<T: 'static> {
+    rows: &'static [T],
+    name_of: fn(&T) -> &'static str,
+    /// One more than the place of a row, from the slot of its name on; 0 where none is.
+    slots: [u8; N_SLOTS],
+}
+
+/// Twice the rows of the largest table.
+const N_SLOTS: usize = 512;
+
+/// Where the search for a name begins: told from its length and three of its bytes.
+const fn slot(name: &str) -> usize {
+    let bytes = name.as_bytes();
+    let len = bytes.len();
+    if len == 0 {
+        return 0;
+    }
+    let (first, middle, last) = (bytes[0], bytes[len / 2], bytes[len - 1]);
+    (first as usize + 37 * middle as usize + 149 * last as usize + 11 * len) % N_SLOTS
+}
+
+impl<T> Table<T> {
+    /// `names` are those of the rows, in the same order.
+    pub(super) const fn new(
+        rows: &'static [T],
+        names: &[&str],
+        name_of: fn(&T) -> &'static str,
+    ) -> Self {
+        assert!(rows.len() == names.len() && names.len() < 256);
+        let mut slots = [0; N_SLOTS];
+        let mut at = 0;
+        while at < names.len() {
+            let mut slot = slot(names[at]);
+            while slots[slot] != 0 {
+                slot = (slot + 1) % N_SLOTS;
+            }
+            at += 1;
+            slots[slot] = at as u8;
+        }
+        Self {
+            rows,
+            name_of,
+            slots,
+        }
+    }
+
+    /// The row that has the name.
+    pub(super) fn get(&self, name: &str) -> Option<&'static T> {
+        let mut slot = slot(name);
+        loop {
+            let at = usize::from(self.slots[slot]).checked_sub(1)?;
+            let row = &self.rows[at];
+            if (self.name_of)(row) == name {
+                return Some(row);
+            }
+            slot = (slot + 1) % N_SLOTS;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: [&str; 5] = ["a", "aa", "aaa", "bash", "bash.exe"];
+
+    #[test]
+    fn a_name_is_found_where_others_begin_at_its_slot() {
+        static TABLE: Table<&str> = Table::new(&NAMES, &NAMES, |name| name);
+        for name in NAMES {
+            assert_eq!(TABLE.get(name), Some(&name));
+        }
+        for other in ["", "b", "aaaa", "sash", "bash.ex"] {
+            assert_eq!(TABLE.get(other), None, "{other}");
+        }
+    }
+}
