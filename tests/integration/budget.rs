@@ -10,12 +10,17 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::support::Sandbox;
 
 const CEILINGS: &str = include_str!("../fixtures/budget.txt");
+
+/// Settings of the usual kind.
+const SETTINGS: &str = "# Names of this project\nsystems:\n  devt:\n    extra_names: [retro.md, \"api notes.md\"]\n    \
+                        extra_globs:\n      - \"adr-[0-9]*.md\"\nlog: { max_bytes: 1048576 }\n";
 
 /// A line of the fixture.
 struct Ceiling {
@@ -83,6 +88,23 @@ fn event(name: &str, sandbox: &Sandbox) -> Value {
         ),
         "allowed Write" => sandbox.write_event(".devt/state/scratchpad.md", &text(500)),
         "denied Write" => sandbox.write_event(".devt/state/notes.md", &text(500)),
+        "Write elsewhere, own settings" => {
+            sandbox.write(".claude/statewarden.yaml", SETTINGS);
+            event("Write elsewhere", sandbox)
+        }
+        "denied Write, own settings" => {
+            sandbox.write(".claude/statewarden.yaml", SETTINGS);
+            event("denied Write", sandbox)
+        }
+        "after Bash, 100 entries" => {
+            for at in 0..100 {
+                let entry = format!(".devt/state/review-part-{at}.md");
+                sandbox.write(&entry, "# Review\n");
+            }
+            // Until none of them is of the call's time.
+            std::thread::sleep(Duration::from_millis(2_200));
+            event("after Bash", sandbox)
+        }
         "Bash with a write" => sandbox.bash_event("mkdir -p out && cargo build 2> out/log.txt"),
         "Bash, 60 KB here-document" => {
             sandbox.bash_event(&format!("cat > src/b.rs <<'EOF'\n{}EOF\n", text(60_000)))
