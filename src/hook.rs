@@ -20,14 +20,14 @@ use crate::event::{Bulk, Event, EventError, Kind, Tool};
 use crate::project::{Project, read_text};
 use crate::record::{Record, What};
 use crate::reply::{self, Reply};
-use crate::settings::{OnError, Resolved};
+use crate::settings::{OnError, Resolved, Settings};
 use crate::sites::{self, Site};
 use crate::stdin::{self, Input};
 use crate::store::lock::IN_HOOK;
 use crate::store::log::{LogFile, Logs};
 use crate::store::make_own_folder;
-use crate::systems::Note;
 use crate::systems::declared::DeclaredSystem;
+use crate::systems::{self, Note};
 use crate::target::{self, Act, Scene, Target, Unread};
 
 /// Read once, and not at all for an event that is none of ours.
@@ -93,13 +93,17 @@ fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime<Utc
         return Reply::Silent;
     }
     let project = Project::discover(project, env, &cwd);
-    let rules = project.settings(env);
+    let layers = project.settings_layers(env);
     let world = World {
         project,
         cwd,
         env,
         now,
     };
+    if changes && layers.leave_sites_alone() && world.reaches_no_usual_site(&readings) {
+        return Reply::Silent;
+    }
+    let rules = layers.resolve();
     let declared = DeclaredSystem::all(&rules.settings);
     let catalog = Catalog::new(&rules.settings, &declared);
     match (event.kind(), event.tool()) {
@@ -169,6 +173,21 @@ impl World<'_> {
             .into_iter()
             .map(|reading| self.guard_reading(reading, rules, catalog));
         replies.max_by_key(Reply::weight).unwrap_or(Reply::Silent)
+    }
+
+    /// Whether no reading has a target in a site of a built-in system, where they usually
+    /// are. Most writes have none, and then settings that make no sites need not be read.
+    fn reaches_no_usual_site(&self, readings: &[Reading<'_>]) -> bool {
+        let usual = Settings::default();
+        let catalog = Catalog::new(&usual, &[]);
+        let is_elsewhere = |targets: &Vec<Target>| {
+            !targets
+                .iter()
+                .any(|target| systems::are_named_in(&target.path))
+                && claim::of(targets, &self.project, &catalog).is_ok_and(|claims| claims.is_empty())
+        };
+        let mut targets = readings.iter().map(|reading| &reading.targets);
+        targets.all(|targets| targets.as_ref().is_ok_and(is_elsewhere))
     }
 
     /// The line itself.

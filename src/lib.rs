@@ -17,6 +17,7 @@ pub mod completion;
 pub mod decision;
 pub mod event;
 pub mod gates;
+pub mod layers;
 pub mod nearest;
 pub mod project;
 pub mod record;

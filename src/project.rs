@@ -9,7 +9,6 @@ use std::sync::OnceLock;
 
 use crate::env::Env;
 use crate::path;
-use crate::settings::{Layer, Resolved, Settings};
 use crate::shell::Disk;
 use crate::systems::View;
 
@@ -359,69 +358,6 @@ pub fn read_text(path: &str) -> io::Result<Option<String>> {
         Ok(_) => Ok(None),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
-    }
-}
-
-impl Project {
-    /// The settings files that count, weakest first; they need not exist.
-    pub fn settings_files(&self, env: &Env) -> Vec<(Layer, String)> {
-        let config = env
-            .config_home
-            .clone()
-            .or_else(|| Some([env.home.as_deref()?, "/.config"].concat()));
-        let files = [
-            (
-                Layer::Managed,
-                Some("/etc/statewarden/config.yaml".to_owned()),
-            ),
-            (
-                Layer::User,
-                config.map(|dir| dir + "/statewarden/config.yaml"),
-            ),
-            (
-                Layer::Project,
-                Some([&self.main.dir, "/.claude/statewarden.yaml"].concat()),
-            ),
-            (
-                Layer::Local,
-                Some([&self.main.dir, "/.claude/statewarden.local.yaml"].concat()),
-            ),
-        ];
-        let known = files
-            .into_iter()
-            .filter_map(|(layer, path)| Some((layer, path?)));
-        known.collect()
-    }
-
-    /// Reads and merges the settings files. One that cannot be read counts as
-    /// broken, not as absent.
-    pub fn settings(&self, env: &Env) -> Resolved {
-        let mut unreadable = Vec::new();
-        let mut texts = Vec::new();
-        for (layer, path) in self.settings_files(env) {
-            match fs::read_to_string(&path) {
-                Ok(text) => texts.push((layer, path, text)),
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                    ) => {}
-                Err(error) => unreadable.push((layer, format!("`{path}` is ignored: {error}"))),
-            }
-        }
-        let layers: Vec<_> = texts
-            .iter()
-            .map(|(layer, path, text)| (*layer, path.as_str(), text.as_str()))
-            .collect();
-        let mut resolved = Settings::resolve(&layers);
-        if unreadable.iter().any(|(layer, _)| *layer == Layer::Managed) {
-            // What the administrator holds fast is unknown, so nobody may weaken anything.
-            resolved.settings = Settings::default();
-        }
-        resolved
-            .problems
-            .extend(unreadable.into_iter().map(|(_, problem)| problem));
-        resolved
     }
 }
 

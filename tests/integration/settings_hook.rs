@@ -373,3 +373,31 @@ fn a_link_to_our_own_files_is_no_way_in() {
         .hook(&sandbox.bash_event("rm innocent.yaml"))
         .is_silent();
 }
+
+/// Settings that make no site are not read for a write that falls to none; what falls to
+/// one through a link, or by a key spelled in another way, is judged by them all the same.
+#[cfg(unix)]
+#[test]
+fn settings_hold_wherever_a_write_lands() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/scratchpad.md", "");
+    sandbox.write(SETTINGS, "systems:\n  devt:\n    extra_names: [retro.md]\n");
+    std::os::unix::fs::symlink(sandbox.path(".devt/state"), sandbox.path("link")).unwrap();
+    let write = |below: &str| sandbox.hook(&sandbox.write_event(below, "x"));
+    for (below, is_allowed) in [
+        ("src/notes.md", true),
+        ("link/retro.md", true),
+        (".devt/state/retro.md", true),
+        ("link/notes.md", false),
+        (".devt/state/notes.md", false),
+    ] {
+        match is_allowed {
+            true => write(below).is_silent(),
+            false => drop(write(below).is_denied("ad-hoc-name")),
+        }
+    }
+    let spelled = "systems:\n  docs:\n    \"s\\x69te\": docs\n    canonical: [index.md]\n";
+    sandbox.write(SETTINGS, spelled);
+    write("docs/index.md").is_silent();
+    write("docs/notes.md").is_denied("ad-hoc-name");
+}

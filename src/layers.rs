@@ -1,0 +1,123 @@
+//! The settings files around a project: where they stand, and what they hold.
+
+use std::fs;
+use std::io::ErrorKind;
+
+use crate::env::Env;
+use crate::project::Project;
+use crate::settings::{Layer, Resolved, Settings};
+
+/// The settings files that exist, weakest first.
+#[derive(Debug, Default)]
+pub struct Layers {
+    /// With the path and the text of each.
+    texts: Vec<(Layer, String, String)>,
+    /// Those that cannot be read, with the reason.
+    unreadable: Vec<(Layer, String)>,
+}
+
+impl Project {
+    /// The settings files that count, weakest first; they need not exist.
+    pub fn settings_files(&self, env: &Env) -> Vec<(Layer, String)> {
+        let config = env
+            .config_home
+            .clone()
+            .or_else(|| Some([env.home.as_deref()?, "/.config"].concat()));
+        let files = [
+            (
+                Layer::Managed,
+                Some("/etc/statewarden/config.yaml".to_owned()),
+            ),
+            (
+                Layer::User,
+                config.map(|dir| dir + "/statewarden/config.yaml"),
+            ),
+            (
+                Layer::Project,
+                Some([&self.main.dir, "/.claude/statewarden.yaml"].concat()),
+            ),
+            (
+                Layer::Local,
+                Some([&self.main.dir, "/.claude/statewarden.local.yaml"].concat()),
+            ),
+        ];
+        let known = files
+            .into_iter()
+            .filter_map(|(layer, path)| Some((layer, path?)));
+        known.collect()
+    }
+
+    /// Reads the settings files. One that cannot be read counts as broken, not as absent.
+    pub fn settings_layers(&self, env: &Env) -> Layers {
+        let mut layers = Layers::default();
+        for (layer, path) in self.settings_files(env) {
+            match fs::read_to_string(&path) {
+                Ok(text) => layers.texts.push((layer, path, text)),
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+                Err(error) => {
+                    let problem = format!("`{path}` is ignored: {error}");
+                    layers.unreadable.push((layer, problem));
+                }
+            }
+        }
+        layers
+    }
+
+    /// The settings of the files together.
+    pub fn settings(&self, env: &Env) -> Resolved {
+        self.settings_layers(env).resolve()
+    }
+}
+
+impl Layers {
+    /// Whether there is a file, and none of them can make a site where none is usually:
+    /// no text holds the keys that do, and none can spell them another way.
+    pub fn leave_sites_alone(&self) -> bool {
+        let names_sites = |text: &str| {
+            let words = ["site", "roots", "\\"];
+            words.iter().any(|word| text.contains(word))
+        };
+        !self.texts.is_empty() && !self.texts.iter().any(|(.., text)| names_sites(text))
+    }
+
+    /// Parses and merges the texts.
+    pub fn resolve(&self) -> Resolved {
+        let texts: Vec<_> = (self.texts.iter())
+            .map(|(layer, path, text)| (*layer, path.as_str(), text.as_str()))
+            .collect();
+        let mut resolved = Settings::resolve(&texts);
+        let mut unreadable = self.unreadable.iter();
+        if unreadable.any(|(layer, _)| *layer == Layer::Managed) {
+            // What the administrator holds fast is unknown, so nobody may weaken anything.
+            resolved.settings = Settings::default();
+        }
+        let problems = self.unreadable.iter().map(|(_, problem)| problem.clone());
+        resolved.problems.extend(problems);
+        resolved
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_can_make_a_site_are_known_by_their_text() {
+        let check = |texts: &[&str], expected| {
+            let texts = texts
+                .iter()
+                .map(|text| (Layer::Project, String::new(), (*text).to_owned()));
+            let layers = Layers {
+                texts: texts.collect(),
+                unreadable: Vec::new(),
+            };
+            assert_eq!(layers.leave_sites_alone(), expected, "{layers:?}");
+        };
+        check(&[], false);
+        check(&["mode: warn\n"], true);
+        check(&["mode: warn\n", "systems: {n: {site: docs}}\n"], false);
+        check(&["systems: {groups: {roots: [a]}}\n"], false);
+        check(&["systems: {n: {\"s\\x69te\": docs}}\n"], false);
+    }
+}
