@@ -1,5 +1,5 @@
 //! One line of JSON as programs write their logs: an object in which nothing is
-//! nested. A long log is read at several times the speed of a general parser, and
+//! nested. A long log is counted in half the time that a general parser takes, and
 //! that one reads every line of another kind.
 
 /// The value of a member.
