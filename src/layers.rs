@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 
 use crate::env::Env;
 use crate::project::Project;
-use crate::settings::{Layer, Resolved, Settings};
+use crate::settings::{self, Layer, Resolved, Settings};
 
 /// The settings files that exist, weakest first.
 #[derive(Debug, Default)]
@@ -71,14 +71,10 @@ impl Project {
 }
 
 impl Layers {
-    /// Whether there is a file, and none of them can make a site where none is usually:
-    /// no text holds the keys that do, and none can spell them another way.
+    /// Whether there is a file, and none of them can make a site where none is usually.
     pub fn leave_sites_alone(&self) -> bool {
-        let names_sites = |text: &str| {
-            let words = ["site", "roots", "\\"];
-            words.iter().any(|word| text.contains(word))
-        };
-        !self.texts.is_empty() && !self.texts.iter().any(|(.., text)| names_sites(text))
+        let mut texts = self.texts.iter();
+        !self.texts.is_empty() && !texts.any(|(.., text)| settings::may_make_site(text))
     }
 
     /// Parses and merges the texts.
@@ -95,29 +91,5 @@ impl Layers {
         let problems = self.unreadable.iter().map(|(_, problem)| problem.clone());
         resolved.problems.extend(problems);
         resolved
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_that_can_make_a_site_are_known_by_their_text() {
-        let check = |texts: &[&str], expected| {
-            let texts = texts
-                .iter()
-                .map(|text| (Layer::Project, String::new(), (*text).to_owned()));
-            let layers = Layers {
-                texts: texts.collect(),
-                unreadable: Vec::new(),
-            };
-            assert_eq!(layers.leave_sites_alone(), expected, "{layers:?}");
-        };
-        check(&[], false);
-        check(&["mode: warn\n"], true);
-        check(&["mode: warn\n", "systems: {n: {site: docs}}\n"], false);
-        check(&["systems: {groups: {roots: [a]}}\n"], false);
-        check(&["systems: {n: {\"s\\x69te\": docs}}\n"], false);
     }
 }

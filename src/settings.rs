@@ -198,6 +198,13 @@ impl Settings {
     }
 }
 
+/// Whether a file's text, unread, can hold a key that makes a site: its word stands in
+/// it, or an escape that could spell the word.
+pub fn may_make_site(text: &str) -> bool {
+    let words = ["site", "roots", "\\"];
+    words.iter().any(|word| text.contains(word))
+}
+
 impl SystemSettings {
     const fn absent() -> Self {
         Self {

@@ -65,6 +65,7 @@ mod param;
 mod parse;
 mod powershell;
 mod powershell_value;
+mod print;
 mod rename;
 mod report;
 mod routine;

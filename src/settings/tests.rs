@@ -69,6 +69,25 @@ fn a_file_is_the_same_with_and_without_the_parser() {
 }
 
 #[test]
+fn settings_that_can_make_a_site_are_known_by_their_text() {
+    for (text, expected) in [
+        (
+            "mode: warn\nsystems:\n  devt:\n    extra_names: [a.md]\n",
+            false,
+        ),
+        ("systems: {n: {site: docs}}\n", true),
+        ("systems: {groups: {roots: [a]}}\n", true),
+        ("systems: {n: {\"s\\x69te\": docs}}\n", true),
+    ] {
+        assert_eq!(may_make_site(text), expected, "{text}");
+        let settings = accepts(text);
+        let makes =
+            settings.declared().next().is_some() || !settings.system("groups").roots.is_empty();
+        assert_eq!(makes, expected, "{text}");
+    }
+}
+
+#[test]
 fn every_key_is_read() {
     let settings = accepts(include_str!("every-key.yaml"));
     assert_eq!(settings.mode, Mode::Warn);

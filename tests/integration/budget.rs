@@ -103,7 +103,7 @@ fn event(name: &str, sandbox: &Sandbox) -> Value {
             }
             // Until none of them is of the call's time.
             std::thread::sleep(Duration::from_millis(2_200));
-            event("after Bash", sandbox)
+            after_bash(sandbox)
         }
         "Bash with a write" => sandbox.bash_event("mkdir -p out && cargo build 2> out/log.txt"),
         "Bash, 60 KB here-document" => {
@@ -112,13 +112,7 @@ fn event(name: &str, sandbox: &Sandbox) -> Value {
         "Bash parsed, 20 KB" => sandbox.bash_event(&script(20_000)),
         "Bash parsed, 28 KB" => sandbox.bash_event(&script(28_000)),
         "Bash parsed, 56 KB" => sandbox.bash_event(&script(56_000)),
-        "after Bash" => {
-            let mut event = sandbox.bash_event("cargo test");
-            event["hook_event_name"] = "PostToolUse".into();
-            event["duration_ms"] = 5.into();
-            event["tool_response"] = json!({ "stdout": "ok\n", "stderr": "" });
-            event
-        }
+        "after Bash" => after_bash(sandbox),
         "end of an agent without a gate" => {
             let mut event = sandbox.by("Explore", sandbox.event("", json!({})));
             event["hook_event_name"] = "SubagentStop".into();
@@ -135,6 +129,14 @@ fn event(name: &str, sandbox: &Sandbox) -> Value {
         }
         name => panic!("no event is named `{name}`"),
     }
+}
+
+fn after_bash(sandbox: &Sandbox) -> Value {
+    let mut event = sandbox.bash_event("cargo test");
+    event["hook_event_name"] = "PostToolUse".into();
+    event["duration_ms"] = 5.into();
+    event["tool_response"] = json!({ "stdout": "ok\n", "stderr": "" });
+    event
 }
 
 /// A command of about `len` bytes, of the lines that agents' commands are made of.

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn only_plain_lines_are_read() {
+    fn plain_lines_are_read() {
         let abc =
             r#"Mapping {"a": Mapping {"b": Mapping {"c": Number(0)}, "d": Null}, "e": Bool(true)}"#;
         check("a:\n  b:\n     c: 0\n  d:\n# x\ne: true", Some(abc));
@@ -216,6 +216,10 @@ mod tests {
                 r#"Mapping {"a": Sequence [String("b"), Number(2)], "c": Mapping {"d": Sequence [Bool(true)], "e": String("f")}}"#,
             ),
         );
+    }
+
+    #[test]
+    fn other_lines_are_left_to_the_parser() {
         for other in [
             "",
             "# x\n",
