@@ -3,6 +3,7 @@
 use ecow::EcoString;
 
 use super::field::Field;
+use super::syntax::Few;
 
 /// Which options take a value.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,8 +18,8 @@ pub(super) struct Syntax {
 
 #[derive(Debug, Default)]
 pub(super) struct Args {
-    pub(super) operands: Vec<Field>,
-    options: Vec<(EcoString, Option<Field>)>,
+    pub(super) operands: Few<Field>,
+    options: Few<(EcoString, Option<Field>)>,
 }
 
 impl Args {
@@ -28,7 +29,7 @@ impl Args {
         while let [arg, behind @ ..] = rest {
             rest = behind;
             if arg.known() == Some("--") {
-                parsed.operands.extend_from_slice(rest);
+                rest.iter().for_each(|arg| parsed.operands.push(arg.clone()));
                 break;
             } else if arg.is_option() {
                 rest = parsed.option(arg, rest, syntax);

@@ -1,7 +1,10 @@
 //! Tokens of scripting languages, as far as calls with literal arguments need them.
 
+use std::borrow::Cow;
+
 use super::calls;
 use super::field::UNKNOWN;
+use super::syntax::Few;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Language {
@@ -22,13 +25,30 @@ pub(super) enum Language {
     Java,
 }
 
+impl Language {
+    pub(super) const ALL: [Self; 12] = [
+        Self::Python,
+        Self::Script,
+        Self::Ruby,
+        Self::Perl,
+        Self::Php,
+        Self::Awk,
+        Self::Lua,
+        Self::R,
+        Self::Julia,
+        Self::Lisp,
+        Self::AppleScript,
+        Self::Java,
+    ];
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
     /// A name or a number; sigils belong to it.
     Word(&'a str),
-    Text(Vec<Piece<'a>>),
+    Text(Few<Piece<'a>>),
     /// Perl's and Ruby's `` `command` ``.
-    Command(Vec<Piece<'a>>),
+    Command(Few<Piece<'a>>),
     /// One character of punctuation. Member access is `.` in every language,
     /// joining of texts by an operator of its own is `~`.
     Mark(char),
@@ -39,7 +59,7 @@ pub(super) enum Token<'a> {
 /// A part of a text literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
-    Literal(String),
+    Literal(Cow<'a, str>),
     /// A variable put into the text.
     Hole(&'a str),
 }
@@ -113,6 +133,14 @@ impl<'a> Lexer<'a> {
             self.at = self.text.len();
             return;
         };
+        // Most of a script is words and blanks.
+        if is_word_char(c) {
+            return self.word(c);
+        }
+        if c == ' ' {
+            self.at += indentation(rest);
+            return;
+        }
         if self.comment(rest) || self.operator(rest) || self.ruby_words(rest) {
             return;
         }
@@ -133,7 +161,7 @@ impl<'a> Lexer<'a> {
             '\'' | '"' | '`' => self.quoted(c, self.holes(c)),
             '/' if self.regex_may_start() => self.regex(),
             _ if c.is_whitespace() => self.at += c.len_utf8(),
-            _ if is_word_char(c) || self.is_sigil(c) => self.word(c),
+            _ if self.is_sigil(c) => self.word(c),
             _ => {
                 self.at += c.len_utf8();
                 match c {
@@ -149,48 +177,35 @@ impl<'a> Lexer<'a> {
 
     fn comment(&mut self, rest: &str) -> bool {
         use Language::{AppleScript, Java, Lisp, Lua, Php, Script};
-        let slashes = matches!(self.language, Script | Php | Java);
-        let begins = match self.language {
-            Lua | AppleScript => rest.starts_with("--"),
-            Lisp => rest.starts_with(';'),
-            Script | Java => false,
-            _ => rest.starts_with('#'),
+        let end = match (self.language, rest.as_bytes()) {
+            (Script | Php | Java, [b'/', b'*', ..]) => rest.find("*/").map(|at| at + 2),
+            (Script | Php | Java, [b'/', b'/', ..])
+            | (Lua | AppleScript, [b'-', b'-', ..])
+            | (Lisp, [b';', ..]) => rest.find('\n'),
+            (Lua | AppleScript | Lisp | Script | Java, _) => return false,
+            (_, [b'#', ..]) => rest.find('\n'),
+            _ => return false,
         };
-        if begins || (slashes && rest.starts_with("//")) {
-            self.at += rest.find('\n').unwrap_or(rest.len());
-            return true;
-        }
-        if slashes && rest.starts_with("/*") {
-            self.at += rest.find("*/").map_or(rest.len(), |at| at + 2);
-            return true;
-        }
-        false
+        self.at += end.unwrap_or(rest.len());
+        true
     }
 
     /// `->`, `::` and `?.` are all member access; `<-` assigns in R, `..` joins in Lua.
     fn operator(&mut self, rest: &str) -> bool {
-        let special = match self.language {
-            Language::R if rest.starts_with("<-") => Some('='),
-            Language::Lua if rest.starts_with("..") => Some('~'),
-            _ => None,
+        let mark = match (self.language, rest.as_bytes()) {
+            (_, [b'-', b'>', ..] | [b':', b':', ..] | [b'?', b'.', ..]) => '.',
+            (Language::R, [b'<', b'-', ..]) => '=',
+            (Language::Lua, [b'.', b'.', ..]) => '~',
+            // Behind a value, `//` is no regex.
+            (Language::Perl, [b'/', b'/', ..]) if !self.regex_may_start() => {
+                self.tokens.push(Token::Mark('/'));
+                '/'
+            }
+            _ => return false,
         };
-        if let Some(mark) = special {
-            self.at += 2;
-            self.tokens.push(Token::Mark(mark));
-            return true;
-        }
-        // Behind a value, `//` is no regex.
-        if self.language == Language::Perl && rest.starts_with("//") && !self.regex_may_start() {
-            self.at += 2;
-            self.tokens.extend([Token::Mark('/'), Token::Mark('/')]);
-            return true;
-        }
-        let found = rest.starts_with("->") || rest.starts_with("::") || rest.starts_with("?.");
-        if found {
-            self.at += 2;
-            self.tokens.push(Token::Mark('.'));
-        }
-        found
+        self.at += 2;
+        self.tokens.push(Token::Mark(mark));
+        true
     }
 
     fn is_sigil(&self, c: char) -> bool {
@@ -263,14 +278,16 @@ impl<'a> Lexer<'a> {
                     self.tokens.push(Token::Mark(','));
                 }
             }
-            _ => self.literal(UNKNOWN.encode_utf8(&mut [0; 4])),
+            _ => self.literal(UNKNOWN.to_string()),
         }
     }
 
     /// `%w[a b]`
     fn ruby_words(&mut self, rest: &str) -> bool {
-        let behind = rest.strip_prefix("%w").or(rest.strip_prefix("%i"));
-        let begins = behind.is_some_and(|behind| behind.starts_with(['[', '(', '{', '<', '|']));
+        let begins = matches!(
+            rest.as_bytes(),
+            [b'%', b'w' | b'i', b'[' | b'(' | b'{' | b'<' | b'|', ..]
+        );
         if self.language != Language::Ruby || !begins {
             return false;
         }
@@ -285,9 +302,9 @@ impl<'a> Lexer<'a> {
         true
     }
 
-    fn literal(&mut self, text: &str) {
-        let pieces = vec![Piece::Literal(text.to_owned())];
-        self.tokens.push(Token::Text(pieces));
+    fn literal(&mut self, text: impl Into<Cow<'a, str>>) {
+        let piece = Piece::Literal(text.into());
+        self.tokens.push(Token::Text(Few::One([piece])));
     }
 
     /// The text between a delimiter and its partner.
@@ -348,18 +365,18 @@ impl<'a> Lexer<'a> {
         };
         let body = rest.get(fence..).unwrap_or("");
         let closes = |at: usize| !long || body.get(at..).is_some_and(|r| r.starts_with(triple));
-        let mut end = body.len();
-        let mut escaped = false;
-        for (at, c) in body.char_indices() {
-            if escaped {
-                escaped = false;
-            } else if c == '\\' {
-                escaped = true;
-            } else if (c == '\n' && one_line) || (c == quote && closes(at)) {
-                end = at;
-                break;
+        let bytes = body.as_bytes();
+        let mut end = 0;
+        while let Some(&byte) = bytes.get(end) {
+            match byte {
+                b'\\' => end += 1,
+                b'\n' if one_line => break,
+                _ if byte == quote as u8 && closes(end) => break,
+                _ => {}
             }
+            end += 1;
         }
+        let end = end.min(body.len());
         self.at = (self.at + fence + end + fence).min(self.text.len());
         while !self.text.is_char_boundary(self.at) {
             self.at += 1;
@@ -408,7 +425,7 @@ impl<'a> Lexer<'a> {
                 '\n' => break,
                 '/' if !in_set => {
                     self.at += at + 1;
-                    return self.literal(UNKNOWN.encode_utf8(&mut [0; 4]));
+                    return self.literal(UNKNOWN.to_string());
                 }
                 _ => {}
             }
@@ -427,29 +444,39 @@ fn is_prefix(word: &str) -> bool {
 }
 
 /// Takes the escapes out of a literal and finds its holes.
-fn pieces(body: &str, holes: Holes) -> Vec<Piece<'_>> {
-    let mut out = Vec::new();
-    let mut text = String::new();
+fn pieces(body: &str, holes: Holes) -> Few<Piece<'_>> {
+    let mark = match holes {
+        Holes::None => b'\\',
+        Holes::Brace => b'{',
+        Holes::DollarBrace | Holes::Dollar => b'$',
+        Holes::HashBrace => b'#',
+    };
+    let is_plain = |byte: &u8| *byte != b'\\' && *byte != mark;
+    let mut out = Few::default();
+    let mut text = Cow::Borrowed("");
     let mut rest = body;
-    while let Some(mut c) = rest.chars().next() {
-        if let Some((name, len)) = hole(rest, holes) {
+    loop {
+        let (plain, behind) = rest.split_at(rest.bytes().take_while(is_plain).count());
+        text += plain;
+        if let Some((name, len)) = hole(behind, holes) {
             out.push(Piece::Literal(std::mem::take(&mut text)));
             out.push(Piece::Hole(name));
-            rest = rest.get(len..).unwrap_or("");
+            rest = behind.get(len..).unwrap_or("");
             continue;
         }
-        if c == '\\' {
-            rest = rest.get(1..).unwrap_or("");
-            c = match rest.chars().next() {
-                Some('n') => '\n',
-                Some('t') => '\t',
-                Some(other) => other,
-                None => break,
-            };
-        }
-        // `n` and what it stands for are of one length.
-        rest = rest.get(c.len_utf8()..).unwrap_or("");
-        text.push(c);
+        let mut chars = behind.chars();
+        // A mark that opens no hole stands for itself.
+        let c = match chars.next() {
+            Some('\\') => chars.next(),
+            c => c,
+        };
+        let Some(c) = c else { break };
+        text.to_mut().push(match c {
+            'n' => '\n',
+            't' => '\t',
+            other => other,
+        });
+        rest = chars.as_str();
     }
     out.push(Piece::Literal(text));
     out

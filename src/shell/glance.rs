@@ -4,41 +4,19 @@
 //! the tables and nothing is redirected to a file, reading the grammar finds no
 //! target, so it is not read.
 
+use super::table::Sieve;
 use super::{command, inline, nested, wrapper, writers};
 
-/// A bit for each name of the tables, by its hash. Most words are in none, and
-/// asking all of them would cost twenty times as much.
-const NAMES: [u64; 64] = {
-    let bits = with(&nested::NAMES, [0; 64]);
-    let bits = with(&wrapper::NAMES, bits);
-    let bits = with(&inline::NAMES, bits);
-    let bits = with(&writers::NAMES, bits);
-    let bits = with(&writers::OUTPUT_FILES, bits);
-    let bits = with(&writers::OUTPUT_DIRS, bits);
-    with(&command::WRITERS, bits)
-};
-
-const fn with(names: &[&str], mut bits: [u64; 64]) -> [u64; 64] {
-    let mut at = 0;
-    while at < names.len() {
-        let hash = hash(names[at]);
-        bits[hash / 64] |= 1 << (hash % 64);
-        at += 1;
-    }
-    bits
-}
-
-/// Twelve bits of FNV-1a.
-const fn hash(name: &str) -> usize {
-    let bytes = name.as_bytes();
-    let mut hash: u32 = 0x811c_9dc5;
-    let mut at = 0;
-    while at < bytes.len() {
-        hash = (hash ^ bytes[at] as u32).wrapping_mul(0x0100_0193);
-        at += 1;
-    }
-    (hash >> 20) as usize
-}
+/// The names of the tables. Most words are in none, and asking all of them would
+/// cost twenty times as much.
+static NAMES: Sieve = Sieve::new()
+    .with(&nested::NAMES)
+    .with(&wrapper::NAMES)
+    .with(&inline::NAMES)
+    .with(&writers::NAMES)
+    .with(&writers::OUTPUT_FILES)
+    .with(&writers::OUTPUT_DIRS)
+    .with(&command::WRITERS);
 
 /// `false` only where an analysis would find no target but devices, in whatever
 /// directory and state. Names can be spelled in pieces (`t"ou"ch`), so a quote
@@ -94,13 +72,7 @@ fn is_joint(byte: u8) -> bool {
 
 fn is_known(word: &str) -> bool {
     let name = word.strip_suffix(".exe").unwrap_or(word);
-    let may_be = |name| {
-        let hash = hash(name);
-        NAMES
-            .get(hash / 64)
-            .is_some_and(|bits| bits >> (hash % 64) & 1 == 1)
-    };
-    if !may_be(name) && !may_be(inline::stem(name)) {
+    if !NAMES.may_hold(name) && !NAMES.may_hold(inline::stem(name)) {
         return false;
     }
     command::WRITERS.contains(&name)

@@ -8,7 +8,7 @@ pub(super) type List<'a> = Vec<Step<'a>>;
 
 /// Nearly always one item, which then takes no room of its own: a long command
 /// has tens of thousands of words, and each allocation costs more than reading one.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Few<T> {
     One([T; 1]),
     Any(Vec<T>),
@@ -24,6 +24,19 @@ impl<T> Few<T> {
             }
             Self::One([first]) => Self::Any(vec![first, item]),
         };
+    }
+
+    pub(super) fn as_slice(&self) -> &[T] {
+        self
+    }
+}
+
+impl<'f, T> IntoIterator for &'f Few<T> {
+    type Item = &'f T;
+    type IntoIter = std::slice::Iter<'f, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
     }
 }
 

@@ -1,5 +1,6 @@
 //! What names stand for, laid out while compiling: a command's name is asked of five
-//! tables, and a look at one byte of each answers for most of them.
+//! tables, and a look at one byte of each answers for most of them. Where most words
+//! are in no table at all, a sieve says so.
 
 /// Rows by their names.
 pub(super) struct Table<T: 'static> {
@@ -60,6 +61,43 @@ impl<T> Table<T> {
             slot = (slot + 1) % N_SLOTS;
         }
     }
+}
+
+/// A bit for each of some names, by its hash.
+pub(super) struct Sieve([u64; 64]);
+
+impl Sieve {
+    pub(super) const fn new() -> Self {
+        Self([0; 64])
+    }
+
+    pub(super) const fn with(mut self, names: &[&str]) -> Self {
+        let mut at = 0;
+        while at < names.len() {
+            let hash = hash(names[at]);
+            self.0[hash / 64] |= 1 << (hash % 64);
+            at += 1;
+        }
+        self
+    }
+
+    /// `false` only for what is none of the names.
+    pub(super) fn may_hold(&self, name: &str) -> bool {
+        let hash = hash(name);
+        self.0[hash / 64] >> (hash % 64) & 1 == 1
+    }
+}
+
+/// Twelve bits of FNV-1a.
+const fn hash(name: &str) -> usize {
+    let bytes = name.as_bytes();
+    let mut hash: u32 = 0x811c_9dc5;
+    let mut at = 0;
+    while at < bytes.len() {
+        hash = (hash ^ bytes[at] as u32).wrapping_mul(0x0100_0193);
+        at += 1;
+    }
+    (hash >> 20) as usize
 }
 
 #[cfg(test)]
