@@ -16,13 +16,18 @@ pub(super) enum Few<T> {
 
 impl<T> Few<T> {
     pub(super) fn push(&mut self, item: T) {
+        if let Self::Any(items) = self
+            && items.capacity() > 0
+        {
+            return items.push(item);
+        }
         *self = match std::mem::take(self) {
-            Self::Any(items) if items.capacity() == 0 => Self::One([item]),
-            Self::Any(mut items) => {
-                items.push(item);
+            Self::Any(_) => Self::One([item]),
+            Self::One([first]) => {
+                let mut items = Vec::with_capacity(4);
+                items.extend([first, item]);
                 Self::Any(items)
             }
-            Self::One([first]) => Self::Any(vec![first, item]),
         };
     }
 
