@@ -1,17 +1,21 @@
 //! The decision about a call: pure, from claims, the actor and the rules.
 
+mod removal;
+mod suggest;
+
 use std::io;
 
 use serde::{Deserialize, Serialize};
 
 use crate::actor::Actor;
 use crate::claim::{Before, Claim, Lands, Unsettled};
-use crate::contract::{AtReset, Bucket, DirKind, Others, Row, Standing, Writer};
-use crate::nearest::nearest;
+use crate::contract::{Bucket, DirKind, Others, Row, Standing, Writer};
 use crate::path;
 use crate::settings::Mode;
 use crate::systems::Note;
-use crate::target::{Act, Spelling, Target};
+use crate::target::{Act, Target};
+use removal::removal_rules;
+use suggest::{Near, near};
 
 /// Why a call is refused. The text form is stable: logs, settings and tests use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +85,8 @@ pub enum Channel {
 pub struct Call<'a> {
     pub actor: &'a Actor,
     pub channel: Channel,
+    /// Where the call was made: names are shown as they can be used there.
+    pub cwd: &'a str,
     /// Every target of the call, claimed or not.
     pub targets: &'a [Target],
 }
@@ -94,7 +100,8 @@ pub struct Denial {
     pub act: Act,
     /// The absolute path.
     pub path: String,
-    /// The path relative to its root.
+    /// The path as it can be used where the call was made: relative to the root
+    /// for a call made there, else absolute.
     pub shown: String,
     /// The site, relative to its root.
     pub site: String,
@@ -102,7 +109,7 @@ pub struct Denial {
     pub entry: String,
     /// What is wrong, as a clause that starts after "is refused:".
     pub why: String,
-    /// The path to write instead, relative to the root.
+    /// The path to write instead, in the same form.
     pub instead: Option<String>,
     /// The allowed name alone, for the log.
     pub suggestion: Option<String>,
@@ -146,14 +153,14 @@ pub fn decide(
     let (mut notes, mut denials) = (Vec::new(), Vec::new());
     for claim in claims {
         match name_rules(claim, call) {
-            Err(objection) => denials.push(objection.about(claim)),
+            Err(objection) => denials.push(objection.about(claim, call.cwd)),
             Ok(Asks::Nothing) => {}
             Ok(Asks::Content) => match content(claim) {
                 Err(error) => return Err(unreadable(claim, error)),
                 Ok(None) => {}
                 Ok(Some(content)) => match content_rules(claim, &content) {
                     Ok(more) => notes.extend(more),
-                    Err(objection) => denials.push(objection.about(claim)),
+                    Err(objection) => denials.push(objection.about(claim, call.cwd)),
                 },
             },
         }
@@ -204,10 +211,15 @@ impl Objection {
         }
     }
 
-    fn about(self, claim: &Claim<'_>) -> Denial {
+    fn about(self, claim: &Claim<'_>, cwd: &str) -> Denial {
         let below_site = |name: &String| match claim.site.as_str() {
             "" => name.clone(),
             site => format!("{site}/{name}"),
+        };
+        // From anywhere else, a path below the root would be another file.
+        let from_cwd = |path: String| match claim.root.is_at(cwd) {
+            true => path,
+            false => format!("{}/{path}", claim.root.dir.trim_end_matches('/')),
         };
         Denial {
             code: self.code,
@@ -215,11 +227,11 @@ impl Objection {
             mode: claim.governed.mode,
             act: claim.target.act,
             path: path::collapse(&claim.target.path).into_owned(),
-            shown: claim.shown(),
+            shown: from_cwd(claim.shown()),
             site: claim.site.clone(),
             entry: claim.entry.clone(),
             why: self.why,
-            instead: self.suggestion.as_ref().map(below_site),
+            instead: self.suggestion.as_ref().map(below_site).map(from_cwd),
             suggestion: self.suggestion,
         }
     }
@@ -256,58 +268,48 @@ fn entry_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
     let entry = claim.entry.as_str();
     let makes_dir = claim.target.act == Act::MakeDir;
     match governed.contract.standing(entry, governed.edition) {
-        Standing::ProgramDirectory => Err(program_owned(id, entry)),
+        Standing::ProgramDirectory => Err(program_owned(id, entry, "")),
         Standing::Directory(dir) if makes_dir || dir.kind == DirKind::Open => Ok(Asks::Nothing),
         Standing::Free => Ok(Asks::Nothing),
         Standing::Row(row) if makes_dir && row.writer != Writer::User => {
-            let why = format!("{id}'s contract has `{entry}` as a file, not as a directory");
+            let why = format!("the contract of {id} has `{entry}` as a file, not as a directory");
             Err(Objection::new(DenyCode::UndeclaredDirectory, why))
         }
         Standing::Row(row) => row_rules(claim, row, call),
         Standing::UndeclaredDirectory => Err(undeclared_directory(claim, call, entry)),
         Standing::AdHoc if makes_dir => Err(undeclared_directory(claim, call, entry)),
-        Standing::AdHoc | Standing::Directory(_) => Err(Objection {
-            suggestion: suggest(claim, call, entry),
-            ..Objection::new(
-                DenyCode::AdHocName,
-                format!("{id}'s contract knows no name `{entry}`"),
-            )
-        }),
+        Standing::AdHoc | Standing::Directory(_) => Err(ad_hoc(claim, call)),
     }
 }
 
-/// The nearest name that the actor may write, or at least another may.
-fn suggest(claim: &Claim<'_>, call: &Call<'_>, name: &str) -> Option<String> {
-    let governed = claim.governed;
-    let may_write = |row: &Row<'_>| {
-        let writer = governed.system.writer(row, row.title());
-        governed.contract.may_write(&writer, call.actor).is_ok()
-    };
-    let nearest = |may| nearest(&governed.contract, name, governed.edition, may);
-    nearest(&may_write).or_else(|| nearest(&|_| true))
+fn ad_hoc(claim: &Claim<'_>, call: &Call<'_>) -> Objection {
+    let (id, entry) = (claim.governed.system.id(), claim.entry.as_str());
+    let why = format!("the contract of {id} knows no name `{entry}`");
+    near(claim, call, entry).complete(Objection::new(DenyCode::AdHocName, why))
 }
 
-fn program_owned(id: &str, entry: &str) -> Objection {
+/// `purpose` is what the contract says of the entry; it may name the way to have it written.
+fn program_owned(id: &str, entry: &str, purpose: &str) -> Objection {
     let why = format!("`{entry}` is written by {id}'s programs only, never by a tool call");
+    let why = match purpose {
+        "" => why,
+        purpose => format!("{why} ({purpose})"),
+    };
     Objection::new(DenyCode::ProgramOwned, why)
 }
 
 fn undeclared_directory(claim: &Claim<'_>, call: &Call<'_>, entry: &str) -> Objection {
-    let governed = claim.governed;
-    let id = governed.system.id();
+    let id = claim.governed.system.id();
     let name = entry.rsplit('/').next().unwrap_or(entry);
     let why = format!(
-        "{id}'s contract knows no directory `{}`; the settings can declare it (`systems.{id}.subdirectories`)",
+        "the contract of {id} knows no directory `{}`; the settings can declare it (`systems.{id}.subdirectories`)",
         entry.rsplit_once('/').map_or(entry, |(dir, _)| dir)
     );
-    let suggestion = match claim.target.act {
-        Act::MakeDir => None,
-        _ => suggest(claim, call, name),
+    let near = match claim.target.act {
+        Act::MakeDir => Near::Nothing,
+        _ => near(claim, call, name),
     };
-    Objection {
-        suggestion,
-        ..Objection::new(DenyCode::UndeclaredDirectory, why)
-    }
+    near.complete(Objection::new(DenyCode::UndeclaredDirectory, why))
 }
 
 fn row_rules(claim: &Claim<'_>, row: &Row<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
@@ -316,7 +318,7 @@ fn row_rules(claim: &Claim<'_>, row: &Row<'_>, call: &Call<'_>) -> Result<Asks, 
     let writer = governed.system.writer(row, entry);
     if let Err(refused) = governed.contract.may_write(&writer, call.actor) {
         return Err(match writer {
-            Writer::Program => program_owned(id, entry),
+            Writer::Program => program_owned(id, entry, row.purpose),
             Writer::User => {
                 let why = format!(
                     "`{entry}` is for the user to change ({}); ask them",
@@ -328,13 +330,7 @@ fn row_rules(claim: &Claim<'_>, row: &Row<'_>, call: &Call<'_>) -> Result<Asks, 
         });
     }
     match row.bucket {
-        Bucket::AdHoc => Err(Objection {
-            suggestion: suggest(claim, call, entry),
-            ..Objection::new(
-                DenyCode::AdHocName,
-                format!("{id}'s contract knows no name `{entry}`"),
-            )
-        }),
+        Bucket::AdHoc => Err(ad_hoc(claim, call)),
         Bucket::Ephemeral
             if call.channel == Channel::FileTool
                 && (claim.target.act == Act::Write || claim.before == Before::Missing) =>
@@ -343,10 +339,8 @@ fn row_rules(claim: &Claim<'_>, row: &Row<'_>, call: &Call<'_>) -> Result<Asks, 
             let why = format!(
                 "`{entry}` is a temporary name; temporary files belong in the OS temp directory"
             );
-            Err(Objection {
-                suggestion: suggest(claim, call, final_name),
-                ..Objection::new(DenyCode::EphemeralName, why)
-            })
+            let objection = Objection::new(DenyCode::EphemeralName, why);
+            Err(near(claim, call, final_name).complete(objection))
         }
         Bucket::Ephemeral => Ok(Asks::Nothing),
         Bucket::Canonical | Bucket::PatternAllowed => Ok(Asks::Content),
@@ -363,12 +357,8 @@ fn wrong_writer(
     let who = match writer {
         Writer::Owner(owner) => format!("the {owner}"),
         Writer::Roles(roles, others) => {
-            let main = if *others == Others::Nobody {
-                ""
-            } else {
-                " and the main thread"
-            };
-            format!("the {}{main}", roles.join(" and the "))
+            let main = (*others != Others::Nobody).then_some("main thread");
+            either(&[roles, main.as_slice()].concat())
         }
         Writer::Main | Writer::Anyone | Writer::Program | Writer::User => {
             "the main thread only".to_owned()
@@ -376,118 +366,43 @@ fn wrong_writer(
     };
     // Only the group files know roles; a declared system's owners are plain names.
     let by_role = matches!(writer, Writer::Roles(..)) && id == "groups";
+    let report = "report what you have in your final message instead";
     let hint = match (by_role, role) {
-        (true, Some(role)) => format!("; a {role} that writes it is a role transgression"),
+        (true, Some(role)) => format!("that is a role transgression of a {role}; {report}"),
         (true, None) => {
             let agent = match actor {
                 Actor::Main => "main".to_owned(),
                 Actor::Agent(name) => name.to_string(),
             };
             format!(
-                "; if {actor} plays that role, map it in the settings: `systems.{id}.roles: {{{agent}: ROLE}}`"
+                "if {actor} plays that role, map it in the settings: `systems.{id}.roles: {{{agent}: ROLE}}`"
             )
         }
-        (false, _) => "; report what you have in your final message instead".to_owned(),
+        (false, _) => report.to_owned(),
     };
     Objection::new(
         DenyCode::WrongWriter,
-        format!("`{entry}` is written by {who}, not by {actor}{hint}"),
+        format!("`{entry}` is written by {who}, not by {actor}; {hint}"),
     )
 }
 
-/// Deleting by name is everyday work; what takes more than it names, or what
-/// nobody could bring back, is refused.
-fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Objection> {
-    let governed = claim.governed;
-    let (id, entry) = (governed.system.id(), claim.entry.as_str());
-    if claim.target.act == Act::Clear || claim.lands == Lands::WholeSite {
-        if is_archiving(claim, call) {
-            return Ok(());
-        }
-        let why = format!(
-            "it would take all of `{}` away; remove single files by their names",
-            claim.site
-        );
-        return Err(Objection::new(DenyCode::BulkRemoval, why));
+/// `the a, the b or the c`
+fn either(names: &[&str]) -> String {
+    let (last, first) = names.split_last().unwrap_or((&"", &[]));
+    match first {
+        [] => format!("the {last}"),
+        first => format!("the {} or the {last}", first.join(", the ")),
     }
-    if let Spelling::Glob { matches } = claim.target.spelling
-        && matches != Some(1)
-        && id != "agent-flow"
-    {
-        let why =
-            "a glob would remove several entries at once; remove them by their names".to_owned();
-        return Err(Objection::new(DenyCode::BulkRemoval, why));
-    }
-    match governed.contract.standing(entry, governed.edition) {
-        Standing::ProgramDirectory
-            if governed.contract.dirs.iter().any(|dir| dir.path == entry) =>
-        {
-            Err(exempt(entry))
-        }
-        Standing::ProgramDirectory => Err(program_owned(id, entry)),
-        Standing::Directory(dir) if dir.at_reset == AtReset::Exempt => Err(exempt(entry)),
-        Standing::Row(row) => row_removal(claim, call, row),
-        Standing::Directory(_)
-        | Standing::AdHoc
-        | Standing::UndeclaredDirectory
-        | Standing::Free => Ok(()),
-    }
-}
-
-fn row_removal(claim: &Claim<'_>, call: &Call<'_>, row: &Row<'_>) -> Result<(), Objection> {
-    let governed = claim.governed;
-    let (id, entry) = (governed.system.id(), claim.entry.as_str());
-    // A file tool's removal of Claude Code's settings would take our entries along;
-    // a shell's is told afterwards, with what it did to them.
-    if id == "self" && call.channel == Channel::FileTool {
-        let why = format!(
-            "`{entry}` holds or guards statewarden's hooks ({}); ask the user",
-            row.purpose
-        );
-        return Err(Objection::new(DenyCode::ProtectedFile, why));
-    }
-    let writer = governed.system.writer(row, entry);
-    let may = match call.actor {
-        // The main thread may clear what any agent left behind.
-        Actor::Main if !matches!(writer, Writer::Program | Writer::User) => Ok(()),
-        actor => governed.contract.may_write(&writer, actor),
-    };
-    match (may, writer) {
-        (Ok(()), _) if row.at_reset == AtReset::Exempt => Err(exempt(entry)),
-        (Ok(()), _) => Ok(()),
-        (Err(_), Writer::Program) => Err(program_owned(id, entry)),
-        (Err(_), Writer::User) => {
-            let why = format!(
-                "`{entry}` is for the user to remove ({}); ask them",
-                row.purpose
-            );
-            Err(Objection::new(DenyCode::ProtectedFile, why))
-        }
-        (Err(refused), writer) => Err(wrong_writer(claim, &writer, refused.role, call.actor)),
-    }
-}
-
-fn exempt(entry: &str) -> Objection {
-    let why = format!("`{entry}` outlives every workflow and is not removed by a tool call");
-    Objection::new(DenyCode::BulkRemoval, why)
-}
-
-/// A finished change moves into the archive of its changes.
-fn is_archiving(claim: &Claim<'_>, call: &Call<'_>) -> bool {
-    let to_archive = |target: &Target| target.path.contains("openspec/changes/archive");
-    claim.governed.system.id() == "groups"
-        && claim.target.act == Act::MoveAway
-        && call.targets.iter().any(to_archive)
 }
 
 /// The objection to the text that stands at a claimed path, whoever wrote it.
-pub fn objection_to_text(claim: &Claim<'_>, text: &str) -> Option<Denial> {
+pub fn objection_to_text(claim: &Claim<'_>, text: &str, cwd: &str) -> Option<Denial> {
     let content = Content {
         after: text.to_owned(),
         present: None,
     };
     let objection = content_rules(claim, &content).err()?;
-    Some(objection.about(claim))
+    Some(objection.about(claim, cwd))
 }
 
 fn content_rules(claim: &Claim<'_>, content: &Content) -> Result<Vec<Note>, Objection> {

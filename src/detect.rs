@@ -222,7 +222,7 @@ impl World<'_> {
         }
         let text = read_text(&path).ok()??;
         let claims = claim::of(&[Target::literal(path, Act::Write)], &self.project, catalog);
-        decision::objection_to_text(claims.ok()?.first()?, &text)
+        decision::objection_to_text(claims.ok()?.first()?, &text, &self.cwd)
     }
 
     /// Notes which commands go on in the background and which are over, and
@@ -405,6 +405,7 @@ impl World<'_> {
         let call = Call {
             actor: &actor,
             channel: Channel::Shell,
+            cwd: &self.cwd,
             targets: &targets,
         };
         match decision::decide(&claims, &call, &|_| Ok(None)).ok()? {

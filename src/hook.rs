@@ -244,6 +244,7 @@ impl World<'_> {
         let call = Call {
             actor: &event.actor(),
             channel,
+            cwd: &self.cwd,
             targets,
         };
         let decision = decision::decide(&claims, &call, &|claim| content(event, claim))?;
@@ -265,7 +266,9 @@ impl World<'_> {
         };
         let mut record = Record::of_denials(what, denials, reason, event, self.now);
         let site = denials.first().and_then(|first| {
-            let claim = claims.iter().find(|claim| claim.shown() == first.shown)?;
+            let is_its =
+                |claim: &&Claim<'_>| claim.site == first.site && claim.entry == first.entry;
+            let claim = claims.iter().find(is_its)?;
             Some(claim.site_dir())
         });
         let system = record.system.clone().unwrap_or_default();

@@ -42,6 +42,11 @@ impl Root {
         path::relative(&self.dir, dir).is_some() || path::relative(self.real(), dir).is_some()
     }
 
+    /// Whether a directory, as a call names it, is the root.
+    pub fn is_at(&self, dir: &str) -> bool {
+        dir == self.dir || dir == self.real()
+    }
+
     /// The part of a collapsed path below this root.
     pub fn relative<'p>(&self, path: &'p str) -> Option<&'p str> {
         path::relative(path, &self.dir).or_else(|| path::relative(path, self.real()))

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::decision::{Decision, Denial, DenyCode};
 use crate::event::Kind;
 use crate::formats::line;
+use crate::settings::Mode;
 use crate::systems::Note;
 
 /// The most characters a reason may have.
@@ -73,7 +74,7 @@ impl Reply {
             },
             (Kind::PreToolUse, Decision::Warn(denials)) => Self::Context {
                 event: "PreToolUse",
-                text: format!("statewarden would refuse this: {}", reason(denials)),
+                text: format!("statewarden warns and lets this pass: {}", reason(denials)),
             },
             (Kind::PreToolUse, Decision::Allow { notes }) if !notes.is_empty() => Self::Context {
                 event: "PreToolUse",
@@ -166,8 +167,12 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
     let mut text = String::with_capacity(512);
     let code = first.code.as_str();
     let why = self::shown(&first.why, 420);
+    let verb = match first.mode {
+        Mode::Enforce => "is refused",
+        Mode::Warn | Mode::Off => "breaks a rule",
+    };
     // Writing to a string cannot fail.
-    let _ = write!(text, "`{shown}` is refused ({code}): {why}.");
+    let _ = write!(text, "`{shown}` {verb} ({code}): {why}.");
     if let Some(instead) = &first.instead {
         let _ = write!(text, " Use `{}` instead.", self::shown(instead, 160));
     }
@@ -201,18 +206,18 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
 
 /// The further denials, as many as fit, and the number of the rest.
 fn also(others: &[Denial], room: usize) -> String {
-    let mut text = String::new();
+    let mut text = String::from(" Also refused: ");
     for (at, other) in others.iter().enumerate() {
-        let item = format!(
-            " Also refused: `{}` ({}).",
-            shown(&other.shown, 120),
-            other.code.as_str()
-        );
-        let rest = format!(" And {} more.", others.len() - at);
-        if (text.len() + item.len() + rest.len()) > room {
+        let mut item = format!("`{}` ({}", shown(&other.shown, 120), other.code.as_str());
+        if let Some(instead) = &other.instead {
+            let _ = write!(item, ", use `{}`", shown(instead, 120));
+        }
+        let rest = format!("and {} more.", others.len() - at);
+        if text.len() + item.len() + rest.len() + 3 > room {
             return text + &rest;
         }
         text += &item;
+        text += if at + 1 == others.len() { ")." } else { "), " };
     }
     text
 }

@@ -137,6 +137,7 @@ fn of_paths(args: &Args, context: &Context<'_>) -> Result<Vec<Row>> {
             let call = Call {
                 actor: &actor,
                 channel,
+                cwd: &context.cwd,
                 targets: &targets,
             };
             let decision = claim::of(&targets, &context.project, catalog)

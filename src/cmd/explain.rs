@@ -58,6 +58,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         let call = Call {
             actor: &Actor::Main,
             channel: Channel::FileTool,
+            cwd: &context.cwd,
             targets: &targets,
         };
         let decision = decision::decide(&claims, &call, &|_| Ok(None))?;

@@ -29,7 +29,8 @@ impl Args {
         while let [arg, behind @ ..] = rest {
             rest = behind;
             if arg.known() == Some("--") {
-                rest.iter().for_each(|arg| parsed.operands.push(arg.clone()));
+                rest.iter()
+                    .for_each(|arg| parsed.operands.push(arg.clone()));
                 break;
             } else if arg.is_option() {
                 rest = parsed.option(arg, rest, syntax);

@@ -275,9 +275,9 @@ fn fifty_denials_at_once_fit_and_the_rest_is_counted() {
     for names in ["n{1..50}.md", &format!("{long}{{1..50}}.md")] {
         let event = sandbox.bash_event(&format!("touch .devt/state/{names}"));
         let reason = sandbox.hook(&event).is_denied("ad-hoc-name");
-        let listed = 1 + reason.matches("Also refused: ").count();
+        let listed = reason.matches("(ad-hoc-name").count();
         let (_, rest) = reason
-            .split_once(" And ")
+            .split_once("), and ")
             .unwrap_or_else(|| panic!("{reason}"));
         let more: usize = rest.split(' ').next().unwrap().parse().unwrap();
         assert_eq!(listed + more, 50, "{reason}");
@@ -309,5 +309,79 @@ fn the_command_in_the_reason_names_the_very_path() {
         let story: Value = serde_json::from_slice(&ran.stdout)
             .unwrap_or_else(|error| panic!("{command}: {error}: {ran:?}"));
         assert_eq!(story["name"], name, "{command}");
+    }
+}
+
+/// The nearest name may be another's; the second nearest would be about something else.
+#[test]
+fn a_name_that_is_anothers_leads_to_the_place_for_notes() {
+    let sandbox = Sandbox::new();
+    let event = sandbox.by(
+        "devt:programmer",
+        sandbox.write_event(".devt/state/review_auth.md", "x\n"),
+    );
+    let reason = sandbox.hook(&event).is_denied("ad-hoc-name");
+    for part in [
+        "`review-auth.md` is for another to write",
+        "Use `.devt/state/scratchpad.md` instead",
+    ] {
+        assert!(reason.contains(part), "`{part}` is not in: {reason}");
+    }
+}
+
+#[test]
+fn a_contract_of_few_names_says_them_all() {
+    let sandbox = Sandbox::new();
+    let reason = reason(&sandbox, ".claude/.docs/260110-a/todo.md", "ad-hoc-name");
+    let names = "only `state.json`, `research-report.md`, `plan-report.md`, `review-report.md`.";
+    assert!(reason.contains(names), "{reason}");
+}
+
+/// Read from another directory, a path below the root would be another file.
+#[test]
+fn paths_can_be_used_where_the_call_was_made() {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/deep/a.rs", "");
+    let mut event = sandbox.bash_event("echo x > ../../.devt/state/notes.md");
+    event["cwd"] = sandbox.path("src/deep").into();
+    let reason = sandbox.hook(&event).is_denied("ad-hoc-name");
+    let (shown, instead) = (
+        sandbox.path(".devt/state/notes.md"),
+        sandbox.path(".devt/state/scratchpad.md"),
+    );
+    for part in [
+        format!("`{shown}` is refused"),
+        format!("Use `{instead}`"),
+        format!("`statewarden explain {shown}`"),
+    ] {
+        assert!(reason.contains(&part), "`{part}` is not in: {reason}");
+    }
+}
+
+#[test]
+fn each_further_denial_has_its_own_way_on() {
+    let sandbox = Sandbox::new();
+    let command = "echo a > .devt/state/impl-summry.json; echo b > .devt/state/review_auth.md";
+    let reason = sandbox
+        .hook(&sandbox.bash_event(command))
+        .is_denied("ad-hoc-name");
+    let other = "Also refused: `.devt/state/review_auth.md` (ad-hoc-name, use `.devt/state/review-auth.md`).";
+    assert!(reason.contains(other), "{reason}");
+}
+
+#[test]
+fn a_bulk_removal_is_told_how_to_spare_the_site() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/plan.md", "# Plan\n");
+    for (command, way_on) in [
+        ("git clean -fd", "`git clean -e PATTERN`"),
+        ("rm -rf .devt/state", "`statewarden cleanup`"),
+        ("rm -rf .claude", "ask them"),
+    ] {
+        sandbox.write(".claude/statewarden/denies.jsonl", "");
+        let reason = sandbox
+            .hook(&sandbox.bash_event(command))
+            .is_denied("bulk-removal");
+        assert!(reason.contains(way_on), "{command}: {reason}");
     }
 }

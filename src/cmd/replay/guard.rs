@@ -344,6 +344,7 @@ impl Reader<'_> {
                 Tool::Shell(_) => Channel::Shell,
                 _ => Channel::FileTool,
             },
+            cwd: &self.cwd,
             targets: &targets,
         };
         let content = |claim: &Claim<'_>| {

@@ -1,0 +1,104 @@
+//! What a call may take away.
+
+use super::{Call, Channel, DenyCode, Objection, program_owned, wrong_writer};
+use crate::actor::Actor;
+use crate::claim::{Claim, Lands};
+use crate::contract::{AtReset, Row, Standing, Writer};
+use crate::target::{Act, Spelling, Target};
+
+/// Deleting by name is everyday work; what takes more than it names, or what
+/// nobody could bring back, is refused.
+pub(super) fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Objection> {
+    let governed = claim.governed;
+    let (id, entry) = (governed.system.id(), claim.entry.as_str());
+    if claim.target.act == Act::Clear || claim.lands == Lands::WholeSite {
+        if is_archiving(claim, call) {
+            return Ok(());
+        }
+        return Err(whole_site(claim));
+    }
+    if let Spelling::Glob { matches } = claim.target.spelling
+        && matches != Some(1)
+        && id != "agent-flow"
+    {
+        let why = "a pattern may take several entries at once; remove them by their names";
+        return Err(Objection::new(DenyCode::BulkRemoval, why.to_owned()));
+    }
+    match governed.contract.standing(entry, governed.edition) {
+        Standing::ProgramDirectory
+            if governed.contract.dirs.iter().any(|dir| dir.path == entry) =>
+        {
+            Err(exempt(entry))
+        }
+        Standing::ProgramDirectory => Err(program_owned(id, entry, "")),
+        Standing::Directory(dir) if dir.at_reset == AtReset::Exempt => Err(exempt(entry)),
+        Standing::Row(row) => row_removal(claim, call, row),
+        Standing::Directory(_)
+        | Standing::AdHoc
+        | Standing::UndeclaredDirectory
+        | Standing::Free => Ok(()),
+    }
+}
+
+fn row_removal(claim: &Claim<'_>, call: &Call<'_>, row: &Row<'_>) -> Result<(), Objection> {
+    let governed = claim.governed;
+    let (id, entry) = (governed.system.id(), claim.entry.as_str());
+    // A file tool's removal of Claude Code's settings would take our entries along;
+    // a shell's is told afterwards, with what it did to them.
+    if id == "self" && call.channel == Channel::FileTool {
+        let why = format!(
+            "`{entry}` holds or guards statewarden's hooks ({}); ask the user",
+            row.purpose
+        );
+        return Err(Objection::new(DenyCode::ProtectedFile, why));
+    }
+    let writer = governed.system.writer(row, entry);
+    let may = match call.actor {
+        // The main thread may clear what any agent left behind.
+        Actor::Main if !matches!(writer, Writer::Program | Writer::User) => Ok(()),
+        actor => governed.contract.may_write(&writer, actor),
+    };
+    match (may, writer) {
+        (Ok(()), _) if row.at_reset == AtReset::Exempt => Err(exempt(entry)),
+        (Ok(()), _) => Ok(()),
+        (Err(_), Writer::Program) => Err(program_owned(id, entry, row.purpose)),
+        (Err(_), Writer::User) => {
+            let why = format!(
+                "`{entry}` is for the user to remove ({}); ask them",
+                row.purpose
+            );
+            Err(Objection::new(DenyCode::ProtectedFile, why))
+        }
+        (Err(refused), writer) => Err(wrong_writer(claim, &writer, refused.role, call.actor)),
+    }
+}
+
+/// A call that takes a site along, with how to have what it is after without that.
+fn whole_site(claim: &Claim<'_>) -> Objection {
+    let site = match claim.site.as_str() {
+        "" => "the project's root",
+        site => site,
+    };
+    let way_on = match (claim.target.act, claim.governed.system.id()) {
+        (Act::Clear, _) => "keep it out (`git clean -e PATTERN`, `rsync --exclude PATTERN`)",
+        (_, "self") => "it is for the user to remove; ask them",
+        _ => {
+            "remove single files by their names, or archive them with `statewarden cleanup` or `reset`"
+        }
+    };
+    let why = format!("it would take all of `{site}` away; {way_on}");
+    Objection::new(DenyCode::BulkRemoval, why)
+}
+
+fn exempt(entry: &str) -> Objection {
+    let why = format!("`{entry}` outlives every workflow and is not removed by a tool call");
+    Objection::new(DenyCode::BulkRemoval, why)
+}
+
+/// A finished change moves into the archive of its changes.
+fn is_archiving(claim: &Claim<'_>, call: &Call<'_>) -> bool {
+    let to_archive = |target: &Target| target.path.contains("openspec/changes/archive");
+    claim.governed.system.id() == "groups"
+        && claim.target.act == Act::MoveAway
+        && call.targets.iter().any(to_archive)
+}
