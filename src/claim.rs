@@ -58,15 +58,12 @@ impl Claim<'_> {
 
     /// The absolute path of the site.
     pub fn site_dir(&self) -> String {
-        match self.site.as_str() {
-            "" => self.root.dir.clone(),
-            site => format!("{}/{site}", self.root.dir),
-        }
+        self.root.path(&self.site)
     }
 
-    /// The absolute path of the entry, for reading.
+    /// The absolute path of the entry.
     pub fn path(&self) -> String {
-        format!("{}/{}", self.root.dir, self.shown())
+        self.root.path(&self.shown())
     }
 }
 

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use crate::actor::Actor;
 use crate::claim::{Before, Claim, Lands, Unsettled};
 use crate::contract::{Bucket, DirKind, Others, Row, Standing, Writer};
-use crate::path;
 use crate::settings::Mode;
 use crate::systems::Note;
 use crate::target::{Act, Target};
@@ -219,14 +218,14 @@ impl Objection {
         // From anywhere else, a path below the root would be another file.
         let from_cwd = |path: String| match claim.root.is_at(cwd) {
             true => path,
-            false => format!("{}/{path}", claim.root.dir.trim_end_matches('/')),
+            false => claim.root.path(&path),
         };
         Denial {
             code: self.code,
             system: claim.governed.system.id().to_owned(),
             mode: claim.governed.mode,
             act: claim.target.act,
-            path: path::collapse(&claim.target.path).into_owned(),
+            path: claim.path(),
             shown: from_cwd(claim.shown()),
             site: claim.site.clone(),
             entry: claim.entry.clone(),

@@ -17,6 +17,7 @@ use crate::claim::{self, Claim, Unsettled};
 use crate::decision::{self, Call, Channel, Content, Decision};
 use crate::env::Env;
 use crate::event::{Bulk, Event, EventError, Kind, Tool};
+use crate::gates::InDir;
 use crate::project::{Project, read_text};
 use crate::record::{Record, What};
 use crate::reply::{self, Reply};
@@ -265,20 +266,20 @@ impl World<'_> {
             Decision::Deny(denials) => (What::Deny, denials),
         };
         let mut record = Record::of_denials(what, denials, reason, event, self.now);
-        let site = denials.first().and_then(|first| {
-            let is_its =
-                |claim: &&Claim<'_>| claim.site == first.site && claim.entry == first.entry;
-            let claim = claims.iter().find(is_its)?;
-            Some(claim.site_dir())
-        });
+        let first = denials.first();
+        let claim = first.and_then(|first| claims.iter().find(|claim| claim.path() == first.path));
+        let site = claim.map(Claim::site_dir);
         let system = record.system.clone().unwrap_or_default();
         let log = match what {
             What::Deny => log_of(&self.logs(), &system, site.as_deref()),
             _ => self.logs().events(),
         };
-        record.workflow_id = site
-            .filter(|_| system == "devt")
-            .and_then(|site| workflow_id(&site));
+        record.workflow_id = claim.zip(site.as_deref()).and_then(|(claim, site)| {
+            let files = InDir {
+                dir: Path::new(site),
+            };
+            claim.governed.system.workflow_id(&files)
+        });
         self.append(&log, &record.to_line(), &record.ts, rules);
     }
 
@@ -399,16 +400,6 @@ pub(crate) fn log_of(logs: &Logs, system: &str, site: Option<&str>) -> LogFile {
         Some(site) => Logs::devt(site),
         None => logs.denies(),
     }
-}
-
-/// The id of the workflow that runs in a devt site.
-fn workflow_id(site: &str) -> Option<String> {
-    let text = read_text(&format!("{site}/workflow.yaml")).ok().flatten()?;
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("workflow_id:"))?;
-    let id = line.trim().trim_matches('"');
-    (!id.is_empty() && id != "null").then(|| id.to_owned())
 }
 
 /// The answer to bytes that are no event, or to a failure before a claim was known.

@@ -42,6 +42,14 @@ impl Root {
         path::relative(&self.dir, dir).is_some() || path::relative(self.real(), dir).is_some()
     }
 
+    /// The absolute path of what lies below the root; `""` is the root itself.
+    pub fn path(&self, below: &str) -> String {
+        match below {
+            "" => self.dir.clone(),
+            below => format!("{}/{below}", self.dir.trim_end_matches('/')),
+        }
+    }
+
     /// Whether a directory, as a call names it, is the root.
     pub fn is_at(&self, dir: &str) -> bool {
         dir == self.dir || dir == self.real()
@@ -155,7 +163,7 @@ impl Project {
 }
 
 fn child(root: &Root, below: &str) -> Root {
-    Root::new(format!("{}/{below}", root.dir))
+    Root::new(root.path(below))
 }
 
 fn same_dir(dir: &str, root: &Root) -> bool {

@@ -23,10 +23,7 @@ pub struct Site<'c> {
 impl Site<'_> {
     /// The absolute path of the site.
     pub fn dir(&self) -> String {
-        match self.site.as_str() {
-            "" => self.root.dir.clone(),
-            site => format!("{}/{site}", self.root.dir),
-        }
+        self.root.path(&self.site)
     }
 
     /// The path of the site as people see it: relative to the main checkout

@@ -128,6 +128,23 @@ pub trait System: Sync {
         Ok(Vec::new())
     }
 
+    /// Whether a pattern may take several entries away, because the system's own
+    /// documents do so.
+    fn goes_by_pattern(&self) -> bool {
+        false
+    }
+
+    /// Whether the system archives a whole site by moving it to a path. Both are
+    /// relative to the root.
+    fn archives(&self, _site: &str, _to: &str) -> bool {
+        false
+    }
+
+    /// The id of the workflow that runs in a site, for the records.
+    fn workflow_id(&self, _files: &dyn Files) -> Option<String> {
+        None
+    }
+
     /// The directory that holds the system's runs, relative to a root or to a
     /// directory below it; `None` for a system whose gates this program leaves alone.
     fn gate_dir(&self) -> Option<&'static str> {

@@ -4,6 +4,7 @@ use super::{Call, Channel, DenyCode, Objection, program_owned, wrong_writer};
 use crate::actor::Actor;
 use crate::claim::{Claim, Lands};
 use crate::contract::{AtReset, Row, Standing, Writer};
+use crate::path;
 use crate::target::{Act, Spelling, Target};
 
 /// Deleting by name is everyday work; what takes more than it names, or what
@@ -19,7 +20,7 @@ pub(super) fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Ob
     }
     if let Spelling::Glob { matches } = claim.target.spelling
         && matches != Some(1)
-        && id != "agent-flow"
+        && !governed.system.goes_by_pattern()
     {
         let why = "a pattern may take several entries at once; remove them by their names";
         return Err(Objection::new(DenyCode::BulkRemoval, why.to_owned()));
@@ -95,10 +96,12 @@ fn exempt(entry: &str) -> Objection {
     Objection::new(DenyCode::BulkRemoval, why)
 }
 
-/// A finished change moves into the archive of its changes.
+/// Whether the call moves a whole site to where its system archives it.
 fn is_archiving(claim: &Claim<'_>, call: &Call<'_>) -> bool {
-    let to_archive = |target: &Target| target.path.contains("openspec/changes/archive");
-    claim.governed.system.id() == "groups"
-        && claim.target.act == Act::MoveAway
-        && call.targets.iter().any(to_archive)
+    let archives = |target: &Target| {
+        let path = path::collapse(&target.path);
+        let to = claim.root.relative(&path);
+        to.is_some_and(|to| claim.governed.system.archives(&claim.site, to))
+    };
+    claim.target.act == Act::MoveAway && call.targets.iter().any(archives)
 }

@@ -46,6 +46,10 @@ impl System for AgentFlow {
         FileKind::parse(entry).is_some()
     }
 
+    fn goes_by_pattern(&self) -> bool {
+        true
+    }
+
     fn check_content(
         &self,
         entry: &str,

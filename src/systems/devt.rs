@@ -59,6 +59,12 @@ impl System for Devt {
         notes.map_err(|why| ContentError::malformed(entry, &why))
     }
 
+    fn workflow_id(&self, files: &dyn Files) -> Option<String> {
+        let fields = workflow_yaml::read(&files.text("workflow.yaml")?);
+        let id = fields.text("workflow_id").filter(|id| !id.is_empty());
+        id.map(str::to_owned)
+    }
+
     fn gate_dir(&self) -> Option<&'static str> {
         Some(".devt/state")
     }

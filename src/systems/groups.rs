@@ -61,6 +61,17 @@ impl System for Groups {
             .map_err(|why| ContentError::malformed(entry, &why))
     }
 
+    /// A finished change moves into `archive/` beside it, under its name with a
+    /// date in front.
+    fn archives(&self, site: &str, to: &str) -> bool {
+        let Some((changes, change)) = site.rsplit_once('/') else {
+            return false;
+        };
+        let archived = below(to, &format!("{changes}/archive")).map(|place| place.entry);
+        let name = archived.and_then(|entry| entry.split('/').next());
+        name.is_some_and(|name| name.ends_with(change))
+    }
+
     fn gate_dir(&self) -> Option<&'static str> {
         Some("openspec/changes")
     }

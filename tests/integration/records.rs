@@ -85,3 +85,51 @@ pub fn many(sandbox: &Sandbox, n: u64) -> Vec<Value> {
     };
     (0..n).map(record).collect()
 }
+
+/// How an actor reaches a project does not matter for what is known about it.
+#[cfg(unix)]
+#[test]
+fn denials_behind_a_link_recover() {
+    let sandbox = Sandbox::new();
+    let link = sandbox.base().join("link");
+    std::os::unix::fs::symlink(sandbox.project(), &link).unwrap();
+    let call = |kind: &str, name: &str| {
+        let mut event = sandbox.write_event(&format!(".devt/state/{name}"), "x\n");
+        event["hook_event_name"] = kind.into();
+        event["cwd"] = link.to_str().unwrap().into();
+        let mut command = sandbox.command(&["hook"]);
+        command.env("CLAUDE_PROJECT_DIR", &link);
+        crate::support::serve(command, event.to_string().as_bytes())
+    };
+    call("PreToolUse", "notes.md").is_denied("ad-hoc-name");
+    call("PostToolUse", "scratchpad.md");
+    let events = sandbox.records(".claude/statewarden/events.jsonl");
+    let recovered = |record: &&Value| record["decision"] == "recovered";
+    assert_eq!(events.iter().filter(recovered).count(), 1, "{events:?}");
+}
+
+/// The same name may be written in two roots at once.
+#[test]
+fn a_denial_is_recorded_in_the_site_that_it_is_about() {
+    let sandbox = Sandbox::new();
+    let sites = [".devt/state", ".claude/worktrees/w/.devt/state"];
+    for site in sites {
+        sandbox.write(
+            &format!("{site}/workflow.yaml"),
+            "workflow_id: 'wf-1' # imported\n",
+        );
+    }
+    let [good, bad] = ["DONE", "WRONG"].map(|status| {
+        format!(r#"{{"status":"{status}","verdict":"APPROVED","agent":"code-reviewer"}}"#)
+    });
+    let command = format!(
+        "cat > {}/review.json <<'E'\n{good}\nE\ncat > {}/review.json <<'E'\n{bad}\nE\n",
+        sites[0], sites[1]
+    );
+    sandbox
+        .hook(&sandbox.bash_event(&command))
+        .is_denied("malformed-content");
+    assert!(!sandbox.exists(".devt/state/preflight-denies.jsonl"));
+    let records = sandbox.records(".claude/worktrees/w/.devt/state/preflight-denies.jsonl");
+    assert_eq!(records[0]["workflow_id"], "wf-1", "{records:?}");
+}

@@ -301,11 +301,8 @@ fn scalar(value: &str) -> Scalar {
     if value.starts_with('"') {
         return Scalar::Text(unquote(value).unwrap_or_else(|| value.to_owned()));
     }
-    if let Some(inner) = value
-        .strip_prefix('\'')
-        .and_then(|rest| rest.strip_suffix('\''))
-    {
-        return Scalar::Text(inner.replace("''", "'"));
+    if let Some(text) = single_quoted(value) {
+        return Scalar::Text(text);
     }
     let end = if value.starts_with('#') {
         Some(0)
@@ -313,6 +310,22 @@ fn scalar(value: &str) -> Scalar {
         value.find(" #")
     };
     Scalar::plain(value[..end.unwrap_or(value.len())].trim_end())
+}
+
+/// The text in single quotes, where nothing but a comment stands behind them.
+fn single_quoted(value: &str) -> Option<String> {
+    let mut text = String::new();
+    let mut rest = value.strip_prefix('\'')?;
+    loop {
+        let (part, behind) = rest.split_once('\'')?;
+        text.push_str(part);
+        let Some(more) = behind.strip_prefix('\'') else {
+            let is_over = behind.is_empty() || behind.trim_start().starts_with('#');
+            return is_over.then_some(text);
+        };
+        text.push('\'');
+        rest = more;
+    }
 }
 
 /// Takes the quotes off: by YAML's escapes or, where devt has written an escape
