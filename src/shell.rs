@@ -61,6 +61,7 @@ mod makefile;
 mod member;
 mod mention;
 mod nested;
+mod own;
 mod param;
 mod parse;
 mod powershell;

@@ -11,7 +11,7 @@ use ecow::EcoString;
 use foldhash::fast::RandomState;
 
 use super::field::{Field, Output, join_to};
-use super::glob::{MAX_LISTINGS, Search};
+use super::glob::{Allowance, Search};
 use super::heredoc::HeredocQuote;
 use super::lex::{Cursor, MAX_DEPTH, Word};
 use super::report::Found;
@@ -85,7 +85,7 @@ pub(super) struct Shell<'s> {
     pub(super) stdin: Option<Output>,
     /// The rest of the present list does not run.
     pub(super) halted: bool,
-    pub(super) listings_left: usize,
+    pub(super) globs_left: Allowance,
     /// How many names programs have made up, `mktemp`'s.
     pub(super) made_up: usize,
     /// Loops around the present command whose turns are not known.
@@ -137,7 +137,7 @@ impl<'s> Shell<'s> {
             positional: Rc::new([]),
             stdin: None,
             halted: false,
-            listings_left: MAX_LISTINGS,
+            globs_left: Allowance::FULL,
             made_up: 0,
             n_open_loops: 0,
             pipes: Vec::new(),
@@ -274,17 +274,20 @@ impl<'s> Shell<'s> {
         let mut search = Search {
             disk: self.scene.disk,
             made: &self.found,
-            listings_left: self.listings_left,
+            left: self.globs_left,
         };
         let names = search.entries(dir);
-        self.count_listings(search.listings_left);
+        self.settle_globs(search.left);
         names
     }
 
-    pub(super) fn count_listings(&mut self, left: usize) {
-        self.listings_left = left;
-        if left == 0 {
+    pub(super) fn settle_globs(&mut self, left: Allowance) {
+        self.globs_left = left;
+        if left.listings == 0 {
             self.give_up(Limit::Listings);
+        }
+        if left.effort == 0 {
+            self.give_up(Limit::Steps);
         }
     }
 

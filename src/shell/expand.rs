@@ -312,10 +312,10 @@ impl Shell<'_> {
         let mut search = Search {
             disk: self.scene.disk,
             made: &self.found,
-            listings_left: self.listings_left,
+            left: self.globs_left,
         };
         let found = search.expand(cwd, text, globs);
-        self.count_listings(search.listings_left);
+        self.settle_globs(search.left);
         found
     }
 

@@ -140,20 +140,35 @@ fn set_holds(set: &str, c: char) -> bool {
     found != negated
 }
 
+/// What the globs of one command may still cost.
+#[derive(Clone, Copy)]
+pub(super) struct Allowance {
+    pub(super) listings: usize,
+    /// Characters of a pattern, times those of the name it is compared with.
+    pub(super) effort: usize,
+}
+
+impl Allowance {
+    pub(super) const FULL: Self = Self {
+        listings: MAX_LISTINGS,
+        effort: 1 << 27,
+    };
+}
+
 /// What a glob finds on the disk: the names as the shell would spell them.
 pub(super) struct Search<'d> {
     pub(super) disk: &'d dyn Disk,
     /// What the command itself made so far.
     pub(super) made: &'d Found,
-    pub(super) listings_left: usize,
+    pub(super) left: Allowance,
 }
 
 impl Search<'_> {
     pub(super) fn entries(&mut self, dir: &str) -> Vec<String> {
-        if self.listings_left == 0 {
+        if self.left.listings == 0 {
             return Vec::new();
         }
-        self.listings_left -= 1;
+        self.left.listings -= 1;
         let mut names = self.disk.entries(dir);
         let made = self.made.made_in(dir).into_iter();
         names.extend(made.map(|name| name.trim_end_matches('/').to_owned()));
@@ -195,6 +210,12 @@ impl Search<'_> {
         self.entries(dir).iter().any(|entry| entry == name)
     }
 
+    fn is_match(&mut self, pattern: Pattern<'_>, name: &str) -> bool {
+        let effort = pattern.text.len() * name.len();
+        self.left.effort = self.left.effort.saturating_sub(effort);
+        self.left.effort > 0 && pattern.matches(name)
+    }
+
     fn descend(
         &mut self,
         base: &str,
@@ -211,7 +232,7 @@ impl Search<'_> {
             };
             for name in self.entries(&listed) {
                 let hidden = name.starts_with('.') && !pattern.text.starts_with('.');
-                if hidden || !pattern.matches(&name) || found.len() == MAX_MATCHES {
+                if hidden || !self.is_match(pattern, &name) || found.len() == MAX_MATCHES {
                     continue;
                 }
                 let path = format!("{dir}{name}{slash}");

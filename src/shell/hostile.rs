@@ -328,6 +328,7 @@ fn what_stays_unread_is_said() {
             steps,
         ),
         (many(300, "touch zzz*\n"), Extent::Cut(Limit::Listings)),
+        (many(60, &format!("touch {}b\n", "*a".repeat(500))), steps),
         (many(100, "ln -s a b\n"), Extent::Cut(Limit::Links)),
         (before("while true; do touch a; done"), Extent::Whole),
         (before("alias a=b b=a; a"), depth),

@@ -21,6 +21,7 @@ const RUNNERS: &[(&str, Runner)] = &[
     ("at", own::at),
     ("bash", sh),
     ("batch", own::at),
+    ("builtin", command),
     ("bundle", own::tool_exec),
     ("chroot", own::chroot),
     ("cmd", cmd),
@@ -195,10 +196,11 @@ fn fill_parallel(word: &Field, item: &Field) -> Field {
     filled
 }
 
+/// `command` and `builtin` run it in the present shell: a `cd` stays.
 fn command(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     match args.first().and_then(Field::known) {
         Some("-v" | "-V") => None,
-        _ => shell.again(from_operand(args, "")),
+        _ => shell.deeper(|shell| shell.run(from_operand(args, ""))),
     }
 }
 

@@ -56,7 +56,6 @@ const SUDO: &[&str] = &["user", "group", "host", "prompt", "chdir", "close-from"
 /// Sorted by name.
 const WRAPPERS: &[Wrapper] = &[
     words("aws-vault", "", 2),
-    words("builtin", "", 0),
     words("bunx", "", 0),
     words("busybox", "", 0),
     words("caffeinate", "tw", 0),

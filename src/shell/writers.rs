@@ -5,7 +5,7 @@ use super::eval::Shell;
 use super::field::{Field, Output};
 use super::table::Table;
 use super::transfer::{copy, hard_link, inside, link, remote_copy, rename as move_away, rsync};
-use super::{archive, database, decode, download, edit, find, git, rename, utility};
+use super::{archive, database, decode, download, edit, find, git, own, rename, utility};
 use crate::target::Act;
 
 type Special = fn(&mut Shell<'_>, &[Field]) -> Option<Output>;
@@ -223,6 +223,7 @@ const WRITERS: &[Writer] = &[
     writer("split", "abClnt", Rule::Args(utility::split)),
     writer("sponge", "", Rule::Args(utility::tee)),
     writer("sqlite3", "", Rule::Special(database::sqlite)),
+    long("statewarden", own::SYNTAX, Rule::Args(own::statewarden)),
     writer("swag", "o", Rule::Tool),
     writer("tar", "", Rule::Special(archive::tar)),
     writer("tee", "", Rule::Args(utility::tee)),

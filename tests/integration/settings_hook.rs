@@ -216,6 +216,32 @@ fn the_clients_settings_may_be_edited_around_our_entries() {
     }
 }
 
+/// The command behind the edit is the user's to run.
+#[test]
+fn an_agent_does_not_take_the_hooks_out_by_their_own_command() {
+    let sandbox = wired();
+    for command in [
+        "statewarden uninstall",
+        "cd src && /usr/local/bin/statewarden uninstall --scope project",
+        "sh -c 'statewarden --project . uninstall'",
+    ] {
+        sandbox
+            .hook(&sandbox.bash_event(command))
+            .is_denied("protected-file");
+    }
+    for command in [
+        "statewarden uninstall --dry-run",
+        "statewarden uninstall --scope user",
+        "statewarden doctor",
+        "echo statewarden uninstall",
+    ] {
+        sandbox.hook(&sandbox.bash_event(command)).is_silent();
+    }
+    Sandbox::new()
+        .hook(&sandbox.bash_event("statewarden uninstall"))
+        .is_silent();
+}
+
 #[test]
 fn an_edit_that_drops_our_entries_is_refused() {
     let sandbox = wired();

@@ -149,7 +149,7 @@ fn odd_pairs_are_errors_and_odd_values_warnings() {
     assert_eq!((ran.code(), ran.stdout().as_str()), (0, "phase: zzz\n"));
     assert!(
         ran.stderr()
-            .contains("`phase` is \"zzz\", devt expects one of"),
+            .contains("`phase` is \"zzz\" now, but devt expects one of"),
         "{}",
         ran.stderr()
     );

@@ -185,13 +185,34 @@ const TYPES: &[&str] = &[
     "docs",
 ];
 
+/// Keys that devt reads or writes itself, and that a slip of the keyboard may mean.
+const KEYS: &[&str] = &[
+    "active",
+    "phase",
+    "tier",
+    "complexity",
+    "task",
+    "workflow_id",
+    "workflow_type",
+    "status",
+    "verdict",
+    "iteration",
+    "verify_iteration",
+    "autonomous",
+    "tdd_mode",
+    "validation_status",
+    "resume_context",
+    "stopped_phase",
+];
+
 enum Expected {
     Bool,
     Number,
     OneOf(&'static [&'static str]),
 }
 
-/// A warning for a value of a known key that devt would warn of too.
+/// A warning for a value of a known key that devt would warn of too, or for a key
+/// that is nearly one of devt's.
 fn oddity(key: &str, value: &Scalar) -> Option<String> {
     let expected = match key {
         "complexity" => return Some("`complexity` is deprecated; use `tier`".to_owned()),
@@ -200,18 +221,35 @@ fn oddity(key: &str, value: &Scalar) -> Option<String> {
         "phase" => Expected::OneOf(PHASES),
         "tier" => Expected::OneOf(TIERS),
         "workflow_type" => Expected::OneOf(TYPES),
-        _ => return None,
+        key => {
+            let near = near(key, KEYS)?;
+            return Some(format!(
+                "`{key}` is set, but devt has no such key; did you mean `{near}`?"
+            ));
+        }
     };
     let (fits, expected) = match expected {
         Expected::Bool => (matches!(value, Scalar::Bool(_)), "true or false".to_owned()),
         Expected::Number => (matches!(value, Scalar::Int(_)), "a whole number".to_owned()),
         Expected::OneOf(words) => {
-            let fits = value.as_str().is_some_and(|text| words.contains(&text));
-            (fits, format!("one of {}", words.join(", ")))
+            let text = value.as_str().unwrap_or_default();
+            let expected = match near(text, words) {
+                Some(near) => format!("another value; did you mean `{near}`?"),
+                None => format!("one of {}", words.join(", ")),
+            };
+            (words.contains(&text), expected)
         }
     };
     let odd = !fits && *value != Scalar::Null;
-    odd.then(|| format!("`{key}` is \"{value}\", devt expects {expected}"))
+    odd.then(|| format!("`{key}` is \"{value}\" now, but devt expects {expected}"))
+}
+
+/// The other word that a slip of the keyboard leads to.
+fn near(word: &str, words: &[&'static str]) -> Option<&'static str> {
+    let others = words.iter().filter(|other| **other != word);
+    let edits = others.map(|other| (strsim::damerau_levenshtein(word, other), *other));
+    let (edits, nearest) = edits.min()?;
+    (edits <= nearest.len() / 3).then_some(nearest)
 }
 
 #[cfg(test)]
@@ -288,9 +326,14 @@ mod tests {
             ("phase", "zzz"),
             ("iteration", "x"),
             ("mine", "x"),
+            ("phse", "x"),
+            ("tier", "STANDRAD"),
         ];
         let updated = run(None, &pairs);
-        assert_eq!(updated.warnings.len(), 3, "{:?}", updated.warnings);
+        assert_eq!(updated.warnings.len(), 5, "{:?}", updated.warnings);
+        for meant in ["did you mean `phase`?", "did you mean `STANDARD`?"] {
+            assert!(updated.warnings.iter().any(|told| told.ends_with(meant)));
+        }
         assert!(updated.text.starts_with("active: \"yes\"\nphase: zzz\n"));
         let fine = [
             ("active", "false"),
