@@ -187,11 +187,11 @@ pub struct ContentError {
 }
 
 impl ContentError {
-    /// The file's readers could not parse the text. `why` says what to write.
-    pub fn malformed(entry: &str, why: &str) -> Self {
+    /// The file's readers could not use the text. `why` says what to write.
+    pub fn malformed(why: String) -> Self {
         Self {
             code: DenyCode::MalformedContent,
-            message: format!("`{entry}` would not be readable: {why}"),
+            message: why,
         }
     }
 }

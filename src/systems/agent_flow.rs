@@ -60,7 +60,7 @@ impl System for AgentFlow {
             None => Ok(Vec::new()),
             Some(file) => content::check_content(text, file)
                 .map(|()| Vec::new())
-                .map_err(|why| ContentError::malformed(entry, &why)),
+                .map_err(ContentError::malformed),
         }
     }
 

@@ -56,7 +56,7 @@ impl System for Devt {
         } else {
             sidecar::check_status_header(entry, text).map(|()| Vec::new())
         };
-        notes.map_err(|why| ContentError::malformed(entry, &why))
+        notes.map_err(ContentError::malformed)
     }
 
     fn workflow_id(&self, files: &dyn Files) -> Option<String> {

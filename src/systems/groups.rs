@@ -58,7 +58,7 @@ impl System for Groups {
         };
         report::check_report(kind, text)
             .map(|()| Vec::new())
-            .map_err(|why| ContentError::malformed(entry, &why))
+            .map_err(ContentError::malformed)
     }
 
     /// A finished change moves into `archive/` beside it, under its name with a

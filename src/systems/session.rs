@@ -49,7 +49,7 @@ impl System for Session {
         present: Option<&str>,
     ) -> Result<Vec<Note>, ContentError> {
         check::check_content(text, present).map_err(|error| match error {
-            check::ContentError::Malformed(why) => ContentError::malformed(entry, &why),
+            check::ContentError::Malformed(why) => ContentError::malformed(why),
             check::ContentError::IllegalTransition(why) => ContentError {
                 code: DenyCode::IllegalTransition,
                 message: format!("`{entry}` cannot become this: {why}"),

@@ -106,10 +106,18 @@ pub fn read_workflow(text: &str, file: &str) -> Workflow {
     };
     let next = match (active, &phase, &status) {
         (false, ..) => "no workflow is active".to_owned(),
-        (true, Some(phase), Some(status)) => {
-            format!("phase `{phase}` goes on; its last status is {status}")
+        (true, Some(phase), Some(status)) => match gate_status(status) {
+            GateStatus::Passed => {
+                format!("phase `{phase}` ended with {status}; the next one follows")
+            }
+            GateStatus::Failed => {
+                format!("phase `{phase}` ended with {status}; it has to be mended first")
+            }
+            _ => format!("phase `{phase}` goes on; its last status is {status}"),
+        },
+        (true, Some(phase), None) => {
+            format!("phase `{phase}` goes on; its artifact has no status yet")
         }
-        (true, Some(phase), None) => format!("phase `{phase}` goes on"),
         (true, None, _) => "the workflow has no phase yet".to_owned(),
     };
     let gates = phase.iter().map(|phase| Gate {

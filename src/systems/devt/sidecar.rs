@@ -94,7 +94,8 @@ pub fn read(name: &str, sidecar: &Sidecar, text: &str) -> Result<Routing, String
             "`{name}` starts with a byte-order mark, which devt cannot parse"
         ));
     }
-    let document = Document::parse(text).map_err(|why| format!("`{name}`: {why}"))?;
+    let document = Document::parse(text)
+        .map_err(|why| format!("`{name}` has to be one JSON object: {why}"))?;
     let mut routing = Routing::default();
     for (field, allowed) in sidecar.fields() {
         let value = match document.get(&[field]) {
