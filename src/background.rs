@@ -142,7 +142,7 @@ impl Background {
     pub fn write(&mut self, locked: &Locked<'_>, now: DateTime<Utc>) -> io::Result<()> {
         let oldest = (now - MAX_AGE).timestamp_micros();
         self.tasks.retain(|task| task.since >= oldest);
-        let file = locked.dir.join(FILE);
+        let file = locked.dir().join(FILE);
         if self.tasks.is_empty() {
             return remove(&file);
         }

@@ -240,7 +240,7 @@ impl World<'_> {
         let going_on = document.get("background_tasks");
         let kept = make_own_folder(logs.own_folder()).and_then(|()| {
             with_lock(logs.own_folder(), TO_COUNT, |locked| {
-                let mut noted = Background::read(locked.dir).unwrap_or_default();
+                let mut noted = Background::read(locked.dir()).unwrap_or_default();
                 found.retain(|Found { denial, changed }| {
                     let is_of_call =
                         changed.is_none_or(|at| span.call.is_some_and(|since| at >= since));

@@ -18,3 +18,13 @@ pub(crate) fn newline(text: &str) -> &'static str {
         _ => "\n",
     }
 }
+
+/// The byte-order mark that a text may start with, and the rest.
+pub fn split_bom(text: &str) -> (&str, &str) {
+    const BOM: char = '\u{feff}';
+    text.split_at(if text.starts_with(BOM) {
+        BOM.len_utf8()
+    } else {
+        0
+    })
+}

@@ -3,8 +3,9 @@
 //! One event takes one straight line (`hook`):
 //! stdin → event → targets → claims → decision → effects → reply.
 //!
-//! The modules stand in reading order. This library exists for the binary and
-//! its tests; its interface is not stable.
+//! The modules stand in groups: the events, what an event goes through, the rules,
+//! the formats of files, the commands and the disk, and what all of them use. This
+//! library exists for the binary and its tests; its interface is not stable.
 
 pub mod after;
 pub mod detect;

@@ -26,8 +26,8 @@ use crate::target::Act;
 use crate::wiring;
 use crate::workflow::{GateStatus, Workflow};
 
-/// How long an end waits to be counted: longer than a state's own lock is tried
-/// for, since the end before it may be waiting for that.
+/// How long an end waits to be counted: several times as long as a lock is tried
+/// for, since the end before it may be waiting for the locks of its states.
 pub(crate) const TO_COUNT: Duration = IN_HOOK.saturating_mul(8);
 
 impl World<'_> {

@@ -3,6 +3,7 @@
 use strsim::damerau_levenshtein;
 
 use crate::contract::{Bucket, Contract, Edition, Name, Row, Slug, Standing, Writer};
+use crate::path;
 
 /// No file system takes a longer name, and none resembles it; the distance of
 /// two names costs the product of their lengths.
@@ -34,16 +35,16 @@ pub fn nearest(
         .map_or(("", entry), |(dir, name)| (dir, name));
     let separated = separate(name);
     let spelled = spell(&separated);
-    let in_its_case = || search.allowed(&in_dir(dir, &separated));
+    let in_its_case = || search.allowed(&path::below(dir, &separated));
     let same = (separated != spelled)
         .then(in_its_case)
         .flatten()
-        .or_else(|| search.allowed(&in_dir(dir, &spelled)))
+        .or_else(|| search.allowed(&path::below(dir, &spelled)))
         .or_else(|| search.other_ending(dir, &spelled));
     if same.is_some() {
         return same;
     }
-    let slips = search.slips(entry, &in_dir(dir, &spelled));
+    let slips = search.slips(entry, &path::below(dir, &spelled));
     slip(&slips, 1)
         .or_else(|| search.reordered(&spelled))
         .or_else(|| slip(&slips, MOST_EDITS))
@@ -76,14 +77,6 @@ fn spell(separated: &str) -> String {
             format!("{number}.{ending}")
         }
         _ => spelled,
-    }
-}
-
-fn in_dir(dir: &str, name: &str) -> String {
-    if dir.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{dir}/{name}")
     }
 }
 
@@ -136,7 +129,7 @@ impl<'a> Search<'a> {
     /// without a prefix takes nearly any words and would hide a slip.
     fn other_ending(&self, dir: &str, name: &str) -> Option<String> {
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-        let stem = in_dir(dir, stem);
+        let stem = path::below(dir, stem);
         let known = |row: &&Row<'_>| match row.name {
             Name::Exact(name) => name.starts_with(&stem),
             _ => true,

@@ -91,6 +91,15 @@ fn is_collapsed(path: &str) -> bool {
         })
 }
 
+/// A name in a directory, both relative to the same place; `""` is the place itself.
+pub fn below(dir: &str, name: &str) -> String {
+    if dir.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{dir}/{name}")
+    }
+}
+
 /// The part of an absolute path below a directory; `""` for the directory itself.
 pub fn relative<'p>(path: &'p str, dir: &str) -> Option<&'p str> {
     let rest = path.strip_prefix(dir)?;

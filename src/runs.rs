@@ -31,7 +31,7 @@ struct Run {
 impl Runs {
     /// A file that cannot be read counts as empty: at worst a run counts twice.
     pub fn read(locked: &Locked<'_>) -> Self {
-        let text = read_text(&path::from_os(&locked.dir.join(FILE)))
+        let text = read_text(&path::from_os(&locked.dir().join(FILE)))
             .ok()
             .flatten();
         text.and_then(|text| serde_json::from_str(&text).ok())
@@ -64,6 +64,6 @@ impl Runs {
     /// The file cannot be replaced.
     pub fn write(&self, locked: &Locked<'_>) -> io::Result<()> {
         let text = serde_json::to_string(self).map_err(io::Error::other)?;
-        replace_unflushed(&locked.dir.join(FILE), text.as_bytes())
+        replace_unflushed(&locked.dir().join(FILE), text.as_bytes())
     }
 }

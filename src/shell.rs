@@ -55,6 +55,7 @@ mod import;
 mod index;
 mod inline;
 mod lex;
+mod literal;
 mod loops;
 mod made;
 mod makefile;

@@ -143,7 +143,7 @@ fn subdirs(root: &Root, dir: &str) -> Vec<String> {
         path.ends_with(".claude/statewarden") || path.ends_with(".devt/state/.archive")
     };
     let mut paths: Vec<String> = names
-        .map(|name| join(dir, &name))
+        .map(|name| path::below(dir, &name))
         .filter(|path| !is_archive(path))
         .collect();
     paths.sort();
@@ -209,15 +209,7 @@ pub fn add_new<'c>(sites: &mut Vec<Site<'c>>, site: Site<'c>) {
 /// Whether a directory below a root holds state of a system.
 pub fn has_landmark(root: &Root, dir: &str, system: &dyn System) -> bool {
     let mut landmarks = system.landmarks().iter();
-    landmarks.any(|landmark| !expand(root, &join(dir, landmark)).is_empty())
-}
-
-fn join(dir: &str, name: &str) -> String {
-    if dir.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{dir}/{name}")
-    }
+    landmarks.any(|landmark| !expand(root, &path::below(dir, landmark)).is_empty())
 }
 
 /// The sites of one system whose landmarks lie in a directory.
@@ -229,7 +221,7 @@ fn held<'c>(
 ) -> Vec<Site<'c>> {
     let landmarks = governed.system.landmarks().iter();
     let mut paths: Vec<String> = landmarks
-        .flat_map(|landmark| expand(root, &join(dir, landmark)))
+        .flat_map(|landmark| expand(root, &path::below(dir, landmark)))
         .collect();
     if dir.is_empty() {
         paths.extend(named_paths(root, governed, catalog));
@@ -258,7 +250,7 @@ fn named_paths(root: &Root, governed: &Governed<'_>, catalog: &Catalog<'_>) -> V
         .flat_map(|(_, sites)| sites)
         .filter(|site| Path::new(&root.real()).join(site).is_dir());
     there
-        .map(|site| join(site, "tasks.md"))
+        .map(|site| path::below(site, "tasks.md"))
         .chain(["tasks.md".to_owned()])
         .collect()
 }

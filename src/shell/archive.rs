@@ -4,8 +4,8 @@ use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output, UNKNOWN, base_name};
 use super::find::Filter;
-use super::report::clean;
 use super::writers::Source;
+use crate::path::collapse;
 use crate::stdin::names_governed_place;
 use crate::target::Act;
 
@@ -102,7 +102,7 @@ pub(super) fn stream(
 fn streamed(shell: &Shell<'_>, dir: &Field) -> Option<Vec<Field>> {
     let text = shell.stdin.as_ref()?.text.strip_prefix(STREAM)?;
     let at = shell.absolute(dir.known()?)?;
-    let governed = names_governed_place(format!("{}/", clean(&at)).as_bytes());
+    let governed = names_governed_place(format!("{}/", collapse(&at)).as_bytes());
     let names = text.split(UNKNOWN).filter(|name| !name.is_empty());
     governed.then(|| names.map(Field::literal).collect())
 }

@@ -1,8 +1,9 @@
 //! What the names of a script hold: the program's arguments and assignments.
 
 use super::calls::Script;
-use super::code::{Language, Piece, Token, read};
+use super::code::{Language, Token, read};
 use super::field::Field;
+use super::literal::Piece;
 use super::made::one;
 use super::value::{Given, MAX_DEPTH, MAX_VALUES, Reader, Span};
 

@@ -5,6 +5,7 @@ use super::eval::Shell;
 use super::field::Field;
 use super::glob::{Pattern, all_active};
 use super::index::Index;
+use crate::path::collapse;
 use crate::target::Act;
 
 /// How deep, and how many directories, the tree is searched for what is spared,
@@ -147,7 +148,7 @@ pub(super) fn clear_except<'f>(
         return;
     };
     let mut cleaning = Cleaning {
-        root: super::report::clean(&root).trim_end_matches('/').to_owned(),
+        root: collapse(&root).trim_end_matches('/').to_owned(),
         excluded,
         ..Cleaning::new(shell)
     };
@@ -196,7 +197,7 @@ impl<'h, 's> Cleaning<'h, 's> {
     /// One path of the command line.
     fn path(&mut self, path: &Field) {
         let at = path.known().and_then(|path| self.shell.absolute(path));
-        let below = at.as_deref().map(super::report::clean);
+        let below = at.as_deref().map(collapse);
         let below = below
             .as_deref()
             .and_then(|at| at.strip_prefix(self.root.as_str()));

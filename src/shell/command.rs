@@ -3,11 +3,11 @@
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output, base_name, join};
-use super::report::clean;
 use super::table::Table;
 use super::variable::Value;
 use super::world::Status;
 use super::{arith, assign, decode, filter, inline, nested, print, search, utility, writers};
+use crate::path::collapse;
 use crate::target::Spelling;
 
 /// Builtins that end what they declare with the running function.
@@ -93,7 +93,7 @@ impl Shell<'_> {
         let known = path.as_ref().and_then(Field::known);
         let known = known.is_some_and(|path| self.in_search_path(path, &mut whole));
         // Bash takes `..` out of the text of a directory, whatever links are there.
-        let dir = known.then(|| clean(&whole).as_ref().into());
+        let dir = known.then(|| collapse(&whole).as_ref().into());
         self.path = whole;
         self.previous_dir = std::mem::replace(&mut self.cwd, dir);
         self.forget_dirs();

@@ -7,6 +7,7 @@ use super::field::{Field, Output, UNKNOWN, base_name};
 use super::transfer::inside;
 use super::wrapper::line;
 use super::{archive, edit, search, writers};
+use crate::path::collapse;
 use crate::stdin::names_governed_place;
 use crate::target::Act;
 
@@ -42,7 +43,7 @@ pub(super) fn git(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
             let tree = tree.known().and_then(|tree| shell.absolute(tree));
             let cwd = shell.cwd.as_deref();
             !cwd.zip(tree)
-                .is_some_and(|(cwd, tree)| cwd.starts_with(&*super::report::clean(&tree)))
+                .is_some_and(|(cwd, tree)| cwd.starts_with(&*collapse(&tree)))
         };
         for dir in dirs {
             shell.run(&[Field::literal("cd"), dir]);
@@ -198,7 +199,7 @@ fn write_files(shell: &mut Shell<'_>, paths: &[Field], from: From) {
             shell.report(path, Act::Write);
             continue;
         }
-        let at = super::report::clean(&at).into_owned();
+        let at = collapse(&at).into_owned();
         // `.devt` is there for its `state`.
         let names_place = |end| names_governed_place(format!("{at}/{end}").as_bytes());
         if !names_place("") && !names_place("state/") {

@@ -1,7 +1,8 @@
 //! Names under which a script imports what writes files.
 
 use super::calls::Script;
-use super::code::{Language, Piece, Token};
+use super::code::{Language, Token};
+use super::literal::Piece;
 use super::value::{MAX_VALUES, Span};
 
 impl<'c> Script<'c, '_, '_, '_> {

@@ -1,6 +1,5 @@
 //! Targets as they are found: resolved, followed through links, each once.
 
-use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use ecow::EcoString;
@@ -10,6 +9,7 @@ use super::Limit;
 use super::eval::Shell;
 use super::field::{Field, Output, UNKNOWN};
 use super::syntax::{Fd, Redirect, To};
+use crate::path::collapse;
 use crate::target::{Act, Spelling, Target};
 
 #[derive(Default)]
@@ -39,7 +39,7 @@ pub(super) type Place = usize;
 
 impl Found {
     fn add(&mut self, path: &str, act: Act, spelling: Spelling, link_to: Option<String>) -> Place {
-        let key = clean(path);
+        let key = collapse(path);
         let place = self.entries.len();
         let mut at = self.by_path.get(key.as_ref()).copied();
         if at.is_none() {
@@ -66,8 +66,8 @@ impl Found {
         if self.links.len() == MAX_LINKS {
             return Err(Limit::Links);
         }
-        let link = clean(link).into_owned();
-        self.links.push((link, clean(to).into_owned()));
+        let link = collapse(link).into_owned();
+        self.links.push((link, collapse(to).into_owned()));
         Ok(())
     }
 
@@ -81,7 +81,7 @@ impl Found {
 
     /// What the command does with a path.
     fn at(&self, path: &str) -> impl Iterator<Item = &Entry> {
-        let first = self.by_path.get(clean(path).as_ref()).copied();
+        let first = self.by_path.get(collapse(path).as_ref()).copied();
         let entry = |at: Option<Place>| at.and_then(|at| self.entries.get(at));
         std::iter::successors(entry(first), move |known| entry(known.next))
     }
@@ -94,11 +94,11 @@ impl Found {
     /// The names in a directory of what this command makes there, or below, and does
     /// not take away again; those of directories end with `/`.
     pub(super) fn made_in(&self, dir: &str) -> BTreeSet<String> {
-        let dir = clean(dir);
+        let dir = collapse(dir);
         let dir = dir.trim_end_matches('/');
         let entries = self.entries.iter().take(MAX_MADE);
         let name = |entry: &Entry| {
-            let path = clean(&entry.target.path);
+            let path = collapse(&entry.target.path);
             let rest = path.strip_prefix(dir)?.strip_prefix('/')?;
             let act = self.at(&path).last()?.target.act;
             let makes = matches!(act, Act::Write | Act::Edit | Act::MakeDir | Act::Link);
@@ -123,7 +123,7 @@ impl Found {
             return None;
         }
         let through = matches!(act, Act::Write | Act::Edit | Act::Clear | Act::MakeDir);
-        let mut current = clean(path).into_owned();
+        let mut current = collapse(path).into_owned();
         let mut moved = false;
         for _ in 0..8 {
             let hop = self.links.iter().rev().find_map(|(link, to)| {
@@ -132,40 +132,13 @@ impl Found {
                 inside.then(|| format!("{to}{rest}"))
             });
             match hop {
-                Some(next) => current = clean(&next).into_owned(),
+                Some(next) => current = collapse(&next).into_owned(),
                 None => break,
             }
             moved = true;
         }
         moved.then_some(current)
     }
-}
-
-/// `.`, `..` and doubled slashes taken out, by the text alone.
-pub(super) fn clean(path: &str) -> Cow<'_, str> {
-    // Nearly every path is clean; one that may not be has a dot or nothing
-    // behind a slash. A hidden name is taken apart for nothing, and no harm.
-    let bytes = path.as_bytes();
-    let mut pairs = bytes.iter().zip(bytes.iter().skip(1));
-    let is_plain = |(a, b): (&u8, &u8)| *a != b'/' || !matches!(b, b'/' | b'.');
-    if bytes.first() == Some(&b'/') && bytes.last() != Some(&b'/') && pairs.all(is_plain) {
-        return Cow::Borrowed(path);
-    }
-    let mut whole = String::with_capacity(path.len() + 1);
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => whole.truncate(whole.rfind('/').unwrap_or(0)),
-            name => {
-                whole.push('/');
-                whole.push_str(name);
-            }
-        }
-    }
-    if whole.is_empty() {
-        whole.push('/');
-    }
-    Cow::Owned(whole)
 }
 
 /// Where a command's redirections lead its streams.

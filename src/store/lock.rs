@@ -25,7 +25,13 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(2);
 
 /// Proof that the directory is locked; what must not race takes one.
 pub struct Locked<'d> {
-    pub dir: &'d Path,
+    dir: &'d Path,
+}
+
+impl Locked<'_> {
+    pub fn dir(&self) -> &Path {
+        self.dir
+    }
 }
 
 /// Runs `f` while this process alone holds the directory.
@@ -83,12 +89,16 @@ fn lockable(dir: &Path) -> PathBuf {
 /// directory that is named after it stands for it.
 #[cfg(not(unix))]
 fn lockable(dir: &Path) -> PathBuf {
-    use std::hash::{DefaultHasher, Hash, Hasher};
-    let mut hasher = DefaultHasher::new();
-    dir.canonicalize()
-        .unwrap_or_else(|_| dir.to_owned())
-        .hash(&mut hasher);
-    let file = std::env::temp_dir().join(format!("statewarden-{:016x}.lock", hasher.finish()));
+    // Every version of this program has to come to the same name: FNV-1a.
+    let real = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+    let hash = real
+        .as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+    let file = std::env::temp_dir().join(format!("statewarden-{hash:016x}.lock"));
     // An error shows when the file is opened.
     #[expect(clippy::disallowed_methods, reason = "this is the store")]
     let _ = std::fs::OpenOptions::new()

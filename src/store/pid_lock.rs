@@ -33,7 +33,7 @@ pub fn with_pid_lock<T>(
     wait: Duration,
     f: impl FnOnce() -> io::Result<T>,
 ) -> io::Result<T> {
-    let path = locked.dir.join(name);
+    let path = locked.dir().join(name);
     let begun = Instant::now();
     let mut unclear_since: Option<Instant> = None;
     let ours = loop {

@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 use super::document::{Kind, Node, misshapen, parse};
 use super::{ENTRIES, Entry, WiringError, all_groups, our_command};
 
+use crate::formats::split_bom;
+
 /// The result of an edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edited {
@@ -73,14 +75,6 @@ pub fn remove(text: &str) -> Result<Edited, WiringError> {
 pub(super) fn fresh(command: &str) -> String {
     let document = json!({ "hooks": all_groups(command) });
     format!("{}\n", spread(&document, INDENT, "", "\n"))
-}
-
-fn split_bom(text: &str) -> (&str, &str) {
-    text.split_at(if text.starts_with('\u{feff}') {
-        '\u{feff}'.len_utf8()
-    } else {
-        0
-    })
 }
 
 /// Nothing but what JSON takes for blanks, which are fewer than Unicode's.

@@ -43,7 +43,7 @@ impl Ring {
         newer: Newer,
     ) -> io::Result<(Vec<Return>, Option<PathBuf>)> {
         let in_the_way = |held: &Held| {
-            let path = locked.dir.join(&held.home);
+            let path = locked.dir().join(&held.home);
             fs::symlink_metadata(&path).ok().map(|meta| (path, meta))
         };
         let stays = |meta: &fs::Metadata, held: &Held| {
@@ -71,7 +71,7 @@ impl Ring {
             .iter()
             .map(|held| match in_the_way(held) {
                 Some((_, meta)) if stays(&meta, held) => Return::Skipped,
-                _ => come_home(snapshot, held, locked.dir),
+                _ => come_home(snapshot, held, locked.dir()),
             })
             .collect();
         if snapshot.holds().is_ok_and(|held| held.is_empty()) {

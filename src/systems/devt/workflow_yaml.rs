@@ -7,6 +7,7 @@
 use std::fmt;
 
 use crate::formats::newline;
+use crate::formats::split_bom;
 
 /// A value that stands on its key's line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,7 +137,7 @@ impl Fields {
 pub const DEFAULT: &str = "active: false\nphase: null\ntier: null\niteration: 0\n";
 
 pub fn read(text: &str) -> Fields {
-    let lines: Vec<&str> = split_mark(text).1.lines().collect();
+    let lines: Vec<&str> = split_bom(text).1.lines().collect();
     let scalars = entries(&lines)
         .into_iter()
         .filter(|entry| entry.n_below == 0);
@@ -151,7 +152,7 @@ pub fn read(text: &str) -> Fields {
 /// must be `key: value`, what opens must close, and only a bare key has lines
 /// below it. devt's own output passes, though YAML would refuse some of it.
 pub fn check(text: &str) -> Result<(), String> {
-    let lines: Vec<&str> = split_mark(text).1.lines().collect();
+    let lines: Vec<&str> = split_bom(text).1.lines().collect();
     let entries = entries(&lines);
     let mut covered = vec![false; lines.len()];
     for entry in &entries {
@@ -188,7 +189,7 @@ pub fn check(text: &str) -> Result<(), String> {
 /// is refused.
 pub fn set(text: &str, changes: &[(&str, Option<Scalar>)]) -> Result<String, String> {
     check(text)?;
-    let (mark, text) = split_mark(text);
+    let (mark, text) = split_bom(text);
     let newline = newline(text);
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
     for (key, value) in changes {
@@ -200,15 +201,6 @@ pub fn set(text: &str, changes: &[(&str, Option<Scalar>)]) -> Result<String, Str
         set_one(&mut lines, newline, key, value.as_ref())?;
     }
     Ok(format!("{mark}{}", lines.concat()))
-}
-
-/// The byte-order mark and the rest.
-fn split_mark(text: &str) -> (&str, &str) {
-    text.split_at(if text.starts_with('\u{feff}') {
-        '\u{feff}'.len_utf8()
-    } else {
-        0
-    })
 }
 
 fn set_one(
