@@ -34,9 +34,11 @@ die() {
 }
 
 main() {
-    prefix=${HOME:?}/.local project=$PWD scope=project from='' sum=''
+    prefix='' project=$PWD scope=project from='' sum=''
     dry_run=no verb=install given_project=no
     parse "$@"
+    [ -n "${HOME:-}" ] || die "HOME is not set; set it to your home directory: HOME=/home/you ./install.sh"
+    : "${prefix:=$HOME/.local}"
     case $prefix in /*) ;; *) prefix=$PWD/$prefix ;; esac
     [ ! -d "$prefix" ] || prefix=$(cd "$prefix" && pwd)
     here=$(cd "$(dirname "$0")" && pwd -P)
@@ -303,9 +305,15 @@ uninstall() {
     if [ ! -e "$receipt" ]; then
         die "\`$program\` was not installed by this script; run \`statewarden uninstall\` and remove it by hand"
     fi
-    while read -r what a b; do
-        [ "$what" != wired ] || unwire "$a" "$b"
+    while read -r what where dir; do
+        [ "$what" != wired ] || unwire "$where" "$dir" ||
+            die "entries that run \`$program\` are left (above), so it stays"
     done <"$receipt"
+    if ! grep -q '^program ' "$receipt"; then
+        say "\`$program\` was there before and stays"
+        [ "$dry_run" = yes ] || rm -f "$receipt"
+        return
+    fi
     if [ "$dry_run" = yes ]; then
         say "would remove \`$program\`"
         return
@@ -318,19 +326,20 @@ uninstall() {
 $dirs
 EOF
     say "removed \`$program\`"
-    say "projects that ran \`statewarden install\` themselves still hold its hook entries"
 }
 
+# Takes out the entries that run this program and leaves those of another copy.
 unwire() {
-    if [ ! -d "$2" ]; then
-        say "\`$2\` is gone"
-    elif [ ! -x "$program" ]; then
-        say "\`$program\` is gone; take its entries out of \`$2/.claude\` by hand"
-    elif [ "$dry_run" = yes ]; then
-        "$program" uninstall --project "$2" --scope "$1" --dry-run </dev/null
-    else
-        "$program" uninstall --project "$2" --scope "$1" </dev/null
+    if [ "$1" != user ] && [ ! -d "$2" ]; then
+        say "\`$2\` is gone; if it was moved, its settings still run \`$program\`"
+        return
     fi
+    [ -x "$program" ] ||
+        die "\`$program\` is gone, but its entries may not be; put it back with --scope none, then --uninstall"
+    set -- --scope "$1" --project "$2"
+    [ -d "$4" ] || set -- --scope user
+    [ "$dry_run" = no ] || set -- "$@" --dry-run
+    "$program" uninstall --own "$@" </dev/null
 }
 
 { main "$@"; exit; }

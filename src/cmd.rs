@@ -105,7 +105,7 @@ enum Verb {
     /// Wire the hook into Claude Code's settings
     Install(install::Args),
     /// Take out what `install` put in
-    Uninstall(install::Args),
+    Uninstall(install::Removal),
     /// Check that the installation works, end to end
     Doctor,
     /// Print a completion script

@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-pub use edit::{Edited, merge, remove};
+pub use edit::{Edited, Whose, merge, remove};
 
 /// One entry: an event, the tools it is for, and what Claude Code does when the
 /// hook itself fails.
@@ -87,7 +87,7 @@ pub fn plugin_hooks() -> String {
     edit::fresh(PLUGIN_COMMAND)
 }
 
-/// A settings file that cannot be edited. Nothing was changed.
+/// A settings file that cannot be edited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WiringError {
     /// Both count from 1; a column is a byte.
@@ -99,10 +99,7 @@ pub struct WiringError {
 impl fmt::Display for WiringError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { line, column, what } = self;
-        write!(
-            f,
-            "line {line}, column {column}: {what}; nothing was changed"
-        )
+        write!(f, "line {line}, column {column}: {what}")
     }
 }
 

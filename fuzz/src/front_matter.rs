@@ -10,7 +10,7 @@ use statewarden::systems::agent_flow::state::{Agent, FileKind, FlowState, Mode};
 use statewarden::systems::agent_flow::{content, gates};
 use statewarden::systems::devt::workflow_yaml;
 use statewarden::systems::{Files, Moment, SYSTEMS, System};
-use statewarden::wiring::{self, Edited};
+use statewarden::wiring::{self, Edited, Whose};
 use statewarden::workflow::Outcome;
 
 pub fn front_matter(data: &[u8]) {
@@ -264,7 +264,7 @@ fn wires_once(text: &str) {
     if let Ok(Edited::Changed(wired)) = wiring::merge(text, "/bin/statewarden") {
         let again = wiring::merge(&wired, "/bin/statewarden");
         assert!(matches!(again, Ok(Edited::Unchanged)), "{wired:?}");
-        let removed = wiring::remove(&wired);
+        let removed = wiring::remove(&wired, Whose::Anyones);
         assert!(matches!(removed, Ok(Edited::Changed(_))), "{wired:?}");
     }
 }

@@ -1,5 +1,6 @@
 //! `install` and `uninstall`: the hook entries in a settings file of Claude Code.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::store::{self, replace};
-use crate::wiring::{self, ENTRIES, Edited};
+use crate::wiring::{self, ENTRIES, Edited, Whose, WiringError};
 
 /// Which of Claude Code's settings files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -30,6 +31,16 @@ impl Scope {
             Self::Local => "local",
         }
     }
+}
+
+/// The arguments of `uninstall`.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Removal {
+    #[command(flatten)]
+    pub common: Args,
+    /// Only the entries that run this very program, not those of another copy
+    #[arg(long)]
+    pub own: bool,
 }
 
 /// The arguments of both commands.
@@ -84,7 +95,13 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
     }
     let file = SettingsFile::open(&place.settings(args.scope))?;
     let merged = wiring::merge(file.text(), program);
-    match merged.with_context(|| format!("could not edit `{}`", file.path.display()))? {
+    let broken = || {
+        format!(
+            "could not edit `{}`, nothing was changed",
+            file.path.display()
+        )
+    };
+    match merged.with_context(broken)? {
         Edited::Unchanged => writeln!(out, "already wired: `{}`", file.path.display())?,
         Edited::Changed(text) if args.dry_run => {
             writeln!(out, "would write `{}`:", file.path.display())?;
@@ -104,6 +121,9 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
             }
         }
     }
+    if !args.dry_run {
+        note_in_receipt(args.scope, place, out)?;
+    }
     match place.folder(args.scope) {
         Some(folder) if !args.dry_run => store::note_wired(&folder)
             .with_context(|| format!("could not make `{}`", folder.display())),
@@ -112,24 +132,80 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
     }
 }
 
+/// The list of what `install.sh` put in, beside the program it installed.
+const RECEIPT: &str = ".statewarden-receipt";
+
+/// Tells `install.sh --uninstall` of entries that would outlive the program.
+fn note_in_receipt(scope: Scope, place: &Place, out: &mut dyn Write) -> io::Result<()> {
+    let receipt = place.program.with_file_name(RECEIPT);
+    let Ok(text) = fs::read_to_string(&receipt) else {
+        return Ok(());
+    };
+    let line = format!("wired {} {}", scope.as_str(), place.project.display());
+    if text.lines().any(|known| known == line) {
+        return Ok(());
+    }
+    // The program may be another person's, who removes it without asking.
+    match replace::replace(&receipt, format!("{text}{line}\n").as_bytes()) {
+        Ok(()) => Ok(()),
+        Err(e) => writeln!(
+            out,
+            "could not note it in `{}` ({e}): run `statewarden uninstall` before the program is removed",
+            receipt.display()
+        ),
+    }
+}
+
 /// Takes the entries out of the settings file of the scope. A file that is as
 /// `install` left it gets its old bytes back, or goes if there was none.
-pub fn uninstall(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
-    let file = SettingsFile::open(&place.settings(args.scope))?;
+pub fn uninstall(args: &Removal, place: &Place, out: &mut dyn Write) -> Result<()> {
+    let Args { scope, dry_run } = args.common;
+    let program = place.program.to_string_lossy();
+    let whose = match args.own {
+        true => Whose::Of(&program),
+        false => Whose::Anyones,
+    };
+    let file = SettingsFile::open(&place.settings(scope))?;
     let name = file.path.display();
     match file
-        .without_us()
-        .with_context(|| format!("could not edit `{name}`"))?
+        .without(whose)
+        .with_context(|| format!("could not edit `{name}`, nothing was changed"))?
     {
-        Undo::Nothing => writeln!(out, "not wired: `{name}`")?,
-        undo if args.dry_run => writeln!(out, "would {} `{name}`", undo.words().0)?,
-        undo => {
+        None => writeln!(out, "not wired: `{name}`")?,
+        Some(undo) if dry_run => writeln!(out, "would {} `{name}`", undo.words().0)?,
+        Some(undo) => {
             undo.carry_out(&file)?;
             writeln!(out, "{} `{name}`", undo.words().1)?;
         }
     }
-    if !args.dry_run {
-        remove_folder(args.scope, place, out)?;
+    if dry_run {
+        return Ok(());
+    }
+    tell_of_others(whose, place, out)?;
+    remove_folder(scope, place, out)
+}
+
+/// The commands of our entries in the settings file of a scope.
+fn commands(scope: Scope, place: &Place) -> BTreeSet<String> {
+    let text = fs::read_to_string(place.settings(scope)).unwrap_or_default();
+    let entries = wiring::is_wired(&text).entries.into_iter();
+    entries.map(|wired| wired.command).collect()
+}
+
+/// Says what still runs the hook here. What this program put elsewhere is no
+/// news to one who takes out its own entries only, file by file.
+fn tell_of_others(whose: Whose<'_>, place: &Place, out: &mut dyn Write) -> io::Result<()> {
+    for scope in Scope::ALL {
+        for command in commands(scope, place) {
+            if whose != Whose::Of(&command) {
+                let (scope, file) = (scope.as_str(), place.settings(scope));
+                let file = file.display();
+                writeln!(
+                    out,
+                    "still wired in scope {scope}: `{file}` runs `{command}`"
+                )?;
+            }
+        }
     }
     Ok(())
 }
@@ -139,11 +215,11 @@ fn remove_folder(scope: Scope, place: &Place, out: &mut dyn Write) -> Result<()>
     let Some(folder) = place.folder(scope) else {
         return Ok(());
     };
-    for other in [Scope::Project, Scope::Local] {
-        let text = fs::read_to_string(place.settings(other)).unwrap_or_default();
-        if !wiring::is_wired(&text).entries.is_empty() {
-            return Ok(());
-        }
+    if [Scope::Project, Scope::Local]
+        .iter()
+        .any(|scope| !commands(*scope, place).is_empty())
+    {
+        return Ok(());
     }
     replace::remove(&folder.join(store::WIRED))?;
     let names = fs::read_dir(&folder).map(|list| list.flatten().map(|entry| entry.file_name()));
@@ -170,15 +246,9 @@ struct SettingsFile {
 
 /// How `uninstall` gets back to what was there before.
 enum Undo {
-    Nothing,
     /// The bytes of a backup, exactly.
-    Restore {
-        backup: PathBuf,
-        text: String,
-    },
-    Edit {
-        text: String,
-    },
+    Restore(String),
+    Edit(String),
     Delete,
 }
 
@@ -186,23 +256,21 @@ impl Undo {
     /// What would be done, and what was done.
     fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Nothing => ("leave", "left"),
-            Self::Restore { .. } => ("restore", "restored"),
-            Self::Edit { .. } => ("take the entries out of", "took the entries out of"),
+            Self::Restore(_) => ("restore", "restored"),
+            Self::Edit(_) => ("take the entries out of", "took the entries out of"),
             Self::Delete => ("remove", "removed"),
         }
     }
 
     fn carry_out(&self, file: &SettingsFile) -> Result<()> {
         match self {
-            Self::Nothing => Ok(()),
-            Self::Restore { backup, text } => {
+            Self::Restore(text) | Self::Edit(text) => {
                 file.write(text)?;
-                Ok(replace::remove(backup)?)
+                file.drop_backups(text)
             }
-            Self::Edit { text } => file.write(text),
             Self::Delete => {
                 replace::remove(&file.path)?;
+                file.drop_backups("")?;
                 // Goes with it only if `install` made it for the file.
                 file.path.parent().map(replace::remove_if_empty);
                 Ok(())
@@ -267,15 +335,17 @@ impl SettingsFile {
         numbered.map(|name| self.path.with_file_name(name))
     }
 
-    /// Keeps the file as it is before the first change. A later change of a
-    /// file that holds our entries is no new original.
+    /// Keeps the file as it is before the first change. A file that holds all
+    /// our entries is nobody's original: they alone change in it.
     fn back_up(&self) -> Result<Option<PathBuf>> {
         let Some(text) = &self.text else {
             return Ok(None);
         };
-        let is_original = wiring::is_wired(text).entries.is_empty();
+        let ours = wiring::is_wired(text).entries;
+        let is_wired = |event: &str| ours.iter().any(|wired| wired.event == event);
         let mut kept = self.backups().peekable();
-        if (!is_original && kept.peek().is_some())
+        if ENTRIES.iter().all(|entry| is_wired(entry.event))
+            || (!ours.is_empty() && kept.peek().is_some())
             || kept.any(|backup| fs::read(backup).is_ok_and(|bytes| bytes == text.as_bytes()))
         {
             return Ok(None);
@@ -289,34 +359,54 @@ impl SettingsFile {
         Ok(Some(free))
     }
 
-    fn without_us(&self) -> Result<Undo> {
-        let Some(text) = &self.text else {
-            return Ok(Undo::Nothing);
-        };
-        let Edited::Changed(without) = wiring::remove(text)? else {
-            return Ok(Undo::Nothing);
-        };
-        let command = wiring::is_wired(text)
-            .entries
-            .into_iter()
-            .next()
-            .map(|wired| wired.command);
-        let command = command.unwrap_or_default();
-        let mut has_backup = false;
-        for backup in self.backups() {
-            has_backup = true;
-            let Ok(old) = fs::read_to_string(&backup) else {
-                continue;
-            };
-            if wiring::merge(&old, &command) == Ok(Edited::Changed(text.clone())) {
-                return Ok(Undo::Restore { backup, text: old });
+    /// Removes the backups that say no more than the text that now stands here.
+    fn drop_backups(&self, text: &str) -> Result<()> {
+        for backup in self.backups().collect::<Vec<_>>() {
+            let old = fs::read_to_string(&backup);
+            if old.is_ok_and(|old| bare(&old, Whose::Anyones).as_deref() == Ok(text)) {
+                replace::remove(&backup)?;
             }
         }
-        if without.trim().is_empty() && !has_backup {
-            return Ok(Undo::Delete);
-        }
-        Ok(Undo::Edit { text: without })
+        Ok(())
     }
+
+    /// `None` where nothing goes.
+    fn without(&self, whose: Whose<'_>) -> Result<Option<Undo>> {
+        let Some(text) = &self.text else {
+            return Ok(None);
+        };
+        let bare = bare(text, whose)?;
+        if bare == *text {
+            return Ok(None);
+        }
+        let ours = wiring::is_wired(text).entries;
+        let command = match whose {
+            Whose::Of(command) => command,
+            Whose::Anyones => ours.first().map_or("", |wired| &wired.command),
+        };
+        for backup in self.backups() {
+            // A backup with entries in it, as earlier versions made, would put them back.
+            if let Ok(old) = fs::read_to_string(&backup)
+                && wiring::is_wired(&old).entries.is_empty()
+                && wiring::merge(&old, command) == Ok(Edited::Changed(text.clone()))
+            {
+                return Ok(Some(Undo::Restore(old)));
+            }
+        }
+        Ok(Some(if bare.trim().is_empty() {
+            Undo::Delete
+        } else {
+            Undo::Edit(bare)
+        }))
+    }
+}
+
+/// A settings text without entries of ours.
+fn bare(text: &str, whose: Whose<'_>) -> Result<String, WiringError> {
+    Ok(match wiring::remove(text, whose)? {
+        Edited::Changed(bare) => bare,
+        Edited::Unchanged => text.to_owned(),
+    })
 }
 
 /// Shows the lines between the common head and the common tail.

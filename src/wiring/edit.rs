@@ -48,22 +48,40 @@ pub fn merge(text: &str, command: &str) -> Result<Edited, WiringError> {
     })
 }
 
-/// Takes every entry of ours out, and with it the arrays and objects that hold
+/// Whose entries are taken out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose<'c> {
+    /// Every statewarden's, wherever it stands.
+    Anyones,
+    /// Those that run this command.
+    Of(&'c str),
+}
+
+impl Whose<'_> {
+    fn is(self, command: &str) -> bool {
+        match self {
+            Self::Anyones => true,
+            Self::Of(wanted) => command == wanted,
+        }
+    }
+}
+
+/// Takes entries of ours out, and with them the arrays and objects that hold
 /// nothing else.
-pub fn remove(text: &str) -> Result<Edited, WiringError> {
+pub fn remove(text: &str, whose: Whose<'_>) -> Result<Edited, WiringError> {
     let (bom, body) = split_bom(text);
     if is_blank(body) {
         return Ok(Edited::Unchanged);
     }
     let document = parse(body)?;
     let content = body.trim_start();
-    let commands = ours_at(body, &document, ENTRIES[0].event);
-    if commands.iter().any(|ours| content == fresh(&ours.command)) {
+    let mut ours = ours_at(body, &document, ENTRIES[0].event).into_iter();
+    if ours.any(|ours| whose.is(&ours.command) && content == fresh(&ours.command)) {
         return Ok(Edited::Changed(
             text[..text.len() - content.len()].to_owned(),
         ));
     }
-    let removed = apply(body, prune(body, &document, |_| true));
+    let removed = apply(body, prune(body, &document, |_, command| whose.is(command)));
     Ok(if removed == body {
         Edited::Unchanged
     } else {
@@ -175,7 +193,7 @@ fn update(text: &str, command: &str) -> Result<String, WiringError> {
         }
         kept.push(first.hook);
     }
-    edits.extend(prune(text, &document, |hook| !kept.contains(hook)));
+    edits.extend(prune(text, &document, |hook, _| !kept.contains(hook)));
     Ok(apply(text, edits))
 }
 
@@ -342,10 +360,10 @@ enum Left {
     Nothing,
 }
 
-/// The edits that take our hooks out for which `goes` holds.
-fn prune(text: &str, document: &Node, goes: impl Fn(&Range<usize>) -> bool) -> Vec<Edit> {
+/// The edits that take our hooks out for whose place and command `goes` holds.
+fn prune(text: &str, document: &Node, goes: impl Fn(&Range<usize>, &str) -> bool) -> Vec<Edit> {
     let of_hook = |hook: &Node| match our_command(&value_at(text, hook)) {
-        Some(_) if goes(&hook.span) => Left::Nothing,
+        Some(command) if goes(&hook.span, command) => Left::Nothing,
         _ => Left::All,
     };
     let of_group = |group: &Node| match group.get("hooks") {

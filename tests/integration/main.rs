@@ -58,6 +58,9 @@ mod gates;
 mod git_clean;
 /// The states of groups by command.
 mod groups_verb;
+/// `install.sh` puts in and takes out.
+#[cfg(unix)]
+mod install_script;
 /// Logs stay within their bounds and lose nothing.
 mod log_bounds;
 /// What stands in the logs, and that nothing is lost.

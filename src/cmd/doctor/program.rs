@@ -13,7 +13,7 @@ use super::{Finding, Subject};
 use crate::cmd::install::{Place, Scope};
 use crate::settings::Mode;
 use crate::store::replace;
-use crate::wiring::{self, Fit, Wiring};
+use crate::wiring::{self, Fit, Whose, Wiring};
 
 pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     let place = subject.place;
@@ -72,7 +72,7 @@ fn of_scope(place: &Place, scope: Scope) -> (Vec<Finding>, Vec<String>) {
         }
     };
     let mut findings = Vec::new();
-    if let Err(e) = wiring::remove(&text) {
+    if let Err(e) = wiring::remove(&text, Whose::Anyones) {
         let fix = "correct it; Claude Code ignores the whole file";
         findings.push(Finding::error(
             "settings-file",

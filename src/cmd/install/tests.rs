@@ -70,6 +70,47 @@ fn run(verb: fn(&Args, &Place, &mut dyn Write) -> Result<()>, scope: Scope, temp
     String::from_utf8(out).unwrap()
 }
 
+fn unwire(common: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
+    let args = Removal {
+        common: *common,
+        own: false,
+    };
+    uninstall(&args, place, out)
+}
+
+/// Installs, or uninstalls with `--own`, with the program of that name.
+fn run_as(
+    program: &str,
+    verb: fn(&Args, &Place, &mut dyn Write) -> Result<()>,
+    temp: &Temp,
+) -> String {
+    let (mut out, args) = (Vec::new(), project_scope());
+    let place = Place {
+        program: temp.0.join(program),
+        ..temp.place()
+    };
+    verb(&args, &place, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn project_scope() -> Args {
+    Args {
+        scope: Scope::Project,
+        dry_run: false,
+    }
+}
+
+fn unwire_own(common: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
+    let args = Removal {
+        common: *common,
+        own: true,
+    };
+    uninstall(&args, place, out)
+}
+
+const A: &str = "a/statewarden";
+const B: &str = "b/statewarden";
+
 fn backups(temp: &Temp) -> usize {
     temp.tree()
         .keys()
@@ -102,9 +143,9 @@ fn uninstalling_takes_out_exactly_what_installing_put_in() {
             assert!(run(install, scope, &temp).contains("already wired"));
             assert_eq!(temp.tree(), installed, "idempotent: {text:?} {scope:?}");
             assert_eq!(backups(&temp), usize::from(text.is_some()));
-            run(uninstall, scope, &temp);
+            run(unwire, scope, &temp);
             assert_eq!(temp.tree(), before, "{text:?} {scope:?}");
-            assert!(run(uninstall, scope, &temp).contains("not wired"));
+            assert!(run(unwire, scope, &temp).contains("not wired"));
             assert_eq!(temp.tree(), before, "{text:?} {scope:?}");
         }
     }
@@ -127,7 +168,7 @@ fn a_changed_file_keeps_the_change_and_the_first_backup() {
     assert!(run(install, Scope::Project, &temp).contains("wired 7 events"));
     assert_eq!(backups(&temp), 1, "a newer path is no new original");
     temp.write("project/.claude/statewarden/denies.jsonl", "{}\n");
-    assert!(run(uninstall, Scope::Project, &temp).contains("the logs stay"));
+    assert!(run(unwire, Scope::Project, &temp).contains("the logs stay"));
     assert_eq!(fs::read_to_string(&path).unwrap(), "{\n  \"a\": 2\n}\n");
     run(install, Scope::Project, &temp);
     let backup = path.with_file_name("settings.json.statewarden-backup");
@@ -136,15 +177,107 @@ fn a_changed_file_keeps_the_change_and_the_first_backup() {
 }
 
 #[test]
+fn a_second_program_leaves_no_trace_of_the_first() {
+    for text in [
+        None,
+        Some("{\n  \"permissions\": {}\n}\n"),
+        Some("{\"hooks\": {}}"),
+    ] {
+        let temp = Temp::new();
+        fs::create_dir(temp.0.join("project")).unwrap();
+        if let Some(text) = text {
+            temp.write("project/.claude/settings.json", text);
+        }
+        let before = temp.tree();
+        run_as(A, install, &temp);
+        let said = run_as(B, install, &temp);
+        assert!(!said.contains("the file as it was"), "{said}");
+        assert_eq!(backups(&temp), usize::from(text.is_some()));
+        run_as(A, unwire, &temp);
+        assert_eq!(temp.tree(), before, "{text:?}");
+    }
+}
+
+#[test]
+fn a_backup_with_entries_in_it_is_never_put_back() {
+    let temp = Temp::new();
+    run_as(A, install, &temp);
+    let path = temp.place().settings(Scope::Project);
+    let of_a = fs::read_to_string(&path).unwrap();
+    run_as(B, install, &temp);
+    temp.write("project/.claude/settings.json.statewarden-backup", &of_a);
+    let said = run_as(B, unwire, &temp);
+    assert!(said.contains("removed `"), "{said}");
+    assert!(
+        !path.exists() && backups(&temp) == 0,
+        "it says nothing else"
+    );
+}
+
+#[test]
+fn what_is_no_backup_of_ours_stays() {
+    for foreign in ["{ // mine\n}", "{\"other\": true}"] {
+        let temp = Temp::new();
+        temp.write("project/.claude/settings.json.statewarden-backup", foreign);
+        let before = temp.tree();
+        run_as(A, install, &temp);
+        run_as(A, unwire, &temp);
+        assert_eq!(temp.tree(), before);
+    }
+    let temp = Temp::new();
+    temp.write("project/.claude/settings.json", "{\"a\": 1}");
+    let before = temp.tree();
+    run_as(A, install, &temp);
+    let path = temp.place().settings(Scope::Project);
+    fs::remove_file(path.with_file_name("settings.json.statewarden-backup")).unwrap();
+    run_as(A, unwire, &temp);
+    assert_eq!(temp.tree(), before, "without the backup, too");
+}
+
+#[test]
+fn its_own_entries_are_all_that_own_takes_out() {
+    let temp = Temp::new();
+    temp.write("project/.claude/settings.json", "{\"a\": 1}");
+    run_as(A, install, &temp);
+    run_as(B, install, &temp);
+    let wired = temp.tree();
+    let said = run_as(A, unwire_own, &temp);
+    assert!(
+        said.starts_with("not wired: `") && said.contains("still wired in scope project: `"),
+        "{said}"
+    );
+    assert_eq!(temp.tree(), wired);
+    assert!(run_as(B, unwire_own, &temp).starts_with("restored `"));
+    let path = temp.place().settings(Scope::Project);
+    assert_eq!(fs::read_to_string(path).unwrap(), "{\"a\": 1}");
+    assert_eq!(backups(&temp), 0);
+}
+
+#[test]
+fn a_program_that_the_script_installed_notes_its_wirings() {
+    let temp = Temp::new();
+    run(install, Scope::Local, &temp);
+    assert!(!temp.0.join("bin").exists(), "no receipt is begun");
+    temp.write("bin/.statewarden-receipt", "program p\n");
+    run(install, Scope::Local, &temp);
+    run(install, Scope::Local, &temp);
+    let receipt = fs::read_to_string(temp.0.join("bin/.statewarden-receipt")).unwrap();
+    let project = temp.place().project;
+    let expected = format!("program p\nwired local {}\n", project.display());
+    assert_eq!(receipt, expected);
+}
+
+#[test]
 fn the_folder_stays_while_another_scope_needs_it() {
     let temp = Temp::new();
     fs::create_dir(temp.0.join("project")).unwrap();
     run(install, Scope::Project, &temp);
     run(install, Scope::Local, &temp);
-    run(uninstall, Scope::Project, &temp);
+    let said = run(unwire, Scope::Project, &temp);
+    assert!(said.contains("still wired in scope local: `"), "{said}");
     let ignore = temp.0.join("project/.claude/statewarden/.gitignore");
     assert_eq!(fs::read_to_string(&ignore).unwrap(), "*\n");
-    run(uninstall, Scope::Local, &temp);
+    run(unwire, Scope::Local, &temp);
     assert!(!ignore.exists());
 }
 
@@ -181,7 +314,7 @@ fn a_file_that_cannot_be_edited_is_left_alone() {
         let error = install(&args, &temp.place(), &mut Vec::new()).unwrap_err();
         let error = format!("{error:#}");
         assert!(
-            error.contains("settings.json") && error.contains("line 1"),
+            error.contains("settings.json`, nothing was changed: line 1"),
             "{error}"
         );
         assert_eq!(temp.tree(), before);

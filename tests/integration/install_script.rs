@@ -1,0 +1,159 @@
+//! `install.sh` puts in and takes out, with a program that is built already.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::support::{Ran, Sandbox};
+
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/install.sh");
+const PROGRAM: &str = env!("CARGO_BIN_EXE_statewarden");
+
+fn command(sandbox: &Sandbox, args: &[&str]) -> Command {
+    let mut command = Command::new("sh");
+    command.arg(SCRIPT).args(args).current_dir(sandbox.base());
+    command.stdin(Stdio::null()).env_clear();
+    command
+        .env("HOME", sandbox.home())
+        .env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin");
+    command
+}
+
+#[track_caller]
+fn script(sandbox: &Sandbox, args: &[&str]) -> String {
+    let ran = Ran::from(command(sandbox, args).output().unwrap());
+    assert_eq!(ran.code(), 0, "{}{}", ran.stdout(), ran.stderr());
+    ran.stdout()
+}
+
+/// Installs the program under test.
+#[track_caller]
+fn install(sandbox: &Sandbox, args: &[&str]) -> String {
+    let sum = ["sha256sum", "shasum -a 256"].iter().find_map(|tool| {
+        let line = format!("{tool} < '{PROGRAM}'");
+        let output = Command::new("sh").args(["-c", &line]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.split_once(' ').map(|(sum, _)| sum.to_owned())
+    });
+    let sum = sum.unwrap();
+    let all = [&["--from", PROGRAM, "--sha256", &sum], args].concat();
+    script(sandbox, &all)
+}
+
+/// Every path of the sandbox, and the text where it can be read as one.
+fn tree(sandbox: &Sandbox) -> BTreeSet<(PathBuf, Option<String>)> {
+    let (mut found, mut dirs) = (BTreeSet::new(), vec![sandbox.base().to_owned()]);
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                dirs.push(path.clone());
+            }
+            found.insert((path.clone(), fs::read_to_string(path).ok()));
+        }
+    }
+    found
+}
+
+/// The settings that name a program, shown relative to the sandbox.
+fn naming(sandbox: &Sandbox, program: &Path) -> Vec<String> {
+    let program = program.to_str().unwrap();
+    let holds = |(path, text): (PathBuf, Option<String>)| {
+        let is_settings = path.extension().is_some_and(|end| end == "json");
+        let below = path.strip_prefix(sandbox.base()).unwrap();
+        (is_settings && text?.contains(program)).then(|| below.to_str().unwrap().to_owned())
+    };
+    tree(sandbox).into_iter().filter_map(holds).collect()
+}
+
+#[test]
+fn two_prefixes_come_and_go_in_any_order() {
+    for (wired_before, first_out) in [(None, "one"), (Some("{\"permissions\": {}}\n"), "two")] {
+        let sandbox = Sandbox::new();
+        if let Some(text) = wired_before {
+            sandbox.write(".claude/settings.json", text);
+        }
+        let before = tree(&sandbox);
+        for prefix in ["one", "two", "two"] {
+            install(&sandbox, &["--prefix", prefix, "--project", "project"]);
+        }
+        let program = |prefix: &str| sandbox.base().join(prefix).join("bin/statewarden");
+        assert_eq!(
+            naming(&sandbox, &program("two")),
+            ["project/.claude/settings.json"]
+        );
+        let last_out = if first_out == "one" { "two" } else { "one" };
+        script(&sandbox, &["--uninstall", "--prefix", first_out]);
+        assert!(!program(first_out).exists() && program(last_out).exists());
+        assert!(naming(&sandbox, &program(first_out)).is_empty());
+        let is_guarded = !naming(&sandbox, &program("two")).is_empty();
+        assert_eq!(is_guarded, first_out == "one", "the other's entries stay");
+        script(&sandbox, &["--uninstall", "--prefix", last_out]);
+        assert_eq!(tree(&sandbox), before);
+    }
+}
+
+#[test]
+fn no_entry_is_left_that_runs_the_removed_program() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.base().join("other")).unwrap();
+    let before = tree(&sandbox);
+    for scope in ["project", "local", "user"] {
+        install(&sandbox, &["--project", "project", "--scope", scope]);
+    }
+    let program = sandbox.home().join(".local/bin/statewarden");
+    let mut own = Command::new(&program);
+    own.args(["install", "--project"])
+        .arg(sandbox.base().join("other"));
+    own.env("HOME", sandbox.home());
+    assert_eq!(Ran::from(own.output().unwrap()).code(), 0);
+    assert_eq!(naming(&sandbox, &program).len(), 4);
+    let installed = tree(&sandbox);
+    let said = script(&sandbox, &["--uninstall", "--dry-run"]);
+    assert_eq!(said.matches("would remove `").count(), 5, "{said}");
+    assert_eq!(tree(&sandbox), installed);
+    script(&sandbox, &["--uninstall"]);
+    assert_eq!(tree(&sandbox), before);
+}
+
+#[test]
+fn a_program_stays_while_entries_cannot_be_taken_out() {
+    let sandbox = Sandbox::new();
+    install(&sandbox, &["--project", "project"]);
+    let wired = sandbox.read(".claude/settings.json");
+    sandbox.write(
+        ".claude/settings.json",
+        &wired.replacen('{', "{ // mine", 1),
+    );
+    let ran = Ran::from(command(&sandbox, &["--uninstall"]).output().unwrap());
+    assert_eq!(ran.code(), 1);
+    assert!(ran.stderr().contains("so it stays"), "{}", ran.stderr());
+    assert!(sandbox.home().join(".local/bin/statewarden").exists());
+    sandbox.write(".claude/settings.json", &wired);
+    script(&sandbox, &["--uninstall"]);
+    assert!(!sandbox.exists(".claude") && !sandbox.home().join(".local").exists());
+}
+
+#[test]
+fn a_program_that_was_there_before_stays() {
+    let sandbox = Sandbox::new();
+    let program = sandbox.home().join(".local/bin/statewarden");
+    fs::create_dir_all(program.parent().unwrap()).unwrap();
+    fs::copy(PROGRAM, &program).unwrap();
+    let before = tree(&sandbox);
+    install(&sandbox, &["--project", "project"]);
+    let said = script(&sandbox, &["--uninstall"]);
+    assert!(said.contains("was there before and stays"), "{said}");
+    assert_eq!(tree(&sandbox), before);
+}
+
+#[test]
+fn without_a_home_the_script_says_what_to_set() {
+    let sandbox = Sandbox::new();
+    let mut command = command(&sandbox, &["--dry-run"]);
+    let ran = Ran::from(command.env_remove("HOME").output().unwrap());
+    assert_eq!(ran.code(), 1);
+    let said = "install.sh: HOME is not set; set it to your home directory: HOME=";
+    assert!(ran.stderr().starts_with(said), "{}", ran.stderr());
+}
