@@ -13,7 +13,7 @@ use crate::hook::World;
 use crate::path;
 use crate::project::read_text;
 use crate::store::lock::{IN_COMMAND, with_state_lock};
-use crate::store::replace::make_dir;
+use crate::store::replace::{make_dir, remove_if_empty};
 use crate::systems;
 use crate::workflow::{GateStatus, Outcome};
 
@@ -38,11 +38,18 @@ struct Moved {
 }
 
 /// Runs `f` while this process alone holds a system's directory, which is made
-/// where it is missing.
+/// where it is missing. What `f` then fails to fill goes again: a directory
+/// such as `.claude` marks a project.
 pub(super) fn locked<T>(dir: &Path, system: &str, f: impl FnOnce() -> Result<T>) -> Result<T> {
+    let missing: Vec<&Path> = dir.ancestors().take_while(|dir| !dir.exists()).collect();
     make_dir(dir).with_context(|| format!("could not make `{}`", dir.display()))?;
     let pid_lock = systems::by_id(system).and_then(|system| system.pid_lock());
-    with_state_lock(dir, pid_lock, IN_COMMAND, |_| Ok(f()))?
+    let result = with_state_lock(dir, pid_lock, IN_COMMAND, |_| Ok(f()));
+    let result = result.map_err(Into::into).flatten();
+    if result.is_err() {
+        missing.into_iter().all(remove_if_empty);
+    }
+    result
 }
 
 /// The present text of a state file.

@@ -374,3 +374,23 @@ fn commands_work_without_a_home_and_outside_every_project() {
         assert!(ran.code() < 2, "{args:?}: {}", ran.stderr());
     }
 }
+
+#[test]
+fn a_failing_command_leaves_no_directory_behind() {
+    let sandbox = Sandbox::new();
+    let outside = sandbox.base().join("outside");
+    fs::create_dir(&outside).unwrap();
+    for args in [
+        &["session", "start", "plan"][..],
+        &["session", "complete", "plan"],
+        &["session", "skip", "plan", "--session", "x"],
+        &["flow", "update", "--message", "x"],
+        &["flow", "update", "--team", "--phase", "planning"],
+        &["deep-dive", "init", "--scope", "focused"],
+        &["deep-dive", "compile"],
+    ] {
+        let ran = sandbox.command(args).current_dir(&outside).output();
+        assert_eq!(Ran::from(ran.unwrap()).code(), 2, "{args:?}");
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0, "{args:?}");
+    }
+}
