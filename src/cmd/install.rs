@@ -1,5 +1,7 @@
 //! `install` and `uninstall`: the hook entries in a settings file of Claude Code.
 
+mod difference;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
@@ -105,7 +107,7 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
         Edited::Unchanged => writeln!(out, "already wired: `{}`", file.path.display())?,
         Edited::Changed(text) if args.dry_run => {
             writeln!(out, "would write `{}`:", file.path.display())?;
-            write_difference(out, file.text(), &text)?;
+            difference::write(out, file.text(), &text)?;
         }
         Edited::Changed(text) => {
             let backup = file.back_up()?;
@@ -407,26 +409,6 @@ fn bare(text: &str, whose: Whose<'_>) -> Result<String, WiringError> {
         Edited::Changed(bare) => bare,
         Edited::Unchanged => text.to_owned(),
     })
-}
-
-/// Shows the lines between the common head and the common tail.
-fn write_difference(out: &mut dyn Write, before: &str, after: &str) -> io::Result<()> {
-    let (before, after): (Vec<_>, Vec<_>) = (before.lines().collect(), after.lines().collect());
-    let head = before
-        .iter()
-        .zip(&after)
-        .take_while(|(a, b)| a == b)
-        .count();
-    let (before, after) = (&before[head..], &after[head..]);
-    let tails = before.iter().rev().zip(after.iter().rev());
-    let tail = tails.take_while(|(a, b)| a == b).count();
-    for line in &before[..before.len() - tail] {
-        writeln!(out, "- {line}")?;
-    }
-    for line in &after[..after.len() - tail] {
-        writeln!(out, "+ {line}")?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

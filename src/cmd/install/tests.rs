@@ -302,6 +302,24 @@ fn a_dry_run_changes_nothing_and_shows_the_lines() {
 }
 
 #[test]
+fn a_dry_run_of_another_path_shows_the_paths() {
+    let temp = Temp::new();
+    run_as(A, install, &temp);
+    let mut out = Vec::new();
+    let place = temp.place();
+    let args = Args {
+        dry_run: true,
+        ..project_scope()
+    };
+    install(&args, &place, &mut out).unwrap();
+    let out = String::from_utf8(out).unwrap();
+    for mark in ["\n- ", "\n+ "] {
+        assert_eq!(out.matches(mark).count(), ENTRIES.len(), "{out}");
+    }
+    assert!(out.lines().count() < 45, "{out}");
+}
+
+#[test]
 fn a_file_that_cannot_be_edited_is_left_alone() {
     for text in ["{ // mine\n}", "{\"hooks\": 1}", "[", "\u{feff}{\"a\":}"] {
         let temp = Temp::new();
