@@ -320,24 +320,27 @@ fn examine(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
         temp: std::env::temp_dir(),
         now: context.now,
     };
-    let args = doctor::Args {
-        json: context.format == Format::Json,
-    };
-    Ok(match doctor::run(&args, &subject, out)? {
-        doctor::Health::Well => Answer::Yes,
-        doctor::Health::Ill => Answer::No,
-    })
+    Ok(
+        match doctor::run(context.format, context.paint, &subject, out)? {
+            doctor::Health::Well => Answer::Yes,
+            doctor::Health::Ill => Answer::No,
+        },
+    )
 }
 
 fn place(context: &Context<'_>) -> Result<install::Place> {
-    let user_dir = match (&context.env.claude_config_dir, &context.env.home) {
-        (Some(dir), _) => PathBuf::from(dir),
-        (None, Some(home)) => PathBuf::from(home).join(".claude"),
-        (None, None) => bail!("neither `HOME` nor `CLAUDE_CONFIG_DIR` is set"),
-    };
+    let env = context.env;
+    let in_home = env
+        .home
+        .as_ref()
+        .map(|home| PathBuf::from(home).join(".claude"));
     Ok(install::Place {
         project: PathBuf::from(&context.project.main.dir),
-        user_dir,
+        user_dir: env
+            .claude_config_dir
+            .as_ref()
+            .map(PathBuf::from)
+            .or(in_home),
         program: std::env::current_exe().context("the path of this program cannot be found")?,
     })
 }

@@ -2,6 +2,9 @@
 
 use std::env;
 
+/// The variable that names the person's own directory.
+pub const HOME: &str = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+
 /// The environment as the stages see it; tests make their own.
 #[derive(Clone, Debug, Default)]
 pub struct Env {
@@ -30,7 +33,7 @@ impl Env {
         let text = |name| env::var(name).ok().filter(|value| !value.is_empty());
         Self {
             project_dir: text("CLAUDE_PROJECT_DIR"),
-            home: text(if cfg!(windows) { "USERPROFILE" } else { "HOME" }),
+            home: text(HOME),
             config_home: text("XDG_CONFIG_HOME"),
             claude_config_dir: text("CLAUDE_CONFIG_DIR"),
             feature_dir: text("FEATURE_DIR"),

@@ -11,15 +11,10 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+use crate::cmd::Format;
 use crate::cmd::install::Place;
+use crate::cmd::output::Paint;
 use crate::settings::{Mode, Resolved, SYSTEMS};
-
-#[derive(Clone, Copy, Debug, clap::Args)]
-pub struct Args {
-    /// One JSON document instead of text
-    #[arg(long)]
-    pub json: bool,
-}
 
 /// What the examination starts from.
 pub struct Subject<'a> {
@@ -89,12 +84,16 @@ pub enum Health {
 }
 
 /// Examines and prints.
-pub fn run(args: &Args, subject: &Subject<'_>, out: &mut dyn Write) -> Result<Health> {
+pub(crate) fn run(
+    format: Format,
+    paint: Paint,
+    subject: &Subject<'_>,
+    out: &mut dyn Write,
+) -> Result<Health> {
     let findings = examine(subject);
-    if args.json {
-        writeln!(out, "{}", serde_json::json!({ "findings": findings }))?;
-    } else {
-        write_text(&findings, out)?;
+    match format {
+        Format::Json => writeln!(out, "{}", serde_json::json!({ "findings": findings }))?,
+        Format::Text => write_text(&findings, paint, out)?,
     }
     let is_ill = findings.iter().any(|finding| finding.level > Level::Info);
     Ok(if is_ill { Health::Ill } else { Health::Well })
@@ -139,7 +138,7 @@ fn of_settings(resolved: &Resolved) -> Vec<Finding> {
     findings
 }
 
-fn write_text(findings: &[Finding], out: &mut dyn Write) -> Result<()> {
+fn write_text(findings: &[Finding], paint: Paint, out: &mut dyn Write) -> Result<()> {
     for Finding {
         id,
         level,
@@ -148,11 +147,12 @@ fn write_text(findings: &[Finding], out: &mut dyn Write) -> Result<()> {
     } in findings
     {
         let mark = match level {
-            Level::Info => "ok",
-            Level::Warning => "warning",
-            Level::Error => "error",
+            Level::Info if fix.is_empty() => paint.green("ok      "),
+            Level::Info => paint.dim("note    "),
+            Level::Warning => paint.red("warning "),
+            Level::Error => paint.red("error   "),
         };
-        writeln!(out, "{mark:<8} {id:<16} {what}")?;
+        writeln!(out, "{mark} {id:<16} {what}")?;
         if !fix.is_empty() {
             writeln!(out, "{:<25} {fix}", "")?;
         }
@@ -164,8 +164,11 @@ fn write_text(findings: &[Finding], out: &mut dyn Write) -> Result<()> {
             .count()
     };
     match (count(Level::Error), count(Level::Warning)) {
-        (0, 0) => writeln!(out, "healthy")?,
-        (errors, warnings) => writeln!(out, "unhealthy; errors: {errors}, warnings: {warnings}")?,
+        (0, 0) => writeln!(out, "{}", paint.green("healthy"))?,
+        (errors, warnings) => {
+            let unhealthy = paint.red("unhealthy");
+            writeln!(out, "{unhealthy}; errors: {errors}, warnings: {warnings}")?;
+        }
     }
     Ok(())
 }

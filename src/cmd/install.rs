@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use crate::env::HOME;
 use crate::store::{self, replace};
 use crate::wiring::{self, ENTRIES, Edited, Whose, WiringError};
 
@@ -60,19 +61,25 @@ pub struct Args {
 #[derive(Clone, Debug)]
 pub struct Place {
     pub project: PathBuf,
-    /// Claude Code's directory of the user: `$CLAUDE_CONFIG_DIR`, or `~/.claude`.
-    pub user_dir: PathBuf,
+    /// Claude Code's directory of the user: `$CLAUDE_CONFIG_DIR`, or `~/.claude`;
+    /// `None` where the environment names neither.
+    pub user_dir: Option<PathBuf>,
     /// The program that the entries will run.
     pub program: PathBuf,
 }
 
 impl Place {
-    pub fn settings(&self, scope: Scope) -> PathBuf {
-        match scope {
-            Scope::Project => self.project.join(".claude/settings.json"),
-            Scope::User => self.user_dir.join("settings.json"),
-            Scope::Local => self.project.join(".claude/settings.local.json"),
-        }
+    /// # Errors
+    /// The user's file has no known place; the sentence says what to do.
+    pub fn settings(&self, scope: Scope) -> Result<PathBuf> {
+        Ok(match (scope, &self.user_dir) {
+            (Scope::Project, _) => self.project.join(".claude/settings.json"),
+            (Scope::Local, _) => self.project.join(".claude/settings.local.json"),
+            (Scope::User, Some(dir)) => dir.join("settings.json"),
+            (Scope::User, None) => bail!(
+                "neither `{HOME}` nor `CLAUDE_CONFIG_DIR` is set; set `{HOME}` to your home directory"
+            ),
+        })
     }
 
     /// The folder of our logs, which a project gets and the user's directory does not.
@@ -90,12 +97,16 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
     if !place.program.is_absolute() {
         bail!("`{program}` is not an absolute path; the hook would not find it");
     }
-    if args.scope != Scope::User && place.settings(Scope::Project) == place.settings(Scope::User) {
+    let project_file = place.settings(Scope::Project)?;
+    let is_home = place
+        .settings(Scope::User)
+        .is_ok_and(|file| file == project_file);
+    if args.scope != Scope::User && is_home {
         bail!(
             "the home directory is no project; use `--scope user`, or name a project with `--project DIR`"
         );
     }
-    let file = SettingsFile::open(&place.settings(args.scope))?;
+    let file = SettingsFile::open(&place.settings(args.scope)?)?;
     let merged = wiring::merge(file.text(), program);
     let broken = || {
         format!(
@@ -167,7 +178,7 @@ pub fn uninstall(args: &Removal, place: &Place, out: &mut dyn Write) -> Result<(
         true => Whose::Of(&program),
         false => Whose::Anyones,
     };
-    let file = SettingsFile::open(&place.settings(scope))?;
+    let file = SettingsFile::open(&place.settings(scope)?)?;
     let name = file.path.display();
     match file
         .without(whose)
@@ -189,18 +200,19 @@ pub fn uninstall(args: &Removal, place: &Place, out: &mut dyn Write) -> Result<(
 
 /// The commands of our entries in the settings file of a scope.
 fn commands(scope: Scope, place: &Place) -> BTreeSet<String> {
-    let text = fs::read_to_string(place.settings(scope)).unwrap_or_default();
-    let entries = wiring::is_wired(&text).entries.into_iter();
-    entries.map(|wired| wired.command).collect()
+    let file = place.settings(scope).ok();
+    let text = file.and_then(|file| fs::read_to_string(file).ok());
+    let entries = wiring::is_wired(&text.unwrap_or_default()).entries;
+    entries.into_iter().map(|wired| wired.command).collect()
 }
 
 /// Says what still runs the hook here. What this program put elsewhere is no
 /// news to one who takes out its own entries only, file by file.
-fn tell_of_others(whose: Whose<'_>, place: &Place, out: &mut dyn Write) -> io::Result<()> {
+fn tell_of_others(whose: Whose<'_>, place: &Place, out: &mut dyn Write) -> Result<()> {
     for scope in Scope::ALL {
         for command in commands(scope, place) {
             if whose != Whose::Of(&command) {
-                let (scope, file) = (scope.as_str(), place.settings(scope));
+                let (scope, file) = (scope.as_str(), place.settings(scope)?);
                 let file = file.display();
                 writeln!(
                     out,

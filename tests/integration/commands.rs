@@ -394,3 +394,32 @@ fn a_failing_command_leaves_no_directory_behind() {
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 0, "{args:?}");
     }
 }
+
+#[test]
+fn without_a_home_the_project_is_wired_and_examined_all_the_same() {
+    let sandbox = Sandbox::new();
+    let run = |args: &[&str]| {
+        let mut command = sandbox.command(args);
+        command.env_remove("HOME").env_remove("USERPROFILE");
+        Ran::from(command.output().unwrap())
+    };
+    assert_eq!(run(&["install"]).code(), 0);
+    let doctor = run(&["doctor", "--json"]);
+    let findings = doctor.json()["findings"].clone();
+    let findings = findings.as_array().unwrap();
+    let find = |id: &str| findings.iter().find(|finding| finding["id"] == id).unwrap();
+    assert_eq!(
+        (find("wired")["level"].clone(), doctor.code()),
+        ("info".into(), 1)
+    );
+    assert_eq!(find("live-test")["level"], "info");
+    let what = find("no-home")["what"].as_str().unwrap();
+    let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+    assert!(
+        what.contains(&format!("set `{home}` to your home directory")),
+        "{what}"
+    );
+    assert_eq!(run(&["install", "--scope", "user"]).code(), 2);
+    assert_eq!(run(&["uninstall"]).code(), 0);
+    assert!(!sandbox.exists(".claude"));
+}

@@ -10,6 +10,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{Finding, Subject};
+use crate::cmd::output;
 use crate::store::replace::is_temp_name;
 
 /// A temporary file older than this belongs to nobody: writing one takes milliseconds.
@@ -89,7 +90,8 @@ fn of_log(log: &Path, max_bytes: u64) -> Vec<Finding> {
             )];
         }
     };
-    let what = format!("`{shown}`: {} records, {} bytes", lines.whole, meta.len());
+    let size = output::size(meta.len());
+    let what = format!("`{shown}`: {} records, {size}", lines.whole);
     let mut findings = vec![Finding::info("log", what)];
     if let Some(first) = lines.broken.first() {
         let what = format!(
@@ -222,10 +224,7 @@ fn of_heartbeat(events: &Path) -> Finding {
         }
         None => Finding {
             fix: "start a session in this project; trust the folder if Claude Code asks".to_owned(),
-            ..Finding::info(
-                "heartbeat",
-                "no session has started here since the logs began",
-            )
+            ..Finding::info("heartbeat", "no start of a session is on record here")
         },
     }
 }

@@ -60,7 +60,14 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
 
 /// What one settings file says, and the commands it runs.
 fn of_scope(place: &Place, scope: Scope) -> (Vec<Finding>, Vec<String>) {
-    let path = place.settings(scope);
+    let path = match place.settings(scope) {
+        Ok(path) => path,
+        Err(e) => {
+            let what = format!("scope {} is not looked at: {e}", scope.as_str());
+            let fix = "then run `statewarden doctor` again";
+            return (vec![Finding::warning("no-home", what, fix)], Vec::new());
+        }
+    };
     let shown = path.display();
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
@@ -132,10 +139,15 @@ fn of_entries(wiring: &Wiring, scope: Scope, path: &Path) -> Option<Finding> {
 
 /// The command of the plugin, where it is installed and the settings enable it.
 fn plugin_command(place: &Place) -> Option<String> {
-    let list = read_json(&place.user_dir.join("plugins/installed_plugins.json"))?;
+    let list = read_json(
+        &place
+            .user_dir
+            .as_ref()?
+            .join("plugins/installed_plugins.json"),
+    )?;
     let mut plugins = list["plugins"].as_object()?.iter();
     let (id, installs) = plugins.find(|(id, _)| id.starts_with("statewarden@"))?;
-    let says = |scope| read_json(&place.settings(scope))?["enabledPlugins"][id].as_bool();
+    let says = |scope| read_json(&place.settings(scope).ok()?)?["enabledPlugins"][id].as_bool();
     // The scope that is nearest to the person at work decides.
     let is_enabled = [Scope::Local, Scope::Project, Scope::User]
         .into_iter()

@@ -166,6 +166,8 @@ fn wiring_that_cannot_work_is_an_error() {
         let temp = Temp::new();
         temp.write("home/.claude/settings.json", text);
         check(&temp, &[("not-wired", Level::Error), (id, Level::Error)]);
+        let whats = findings(&temp).into_iter().map(|finding| finding.what);
+        assert!(!whats.collect::<String>().contains("nothing was changed"));
     }
 }
 
@@ -174,7 +176,7 @@ fn wiring_that_cannot_work_is_an_error() {
 fn two_programs_and_old_entries_are_seen() {
     let _alone = alone();
     let temp = healthy();
-    let path = temp.place().settings(Scope::Project);
+    let path = temp.place().settings(Scope::Project).unwrap();
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("\"timeout\": 10", "\"timeout\": 9")).unwrap();
     check(&temp, &[("wired-otherwise", Level::Error)]);
@@ -231,6 +233,9 @@ fn logs_locks_and_leftovers_are_examined() {
         heartbeat.what,
         "last session start: 2026-01-02T03:04:05.678Z (0.1.0)"
     );
+    temp.write(log, &"x".repeat(2_047));
+    let size = |f: &Finding| f.id == "log" && f.what.ends_with(": 0 records, 2.0 KiB");
+    assert!(findings(&temp).iter().any(size), "{:#?}", findings(&temp));
 }
 
 #[test]
@@ -247,12 +252,19 @@ fn both_forms_say_the_same() {
         now: Utc::now(),
     };
     assert_eq!(
-        run(&Args { json: false }, &subject, &mut text).unwrap(),
+        run(Format::Text, Paint::Plain, &subject, &mut text).unwrap(),
         Health::Ill
     );
     assert_eq!(
-        run(&Args { json: true }, &subject, &mut document).unwrap(),
+        run(Format::Json, Paint::Plain, &subject, &mut document).unwrap(),
         Health::Ill
+    );
+    let mut colored = Vec::new();
+    run(Format::Text, Paint::Colors, &subject, &mut colored).unwrap();
+    let colored = String::from_utf8(colored).unwrap();
+    assert!(
+        colored.contains("\n\x1b[31merror   \x1b[0m not-wired "),
+        "{colored}"
     );
     let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
     let text = String::from_utf8(text).unwrap();

@@ -21,7 +21,7 @@ impl Temp {
     pub(crate) fn place(&self) -> Place {
         Place {
             project: self.0.join("project"),
-            user_dir: self.0.join("home/.claude"),
+            user_dir: Some(self.0.join("home/.claude")),
             program: self.0.join("bin/statewarden"),
         }
     }
@@ -133,7 +133,7 @@ fn uninstalling_takes_out_exactly_what_installing_put_in() {
             fs::create_dir(temp.0.join("project")).unwrap();
             fs::create_dir(temp.0.join("home")).unwrap();
             if let Some(text) = text {
-                let path = temp.place().settings(scope);
+                let path = temp.place().settings(scope).unwrap();
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
                 fs::write(path, text).unwrap();
             }
@@ -156,7 +156,7 @@ fn a_changed_file_keeps_the_change_and_the_first_backup() {
     let temp = Temp::new();
     temp.write("project/.claude/settings.json", "{\n  \"a\": 1\n}\n");
     run(install, Scope::Project, &temp);
-    let path = temp.place().settings(Scope::Project);
+    let path = temp.place().settings(Scope::Project).unwrap();
     let wired = fs::read_to_string(&path).unwrap();
     fs::write(
         &path,
@@ -202,7 +202,7 @@ fn a_second_program_leaves_no_trace_of_the_first() {
 fn a_backup_with_entries_in_it_is_never_put_back() {
     let temp = Temp::new();
     run_as(A, install, &temp);
-    let path = temp.place().settings(Scope::Project);
+    let path = temp.place().settings(Scope::Project).unwrap();
     let of_a = fs::read_to_string(&path).unwrap();
     run_as(B, install, &temp);
     temp.write("project/.claude/settings.json.statewarden-backup", &of_a);
@@ -228,7 +228,7 @@ fn what_is_no_backup_of_ours_stays() {
     temp.write("project/.claude/settings.json", "{\"a\": 1}");
     let before = temp.tree();
     run_as(A, install, &temp);
-    let path = temp.place().settings(Scope::Project);
+    let path = temp.place().settings(Scope::Project).unwrap();
     fs::remove_file(path.with_file_name("settings.json.statewarden-backup")).unwrap();
     run_as(A, unwire, &temp);
     assert_eq!(temp.tree(), before, "without the backup, too");
@@ -248,7 +248,7 @@ fn its_own_entries_are_all_that_own_takes_out() {
     );
     assert_eq!(temp.tree(), wired);
     assert!(run_as(B, unwire_own, &temp).starts_with("restored `"));
-    let path = temp.place().settings(Scope::Project);
+    let path = temp.place().settings(Scope::Project).unwrap();
     assert_eq!(fs::read_to_string(path).unwrap(), "{\"a\": 1}");
     assert_eq!(backups(&temp), 0);
 }
@@ -364,8 +364,8 @@ fn the_home_directory_is_no_project() {
 fn a_linked_settings_file_is_changed_where_it_is() {
     let temp = Temp::new();
     temp.write("dotfiles/settings.json", "{}\n");
-    fs::create_dir_all(temp.place().user_dir).unwrap();
-    let link = temp.place().settings(Scope::User);
+    fs::create_dir_all(temp.place().user_dir.unwrap()).unwrap();
+    let link = temp.place().settings(Scope::User).unwrap();
     std::os::unix::fs::symlink(temp.0.join("dotfiles/settings.json"), &link).unwrap();
     run(install, Scope::User, &temp);
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
