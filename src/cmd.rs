@@ -15,6 +15,7 @@ pub mod flow;
 pub mod groups;
 pub mod history;
 pub mod install;
+mod man;
 mod output;
 pub mod replay;
 pub mod reset;
@@ -250,7 +251,7 @@ fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<A
             return Ok(Answer::Yes);
         }
         Verb::Man => {
-            clap_mangen::Man::new(Cli::command()).render(out)?;
+            man::write(Cli::command(), out)?;
             return Ok(Answer::Yes);
         }
         _ => {}

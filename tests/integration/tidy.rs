@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use statewarden::decision::DenyCode;
 use statewarden::settings::{Layer, Settings};
+use statewarden::sites::OWN_ARCHIVE;
+use statewarden::store::WIRED;
+use statewarden::store::log::Logs;
 use statewarden::systems::SYSTEMS;
 
 use crate::support::Sandbox;
@@ -112,6 +115,29 @@ fn every_verb_has_a_row() {
     let missing = verbs
         .into_iter()
         .filter(|verb| !readme.contains(&format!("\n| `{verb}` | ")));
+    check_none("not in README.md", missing.collect());
+}
+
+#[test]
+fn every_file_of_our_folder_has_a_row() {
+    let readme = read("README.md");
+    let sources = files_below("src")
+        .into_iter()
+        .filter(|file| file.ends_with(".rs"));
+    let notes = sources.filter_map(|file| {
+        let text = read(&file);
+        let (_, rest) = text.split_once("\nconst FILE: &str = \"")?;
+        rest.split('"').next().map(str::to_owned)
+    });
+    let mut names: Vec<String> = notes.collect();
+    assert!(names.len() > 1, "{names:?}");
+    let logs = Logs::of(Path::new(""));
+    let logs = [logs.denies(), logs.events(), logs.gates()];
+    names.extend(logs.map(|log| format!(".claude/statewarden/{}", log.name)));
+    names.extend([WIRED.to_owned(), format!("{OWN_ARCHIVE}/")]);
+    let missing = names
+        .into_iter()
+        .filter(|name| !readme.contains(&format!("\n| `{name}` | ")));
     check_none("not in README.md", missing.collect());
 }
 
