@@ -92,12 +92,15 @@ impl System for AgentFlow {
     }
 
     fn closed_gate(&self, agent: &AgentName, files: &dyn Files) -> Option<(String, GateStatus)> {
-        let mut runs = active(present(files));
-        if runs.len() > 1 {
-            runs.retain(|(_, text)| gates::fits(text, agent, gates::Moment::Start));
-        }
-        let (_, text) = runs.first()?;
-        state::gate_before(text, agent).map(|(gate, status)| (gate.to_owned(), status))
+        let runs = present(files).into_iter();
+        let states = runs.filter_map(|(_, text)| FlowState::read(&text).ok());
+        // The agent may be meant for any of the runs, so all must be closed to it.
+        let closed: Option<Vec<_>> = states
+            .filter(|state| state.active)
+            .map(|state| state.gate_before(agent))
+            .collect();
+        let (gate, status) = closed?.into_iter().next()?;
+        Some((gate.as_str().to_owned(), status))
     }
 
     fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {

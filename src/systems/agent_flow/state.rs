@@ -261,6 +261,12 @@ impl FlowState {
             .find(|(_, status)| !has_passed(*status))
     }
 
+    /// The gate that keeps an agent from being dispatched: the first one before
+    /// its phase that has not passed. `None` for an agent of no gate.
+    pub fn gate_before(&self, agent: &AgentName) -> Option<(Phase, GateStatus)> {
+        self.unmet_gate(Agent::parse(agent)?)
+    }
+
     pub fn all_passed(&self) -> bool {
         self.mode
             .gates()
@@ -428,15 +434,6 @@ fn deep_dive_workflow(value: &Value, file: &str) -> Workflow {
         next,
         updated_at: yaml::text(value, &["generated"]),
     }
-}
-
-/// The gate that keeps an agent from being dispatched: the first one before
-/// its phase that has not passed. `None` in a run that is not active, for an
-/// agent of no gate, and for a text that cannot be read.
-pub fn gate_before(text: &str, agent: &AgentName) -> Option<(&'static str, GateStatus)> {
-    let state = FlowState::read(text).ok().filter(|state| state.active)?;
-    let (gate, status) = state.unmet_gate(Agent::parse(agent)?)?;
-    Some((gate.as_str(), status))
 }
 
 #[cfg(test)]

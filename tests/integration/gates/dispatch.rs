@@ -59,6 +59,24 @@ fn a_dispatch_before_its_gate_is_warned_of_or_refused() {
 }
 
 #[test]
+fn of_two_active_runs_one_must_be_open_to_the_agent() {
+    let stage = Stage::with_run(&[]);
+    let init = ["flow", "init", "t", "--team", "--force-sequential"];
+    assert_eq!(stage.0.run(&init).code(), 0);
+    set(&stage, "block");
+    dispatch(&stage, "riko").is_silent();
+    dispatch(&stage, "loid").is_denied("gate-closed");
+    dispatch(&stage, "senku").is_denied("gate-closed");
+    let update = ["flow", "update", "--team", "--gate-result", "passed"];
+    assert_eq!(stage.0.run(&update).code(), 0);
+    dispatch(&stage, "senku").is_silent();
+    dispatch(&stage, "loid").is_denied("gate-closed");
+    // A file that cannot be read opens no gate of the other run.
+    stage.0.write(TEAM, "no front matter");
+    dispatch(&stage, "senku").is_denied("gate-closed");
+}
+
+#[test]
 fn a_session_has_gates_too() {
     let stage = Stage::new();
     assert_eq!(stage.0.run(&["session", "init", "t"]).code(), 0);
