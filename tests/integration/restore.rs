@@ -212,17 +212,35 @@ fn a_manifest_cannot_lead_out_of_the_site() {
 #[test]
 fn a_directory_that_became_a_link_is_not_followed() {
     let sandbox = Sandbox::new();
-    let bad = "openspec/changes/c/review/01.md";
     sandbox.write("openspec/changes/c/tasks.md", "");
-    sandbox.write(bad, "odd");
+    for bad in ["01.md", "sub/02.md"] {
+        sandbox.write(&format!("openspec/changes/c/review/{bad}"), "odd");
+    }
     let done = sandbox
         .run(&["cleanup", "--apply", "--system", "groups", "--json"])
         .json();
     let review = sandbox.project().join("openspec/changes/c/review");
-    std::fs::remove_dir(&review).unwrap();
+    std::fs::remove_dir_all(&review).unwrap();
     std::os::unix::fs::symlink(sandbox.home(), &review).unwrap();
-    let ran = sandbox.run(&["restore", done["archive_path"].as_str().unwrap(), "--json"]);
+    let archive = done["archive_path"].as_str().unwrap();
+    let ran = sandbox.run(&["restore", archive, "--json"]);
     assert_eq!(ran.code(), 1);
-    assert_eq!(statuses(&ran), ["review/01.md error"]);
-    assert!(!sandbox.home().join("01.md").exists());
+    assert_eq!(
+        statuses(&ran),
+        ["review/01.md error", "review/sub error"],
+        "nothing is put outside"
+    );
+    assert_eq!(std::fs::read_dir(sandbox.home()).unwrap().count(), 0);
+
+    // A file outside that seems to be in the way stays where it is.
+    let outside = sandbox.home().join("01.md");
+    std::fs::write(&outside, "of somebody").unwrap();
+    let ran = sandbox.run(&["restore", archive, "--force", "--json"]);
+    assert_eq!(
+        statuses(&ran),
+        ["review/01.md error", "review/sub error"],
+        "nothing is taken from outside"
+    );
+    assert_eq!(ran.json()["replaced_to"], Value::Null);
+    assert_eq!(std::fs::read_to_string(&outside).unwrap(), "of somebody");
 }

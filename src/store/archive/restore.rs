@@ -44,6 +44,7 @@ impl Ring {
     ) -> io::Result<(Vec<Return>, Option<PathBuf>)> {
         let in_the_way = |held: &Held| {
             let path = locked.dir().join(&held.home);
+            stays_inside(&path, locked.dir()).ok()?;
             fs::symlink_metadata(&path).ok().map(|meta| (path, meta))
         };
         let stays = |meta: &fs::Metadata, held: &Held| {
@@ -84,8 +85,8 @@ impl Ring {
 fn come_home(snapshot: &Snapshot, held: &Held, site: &Path) -> Return {
     let to = site.join(&held.home);
     let above = to.parent().unwrap_or(site);
-    let moved = replace::make_dir(above)
-        .and_then(|()| inside(above, site))
+    let moved = stays_inside(&to, site)
+        .and_then(|()| replace::make_dir(above))
         .and_then(|()| move_to_free(&snapshot.path.join(&held.place), &to));
     match moved {
         Ok(()) => {
@@ -103,10 +104,12 @@ fn come_home(snapshot: &Snapshot, held: &Held, site: &Path) -> Return {
 }
 
 /// A directory of the site may have become a link since.
-fn inside(dir: &Path, site: &Path) -> io::Result<()> {
-    if fs::canonicalize(dir)?.starts_with(fs::canonicalize(site)?) {
+fn stays_inside(entry: &Path, site: &Path) -> io::Result<()> {
+    let mut above = entry.ancestors().skip(1);
+    let there = above.find(|dir| dir.exists()).unwrap_or(site);
+    if fs::canonicalize(there)?.starts_with(fs::canonicalize(site)?) {
         return Ok(());
     }
-    let why = format!("`{}` leads out of the site", dir.display());
+    let why = format!("`{}` leads out of the site", there.display());
     Err(io::Error::other(why))
 }
