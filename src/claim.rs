@@ -75,6 +75,8 @@ pub enum Unsettled {
         system: String,
         error: io::Error,
     },
+    /// It would take away a tree that is too large to be searched for sites.
+    TooLarge { path: String },
     /// Its targets are not known.
     Call(Unread),
 }
@@ -90,6 +92,11 @@ impl fmt::Display for Unsettled {
                 out,
                 "`{path}` belongs to {system} and could not be judged: {error}"
             ),
+            Self::TooLarge { path } => write!(
+                out,
+                "`{path}` may hold workflow state and is too large to be searched for it: \
+                 more than {MAX_SEARCHED} directories"
+            ),
             Self::Call(unread) => write!(out, "{unread}"),
         }
     }
@@ -104,6 +111,7 @@ impl Unsettled {
             Self::Call(Unread::Command(_)) => {
                 "split the command and change state files in commands of their own"
             }
+            Self::TooLarge { .. } => "take the directories in it one by one, in calls of their own",
             Self::Target { .. } | Self::Call(Unread::Arguments(_)) => "mend that and try again",
         }
     }
@@ -112,15 +120,21 @@ impl Unsettled {
 /// Finds the claim of every target; targets of no system have none.
 ///
 /// # Errors
-/// The disk refuses to say where a path lands that names a governed place.
+/// The disk refuses to say where a path lands that names a governed place, or
+/// a tree that would go is too large to be searched.
 pub fn of<'s>(
     targets: &[Target],
     project: &Project,
     catalog: &'s Catalog<'s>,
 ) -> Result<Vec<Claim<'s>>, Unsettled> {
     let mut claims = Vec::new();
+    // With every system switched off there is no place to keep.
+    if catalog.governed.is_empty() {
+        return Ok(claims);
+    }
+    let mut left = MAX_SEARCHED;
     for target in targets {
-        if let Some(claim) = claim(target, project, catalog)? {
+        if let Some(claim) = claim(target, project, catalog, &mut left)? {
             claims.push(claim);
         }
     }
@@ -131,14 +145,13 @@ fn claim<'s>(
     target: &Target,
     project: &Project,
     catalog: &'s Catalog<'s>,
+    left: &mut usize,
 ) -> Result<Option<Claim<'s>>, Unsettled> {
     let written = path::collapse(&target.path);
     let by_name = find(&written, project, catalog);
     let last = match target.act {
-        Act::Write | Act::Edit => LastLink::Follow,
-        Act::MakeDir | Act::Link | Act::Remove | Act::RemoveTree | Act::MoveAway | Act::Clear => {
-            LastLink::Keep
-        }
+        Act::Write | Act::Edit | Act::Clear => LastLink::Follow,
+        Act::MakeDir | Act::Link | Act::Remove | Act::RemoveTree | Act::MoveAway => LastLink::Keep,
     };
     let real = match resolve(&target.path, last) {
         Ok(real) => real,
@@ -157,9 +170,11 @@ fn claim<'s>(
         (Some(found), false) => Some(follow(found, &real)),
         (None, false) => find(&real, project, catalog).map(|found| (found, Lands::Inside)),
     };
-    let found = found.or_else(|| {
-        holder(&written, target, project, catalog).map(|found| (found, Lands::WholeSite))
-    });
+    let found = match found {
+        None => holder(target.act, [&written, &real], project, catalog, left)?
+            .map(|found| (found, Lands::WholeSite)),
+        found => found,
+    };
     Ok(found.map(|(found, lands)| {
         let lands = if found.entry.is_empty() {
             Lands::WholeSite
@@ -291,19 +306,34 @@ fn link_out(target: &Target, found: &Found<'_>) -> Option<String> {
     path::relative(&real, &site).is_none().then_some(real)
 }
 
-/// How many directories of a tree that is to go are searched for sites.
-const MAX_SEARCHED: usize = 2_000;
+/// How many directories of the trees that a call takes away are searched for sites.
+const MAX_SEARCHED: usize = 10_000;
 
-/// The site that removing, moving or clearing a directory above it would take along.
+/// The site that removing, moving or clearing a directory above it would take
+/// along: the directory as it is named, and where it lies.
 fn holder<'s>(
-    path: &str,
-    target: &Target,
+    act: Act,
+    [written, real]: [&str; 2],
     project: &Project,
     catalog: &'s Catalog<'s>,
-) -> Option<Found<'s>> {
-    if !matches!(target.act, Act::RemoveTree | Act::MoveAway | Act::Clear) {
-        return None;
+    left: &mut usize,
+) -> Result<Option<Found<'s>>, Unsettled> {
+    if !matches!(act, Act::RemoveTree | Act::MoveAway | Act::Clear) {
+        return Ok(None);
     }
+    match held_in(written, project, catalog, left)? {
+        None if real != written => held_in(real, project, catalog, left),
+        held => Ok(held),
+    }
+}
+
+/// A site at a directory or below it. What may still be searched is counted down.
+fn held_in<'s>(
+    path: &str,
+    project: &Project,
+    catalog: &'s Catalog<'s>,
+    left: &mut usize,
+) -> Result<Option<Found<'s>>, Unsettled> {
     let found = |governed, root: &Root, site| Found {
         governed,
         root: root.clone(),
@@ -313,16 +343,21 @@ fn holder<'s>(
     if let (Some(root), Some(agentmux)) = (project.feature_dir(), catalog.get("agentmux"))
         && root.lies_in(path)
     {
-        return Some(found(agentmux, root, String::new()));
+        return Ok(Some(found(agentmux, root, String::new())));
     }
     let places = [project.locate(path), project.around(path)];
-    places.iter().flatten().find_map(|(root, below)| {
-        let mut dirs = sites::dirs_below(root, below).take(MAX_SEARCHED);
-        dirs.find_map(|dir| {
+    for (root, below) in places.iter().flatten() {
+        for dir in sites::dirs_below(root, below) {
             let held = |governed| Some(found(governed, root, held(root, &dir, governed, catalog)?));
-            catalog.governed.iter().find_map(held)
-        })
-    })
+            if let Some(found) = catalog.governed.iter().find_map(held) {
+                return Ok(Some(found));
+            }
+            *left = left.checked_sub(1).ok_or_else(|| Unsettled::TooLarge {
+                path: path.to_owned(),
+            })?;
+        }
+    }
+    Ok(None)
 }
 
 /// The site of a system that is a directory, or lies in it under a landmark.

@@ -272,8 +272,9 @@ pub fn resolve(path: &str, last: LastLink) -> io::Result<String> {
     }
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
+        // What stands before a last `/` is a directory, and a link to one is followed.
         let Some((dir, name)) = path::split_last(&path) else {
-            return Ok(path);
+            return resolve_existing(&path);
         };
         if matches!(name, "." | "..") {
             return resolve_existing(&path);

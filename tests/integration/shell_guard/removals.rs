@@ -121,3 +121,47 @@ fn removing_a_directory_takes_the_sites_below_it_along() {
         );
     }
 }
+
+#[test]
+fn trees_that_are_too_large_to_be_searched_for_sites_are_not_removed() {
+    let sandbox = Sandbox::new();
+    // Each directory lies in the one before, so 150 of them make 11,325 to be looked at.
+    let dirs: Vec<String> = (1..=150).map(|depth| vec!["d"; depth].join("/")).collect();
+    std::fs::create_dir_all(sandbox.path(&dirs[149])).unwrap();
+    let event = sandbox.bash_event(&format!("rm -rf {}", dirs.join(" ")));
+    let answer = sandbox.hook(&event).json();
+    let output = &answer["hookSpecificOutput"];
+    assert_eq!(output["permissionDecision"], "deny");
+    let reason = output["permissionDecisionReason"].as_str().unwrap();
+    assert!(
+        reason.contains("more than 10000 directories") && reason.contains("one by one"),
+        "{reason}"
+    );
+    for tool in ["rm -rf d", "mv d /tmp/gone"] {
+        sandbox.hook(&sandbox.bash_event(tool)).is_silent();
+    }
+    // With every system switched off there is nothing to be searched for.
+    let off = "mode: \"off\"\nsystems: {self: {mode: \"off\"}}\n";
+    sandbox.write(".claude/statewarden.yaml", off);
+    sandbox.hook(&event).is_silent();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_tree_is_searched_where_a_link_leads_to() {
+    let sandbox = Sandbox::new();
+    let link = sandbox.base().join("link");
+    std::os::unix::fs::symlink(sandbox.project(), &link).unwrap();
+    let link = link.to_str().unwrap();
+    for command in [
+        format!("rm -rf {link}/.devt"),
+        format!("mv {link}/.devt /tmp/gone"),
+        format!("rsync -a --delete src/ {link}/"),
+    ] {
+        let ran = sandbox.hook(&sandbox.bash_event(&command));
+        ran.is_denied("bulk-removal");
+    }
+    // The link itself holds nothing.
+    let ran = sandbox.hook(&sandbox.bash_event(&format!("rm -f {link}")));
+    ran.is_silent();
+}
