@@ -167,7 +167,7 @@ fn claim<'s>(
     };
     let found = match (by_name, real == written) {
         (by_name, true) => by_name.map(|found| (found, Lands::Inside)),
-        (Some(found), false) => Some(follow(found, &real)),
+        (Some(found), false) => Some(follow(found, &real, project, catalog)),
         (None, false) => find(&real, project, catalog).map(|found| (found, Lands::Inside)),
     };
     let found = match found {
@@ -223,6 +223,22 @@ struct Found<'s> {
 }
 
 fn find<'s>(path: &str, project: &Project, catalog: &'s Catalog<'s>) -> Option<Found<'s>> {
+    find_in_project(path, project, catalog).or_else(|| {
+        let (root, name) = project.locate_user_settings(path)?;
+        Some(Found {
+            governed: catalog.get("self")?,
+            root,
+            site: String::new(),
+            entry: name.to_owned(),
+        })
+    })
+}
+
+fn find_in_project<'s>(
+    path: &str,
+    project: &Project,
+    catalog: &'s Catalog<'s>,
+) -> Option<Found<'s>> {
     let (root, below) = project.locate(path)?;
     // Only a site that is anchored to a root can tell whose root it is, and the
     // built-in one holds Markdown only; other paths are not worth the look.
@@ -270,7 +286,17 @@ fn first_claim<'s, 'p>(
 
 /// Where a claimed path lands: in its site under the name that the links on the
 /// way lead to, or outside it.
-fn follow<'s>(found: Found<'s>, real: &str) -> (Found<'s>, Lands) {
+fn follow<'s>(
+    found: Found<'s>,
+    real: &str,
+    project: &Project,
+    catalog: &'s Catalog<'s>,
+) -> (Found<'s>, Lands) {
+    if found.governed.system.may_be_linked(&found.entry) {
+        // Where the link leads to may be a place of its own.
+        let there = find(real, project, catalog);
+        return (there.unwrap_or(found), Lands::Inside);
+    }
     let site = format!("{}/{}", found.root.real(), found.site);
     let site = resolve(&site, LastLink::Follow).unwrap_or(site);
     match path::relative(real, &site) {

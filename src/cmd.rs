@@ -330,18 +330,9 @@ fn examine(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
 }
 
 fn place(context: &Context<'_>) -> Result<install::Place> {
-    let env = context.env;
-    let in_home = env
-        .home
-        .as_ref()
-        .map(|home| PathBuf::from(home).join(".claude"));
     Ok(install::Place {
         project: PathBuf::from(&context.project.main.dir),
-        user_dir: env
-            .claude_config_dir
-            .as_ref()
-            .map(PathBuf::from)
-            .or(in_home),
+        user_dir: context.project.claude_dir.as_ref().map(PathBuf::from),
         program: std::env::current_exe().context("the path of this program cannot be found")?,
     })
 }

@@ -318,13 +318,8 @@ impl World<'_> {
     /// one of them has just changed: the call took the guard out.
     fn unwired(&self, since: DateTime<Utc>) -> Option<Denial> {
         let main = &self.project.main.dir;
-        let user = self
-            .env
-            .home
-            .as_ref()
-            .map(|home| format!("{home}/.claude/settings.json"));
-        let project =
-            ["settings.json", "settings.local.json"].map(|name| format!("{main}/.claude/{name}"));
+        let project = self.project.client_settings();
+        let user = self.project.user_settings();
         let wired = |path: &String| {
             let text = read_text(path).ok().flatten().unwrap_or_default();
             !wiring::is_wired(&text).entries.is_empty()

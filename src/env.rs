@@ -25,6 +25,12 @@ pub struct Env {
 }
 
 impl Env {
+    /// Claude Code's directory of the user.
+    pub fn claude_dir(&self) -> Option<String> {
+        let of_home = || Some([self.home.as_deref()?, "/.claude"].concat());
+        self.claude_config_dir.clone().or_else(of_home)
+    }
+
     pub fn read() -> Self {
         #[expect(
             clippy::disallowed_methods,

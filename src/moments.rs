@@ -329,10 +329,8 @@ impl World<'_> {
 
     /// Remembers that the project's settings run the hook, for the day they do not.
     fn note_wiring(&self) {
-        let main = &self.project.main.dir;
-        let settings = ["settings.json", "settings.local.json"];
-        let texts =
-            settings.map(|name| read_text(&format!("{main}/.claude/{name}")).ok().flatten());
+        let settings = self.project.client_settings();
+        let texts = settings.map(|path| read_text(&path).ok().flatten());
         let is_wired = |text: &String| !wiring::is_wired(text).entries.is_empty();
         if texts.iter().flatten().any(is_wired) {
             self.complain_about("wired", note_wired(self.logs().own_folder()));

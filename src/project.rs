@@ -71,7 +71,8 @@ pub struct Project {
     beside: Vec<Root>,
     /// AgentMux's session directory, where the environment names one.
     feature_dir: Option<Root>,
-    pub home: Option<String>,
+    /// Claude Code's directory of the user.
+    pub claude_dir: Option<String>,
 }
 
 impl Project {
@@ -94,7 +95,7 @@ impl Project {
                 .filter_map(|dir| beside(&main, dir))
                 .collect(),
             feature_dir: feature_dir.map(|dir| Root::new(path::absolute("/", dir, None))),
-            home: env.home.clone(),
+            claude_dir: env.claude_dir().map(|dir| path::absolute(&cwd, &dir, None)),
             main,
         }
     }
@@ -103,13 +104,10 @@ impl Project {
     /// own work trees, `.claude/worktrees/<name>`, are roots.
     pub fn locate<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
         const CLIENT: &str = ".claude/worktrees/";
-        let Some((root, below)) = std::iter::once(&self.main)
+        let (root, below) = std::iter::once(&self.main)
             .chain(&self.beside)
             .chain(&self.feature_dir)
-            .find_map(|root| Some((root, root.relative(path)?)))
-        else {
-            return self.user_settings(path);
-        };
+            .find_map(|root| Some((root, root.relative(path)?)))?;
         match below
             .strip_prefix(CLIENT)
             .and_then(|rest| rest.split_once('/'))
@@ -124,13 +122,24 @@ impl Project {
         self.main.lies_in(path).then(|| (self.main.clone(), ""))
     }
 
-    /// The user's own settings of Claude Code may hold our entries too, and
-    /// count as if the home directory were a root for them alone.
-    fn user_settings<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
-        let home = self.home.as_deref()?.trim_end_matches('/');
-        let below = path::relative(path, home)?;
-        let root = || Root::new(home.to_owned());
-        (below == ".claude/settings.json").then(|| (root(), below))
+    /// The files in which the project has Claude Code's hooks: those of
+    /// everyone, and the personal ones.
+    pub fn client_settings(&self) -> [String; 2] {
+        ["settings.json", "settings.local.json"]
+            .map(|name| format!("{}/.claude/{name}", self.main.dir))
+    }
+
+    /// The file in which the user has Claude Code's hooks for every project.
+    pub fn user_settings(&self) -> Option<String> {
+        Some([self.claude_dir.as_deref()?, "/settings.json"].concat())
+    }
+
+    /// The directory and the name of the user's settings, which may hold our
+    /// entries too: as if the directory were a root for them alone.
+    pub fn locate_user_settings<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
+        let (dir, name) = path.rsplit_once('/')?;
+        let is_meant = name == "settings.json" && self.claude_dir.as_deref() == Some(dir);
+        is_meant.then(|| (Root::new(dir.to_owned()), name))
     }
 
     /// The innermost other work tree of the project around a path: a directory

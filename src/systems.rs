@@ -114,6 +114,11 @@ pub trait System: Sync {
         false
     }
 
+    /// Whether an entry may be a link that leads out of the site.
+    fn may_be_linked(&self, _entry: &str) -> bool {
+        false
+    }
+
     /// Judges the text an entry would hold. `present` is what it holds now.
     ///
     /// # Errors

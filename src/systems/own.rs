@@ -28,6 +28,11 @@ impl System for Own {
         SETTINGS.iter().any(|row| row.matches(entry))
     }
 
+    /// Many people keep Claude Code's settings elsewhere and link them.
+    fn may_be_linked(&self, entry: &str) -> bool {
+        self.judges(entry)
+    }
+
     /// Claude Code's settings belong to the user and may be edited, but not so
     /// that this guard falls out of them.
     fn check_content(

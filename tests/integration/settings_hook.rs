@@ -427,3 +427,90 @@ fn settings_hold_wherever_a_write_lands() {
     write("docs/index.md").is_silent();
     write("docs/notes.md").is_denied("ad-hoc-name");
 }
+
+#[test]
+fn the_users_settings_are_where_the_client_has_them() {
+    let mut sandbox = Sandbox::new();
+    let config = sandbox.base().join("config").to_str().unwrap().to_owned();
+    let home = sandbox.home().to_str().unwrap().to_owned();
+    for (dir, env) in [
+        (format!("{home}/.claude"), None),
+        (config.clone(), Some(format!("{config}/"))),
+        // In the project, and not where a system has a site.
+        (sandbox.path("config"), Some(sandbox.path("config"))),
+    ] {
+        sandbox.env = env
+            .map(|dir| ("CLAUDE_CONFIG_DIR", dir))
+            .into_iter()
+            .collect();
+        let file = format!("{dir}/settings.json");
+        let write = |content: &str| {
+            let input = json!({ "file_path": file, "content": content });
+            sandbox.hook(&sandbox.event("Write", input))
+        };
+        write("{}").is_silent();
+        let ran = sandbox.run(&["install", "--scope", "user"]);
+        assert_eq!(ran.code(), 0, "{}", ran.stderr());
+        let reason = write("{}").is_denied("protected-file");
+        assert!(reason.contains(&format!("`{file}`")), "{reason}");
+        write(&fs::read_to_string(&file).unwrap()).is_silent();
+        let doctor = sandbox.run(&["doctor", "--json"]).json().to_string();
+        let wired = format!("wired in scope user: `{file}`");
+        assert!(doctor.contains(&wired), "{doctor}");
+    }
+}
+
+#[test]
+fn a_hook_in_the_users_settings_is_no_hook_that_was_taken_out() {
+    let mut sandbox = wired();
+    let config = sandbox.base().join("config").to_str().unwrap().to_owned();
+    sandbox.env = vec![("CLAUDE_CONFIG_DIR", config)];
+    sandbox.run(&["install", "--scope", "user"]);
+    sandbox.write(CLIENT, "{}");
+    let mut event = sandbox.bash_event("true");
+    event["hook_event_name"] = "PostToolUse".into();
+    event["duration_ms"] = 100.into();
+    sandbox.hook(&event).is_silent();
+    sandbox.env.clear();
+    let answer = sandbox.hook(&event).json();
+    assert!(
+        answer["reason"].to_string().contains("taken out"),
+        "{answer}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn linked_settings_of_the_client_are_judged_where_they_are() {
+    use std::os::unix::fs::symlink;
+    let sandbox = Sandbox::new();
+    let real = sandbox.base().join("dots.json");
+    fs::write(&real, "{\"model\": \"opus\"}").unwrap();
+    fs::create_dir(sandbox.project().join(".claude")).unwrap();
+    symlink(&real, sandbox.project().join(CLIENT)).unwrap();
+    let write = |content: &str| sandbox.hook(&sandbox.write_event(CLIENT, content));
+    write("{}").is_silent();
+    sandbox
+        .hook(&edit(&sandbox, CLIENT, "opus", "sonnet"))
+        .is_silent();
+    assert_eq!(sandbox.run(&["install"]).code(), 0);
+    sandbox
+        .hook(&edit(&sandbox, CLIENT, "opus", "sonnet"))
+        .is_silent();
+    write("{}").is_denied("protected-file");
+    // To make such a link is the user's, and a link leads past no other rule.
+    sandbox
+        .hook(&sandbox.bash_event("ln -sf /tmp/x .claude/settings.json"))
+        .is_denied("path-escape");
+    let local = ".claude/settings.local.json";
+    for (to, code) in [
+        (SETTINGS, "protected-file"),
+        (".devt/state/notes.md", "ad-hoc-name"),
+    ] {
+        symlink(sandbox.path(to), sandbox.project().join(local)).unwrap();
+        sandbox
+            .hook(&sandbox.write_event(local, "{}"))
+            .is_denied(code);
+        fs::remove_file(sandbox.project().join(local)).unwrap();
+    }
+}
