@@ -69,6 +69,16 @@ pub(super) fn resolve(layers: &[(Layer, &str, &str)]) -> Resolved {
             .problems
             .push(format!("all settings are ignored: {problem}")),
     }
+    for id in kept_on(&managed) {
+        // Only the general mode of a later file can still have said so.
+        if resolved.settings.mode_of(id) == Mode::Off {
+            let system = resolved.settings.systems.entry(id.clone()).or_default();
+            system.mode = Some(Mode::Warn);
+            resolved.overruled.push(format!(
+                "`mode: off` is overruled for `{id}` by the managed settings"
+            ));
+        }
+    }
     resolved
 }
 
@@ -201,7 +211,8 @@ fn hold_system_fast(
     out: &mut Vec<String>,
 ) {
     let key = |name: &str| format!("systems.{id}.{name}");
-    let mode = held.mode.or(general);
+    let on = (held.enabled == Some(true)).then_some(Mode::Warn);
+    let mode = held.mode.or(general).or(on);
     let is_on = mode.is_some_and(|mode| mode > Mode::Off);
     at_least(&mut system.mode, mode, &key("mode"), out);
     at_least(
@@ -210,42 +221,22 @@ fn hold_system_fast(
         &key("enabled"),
         out,
     );
-    stand(&mut system.contract, &held.contract, &key("contract"), out);
-    stand(
-        &mut system.extra_names,
-        &held.extra_names,
-        &key("extra_names"),
-        out,
-    );
-    stand(
-        &mut system.extra_globs,
-        &held.extra_globs,
-        &key("extra_globs"),
-        out,
-    );
-    stand(
-        &mut system.subdirectories,
-        &held.subdirectories,
-        &key("subdirectories"),
-        out,
-    );
-    stand(&mut system.roots, &held.roots, &key("roots"), out);
-    stand(&mut system.roles, &held.roles, &key("roles"), out);
-    stand(&mut system.site, &held.site, &key("site"), out);
-    stand(
-        &mut system.canonical,
-        &held.canonical,
-        &key("canonical"),
-        out,
-    );
-    stand(&mut system.patterns, &held.patterns, &key("patterns"), out);
-    stand(
-        &mut system.ephemeral,
-        &held.ephemeral,
-        &key("ephemeral"),
-        out,
-    );
-    stand(&mut system.owners, &held.owners, &key("owners"), out);
+    macro_rules! stand {
+        ($($name:ident)*) => {
+            $(stand(&mut system.$name, &held.$name, &key(stringify!($name)), out);)*
+        };
+    }
+    stand!(contract extra_names extra_globs subdirectories roots roles);
+    stand!(site canonical patterns ephemeral owners);
+}
+
+/// The systems that the managed file switches on by name, whatever their mode.
+fn kept_on(managed: &File) -> impl Iterator<Item = &String> {
+    let is_kept = |system: &SystemFile| {
+        system.enabled == Some(true) && system.mode.or(managed.mode) != Some(Mode::Off)
+    };
+    let systems = managed.systems.iter().flatten();
+    systems.filter_map(move |(id, system)| is_kept(system.as_ref()?).then_some(id))
 }
 
 fn at_least<T: PartialOrd>(

@@ -293,6 +293,42 @@ fn nothing_weakens_the_managed_file() {
 }
 
 #[test]
+fn what_the_managed_file_switches_on_stays_on() {
+    let managed = "systems: {devt: {enabled: true}}";
+    for (lower, overruled, mode) in [
+        (
+            "systems: {devt: {mode: off}}",
+            &["systems.devt.mode"][..],
+            Mode::Enforce,
+        ),
+        (
+            "systems: {devt: {enabled: false}}",
+            &["systems.devt.enabled"],
+            Mode::Enforce,
+        ),
+        ("mode: off", &["mode: off"], Mode::Warn),
+        ("mode: warn", &[], Mode::Warn),
+        ("systems: {devt: {mode: warn}}", &[], Mode::Warn),
+        (
+            "mode: off\nsystems: {devt: {mode: enforce}}",
+            &[],
+            Mode::Enforce,
+        ),
+    ] {
+        let settings = against_managed(managed, lower, overruled);
+        assert_eq!(settings.mode_of("devt"), mode, "{lower}");
+    }
+    // It is not on in the managed file itself.
+    for managed in [
+        "mode: off\nsystems: {devt: {enabled: true}}",
+        "systems: {devt: {enabled: true, mode: off}}",
+    ] {
+        let settings = against_managed(managed, "archive: {runs: 5}", &[]);
+        assert_eq!(settings.mode_of("devt"), Mode::Off, "{managed}");
+    }
+}
+
+#[test]
 fn a_broken_managed_file_still_holds_the_built_in_rules() {
     let layers = [
         (Layer::Managed, "m", "mode: ["),
