@@ -1,5 +1,6 @@
 //! What a tool call would change.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::event::{Event, Field, Shell, Tool};
@@ -216,16 +217,19 @@ fn words(name: &str) -> Vec<String> {
 }
 
 fn of_arguments(act: McpAct, arguments: &[(String, String)], scene: &Scene<'_>) -> Vec<Target> {
+    const SOURCE: &[&str] = &["source", "src", "from", "old"];
+    const DIR: &[&str] = &["dir", "directory", "folder"];
+    const NAME: &[&str] = &["name", "filename", "file"];
+    let paths: Vec<(Vec<String>, Cow<'_, str>)> = arguments
+        .iter()
+        .filter_map(|(key, value)| path_like(words(key), value))
+        .collect();
+    let is_name = |(key, value): &&(Vec<String>, Cow<'_, str>)| {
+        says(key, NAME) && !says(key, DIR) && !value.contains(['/', '\\'])
+    };
     let mut targets = Vec::new();
-    for (key, value) in arguments {
-        let Some(value) = path_like(key, value) else {
-            continue;
-        };
-        let key = words(key);
-        let is_source = key
-            .iter()
-            .any(|word| matches!(word.as_str(), "source" | "src" | "from" | "old"));
-        let act = match (act, is_source) {
+    for (key, value) in &paths {
+        let act = match (act, says(key, SOURCE)) {
             (McpAct::Copy, true) => continue,
             (McpAct::Move, true) => Act::MoveAway,
             (McpAct::Copy | McpAct::Move | McpAct::Write, _) => Act::Write,
@@ -233,17 +237,26 @@ fn of_arguments(act: McpAct, arguments: &[(String, String)], scene: &Scene<'_>) 
             (McpAct::MakeDir, _) => Act::MakeDir,
             (McpAct::Delete, _) => Act::RemoveTree,
         };
-        targets.push(Target::literal(
-            path::absolute(scene.cwd, value, scene.home),
-            act,
-        ));
+        let path = path::absolute(scene.cwd, value, scene.home);
+        if says(key, DIR) {
+            let names = paths.iter().filter(is_name);
+            targets.extend(names.map(|(_, name)| {
+                let inside = path::absolute(&path, name, None);
+                Target::literal(inside, act)
+            }));
+        }
+        targets.push(Target::literal(path, act));
     }
     targets
 }
 
+fn says(key: &[String], list: &[&str]) -> bool {
+    key.iter().any(|word| list.contains(&word.as_str()))
+}
+
 /// An argument that names a file: by its key, or by its look where the key says
-/// nothing; never one whose key says that it is text.
-fn path_like<'v>(key: &str, value: &'v str) -> Option<&'v str> {
+/// nothing; never one whose key says that it is text. With the key's words.
+fn path_like(key: Vec<String>, value: &str) -> Option<(Vec<String>, Cow<'_, str>)> {
     const TEXT: &[&str] = &[
         "content",
         "contents",
@@ -283,10 +296,46 @@ fn path_like<'v>(key: &str, value: &'v str) -> Option<&'v str> {
         "output",
         "name",
     ];
-    let value = value.strip_prefix("file://").unwrap_or(value).trim();
-    let words = words(key);
-    let says = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    let value = of_uri(value.trim());
     let one_line = !value.is_empty() && value.len() <= 4096 && !value.contains('\n');
     let looks = value.contains(['/', '\\']) && !value.contains(' ');
-    (one_line && !says(TEXT) && (says(PATH) || looks)).then_some(value)
+    let is_path = one_line && !says(&key, TEXT) && (says(&key, PATH) || looks);
+    is_path.then_some((key, value))
+}
+
+/// The path in a `file:` URI (RFC 8089); what is none stays as it is. A host
+/// other than this one is taken for a part of a path, as lenient servers do.
+fn of_uri(value: &str) -> Cow<'_, str> {
+    const SCHEME: &str = "file://";
+    let Some((scheme, rest)) = value.split_at_checked(SCHEME.len()) else {
+        return Cow::Borrowed(value);
+    };
+    if !scheme.eq_ignore_ascii_case(SCHEME) {
+        return Cow::Borrowed(value);
+    }
+    let rest = rest.split(['?', '#']).next().unwrap_or(rest);
+    let after_host = rest
+        .strip_prefix("localhost")
+        .filter(|path| path.starts_with('/'));
+    let path = decoded(after_host.unwrap_or(rest));
+    // `/C:/x` is `C:/x`.
+    let bare = path
+        .strip_prefix('/')
+        .filter(|bare| path::is_absolute(bare));
+    Cow::Owned(bare.unwrap_or(&path).to_owned())
+}
+
+/// `%41` is `A`; bytes that come to no UTF-8 are in no contract.
+fn decoded(text: &str) -> String {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
+    while let [byte, after @ ..] = rest {
+        let escaped = match after {
+            [high, low, ..] if *byte == b'%' => digit(*high).zip(digit(*low)),
+            _ => None,
+        };
+        bytes.push(escaped.map_or(*byte, |(high, low)| (high * 16 + low) as u8));
+        rest = &after[if escaped.is_some() { 2 } else { 0 }..];
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }

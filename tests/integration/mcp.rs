@@ -90,6 +90,11 @@ fn a_path_is_known_by_its_key_or_by_its_look() {
         json!({ "target": notes }),
         json!({ "output": notes }),
         json!({ "uri": format!("file://{notes}") }),
+        json!({ "uri": format!("FILE://localhost{notes}") }),
+        json!({ "uri": format!("file://{}#L3", notes.replace("state", "st%61te")) }),
+        json!({ "uri": "file://.devt/state/notes.md" }),
+        json!({ "directory": ".devt/state", "filename": "notes.md" }),
+        json!({ "folder_path": sandbox.path(".devt/state"), "name": "notes.md" }),
         json!({ "where": notes }),
         json!({ "paths": ["a.txt", notes] }),
         json!({ "files": [{ "path": notes, "content": "x" }] }),
@@ -106,6 +111,29 @@ fn a_path_is_known_by_its_key_or_by_its_look() {
             "ad-hoc-name",
             "{input}"
         );
+    }
+}
+
+#[test]
+fn a_uri_is_shown_as_the_path_that_it_is() {
+    let sandbox = Sandbox::new();
+    let uri = format!("file://localhost{}", sandbox.path(".devt/st%61te/notes.md"));
+    let event = sandbox.event("mcp__fs__write_file", json!({ "uri": uri }));
+    let reason = sandbox.hook(&event).is_denied("ad-hoc-name");
+    assert!(reason.starts_with("`.devt/state/notes.md`"), "{reason}");
+    for (input, verdict_of_it) in [
+        // No escape, and one that comes to no text.
+        (json!({ "uri": "file:///tmp/100%/%zz/%ff" }), "allow"),
+        // Escapes are for URIs alone.
+        (json!({ "path": ".devt/st%61te/notes.md" }), "allow"),
+        (
+            json!({ "directory": ".devt/state", "name": "plan.md" }),
+            "allow",
+        ),
+        (json!({ "directory": "src", "name": "notes.md" }), "allow"),
+    ] {
+        let found = verdict(&sandbox, "mcp__fs__write_file", input.clone());
+        assert_eq!(found, verdict_of_it, "{input}");
     }
 }
 
