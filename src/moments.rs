@@ -306,7 +306,9 @@ impl World<'_> {
         catalog: &Catalog<'_>,
     ) -> Reply {
         self.heartbeat(event, rules, catalog);
-        self.note_wiring();
+        if self.is_concerned(catalog) {
+            self.note_wiring();
+        }
         let runs = self.sites_around(catalog).into_iter().flat_map(|site| {
             let dir = site.dir();
             let files = InDir { dir: dir.as_ref() };

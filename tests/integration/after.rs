@@ -156,6 +156,15 @@ fn a_project_that_is_none_of_our_business_stays_untouched() {
     sandbox.hook(&start).is_silent();
     sandbox.hook_bytes(b"garbled").is_complaint();
     assert!(!sandbox.exists(".claude"));
+
+    // A clone of a project whose committed settings run the hook.
+    assert_eq!(sandbox.run(&["install"]).code(), 0);
+    std::fs::remove_dir_all(sandbox.path(".claude/statewarden")).unwrap();
+    sandbox.hook(&start).is_silent();
+    assert_eq!(sandbox.names(".claude"), ["settings.json"]);
+    std::fs::create_dir_all(sandbox.path(".devt/state")).unwrap();
+    sandbox.hook(&start).is_silent();
+    assert!(sandbox.exists(".claude/statewarden/wired"));
 }
 
 #[test]
