@@ -1,10 +1,7 @@
 //! The settings files around a project: where they stand, and what they hold.
 
-use std::fs;
-use std::io::ErrorKind;
-
 use crate::env::Env;
-use crate::project::Project;
+use crate::project::{Project, read_text};
 use crate::settings::{self, Layer, Resolved, Settings};
 
 /// The settings files that exist, weakest first.
@@ -51,10 +48,9 @@ impl Project {
     pub fn settings_layers(&self, env: &Env) -> Layers {
         let mut layers = Layers::default();
         for (layer, path) in self.settings_files(env) {
-            match fs::read_to_string(&path) {
-                Ok(text) => layers.texts.push((layer, path, text)),
-                Err(error)
-                    if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+            match read_text(&path) {
+                Ok(Some(text)) => layers.texts.push((layer, path, text)),
+                Ok(None) => {}
                 Err(error) => {
                     let problem = format!("`{path}` is ignored: {error}");
                     layers.unreadable.push((layer, problem));

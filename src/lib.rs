@@ -46,3 +46,4 @@ pub mod wiring;
 pub mod actor;
 pub mod env;
 pub mod path;
+pub mod regular;

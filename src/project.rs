@@ -3,12 +3,13 @@
 
 use std::borrow::Cow;
 use std::fs;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::OnceLock;
 
 use crate::env::Env;
 use crate::path;
+use crate::regular;
 use crate::shell::Disk;
 use crate::systems::View;
 
@@ -317,10 +318,7 @@ fn resolve_existing(path: &str) -> io::Result<String> {
                 };
             }
             Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                ) =>
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
             {
                 // A dangling link on the way would be created through.
                 if let Ok(link) = fs::read_link(existing)
@@ -368,18 +366,20 @@ impl View for OnDisk<'_> {
     }
 }
 
-/// The text of a regular file; `None` when there is none.
+/// The text of a regular file; `None` when nothing has its name.
 ///
 /// # Errors
-/// The file cannot be read, is no UTF-8, or is larger than a state file may be.
-pub fn read_text(path: &str) -> io::Result<Option<String>> {
-    match fs::metadata(path) {
-        Ok(meta) if meta.is_file() && meta.len() <= MAX_TEXT => fs::read_to_string(path).map(Some),
-        Ok(meta) if meta.is_file() => {
-            Err(io::Error::other(format!("`{path}` is larger than 16 MiB")))
+/// The file cannot be read, is no regular file, no UTF-8, or larger than a state
+/// file may be.
+pub fn read_text(path: impl AsRef<Path>) -> io::Result<Option<String>> {
+    match regular::read(path.as_ref(), MAX_TEXT) {
+        Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => Ok(Some(text)),
+            Err(_) => Err(io::Error::new(ErrorKind::InvalidData, "it is not UTF-8")),
+        },
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
         }
-        Ok(_) => Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -408,8 +408,6 @@ impl Disk for Listing {
     }
 
     fn bytes(&self, path: &str) -> Option<Vec<u8>> {
-        let meta = fs::metadata(path).ok()?;
-        let may = meta.is_file() && meta.len() <= MAX_TEXT;
-        may.then(|| fs::read(path).ok())?
+        regular::read(Path::new(path), MAX_TEXT).ok()
     }
 }

@@ -187,7 +187,7 @@ fn plan<'c>(
 fn spare_live_workflows(entries: &mut Vec<Entry<'_>>) -> Vec<String> {
     let is_live = |entry: &Entry<'_>| {
         let file = entry.path.join("workflow.yaml");
-        let text = read_text(&file.to_string_lossy()).ok().flatten();
+        let text = read_text(&file).ok().flatten();
         text.is_some_and(|text| workflow_yaml::read(&text).is_true("active"))
     };
     let is_ad_hoc_dir = |entry: &&Entry<'_>| entry.is_dir && entry.bucket == Bucket::AdHoc;

@@ -169,7 +169,7 @@ impl From<Held> for Entry {
 
 fn workflow(snapshot: &Path) -> Option<Workflow> {
     let file = snapshot.join("workflow.yaml");
-    let text = read_text(&file.to_string_lossy()).ok().flatten()?;
+    let text = read_text(&file).ok().flatten()?;
     let fields = workflow_yaml::read(&text);
     let text = |key| fields.text(key).map(str::to_owned);
     Some(Workflow {

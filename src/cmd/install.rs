@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::env::HOME;
+use crate::project::read_text;
 use crate::store::{self, replace};
 use crate::wiring::{self, ENTRIES, Edited, Whose, WiringError};
 
@@ -201,7 +202,7 @@ pub fn uninstall(args: &Removal, place: &Place, out: &mut dyn Write) -> Result<(
 /// The commands of our entries in the settings file of a scope.
 fn commands(scope: Scope, place: &Place) -> BTreeSet<String> {
     let file = place.settings(scope).ok();
-    let text = file.and_then(|file| fs::read_to_string(file).ok());
+    let text = file.and_then(|file| read_text(file).ok()?);
     let entries = wiring::is_wired(&text.unwrap_or_default()).entries;
     entries.into_iter().map(|wired| wired.command).collect()
 }
@@ -301,15 +302,8 @@ impl SettingsFile {
                 .with_context(|| format!("`{}` is a link that leads nowhere", path.display()))?,
             false => path.to_owned(),
         };
-        let text = match fs::read(&path) {
-            Ok(bytes) => Some(String::from_utf8(bytes).ok().with_context(|| {
-                format!("`{}` is not UTF-8; nothing was changed", path.display())
-            })?),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
-            Err(e) => {
-                return Err(e).with_context(|| format!("could not read `{}`", path.display()));
-            }
-        };
+        let text = read_text(&path)
+            .with_context(|| format!("could not read `{}`; nothing was changed", path.display()))?;
         Ok(Self { path, text })
     }
 
@@ -360,7 +354,7 @@ impl SettingsFile {
         let mut kept = self.backups().peekable();
         if ENTRIES.iter().all(|entry| is_wired(entry.event))
             || (!ours.is_empty() && kept.peek().is_some())
-            || kept.any(|backup| fs::read(backup).is_ok_and(|bytes| bytes == text.as_bytes()))
+            || kept.any(|backup| read_text(backup).is_ok_and(|kept| kept.as_ref() == Some(text)))
         {
             return Ok(None);
         }
@@ -376,8 +370,8 @@ impl SettingsFile {
     /// Removes the backups that say no more than the text that now stands here.
     fn drop_backups(&self, text: &str) -> Result<()> {
         for backup in self.backups().collect::<Vec<_>>() {
-            let old = fs::read_to_string(&backup);
-            if old.is_ok_and(|old| bare(&old, Whose::Anyones).as_deref() == Ok(text)) {
+            let old = read_text(&backup).ok().flatten();
+            if old.is_some_and(|old| bare(&old, Whose::Anyones).as_deref() == Ok(text)) {
                 replace::remove(&backup)?;
             }
         }
@@ -400,7 +394,7 @@ impl SettingsFile {
         };
         for backup in self.backups() {
             // A backup with entries in it, as earlier versions made, would put them back.
-            if let Ok(old) = fs::read_to_string(&backup)
+            if let Ok(Some(old)) = read_text(&backup)
                 && wiring::is_wired(&old).entries.is_empty()
                 && wiring::merge(&old, command) == Ok(Edited::Changed(text.clone()))
             {

@@ -133,7 +133,7 @@ struct Begun {
 /// nothing without a `workflow.yaml`.
 fn begun(dir: &Path) -> Option<Begun> {
     let file = dir.join("workflow.yaml");
-    let text = read_text(&file.to_string_lossy()).ok().flatten()?;
+    let text = read_text(&file).ok().flatten()?;
     let fields = workflow_yaml::read(&text);
     let created = fields.text("created_at").and_then(|text| {
         let at = DateTime::parse_from_rfc3339(text).ok()?.to_utc();

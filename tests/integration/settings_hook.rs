@@ -2,10 +2,14 @@
 
 use std::fs;
 use std::time::{Duration, Instant};
+#[cfg(target_os = "linux")]
+use std::{path::Path, process::Command};
 
 use serde_json::{Value, json};
 
 use crate::support::Sandbox;
+#[cfg(target_os = "linux")]
+use crate::support::serve;
 
 const SETTINGS: &str = ".claude/statewarden.yaml";
 const CLIENT: &str = ".claude/settings.json";
@@ -118,6 +122,46 @@ fn a_settings_file_that_never_ends_is_no_trap() {
     fs::create_dir(sandbox.project().join(".claude")).unwrap();
     symlink("statewarden.yaml", sandbox.project().join(SETTINGS)).unwrap();
     assert!(denied(&sandbox).contains("ignored"), "a link to itself");
+}
+
+/// What is no regular file could keep the hook for ever, or fill the memory.
+#[cfg(target_os = "linux")]
+#[test]
+fn settings_that_are_no_regular_file_count_as_broken() {
+    let run = |sandbox: &Sandbox, verb: &str, stdin: &str| {
+        let mut command = Command::new("timeout");
+        let program = env!("CARGO_BIN_EXE_statewarden");
+        let script = format!("ulimit -v 200000; exec {program} {verb}");
+        command
+            .args(["20", "sh", "-c", &script])
+            .current_dir(sandbox.project())
+            .env_clear()
+            .env("HOME", sandbox.home())
+            .env("PATH", "/usr/bin:/bin");
+        serve(command, stdin.as_bytes())
+    };
+    let device = |file: &Path| std::os::unix::fs::symlink("/dev/zero", file).unwrap();
+    let pipe = |file: &Path| {
+        assert!(Command::new("mkfifo").arg(file).status().unwrap().success());
+    };
+    let huge = |file: &Path| fs::File::create(file).unwrap().set_len(3 << 30).unwrap();
+    let socket = |file: &Path| drop(std::os::unix::net::UnixListener::bind(file).unwrap());
+    for make in [&device as &dyn Fn(&Path), &pipe, &huge, &socket] {
+        let sandbox = Sandbox::new();
+        fs::create_dir(sandbox.project().join(".claude")).unwrap();
+        make(&sandbox.project().join(SETTINGS));
+        let elsewhere = sandbox.write_event("src/a.rs", "x").to_string();
+        run(&sandbox, "hook", &elsewhere).is_silent();
+        let event = sandbox.write_event(".devt/state/notes.md", "x").to_string();
+        let reason = run(&sandbox, "hook", &event).is_denied("ad-hoc-name");
+        assert!(reason.contains("statewarden.yaml` is ignored"), "{reason}");
+        make(&sandbox.project().join(CLIENT));
+        let ran = run(&sandbox, "doctor --json", "");
+        assert_eq!(ran.code(), 1, "{}", ran.stderr());
+        let findings = ran.json()["findings"].to_string();
+        assert!(findings.contains("could not read `"), "{findings}");
+        assert_eq!(run(&sandbox, "install", "").code(), 2);
+    }
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! Where a row of a contract comes from.
 
-use std::fs;
-
 use super::super::Context;
 use crate::contract::{Dir, Role, Row};
+use crate::project::read_text;
 use crate::settings::{Settings, SystemSettings};
 use crate::systems::System;
 
@@ -17,7 +16,7 @@ impl Origins {
     pub(super) fn read(context: &Context<'_>) -> Self {
         let files = context.project.settings_files(context.env);
         let files = files.into_iter().filter_map(|(layer, path)| {
-            let text = fs::read_to_string(&path).ok()?;
+            let text = read_text(&path).ok().flatten()?;
             let settings = Settings::resolve(&[(layer, &path, &text)]).settings;
             Some((path, settings))
         });

@@ -1,7 +1,6 @@
 //! The wiring, and the program it leads to: is it there, is it this version,
 //! does it refuse what it must?
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,6 +10,7 @@ use serde_json::{Value, json};
 use super::process::{self, Answer};
 use super::{Finding, Subject};
 use crate::cmd::install::{Place, Scope};
+use crate::project::read_text;
 use crate::settings::Mode;
 use crate::store::replace;
 use crate::wiring::{self, Fit, Whose, Wiring};
@@ -69,12 +69,12 @@ fn of_scope(place: &Place, scope: Scope) -> (Vec<Finding>, Vec<String>) {
         }
     };
     let shown = path.display();
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return (Vec::new(), Vec::new()),
+    let text = match read_text(&path) {
+        Ok(Some(text)) => text,
+        Ok(None) => return (Vec::new(), Vec::new()),
         Err(e) => {
             let what = format!("could not read `{shown}`: {e}");
-            let fix = "make the file readable; Claude Code needs it too";
+            let fix = "make it a readable text; Claude Code needs it too";
             return (vec![Finding::error("settings-file", what, fix)], Vec::new());
         }
     };
@@ -157,7 +157,7 @@ fn plugin_command(place: &Place) -> Option<String> {
 }
 
 fn read_json(path: &Path) -> Option<Value> {
-    serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
+    serde_json::from_str(&read_text(path).ok()??).ok()
 }
 
 /// Whether a wired command is there, is this version, and does its work.
