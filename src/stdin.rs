@@ -1,9 +1,10 @@
 //! The bytes of one event, read to their end, within a deadline and a bound.
 
+use std::io;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use crate::event::{self, Bulk};
+use crate::event::{self, Bulk, Event, EventError};
 use crate::systems;
 
 /// A larger event is no event.
@@ -12,7 +13,7 @@ pub const MAX_BYTES: usize = 64 * 1024 * 1024;
 /// How long a writer may leave stdin open.
 const DEADLINE: Duration = Duration::from_secs(2);
 
-/// How long to wait for the end after what looks like a whole event.
+/// How long to wait for the end after what may be a whole event.
 const AFTER_WHOLE: Duration = Duration::from_millis(100);
 
 /// Nearly every event is smaller.
@@ -44,23 +45,31 @@ enum Got {
 /// [`MAX_BYTES`] are read and dropped, and so is the bulk of a call that has
 /// named no governed place before it.
 pub fn read() -> Input {
+    read_from(source::read_some)
+}
+
+fn read_from(mut read_some: impl FnMut(&mut Vec<u8>, Duration) -> io::Result<Got>) -> Input {
     let mut input = Input {
         bytes: Vec::with_capacity(USUAL_BYTES),
         ..Input::default()
     };
-    // Reading the clock touches two pages; most events come whole at once.
+    // Reading the clock touches two pages; most events come whole at once, so the
+    // first look does not wait and the time counts from there.
     let mut begun = None;
     let mut n_read = 0;
     let mut next_look = WINDOW;
+    // So many bytes were looked at, and are a part of an event.
+    let mut n_partial = 0;
     loop {
-        let whole = input.bytes.trim_ascii_end().last() == Some(&b'}');
-        let left = begun.map_or(DEADLINE, |begun: Instant| {
+        let left = begun.map_or(Duration::ZERO, |begun: Instant| {
             DEADLINE.saturating_sub(begun.elapsed())
         });
-        let patience = if whole { AFTER_WHOLE.min(left) } else { left };
+        let may_be_whole =
+            input.bytes.len() != n_partial && input.bytes.trim_ascii_end().ends_with(b"}");
         make_room(&mut input.bytes);
         let n_kept = input.bytes.len();
-        let got = source::read_some(&mut input.bytes, patience);
+        let patience = if may_be_whole { AFTER_WHOLE } else { left };
+        let got = read_some(&mut input.bytes, patience.min(left));
         n_read += input.bytes.len() - n_kept;
         if n_read > MAX_BYTES {
             input.trouble = Some("the event is larger than 64 MiB".to_owned());
@@ -71,8 +80,13 @@ pub fn read() -> Input {
             next_look = input.drop_bulk();
         }
         match got {
-            Ok(Got::Some) => begun = begun.or_else(|| Some(Instant::now())),
             Ok(Got::All) => break,
+            // A writer that never ends is one that never closes.
+            Ok(Got::Some) if n_read > MAX_BYTES && begun.is_some() && left.is_zero() => break,
+            Ok(Got::Some | Got::Nothing) if begun.is_none() => begun = Some(Instant::now()),
+            Ok(Got::Some) => {}
+            Ok(Got::Nothing) if may_be_whole && input.is_whole() => break,
+            Ok(Got::Nothing) if !left.is_zero() && may_be_whole => n_partial = input.bytes.len(),
             Ok(Got::Nothing) => {
                 input.trouble = Some("stdin was not closed within 2 s".to_owned());
                 break;
@@ -90,6 +104,12 @@ pub fn read() -> Input {
 }
 
 impl Input {
+    /// Whether the bytes are an event and not the beginning of one, which may
+    /// end in a brace as well: the code in it has many.
+    fn is_whole(&self) -> bool {
+        !matches!(Event::parse(&self.bytes), Err(EventError::Malformed(_)))
+    }
+
     /// Drops the string in which the bytes end, if nothing before it says that
     /// it will be needed. Gives the length at which to try again.
     fn drop_bulk(&mut self) -> usize {
@@ -247,4 +267,63 @@ fn names_pre_tool_use(bytes: &[u8]) -> Option<bool> {
     let (_, after) = text.split_once("\"hook_event_name\"")?;
     let value = after.trim_start_matches([' ', ':', '"']);
     Some(value.starts_with("PreToolUse"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads what a writer sends; `None` stands for a look at which nothing came in
+    /// time, and the end for more of them. Gives how long each look was to wait.
+    fn read_script(script: &[Option<&str>]) -> (Input, Vec<Duration>) {
+        let (mut script, mut waits) = (script.iter(), Vec::new());
+        let input = read_from(|bytes, patience| {
+            waits.push(patience);
+            Ok(match script.next() {
+                Some(Some("")) => Got::All,
+                Some(Some(text)) => {
+                    bytes.extend_from_slice(text.as_bytes());
+                    Got::Some
+                }
+                Some(None) | None => Got::Nothing,
+            })
+        });
+        (input, waits)
+    }
+
+    const EVENT: &str = r#"{"cwd":"/p","tool_input":{"command":"f() { :; }"}}"#;
+
+    #[test]
+    fn a_pause_after_a_brace_does_not_end_an_event() {
+        for at in EVENT.match_indices('}').map(|(at, _)| at + 1) {
+            let (first, rest) = EVENT.split_at(at);
+            let pause = [Some(first), None, Some(rest), Some("")];
+            let (input, waits) = read_script(&pause);
+            assert_eq!(input.trouble, None, "{first}");
+            assert_eq!(waits[1], AFTER_WHOLE, "{first}");
+            if !rest.is_empty() {
+                assert_eq!(input.bytes, EVENT.as_bytes(), "{first}");
+                assert!(waits[2] > AFTER_WHOLE, "{first}");
+            }
+        }
+        let (input, waits) = read_script(&[None, Some(EVENT)]);
+        assert_eq!(
+            (input.bytes.as_slice(), input.trouble),
+            (EVENT.as_bytes(), None)
+        );
+        assert_eq!(waits.len(), 3);
+        let (input, _) = read_script(&[Some(&EVENT[..EVENT.len() - 1])]);
+        assert_eq!(
+            input.trouble.as_deref(),
+            Some("stdin was not closed within 2 s")
+        );
+    }
+
+    #[test]
+    fn the_time_counts_from_the_first_look() {
+        let (_, waits) = read_script(&[None, Some("{"), Some("\"a\""), None]);
+        assert_eq!(waits[0], Duration::ZERO);
+        assert!(waits[1] <= DEADLINE);
+        assert!(waits[1..].is_sorted_by(|a, b| a >= b), "{waits:?}");
+    }
 }

@@ -117,6 +117,20 @@ fn a_stdin_that_is_never_closed_ends_in_a_decision() {
     );
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_stdin_that_never_ends_does_not_keep_the_hook() {
+    let sandbox = Sandbox::new();
+    let mut command = Command::new("timeout");
+    command
+        .args(["20", env!("CARGO_BIN_EXE_statewarden"), "hook"])
+        .env_clear()
+        .env("HOME", sandbox.home())
+        .env("PATH", "/usr/bin:/bin")
+        .stdin(fs::File::open("/dev/zero").unwrap());
+    Ran::from(command.output().unwrap()).is_complaint();
+}
+
 #[test]
 fn a_byte_order_mark_changes_nothing() {
     let sandbox = Sandbox::new();
