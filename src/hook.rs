@@ -18,6 +18,7 @@ use crate::decision::{self, Call, Channel, Content, Decision};
 use crate::env::Env;
 use crate::event::{Bulk, Event, EventError, Kind, Tool};
 use crate::gates::InDir;
+use crate::path;
 use crate::project::{Project, read_text};
 use crate::record::{Record, What};
 use crate::reply::{self, Reply};
@@ -61,8 +62,14 @@ fn answer_panics(bytes: &'static [u8], project: Option<&'static str>, now: Clock
 fn serve(input: &Input, project: Option<&str>, now: Clock) -> Reply {
     match Event::parse(&input.bytes) {
         Ok(event) if event.may_concern() => {
-            let event = event.with_bulk(input.bulk);
-            answer(&event, &Env::read(), project, now())
+            let (event, env) = (event.with_bulk(input.bulk), Env::read());
+            match directory_of(&event).or(env.project_dir.as_deref()) {
+                Some(cwd) => answer(&event, cwd, &env, project, now()),
+                None => {
+                    let what = "the event has no absolute `cwd`";
+                    fault(&input.bytes, what, &env, project, now())
+                }
+            }
         }
         Ok(_) | Err(EventError::Foreign) => Reply::Silent,
         Err(EventError::Malformed(error)) => {
@@ -75,29 +82,33 @@ fn serve(input: &Input, project: Option<&str>, now: Clock) -> Reply {
     }
 }
 
-/// Answers one event; a call is judged in every reading of its bytes.
-fn answer(event: &Event<'_>, env: &Env, project: Option<&str>, now: DateTime<Utc>) -> Reply {
-    let Some(cwd) = event
+/// The directory an event happened in; relative to what another one is, nobody says.
+fn directory_of<'e>(event: &'e Event<'_>) -> Option<&'e str> {
+    event
         .cwd()
-        .map(str::to_owned)
-        .or_else(|| env.project_dir.clone())
-    else {
-        return Reply::Complain {
-            message: "the event has no `cwd`".to_owned(),
-        };
-    };
+        .filter(|cwd| path::is_absolute(&path::slashed(cwd)))
+}
+
+/// Answers one event; a call is judged in every reading of its bytes.
+fn answer(
+    event: &Event<'_>,
+    cwd: &str,
+    env: &Env,
+    project: Option<&str>,
+    now: DateTime<Utc>,
+) -> Reply {
     // The targets are known from the text; only they are worth a look at the disk.
     let guards = is_call(event);
-    let readings = read(event, &cwd, env);
+    let readings = read(event, cwd, env);
     let changes = !readings.iter().all(Reading::has_no_target);
     if guards && !changes {
         return Reply::Silent;
     }
-    let project = Project::discover(project, env, &cwd);
+    let project = Project::discover(project, env, cwd);
     let layers = project.settings_layers(env);
     let world = World {
         project,
-        cwd,
+        cwd: cwd.to_owned(),
         env,
         now,
     };
@@ -140,7 +151,7 @@ fn is_call(event: &Event<'_>) -> bool {
 /// The readings that are calls to be judged before they run.
 fn read<'e>(event: &'e Event<'e>, cwd: &str, env: &Env) -> Vec<Reading<'e>> {
     let reading = |event: Cow<'e, Event<'e>>| Reading {
-        targets: target::of(&event, &scene(event.cwd().unwrap_or(cwd), env)),
+        targets: target::of(&event, &scene(directory_of(&event).unwrap_or(cwd), env)),
         event,
     };
     event

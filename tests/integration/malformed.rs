@@ -59,6 +59,25 @@ fn unreadable_bytes_that_name_a_governed_place_are_refused() {
         .is_refused_unread();
 }
 
+/// Without a directory and without a project nothing can be judged.
+#[test]
+fn a_call_without_a_directory_is_refused_where_it_names_a_governed_place() {
+    let sandbox = Sandbox::new();
+    let call = |cwd: serde_json::Value, below: &str| {
+        let mut event = sandbox.write_event(below, "x");
+        event["cwd"] = cwd;
+        event
+    };
+    for cwd in [json!(null), json!(7), json!(""), json!("project")] {
+        let named = call(cwd.clone(), ".devt/state/notes.md");
+        sandbox.hook_without_project_dir(&named).is_refused_unread();
+        sandbox.hook(&named).is_denied("ad-hoc-name");
+        let elsewhere = call(cwd, "src/a.rs");
+        sandbox.hook_without_project_dir(&elsewhere).is_complaint();
+        sandbox.hook(&elsewhere).is_silent();
+    }
+}
+
 /// A session must be able to end, whatever its last event looked like.
 #[test]
 fn a_garbled_stop_is_never_refused() {
