@@ -1,8 +1,6 @@
 //! After a tool call: which phases a report completes, and which denials are settled.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::iter;
 
 use serde_json::Value;
@@ -14,6 +12,7 @@ use crate::event::{Event, Field, Kind};
 use crate::hook::{World, log_of};
 use crate::path;
 use crate::record::{Record, What};
+use crate::regular;
 use crate::reply::Reply;
 use crate::settings::Resolved;
 use crate::store::log::LogFile;
@@ -109,20 +108,12 @@ fn each_record(log: &LogFile, take: &mut dyn FnMut(&Value)) {
     let rotated = iter::once_with(|| log.generations().into_iter().rev()).flatten();
     let mut left = TAIL;
     for path in iter::once(log.path()).chain(rotated) {
-        let Ok(mut file) = fs::File::open(path) else {
-            continue;
-        };
-        let len = file.metadata().map_or(0, |meta| meta.len());
-        let start = SeekFrom::Start(len.saturating_sub(left));
-        if file.seek(start).is_err() {
-            continue;
-        }
-        for line in BufReader::new(file).lines().map_while(Result::ok) {
-            if let Ok(record) = serde_json::from_str(&line) {
+        let len = regular::tail(&path, left, &mut |line| {
+            if let Ok(record) = serde_json::from_str(line) {
                 take(&record);
             }
-        }
-        left = left.saturating_sub(len);
+        });
+        left = left.saturating_sub(len.unwrap_or_default());
         if left == 0 {
             return;
         }

@@ -1,13 +1,13 @@
 //! The end of an agent's run as it arrives: who ended, and with which words.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Seek, SeekFrom};
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::event::{Document, Event, Field, Kind, Tool};
+use crate::regular;
 
 /// One end of one run of an agent. A foreground run brings two events of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,15 +118,10 @@ fn last_words(path: &str) -> String {
 }
 
 fn search(path: &str) -> Option<String> {
-    let mut file = File::open(path).ok()?;
-    let len = file.metadata().ok()?.len();
-    file.seek(SeekFrom::Start(len.saturating_sub(TAIL))).ok()?;
     let mut handed_back: Vec<(String, String)> = Vec::new();
     let mut said = None;
-    for line in BufReader::new(file).lines().map_while(Result::ok) {
-        let Ok(line) = serde_json::from_str::<Value>(&line) else {
-            continue;
-        };
+    let mut take = |line: &str| {
+        let line: Value = serde_json::from_str(line).unwrap_or_default();
         for block in line["message"]["content"].as_array().into_iter().flatten() {
             match block["type"].as_str() {
                 Some("tool_use") if block["name"] == "SubagentHandback" => handed_back.push((
@@ -140,12 +135,13 @@ fn search(path: &str) -> Option<String> {
                     handed_back.retain(|(id, _)| block["tool_use_id"] != id.as_str());
                 }
                 Some("text") if line["type"] == "assistant" => {
-                    said = block["text"].as_str().map(str::to_owned).or(said);
+                    said = block["text"].as_str().map(str::to_owned).or(said.take());
                 }
                 _ => {}
             }
         }
-    }
+    };
+    regular::tail(Path::new(path), TAIL, &mut take).ok()?;
     handed_back
         .pop()
         .map(|(_, message)| message)

@@ -2,8 +2,9 @@
 //! for ever, or never end.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::str;
 
 /// Opens a regular file for reading, and gives its length.
 ///
@@ -58,4 +59,63 @@ pub fn read(path: &Path, max: u64) -> io::Result<Vec<u8>> {
         return Err(io::Error::other(why));
     }
     Ok(bytes)
+}
+
+/// Hands on the lines in the last `max` bytes of a file, without their breaks,
+/// and gives its length. A line of which only the end is in there is left out, and
+/// one that is no UTF-8: a torn line must not hide those behind it.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn tail(path: &Path, max: u64, take: &mut dyn FnMut(&str)) -> io::Result<u64> {
+    let (mut file, len) = open(path)?;
+    let start = len.saturating_sub(max);
+    // From one byte before, so that a line which begins at the start is whole.
+    file.seek(SeekFrom::Start(start.saturating_sub(1)))?;
+    let mut reader = BufReader::new(file.take(max.saturating_add(1)));
+    if start > 0 {
+        reader.skip_until(b'\n')?;
+    }
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line)? > 0 {
+        if let Ok(line) = str::from_utf8(&line) {
+            take(line.trim_end_matches('\n'));
+        }
+        line.clear();
+    }
+    Ok(len)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_tail_is_its_whole_lines_of_text() {
+        let dir = std::env::temp_dir().join(format!("statewarden-tail-{}", std::process::id()));
+        fs::create_dir(&dir).unwrap();
+        let file = dir.join("a.jsonl");
+        let check = |text: &[u8], max: u64, expected: &[&str]| {
+            fs::write(&file, text).unwrap();
+            let mut lines = Vec::new();
+            let len = tail(&file, max, &mut |line| lines.push(line.to_owned())).unwrap();
+            assert_eq!(lines, expected, "the last {max} of {text:?}");
+            assert_eq!(len, text.len() as u64);
+        };
+        check(b"", 9, &[]);
+        check(b"a\n\nb", 9, &["a", "", "b"]);
+        check(b"one\ntwo\n", 8, &["one", "two"]);
+        check(b"one\ntwo\n", 7, &["two"]);
+        check(b"one\ntwo\n", 4, &["two"]);
+        check(b"one\ntwo\n", 3, &[]);
+        check("éé\ntwo".as_bytes(), 7, &["two"]);
+        check("éé\ntwo".as_bytes(), 6, &["two"]);
+        check(b"one\n\xff\ntwo\n", u64::MAX, &["one", "two"]);
+        assert!(tail(&dir, 9, &mut |_| ()).is_err());
+        fs::remove_dir_all(&dir).unwrap();
+    }
 }

@@ -139,6 +139,28 @@ fn an_allowed_write_settles_the_agents_open_denials() {
     assert_eq!(recovered[0]["resolves"], denial["id"]);
 }
 
+/// Only the end of a long log is read, which may begin within a character.
+#[test]
+fn a_denial_in_a_long_log_is_found_wherever_its_end_begins() {
+    const LOG: &str = ".devt/state/preflight-denies.jsonl";
+    for shift in ["", " "] {
+        let sandbox = Sandbox::new();
+        sandbox
+            .hook(&sandbox.write_event(".devt/state/notes.md", "x"))
+            .is_denied("ad-hoc-name");
+        let denial = sandbox.read(LOG);
+        let long = format!("{{\"reason\":\"{}\"}}\n{shift}", "é".repeat(300_000));
+        let log = [long.as_bytes(), b"{\"torn\":\"\xc3\n", denial.as_bytes()].concat();
+        std::fs::write(sandbox.project().join(LOG), log).unwrap();
+        let input = json!({ "file_path": sandbox.path(".devt/state/plan.md"), "content": "x" });
+        let event = after(&sandbox, "Write", input, json!({ "type": "create" }));
+        sandbox.hook(&event).is_silent();
+        let events = sandbox.records(".claude/statewarden/events.jsonl");
+        assert_eq!(events.len(), 1, "shifted by {shift:?}");
+        assert_eq!(events[0]["decision"], "recovered");
+    }
+}
+
 #[test]
 fn a_project_that_is_none_of_our_business_stays_untouched() {
     let sandbox = Sandbox::new();

@@ -288,6 +288,26 @@ fn a_link_is_written_through() {
     assert_eq!(std::fs::read_link(stage.0.path(SINGLE)).unwrap(), real);
 }
 
+/// Only the end of a long transcript is read, which may begin within a character.
+#[test]
+fn the_last_words_are_found_in_a_long_transcript() {
+    let said = |text: &str| {
+        let content = json!([{ "type": "text", "text": text }]);
+        json!({ "type": "assistant", "message": { "content": content } }).to_string()
+    };
+    let long = said(&"é".repeat(5 << 20));
+    for shift in ["", " "] {
+        let stage = Stage::with_run(&[]);
+        let transcript = format!("{long}\n{shift}{}\n", said("Found it all."));
+        stage.0.write("../transcript.jsonl", &transcript);
+        let mut event = stage.stop_event("riko", "a-1", "");
+        event["agent_transcript_path"] = stage.0.path("../transcript.jsonl").into();
+        stage.0.hook(&event).is_silent();
+        let text = stage.0.read(SINGLE);
+        assert!(text.contains("message: \"Found it all.\""), "{text}");
+    }
+}
+
 /// A package of a monorepo has a `.claude` for its settings; the run is at the root.
 #[test]
 fn the_nearest_state_is_the_one_that_is_there() {
