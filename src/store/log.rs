@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::lock::{Locked, with_lock};
+use crate::regular;
 
 /// One log and where its full generations go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,10 +28,12 @@ impl LogFile {
     /// There is no `fsync`: after a power failure the newest lines may be
     /// missing or the last one torn, never an earlier one changed. Where the
     /// lock stays busy the line is appended without it, which `O_APPEND` makes
-    /// safe; only rotation and repair wait for the next writer.
+    /// safe; only rotation waits for the next writer. What looks torn may then be
+    /// another writer's line half way, and an empty line too many harms nobody.
     ///
     /// # Errors
-    /// The file cannot be opened or written; a link in its place counts as that.
+    /// The file cannot be opened or written; what is no regular file, such as a
+    /// link, counts as that.
     pub fn append(
         &self,
         line: &str,
@@ -41,7 +44,8 @@ impl LogFile {
         let append = |locked: &Locked<'_>| self.append_locked(locked, line, max_bytes, stamp);
         match with_lock(&self.dir, wait, append) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.open()?.write_all(line.as_bytes())
+                let (file, len) = self.open()?;
+                write_line(file, len, line)
             }
             result => result,
         }
@@ -58,20 +62,15 @@ impl LogFile {
         max_bytes: u64,
         stamp: &str,
     ) -> io::Result<()> {
-        let mut file = self.open()?;
-        let mut len = file.metadata()?.len();
+        let (mut file, mut len) = self.open()?;
         if len > 0 && len + line.len() as u64 > max_bytes {
             self.rotate(stamp)?;
-            file = self.open()?;
-            len = 0;
+            (file, len) = self.open()?;
         }
-        if len > 0 && ends_torn(&mut file)? {
-            return file.write_all(format!("\n{line}").as_bytes());
-        }
-        file.write_all(line.as_bytes())
+        write_line(file, len, line)
     }
 
-    fn open(&self) -> io::Result<File> {
+    fn open(&self) -> io::Result<(File, u64)> {
         let mut options = OpenOptions::new();
         options.create(true).append(true).read(true);
         #[cfg(unix)]
@@ -81,7 +80,9 @@ impl LogFile {
                 .mode(0o600)
                 .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
         }
-        options.open(self.path())
+        let file = options.open(self.path())?;
+        let len = regular::len(&file)?;
+        Ok((file, len))
     }
 
     fn rotate(&self, stamp: &str) -> io::Result<()> {
@@ -123,12 +124,17 @@ impl LogFile {
     }
 }
 
-/// Whether the last line of a file that has one lacks its line break.
-fn ends_torn(file: &mut File) -> io::Result<bool> {
-    file.seek(SeekFrom::End(-1))?;
-    let mut last = [0];
-    file.read_exact(&mut last)?;
-    Ok(last != *b"\n")
+/// Appends a line to a log, which it closes off where a crash left half a line.
+fn write_line(mut file: File, len: u64, line: &str) -> io::Result<()> {
+    if len > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        let mut last = [0];
+        file.read_exact(&mut last)?;
+        if last != *b"\n" {
+            return file.write_all(format!("\n{line}").as_bytes());
+        }
+    }
+    file.write_all(line.as_bytes())
 }
 
 /// The logs of a project.
