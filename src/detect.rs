@@ -42,6 +42,9 @@ const SLACK: TimeDelta = TimeDelta::seconds(2);
 /// The window of a call whose duration the client does not tell.
 const UNTOLD: TimeDelta = TimeDelta::seconds(60);
 
+/// No call that is waited for runs longer.
+const LONGEST: TimeDelta = TimeDelta::days(1);
+
 /// The most directories and the most sites that a command's text adds.
 const MAX_NAMED: usize = 8;
 
@@ -426,12 +429,10 @@ fn is_wrong(entry: &Entry<'_>) -> bool {
     entry.bucket == Bucket::AdHoc || entry.row.is_some_and(|row| row.writer == Writer::User)
 }
 
-/// How long a call ran, with slack.
+/// How long a call ran, with slack; within bounds, whatever the event says.
 fn window(document: &Document<'_>) -> TimeDelta {
-    let told = document
-        .get("duration_ms")
-        .as_i64()
-        .and_then(TimeDelta::try_milliseconds);
+    let told = document.get("duration_ms").as_i64();
+    let told = told.map(|told| TimeDelta::milliseconds(told.clamp(0, LONGEST.num_milliseconds())));
     told.unwrap_or(UNTOLD) + SLACK
 }
 

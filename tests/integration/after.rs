@@ -92,6 +92,25 @@ fn what_was_there_before_the_call_is_left_alone() {
 }
 
 #[test]
+fn a_duration_that_cannot_be_is_no_trap() {
+    for duration in [
+        json!(i64::MAX),
+        json!(9_000_000_000_000_000_000_i64),
+        json!(u64::MAX),
+        json!(i64::MIN),
+        json!(-1),
+        json!(1e300),
+        json!("long"),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write(".devt/state/todo.txt", "x");
+        let mut event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+        event["duration_ms"] = duration;
+        blocked(&sandbox, &event);
+    }
+}
+
+#[test]
 fn files_that_the_client_lists_are_judged() {
     let sandbox = Sandbox::new();
     sandbox.write("packages/a/.devt/state/notes.md", "x");
