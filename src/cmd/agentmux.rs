@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::{Answer, Context, output};
 use crate::gates::InDir;
 use crate::project::read_text;
+use crate::regular;
 use crate::sites;
 use crate::systems::Files;
 use crate::systems::agentmux::event::{self, Events};
@@ -130,6 +131,9 @@ fn validate(sessions: &[Session], context: &Context<'_>, out: &mut dyn Write) ->
     })
 }
 
+/// A log of events that is larger is none.
+const MAX_LOG: u64 = 256 << 20;
+
 /// The events of one session: the wanted one, else the active one, else the only one.
 fn events(dirs: &[(String, String)], context: &Context<'_>) -> Result<Events> {
     let dir = match dirs {
@@ -143,7 +147,7 @@ fn events(dirs: &[(String, String)], context: &Context<'_>) -> Result<Events> {
         })?,
     };
     let file = Path::new(&dir).join("tool_events.jsonl");
-    let log = match std::fs::read(&file) {
+    let log = match regular::read(&file, MAX_LOG) {
         Ok(log) => log,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         Err(error) => {

@@ -12,11 +12,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::lock::Locked;
+use crate::regular;
 
 /// How long another program may take between making its file and writing its id.
 const EMPTY_FOR: Duration = Duration::from_secs(2);
 
 const BETWEEN_TRIES: Duration = Duration::from_millis(10);
+
+/// An id is a few digits; what is larger is no pid file.
+const MAX_BYTES: u64 = 1 << 20;
 
 /// Runs `f` while the pid file `name` in the locked directory is ours.
 ///
@@ -43,7 +47,7 @@ pub fn with_pid_lock<T>(
         let content = content_of(&path)?;
         let owner = owner(&content, &path);
         let may_go = match owner {
-            Owner::Dead => true,
+            Owner::Dead(_) => true,
             Owner::Unclear => {
                 unclear_since.get_or_insert_with(Instant::now).elapsed() >= EMPTY_FOR
                     || age(&path).is_some_and(|age| age >= EMPTY_FOR)
@@ -63,18 +67,19 @@ pub fn with_pid_lock<T>(
     result
 }
 
+/// Who holds a pid file; what is no file is nobody's.
+///
+/// # Errors
+/// The file cannot be read; the message names it.
+pub fn owner_of(path: &Path) -> io::Result<Owner> {
+    Ok(owner(&content_of(path)?, path))
+}
+
 /// What stands in the file. Without one, and without an id in it, nothing does.
 fn content_of(path: &Path) -> io::Result<String> {
-    match fs::read_to_string(path) {
-        Ok(content) => Ok(content),
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::InvalidData
-            ) =>
-        {
-            Ok(String::new())
-        }
+    match regular::read(path, MAX_BYTES) {
+        Ok(content) => Ok(String::from_utf8(content).unwrap_or_default()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         Err(error) => {
             let why = format!("`{}` cannot be read: {error}", path.display());
             Err(io::Error::new(error.kind(), why))
@@ -85,7 +90,7 @@ fn content_of(path: &Path) -> io::Result<String> {
 fn held(path: &Path, owner: Owner, wait: Duration) -> io::Error {
     let whose = match owner {
         Owner::Alive(pid) => format!("process {pid}"),
-        Owner::Dead | Owner::Unclear => "a process that did not write its id".to_owned(),
+        Owner::Dead(_) | Owner::Unclear => "a process that did not write its id".to_owned(),
     };
     let why = format!(
         "`{}` is held by {whose} for more than {} ms; try again when it has ended",
@@ -131,7 +136,7 @@ impl<'p> PidFile<'p> {
     /// Removes the file if it is still ours. What cannot be removed is a dead
     /// owner's file from the end of this process on.
     fn release(self) {
-        if fs::read_to_string(self.path).is_ok_and(|content| content == own_id()) {
+        if content_of(self.path).is_ok_and(|content| content == own_id()) {
             let _ = fs::remove_file(self.path);
         }
     }
@@ -148,9 +153,11 @@ fn create_in_place(path: &Path) -> io::Result<()> {
 
 /// What is known about whoever made a pid file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Owner {
+pub enum Owner {
+    /// A process that lives, or one that nobody can tell about.
     Alive(u32),
-    Dead,
+    /// A process that has ended, though another may have its id by now.
+    Dead(u32),
     /// No id in the file, or not yet.
     Unclear,
 }
@@ -161,7 +168,7 @@ fn owner(content: &str, path: &Path) -> Owner {
     };
     // Nobody in this process holds the file, so an earlier one had its id.
     if pid == std::process::id() || !is_alive(pid) || began_after(pid, path) {
-        Owner::Dead
+        Owner::Dead(pid)
     } else {
         Owner::Alive(pid)
     }
@@ -305,6 +312,22 @@ mod tests {
             assert!(
                 lock(dir, Duration::ZERO).is_err(),
                 "it may still get its id"
+            );
+        });
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_regular_file_is_not_waited_for() {
+        in_dir("pid-pipe", |dir| {
+            let pipe = std::process::Command::new("mkfifo")
+                .arg(dir.join(".lock"))
+                .status();
+            assert!(pipe.unwrap().success());
+            let error = lock(dir, Duration::ZERO).unwrap_err().to_string();
+            assert!(
+                error.ends_with(".lock` cannot be read: it is no regular file"),
+                "{error}"
             );
         });
     }

@@ -310,3 +310,30 @@ fn a_busy_lock_costs_neither_the_record_nor_the_answer() {
     assert_eq!(record["decision"], "deny");
     drop(guard);
 }
+
+/// A pipe in a log's place keeps nobody, and swallows no record in silence.
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_logs_place_is_an_error() {
+    let sandbox = Sandbox::new();
+    let pipe = sandbox.project().join(DEVT);
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let ran = sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
+    assert_eq!(
+        ran.json()["hookSpecificOutput"]["permissionDecision"],
+        "deny"
+    );
+    let told = [
+        ran,
+        sandbox.run(&["denies"]),
+        sandbox.run(&["denies", "follow"]),
+    ];
+    for ran in told {
+        assert!(
+            ran.stderr().contains("it is no regular file"),
+            "{}",
+            ran.stderr()
+        );
+    }
+}

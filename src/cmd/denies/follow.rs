@@ -11,6 +11,7 @@ use super::super::{Context, Format};
 use super::filter::Passes;
 use super::list::write_entry;
 use super::read;
+use crate::regular;
 
 /// How often the logs are looked at.
 const POLL: Duration = Duration::from_millis(250);
@@ -81,8 +82,8 @@ impl Tail {
 
     fn open(&mut self) -> Result<()> {
         if self.open.is_none() {
-            self.open = match File::open(&self.path) {
-                Ok(file) => Some(file),
+            self.open = match regular::open(&self.path) {
+                Ok((file, _)) => Some(file),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => None,
                 Err(error) => {
                     return Err(error)

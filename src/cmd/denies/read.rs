@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -13,6 +12,7 @@ use serde_json::Value;
 
 use crate::actor::AgentName;
 use crate::formats;
+use crate::regular;
 use crate::reply;
 use crate::store::log::LogFile;
 
@@ -142,8 +142,8 @@ pub(crate) fn denials(path: &Path, take: &mut dyn FnMut(&Entry<'_>, &str)) -> Re
 /// # Errors
 /// The file is there and cannot be read.
 pub(crate) fn entries(path: &Path, take: &mut dyn FnMut(&Entry<'_>, &str)) -> Result<()> {
-    let file = match File::open(path) {
-        Ok(file) => file,
+    let file = match regular::open(path) {
+        Ok((file, _)) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => {
             return Err(error).with_context(|| format!("could not open `{}`", path.display()));

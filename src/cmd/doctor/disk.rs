@@ -1,7 +1,8 @@
 //! The health of what lies on the disk: logs, locks, leftovers, the heartbeat.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufReader};
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,7 +11,10 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{Finding, Subject};
+use crate::cmd::denies::read::Lines;
 use crate::cmd::output;
+use crate::regular;
+use crate::store::pid_lock::{self, Owner};
 use crate::store::replace::is_temp_name;
 
 /// A temporary file older than this belongs to nobody: writing one takes milliseconds.
@@ -52,37 +56,50 @@ fn names_in(dir: &Path) -> Vec<String> {
 
 /// What reading a log line by line shows.
 #[derive(Default)]
-struct Lines {
-    whole: usize,
-    /// Numbers of the lines that are not JSON, from 1.
-    broken: Vec<usize>,
+struct Shape {
+    n_whole: usize,
+    n_broken: usize,
+    /// Number of the first line that is not JSON, from 1.
+    first_broken: Option<usize>,
     is_torn: bool,
 }
 
-fn read_lines(log: &Path) -> io::Result<Lines> {
-    let mut reader = BufReader::new(File::open(log)?);
-    let (mut lines, mut line) = (Lines::default(), Vec::new());
+impl Shape {
+    fn note_broken(&mut self, number: usize) {
+        self.n_broken += 1;
+        self.first_broken.get_or_insert(number);
+    }
+}
+
+fn shape(log: &Path) -> io::Result<Shape> {
+    let mut lines = Lines::new(BufReader::new(regular::open(log)?.0));
+    let mut shape = Shape::default();
     for number in 1.. {
-        line.clear();
-        if reader.read_until(b'\n', &mut line)? == 0 {
+        let Some(line) = lines.next_line()? else {
             break;
+        };
+        let was_cut = mem::replace(&mut shape.is_torn, !line.ends_with(b"\n"));
+        if was_cut {
+            // Too long to be held, since there is a line behind it.
+            shape.note_broken(number - 1);
         }
-        match line.last() {
-            Some(b'\n') if serde_json::from_slice::<IgnoredAny>(&line).is_ok() => lines.whole += 1,
-            Some(b'\n') if line.trim_ascii().is_empty() => {}
-            Some(b'\n') => lines.broken.push(number),
-            _ => lines.is_torn = true,
+        if shape.is_torn || line.trim_ascii().is_empty() {
+            continue;
+        }
+        match serde_json::from_slice::<IgnoredAny>(line) {
+            Ok(_) => shape.n_whole += 1,
+            Err(_) => shape.note_broken(number),
         }
     }
-    Ok(lines)
+    Ok(shape)
 }
 
 fn of_log(log: &Path, max_bytes: u64) -> Vec<Finding> {
     let shown = log.display();
-    let (meta, lines) = match fs::metadata(log).and_then(|meta| Ok((meta, read_lines(log)?))) {
+    let (meta, shape) = match fs::metadata(log).and_then(|meta| Ok((meta, shape(log)?))) {
         Ok(read) => read,
         Err(e) => {
-            let fix = "make it readable and writable for you";
+            let fix = "make it a file that you can read and write";
             return vec![Finding::error(
                 "log",
                 format!("could not read `{shown}`: {e}"),
@@ -91,17 +108,17 @@ fn of_log(log: &Path, max_bytes: u64) -> Vec<Finding> {
         }
     };
     let size = output::size(meta.len());
-    let what = format!("`{shown}`: {} records, {size}", lines.whole);
+    let what = format!("`{shown}`: {} records, {size}", shape.n_whole);
     let mut findings = vec![Finding::info("log", what)];
-    if let Some(first) = lines.broken.first() {
+    if let Some(first) = shape.first_broken {
         let what = format!(
             "`{shown}` has {} lines that are not JSON, the first is line {first}",
-            lines.broken.len()
+            shape.n_broken
         );
         let fix = "readers skip them; take them out by hand if they matter";
         findings.push(Finding::warning("log-line", what, fix));
     }
-    if lines.is_torn {
+    if shape.is_torn {
         let what = format!("`{shown}` ends in a torn line; the next record repairs it");
         findings.push(Finding::info("log-torn", what));
     }
@@ -150,38 +167,36 @@ fn of_locks(site: &Path) -> Vec<Finding> {
         findings.push(Finding::info("lock", what));
     }
     let file = site.join(".lock");
-    let Ok(text) = fs::read_to_string(&file) else {
-        return findings;
-    };
+    if file.exists() {
+        findings.push(of_pid_lock(&file));
+    }
+    findings
+}
+
+fn of_pid_lock(file: &Path) -> Finding {
     let shown = file.display();
-    let finding = match text.trim().parse::<u32>().map(|pid| (pid, is_alive(pid))) {
-        Ok((pid, Some(true))) => {
-            Finding::info("lock", format!("`{shown}` is held by process {pid}"))
+    // Elsewhere nobody can tell whether it lives.
+    let is_held = if cfg!(unix) { "is" } else { "says it is" };
+    match pid_lock::owner_of(file) {
+        Ok(Owner::Alive(pid)) => {
+            Finding::info("lock", format!("`{shown}` {is_held} held by process {pid}"))
         }
-        Ok((pid, None)) => Finding::info(
-            "lock",
-            format!("`{shown}` says it is held by process {pid}"),
-        ),
-        Ok((pid, Some(false))) => Finding::warning(
+        Ok(Owner::Dead(pid)) => Finding::warning(
             "stale-lock",
             format!("`{shown}` is held by process {pid}, which has ended"),
             "remove it, or let the next writer do so",
         ),
-        Err(_) => Finding::warning(
+        Ok(Owner::Unclear) => Finding::warning(
             "stale-lock",
             format!("`{shown}` holds no process id; each write of devt waits 3 s for it"),
             "remove it",
         ),
-    };
-    findings.push(finding);
-    findings
-}
-
-/// `None` where the platform has no directory of processes to look into.
-fn is_alive(pid: u32) -> Option<bool> {
-    Path::new("/proc/self")
-        .exists()
-        .then(|| Path::new("/proc").join(pid.to_string()).exists())
+        Err(e) => Finding::warning(
+            "stale-lock",
+            format!("{e}; devt's state cannot be written"),
+            "remove it if devt is not at work",
+        ),
+    }
 }
 
 fn of_leftovers(dir: &Path, now: DateTime<Utc>) -> Option<Finding> {
@@ -209,12 +224,19 @@ fn of_leftovers(dir: &Path, now: DateTime<Utc>) -> Option<Finding> {
 }
 
 fn of_heartbeat(events: &Path) -> Finding {
-    let text = fs::read_to_string(events).unwrap_or_default();
-    let mut records = text
-        .lines()
-        .rev()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    match records.find(|record| record["decision"] == json!("heartbeat")) {
+    /// Records are short, so that many sessions' are in there.
+    const TAIL: u64 = 16 << 20;
+    let mut last = None;
+    let is_beat = |record: &Value| record["decision"] == json!("heartbeat");
+    let mut take = |line: &str| {
+        last = serde_json::from_str(line)
+            .ok()
+            .filter(is_beat)
+            .or(last.take())
+    };
+    // Without a log there was no session; one that cannot be read is told of above.
+    let _ = regular::tail(events, TAIL, &mut take);
+    match last {
         Some(beat) => {
             let of = |key: &str| beat[key].as_str().unwrap_or("?").to_owned();
             Finding::info(

@@ -218,15 +218,13 @@ fn logs_locks_and_leftovers_are_examined() {
         .unwrap()
         .set_modified(old.into())
         .unwrap();
-    let mut expected = vec![
+    let expected = [
         ("log-line", Level::Warning),
         ("log-torn", Level::Info),
         ("log-mode", Level::Warning),
         ("orphan-temp", Level::Warning),
+        ("stale-lock", Level::Warning),
     ];
-    if cfg!(target_os = "linux") {
-        expected.push(("stale-lock", Level::Warning));
-    }
     check(&temp, &expected);
     let heartbeat = findings(&temp).pop().unwrap();
     assert_eq!(
@@ -236,6 +234,58 @@ fn logs_locks_and_leftovers_are_examined() {
     temp.write(log, &"x".repeat(2_047));
     let size = |f: &Finding| f.id == "log" && f.what.ends_with(": 0 records, 2.0 KiB");
     assert!(findings(&temp).iter().any(size), "{:#?}", findings(&temp));
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_regular_file_is_told_and_not_waited_for() {
+    let _alone = alone();
+    let temp = healthy();
+    let folder = temp.0.join("project/.claude/statewarden");
+    fs::create_dir_all(&folder).unwrap();
+    for path in [
+        folder.join("events.jsonl"),
+        temp.0.join("project/.devt/state/.lock"),
+        temp.0.join("home/.claude/plugins/installed_plugins.json"),
+    ] {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.unwrap().success());
+    }
+    check(
+        &temp,
+        &[("log", Level::Error), ("stale-lock", Level::Warning)],
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_lock_is_judged_as_writers_do() {
+    let _alone = alone();
+    let temp = healthy();
+    for (content, id, level, words) in [
+        ("1", "lock", Level::Info, "held by process 1"),
+        ("{\"pid\":1}", "lock", Level::Info, "held by process 1"),
+        (
+            "4194305",
+            "stale-lock",
+            Level::Warning,
+            "process 4194305, which has ended",
+        ),
+        (
+            "{\"pid\":4194305}",
+            "stale-lock",
+            Level::Warning,
+            "which has ended",
+        ),
+        ("x", "stale-lock", Level::Warning, "holds no process id"),
+    ] {
+        temp.write("project/.devt/state/.lock", content);
+        check(&temp, &[(id, level)]);
+        let findings = findings(&temp);
+        let finding = findings.iter().find(|finding| finding.id == id).unwrap();
+        assert!(finding.what.contains(words), "{}", finding.what);
+    }
 }
 
 #[test]
