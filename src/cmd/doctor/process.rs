@@ -40,18 +40,19 @@ fn run_within(wait: Duration, command: &mut Command, input: &str) -> io::Result<
     // room that musl sets aside, and every hook would begin with a mapping for them.
     let reader = thread::spawn(move || (read(stdout), read(stderr)));
     let started = Instant::now();
-    while !reader.is_finished() && started.elapsed() < wait {
-        thread::sleep(BETWEEN_LOOKS);
-    }
-    if !reader.is_finished() {
-        child.kill()?;
-        child.wait()?;
-        return Err(io::Error::new(
-            io::ErrorKind::TimedOut,
-            format!("no answer in {wait:?}"),
-        ));
-    }
-    let code = child.wait()?.code();
+    // A program may close its output and stay, or leave it to a child and go.
+    let code = loop {
+        match child.try_wait()? {
+            Some(status) if reader.is_finished() => break status.code(),
+            _ if started.elapsed() < wait => thread::sleep(BETWEEN_LOOKS),
+            _ => {
+                child.kill()?;
+                child.wait()?;
+                let why = format!("no answer in {wait:?}");
+                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+            }
+        }
+    };
     let (stdout, stderr) = reader
         .join()
         .map_err(|_| io::Error::other("the thread that reads the answer panicked"))?;
@@ -90,9 +91,11 @@ mod tests {
 
     #[test]
     fn a_command_that_does_not_end_is_killed() {
-        let begun = Instant::now();
-        let error = sh(Duration::from_millis(50), "exec sleep 60").err();
-        assert_eq!(error.unwrap().to_string(), "no answer in 50ms");
-        assert!(begun.elapsed() < WAIT);
+        for script in ["exec sleep 60", "exec >&- 2>&-; exec sleep 60"] {
+            let begun = Instant::now();
+            let error = sh(Duration::from_millis(50), script).err();
+            assert_eq!(error.unwrap().to_string(), "no answer in 50ms", "{script}");
+            assert!(begun.elapsed() < WAIT, "{script}");
+        }
     }
 }
