@@ -97,8 +97,16 @@ impl Reply {
 
     /// Writes the reply and gives the exit code. A closed stream is no reason to panic.
     pub fn send(&self) -> u8 {
-        match self {
-            Self::Silent => 0,
+        let printed = match self {
+            Self::Silent => return 0,
+            Self::Refuse { message } => {
+                complain(message);
+                return 2;
+            }
+            Self::Complain { message } => {
+                complain(message);
+                return 0;
+            }
             Self::Deny { reason } => print_for(ForEvent {
                 hook_event_name: "PreToolUse",
                 permission_decision: Some("deny"),
@@ -119,36 +127,30 @@ impl Reply {
                 system_message: Some(text),
                 ..Output::default()
             }),
-            Self::Refuse { message } => {
-                complain(message);
+        };
+        match (printed, self) {
+            // Exit 2 refuses as well, by what stands on stderr.
+            (Err(_), Self::Deny { reason } | Self::Block { reason }) => {
+                complain(reason);
                 2
             }
-            Self::Complain { message } => {
-                complain(message);
-                0
-            }
+            // What is only told refuses nothing.
+            _ => 0,
         }
     }
 }
 
-fn print_for(event: ForEvent<'_>) -> u8 {
+fn print_for(event: ForEvent<'_>) -> io::Result<()> {
     print(&Output {
         hook_specific_output: Some(event),
         ..Output::default()
     })
 }
 
-fn print(output: &Output<'_>) -> u8 {
-    let line = line(output);
+fn print(output: &Output<'_>) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    match stdout
-        .write_all(line.as_bytes())
-        .and_then(|()| stdout.flush())
-    {
-        Ok(()) => 0,
-        // The decision could not be delivered; exit 2 refuses without it.
-        Err(_) => 2,
-    }
+    stdout.write_all(line(output).as_bytes())?;
+    stdout.flush()
 }
 
 /// One line on stderr, for the person who reads Claude Code's debug log.

@@ -1,10 +1,12 @@
 //! What Claude Code reads: form and content of a refusal.
 
-use std::process::Command;
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::after::after;
+use crate::support::{Ran, Sandbox};
 
 /// The reason for refusing a Write to a path of the project.
 #[track_caller]
@@ -44,6 +46,46 @@ fn a_refusal_is_exactly_one_json_object_and_nothing_else() {
             ]
         );
     }
+}
+
+/// Exit 2 refuses without JSON; what is only told must not refuse by that.
+#[test]
+fn a_refusal_reaches_whom_stdout_does_not_and_a_note_refuses_nothing() {
+    let sandbox = Sandbox::new();
+    let unheard = |event: &Value| {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = sandbox.command(&["hook"]);
+        command.env("CLAUDE_PROJECT_DIR", sandbox.project());
+        command.stdin(Stdio::piped()).stdout(writer);
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(event.to_string().as_bytes()).unwrap();
+        drop(stdin);
+        Ran::from(child.wait_with_output().unwrap())
+    };
+    let call = sandbox.write_event(".devt/state/notes.md", "x");
+    let denied = unheard(&call);
+    denied.is_refused_unread();
+    assert!(
+        denied.stderr().contains("(ad-hoc-name)"),
+        "{}",
+        denied.stderr()
+    );
+
+    sandbox.write(".devt/state/todo.txt", "x");
+    let run = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+    let blocked = unheard(&run);
+    blocked.is_refused_unread();
+    assert!(
+        blocked.stderr().contains("todo.txt"),
+        "{}",
+        blocked.stderr()
+    );
+
+    sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
+    assert!(sandbox.hook(&call).stdout().contains("additionalContext"));
+    unheard(&call).is_silent();
 }
 
 #[test]
