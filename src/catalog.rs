@@ -3,9 +3,11 @@
 
 use std::ops::Deref;
 
-use crate::contract::{Bucket, Contract, Dir, DirKind, Edition, List, Name, Role, Row, Writer};
+use crate::contract::{
+    Bucket, Contract, Dir, DirKind, Edition, Editions, List, Name, Role, Row, Writer,
+};
 use crate::settings::{Mode, Settings, SystemSettings};
-use crate::systems::{SYSTEMS, System, declared::DeclaredSystem};
+use crate::systems::{SYSTEMS, System, View, declared::DeclaredSystem};
 
 /// One system with the rules that hold for it here.
 pub struct Governed<'s> {
@@ -13,6 +15,29 @@ pub struct Governed<'s> {
     pub contract: Table<'s>,
     pub edition: Edition,
     pub mode: Mode,
+}
+
+impl Governed<'_> {
+    /// The edition that holds, where the contract has more than one.
+    pub fn edition_in_force(&self) -> Option<Edition> {
+        let is_of_one = |row: &Row<'_>| row.editions != Editions::Both;
+        let has_editions = self.contract.rows.iter().any(is_of_one);
+        has_editions.then_some(self.edition)
+    }
+
+    /// Whether names that the contract does not know are refused in the sites
+    /// themselves: a system that leaves other names in its directory alone has open ones.
+    pub fn site_kind(&self, view: &dyn View) -> DirKind {
+        let locate = |path: &str| Some(self.system.locate(path, view)?.site.to_owned());
+        let landmark = self.system.landmarks().first();
+        let site = landmark.and_then(|landmark| locate(landmark));
+        if site.is_some_and(|site| locate(&format!("{site}/any")).is_none()) {
+            return DirKind::Open;
+        }
+        let mut dirs = self.contract.dirs.iter();
+        let site = dirs.find(|dir| dir.path.is_empty());
+        site.map_or(DirKind::Open, |dir| dir.kind)
+    }
 }
 
 /// A contract as it is in the program, or with the settings' additions.
@@ -32,7 +57,7 @@ impl<'s> Deref for Table<'s> {
     }
 }
 
-/// Every system that is not switched off.
+/// The systems that are not switched off; [`Catalog::complete`] holds those as well.
 pub struct Catalog<'s> {
     pub governed: Vec<Governed<'s>>,
     /// Directories that the settings name as sites, by system.
@@ -41,11 +66,25 @@ pub struct Catalog<'s> {
 
 impl<'s> Catalog<'s> {
     pub fn new(settings: &'s Settings, declared: &'s [DeclaredSystem<'s>]) -> Self {
+        Self::of(settings, declared, |mode| mode != Mode::Off)
+    }
+
+    /// With the systems that are switched off, for telling whose a path would be.
+    pub fn complete(settings: &'s Settings, declared: &'s [DeclaredSystem<'s>]) -> Self {
+        Self::of(settings, declared, |_| true)
+    }
+
+    fn of(
+        settings: &'s Settings,
+        declared: &'s [DeclaredSystem<'s>],
+        takes: impl Fn(Mode) -> bool,
+    ) -> Self {
         let built_in = SYSTEMS.iter().map(|system| *system as &'s dyn System);
         let added = declared.iter().map(|system| system as &'s dyn System);
-        let governed = built_in
-            .chain(added)
-            .filter_map(|system| govern(system, settings));
+        let governed = built_in.chain(added).filter_map(|system| {
+            let mode = mode_of(system, settings);
+            takes(mode).then(|| govern(system, mode, settings))
+        });
         let named = SYSTEMS.iter().filter_map(|system| {
             let roots = &settings.system(system.id()).roots;
             (!roots.is_empty()).then(|| (system.id().to_owned(), roots.clone()))
@@ -69,19 +108,23 @@ impl<'s> Catalog<'s> {
     }
 }
 
-fn govern<'s>(system: &'s dyn System, settings: &'s Settings) -> Option<Governed<'s>> {
-    let own = settings.system(system.id());
-    let mode = match settings.mode_of(system.id()) {
+fn mode_of(system: &dyn System, settings: &Settings) -> Mode {
+    let id = system.id();
+    match settings.mode_of(id) {
         // A warning would not keep an agent from editing the settings that warn.
-        Mode::Warn if system.id() == "self" && own.mode.is_none() => Mode::Enforce,
+        Mode::Warn if id == "self" && settings.system(id).mode.is_none() => Mode::Enforce,
         mode => mode,
-    };
-    (mode != Mode::Off).then(|| Governed {
+    }
+}
+
+fn govern<'s>(system: &'s dyn System, mode: Mode, settings: &'s Settings) -> Governed<'s> {
+    let own = settings.system(system.id());
+    Governed {
         contract: with_additions(system.contract(), own),
         edition: own.contract,
         mode,
         system,
-    })
+    }
 }
 
 /// The contract with the names, globs, directories and roles of the settings.

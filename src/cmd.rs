@@ -12,6 +12,7 @@ pub mod denies;
 pub mod doctor;
 pub mod explain;
 pub mod flow;
+mod global;
 pub mod groups;
 pub mod history;
 pub mod install;
@@ -32,30 +33,31 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 use chrono::{DateTime, Utc};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand};
 
-use crate::catalog::Catalog;
 use crate::env::Env;
 use crate::hook::{self, Clock};
 use crate::path;
 use crate::project::Project;
 use crate::settings::Resolved;
-use crate::systems::declared::DeclaredSystem;
 
 use output::Paint;
+
+/// Where the help lists the options that stand before or behind a verb.
+const GLOBAL: &str = "Global options";
 
 /// Keeps what AI coding agents write in workflow state directories true.
 #[derive(Debug, Parser)]
 #[command(name = "statewarden", version, max_term_width = 100)]
 pub struct Cli {
     /// The project's directory [default: CLAUDE_PROJECT_DIR, else the nearest directory with a marker]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR", help_heading = GLOBAL)]
     project: Option<String>,
     /// Only this system
-    #[arg(long, global = true, value_name = "ID")]
+    #[arg(long, global = true, value_name = "ID", help_heading = GLOBAL)]
     system: Option<String>,
     /// One JSON document instead of text
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     json: bool,
     #[command(subcommand)]
     verb: Verb,
@@ -147,40 +149,6 @@ pub(crate) enum Format {
 }
 
 impl Context<'_> {
-    /// Runs `f` with the systems that `--system` leaves.
-    pub(crate) fn with_catalog<T>(&self, f: impl FnOnce(&Catalog<'_>) -> Result<T>) -> Result<T> {
-        let declared = DeclaredSystem::all(&self.rules.settings);
-        let mut catalog = Catalog::new(&self.rules.settings, &declared);
-        if let Some(id) = &self.system {
-            let known: Vec<String> = catalog
-                .governed
-                .iter()
-                .map(|governed| governed.system.id().to_owned())
-                .collect();
-            catalog
-                .governed
-                .retain(|governed| governed.system.id() == id);
-            if catalog.governed.is_empty() {
-                bail!(
-                    "no system `{id}`; the systems here are {}",
-                    known.join(", ")
-                );
-            }
-        }
-        f(&catalog)
-    }
-
-    /// Runs `f` with every system, whatever `--system` says.
-    pub(crate) fn with_all_systems<T>(&self, f: impl FnOnce(&Catalog<'_>) -> T) -> T {
-        let declared = DeclaredSystem::all(&self.rules.settings);
-        f(&Catalog::new(&self.rules.settings, &declared))
-    }
-
-    /// Whether a system is wanted by `--system`.
-    pub(crate) fn wants(&self, id: &str) -> bool {
-        self.system.as_deref().is_none_or(|wanted| wanted == id)
-    }
-
     /// Prints the document of a reading verb.
     pub(crate) fn print(
         &self,
@@ -201,8 +169,12 @@ impl Context<'_> {
 
 /// Runs the command line. Exit 0 is fine, 1 the answer "no", 2 a usage or I/O error.
 pub fn main(now: Clock) -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let parsed = global::command().try_get_matches().and_then(|matches| {
+        let cli = Cli::from_arg_matches(&matches)?;
+        Ok((cli, global::check(&matches)))
+    });
+    let (cli, checked) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => {
             let code = if error.use_stderr() { 2 } else { 0 };
             // A closed terminal is not worth an error about an error.
@@ -210,6 +182,10 @@ pub fn main(now: Clock) -> ExitCode {
             return ExitCode::from(code);
         }
     };
+    if let Err(error) = checked {
+        crate::reply::complain(&format!("{error:#}"));
+        return ExitCode::from(2);
+    }
     if let Verb::Hook = cli.verb {
         return hook::main(cli.project.map(|project| &*project.leak()), now);
     }
@@ -246,12 +222,12 @@ fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<A
         Verb::Completions { shell } => {
             // The generator panics where it cannot write.
             let mut script = Vec::new();
-            clap_complete::generate(*shell, &mut Cli::command(), "statewarden", &mut script);
+            clap_complete::generate(*shell, &mut global::command(), "statewarden", &mut script);
             out.write_all(&script)?;
             return Ok(Answer::Yes);
         }
         Verb::Man => {
-            man::write(Cli::command(), out)?;
+            man::write(global::command(), out)?;
             return Ok(Answer::Yes);
         }
         _ => {}
@@ -296,6 +272,9 @@ fn context<'a>(cli: &Cli, env: &'a Env, now: DateTime<Utc>) -> Result<Context<'a
     }
     let project = Project::discover(cli.project.as_deref(), env, &cwd);
     let rules = project.settings(env);
+    if let Some(id) = &cli.system {
+        global::check_id(id, &rules.settings)?;
+    }
     Ok(Context {
         env,
         rules,
@@ -317,6 +296,7 @@ fn examine(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
     let subject = doctor::Subject {
         place: &place(context)?,
         settings: &context.rules,
+        switched_off: &context.all_switched_off(),
         sites: &sites,
         temp: std::env::temp_dir(),
         now: context.now,

@@ -2,7 +2,7 @@
 
 use crate::env::Env;
 use crate::project::{Project, read_text};
-use crate::settings::{self, Layer, Resolved, Settings};
+use crate::settings::{self, Layer, Mode, Resolved, Settings};
 
 /// The settings files that exist, weakest first.
 #[derive(Debug, Default)]
@@ -58,6 +58,19 @@ impl Project {
             }
         }
         layers
+    }
+
+    /// The settings file that switches a system off; `None` where it is on.
+    pub fn switched_off_by(&self, env: &Env, id: &str) -> Option<String> {
+        let files = self.settings_layers(env).texts;
+        let mut known = Vec::new();
+        let mut by = None;
+        for (layer, path, text) in &files {
+            known.push((*layer, path.as_str(), text.as_str()));
+            let is_off = Settings::resolve(&known).settings.mode_of(id) == Mode::Off;
+            by = is_off.then(|| by.unwrap_or(path));
+        }
+        by.cloned()
     }
 
     /// The settings of the files together.

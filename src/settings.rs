@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use file::Edition;
+pub(crate) use file::nearest;
 pub use layer::{Layer, Resolved};
 pub use pattern::Pattern;
 

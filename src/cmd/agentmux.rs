@@ -76,6 +76,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
 
 /// The directories of the wanted sessions, by name.
 fn dirs(args: &Args, context: &Context<'_>) -> Result<Vec<(String, String)>> {
+    context.require("agentmux")?;
     let mut dirs: Vec<(String, String)> = context.with_all_systems(|catalog| {
         let sites = sites::all(&context.project, catalog).into_iter();
         let ours = sites.filter(|site| site.governed.system.id() == "agentmux");

@@ -128,6 +128,7 @@ pub(crate) fn run(job: &Job<'_>, context: &Context<'_>) -> Result<Vec<Outcome>> 
             .map(|site| in_site(job, site, catalog, context))
             .collect();
         if outcomes.is_empty() && (job.applies_to)("devt") && context.wants("devt") {
+            context.require("devt")?;
             let dir = format!("{}/.devt/state", context.project.main.dir);
             outcomes.push(Outcome {
                 is_missing: true,

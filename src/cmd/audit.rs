@@ -5,11 +5,15 @@ use std::io::{self, Write};
 use anyhow::Result;
 use serde::Serialize;
 
+use super::global::{SwitchedOff, write_switched_off};
 use super::{Answer, Context, output};
 use crate::catalog::Catalog;
 use crate::contract::Bucket;
 use crate::inventory::{self, Entry};
 use crate::sites::{self, Site};
+
+/// The reason for an empty report where devt has no directory yet.
+const MISSING: &str = "state_dir_missing";
 
 /// One entry of a site.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -67,13 +71,20 @@ struct Report {
 struct Document {
     ok: bool,
     sites: Vec<Report>,
+    /// The systems whose sites were not looked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    switched_off: Vec<SwitchedOff>,
 }
 
 pub(crate) fn run(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
     let reports = context.with_catalog(|catalog| audit(catalog, context))?;
     let ok = reports.iter().all(|report| report.ok);
     let findings = reports.iter().any(|report| report.counts.ad_hoc > 0);
-    let document = Document { ok, sites: reports };
+    let document = Document {
+        ok,
+        sites: reports,
+        switched_off: context.all_switched_off(),
+    };
     context.print(out, &document, |out| write_text(&document, context, out))?;
     Ok(if findings || !ok {
         Answer::No
@@ -86,11 +97,11 @@ fn audit(catalog: &Catalog<'_>, context: &Context<'_>) -> Result<Vec<Report>> {
     let sites = sites::find(&context.project, catalog);
     let mut reports: Vec<Report> = sites.iter().map(|site| report(site, catalog)).collect();
     if reports.is_empty() {
-        let missing = context.system.as_deref().unwrap_or("devt");
-        if missing == "devt" {
+        let missing = "devt";
+        if catalog.get(missing).is_some() {
             let dir = format!("{}/.devt/state", context.project.main.dir);
             reports.push(Report {
-                reason: Some("state_dir_missing".to_owned()),
+                reason: Some(MISSING.to_owned()),
                 ..Report::empty(missing, dir)
             });
         }
@@ -165,7 +176,7 @@ impl From<Entry<'_>> for Item {
 }
 
 fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
-    if document.sites.is_empty() {
+    if document.sites.is_empty() && document.switched_off.is_empty() {
         writeln!(
             out,
             "no state directory below `{}`",
@@ -176,6 +187,10 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
         let title = format!("{} ({})", report.state_dir, report.system);
         writeln!(out, "{}", context.paint.bold(&output::printable(&title)))?;
         if let Some(reason) = &report.reason {
+            let reason = match reason.as_str() {
+                MISSING => "there is no such directory",
+                reason => reason,
+            };
             writeln!(out, "  {reason}")?;
             continue;
         }
@@ -212,5 +227,5 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
             output::size(report.total_bytes)
         )?;
     }
-    Ok(())
+    write_switched_off(&document.switched_off, out)
 }

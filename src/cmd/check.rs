@@ -5,9 +5,10 @@ use std::io::{Read, Write};
 use anyhow::{Context as _, Result, bail};
 use serde::Serialize;
 
+use super::global::SwitchedOff;
 use super::{Answer, Context, output};
 use crate::actor::{Actor, AgentName};
-use crate::claim;
+use crate::claim::{self, Claim};
 use crate::decision::{self, Call, Channel, Decision, DenyCode};
 use crate::event::{Event, EventError, Field, Kind};
 use crate::hook::World;
@@ -17,6 +18,10 @@ use crate::reply;
 use crate::target::{Act, Spelling, Target};
 
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "With --system, a path that belongs to another system is an error. Exit 1: a path \
+    would be refused."
+)]
 pub struct Args {
     /// The agent that would write [default: the main thread]
     #[arg(long, value_name = "A", conflicts_with = "event")]
@@ -52,6 +57,9 @@ struct Row {
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     suggestion: Option<String>,
+    /// The settings file that switches the path's system off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    switched_off_by: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -78,8 +86,37 @@ impl Row {
             name: first.map(|denial| denial.entry.clone()),
             reason: first.map(|_| reply::reason(denials, &[])),
             suggestion: first.and_then(|denial| denial.suggestion.clone()),
+            switched_off_by: None,
         }
     }
+
+    /// Says of an allowed path that its system is off.
+    fn unless_off(self, off: Option<SwitchedOff>) -> Self {
+        match off {
+            Some(off) if self.decision == "allow" => Self {
+                system: Some(off.system),
+                switched_off_by: Some(off.by),
+                ..self
+            },
+            _ => self,
+        }
+    }
+}
+
+/// Refuses claims of a system that `--system` does not name: whoever names one would
+/// take the silence of another for an answer.
+fn check_owners(claims: &[Claim<'_>], context: &Context<'_>) -> Result<()> {
+    for claim in claims {
+        let owner = claim.governed.system.id();
+        if let Some(wanted) = context.system.as_deref().filter(|wanted| *wanted != owner) {
+            bail!(
+                "`{}` belongs to {owner}, not to {wanted}; leave `--system` out, or pass \
+                 `--system {owner}`",
+                claim.shown()
+            );
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
@@ -104,6 +141,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
                     writeln!(out, "  {}", output::printable(reason))?;
                 }
             }
+            if let (Some(system), Some(by)) = (&row.system, &row.switched_off_by) {
+                let (system, by) = (output::printable(system), output::printable(by));
+                writeln!(out, "  not judged: {system} is switched off by `{by}`")?;
+            }
         }
         Ok(())
     })?;
@@ -125,27 +166,35 @@ fn of_paths(args: &Args, context: &Context<'_>) -> Result<Vec<Row>> {
              Monitor or an mcp__ tool"
         ),
     };
-    context.with_catalog(|catalog| {
-        let decide = |path: &String| {
-            let targets = [Target {
-                path: path::absolute(&context.cwd, path, context.env.home.as_deref()),
-                act,
-                spelling: Spelling::Literal,
-                text: None,
-                link_to: None,
-            }];
-            let call = Call {
-                actor: &actor,
-                channel,
-                cwd: &context.cwd,
-                targets: &targets,
-            };
-            let decision = claim::of(&targets, &context.project, catalog)
-                .and_then(|claims| decision::decide(&claims, &call, &|_| Ok(None)))?;
-            Ok(Row::new(path.clone(), &decision))
+    let decide = |path: &String| {
+        if path.is_empty() {
+            bail!("a path is empty; name a file");
+        }
+        let targets = [Target {
+            path: path::absolute(&context.cwd, path, context.env.home.as_deref()),
+            act,
+            spelling: Spelling::Literal,
+            text: None,
+            link_to: None,
+        }];
+        let call = Call {
+            actor: &actor,
+            channel,
+            cwd: &context.cwd,
+            targets: &targets,
         };
-        args.paths.iter().map(decide).collect()
-    })
+        let off = context.with_complete_catalog(|catalog| {
+            // What cannot be told is said below, of the systems that are on.
+            let claims = claim::of(&targets, &context.project, catalog).unwrap_or_default();
+            check_owners(&claims, context).map(|()| context.switched_off_among(&claims))
+        })?;
+        let decision = context.with_all_systems(|catalog| {
+            claim::of(&targets, &context.project, catalog)
+                .and_then(|claims| decision::decide(&claims, &call, &|_| Ok(None)))
+        })?;
+        Ok(Row::new(path.clone(), &decision).unless_off(off))
+    };
+    args.paths.iter().map(decide).collect()
 }
 
 fn of_event(file: &str, context: &Context<'_>) -> Result<Row> {
@@ -172,25 +221,36 @@ fn of_event(file: &str, context: &Context<'_>) -> Result<Row> {
         env: context.env,
         now: context.now,
     };
+    if event.kind() != Kind::PreToolUse {
+        // Nothing is written before it.
+        let name = event.get(Field::EventName).unwrap_or(file);
+        let allowed = Decision::Allow { notes: Vec::new() };
+        return Ok(Row::new(format!("{name} event"), &allowed));
+    }
     let subject = [
         Field::FilePath,
         Field::NotebookPath,
         Field::Command,
         Field::ToolName,
-    ]
-    .iter()
-    .find_map(|field| event.get(*field))
-    .unwrap_or(file)
-    .to_owned();
-    if event.kind() != Kind::PreToolUse {
-        return Ok(Row::new(subject, &Decision::Allow { notes: Vec::new() }));
-    }
-    context.with_catalog(|catalog| {
+    ];
+    let mut subject = subject.iter().filter_map(|field| event.get(*field));
+    let subject = subject.next().unwrap_or(file).to_owned();
+    let off = context.with_complete_catalog(|catalog| {
+        let mut off = None;
+        for reading in event.readings() {
+            let judged = world.judge(&reading, catalog);
+            let claims = judged.map(|(_, claims)| claims).unwrap_or_default();
+            check_owners(&claims, context)?;
+            off = off.or_else(|| context.switched_off_among(&claims));
+        }
+        Ok::<_, anyhow::Error>(off)
+    })?;
+    context.with_all_systems(|catalog| {
         let mut worst = Decision::Allow { notes: Vec::new() };
         for reading in event.readings() {
             let (decision, _) = world.judge(&reading, catalog)?;
             worst = worst.or_worse(decision);
         }
-        Ok(Row::new(subject, &worst))
+        Ok(Row::new(subject, &worst).unless_off(off))
     })
 }

@@ -6,7 +6,7 @@ mod test;
 
 use std::io::Write;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use super::{Answer, Context};
 
@@ -27,6 +27,9 @@ enum Verb {
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
     match &args.verb {
         Verb::Show(args) => show::run(args, context, out),
+        Verb::Test(_) if context.system.is_some() => {
+            bail!("`contract test` judges by all systems; leave `--system` out")
+        }
         Verb::Test(args) => test::run(args, context, out),
     }
 }

@@ -11,6 +11,7 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+use super::global::SwitchedOff;
 use crate::cmd::Format;
 use crate::cmd::install::Place;
 use crate::cmd::output::Paint;
@@ -20,6 +21,8 @@ use crate::settings::{Mode, Resolved, SYSTEMS};
 pub struct Subject<'a> {
     pub place: &'a Place,
     pub settings: &'a Resolved,
+    /// The systems that the settings switch off.
+    pub(super) switched_off: &'a [SwitchedOff],
     /// The state directories of the project.
     pub sites: &'a [PathBuf],
     /// Where the project for the live test is made, the system's temporary directory.
@@ -102,12 +105,13 @@ pub(crate) fn run(
 /// All findings, in the order in which a person would look.
 pub fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     let mut findings = program::examine(subject);
-    findings.extend(of_settings(subject.settings));
+    findings.extend(of_settings(subject));
     findings.extend(disk::examine(subject));
     findings
 }
 
-fn of_settings(resolved: &Resolved) -> Vec<Finding> {
+fn of_settings(subject: &Subject<'_>) -> Vec<Finding> {
+    let (resolved, switched_off) = (subject.settings, subject.switched_off);
     let settings = &resolved.settings;
     let edition = settings.system("devt").contract.as_str();
     let mut findings = vec![Finding::info(
@@ -121,19 +125,24 @@ fn of_settings(resolved: &Resolved) -> Vec<Finding> {
     for key in &resolved.overruled {
         findings.push(Finding::info("overruled", key));
     }
-    for id in SYSTEMS
-        .into_iter()
-        .chain(settings.declared().map(|(id, _)| id))
-    {
-        let says = match settings.mode_of(id) {
-            Mode::Enforce => continue,
-            Mode::Warn => "only warned about",
-            Mode::Off => "not looked at",
-        };
-        findings.push(Finding::info(
-            "mode",
-            format!("`{id}` is {says}: the settings say so"),
-        ));
+    let declared = settings.declared().map(|(id, _)| id);
+    let ids: Vec<&str> = SYSTEMS.into_iter().chain(declared).collect();
+    for id in &ids {
+        if settings.mode_of(id) == Mode::Warn {
+            let what = format!("`{id}` is only warned about: the settings say so");
+            findings.push(Finding::info("mode", what));
+        }
+    }
+    match switched_off {
+        [first, ..] if switched_off.len() == ids.len() => {
+            let what = format!("nothing is guarded: every system is off, by `{}`", first.by);
+            let fix = "take `mode: off` out of it to be guarded";
+            findings.push(Finding::warning("mode", what, fix));
+        }
+        some => findings.extend(
+            some.iter()
+                .map(|off| Finding::info("mode", off.to_string())),
+        ),
     }
     findings
 }

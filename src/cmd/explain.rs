@@ -8,14 +8,20 @@ use serde::Serialize;
 use super::{Answer, Context, output};
 use crate::actor::Actor;
 use crate::claim::{self, Claim, Lands};
-use crate::contract::{Others, Row, Standing, Writer};
+use crate::contract::{DirKind, Others, Row, Standing, Writer};
 use crate::decision::{self, Call, Channel, Decision};
 use crate::nearest::nearest;
 use crate::path;
+use crate::project::OnDisk;
 use crate::reply;
+use crate::settings::Edition;
 use crate::target::{Act, Spelling, Target};
 
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "With --system, a path that belongs to another system is explained all the same, \
+    and the first line says so."
+)]
 pub struct Args {
     /// The path to explain; it need not exist
     #[arg(value_name = "PATH")]
@@ -31,6 +37,12 @@ struct Story {
     site: Option<String>,
     name: Option<String>,
     contract: Option<String>,
+    /// `closed` where names that the contract does not know are refused, else `open`.
+    site_kind: Option<&'static str>,
+    /// Of a contract with more than one, the edition in force.
+    edition: Option<Edition>,
+    /// The settings file that switches the system off; then nothing is judged.
+    switched_off_by: Option<String>,
     bucket: Option<&'static str>,
     /// The row that names the entry: a name or a pattern.
     rule: Option<String>,
@@ -52,8 +64,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         text: None,
         link_to: None,
     };
-    let story = context.with_catalog(|catalog| {
-        let targets = [target];
+    let targets = [target];
+    let mut story = context.with_all_systems(|catalog| {
         let claims = claim::of(&targets, &context.project, catalog)?;
         let call = Call {
             actor: &Actor::Main,
@@ -62,8 +74,20 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
             targets: &targets,
         };
         let decision = decision::decide(&claims, &call, &|_| Ok(None))?;
-        Ok(tell(&targets[0].path, claims.first(), &decision))
+        Ok::<_, anyhow::Error>(tell(&targets[0].path, claims.first(), &decision))
     })?;
+    if story.system.is_none() {
+        context.with_complete_catalog(|catalog| {
+            let claims = claim::of(&targets, &context.project, catalog).unwrap_or_default();
+            if let (Some(claim), Some(off)) = (claims.first(), context.switched_off_among(&claims))
+            {
+                story.root = Some(claim.root.dir.clone());
+                story.site = Some(claim.site.clone());
+                story.name = Some(claim.entry.clone());
+                (story.system, story.switched_off_by) = (Some(off.system), Some(off.by));
+            }
+        });
+    }
     context.print(out, &story, |out| write_text(&story, context, out))?;
     Ok(Answer::Yes)
 }
@@ -81,6 +105,9 @@ fn tell(path: &str, claim: Option<&Claim<'_>>, decision: &Decision) -> Story {
         site: None,
         name: None,
         contract: None,
+        site_kind: None,
+        edition: None,
+        switched_off_by: None,
         bucket: None,
         rule: None,
         purpose: None,
@@ -107,6 +134,15 @@ fn place(story: &mut Story, claim: &Claim<'_>) {
     story.site = Some(claim.site.clone());
     story.name = Some(claim.entry.clone());
     story.contract = Some(governed.contract.source.to_owned());
+    let view = OnDisk {
+        root: &claim.root,
+        named: &[],
+    };
+    story.site_kind = Some(match governed.site_kind(&view) {
+        DirKind::Closed => "closed",
+        DirKind::Open | DirKind::Program => "open",
+    });
+    story.edition = governed.edition_in_force();
     if claim.lands == Lands::WholeSite {
         return;
     }
@@ -172,16 +208,33 @@ fn write_text(story: &Story, context: &Context<'_>, out: &mut dyn Write) -> io::
         )?;
         return Ok(());
     };
+    if let Some(wanted) = context.system.as_deref().filter(|wanted| wanted != system) {
+        writeln!(out, "  belongs to {system}, not to {wanted}")?;
+    }
     let site = story
         .site
         .as_deref()
         .filter(|site| !site.is_empty())
         .unwrap_or("the project's root");
+    if let Some(by) = &story.switched_off_by {
+        return writeln!(
+            out,
+            "  lies in {site}, a site of {system}, which is switched off by `{}`; statewarden has no \
+             opinion",
+            output::printable(by)
+        );
+    }
+    let contract = story.contract.as_ref().map(|source| match story.edition {
+        Some(edition) => format!("{source}; edition {} is in force", edition.as_str()),
+        None => source.clone(),
+    });
+    let kind = story.site_kind.map(|kind| format!(", {kind}"));
+    let kind = kind.unwrap_or_default();
     let nearest = (!story.nearest.is_empty()).then(|| story.nearest.join(", "));
     let rows = [
         ("root", story.root.clone()),
-        ("site", Some(format!("{site}, governed by {system}"))),
-        ("contract", story.contract.clone()),
+        ("site", Some(format!("{site}, governed by {system}{kind}"))),
+        ("contract", contract),
         ("bucket", story.bucket.map(str::to_owned)),
         ("rule", story.rule.clone()),
         ("purpose", story.purpose.clone()),

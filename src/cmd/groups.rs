@@ -11,7 +11,7 @@ use crate::gates::InDir;
 use crate::path;
 use crate::sites;
 use crate::systems::Files;
-use crate::systems::groups::state::{self, Group, GroupState, NoTasks};
+use crate::systems::groups::state::{self, Group, GroupState};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -43,7 +43,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         None => everywhere(context)?,
     };
     if found.is_empty() {
-        return Err(NoTasks.into());
+        bail!(
+            "there is no `tasks.md` in a site below `{}`; name its directory with `--root DIR`",
+            context.project.main.dir
+        );
     }
     let several = found.len() > 1;
     let rows = found.into_iter().flat_map(|(root, groups)| {
@@ -74,7 +77,12 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
 
 fn named(root: &str, context: &Context<'_>) -> Result<(String, Vec<Group>)> {
     let dir = path::join(&context.cwd, root, context.env.home.as_deref());
-    Ok((root.to_owned(), derive(&dir)?.ok_or(NoTasks)?))
+    match derive(&dir)? {
+        Some(groups) => Ok((root.to_owned(), groups)),
+        None => {
+            bail!("there is no `tasks.md` in `{dir}`; `--root` names the directory that holds it")
+        }
+    }
 }
 
 /// The groups of a directory; `None` where it has no `tasks.md`.
@@ -90,6 +98,7 @@ fn derive(dir: &str) -> Result<Option<Vec<Group>>> {
 
 /// The groups of every site that has a `tasks.md`.
 fn everywhere(context: &Context<'_>) -> Result<Vec<(String, Vec<Group>)>> {
+    context.require("groups")?;
     context.with_all_systems(|catalog| {
         let sites = sites::find(&context.project, catalog).into_iter();
         let ours = sites.filter(|site| site.governed.system.id() == "groups");

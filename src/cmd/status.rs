@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde::Serialize;
 
+use super::global::{SwitchedOff, write_switched_off};
 use super::{Answer, Context, output};
 use crate::catalog::Catalog;
 use crate::gates::InDir;
@@ -16,10 +17,20 @@ struct Document {
     systems: Vec<Workflow>,
     /// State files that cannot be read, and why.
     problems: Vec<String>,
+    /// The systems that were not looked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    switched_off: Vec<SwitchedOff>,
 }
 
 pub(crate) fn run(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let document = context.with_catalog(|catalog| Ok(read(context, catalog)))?;
+    let declared = |id: &str| context.rules.settings.system(id).declared.is_some();
+    if let Some(id) = context.system.as_deref()
+        && (id == "self" || declared(id))
+    {
+        bail!("`status` does not apply to {id}: it has no workflow");
+    }
+    let mut document = context.with_catalog(|catalog| Ok(read(context, catalog)))?;
+    document.switched_off = context.all_switched_off();
     context.print(out, &document, |out| write_text(&document, context, out))?;
     Ok(if document.problems.is_empty() {
         Answer::Yes
@@ -45,20 +56,25 @@ fn read(context: &Context<'_>, catalog: &Catalog<'_>) -> Document {
 }
 
 fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
-    if document.systems.is_empty() && document.problems.is_empty() {
+    let Document {
+        systems,
+        problems,
+        switched_off,
+    } = document;
+    if systems.is_empty() && problems.is_empty() && switched_off.is_empty() {
         writeln!(
             out,
             "no workflow state below `{}`",
             context.project.main.dir
         )?;
     }
-    for run in &document.systems {
+    for run in systems {
         write_run(run, context, out)?;
     }
-    for problem in &document.problems {
+    for problem in problems {
         writeln!(out, "{}", context.paint.red(&output::printable(problem)))?;
     }
-    Ok(())
+    write_switched_off(switched_off, out)
 }
 
 /// One run for a person: a closed one in a line, an active one with its gates.

@@ -74,13 +74,10 @@ impl Deny {
 }
 
 pub(crate) fn run(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let mut begun: Vec<Begun> = devt_sites(context)
+    let begun: Vec<Begun> = devt_sites(context)
         .iter()
         .filter_map(|dir| begun(dir))
         .collect();
-    if !context.wants("devt") {
-        begun.clear();
-    }
     let workflows = begun
         .into_iter()
         .map(|begun| examine(begun, context))
@@ -210,7 +207,10 @@ fn examine(begun: Begun, context: &Context<'_>) -> Result<Workflow> {
 
 fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
     if document.workflows.is_empty() {
-        return writeln!(out, "not stuck: no workflow");
+        return match context.switched_off("devt") {
+            Some(off) => writeln!(out, "not stuck: {off}"),
+            None => writeln!(out, "not stuck: no workflow"),
+        };
     }
     for workflow in &document.workflows {
         let word = if workflow.stuck {

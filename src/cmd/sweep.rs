@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 
 use super::archiving::{self, Document, Effect, Job, Rule};
 use super::cleanup::is_leftover;
@@ -30,9 +30,6 @@ pub struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    if let Some(system) = context.system.as_deref().filter(|system| *system != "devt") {
-        bail!("`sweep` does not apply to {system}: the sweeps are devt's");
-    }
     let effect = if args.apply {
         Effect::Apply
     } else {

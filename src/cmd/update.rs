@@ -58,9 +58,6 @@ struct Document {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    if let Some(system) = context.system.as_deref().filter(|system| *system != "devt") {
-        bail!("`update` does not apply to {system}: `workflow.yaml` is devt's");
-    }
     let pairs: Vec<(&str, &str)> = args
         .pairs
         .iter()

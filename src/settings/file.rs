@@ -79,7 +79,7 @@ fn explain(message: &str) -> String {
 }
 
 /// The candidate that a word was most likely meant to be, if any is near enough.
-pub(super) fn nearest<'a>(
+pub(crate) fn nearest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {

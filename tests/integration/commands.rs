@@ -133,8 +133,24 @@ fn help_and_version_are_no_errors() {
 fn explain_tells_the_story_of_allowed_and_refused_names() {
     let sandbox = Sandbox::new();
     let all = [
-        "path", "root", "system", "site", "name", "contract", "bucket", "rule", "purpose", "owner",
-        "readers", "decision", "code", "reason", "nearest",
+        "path",
+        "root",
+        "system",
+        "site",
+        "name",
+        "contract",
+        "site_kind",
+        "edition",
+        "switched_off_by",
+        "bucket",
+        "rule",
+        "purpose",
+        "owner",
+        "readers",
+        "decision",
+        "code",
+        "reason",
+        "nearest",
     ];
     for (path, expected) in [
         (

@@ -105,6 +105,8 @@ mod stuck;
 mod support;
 /// The start of a workflow.
 mod sweep;
+/// Systems that are switched off, and what `--system` may name.
+mod switched_off;
 /// The documents beside the code.
 mod tidy;
 /// `workflow.yaml` and its locks.

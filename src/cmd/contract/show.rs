@@ -6,12 +6,14 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 
 use super::super::explain::owner;
+use super::super::global::{SwitchedOff, write_switched_off};
 use super::super::{Answer, Context, output};
 use super::origin::{BUILT_IN, Origins};
 use crate::catalog::{Catalog, Governed};
 use crate::claim;
-use crate::contract::{self, AtReset, Bucket, DirKind, Editions, Name};
+use crate::contract::{AtReset, Bucket, DirKind, Name};
 use crate::path;
+use crate::project::OnDisk;
 use crate::settings::{Edition, Mode};
 use crate::sites::{self, Site};
 use crate::target::{Act, Spelling, Target};
@@ -26,6 +28,9 @@ pub(super) struct Args {
 #[derive(Debug, Serialize)]
 struct Document {
     contracts: Vec<Shown>,
+    /// The systems without a contract here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    switched_off: Vec<SwitchedOff>,
 }
 
 #[derive(Debug, Serialize)]
@@ -93,10 +98,27 @@ pub(super) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
             }
         };
         Ok(governed
-            .map(|governed| show(governed, dirs(governed), &origins))
+            .map(|governed| {
+                let view = OnDisk {
+                    root: &context.project.main,
+                    named: &catalog.named_sites,
+                };
+                show(
+                    governed,
+                    dirs(governed),
+                    governed.site_kind(&view),
+                    &origins,
+                )
+            })
             .collect())
     })?;
-    let document = Document { contracts };
+    let document = Document {
+        contracts,
+        switched_off: match args.site {
+            Some(_) => Vec::new(),
+            None => context.all_switched_off(),
+        },
+    };
     context.print(out, &document, |out| write_text(&document, context, out))?;
     Ok(Answer::Yes)
 }
@@ -114,18 +136,16 @@ fn systems_of(
         .map(|site| site.governed.system.id().to_owned())
         .collect();
     if ids.is_empty() {
-        let target = Target {
-            path: format!("{dir}/x"),
-            act: Act::Write,
-            spelling: Spelling::Literal,
-            text: None,
-            link_to: None,
-        };
-        let claims = claim::of(&[target], &context.project, catalog).unwrap_or_default();
-        let of_site = claims.iter().filter(|claim| claim.entry == "x");
-        ids.extend(of_site.map(|claim| claim.governed.system.id().to_owned()));
+        ids.extend(claimant(&dir, catalog, context));
     }
     if ids.is_empty() {
+        let claimant = context.with_complete_catalog(|all| claimant(&dir, all, context));
+        if let Some(off) = claimant.as_deref().and_then(|id| context.switched_off(id)) {
+            bail!("{off}; no contract is in force in `{dir}`");
+        }
+        if let Some((owner, wanted)) = claimant.as_deref().zip(context.system.as_deref()) {
+            bail!("`{dir}` belongs to {owner}, not to {wanted}; leave `--system` out");
+        }
         let known: Vec<String> = sites
             .iter()
             .map(|site| format!("`{}`", site.dir()))
@@ -139,7 +159,26 @@ fn systems_of(
     Ok((ids, dir))
 }
 
-fn show(governed: &Governed<'_>, sites: Vec<String>, origins: &Origins) -> Shown {
+/// The system that a directory would be a site of, if it were there.
+fn claimant(dir: &str, catalog: &Catalog<'_>, context: &Context<'_>) -> Option<String> {
+    let target = Target {
+        path: format!("{dir}/x"),
+        act: Act::Write,
+        spelling: Spelling::Literal,
+        text: None,
+        link_to: None,
+    };
+    let claims = claim::of(&[target], &context.project, catalog).unwrap_or_default();
+    let claim = claims.first().filter(|claim| claim.entry == "x")?;
+    Some(claim.governed.system.id().to_owned())
+}
+
+fn show(
+    governed: &Governed<'_>,
+    sites: Vec<String>,
+    site_kind: DirKind,
+    origins: &Origins,
+) -> Shown {
     let (system, contract, edition) = (governed.system, &governed.contract, governed.edition);
     let rows = contract
         .rows
@@ -149,12 +188,11 @@ fn show(governed: &Governed<'_>, sites: Vec<String>, origins: &Origins) -> Shown
         .dirs
         .iter()
         .filter(|dir| dir.editions.hold(edition));
-    let is_of_one = |row: &contract::Row<'_>| row.editions != Editions::Both;
     Shown {
         system: system.id().to_owned(),
         sites,
         mode: governed.mode,
-        edition: contract.rows.iter().any(is_of_one).then_some(edition),
+        edition: governed.edition_in_force(),
         source: contract.source.to_owned(),
         rows: rows
             .map(|row| Row {
@@ -178,11 +216,11 @@ fn show(governed: &Governed<'_>, sites: Vec<String>, origins: &Origins) -> Shown
         directories: dirs
             .map(|dir| Directory {
                 path: dir.path.to_owned(),
-                kind: match dir.kind {
-                    DirKind::Closed => "closed",
-                    DirKind::Open => "open",
-                    DirKind::Program => "program",
-                },
+                kind: kind(if dir.path.is_empty() {
+                    site_kind
+                } else {
+                    dir.kind
+                }),
                 from: origins.of_dir(system, dir),
             })
             .collect(),
@@ -199,6 +237,14 @@ fn show(governed: &Governed<'_>, sites: Vec<String>, origins: &Origins) -> Shown
     }
 }
 
+fn kind(kind: DirKind) -> &'static str {
+    match kind {
+        DirKind::Closed => "closed",
+        DirKind::Open => "open",
+        DirKind::Program => "program",
+    }
+}
+
 fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
     for (at, shown) in document.contracts.iter().enumerate() {
         if at > 0 {
@@ -206,12 +252,16 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
         }
         write_contract(shown, context, out)?;
     }
-    Ok(())
+    write_switched_off(&document.switched_off, out)
 }
 
 fn write_contract(shown: &Shown, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
     let title = context.paint.bold(&output::printable(&shown.system));
-    writeln!(out, "{title}: {}", output::printable(&shown.source))?;
+    write!(out, "{title}: {}", output::printable(&shown.source))?;
+    match shown.edition {
+        Some(edition) => writeln!(out, "; edition {} is in force", edition.as_str())?,
+        None => writeln!(out)?,
+    }
     for site in &shown.sites {
         writeln!(out, "  in {}", output::printable(site))?;
     }

@@ -17,6 +17,7 @@ fn findings(temp: &Temp) -> Vec<Finding> {
     let subject = Subject {
         place: &place,
         settings: &Resolved::default(),
+        switched_off: &[],
         sites: &sites,
         temp: temp.0.clone(),
         now: Utc::now(),
@@ -297,6 +298,7 @@ fn both_forms_say_the_same() {
     let subject = Subject {
         place: &place,
         settings: &settings,
+        switched_off: &[],
         sites: &[],
         temp: temp.0.clone(),
         now: Utc::now(),

@@ -4,7 +4,6 @@
 //! doubt the reading is fail-closed: no group is done early.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use serde::Serialize;
 
@@ -72,14 +71,6 @@ pub struct Group {
 /// There is no `tasks.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoTasks;
-
-impl fmt::Display for NoTasks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("there is no `tasks.md`; name the directory that holds it with `--root DIR`")
-    }
-}
-
-impl std::error::Error for NoTasks {}
 
 /// Rejections from which a stronger hand is called.
 const ESCALATION_ROUND: u32 = 3;

@@ -61,7 +61,7 @@ fn check_answers_by_its_exit_code_and_leaves_no_trace() {
         ),
         (&["check", "--", "-x.md"], 0, &["allow"]),
         (
-            &["check", "--system", "agentmux", ".devt/state/notes.md"],
+            &["check", "--system", "agentmux", "docs/notes.md"],
             0,
             &["allow"],
         ),

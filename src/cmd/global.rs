@@ -1,0 +1,181 @@
+//! The global options: which verbs take them, what `--system` may name, and
+//! which systems the settings switch off.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use anyhow::{Result, bail};
+use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
+use serde::Serialize;
+
+use super::{Cli, Context, output};
+use crate::catalog::Catalog;
+use crate::claim::Claim;
+use crate::settings::{Mode, SYSTEMS, Settings, nearest};
+use crate::systems::declared::DeclaredSystem;
+
+/// The verbs that are about one system, with its id.
+const OF_ONE_SYSTEM: [(&str, &str); 8] = [
+    ("agentmux", "agentmux"),
+    ("deep-dive", "agent-flow"),
+    ("flow", "agent-flow"),
+    ("groups", "groups"),
+    ("session", "session"),
+    ("stuck", "devt"),
+    ("sweep", "devt"),
+    ("update", "devt"),
+];
+
+/// The verbs that are about no system.
+const OF_NO_SYSTEM: [&str; 6] = [
+    "completions",
+    "doctor",
+    "hook",
+    "install",
+    "man",
+    "uninstall",
+];
+
+/// The verbs that print no JSON document.
+const WITHOUT_JSON: [&str; 5] = ["completions", "hook", "install", "man", "uninstall"];
+
+/// The command line with every verb's help free of options that it does not take.
+pub(super) fn command() -> Command {
+    // An option of the verb's own hides the global one behind it.
+    let hidden = |id: &'static str| Arg::new(id).long(id).global(true).hide(true);
+    let of_one = OF_ONE_SYSTEM.iter().map(|(verb, _)| *verb);
+    let mut command = Cli::command();
+    for verb in of_one.chain(OF_NO_SYSTEM) {
+        command = command.mut_subcommand(verb, |verb| verb.arg(hidden("system")));
+    }
+    for verb in WITHOUT_JSON {
+        let json = hidden("json").action(ArgAction::SetTrue);
+        command = command.mut_subcommand(verb, |verb| verb.arg(json));
+    }
+    command
+}
+
+/// Refuses options that would have no effect.
+pub(super) fn check(matches: &ArgMatches) -> Result<()> {
+    let Some((verb, _)) = matches.subcommand() else {
+        return Ok(());
+    };
+    if WITHOUT_JSON.contains(&verb) && matches.get_flag("json") {
+        bail!("`{verb}` prints no JSON document; leave `--json` out");
+    }
+    let Some(system) = matches.get_one::<String>("system") else {
+        return Ok(());
+    };
+    if OF_NO_SYSTEM.contains(&verb) {
+        bail!("`{verb}` is about no single system; leave `--system` out");
+    }
+    match OF_ONE_SYSTEM.iter().find(|(of_one, _)| *of_one == verb) {
+        Some((_, only)) if only != system => bail!(
+            "`{verb}` does not apply to {system}: it is about {only} alone; leave `--system` out"
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses an id that no system has.
+pub(super) fn check_id(id: &str, settings: &Settings) -> Result<()> {
+    let declared = settings.declared().map(|(id, _)| id);
+    let known: Vec<&str> = SYSTEMS.into_iter().chain(declared).collect();
+    if known.contains(&id) {
+        return Ok(());
+    }
+    let all = known.join(", ");
+    match nearest(id, known) {
+        Some(near) => bail!("no system `{id}`; did you mean `{near}`? The systems here are {all}"),
+        None => bail!("no system `{id}`; the systems here are {all}"),
+    }
+}
+
+/// A system that the settings switch off.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct SwitchedOff {
+    pub(super) system: String,
+    /// The settings file that says so.
+    pub(super) by: String,
+}
+
+impl fmt::Display for SwitchedOff {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} is switched off by `{}`", self.system, self.by)
+    }
+}
+
+/// One line for each settings file that switches systems off.
+pub(super) fn write_switched_off(off: &[SwitchedOff], out: &mut dyn Write) -> io::Result<()> {
+    for same in off.chunk_by(|a, b| a.by == b.by) {
+        let ids: Vec<&str> = same.iter().map(|off| off.system.as_str()).collect();
+        let are = if ids.len() == 1 { "is" } else { "are" };
+        let (ids, by) = (ids.join(", "), output::printable(&same[0].by));
+        writeln!(out, "{ids} {are} switched off by `{by}`")?;
+    }
+    Ok(())
+}
+
+impl Context<'_> {
+    /// Says so where the settings switch a system off.
+    pub(super) fn switched_off(&self, id: &str) -> Option<SwitchedOff> {
+        let is_off = self.rules.settings.mode_of(id) == Mode::Off;
+        is_off.then(|| SwitchedOff {
+            system: id.to_owned(),
+            by: (self.project.switched_off_by(self.env, id))
+                .unwrap_or_else(|| "the settings".to_owned()),
+        })
+    }
+
+    /// The switched-off system that a claim is of.
+    pub(super) fn switched_off_among(&self, claims: &[Claim<'_>]) -> Option<SwitchedOff> {
+        let ids = claims.iter().map(|claim| claim.governed.system.id());
+        ids.into_iter().find_map(|id| self.switched_off(id))
+    }
+
+    /// Every system that the settings switch off, where `--system` names none.
+    pub(super) fn all_switched_off(&self) -> Vec<SwitchedOff> {
+        let declared = self.rules.settings.declared().map(|(id, _)| id);
+        let ids = SYSTEMS.into_iter().chain(declared);
+        let ids = ids.filter(|id| self.wants(id));
+        ids.filter_map(|id| self.switched_off(id)).collect()
+    }
+
+    /// Refuses to go on with a system that is switched off: nothing of it would be found.
+    pub(super) fn require(&self, id: &str) -> Result<()> {
+        match self.switched_off(id) {
+            Some(off) => bail!("{off}; nothing of it is looked at"),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs `f` with the systems that `--system` leaves.
+    pub(super) fn with_catalog<T>(&self, f: impl FnOnce(&Catalog<'_>) -> Result<T>) -> Result<T> {
+        if let Some(id) = &self.system {
+            self.require(id)?;
+        }
+        let declared = DeclaredSystem::all(&self.rules.settings);
+        let mut catalog = Catalog::new(&self.rules.settings, &declared);
+        catalog
+            .governed
+            .retain(|governed| self.wants(governed.system.id()));
+        f(&catalog)
+    }
+
+    /// Runs `f` with every system that is on, whatever `--system` says.
+    pub(super) fn with_all_systems<T>(&self, f: impl FnOnce(&Catalog<'_>) -> T) -> T {
+        let declared = DeclaredSystem::all(&self.rules.settings);
+        f(&Catalog::new(&self.rules.settings, &declared))
+    }
+
+    /// Runs `f` with every system, those that are switched off included.
+    pub(super) fn with_complete_catalog<T>(&self, f: impl FnOnce(&Catalog<'_>) -> T) -> T {
+        let declared = DeclaredSystem::all(&self.rules.settings);
+        f(&Catalog::complete(&self.rules.settings, &declared))
+    }
+
+    /// Whether a system is wanted by `--system`.
+    pub(super) fn wants(&self, id: &str) -> bool {
+        self.system.as_deref().is_none_or(|wanted| wanted == id)
+    }
+}
