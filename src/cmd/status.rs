@@ -1,6 +1,8 @@
 //! `status`: every workflow of every system, with its gates.
 
+use std::cell::RefCell;
 use std::io::{self, Write};
+use std::path::Path;
 
 use anyhow::{Result, bail};
 use serde::Serialize;
@@ -9,7 +11,10 @@ use super::global::{SwitchedOff, write_switched_off};
 use super::{Answer, Context, output};
 use crate::catalog::Catalog;
 use crate::gates::InDir;
+use crate::path;
+use crate::project::read_text;
 use crate::sites;
+use crate::systems::Files;
 use crate::workflow::{Gate, GateStatus, Workflow};
 
 #[derive(Debug, Default, Serialize)]
@@ -43,16 +48,51 @@ fn read(context: &Context<'_>, catalog: &Catalog<'_>) -> Document {
     let mut document = Document::default();
     for site in sites::all(&context.project, catalog) {
         let dir = site.dir();
-        let files = InDir { dir: dir.as_ref() };
         let shown = site.shown(&context.project);
-        for run in site.governed.system.runs(&shown, &files) {
+        let files = Readable {
+            dir: dir.as_ref(),
+            site: &shown,
+            unreadable: RefCell::default(),
+        };
+        let runs = site.governed.system.runs(&shown, &files);
+        let unreadable = files.unreadable.into_inner();
+        for run in runs {
             match run {
+                Ok(run) if unreadable.iter().any(|(file, _)| *file == run.file) => {}
                 Ok(run) => document.systems.push(run),
                 Err(error) => document.problems.push(format!("{error:#}")),
             }
         }
+        // What a system says of a text that is none says less than why it is none.
+        let problems = &mut document.problems;
+        problems.retain(|problem| !unreadable.iter().any(|(file, _)| problem.contains(file)));
+        problems.extend(unreadable.into_iter().map(|(file, why)| {
+            format!("could not read `{file}`: {why}; mend that, or move the file away")
+        }));
     }
     document
+}
+
+/// The files of a site, which remembers the ones that cannot be read, with the reason.
+struct Readable<'a> {
+    dir: &'a Path,
+    site: &'a str,
+    unreadable: RefCell<Vec<(String, String)>>,
+}
+
+impl Files for Readable<'_> {
+    fn text(&self, name: &str) -> Option<String> {
+        read_text(&path::from_os(&self.dir.join(name))).unwrap_or_else(|error| {
+            let file = format!("{}/{name}", self.site);
+            let file = file.trim_start_matches('/').to_owned();
+            self.unreadable.borrow_mut().push((file, error.to_string()));
+            InDir { dir: self.dir }.text(name)
+        })
+    }
+
+    fn dirs(&self) -> Vec<String> {
+        InDir { dir: self.dir }.dirs()
+    }
 }
 
 fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
@@ -74,14 +74,12 @@ impl Deny {
 }
 
 pub(crate) fn run(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let begun: Vec<Begun> = devt_sites(context)
-        .iter()
-        .filter_map(|dir| begun(dir))
-        .collect();
-    let workflows = begun
-        .into_iter()
-        .map(|begun| examine(begun, context))
-        .collect::<Result<Vec<_>>>()?;
+    let mut workflows = Vec::new();
+    for dir in devt_sites(context) {
+        if let Some(begun) = begun(&dir)? {
+            workflows.push(examine(begun, context)?);
+        }
+    }
     let document = document(workflows);
     context.print(out, &document, |out| write_text(&document, context, out))?;
     Ok(if document.stuck {
@@ -128,30 +126,40 @@ struct Begun {
 
 /// When a site's workflow began: its `created_at`, else the file's own time;
 /// nothing without a `workflow.yaml`.
-fn begun(dir: &Path) -> Option<Begun> {
+///
+/// # Errors
+/// The file is there, and what it says is not known.
+fn begun(dir: &Path) -> Result<Option<Begun>> {
     let file = dir.join("workflow.yaml");
-    let text = read_text(&file).ok().flatten()?;
+    let unknown = || {
+        let file = file.display();
+        format!("whether the workflow is stuck is not known: could not read `{file}`")
+    };
+    let Some(text) = read_text(&file).with_context(unknown)? else {
+        return Ok(None);
+    };
+    workflow_yaml::check(&text)
+        .map_err(anyhow::Error::msg)
+        .with_context(unknown)?;
     let fields = workflow_yaml::read(&text);
     let created = fields.text("created_at").and_then(|text| {
         let at = DateTime::parse_from_rfc3339(text).ok()?.to_utc();
         Some((at, text.to_owned()))
     });
-    let (at, at_text) = created.or_else(|| {
-        let changed = std::fs::metadata(&file)
-            .and_then(|meta| meta.modified())
-            .ok()?;
-        let changed = DateTime::<Utc>::from(changed);
-        Some((
-            changed,
-            changed.to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
-        ))
-    })?;
-    Some(Begun {
+    let (at, at_text) = match created {
+        Some(created) => created,
+        None => {
+            let changed = std::fs::metadata(&file).and_then(|meta| meta.modified());
+            let changed = DateTime::<Utc>::from(changed.with_context(unknown)?);
+            (changed, output::timestamp(changed))
+        }
+    };
+    Ok(Some(Begun {
         dir: dir.to_owned(),
         id: fields.text("workflow_id").map(str::to_owned),
         at,
         at_text,
-    })
+    }))
 }
 
 impl Begun {

@@ -109,10 +109,13 @@ impl System for Devt {
     }
 
     fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
-        let text = files.text("workflow.yaml");
-        text.map(|text| Ok(gate::read_workflow(&text, &format!("{site}/workflow.yaml"))))
-            .into_iter()
-            .collect()
+        let file = format!("{site}/workflow.yaml");
+        let run = |text: String| {
+            workflow_yaml::check(&text)
+                .map_err(|why| anyhow::anyhow!("could not read `{file}`: {why}"))?;
+            Ok(gate::read_workflow(&text, &file))
+        };
+        files.text("workflow.yaml").map(run).into_iter().collect()
     }
 
     fn landmarks(&self) -> &'static [&'static str] {

@@ -173,3 +173,46 @@ fn the_session_that_the_environment_names_is_shown() {
         dir.join("state.json").to_str().unwrap()
     );
 }
+
+/// A state file that cannot be read, or is broken, is a problem and no answer.
+#[test]
+fn what_cannot_be_read_is_neither_inactive_nor_unstuck() {
+    let sandbox = Sandbox::new();
+    let workflow = ".devt/state/workflow.yaml";
+    let tasks = "openspec/changes/a/tasks.md";
+    let broken: [(&str, &[u8], &str); 3] = [
+        (workflow, b"a: [1\n", "the value in line 1 is not closed"),
+        (workflow, b"active: \xff\n", "UTF-8"),
+        (tasks, b"## 1. A\n- [ ] \xff\n", "UTF-8"),
+    ];
+    for (file, bytes, why) in broken {
+        sandbox.write(file, "");
+        std::fs::write(sandbox.project().join(file), bytes).unwrap();
+        let ran = sandbox.run(&["status", "--json"]);
+        let answer = ran.json();
+        assert_eq!(
+            (ran.code(), &answer["systems"]),
+            (1, &json!([])),
+            "{answer}"
+        );
+        let problem = answer["problems"][0].as_str().unwrap().to_owned();
+        assert!(
+            problem.starts_with(&format!("could not read `{file}`: ")),
+            "{problem}"
+        );
+        assert!(problem.contains(why), "{problem}");
+        let text = sandbox.run(&["status"]);
+        assert_eq!(text.stdout(), format!("{problem}\n"));
+        let stuck = sandbox.run(&["stuck"]);
+        if file == workflow {
+            assert_eq!((stuck.code(), stuck.stdout()), (2, String::new()));
+            let error = stuck.stderr();
+            for part in ["is not known", &sandbox.path(file), why] {
+                assert!(error.contains(part), "`{part}` is not in: {error}");
+            }
+        } else {
+            assert_eq!(stuck.code(), 0);
+        }
+        std::fs::remove_file(sandbox.project().join(file)).unwrap();
+    }
+}
