@@ -121,7 +121,8 @@ fn validate(sessions: &[Session], context: &Context<'_>, out: &mut dyn Write) ->
             writeln!(out, "{}", context.paint.red(&line))?;
         }
         if document.problems.is_empty() {
-            writeln!(out, "{} sessions, no problem", sessions.len())?;
+            let sessions = output::count(sessions.len(), "session", "sessions");
+            writeln!(out, "{sessions}, no problem")?;
         }
         Ok(())
     })?;
@@ -200,10 +201,11 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
 }
 
 fn write_events(events: &Events, out: &mut dyn Write) -> io::Result<()> {
-    let count = events.unapplied.len();
+    let n_events = events.unapplied.len();
     writeln!(
         out,
-        "{count} unapplied events behind byte {}",
+        "{} behind byte {}",
+        output::count(n_events, "unapplied event", "unapplied events"),
         events.cursor
     )?;
     for event in &events.unapplied {

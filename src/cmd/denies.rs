@@ -8,12 +8,12 @@ pub mod read;
 mod report;
 mod stats;
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
-use super::{Answer, Context};
+use super::{Answer, Context, output};
 use crate::sites;
 use crate::store::log::{LogFile, Logs};
 
@@ -54,6 +54,14 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         Verb::Follow => follow::run(&passes, context, out)?,
     }
     Ok(Answer::Yes)
+}
+
+/// Says that there is no denial, or none that the filter lets through.
+fn write_none(passes: &Passes, out: &mut dyn Write) -> io::Result<()> {
+    match passes.in_words() {
+        words if words.is_empty() => writeln!(out, "nothing was refused"),
+        words => writeln!(out, "no denial matches ({})", output::printable(&words)),
+    }
 }
 
 /// Every deny log of the project: one for each devt site, one for the rest.

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::global::SwitchedOff;
 use crate::cmd::Format;
 use crate::cmd::install::Place;
-use crate::cmd::output::Paint;
+use crate::cmd::output::{self, Paint};
 use crate::settings::{Mode, Resolved, SYSTEMS};
 
 /// What the examination starts from.
@@ -174,10 +174,13 @@ fn write_text(findings: &[Finding], paint: Paint, out: &mut dyn Write) -> Result
     };
     match (count(Level::Error), count(Level::Warning)) {
         (0, 0) => writeln!(out, "{}", paint.green("healthy"))?,
-        (errors, warnings) => {
-            let unhealthy = paint.red("unhealthy");
-            writeln!(out, "{unhealthy}; errors: {errors}, warnings: {warnings}")?;
-        }
+        (errors, warnings) => writeln!(
+            out,
+            "{}: {}, {}",
+            paint.red("unhealthy"),
+            output::count(errors, "error", "errors"),
+            output::count(warnings, "warning", "warnings")
+        )?,
     }
     Ok(())
 }

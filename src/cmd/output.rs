@@ -1,5 +1,6 @@
 //! Text made for people.
 
+use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
@@ -66,6 +67,18 @@ pub(crate) fn size(bytes: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
+/// A number with its noun: `1 record`, `2 records`.
+pub(crate) fn count<N: PartialEq + From<u8> + Display>(number: N, one: &str, more: &str) -> String {
+    let noun = if number == 1.into() { one } else { more };
+    format!("{number} {noun}")
+}
+
+/// Parts of a whole in percent, rounded.
+pub(crate) fn percent(part: u64, whole: u64) -> u64 {
+    let (part, whole) = (u128::from(part), u128::from(whole.max(1)));
+    u64::try_from((part * 100 + whole / 2) / whole).unwrap_or(u64::MAX)
+}
+
 /// UTC, RFC 3339, milliseconds.
 pub(crate) fn timestamp(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Millis, true)
@@ -112,6 +125,34 @@ impl Progress {
     pub(crate) fn clear(&mut self) {
         if self.is_shown {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_agree_with_their_nouns() {
+        let entries = |number: u8| count(number, "entry", "entries");
+        let found = [0, 1, 2].map(entries);
+        assert_eq!(found, ["0 entries", "1 entry", "2 entries"]);
+    }
+
+    #[test]
+    fn a_percentage_is_rounded() {
+        for (part, whole, expected) in [
+            (78, 99, 79),
+            (1, 109, 1),
+            (1, 201, 0),
+            (1, 3, 33),
+            (2, 3, 67),
+            (3, 3, 100),
+            (0, 0, 0),
+            (u64::MAX, u64::MAX, 100),
+        ] {
+            assert_eq!(percent(part, whole), expected, "{part} of {whole}");
         }
     }
 }

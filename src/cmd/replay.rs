@@ -40,8 +40,12 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     let document = Document::of(&files, reports);
     if document.unreadable_lines > 0 {
         reply::complain(&format!(
-            "{} line(s) with a tool call are not readable and were left out",
-            document.unreadable_lines
+            "left out {} with a tool call",
+            output::count(
+                document.unreadable_lines,
+                "unreadable line",
+                "unreadable lines"
+            )
         ));
     }
     context.print(out, &document, |out| write_text(&document, context, out))?;
@@ -154,8 +158,11 @@ impl Progress {
 
 fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
     let title = format!(
-        "{} file(s), {} calls; {} would be refused, {} of them were refused then",
-        document.files, document.calls, document.refused_calls, document.already_refused
+        "{}, {}; {} would be refused, {} of them refused then as well",
+        output::count(document.files, "file", "files"),
+        output::count(document.calls, "call", "calls"),
+        document.refused_calls,
+        document.already_refused
     );
     writeln!(out, "{}", context.paint.bold(&title))?;
     if document.warned > 0 {

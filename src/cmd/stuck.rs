@@ -228,8 +228,12 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
         };
         writeln!(
             out,
-            "{word}: {} unresolved denial(s) since {} in `{}`",
-            workflow.deny_count,
+            "{word}: {} since {} in `{}`",
+            output::count(
+                workflow.deny_count,
+                "unresolved denial",
+                "unresolved denials"
+            ),
             output::printable(&workflow.session_started_at),
             output::printable(&workflow.state_dir),
         )?;

@@ -17,7 +17,7 @@ fn the_example_holds() {
     let ran = test(&sandbox, EXAMPLE);
     assert_eq!(
         (ran.code(), ran.stdout().as_str()),
-        (0, "12 test(s), 0 failed\n")
+        (0, "12 tests, 0 failed\n")
     );
     assert!(
         !sandbox.exists(".devt/state/preflight-denies.jsonl"),
@@ -40,7 +40,7 @@ fn a_mismatch_is_a_diff() {
         ),
         "{text}"
     );
-    assert!(text.ends_with("2 test(s), 1 failed\n"), "{text}");
+    assert!(text.ends_with("2 tests, 1 failed\n"), "{text}");
     let document = sandbox
         .run(&["contract", "test", "expectations.yaml", "--json"])
         .json();

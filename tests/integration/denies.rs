@@ -100,7 +100,7 @@ fn a_record_comes_out_as_it_stands_in_the_log() {
     );
     assert!(text.stdout().ends_with("3 refused\n"), "{}", text.stdout());
     assert!(
-        text.stderr().contains("1 unreadable line(s)"),
+        text.stderr().contains("left out 1 unreadable line of"),
         "{}",
         text.stderr()
     );
@@ -179,6 +179,28 @@ fn statistics_are_bars_without_color_in_a_pipe() {
         empty.run(&["denies", "stats"]).stdout(),
         "nothing was refused\n"
     );
+}
+
+#[test]
+fn a_part_and_nothing_are_told_from_all() {
+    let sandbox = project();
+    for (args, expected) in [
+        (&["--limit", "2"][..], "\nthe newest 2 of 3 refused\n"),
+        (&["--limit", "3"], "\n3 refused\n"),
+        (&["--agent", "LAWLIET"], "\n1 refused\n"),
+        (&["--agent", "nobody"], "no denial matches (agent nobody)\n"),
+        (
+            &["stats", "--agent", "nobody", "--rule", "wrong-writer"],
+            "no denial matches (agent nobody, rule wrong-writer)\n",
+        ),
+        (
+            &["--since", "2030-01-01"],
+            "no denial matches (since 2030-01-01T00:00:00.000Z)\n",
+        ),
+    ] {
+        let text = sandbox.run(&[&["denies"], args].concat()).stdout();
+        assert!(text.ends_with(expected), "{args:?}: {text}");
+    }
 }
 
 /// The log is larger than the memory that the process may have.

@@ -360,7 +360,8 @@ fn broken_lines_and_other_files_are_no_obstacle() {
         (&json!(1), &json!(1))
     );
     assert!(
-        ran.stderr().contains("1 line(s) with a tool call"),
+        ran.stderr()
+            .contains("left out 1 unreadable line with a tool call"),
         "{}",
         ran.stderr()
     );

@@ -52,7 +52,7 @@ fn three_denials_are_stuck() {
     assert_eq!(answer["denies"][0]["source"], "statewarden");
     let text = sandbox.run(&["stuck"]);
     assert!(
-        text.stdout().starts_with("stuck: 3 unresolved denial(s)"),
+        text.stdout().starts_with("stuck: 3 unresolved denials"),
         "{}",
         text.stdout()
     );

@@ -131,16 +131,13 @@ fn write_outcome(
     }
     let n_moved = outcome.moved().count();
     let bytes = output::size(outcome.total_bytes());
-    let entries = if n_moved == 1 { "entry" } else { "entries" };
+    let moved = output::count(n_moved, "entry", "entries");
     match (effect, &outcome.archive_path) {
         _ if outcome.error.is_some() => {}
-        (Effect::DryRun, _) => writeln!(out, "  would archive {n_moved} {entries}, {bytes}")?,
+        (Effect::DryRun, _) => writeln!(out, "  would archive {moved}, {bytes}")?,
         (Effect::Apply, None) => writeln!(out, "  nothing archived")?,
         (Effect::Apply, Some(path)) => {
-            writeln!(
-                out,
-                "  archived {n_moved} {entries}, {bytes}, into `{path}`"
-            )?;
+            writeln!(out, "  archived {moved}, {bytes}, into `{path}`")?;
         }
     }
     for name in &outcome.pruned {

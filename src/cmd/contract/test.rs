@@ -237,8 +237,8 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
     }
     writeln!(
         out,
-        "{} test(s), {} failed",
-        document.tests.len(),
+        "{}, {} failed",
+        output::count(document.tests.len(), "test", "tests"),
         document.failed
     )
 }

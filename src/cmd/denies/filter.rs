@@ -5,6 +5,7 @@ use chrono::{DateTime, Days, NaiveDate, NaiveTime, SecondsFormat, TimeDelta, Utc
 
 use super::super::Context;
 use super::read::Entry;
+use crate::actor::AgentName;
 use crate::decision::DenyCode;
 
 /// Filters combine: a record must pass all of them.
@@ -16,7 +17,7 @@ pub(super) struct Filter {
     /// Only this Claude Code session
     #[arg(long, global = true, value_name = "S")]
     session: Option<String>,
-    /// Only this agent; `main` is the main thread
+    /// Only this agent, in any case, with its plugin or without; `main` is the main thread
     #[arg(long, global = true, value_name = "A")]
     agent: Option<String>,
     /// Only this deny code
@@ -72,6 +73,11 @@ impl Filter {
     }
 }
 
+/// A whole agent type, as agents' names are compared.
+fn folded(agent_type: &str) -> String {
+    agent_type.to_ascii_lowercase().replace('_', "-")
+}
+
 /// A time as records write it.
 fn millis(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Millis, true)
@@ -82,7 +88,10 @@ impl Passes {
         let same = |wanted: &Option<String>, found: &str| {
             wanted.as_deref().is_none_or(|wanted| wanted == found)
         };
-        let agent = |wanted: &str| entry.agent_type == wanted || entry.agent() == wanted;
+        let agent = |wanted: &str| match wanted.contains(':') {
+            true => folded(&entry.agent_type) == folded(wanted),
+            false => entry.agent() == AgentName::parse(wanted).as_str(),
+        };
         same(&self.session, &entry.session_id)
             && same(&self.system, &entry.system)
             && self.rule.is_none_or(|rule| entry.rule == rule.as_str())
@@ -205,6 +214,9 @@ mod tests {
         };
         check(&by_agent("lawliet"), entry(), true);
         check(&by_agent("agent-flow:Lawliet"), entry(), true);
+        check(&by_agent("LAWLIET"), entry(), true);
+        check(&by_agent("Agent_Flow:lawliet"), entry(), true);
+        check(&by_agent("devt:lawliet"), entry(), false);
         check(&by_agent("main"), entry(), false);
         check(
             &by_agent("main"),

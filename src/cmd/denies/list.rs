@@ -30,27 +30,37 @@ pub(super) fn run(
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let mut newest = Newest::new(passes.limit);
+    let mut total = 0;
     super::each_denial(passes, context, &mut |entry, line| {
+        total += 1;
         newest.offer(entry, || Box::<str>::from(line));
     })?;
     let document = Document {
         denies: newest.into_items().collect(),
     };
     context.print(out, &document, |out| {
-        write_text(&document.denies, context, out)
+        if total == 0 {
+            return super::write_none(passes, out);
+        }
+        write_text(&document.denies, total, context, out)
     })
 }
 
-fn write_text(lines: &[Box<str>], context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
-    if lines.is_empty() {
-        return writeln!(out, "nothing was refused");
-    }
+fn write_text(
+    lines: &[Box<str>],
+    total: usize,
+    context: &Context<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     for line in lines {
         if let Ok(Some(entry)) = read::parse(line) {
             write_entry(&entry, context, out)?;
         }
     }
-    writeln!(out, "{} refused", lines.len())
+    match lines.len() {
+        all if all == total => writeln!(out, "{total} refused"),
+        shown => writeln!(out, "the newest {shown} of {total} refused"),
+    }
 }
 
 /// One denial on one line.

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
+use super::super::output;
 use crate::actor::AgentName;
 use crate::formats;
 use crate::regular;
@@ -154,8 +155,8 @@ pub(crate) fn entries(path: &Path, take: &mut dyn FnMut(&Entry<'_>, &str)) -> Re
         each(reader, take).with_context(|| format!("could not read `{}`", path.display()))?;
     if counts.unreadable > 0 {
         reply::complain(&format!(
-            "{} unreadable line(s) in `{}` left out",
-            counts.unreadable,
+            "left out {} of `{}`",
+            output::count(counts.unreadable, "unreadable line", "unreadable lines"),
             path.display()
         ));
     }

@@ -161,7 +161,7 @@ fn write_text(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     if document.groups.is_empty() {
-        return writeln!(out, "nothing was refused");
+        return super::write_none(passes, out);
     }
     let about = match passes.in_words() {
         words if words.is_empty() => String::new(),
@@ -191,7 +191,7 @@ fn write_text(
         .max()
         .unwrap_or(1);
     for (key, group) in keys.iter().zip(&document.groups) {
-        let share = group.count * 100 / document.total;
+        let share = output::percent(group.count, document.total);
         let bar = context.paint.red(&bar(group.count, most));
         writeln!(
             out,

@@ -107,13 +107,13 @@ fn of_log(log: &Path, max_bytes: u64) -> Vec<Finding> {
             )];
         }
     };
-    let size = output::size(meta.len());
-    let what = format!("`{shown}`: {} records, {size}", shape.n_whole);
+    let records = output::count(shape.n_whole, "record", "records");
+    let what = format!("`{shown}`: {records}, {}", output::size(meta.len()));
     let mut findings = vec![Finding::info("log", what)];
     if let Some(first) = shape.first_broken {
         let what = format!(
-            "`{shown}` has {} lines that are not JSON, the first is line {first}",
-            shape.n_broken
+            "`{shown}` has {} not JSON, the first is line {first}",
+            output::count(shape.n_broken, "line that is", "lines that are")
         );
         let fix = "readers skip them; take them out by hand if they matter";
         findings.push(Finding::warning("log-line", what, fix));
@@ -212,8 +212,8 @@ fn of_leftovers(dir: &Path, now: DateTime<Utc>) -> Option<Finding> {
     let old: Vec<_> = temps.map(|name| dir.join(name)).filter(is_old).collect();
     let first = old.first()?.display();
     let what = format!(
-        "{} temporary files of ended processes in `{}`, such as `{first}`",
-        old.len(),
+        "{} of ended processes in `{}`, such as `{first}`",
+        output::count(old.len(), "temporary file", "temporary files"),
         dir.display()
     );
     Some(Finding::warning(

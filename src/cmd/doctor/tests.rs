@@ -320,10 +320,7 @@ fn both_forms_say_the_same() {
     );
     let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
     let text = String::from_utf8(text).unwrap();
-    assert!(
-        text.ends_with("unhealthy; errors: 1, warnings: 1\n"),
-        "{text}"
-    );
+    assert!(text.ends_with("unhealthy: 1 error, 1 warning\n"), "{text}");
     for finding in document["findings"].as_array().unwrap() {
         assert_eq!(finding.as_object().unwrap().len(), 4);
         assert!(

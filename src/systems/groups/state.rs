@@ -245,10 +245,10 @@ impl<'a> Evidence<'a> {
         let Section {
             number, n_checked, ..
         } = self.section;
-        let mut reasons = vec![format!(
-            "{n_checked} of {} boxes are checked",
-            self.section.n_tasks()
-        )];
+        let mut reasons = vec![match self.section.n_tasks() {
+            1 => format!("{n_checked} of 1 box is checked"),
+            n_tasks => format!("{n_checked} of {n_tasks} boxes are checked"),
+        }];
         if state == GroupState::Stuck {
             reasons.push(format!("`STUCK.md` names group {number}"));
         }

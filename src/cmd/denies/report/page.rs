@@ -9,6 +9,7 @@ use super::html::{Html, template};
 use crate::catalog::Catalog;
 use crate::cmd::Context;
 use crate::cmd::explain::owner;
+use crate::cmd::output::{self, percent};
 use crate::contract::{self, Standing};
 
 const TEMPLATE: &str = include_str!("../report.html");
@@ -117,19 +118,30 @@ fn totals(findings: &Findings) -> Html {
     let count = |decision: &str| others.counts.get(decision).copied().unwrap_or_default();
     let distinct = |at: usize| findings.tops.get(at).map_or(0, |top| top.distinct as u64);
     let numbers = [
-        ("refused", findings.total()),
-        ("names", distinct(0)),
-        ("agents", distinct(2)),
-        ("sessions", findings.sessions as u64),
-        ("warnings", count("warn")),
-        ("detected afterwards", count("detected")),
-        ("faults", count("fault")),
-        ("sessions begun under guard", count("heartbeat")),
+        ("refused", "refused", findings.total()),
+        ("name", "names", distinct(0)),
+        ("agent", "agents", distinct(2)),
+        ("session", "sessions", findings.sessions as u64),
+        ("warning", "warnings", count("warn")),
+        (
+            "detected afterwards",
+            "detected afterwards",
+            count("detected"),
+        ),
+        ("fault", "faults", count("fault")),
+        (
+            "session begun under guard",
+            "sessions begun under guard",
+            count("heartbeat"),
+        ),
     ];
-    let numbers = numbers.into_iter().map(|(word, number)| {
+    let numbers = numbers.into_iter().map(|(one, more, number)| {
         Html::fill(
             "<div><b>{}</b><span>{}</span></div>",
-            [Html::number(number), Html::text(word)],
+            [
+                Html::number(number),
+                Html::text(if number == 1 { one } else { more }),
+            ],
         )
     });
     let mut html: Html = numbers.collect();
@@ -178,7 +190,7 @@ fn timeline(hours: &BTreeMap<String, u64>) -> Html {
             [
                 Html::text(&label),
                 Html::number(*count),
-                Html::number(count * 100 / most),
+                Html::number(percent(*count, most)),
                 Html::text(&label),
                 Html::number(*count),
             ],
@@ -272,16 +284,12 @@ fn funnel(findings: &Findings) -> Html {
                 Html::markup(class),
                 Html::markup(what),
                 Html::number(count),
-                Html::number(share(count, total)),
-                Html::number(share(count, total)),
+                Html::number(percent(count, total)),
+                Html::number(percent(count, total)),
             ],
         )
     };
     parts.into_iter().map(part).collect()
-}
-
-fn share(count: u64, total: u64) -> u64 {
-    count * 100 / total.max(1)
 }
 
 fn top(top: &Top, total: u64) -> Html {
@@ -297,8 +305,8 @@ fn top(top: &Top, total: u64) -> Html {
             [
                 Html::text(&group.key),
                 Html::number(group.count),
-                Html::number(share(group.count, total)),
-                Html::number(share(group.count, most)),
+                Html::number(percent(group.count, total)),
+                Html::number(percent(group.count, most)),
             ],
         )
     };
@@ -348,11 +356,15 @@ fn outcome(outcome: Outcome) -> Html {
 
 fn shown(shown: usize, total: u64) -> Html {
     if shown as u64 == total {
-        return Html::fill("All {} records.", [Html::number(total)]);
+        let records = output::count(total, "record", "records");
+        return Html::fill("All there is: {}.", [Html::text(&records)]);
     }
     Html::fill(
-        "The newest {} of {} records; the numbers above count all. <code>--limit N</code> lists more.",
-        [Html::number(shown as u64), Html::number(total)],
+        "The newest {} of {}; the numbers above count all. <code>--limit N</code> lists more.",
+        [
+            Html::number(shown as u64),
+            Html::text(&output::count(total, "record", "records")),
+        ],
     )
 }
 
