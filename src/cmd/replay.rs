@@ -37,6 +37,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     context.with_catalog(|_| Ok(()))?;
     let files = transcripts(&args.paths)?;
     let reports = read_all(&files, context)?;
+    check_transcripts(&files, &reports)?;
     let document = Document::of(&files, reports);
     if document.unreadable_lines > 0 {
         reply::complain(&format!(
@@ -89,6 +90,26 @@ fn transcripts(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     files.sort();
     files.dedup();
     Ok(files)
+}
+
+/// Says which files hold no record of Claude Code: nothing refused in them is no answer.
+fn check_transcripts(files: &[PathBuf], reports: &[Report]) -> Result<()> {
+    let pairs = files.iter().zip(reports);
+    let others = pairs.filter(|(_, report)| !report.is_transcript);
+    let others: Vec<&PathBuf> = others.map(|(file, _)| file).collect();
+    let shown = match others.as_slice() {
+        [] => return Ok(()),
+        [one] => format!("`{}`", one.display()),
+        [first, more @ ..] => {
+            let more = output::count(more.len(), "other file", "other files");
+            format!("`{}` and {more}", first.display())
+        }
+    };
+    if others.len() == files.len() {
+        bail!("no transcript of Claude Code in {shown}");
+    }
+    reply::complain(&format!("left out {shown}: no transcript of Claude Code"));
+    Ok(())
 }
 
 /// Reads the files on every core; the reports stand in the order of the files.

@@ -381,6 +381,37 @@ fn what_is_not_there_is_an_error() {
     }
 }
 
+/// A wrong file or folder must not look like a session without a denial.
+#[test]
+fn what_is_no_transcript_is_said_to_be_none() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.home();
+    sandbox.write("settings.yaml", "mode: warn\n");
+    fs::write(folder.join("a.jsonl"), "garbage\n{\"ts\":\"x\"}\n[1]\n").unwrap();
+    fs::write(folder.join("b.jsonl"), "").unwrap();
+    let in_folder = folder.to_str().unwrap();
+    for (path, expected) in [
+        (
+            "settings.yaml",
+            "no transcript of Claude Code in `settings.yaml`",
+        ),
+        (in_folder, "a.jsonl` and 1 other file"),
+    ] {
+        let ran = sandbox.run(&["replay", path]);
+        assert_eq!((ran.code(), ran.stdout().as_str()), (2, ""), "{path}");
+        assert!(ran.stderr().contains(expected), "{}", ran.stderr());
+    }
+    Transcript::new(&sandbox)
+        .write(".devt/state/one.md")
+        .save("s.jsonl");
+    let ran = replay(&sandbox, &["--json"]);
+    assert_eq!(refused(&ran.json()), ["ad-hoc-name one.md 1"]);
+    assert!(
+        ran.stderr()
+            .contains("a.jsonl` and 1 other file: no transcript")
+    );
+}
+
 /// `--system` and the modes of the settings hold here too.
 #[test]
 fn settings_and_filters_hold() {

@@ -129,6 +129,8 @@ struct Reader<'r> {
 
 impl Reader<'_> {
     fn line(&mut self, number: u64, line: &str) {
+        let of_client = &mut self.report.is_transcript;
+        *of_client = *of_client || transcript::is_record(line);
         let calls = transcript::may_call(line);
         if !calls && (self.waiting.is_empty() || !transcript::may_refuse(line)) {
             return;

@@ -14,6 +14,8 @@ const EXAMPLES: usize = 3;
 /// What one file told.
 #[derive(Default)]
 pub(super) struct Report {
+    /// Whether any line is the client's.
+    pub(super) is_transcript: bool,
     pub(super) calls: u64,
     pub(super) warned: u64,
     pub(super) unreadable_lines: u64,

@@ -93,6 +93,17 @@ impl Text<'_> {
     }
 }
 
+/// Whether a line is one that the client writes: an object with its type.
+pub(super) fn is_record(line: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Typed<'l> {
+        #[serde(borrow, rename = "type")]
+        kind: Text<'l>,
+    }
+    let typed = serde_json::from_str::<Typed<'_>>(line);
+    typed.is_ok_and(|typed| !typed.kind.as_str().is_empty())
+}
+
 /// Whether a line may hold a tool call, told without parsing it.
 pub(super) fn may_call(line: &str) -> bool {
     line.contains("\"tool_use\"")
