@@ -10,7 +10,10 @@ use super::{Completion, Dispatch, Mode, OnError};
 use crate::formats::yaml;
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "keys with values, such as `mode: warn`"
+)]
 pub(super) struct File {
     pub(super) mode: Option<Mode>,
     pub(super) systems: Option<BTreeMap<String, Option<SystemFile>>>,
@@ -23,19 +26,28 @@ pub(super) struct File {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "keys with values, such as `mode: warn`"
+)]
 pub(super) struct ArchiveFile {
     pub(super) runs: Option<u32>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "keys with values, such as `mode: warn`"
+)]
 pub(super) struct LogFile {
     pub(super) max_bytes: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "keys with values, such as `mode: warn`"
+)]
 pub(super) struct SystemFile {
     pub(super) enabled: Option<bool>,
     pub(super) mode: Option<Mode>,
@@ -74,7 +86,9 @@ fn explain(message: &str) -> String {
                 None => message,
             }
         }
-        _ => message.to_owned(),
+        _ => message
+            .replace("expected a boolean", "expected `true` or `false`")
+            .replace("expected a YAML tag starting with '!'", "expected one word"),
     }
 }
 

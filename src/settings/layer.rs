@@ -97,10 +97,10 @@ fn read(text: &str, earlier: &File) -> Result<(File, Settings), String> {
     for (id, system) in file.systems.iter().flatten() {
         if !known(id) && system.as_ref().is_none_or(|s| s.site.is_none()) {
             let meant = nearest(id, SYSTEMS)
-                .map(|near| format!("did you mean `{near}`? "))
-                .unwrap_or_default();
+                .map(|near| format!("did you mean `{near}`? A"))
+                .unwrap_or_else(|| "a".to_owned());
             return Err(format!(
-                "`systems.{id}`: unknown system; {meant}A new one needs a `site`"
+                "`systems.{id}`: unknown system; {meant} new one needs a `site`"
             ));
         }
     }

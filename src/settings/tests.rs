@@ -143,6 +143,16 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
     );
     refuses("mode: of\n", &["line 1", "did you mean `off`?"]);
     refuses(
+        "- a\n",
+        &["expected keys with values, such as `mode: warn`"],
+    );
+    refuses("mode: [warn]\n", &["mode", "expected one word"]);
+    refuses("quarantine: yes\n", &["expected `true` or `false`"]);
+    refuses(
+        "systems: {zzz: {}}\n",
+        &["unknown system; a new one needs a `site`"],
+    );
+    refuses(
         "systems:\n  devt:\n    enabeld: false\n",
         &["systems.devt", "line 3", "`enabled`?"],
     );
