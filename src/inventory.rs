@@ -66,7 +66,10 @@ fn list<'c>(
     since: DateTime<Utc>,
     found: &mut Vec<Entry<'c>>,
 ) -> Result<()> {
-    let dir = Path::new(&site.dir()).join(below);
+    let dir = match below {
+        "" => PathBuf::from(site.dir()),
+        below => Path::new(&site.dir()).join(below),
+    };
     let failed = || format!("could not list `{}`", dir.display());
     for entry in fs::read_dir(&dir).with_context(failed)? {
         let entry = entry.with_context(failed)?;

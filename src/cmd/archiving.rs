@@ -6,7 +6,7 @@ mod report;
 use std::io;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
@@ -157,12 +157,20 @@ fn in_site(
                 let chosen = plan(job, site, catalog, &mut outcome).map_err(io::Error::other)?;
                 carry_out(job, locked, site, chosen, &mut outcome, context)
             })
-            .map_err(anyhow::Error::from)
+            .map_err(|error| placed(error, &dir))
         }
     };
     outcome.error = done.err().map(|error| format!("{error:#}"));
     outcome.items.sort_by(|a, b| a.name.cmp(&b.name));
     outcome
+}
+
+/// An error of the operating system names no place.
+fn placed(error: io::Error, dir: &str) -> anyhow::Error {
+    match error.raw_os_error() {
+        Some(_) => anyhow!("could not archive in `{dir}`: {error}; see that you may write there"),
+        None => error.into(),
+    }
 }
 
 fn plan<'c>(
@@ -279,4 +287,21 @@ pub(crate) fn with_site_lock<T>(
 ) -> io::Result<T> {
     let pid_lock = systems::by_id(system).and_then(System::pid_lock);
     with_state_lock(dir, pid_lock, IN_COMMAND, f)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_its_place() {
+        let bare = placed(io::Error::from_raw_os_error(13), "/p/.devt/state").to_string();
+        assert!(
+            bare.starts_with("could not archive in `/p/.devt/state`: "),
+            "{bare}"
+        );
+        assert!(bare.ends_with("; see that you may write there"), "{bare}");
+        let told = io::Error::other("`/p` is locked");
+        assert_eq!(placed(told, "/p").to_string(), "`/p` is locked");
+    }
 }

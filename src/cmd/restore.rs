@@ -37,6 +37,9 @@ struct Document {
     restored: Vec<Row>,
     /// Where the replaced files are.
     replaced_to: Option<String>,
+    /// Nothing was left in it.
+    #[serde(skip)]
+    is_gone: bool,
 }
 
 #[derive(Serialize)]
@@ -76,6 +79,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         state_dir: from_os(dir),
         restored,
         replaced_to: replaced_to.map(|path| from_os(&path)),
+        is_gone: !from.snapshot.path.exists(),
     };
     context.print(out, &document, |out| write_text(&document, context, out))?;
     Ok(if document.ok { Answer::Yes } else { Answer::No })
@@ -162,6 +166,10 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
     }
     if let Some(path) = &document.replaced_to {
         writeln!(out, "what was replaced is in `{path}`")?;
+    }
+    if document.is_gone {
+        let archive = output::printable(&document.archive);
+        writeln!(out, "nothing is left in `{archive}`; it was removed")?;
     }
     Ok(())
 }

@@ -47,6 +47,15 @@ fn all_comes_back_and_the_empty_snapshot_goes() {
 }
 
 #[test]
+fn a_snapshot_that_goes_is_said_to_go() {
+    let (sandbox, archive) = archived();
+    let text = sandbox.run(&["restore", &archive]).stdout();
+    let path = sandbox.path(&format!(".devt/state/.archive/{archive}"));
+    let expected = format!("nothing is left in `{path}`; it was removed\n");
+    assert!(text.ends_with(&expected), "{text}");
+}
+
+#[test]
 fn a_part_comes_back_by_name() {
     let (sandbox, archive) = archived();
     let path = sandbox.path(&format!(".devt/state/.archive/{archive}"));

@@ -92,12 +92,14 @@ fn write_text(
         let dir = &context.project.main.dir;
         return writeln!(out, "no state directory below `{dir}`");
     }
-    for outcome in outcomes {
+    // Why nothing could be done somewhere is said on stderr.
+    let done = outcomes.iter().filter(|outcome| outcome.error.is_none());
+    for outcome in done {
         let title = format!("{} ({})", outcome.state_dir, outcome.system);
         writeln!(out, "{}", context.paint.bold(&output::printable(&title)))?;
         write_outcome(outcome, effect, context, out)?;
     }
-    if effect == Effect::DryRun && outcomes.iter().any(|outcome| !outcome.items.is_empty()) {
+    if effect == Effect::DryRun {
         writeln!(out, "nothing was changed")?;
     }
     Ok(())
@@ -133,7 +135,7 @@ fn write_outcome(
     let bytes = output::size(outcome.total_bytes());
     let moved = output::count(n_moved, "entry", "entries");
     match (effect, &outcome.archive_path) {
-        _ if outcome.error.is_some() => {}
+        (Effect::DryRun, _) if n_moved == 0 => writeln!(out, "  nothing to archive")?,
         (Effect::DryRun, _) => writeln!(out, "  would archive {moved}, {bytes}")?,
         (Effect::Apply, None) => writeln!(out, "  nothing archived")?,
         (Effect::Apply, Some(path)) => {
@@ -143,8 +145,7 @@ fn write_outcome(
     for name in &outcome.pruned {
         writeln!(out, "  dropped the oldest snapshot, `{name}`")?;
     }
-    let troubles = [&outcome.trouble, &outcome.error];
-    for trouble in troubles.into_iter().flatten() {
+    if let Some(trouble) = &outcome.trouble {
         writeln!(out, "  {}", context.paint.red(&output::printable(trouble)))?;
     }
     Ok(())
