@@ -28,6 +28,7 @@ pub mod sweep;
 pub mod update;
 
 use std::io::{self, Write};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -72,6 +73,7 @@ enum Verb {
     /// Tell the story of a path: site, bucket, rule, owner, nearest names
     Explain(explain::Args),
     /// List every entry of every state directory by bucket
+    #[command(after_help = "Exit 1: an entry is ad hoc, or a state directory cannot be read.")]
     Audit,
     /// Move what does not belong in the state directories into their archive
     Cleanup(cleanup::Args),
@@ -86,6 +88,7 @@ enum Verb {
     /// Set keys of devt's workflow.yaml
     Update(update::Args),
     /// Every workflow with its gates, and what comes next
+    #[command(after_help = "Exit 1: a state file cannot be read.")]
     Status,
     /// Start or update a run of Agent Flow
     Flow(flow::Args),
@@ -110,6 +113,7 @@ enum Verb {
     /// Take out what `install` put in
     Uninstall(install::Removal),
     /// Check that the installation works, end to end
+    #[command(after_help = "Exit 1: something is unhealthy.")]
     Doctor,
     /// Print a completion script
     Completions {
@@ -259,6 +263,21 @@ fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<A
         }
         Verb::Doctor => examine(&context, out),
         Verb::Hook | Verb::Completions { .. } | Verb::Man => Ok(Answer::Yes),
+    }
+}
+
+/// Parses a number within bounds; the top of its type is no bound to speak of.
+fn number<N: TryFrom<u64>>(
+    range: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<N, String> + Clone {
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        let number = number.and_then(|number| N::try_from(number).ok());
+        let (least, most) = (range.start(), *range.end());
+        number.ok_or_else(|| match most {
+            u64::MAX => format!("write a whole number, at least {least}"),
+            most => format!("write a whole number from {least} to {most}"),
+        })
     }
 }
 

@@ -341,7 +341,9 @@ impl World<'_> {
 
     pub(crate) fn complain_about(&self, what: &str, result: io::Result<()>) {
         if let Err(error) = result {
-            reply::complain(&format!("could not write `{what}`: {error}"));
+            let file = self.logs().own_folder().join(what);
+            let file = file.display();
+            reply::complain(&format!("could not write `{file}`: {error}"));
         }
     }
 

@@ -30,7 +30,7 @@ enum View {
     /// Where each session is
     #[default]
     Show,
-    /// What is wrong with the sessions' `state.json`
+    /// What is wrong with the sessions' `state.json`; exit 1 when something is
     Validate,
     /// What the agents' tools have said and the orchestrator has not applied
     Events,

@@ -24,6 +24,9 @@ pub(super) struct Change {
     /// Relative to the project.
     file: String,
     changed: bool,
+    /// What the change did to the file.
+    #[serde(skip)]
+    word: &'static str,
     gates: Vec<Moved>,
     /// Why nothing changed, or what else to know.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,16 +92,24 @@ impl Change {
             ok: true,
             file,
             changed,
+            word: if changed { "changed" } else { "unchanged" },
             gates,
             note,
         }
     }
 
+    /// The same where the file was not there before.
+    pub(super) fn of_new_file(self) -> Self {
+        Self {
+            word: "created",
+            ..self
+        }
+    }
+
     pub(super) fn print(&self, context: &Context<'_>, out: &mut dyn Write) -> Result<()> {
         context.print(out, self, |out| {
-            let word = if self.changed { "changed" } else { "unchanged" };
-            writeln!(out, "{}: {word}", output::printable(&self.file))?;
-            for moved in &self.gates {
+            writeln!(out, "{}: {}", output::printable(&self.file), self.word)?;
+            for moved in self.gates.iter().filter(|moved| moved.from != moved.to) {
                 let (from, to) = (moved.from.as_str(), moved.to.as_str());
                 writeln!(out, "  {}: {from} -> {to}", output::printable(&moved.gate))?;
             }

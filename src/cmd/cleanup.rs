@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::archiving::{self, Document, Effect, Job};
-use super::{Answer, Context};
+use super::{Answer, Context, number};
 use crate::contract::Bucket;
 use crate::inventory::Entry;
 use crate::store::archive::Kind;
@@ -25,7 +25,7 @@ pub struct Args {
     #[arg(long)]
     dry_run: bool,
     /// Files of a pattern count as stale after N times 24 hours
-    #[arg(long, value_name = "N", default_value_t = 21, value_parser = clap::value_parser!(u32).range(..=36_500))]
+    #[arg(long, value_name = "N", default_value_t = 21, allow_negative_numbers = true, value_parser = number::<u32>(0..=36_500))]
     stale_days: u32,
 }
 

@@ -46,22 +46,31 @@ struct Init {
 
 #[derive(Debug, clap::Args)]
 struct Compile {
+    /// Languages, frameworks and tools
     #[arg(long, value_name = "TEXT")]
     tech_stack: Option<String>,
+    /// Where the programs start
     #[arg(long, value_name = "TEXT")]
     entry_points: Option<String>,
+    /// Patterns that the code follows
     #[arg(long, value_name = "TEXT")]
     key_patterns: Option<String>,
+    /// What the project is
     #[arg(long, value_name = "TEXT")]
     overview: Option<String>,
+    /// How its parts fit together
     #[arg(long, value_name = "TEXT")]
     architecture: Option<String>,
+    /// What the code keeps to
     #[arg(long, value_name = "TEXT")]
     conventions: Option<String>,
+    /// What to stay away from
     #[arg(long, value_name = "TEXT")]
     antipatterns: Option<String>,
+    /// Commands and places looked up often
     #[arg(long, value_name = "TEXT")]
     quick_reference: Option<String>,
+    /// Notes for single agents
     #[arg(long, value_name = "TEXT")]
     agent_notes: Option<String>,
     /// The context is ready for use
@@ -72,6 +81,7 @@ struct Compile {
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
     let dir = Path::new(&context.project.main.dir).join(".claude");
     let file = dir.join(FileKind::DeepDive.name());
+    let is_new = !file.exists();
     let outcome = change::locked(&dir, SYSTEM, || {
         let text = match &args.step {
             Step::Init(args) => init(args, &file, context)?,
@@ -80,7 +90,11 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         let changes = Vec::new();
         change::write(&file, Outcome::Changed { text, changes })
     })?;
-    Change::new(context, &file, &outcome).print(context, out)?;
+    let mut change = Change::new(context, &file, &outcome);
+    if is_new {
+        change = change.of_new_file();
+    }
+    change.print(context, out)?;
     Ok(Answer::Yes)
 }
 
@@ -112,6 +126,20 @@ fn init(args: &Init, file: &Path, context: &Context<'_>) -> Result<String> {
 }
 
 fn compile(args: &Compile, file: &Path, context: &Context<'_>) -> Result<String> {
+    let parts = [
+        &args.tech_stack,
+        &args.entry_points,
+        &args.key_patterns,
+        &args.overview,
+        &args.architecture,
+        &args.conventions,
+        &args.antipatterns,
+        &args.quick_reference,
+        &args.agent_notes,
+    ];
+    if parts.iter().all(|part| part.is_none()) && !args.mark_complete {
+        bail!("nothing to compile; pass a part, such as `--overview TEXT`, or `--mark-complete`");
+    }
     let Some(text) = change::present(file)? else {
         bail!(
             "there is no `{}`; start with `statewarden deep-dive init`",
@@ -134,5 +162,6 @@ fn compile(args: &Compile, file: &Path, context: &Context<'_>) -> Result<String>
     } else {
         Stage::InProgress
     };
-    deep_dive::compile(&text, &sections, stage, context.now).map_err(usage)
+    deep_dive::compile(&text, &sections, stage, context.now)
+        .map_err(|why| usage(format!("`{}`: {why}", file.display())))
 }

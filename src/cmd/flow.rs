@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::change::{self, Change, usage};
-use super::{Answer, Context};
+use super::{Answer, Context, number};
 use crate::gates;
 use crate::systems::agent_flow::deep_dive;
 use crate::systems::agent_flow::script::{self, DeepDive, GroupPart};
@@ -44,7 +45,8 @@ struct Init {
     /// Work with the finished deep dive
     #[arg(long)]
     use_deep_dive: bool,
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    /// How often the run may go back to the implementation
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = number::<u64>(1..=u64::MAX))]
     max_iterations: u64,
     /// Replace a run that is active
     #[arg(long)]
@@ -54,16 +56,19 @@ struct Init {
 #[derive(Debug, clap::Args)]
 struct Update {
     /// The phase that comes now
-    #[arg(long, value_name = "P", value_parser = script::parse_phase)]
+    #[arg(long, value_name = "P", value_parser = phases())]
     phase: Option<Phase>,
     /// The result of the phase before: passed, failed, skipped, in_progress or pending
     #[arg(long, value_name = "R", value_parser = script::parse_gate_result)]
     gate_result: Option<GateStatus>,
+    /// The agent whose result it is, for the gate and the log
     #[arg(long, value_name = "A")]
     agent: Option<String>,
+    /// A line for the run's log
     #[arg(long, value_name = "M")]
     message: Option<String>,
-    #[arg(long, value_name = "N")]
+    /// The iteration that the run is in
+    #[arg(long, value_name = "N", value_parser = number::<u64>(0..=u64::MAX))]
     iteration: Option<u64>,
     /// The group that the result is for: review_verification
     #[arg(long, value_name = "G")]
@@ -80,6 +85,12 @@ struct Update {
     /// The team run, where both runs are active
     #[arg(long)]
     team: bool,
+}
+
+/// The phases of both kinds of runs.
+fn phases() -> impl TypedValueParser<Value = Phase> {
+    let known = Phase::allowed(FileKind::Team).map(Phase::as_str);
+    PossibleValuesParser::new(known).try_map(|text| script::parse_phase(&text))
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
@@ -99,6 +110,7 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
         _ => (FileKind::Team, Mode::Sequential),
     };
     let file = dir.join(kind.name());
+    let is_new = !file.exists();
     let deep_dive = deep_dive(&dir, args.use_deep_dive)?;
     let is_unmet = args.use_deep_dive && deep_dive == DeepDive::Missing;
     let new = script::Init {
@@ -132,6 +144,9 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
     })?;
     change::record(context, (SYSTEM, "flow init"), &file, &outcome);
     let mut change = Change::new(context, &file, &outcome);
+    if is_new {
+        change = change.of_new_file();
+    }
     if is_unmet {
         change.note = Some(
             "there is no finished deep dive to use; `statewarden deep-dive init` starts one"
@@ -174,7 +189,8 @@ fn update(args: &Update, context: &Context<'_>) -> Result<Change> {
     let dir = dir(context);
     let (file, outcome) = change::locked(&dir, SYSTEM, || {
         let (file, text) = chosen(&dir, kinds)?;
-        let outcome = script::update(&text, &wanted, context.now).map_err(usage)?;
+        let outcome = script::update(&text, &wanted, context.now)
+            .map_err(|why| usage(format!("`{}`: {why}", file.display())))?;
         change::write(&file, outcome).map(|outcome| (file, outcome))
     })?;
     change::record(context, (SYSTEM, "flow update"), &file, &outcome);

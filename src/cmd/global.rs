@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
 use serde::Serialize;
 
-use super::{Cli, Context, output};
+use super::{Cli, Context, number, output};
 use crate::catalog::Catalog;
 use crate::claim::Claim;
 use crate::settings::{Mode, SYSTEMS, Settings, nearest};
@@ -52,7 +52,12 @@ pub(super) fn command() -> Command {
         let json = hidden("json").action(ArgAction::SetTrue);
         command = command.mut_subcommand(verb, |verb| verb.arg(json));
     }
-    command
+    // `denies follow` prints what comes, so these two have no meaning with it.
+    let limit = hidden("limit").value_parser(number::<u32>(1..=u64::MAX));
+    let all = hidden("all").action(ArgAction::SetTrue);
+    command.mut_subcommand("denies", |denies| {
+        denies.mut_subcommand("follow", |follow| follow.args([limit, all]))
+    })
 }
 
 /// Refuses options that would have no effect.

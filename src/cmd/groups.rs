@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use serde::Serialize;
 
-use super::{Answer, Context, change, output};
+use super::{Answer, Context, change, number, output};
 use crate::gates::InDir;
 use crate::path;
 use crate::sites;
@@ -16,7 +16,7 @@ use crate::systems::groups::state::{self, Group, GroupState};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only this group
-    #[arg(value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_name = "N", value_parser = number::<u32>(1..=u64::MAX))]
     group: Option<u32>,
     /// The directory that holds `tasks.md` [default: every one in the project]
     #[arg(long, value_name = "DIR")]

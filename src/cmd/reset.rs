@@ -15,7 +15,7 @@ use crate::store::archive::Kind;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Resets devt's state directories, or with --system agent-flow or --system \
+    after_help = "Applies at once; look first with --dry-run. Resets devt's state directories, or with --system agent-flow or --system \
     session those. With --json one site gives one flat object, several give \
     {\"sites\": [...]}. Exit 1: an entry could not be moved."
 )]

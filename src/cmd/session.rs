@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 
 use super::change::{self, Change, usage};
-use super::{Answer, Context, output, status};
+use super::{Answer, Context, number, output, status};
 use crate::gates::{self, InDir};
 use crate::path;
 use crate::store::replace::make_new_dir;
@@ -68,8 +69,8 @@ struct Which {
 
 #[derive(Debug, clap::Args)]
 struct On {
-    /// research, plan, implement, quality or review
-    #[arg(value_name = "PHASE", value_parser = phase)]
+    /// The phase
+    #[arg(value_name = "PHASE", value_parser = phases())]
     phase: Phase,
     #[command(flatten)]
     which: Which,
@@ -88,6 +89,7 @@ struct Complete {
 struct Decide {
     #[command(flatten)]
     on: On,
+    /// The type of the agents that work for the phase
     #[arg(long, value_name = "A")]
     agent: String,
     /// single or parallel
@@ -96,13 +98,16 @@ struct Decide {
     /// What an instance works at; one for each
     #[arg(long, value_name = "TEXT", required = true, num_args = 1..)]
     input: Vec<String>,
-    #[arg(long, value_name = "N")]
+    /// How many agents work: 1 with `single`, 2 to 5 with `parallel`
+    #[arg(long, value_name = "N", value_parser = number::<u64>(1..=5))]
     instances: Option<u64>,
 }
 
-fn phase(text: &str) -> Result<Phase, String> {
-    let known = Phase::ALL.map(Phase::as_str).join(", ");
-    Phase::parse(text).ok_or_else(|| format!("unknown phase `{text}`; write one of {known}"))
+/// The phases but the first, which is over when the session starts.
+fn phases() -> impl TypedValueParser<Value = Phase> {
+    let phases = Phase::ALL.into_iter().filter(|phase| *phase != Phase::Init);
+    PossibleValuesParser::new(phases.map(Phase::as_str))
+        .try_map(|text| Phase::parse(&text).ok_or("no phase"))
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
@@ -173,7 +178,7 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
         change::write(&file, Outcome::Changed { text, changes }).map(|outcome| (file, outcome))
     })?;
     change::record(context, (SYSTEM, "session init"), &file, &outcome);
-    Ok(Change::new(context, &file, &outcome))
+    Ok(Change::new(context, &file, &outcome).of_new_file())
 }
 
 /// One update of a session's state.
@@ -231,13 +236,19 @@ fn chosen(docs: &Path, which: &Which) -> Result<(String, String)> {
     let sessions = states(&InDir { dir: docs });
     let Some(id) = &which.session else {
         let (name, text) = newest_of(&sessions).map_err(|why| {
-            anyhow!(
-                "{why}; start one with `statewarden session init`, or name one with `--session ID`"
-            )
+            let is_open =
+                |text: &str| State::parse(text).is_ok_and(|state| state.unfinished().is_some());
+            let advice = if sessions.iter().any(|(_, text)| is_open(text)) {
+                "name one with `--session ID`"
+            } else {
+                "start one with `statewarden session init`, or name one with `--session ID`"
+            };
+            // A session is named by its directory.
+            anyhow!("{}; {advice}", why.replace("/state.json", ""))
         })?;
         return Ok((name.to_owned(), text.to_owned()));
     };
-    let wanted = format!("{id}/state.json");
+    let wanted = format!("{}/state.json", id.trim_end_matches("/state.json"));
     let known = sessions
         .iter()
         .filter_map(|(name, _)| name.strip_suffix("/state.json"));

@@ -1,6 +1,7 @@
 //! The reading commands: exit codes, documents, and text for people.
 
 mod check;
+mod options;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};

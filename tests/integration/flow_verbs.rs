@@ -364,3 +364,27 @@ fn updates_at_the_same_moment_are_all_kept() {
     }
     assert_eq!(sandbox.records(".claude/statewarden/gates.jsonl").len(), 21);
 }
+
+#[test]
+fn a_new_file_is_created_and_a_gate_that_stays_is_not_listed() {
+    let sandbox = Sandbox::new();
+    let file = ".claude/orchestration.local.md";
+    let first = run(&sandbox, 0, &["flow", "init", "x"]);
+    assert!(first.starts_with(&format!("{file}: created\n")), "{first}");
+    let again = run(&sandbox, 0, &["flow", "init", "x", "--force"]);
+    assert!(again.starts_with(&format!("{file}: changed\n")), "{again}");
+    let passed = ["flow", "update", "--gate-result", "passed"];
+    let moved = run(&sandbox, 0, &passed);
+    assert!(
+        moved.contains("exploration: in_progress -> passed"),
+        "{moved}"
+    );
+    let same = run(
+        &sandbox,
+        0,
+        &[&passed[..], &["--message", "again"]].concat(),
+    );
+    assert!(!same.contains("->"), "{same}");
+    let dive = run(&sandbox, 0, &["deep-dive", "init"]);
+    assert_eq!(dive, ".claude/deep-dive.local.md: created\n");
+}

@@ -78,7 +78,7 @@ fn no_answer_is_an_error() {
     for (args, word) in [
         (&["groups"][..], "tasks.md"),
         (&["groups", "--root", "docs"], "tasks.md"),
-        (&["groups", "0"], "not in"),
+        (&["groups", "0"], "at least 1"),
         (&["groups", "x"], "invalid"),
     ] {
         let ran = sandbox.run(args);

@@ -138,8 +138,8 @@ fn what_the_schema_forbids_is_an_error_and_changes_nothing() {
         (&["init", "  "][..], "empty"),
         (&["init", "t", "--spec", "nowhere.md"], "nowhere.md"),
         (&["start", "plan"], "research"),
-        (&["start", "dreaming"], "unknown phase"),
-        (&["start", "init"], "already completed"),
+        (&["start", "dreaming"], "[possible values: research, plan,"),
+        (&["start", "init"], "[possible values: research, plan,"),
         (
             &["complete", "research", "--report", "plan-report.md"],
             "research-report.md",
@@ -228,4 +228,27 @@ fn the_newest_unfinished_session_is_meant() {
         state(&sandbox, &second)["phases"]["research"]["status"],
         "pending"
     );
+}
+
+#[test]
+fn of_two_sessions_equally_new_one_must_be_named() {
+    let sandbox = Sandbox::new();
+    let ids = [init(&sandbox, &["one"]), init(&sandbox, &["two"])];
+    for id in &ids {
+        let file = format!(".claude/.docs/{id}/state.json");
+        let mut state = state(&sandbox, id);
+        state["updated_at"] = "2026-01-10T10:00:00Z".into();
+        sandbox.write(&file, &state.to_string());
+    }
+    let error = session(&sandbox, 2, &["show"]);
+    for id in &ids {
+        assert!(error.contains(&format!("`{id}`")), "{error}");
+    }
+    assert!(
+        error.ends_with("; name one with `--session ID`\n"),
+        "{error}"
+    );
+    for named in [ids[0].clone(), format!("{}/state.json", ids[0])] {
+        session(&sandbox, 0, &["show", "--session", &named]);
+    }
 }

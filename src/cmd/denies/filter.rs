@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, SecondsFormat, TimeDelta, Utc};
 
-use super::super::Context;
+use super::super::{Context, number};
 use super::read::Entry;
 use crate::actor::AgentName;
 use crate::decision::DenyCode;
@@ -24,7 +24,7 @@ pub(super) struct Filter {
     #[arg(long, global = true, value_name = "R", value_parser = rule)]
     rule: Option<DenyCode>,
     /// Only the newest N; with `stats`, only the N largest groups
-    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, global = true, value_name = "N", value_parser = number::<u32>(1..=u64::MAX))]
     limit: Option<u32>,
     /// Rotated logs as well
     #[arg(long, global = true)]

@@ -7,7 +7,7 @@ mod page;
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use serde::Serialize;
 
 use super::super::Context;
@@ -48,8 +48,13 @@ pub(super) fn run(
     let rows = context.with_all_systems(|catalog| page::contract_rows(&findings, catalog));
     let page = page::render(&findings, &rows, &passes.in_words(), context);
     let file = path::absolute(&context.cwd, &args.html, context.env.home.as_deref());
-    replace(&PathBuf::from(&file), page.as_bytes())
-        .with_context(|| format!("could not write `{file}`; does its directory exist?"))?;
+    let path = PathBuf::from(&file);
+    match path.parent().filter(|dir| !dir.is_dir()) {
+        Some(dir) => bail!("there is no directory `{}`; make it first", dir.display()),
+        None if path.is_dir() => bail!("`{file}` is a directory; name a file to write"),
+        None => {}
+    }
+    replace(&path, page.as_bytes()).with_context(|| format!("could not write `{file}`"))?;
     let written = Written {
         denies: findings.total(),
         shown: findings.records.len(),

@@ -1,0 +1,131 @@
+//! Options and values: what is taken, what is offered, and what a wrong one is told.
+
+use super::is_usage_error;
+use crate::support::{Sandbox, serve};
+
+#[test]
+fn wrong_values_are_answered_with_the_right_ones() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/.archive", "no directory");
+    sandbox.write(".devt/state/notes.md", "x");
+    sandbox.write(".claude/orchestration.local.md", "---\n{a: [\n---\n");
+    let nowhere = sandbox.path("nowhere");
+    let no_tasks = format!("no `tasks.md` in `{nowhere}`");
+    let state = sandbox.path(".devt/state");
+    for (args, parts) in [
+        (
+            &["denies", "--limit", "abc"][..],
+            &["a whole number, at least 1"][..],
+        ),
+        (&["denies", "--limit", "0"], &["a whole number, at least 1"]),
+        (&["groups", "0"], &["a whole number, at least 1"]),
+        (
+            &["flow", "init", "x", "--max-iterations", "0"],
+            &["at least 1"],
+        ),
+        (&["cleanup", "--stale-days", "-1"], &["from 0 to 36500"]),
+        (
+            &["session", "start", "coding"],
+            &["research, plan, implement, quality, review]"],
+        ),
+        (&["session", "start", "init"], &["research, plan"]),
+        (
+            &["flow", "update", "--phase", "foo"],
+            &["'foo'", "exploration, planning"],
+        ),
+        (
+            &["flow", "update", "--message", "x"],
+            &["orchestration.local.md`: "],
+        ),
+        (
+            &["deep-dive", "compile"],
+            &["nothing to compile", "--mark-complete"],
+        ),
+        (
+            &["denies", "report", "--html", "."],
+            &["is a directory; name a file"],
+        ),
+        (
+            &["denies", "report", "--html", "nowhere/x.html"],
+            &[&nowhere, "make it first"],
+        ),
+        (&["groups", "--root", "nowhere"], &[&no_tasks]),
+        (
+            &["groups"],
+            &["no `tasks.md` in a site below", "--root DIR"],
+        ),
+        (&["status", "--system", "self"], &["does not apply to self"]),
+        (&["check", ""], &["a path is empty"]),
+    ] {
+        is_usage_error(&sandbox.run(args), parts);
+    }
+    // What cannot be done is said once, with its place.
+    let archive = format!("could not make `{state}/.archive`: ");
+    for verb in [&["cleanup", "--apply"][..], &["reset"]] {
+        let ran = sandbox.run(&[verb, &["--system", "devt"]].concat());
+        is_usage_error(&ran, &[&archive]);
+        assert_eq!(ran.stderr().matches("os error").count(), 1);
+    }
+}
+
+#[test]
+fn every_option_is_described_and_offered_where_it_counts() {
+    let sandbox = Sandbox::new();
+    for verb in [
+        "check",
+        "cleanup",
+        "denies follow",
+        "denies stats",
+        "flow init",
+        "flow update",
+        "deep-dive init",
+        "deep-dive compile",
+        "session init",
+        "session decide",
+        "groups",
+        "agentmux",
+        "contract show",
+        "replay",
+        "restore",
+        "update",
+    ] {
+        let args: Vec<&str> = verb.split(' ').chain(["--help"]).collect();
+        let help = sandbox.run(&args).stdout();
+        let (own, global) = help.split_once("\nGlobal options:\n").unwrap();
+        assert!(
+            global.contains("--project <DIR>") && !own.contains("--project"),
+            "{help}"
+        );
+        let follows = verb == "denies follow";
+        assert!(
+            !follows || !(own.contains("--limit") || own.contains("--all")),
+            "{help}"
+        );
+        // An option without a text stands alone on its line, and no line for it follows.
+        let lines: Vec<&str> = own.lines().collect();
+        for pair in lines.windows(2) {
+            let is_bare = pair[0].starts_with("      --") && !pair[0].trim().contains("  ");
+            assert!(
+                !is_bare || pair[1].starts_with("          "),
+                "{verb}: {}",
+                pair[0]
+            );
+        }
+    }
+    let phases = sandbox.run(&["flow", "update", "--help"]).stdout();
+    assert!(phases.contains("verification, complete]"), "{phases}");
+}
+
+#[test]
+fn an_event_that_writes_nothing_is_named() {
+    let sandbox = Sandbox::new();
+    let event = r#"{"hook_event_name":"Stop","session_id":"s"}"#;
+    let ran = serve(
+        sandbox.command(&["check", "--event", "-"]),
+        event.as_bytes(),
+    );
+    assert_eq!(
+        (ran.code(), ran.stdout().as_str()),
+        (0, "Stop event: allow\n")
+    );
+}
