@@ -50,8 +50,9 @@ pub struct Removal {
 /// The arguments of both commands.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Args {
-    /// The settings file to change
-    #[arg(long, value_enum, default_value_t = Scope::Project)]
+    /// The settings file to change: `project` for everyone who works on it, `local` for you alone
+    /// there, `user` for every project of yours
+    #[arg(long, value_enum, default_value_t = Scope::Project, hide_possible_values = true)]
     pub scope: Scope,
     /// Say what would be done and do nothing
     #[arg(long)]
@@ -185,7 +186,8 @@ pub fn uninstall(args: &Removal, place: &Place, out: &mut dyn Write) -> Result<(
         .without(whose)
         .with_context(|| format!("could not edit `{name}`, nothing was changed"))?
     {
-        None => writeln!(out, "not wired: `{name}`")?,
+        None if file.text.is_none() => writeln!(out, "not wired: there is no `{name}`")?,
+        None => writeln!(out, "not wired: `{name}` holds no entry of statewarden")?,
         Some(undo) if dry_run => writeln!(out, "would {} `{name}`", undo.words().0)?,
         Some(undo) => {
             undo.carry_out(&file)?;

@@ -116,6 +116,23 @@ fn every_option_is_described_and_offered_where_it_counts() {
     assert!(phases.contains("verification, complete]"), "{phases}");
 }
 
+/// The help of all verbs is laid out alike, and what finds nothing says why.
+#[test]
+fn installing_speaks_as_the_other_verbs_do() {
+    let sandbox = Sandbox::new();
+    let help = sandbox.run(&["install", "--help"]).stdout();
+    assert!(help.contains("\n      --dry-run  "), "{help}");
+    let settings = sandbox.path(".claude/settings.json");
+    let uninstall = || sandbox.run(&["uninstall"]).stdout();
+    assert_eq!(
+        uninstall(),
+        format!("not wired: there is no `{settings}`\n")
+    );
+    sandbox.write(".claude/settings.json", "{}\n");
+    let expected = format!("not wired: `{settings}` holds no entry of statewarden\n");
+    assert_eq!(uninstall(), expected);
+}
+
 #[test]
 fn an_event_that_writes_nothing_is_named() {
     let sandbox = Sandbox::new();
