@@ -2,7 +2,6 @@
 
 mod difference;
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -202,11 +201,14 @@ pub fn uninstall(args: &Removal, place: &Place, out: &mut dyn Write) -> Result<(
 }
 
 /// The commands of our entries in the settings file of a scope.
-fn commands(scope: Scope, place: &Place) -> BTreeSet<String> {
+fn commands(scope: Scope, place: &Place) -> Vec<String> {
     let file = place.settings(scope).ok();
     let text = file.and_then(|file| read_text(file).ok()?);
     let entries = wiring::is_wired(&text.unwrap_or_default()).entries;
-    entries.into_iter().map(|wired| wired.command).collect()
+    let mut commands: Vec<_> = entries.into_iter().map(|wired| wired.command).collect();
+    commands.sort();
+    commands.dedup();
+    commands
 }
 
 /// Says what still runs the hook here. What this program put elsewhere is no
