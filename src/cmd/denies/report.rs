@@ -50,7 +50,10 @@ pub(super) fn run(
     let file = path::absolute(&context.cwd, &args.html, context.env.home.as_deref());
     let path = PathBuf::from(&file);
     match path.parent().filter(|dir| !dir.is_dir()) {
-        Some(dir) => bail!("there is no directory `{}`; make it first", dir.display()),
+        Some(dir) => bail!(
+            "could not write `{file}`: there is no directory `{}`; make it first",
+            dir.display()
+        ),
         None if path.is_dir() => bail!("`{file}` is a directory; name a file to write"),
         None => {}
     }
