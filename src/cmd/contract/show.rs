@@ -11,11 +11,12 @@ use super::super::{Answer, Context, output};
 use super::origin::{BUILT_IN, Origins};
 use crate::catalog::{Catalog, Governed};
 use crate::claim;
-use crate::contract::{AtReset, Bucket, DirKind, Name};
+use crate::contract::{self, AtReset, Bucket, DirKind, Name};
 use crate::path;
 use crate::project::OnDisk;
 use crate::settings::{Edition, Mode};
 use crate::sites::{self, Site};
+use crate::systems::System;
 use crate::target::{Act, Spelling, Target};
 
 #[derive(Debug, clap::Args)]
@@ -194,25 +195,7 @@ fn show(
         mode: governed.mode,
         edition: governed.edition_in_force(),
         source: contract.source.to_owned(),
-        rows: rows
-            .map(|row| Row {
-                name: row.title().to_owned(),
-                kind: match row.name {
-                    Name::Exact(_) => "name",
-                    Name::Slug(_) => "regex",
-                    Name::Wild(_) | Name::Glob(_) => "glob",
-                },
-                bucket: row.bucket,
-                writer: owner(&system.writer(row, row.title())),
-                purpose: row.purpose.to_owned(),
-                readers: row.readers.to_owned(),
-                at_reset: match row.at_reset {
-                    AtReset::Archived => "archived",
-                    AtReset::Exempt => "exempt",
-                },
-                from: origins.of_row(system, row),
-            })
-            .collect(),
+        rows: rows.map(|row| shown_row(row, system, origins)).collect(),
         directories: dirs
             .map(|dir| Directory {
                 path: dir.path.to_owned(),
@@ -234,6 +217,26 @@ fn show(
             })
             .collect(),
         fallback: contract.fallback.map(str::to_owned),
+    }
+}
+
+fn shown_row(row: &contract::Row<'_>, system: &dyn System, origins: &Origins) -> Row {
+    Row {
+        name: row.title().to_owned(),
+        kind: match row.name {
+            Name::Exact(_) => "name",
+            Name::Slug(_) => "regex",
+            Name::Wild(_) | Name::Glob(_) => "glob",
+        },
+        bucket: row.bucket,
+        writer: owner(&system.writer(row, row.title())),
+        purpose: row.purpose.to_owned(),
+        readers: row.readers.to_owned(),
+        at_reset: match row.at_reset {
+            AtReset::Archived => "archived",
+            AtReset::Exempt => "exempt",
+        },
+        from: origins.of_row(system, row),
     }
 }
 
