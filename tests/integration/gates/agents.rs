@@ -165,6 +165,17 @@ fn one_run_of_an_agent_counts_once_until_it_is_continued() {
     assert_eq!(message(), "\"fifth\"");
 }
 
+#[test]
+fn a_count_that_cannot_be_kept_is_told_with_its_place() {
+    let stage = Stage::with_run(&[]);
+    stage.start("riko", "riko");
+    stage.0.write(".claude/statewarden/runs.json/x", "");
+    let ran = stage.0.hook(&stage.stop_event("riko", "riko", "done"));
+    let file = stage.0.path(".claude/statewarden/runs.json");
+    let expected = format!("could not write `{file}`: ");
+    assert!(ran.stderr().contains(&expected), "{}", ran.stderr());
+}
+
 /// The result of a call that an agent made carries that agent's type.
 #[test]
 fn a_nested_agent_ends_for_itself() {
