@@ -126,20 +126,6 @@ fn init(args: &Init, file: &Path, context: &Context<'_>) -> Result<String> {
 }
 
 fn compile(args: &Compile, file: &Path, context: &Context<'_>) -> Result<String> {
-    let parts = [
-        &args.tech_stack,
-        &args.entry_points,
-        &args.key_patterns,
-        &args.overview,
-        &args.architecture,
-        &args.conventions,
-        &args.antipatterns,
-        &args.quick_reference,
-        &args.agent_notes,
-    ];
-    if parts.iter().all(|part| part.is_none()) && !args.mark_complete {
-        bail!("nothing to compile; pass a part, such as `--overview TEXT`, or `--mark-complete`");
-    }
     let Some(text) = change::present(file)? else {
         bail!(
             "there is no `{}`; start with `statewarden deep-dive init`",

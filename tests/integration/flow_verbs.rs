@@ -388,3 +388,14 @@ fn a_new_file_is_created_and_a_gate_that_stays_is_not_listed() {
     let dive = run(&sandbox, 0, &["deep-dive", "init"]);
     assert_eq!(dive, ".claude/deep-dive.local.md: created\n");
 }
+
+/// Without a part, compiling begins: the phase says so.
+#[test]
+fn a_deep_dive_is_compiled_step_by_step() {
+    let sandbox = Sandbox::new();
+    run(&sandbox, 0, &["deep-dive", "init"]);
+    run(&sandbox, 0, &["deep-dive", "compile"]);
+    assert!(sandbox.read(DEEP_DIVE).contains("\nphase: \"compilation\"\n"));
+    run(&sandbox, 0, &["deep-dive", "compile", "--mark-complete"]);
+    assert!(sandbox.read(DEEP_DIVE).contains("\nphase: \"complete\"\n"));
+}

@@ -38,10 +38,6 @@ fn wrong_values_are_answered_with_the_right_ones() {
             &["orchestration.local.md`: "],
         ),
         (
-            &["deep-dive", "compile"],
-            &["nothing to compile", "--mark-complete"],
-        ),
-        (
             &["denies", "report", "--html", "."],
             &["is a directory; name a file"],
         ),
