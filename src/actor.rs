@@ -32,12 +32,6 @@ pub enum Actor {
     Agent(AgentName),
 }
 
-impl Actor {
-    pub fn is_agent(&self, name: &str) -> bool {
-        matches!(self, Self::Agent(agent) if agent.as_str() == name)
-    }
-}
-
 impl fmt::Display for Actor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

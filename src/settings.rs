@@ -219,12 +219,6 @@ impl SystemSettings {
             declared: None,
         }
     }
-
-    /// Whether the settings add a name to the system's contract.
-    pub fn allows_extra(&self, name: &str) -> bool {
-        self.extra_names.iter().any(|extra| extra == name)
-            || self.extra_globs.iter().any(|glob| glob.matches(name))
-    }
 }
 
 #[cfg(test)]

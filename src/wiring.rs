@@ -82,11 +82,6 @@ fn all_groups(command: &str) -> Value {
     Value::Object(groups.collect::<Map<_, _>>())
 }
 
-/// The text of `hooks/hooks.json`.
-pub fn plugin_hooks() -> String {
-    edit::fresh(PLUGIN_COMMAND)
-}
-
 /// A settings file that cannot be edited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WiringError {
@@ -143,10 +138,6 @@ impl Wiring {
             .map(|entry| entry.event)
             .filter(|event| !is_there(event))
             .collect()
-    }
-
-    fn is_live(&self) -> bool {
-        self.missing().is_empty() && !self.hooks_are_disabled && self.invalid.is_none()
     }
 }
 
@@ -207,11 +198,6 @@ fn fault(event: &str, hook: &Value) -> Option<String> {
         (_, false, _) => Some(format!("a `{event}` hook has an unknown `onFailure`")),
         (_, _, false) => Some(format!("a `{event}` hook has no `command`")),
     }
-}
-
-/// Whether the file holds every entry of the table, live.
-pub fn holds_our_entries(text: &str) -> bool {
-    is_wired(text).is_live()
 }
 
 /// Whether an edit leaves alone what a settings file does for us: every entry

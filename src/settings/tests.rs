@@ -101,8 +101,9 @@ fn every_key_is_read() {
         (devt.mode, devt.contract),
         (Some(Mode::Enforce), Edition::V0244)
     );
-    assert!(devt.allows_extra("notes.md") && devt.allows_extra("evidence-7.txt"));
-    assert!(!devt.allows_extra("evidence-7.txt\n") && !devt.allows_extra("evidence-a/b.txt"));
+    assert_eq!(devt.extra_names, ["notes.md"]);
+    let globs: Vec<_> = devt.extra_globs.iter().map(Pattern::as_str).collect();
+    assert_eq!(globs, ["evidence-*.txt"]);
     assert_eq!(devt.subdirectories, ["evidence", "a/b"]);
     assert_eq!(settings.mode_of("session"), Mode::Off);
     let groups = settings.system("groups");

@@ -4,16 +4,11 @@ use super::artifact::{Artifact, Judged, Substance};
 use super::workflow_yaml::{self, Scalar};
 use crate::workflow::{Gate, GateChange, GateStatus, Outcome, Workflow};
 
-/// Carries a judged artifact into `workflow.yaml`: `status` and `verdict` of a
+/// Carries a judged artifact into the `workflow.yaml` of an active workflow: `status` and `verdict` of a
 /// valid sidecar (or `## Status`), and whether the artifact was valid. An
 /// invalid one leaves the old status and is `warned`, as devt does itself.
 pub fn on_agent_end(text: &str, artifact: &Artifact, judged: &Judged) -> Outcome {
     let before = workflow_yaml::read(text);
-    if !before.is_true("active") {
-        return Outcome::Unchanged {
-            why: "no workflow is active".to_owned(),
-        };
-    }
     let changes = changes(judged);
     let new_text = match workflow_yaml::set(text, &changes) {
         Ok(new_text) => new_text,
@@ -185,7 +180,6 @@ mod tests {
         );
         check(routed, valid, Err("says DONE"));
         check(running, "", Err("`test-summary.json` is missing"));
-        check("active: false\n", valid, Err("no workflow is active"));
         check("active: true\nstatus:\n  - x\n", valid, Err("holds a list"));
     }
 
