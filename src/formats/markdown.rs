@@ -19,35 +19,79 @@ pub struct Line<'a> {
     pub fence: Fence,
 }
 
+/// A fence that is not closed yet.
+struct Opened<'a> {
+    /// The index of its first line.
+    at: usize,
+    marks: &'a str,
+    /// How many list items it stands in.
+    depth: usize,
+}
+
 /// The lines of a text, with CRLF and a leading byte-order mark tolerated.
 pub fn lines(text: &str) -> Vec<Line<'_>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines: Vec<Line<'_>> = Vec::new();
-    let mut open: Option<(usize, &str)> = None;
-    for (idx, text) in text.lines().enumerate() {
-        let fence = match open {
-            None => {
-                open = opening(text).map(|marks| (idx, marks));
-                if open.is_some() {
-                    Fence::Open
-                } else {
-                    Fence::Outside
-                }
+    // The columns where the texts of the list items around a line begin.
+    let mut items: Vec<usize> = Vec::new();
+    let mut open: Option<Opened<'_>> = None;
+    for (at, text) in text.lines().enumerate() {
+        let bare = text.trim_start_matches(' ');
+        let indent = text.len() - bare.len();
+        // A line further left ends list items, and a fence in them.
+        if !bare.trim().is_empty() {
+            items.retain(|&column| column <= indent);
+        }
+        if let Some(fence) = open.take_if(|fence| fence.depth > items.len()) {
+            close(&mut lines[fence.at..]);
+        }
+        let column = items.last().map_or(0, |&column| column.min(indent));
+        let mut body = &text[column..];
+        if open.is_none() {
+            while let Some(width) = item(body) {
+                items.push(text.len() - body.len() + width);
+                body = &body[width..];
             }
+        }
+        let before = open.take();
+        let ends = before
+            .as_ref()
+            .is_some_and(|fence| closes(body, fence.marks));
+        let depth = items.len();
+        open = before.or_else(|| opening(body).map(|marks| Opened { at, marks, depth }));
+        let fence = match open {
             Some(_) => Fence::Open,
+            None => Fence::Outside,
         };
         lines.push(Line { text, fence });
-        match open {
-            Some((start, marks)) if idx > start && closes(text, marks) => {
-                lines[start..]
-                    .iter_mut()
-                    .for_each(|line| line.fence = Fence::Closed);
-                open = None;
-            }
-            _ => {}
+        if let Some(fence) = open.take_if(|_| ends) {
+            close(&mut lines[fence.at..]);
         }
     }
     lines
+}
+
+fn close(lines: &mut [Line<'_>]) {
+    for line in lines {
+        line.fence = Fence::Closed;
+    }
+}
+
+/// How far a list item's marker, and the blanks behind it, reach in a line.
+fn item(body: &str) -> Option<usize> {
+    let bare = body.trim_start_matches(' ');
+    let n_digits = bare.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = match n_digits {
+        0 => bare.strip_prefix(['-', '*', '+'])?,
+        1..=9 => bare[n_digits..].strip_prefix(['.', ')'])?,
+        _ => return None,
+    };
+    let text = rest.trim_start_matches(' ');
+    let n_blanks = rest.len() - text.len();
+    let is_item = body.len() - bare.len() <= 3 && n_blanks > 0;
+    // More blanks are those of indented code.
+    let beyond = if n_blanks > 4 { n_blanks - 1 } else { 0 };
+    is_item.then(|| body.len() - text.len() - beyond)
 }
 
 /// The lines that are not code: a fence left open hides all that follows it.
@@ -158,6 +202,20 @@ mod tests {
         check_fences("~~~ `x`\na\n~~~~\nb", "ccc-");
         check_fences("\u{feff}```\na\n```", "ccc");
         check_fences("``\na", "--");
+    }
+
+    #[test]
+    fn fences_stand_in_list_items_too() {
+        check_fences("1. a\n    ```\n    b\n    ```\nc", "-ccc-");
+        check_fences("10) a\n    ```\n    ```", "-cc");
+        check_fences("- a\n  - b\n\n    ```\n    c\n    ```", "---ccc");
+        check_fences("- ```\n  a\n  ```\nb", "ccc-");
+        check_fences("- - ```\n    a\n\n    ```\nb", "cccc-");
+        check_fences("- a\n  ```\nb\n```\nc", "-c-oo");
+        check_fences("- a\n      ```\nb", "---");
+        check_fences("-      ```\na", "--");
+        check_fences("    - ```\na", "--");
+        check_fences("-```\n1986.\n**b**\n- ", "----");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! decides nothing, so that the gate stays as it was.
 
 use super::state::Agent;
+use crate::formats::markdown::{self, Fence, Line};
 use crate::workflow::GateStatus;
 
 /// A decisive outcome.
@@ -67,7 +68,7 @@ const VERIFICATION: &[Verdict] = &[
 
 /// Reads the final reply of `agent`.
 pub fn read(agent: Agent, reply: &str) -> Reading<'_> {
-    let lines = fenced_lines(reply);
+    let lines = markdown::lines(reply);
     if lines.iter().all(|line| line.text.trim().is_empty()) {
         return Reading::Undecided {
             why: "the reply is empty",
@@ -125,7 +126,7 @@ fn read_checks<'a>(lines: &[Line<'a>]) -> Reading<'a> {
     let last_marker = |line: &Line<'a>| {
         let at = |marker| {
             find_uncited(line.text, marker).filter(|&at| {
-                !line.is_fenced
+                line.fence == Fence::Outside
                     || line.text[..at]
                         .trim_matches(['#', '*', '-', ' '])
                         .is_empty()
@@ -158,7 +159,7 @@ fn read_verdict<'a>(lines: &[Line<'a>], words: &[Verdict]) -> Reading<'a> {
     let marked = lines.iter().enumerate().rev().find_map(|(at, line)| {
         Some((
             at,
-            value_after_label(line.text).filter(|_| !line.is_fenced)?,
+            value_after_label(line.text).filter(|_| line.fence == Fence::Outside)?,
         ))
     });
     let Some((at, value)) = marked else {
@@ -171,7 +172,7 @@ fn read_verdict<'a>(lines: &[Line<'a>], words: &[Verdict]) -> Reading<'a> {
             .iter()
             .find(|line| !line.text.trim().is_empty());
         let next = next
-            .filter(|line| !line.is_fenced)
+            .filter(|line| line.fence == Fence::Outside)
             .map_or("", |line| line.text.trim());
         (next, next)
     } else {
@@ -233,43 +234,6 @@ fn find_uncited(line: &str, marker: &str) -> Option<usize> {
     line.rmatch_indices(marker)
         .map(|(at, _)| at)
         .find(|&at| !is_cited(&line[..at]))
-}
-
-/// A line of a reply, and whether it is inside a code fence or one itself.
-struct Line<'a> {
-    text: &'a str,
-    is_fenced: bool,
-}
-
-/// Fences as Markdown has them: three or more backticks or tildes, closed by
-/// at least as many of the same; one that is never closed runs to the end.
-fn fenced_lines(reply: &str) -> Vec<Line<'_>> {
-    let mut open: Option<(char, usize)> = None;
-    let mut lines = Vec::new();
-    for text in reply.lines() {
-        let trimmed = text.trim();
-        let fence = ['`', '~'].into_iter().find_map(|mark| {
-            let length = trimmed.len() - trimmed.trim_start_matches(mark).len();
-            (length >= 3).then_some((mark, length, &trimmed[length..]))
-        });
-        let was_open = open.is_some();
-        match (open, fence) {
-            (None, Some((mark, length, info))) if mark == '~' || !info.contains('`') => {
-                open = Some((mark, length));
-            }
-            (Some((mark, at_least)), Some((closing, length, "")))
-                if mark == closing && length >= at_least =>
-            {
-                open = None;
-            }
-            _ => {}
-        }
-        lines.push(Line {
-            text,
-            is_fenced: was_open || open.is_some(),
-        });
-    }
-    lines
 }
 
 #[cfg(test)]
