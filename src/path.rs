@@ -61,17 +61,25 @@ pub fn collapse(path: &str) -> Cow<'_, str> {
     if is_collapsed(rest) {
         return Cow::Borrowed(path);
     }
-    let mut parts: Vec<&str> = Vec::with_capacity(16);
+    let mut whole = String::with_capacity(path.len() + 1);
+    whole.push_str(drive);
     for part in rest.split('/') {
         match part {
             "" | "." => {}
             ".." => {
-                parts.pop();
+                let end = whole.rfind('/').unwrap_or(drive.len());
+                whole.truncate(end);
             }
-            part => parts.push(part),
+            part => {
+                whole.push('/');
+                whole.push_str(part);
+            }
         }
     }
-    Cow::Owned(format!("{drive}/{}", parts.join("/")))
+    if whole.len() == drive.len() {
+        whole.push('/');
+    }
+    Cow::Owned(whole)
 }
 
 /// Joins and collapses.
@@ -84,11 +92,17 @@ pub fn absolute(dir: &str, path: &str, home: Option<&str>) -> String {
 }
 
 fn is_collapsed(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    let begins_untidy = |at: usize| {
+        matches!(
+            bytes.get(at..).unwrap_or_default(),
+            [] | [b'/', ..] | [b'.'] | [b'.', b'/', ..] | [b'.', b'.'] | [b'.', b'.', b'/', ..]
+        )
+    };
+    let mut places = bytes.iter().enumerate();
     path == "/"
-        || path.as_bytes().split_first().is_some_and(|(&first, rest)| {
-            let mut parts = rest.split(|&byte| byte == b'/');
-            first == b'/' && parts.all(|part| !matches!(part, b"" | b"." | b".."))
-        })
+        || bytes.first() == Some(&b'/')
+            && places.all(|(at, &byte)| byte != b'/' || !begins_untidy(at + 1))
 }
 
 /// A name in a directory, both relative to the same place; `""` is the place itself.

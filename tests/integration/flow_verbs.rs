@@ -395,7 +395,11 @@ fn a_deep_dive_is_compiled_step_by_step() {
     let sandbox = Sandbox::new();
     run(&sandbox, 0, &["deep-dive", "init"]);
     run(&sandbox, 0, &["deep-dive", "compile"]);
-    assert!(sandbox.read(DEEP_DIVE).contains("\nphase: \"compilation\"\n"));
+    assert!(
+        sandbox
+            .read(DEEP_DIVE)
+            .contains("\nphase: \"compilation\"\n")
+    );
     run(&sandbox, 0, &["deep-dive", "compile", "--mark-complete"]);
     assert!(sandbox.read(DEEP_DIVE).contains("\nphase: \"complete\"\n"));
 }
