@@ -371,7 +371,7 @@ impl View for OnDisk<'_> {
 /// # Errors
 /// The file cannot be read, is no regular file, no UTF-8, or larger than a state
 /// file may be.
-pub fn read_text(path: impl AsRef<Path>) -> io::Result<Option<String>> {
+pub fn read_text<P: AsRef<Path> + ?Sized>(path: &P) -> io::Result<Option<String>> {
     match regular::read(path.as_ref(), MAX_TEXT) {
         Ok(bytes) => match String::from_utf8(bytes) {
             Ok(text) => Ok(Some(text)),

@@ -203,7 +203,7 @@ pub fn uninstall(args: &Removal, place: &Place, out: &mut dyn Write) -> Result<(
 /// The commands of our entries in the settings file of a scope.
 fn commands(scope: Scope, place: &Place) -> Vec<String> {
     let file = place.settings(scope).ok();
-    let text = file.and_then(|file| read_text(file).ok()?);
+    let text = file.and_then(|file| read_text(&file).ok()?);
     let entries = wiring::is_wired(&text.unwrap_or_default()).entries;
     let mut commands: Vec<_> = entries.into_iter().map(|wired| wired.command).collect();
     commands.sort();
@@ -358,7 +358,7 @@ impl SettingsFile {
         let mut kept = self.backups().peekable();
         if ENTRIES.iter().all(|entry| is_wired(entry.event))
             || (!ours.is_empty() && kept.peek().is_some())
-            || kept.any(|backup| read_text(backup).is_ok_and(|kept| kept.as_ref() == Some(text)))
+            || kept.any(|backup| read_text(&backup).is_ok_and(|kept| kept.as_ref() == Some(text)))
         {
             return Ok(None);
         }
