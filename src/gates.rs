@@ -360,7 +360,14 @@ impl<'a> Plan<'a> {
                 effects.records.push(match outcome {
                     Ok(Outcome::Changed { changes, .. }) => record.changed(&changes),
                     Ok(Outcome::Unchanged { why }) => record.skipped(why),
-                    Err(error) => record.skipped(format!("could not be written: {error}")),
+                    Err(error) => {
+                        // A busy lock is tried again by the next event.
+                        if error.kind() != io::ErrorKind::WouldBlock {
+                            let file = &record.file;
+                            reply::complain(&format!("could not change `{file}`: {error}"));
+                        }
+                        record.skipped(format!("could not be written: {error}"))
+                    }
                 });
             }
         }

@@ -4,11 +4,12 @@
 //! governed place, and let through with a word on stderr when they do not;
 //! once a target is known to be governed, every failure refuses.
 
+mod failure;
+
 use std::borrow::Cow;
 use std::io;
-use std::panic;
 use std::path::Path;
-use std::process::{self, ExitCode};
+use std::process::ExitCode;
 
 use chrono::{DateTime, Utc};
 
@@ -22,7 +23,7 @@ use crate::path;
 use crate::project::{Project, read_text};
 use crate::record::{Record, What};
 use crate::reply::{self, Reply};
-use crate::settings::{OnError, Resolved, Settings};
+use crate::settings::{Resolved, Settings};
 use crate::sites::{self, Site};
 use crate::stdin::{self, Input};
 use crate::store::lock::IN_HOOK;
@@ -31,6 +32,7 @@ use crate::store::make_own_folder;
 use crate::systems::declared::DeclaredSystem;
 use crate::systems::{self, Note};
 use crate::target::{self, Act, Scene, Target, Unread};
+use failure::{answer_panics, current_dir, fault};
 
 /// Read once, and not at all for an event that is none of ours.
 pub type Clock = fn() -> DateTime<Utc>;
@@ -43,28 +45,13 @@ pub fn main(project: Option<&'static str>, now: Clock) -> ExitCode {
     serve(input, project, now).send().into()
 }
 
-/// A bug must not become an exit code that lets a call through. The release
-/// build does not unwind, so the answer is given where the panic is.
-fn answer_panics(bytes: &'static [u8], project: Option<&'static str>, now: Clock) {
-    panic::set_hook(Box::new(move |bug| {
-        reply::complain(&bug.to_string());
-        let what = "it ran into a bug of its own";
-        let reply = fault(bytes, what, &Env::read(), project, now());
-        #[expect(
-            clippy::disallowed_methods,
-            clippy::exit,
-            reason = "there is no way back to main"
-        )]
-        process::exit(reply.send().into());
-    }));
-}
-
 fn serve(input: &Input, project: Option<&str>, now: Clock) -> Reply {
     match Event::parse(&input.bytes) {
         Ok(event) if event.may_concern() => {
             let (event, env) = (event.with_bulk(input.bulk), Env::read());
-            match directory_of(&event).or(env.project_dir.as_deref()) {
-                Some(cwd) => answer(&event, cwd, &env, project, now()),
+            let given = directory_of(&event).or(env.project_dir.as_deref());
+            match given.map(str::to_owned).or_else(current_dir) {
+                Some(cwd) => answer(&event, &cwd, &env, project, now()),
                 None => {
                     let what = "the event has no absolute `cwd`";
                     fault(&input.bytes, what, &env, project, now())
@@ -358,23 +345,6 @@ impl World<'_> {
     pub(crate) fn sites_around<'c>(&self, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
         sites::around(&self.project, catalog, std::slice::from_ref(&self.cwd))
     }
-
-    fn refuse_unsettled(
-        &self,
-        event: &Event<'_>,
-        rules: &Resolved,
-        unsettled: &Unsettled,
-    ) -> Reply {
-        let reason = format!(
-            "{unsettled}. Nothing was written; {}, or run `statewarden doctor`.",
-            unsettled.way_on()
-        );
-        let record = Record::new(What::Fault, &reason, Some(event), self.now);
-        self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
-        Reply::Deny {
-            reason: reply::cut(&reason, reply::MAX_REASON),
-        }
-    }
 }
 
 /// The text a claim would leave, and the text that is there.
@@ -410,89 +380,5 @@ pub(crate) fn log_of(logs: &Logs, system: &str, site: Option<&str>) -> LogFile {
     {
         Some(site) => Logs::devt(site),
         None => logs.denies(),
-    }
-}
-
-/// The answer to bytes that are no event, or to a failure before a claim was known.
-fn fault(bytes: &[u8], what: &str, env: &Env, project: Option<&str>, now: DateTime<Utc>) -> Reply {
-    if stdin::names_governed_place(bytes) && stdin::may_be_pre_tool_use(bytes) {
-        let message = format!(
-            "refused: {what}, and it names a workflow state directory. Try the call again; \
-             `statewarden doctor` shows whether the installation is sound"
-        );
-        return Reply::Refuse { message };
-    }
-    let Some(dir) = project
-        .map(str::to_owned)
-        .or_else(|| env.project_dir.clone())
-    else {
-        return Reply::Complain {
-            message: what.to_owned(),
-        };
-    };
-    let world = World {
-        project: Project::discover(project, env, &dir),
-        cwd: dir,
-        env,
-        now,
-    };
-    let rules = world.project.settings(env);
-    let declared = DeclaredSystem::all(&rules.settings);
-    if world.is_concerned(&Catalog::new(&rules.settings, &declared)) {
-        let record = Record::new(What::Fault, what, None, now);
-        world.append(
-            &world.logs().events(),
-            &record.to_line(),
-            &record.ts,
-            &rules,
-        );
-    }
-    match rules.settings.on_error {
-        OnError::Open => Reply::Complain {
-            message: what.to_owned(),
-        },
-        OnError::Closed => Reply::Refuse {
-            message: format!("refused: {what} (`on_error: closed`)"),
-        },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::process::Command;
-
-    use super::*;
-
-    const CHILD: &str = "STATEWARDEN_TEST_PANIC";
-
-    /// Answering a panic ends the process, so the test runs itself once more.
-    #[track_caller]
-    fn check(event: &str, code: i32, said: &str) {
-        let this = std::env::current_exe().unwrap();
-        let name = "hook::tests::a_bug_refuses_what_names_a_governed_place";
-        let output = Command::new(this)
-            .args([name, "--exact", "--nocapture"])
-            .env(CHILD, event)
-            .output()
-            .unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{stderr}");
-        assert!(
-            stderr.contains("a bug") && stderr.contains(said),
-            "{stderr}"
-        );
-    }
-
-    #[test]
-    #[expect(clippy::disallowed_methods, reason = "tells the second run what to do")]
-    fn a_bug_refuses_what_names_a_governed_place() {
-        if let Ok(event) = std::env::var(CHILD) {
-            answer_panics(event.leak().as_bytes(), None, || DateTime::UNIX_EPOCH);
-            panic!("a bug");
-        }
-        let governed = r#"{"hook_event_name":"PreToolUse","cwd":"/p","x":".devt/state/a.md"}"#;
-        check(governed, 2, "refused: it ran into a bug of its own");
-        let other = r#"{"hook_event_name":"PreToolUse","cwd":"/p","x":"src/a.rs"}"#;
-        check(other, 0, "it ran into a bug of its own");
     }
 }

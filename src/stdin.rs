@@ -245,14 +245,14 @@ pub fn names_governed_place(bytes: &[u8]) -> bool {
     systems::are_named_in(&without_transcript_path(&text))
 }
 
+/// The keys end alike: `transcript_path`, `agent_transcript_path`.
 fn without_transcript_path(text: &str) -> String {
-    const KEY: &str = "\"transcript_path\"";
-    let Some(at) = text.find(KEY) else {
-        return text.to_owned();
-    };
-    let (before, after) = text.split_at(at);
-    let value = after[KEY.len()..].splitn(3, '"').nth(2);
-    format!("{before}{}", value.unwrap_or_default())
+    let mut parts = text.split("transcript_path\"");
+    let mut rest = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        rest.push_str(part.splitn(3, '"').nth(2).unwrap_or_default());
+    }
+    rest
 }
 
 /// Whether refusing makes sense: a garbled `Stop` or `SubagentStop` must not

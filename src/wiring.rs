@@ -205,10 +205,11 @@ fn fault(event: &str, hook: &Value) -> Option<String> {
 pub fn keeps_our_entries(before: &str, after: &str) -> bool {
     let (before, after) = (is_wired(before), is_wired(after));
     let is_kept = |entry: &Wired| after.entries.contains(entry);
-    before.entries.is_empty()
-        || (before.entries.iter().all(is_kept)
-            && (before.hooks_are_disabled || !after.hooks_are_disabled)
-            && (before.invalid.is_some() || after.invalid.is_none()))
+    // Any of the files can switch the hooks of all off.
+    (before.hooks_are_disabled || !after.hooks_are_disabled)
+        && (before.entries.is_empty()
+            || before.entries.iter().all(is_kept)
+                && (before.invalid.is_some() || after.invalid.is_none()))
 }
 
 /// The program's path when a hook is one of ours, in exec form or as one shell

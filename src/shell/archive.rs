@@ -113,6 +113,11 @@ fn extract(shell: &mut Shell<'_>, args: &Args, names: Names) {
     if args.has(&["recursive-unlink"]) {
         shell.report(dir, Act::Clear);
     }
+    if let Some(made) = args.value(&["one-top-level"]) {
+        let mut top = dir.with_text(format!("{}/", dir.text));
+        top.push(made);
+        shell.report(&top, Act::MakeDir);
+    }
     if args.has(&["transform", "xform"]) {
         return;
     }
@@ -171,6 +176,7 @@ pub(super) fn unzip(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         return None;
     }
     let here = Field::literal(".");
+    shell.report_all(args.value(&["d"]), Act::MakeDir);
     let dir = args.value(&["d"]).unwrap_or(&here);
     let named = args.operands.get(1..).unwrap_or(&[]);
     match args.has(&["j"]) {

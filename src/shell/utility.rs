@@ -70,13 +70,21 @@ pub(super) fn dd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 /// `-o FILE`, which compilers take as an argument of its own or attached.
 pub(super) fn compiler(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let mut args = args.iter();
-    while let Some(arg) = args.next() {
+    let mut rest = args.iter();
+    let mut is_named = false;
+    while let Some(arg) = rest.next() {
+        is_named |= arg.text.starts_with("-o");
         if arg.known() == Some("-o") {
-            shell.report_all(args.next(), Act::Write);
+            shell.report_all(rest.next(), Act::Write);
         } else if arg.text.starts_with("-o") && arg.text.contains('/') {
             shell.report(&arg.behind("-o".len()), Act::Write);
         }
+    }
+    let links = !args
+        .iter()
+        .any(|arg| matches!(arg.known(), Some("-c" | "-S" | "-E")));
+    if links && !is_named && args.iter().any(|arg| arg.text.ends_with(".c")) {
+        shell.report(&Field::literal("a.out"), Act::Write);
     }
     Output::nothing()
 }

@@ -41,7 +41,7 @@ impl System for Own {
         text: &str,
         present: Option<&str>,
     ) -> Result<Vec<Note>, ContentError> {
-        if present.is_some_and(|present| !wiring::keeps_our_entries(present, text)) {
+        if !wiring::keeps_our_entries(present.unwrap_or_default(), text) {
             return Err(ContentError {
                 code: DenyCode::ProtectedFile,
                 message:

@@ -20,13 +20,14 @@ fn unreadable_bytes_that_name_no_governed_place_pass_with_a_word() {
         b"{\"tool_name\":\"Write\"} trailing",
         b"{\"cwd\":\"\xff\xfe\"}",
         b"{\"transcript_path\":\"/h/.claude/.docs/x/openspec/changes/y\",",
+        b"{\"agent_transcript_path\":\"/h/.devt/state/y\",",
     ] {
         sandbox.hook_bytes(bytes).is_complaint();
     }
     let faults = sandbox.records(".claude/statewarden/events.jsonl");
     assert_eq!(
         faults.len(),
-        8,
+        9,
         "each is recorded, since the project is known"
     );
     assert!(faults.iter().all(|fault| fault["decision"] == "fault"));
@@ -59,21 +60,23 @@ fn unreadable_bytes_that_name_a_governed_place_are_refused() {
         .is_refused_unread();
 }
 
-/// Without a directory and without a project nothing can be judged.
+/// Without a directory of the event, the hook's own one counts.
 #[test]
-fn a_call_without_a_directory_is_refused_where_it_names_a_governed_place() {
+fn an_event_without_a_directory_is_judged_where_the_hook_runs() {
     let sandbox = Sandbox::new();
     let call = |cwd: serde_json::Value, below: &str| {
-        let mut event = sandbox.write_event(below, "x");
+        let mut event = sandbox.event("Write", json!({ "file_path": below, "content": "x" }));
         event["cwd"] = cwd;
         event
     };
     for cwd in [json!(null), json!(7), json!(""), json!("project")] {
         let named = call(cwd.clone(), ".devt/state/notes.md");
-        sandbox.hook_without_project_dir(&named).is_refused_unread();
+        sandbox
+            .hook_without_project_dir(&named)
+            .is_denied("ad-hoc-name");
         sandbox.hook(&named).is_denied("ad-hoc-name");
         let elsewhere = call(cwd, "src/a.rs");
-        sandbox.hook_without_project_dir(&elsewhere).is_complaint();
+        sandbox.hook_without_project_dir(&elsewhere).is_silent();
         sandbox.hook(&elsewhere).is_silent();
     }
 }

@@ -286,6 +286,26 @@ fn an_agent_does_not_take_the_hooks_out_by_their_own_command() {
         .is_silent();
 }
 
+/// Each of the client's files can switch all hooks off.
+#[test]
+fn hooks_are_not_switched_off_in_another_file() {
+    let sandbox = wired();
+    let local = ".claude/settings.local.json";
+    let off = "{\"disableAllHooks\": true}";
+    sandbox
+        .hook(&sandbox.write_event(local, off))
+        .is_denied("protected-file");
+    let command = format!("echo '{off}' > {local}");
+    sandbox
+        .hook(&sandbox.bash_event(&command))
+        .is_denied("protected-file");
+    // What the user has switched off stays so.
+    sandbox.write(local, off);
+    sandbox
+        .hook(&edit(&sandbox, local, "{", "{\"model\": \"opus\", "))
+        .is_silent();
+}
+
 #[test]
 fn an_edit_that_drops_our_entries_is_refused() {
     let sandbox = wired();
@@ -359,7 +379,7 @@ fn an_edit_that_drops_our_entries_is_refused() {
 fn settings_without_our_entries_are_free() {
     let sandbox = Sandbox::new();
     sandbox.write(CLIENT, "{\"hooks\": {\"Stop\": []}}");
-    for content in ["{}", "{", "", "{\"disableAllHooks\": true}"] {
+    for content in ["{}", "{", ""] {
         sandbox
             .hook(&sandbox.write_event(CLIENT, content))
             .is_silent();

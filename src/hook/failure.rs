@@ -1,0 +1,152 @@
+//! What the hook answers when something fails: closed where a governed place is
+//! known or named, open with a word on stderr elsewhere.
+
+use std::panic;
+use std::process;
+
+use chrono::{DateTime, Utc};
+
+use super::{Clock, World};
+use crate::catalog::Catalog;
+use crate::claim::Unsettled;
+use crate::env::Env;
+use crate::event::Event;
+use crate::path;
+use crate::project::Project;
+use crate::record::{Record, What};
+use crate::reply::{self, Reply};
+use crate::settings::{OnError, Resolved};
+use crate::stdin;
+use crate::systems::declared::DeclaredSystem;
+
+/// A bug must not become an exit code that lets a call through. The release
+/// build does not unwind, so the answer is given where the panic is.
+pub(super) fn answer_panics(bytes: &'static [u8], project: Option<&'static str>, now: Clock) {
+    panic::set_hook(Box::new(move |bug| {
+        reply::complain(&bug.to_string());
+        let what = "it ran into a bug of its own";
+        let reply = fault(bytes, what, &Env::read(), project, now());
+        #[expect(
+            clippy::disallowed_methods,
+            clippy::exit,
+            reason = "there is no way back to main"
+        )]
+        process::exit(reply.send().into());
+    }));
+}
+
+/// The answer to bytes that are no event, or to a failure before a claim was known.
+pub(super) fn fault(
+    bytes: &[u8],
+    what: &str,
+    env: &Env,
+    project: Option<&str>,
+    now: DateTime<Utc>,
+) -> Reply {
+    if stdin::names_governed_place(bytes) && stdin::may_be_pre_tool_use(bytes) {
+        let message = format!(
+            "refused: {what}, and it names a workflow state directory. Try the call again; \
+             `statewarden doctor` shows whether the installation is sound"
+        );
+        return Reply::Refuse { message };
+    }
+    let given = project.or(env.project_dir.as_deref());
+    let Some(dir) = given.map(str::to_owned).or_else(current_dir) else {
+        return Reply::Complain {
+            message: what.to_owned(),
+        };
+    };
+    let world = World {
+        project: Project::discover(project, env, &dir),
+        cwd: dir,
+        env,
+        now,
+    };
+    let rules = world.project.settings(env);
+    let declared = DeclaredSystem::all(&rules.settings);
+    if world.is_concerned(&Catalog::new(&rules.settings, &declared)) {
+        let record = Record::new(What::Fault, what, None, now);
+        world.append(
+            &world.logs().events(),
+            &record.to_line(),
+            &record.ts,
+            &rules,
+        );
+    }
+    match rules.settings.on_error {
+        OnError::Open => Reply::Complain {
+            message: what.to_owned(),
+        },
+        OnError::Closed => Reply::Refuse {
+            message: format!("refused: {what} (`on_error: closed`)"),
+        },
+    }
+}
+
+/// The last resort of an event that names no directory.
+pub(super) fn current_dir() -> Option<String> {
+    std::env::current_dir().ok().map(|dir| path::from_os(&dir))
+}
+
+impl World<'_> {
+    pub(super) fn refuse_unsettled(
+        &self,
+        event: &Event<'_>,
+        rules: &Resolved,
+        unsettled: &Unsettled,
+    ) -> Reply {
+        let reason = format!(
+            "{unsettled}. Nothing was written; {}, or run `statewarden doctor`.",
+            unsettled.way_on()
+        );
+        let mut record = Record::new(What::Fault, &reason, Some(event), self.now);
+        if let Unsettled::Target { path, system, .. } = unsettled {
+            record.system = Some(system.clone());
+            record.file_path = Some(path.clone());
+        }
+        self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
+        Reply::Deny {
+            reason: reply::cut(&reason, reply::MAX_REASON),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    const CHILD: &str = "STATEWARDEN_TEST_PANIC";
+
+    /// Answering a panic ends the process, so the test runs itself once more.
+    #[track_caller]
+    fn check(event: &str, code: i32, said: &str) {
+        let this = std::env::current_exe().unwrap();
+        let name = "hook::failure::tests::a_bug_refuses_what_names_a_governed_place";
+        let output = Command::new(this)
+            .args([name, "--exact", "--nocapture"])
+            .env(CHILD, event)
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
+        assert!(
+            stderr.contains("a bug") && stderr.contains(said),
+            "{stderr}"
+        );
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "tells the second run what to do")]
+    fn a_bug_refuses_what_names_a_governed_place() {
+        if let Ok(event) = std::env::var(CHILD) {
+            answer_panics(event.leak().as_bytes(), None, || DateTime::UNIX_EPOCH);
+            panic!("a bug");
+        }
+        let governed = r#"{"hook_event_name":"PreToolUse","cwd":"/p","x":".devt/state/a.md"}"#;
+        check(governed, 2, "refused: it ran into a bug of its own");
+        let other = r#"{"hook_event_name":"PreToolUse","cwd":"/p","x":"src/a.rs"}"#;
+        check(other, 0, "it ran into a bug of its own");
+    }
+}
