@@ -105,8 +105,14 @@ impl fmt::Display for Unsettled {
 impl Error for Unsettled {}
 
 impl Unsettled {
+    /// The refusal, with what to do.
+    pub fn reason(&self) -> String {
+        let way_on = self.way_on();
+        format!("{self}. Nothing was written; {way_on}, or run `statewarden doctor`.")
+    }
+
     /// What to do instead, as a clause.
-    pub fn way_on(&self) -> &'static str {
+    fn way_on(&self) -> &'static str {
         match self {
             Self::Call(Unread::Command(_)) => {
                 "split the command and change state files in commands of their own"

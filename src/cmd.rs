@@ -237,6 +237,10 @@ fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<A
         _ => {}
     }
     let context = context(&cli, env, now)?;
+    if !matches!(cli.verb, Verb::Doctor) {
+        let problems = context.rules.problems.iter();
+        problems.for_each(|problem| crate::reply::complain(problem));
+    }
     match &cli.verb {
         Verb::Check(args) => check::run(args, &context, out),
         Verb::Explain(args) => explain::run(args, &context, out),

@@ -112,6 +112,8 @@ pub struct Denial {
     pub instead: Option<String>,
     /// The allowed name alone, for the log.
     pub suggestion: Option<String>,
+    /// The agent that the rule is about; none where it holds for every actor.
+    pub agent: Option<String>,
 }
 
 /// What is said about a call.
@@ -128,6 +130,17 @@ pub enum Decision {
 }
 
 impl Decision {
+    /// What objections lead to; without one, to nothing.
+    pub fn of(mut denials: Vec<Denial>) -> Self {
+        // The denials that hold come first; the reason leads with them.
+        denials.sort_by_key(|denial| denial.mode != Mode::Enforce);
+        match denials.first().map(|first| first.mode) {
+            None => Self::Allow { notes: Vec::new() },
+            Some(Mode::Enforce) => Self::Deny(denials),
+            Some(Mode::Warn | Mode::Off) => Self::Warn(denials),
+        }
+    }
+
     /// The stricter of two decisions about one call.
     pub fn or_worse(self, other: Self) -> Self {
         match (&self, &other) {
@@ -152,27 +165,22 @@ pub fn decide(
     let (mut notes, mut denials) = (Vec::new(), Vec::new());
     for claim in claims {
         match name_rules(claim, call) {
-            Err(objection) => denials.push(objection.about(claim, call.cwd)),
+            Err(objection) => denials.push(objection.about(claim, call)),
             Ok(Asks::Nothing) => {}
             Ok(Asks::Content) => match content(claim) {
                 Err(error) => return Err(unreadable(claim, error)),
                 Ok(None) => {}
                 Ok(Some(content)) => match content_rules(claim, &content) {
                     Ok(more) => notes.extend(more),
-                    Err(objection) => denials.push(objection.about(claim, call.cwd)),
+                    Err(objection) => denials.push(objection.about(claim, call)),
                 },
             },
         }
     }
-    if denials.is_empty() {
-        return Ok(Decision::Allow { notes });
-    }
-    // The denials that hold come first; the reason leads with them.
-    denials.sort_by_key(|denial| denial.mode != Mode::Enforce);
-    match denials[0].mode {
-        Mode::Enforce => Ok(Decision::Deny(denials)),
-        Mode::Warn | Mode::Off => Ok(Decision::Warn(denials)),
-    }
+    Ok(match denials.is_empty() {
+        true => Decision::Allow { notes },
+        false => Decision::of(denials),
+    })
 }
 
 fn unreadable(claim: &Claim<'_>, error: io::Error) -> Unsettled {
@@ -210,13 +218,13 @@ impl Objection {
         }
     }
 
-    fn about(self, claim: &Claim<'_>, cwd: &str) -> Denial {
+    fn about(self, claim: &Claim<'_>, call: &Call<'_>) -> Denial {
         let below_site = |name: &String| match claim.site.as_str() {
             "" => name.clone(),
             site => format!("{site}/{name}"),
         };
         // From anywhere else, a path below the root would be another file.
-        let from_cwd = |path: String| match claim.root.is_at(cwd) {
+        let from_cwd = |path: String| match claim.root.is_at(call.cwd) {
             true => path,
             false => claim.root.path(&path),
         };
@@ -232,6 +240,10 @@ impl Objection {
             why: self.why,
             instead: self.suggestion.as_ref().map(below_site).map(from_cwd),
             suggestion: self.suggestion,
+            agent: match (self.code, call.actor) {
+                (DenyCode::WrongWriter, Actor::Agent(name)) => Some(name.to_string()),
+                _ => None,
+            },
         }
     }
 }
@@ -401,7 +413,13 @@ pub fn objection_to_text(claim: &Claim<'_>, text: &str, cwd: &str) -> Option<Den
         present: None,
     };
     let objection = content_rules(claim, &content).err()?;
-    Some(objection.about(claim, cwd))
+    let nobodys = Call {
+        actor: &Actor::Main,
+        channel: Channel::Shell,
+        cwd,
+        targets: &[],
+    };
+    Some(objection.about(claim, &nobodys))
 }
 
 fn content_rules(claim: &Claim<'_>, content: &Content) -> Result<Vec<Note>, Objection> {

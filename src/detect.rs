@@ -358,6 +358,7 @@ impl World<'_> {
                     .to_owned(),
             instead: None,
             suggestion: None,
+            agent: None,
         })
     }
 

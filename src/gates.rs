@@ -448,10 +448,10 @@ fn settle(
         }
         thread::yield_now();
     }
-    let why = error.to_string();
+    let (kind, why) = (error.kind(), error.to_string());
     let files = planned.iter().map(|(file, _)| file.clone());
     files
-        .map(|file| (file, Err(io::Error::other(why.clone()))))
+        .map(|file| (file, Err(io::Error::new(kind, why.clone()))))
         .collect()
 }
 

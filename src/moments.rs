@@ -221,53 +221,49 @@ impl World<'_> {
         Reply::Silent
     }
 
-    /// An agent is about to be dispatched: is the gate before its phase open?
+    /// `PreToolUse` of a dispatch: warned of or refused before its gate.
     pub(crate) fn dispatched(
         &self,
         event: &Event<'_>,
         rules: &Resolved,
         catalog: &Catalog<'_>,
     ) -> Reply {
-        let Some(agent_type) = event
-            .get(Field::SubagentType)
-            .filter(|name| !name.is_empty())
-        else {
-            return Reply::Silent;
+        let objection = self.objection_to_dispatch(event, rules, catalog);
+        let decision = Decision::of(objection.into_iter().collect());
+        let (log, what, denials) = match &decision {
+            Decision::Allow { .. } => return Reply::Silent,
+            Decision::Deny(denials) => (self.logs().denies(), What::Deny, denials),
+            Decision::Warn(denials) => (self.logs().events(), What::Warn, denials),
         };
+        let reason = reply::reason(denials, &[]);
+        let record = Record::of_denials(what, denials, &reason, event, self.now);
+        self.append(&log, &record.to_line(), &record.ts, rules);
+        Reply::to(Kind::PreToolUse, &decision, reason, &rules.problems)
+    }
+
+    /// What is said against a dispatch: a gate before the agent's phase has not passed.
+    pub(crate) fn objection_to_dispatch(
+        &self,
+        event: &Event<'_>,
+        rules: &Resolved,
+        catalog: &Catalog<'_>,
+    ) -> Option<Denial> {
+        let agent_type = event.get(Field::SubagentType)?;
         let setting = rules.settings.dispatch;
-        if setting == Dispatch::Off {
-            return Reply::Silent;
+        if agent_type.is_empty() || setting == Dispatch::Off {
+            return None;
         }
         let agent = AgentName::parse(agent_type);
         let around = Around::all(catalog, &self.project, &self.cwd);
-        let closed = around.iter().find_map(|around| {
+        let (around, gate, status) = around.iter().find_map(|around| {
             let (gate, status) = around.closed_gate(&agent)?;
             Some((around, gate, status))
-        });
-        let Some((around, gate, status)) = closed else {
-            return Reply::Silent;
-        };
+        })?;
         let mode = match setting {
             Dispatch::Block => around.governed.mode,
             Dispatch::Off | Dispatch::Warn => Mode::Warn,
         };
-        let denials = vec![self.closed(around, agent_type, gate, status, mode)];
-        let reason = reply::reason(&denials, &[]);
-        let record = |what| Record::of_denials(what, &denials, &reason, event, self.now);
-        let (log, record, decision) = match mode {
-            Mode::Enforce => (
-                self.logs().denies(),
-                record(What::Deny),
-                Decision::Deny(denials),
-            ),
-            Mode::Warn | Mode::Off => (
-                self.logs().events(),
-                record(What::Warn),
-                Decision::Warn(denials),
-            ),
-        };
-        self.append(&log, &record.to_line(), &record.ts, rules);
-        Reply::to(Kind::PreToolUse, &decision, reason, &rules.problems)
+        Some(self.closed(around, agent_type, gate, status, mode))
     }
 
     /// A dispatch before its gate.
@@ -295,6 +291,7 @@ impl World<'_> {
             entry: gate,
             instead: None,
             suggestion: None,
+            agent: None,
         }
     }
 

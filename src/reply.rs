@@ -194,7 +194,14 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
     }
     let _ = match first.code {
         DenyCode::GateClosed => write!(end, " More: `statewarden status`."),
-        _ => write!(end, " More: `statewarden explain {}`.", quoted(&shown)),
+        _ => {
+            let by = first
+                .agent
+                .as_deref()
+                .map(|agent| format!(" --agent {}", quoted(agent)));
+            let by = by.unwrap_or_default();
+            write!(end, " More: `statewarden explain {}{by}`.", quoted(&shown))
+        }
     };
     let room = MAX_REASON - 1 - end.chars().count();
     if !others.is_empty() {

@@ -10,7 +10,7 @@ use super::{Answer, Context, output};
 use crate::actor::{Actor, AgentName};
 use crate::claim::{self, Claim};
 use crate::decision::{self, Call, Channel, Decision, DenyCode};
-use crate::event::{Event, EventError, Field, Kind};
+use crate::event::{Event, EventError, Field, Kind, Tool};
 use crate::hook::World;
 use crate::path;
 use crate::project::Project;
@@ -90,6 +90,15 @@ impl Row {
         }
     }
 
+    /// A call that concerns a system and cannot be judged is refused as well.
+    fn refused(path: String, reason: String) -> Self {
+        Self {
+            decision: "deny",
+            reason: Some(reason),
+            ..Self::new(path, &Decision::Allow { notes: Vec::new() })
+        }
+    }
+
     /// Says of an allowed path that its system is off.
     fn unless_off(self, off: Option<SwitchedOff>) -> Self {
         match off {
@@ -125,11 +134,9 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         None => of_paths(args, context)?,
     };
     let denied = decisions.iter().any(|row| row.decision == "deny");
-    let problems = &context.rules.problems;
-    problems.iter().for_each(|problem| reply::complain(problem));
     let document = Document {
         decisions,
-        problems,
+        problems: &context.rules.problems,
     };
     context.print(out, &document, |out| {
         for row in &document.decisions {
@@ -151,11 +158,15 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     Ok(if denied { Answer::No } else { Answer::Yes })
 }
 
-fn of_paths(args: &Args, context: &Context<'_>) -> Result<Vec<Row>> {
-    let actor = match args.agent.as_deref() {
+pub(super) fn actor(agent: Option<&str>) -> Actor {
+    match agent {
         None | Some("main") => Actor::Main,
         Some(agent) => Actor::Agent(AgentName::parse(agent)),
-    };
+    }
+}
+
+fn of_paths(args: &Args, context: &Context<'_>) -> Result<Vec<Row>> {
+    let actor = actor(args.agent.as_deref());
     let (channel, act) = match args.tool.as_str() {
         "Write" => (Channel::FileTool, Act::Write),
         "Edit" | "MultiEdit" | "NotebookEdit" => (Channel::FileTool, Act::Edit),
@@ -245,12 +256,19 @@ fn of_event(file: &str, context: &Context<'_>) -> Result<Row> {
         }
         Ok::<_, anyhow::Error>(off)
     })?;
-    context.with_all_systems(|catalog| {
+    let row = context.with_all_systems(|catalog| {
+        if event.tool() == Tool::Agent {
+            let objection = world.objection_to_dispatch(&event, &context.rules, catalog);
+            return Row::new(subject, &Decision::of(objection.into_iter().collect()));
+        }
         let mut worst = Decision::Allow { notes: Vec::new() };
         for reading in event.readings() {
-            let (decision, _) = world.judge(&reading, catalog)?;
-            worst = worst.or_worse(decision);
+            match world.judge(&reading, catalog) {
+                Ok((decision, _)) => worst = worst.or_worse(decision),
+                Err(unsettled) => return Row::refused(subject, unsettled.reason()),
+            }
         }
-        Ok(Row::new(subject, &worst).unless_off(off))
-    })
+        Row::new(subject, &worst)
+    });
+    Ok(row.unless_off(off))
 }

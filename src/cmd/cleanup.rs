@@ -36,6 +36,12 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     {
         bail!("`cleanup` does not apply to {system}: its files are a program's own");
     }
+    if args.apply && !context.rules.problems.is_empty() {
+        bail!(
+            "nothing was archived: names that the broken settings file adds would count as strays; \
+             mend it first"
+        );
+    }
     let effect = if args.apply {
         Effect::Apply
     } else {

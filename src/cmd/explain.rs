@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anyhow::Result;
 use serde::Serialize;
 
-use super::{Answer, Context, output};
+use super::{Answer, Context, check, output};
 use crate::actor::Actor;
 use crate::claim::{self, Claim, Lands};
 use crate::contract::{DirKind, Others, Row, Standing, Writer};
@@ -23,6 +23,9 @@ use crate::target::{Act, Spelling, Target};
     and the first line says so."
 )]
 pub struct Args {
+    /// The agent that would write [default: the main thread]
+    #[arg(long, value_name = "A")]
+    agent: Option<String>,
     /// The path to explain; it need not exist
     #[arg(value_name = "PATH")]
     path: String,
@@ -49,7 +52,7 @@ struct Story {
     purpose: Option<String>,
     owner: Option<String>,
     readers: Option<String>,
-    /// What a Write by the main thread would get.
+    /// What a Write by the agent, or by the main thread, would get.
     decision: &'static str,
     code: Option<&'static str>,
     reason: Option<String>,
@@ -65,10 +68,11 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         link_to: None,
     };
     let targets = [target];
+    let actor = check::actor(args.agent.as_deref());
     let mut story = context.with_all_systems(|catalog| {
         let claims = claim::of(&targets, &context.project, catalog)?;
         let call = Call {
-            actor: &Actor::Main,
+            actor: &actor,
             channel: Channel::FileTool,
             cwd: &context.cwd,
             targets: &targets,
@@ -88,7 +92,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
             }
         });
     }
-    context.print(out, &story, |out| write_text(&story, context, out))?;
+    context.print(out, &story, |out| write_text(&story, &actor, context, out))?;
     Ok(Answer::Yes)
 }
 
@@ -194,7 +198,12 @@ pub(super) fn owner(writer: &Writer<'_>) -> String {
     }
 }
 
-fn write_text(story: &Story, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn write_text(
+    story: &Story,
+    actor: &Actor,
+    context: &Context<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     writeln!(
         out,
         "{}",
@@ -248,21 +257,13 @@ fn write_text(story: &Story, context: &Context<'_>, out: &mut dyn Write) -> io::
     {
         writeln!(out, "  {title:<11} {}", output::printable(&text))?;
     }
-    match &story.reason {
-        None => writeln!(
-            out,
-            "  {:<11} {}",
-            "a Write is",
-            context.paint.green("allowed")
-        ),
-        Some(reason) => {
-            writeln!(
-                out,
-                "  {:<11} {}",
-                "a Write is",
-                context.paint.red("refused")
-            )?;
-            writeln!(out, "  {}", output::printable(reason))
-        }
+    let (word, reason) = match &story.reason {
+        None => (context.paint.green("allowed"), None),
+        Some(reason) => (context.paint.red("refused"), Some(reason)),
+    };
+    writeln!(out, "  {:<11} {word} for {actor}", "a Write is")?;
+    match reason {
+        Some(reason) => writeln!(out, "  {}", output::printable(reason)),
+        None => Ok(()),
     }
 }

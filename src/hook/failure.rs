@@ -95,10 +95,7 @@ impl World<'_> {
         rules: &Resolved,
         unsettled: &Unsettled,
     ) -> Reply {
-        let reason = format!(
-            "{unsettled}. Nothing was written; {}, or run `statewarden doctor`.",
-            unsettled.way_on()
-        );
+        let reason = unsettled.reason();
         let mut record = Record::new(What::Fault, &reason, Some(event), self.now);
         if let Unsettled::Target { path, system, .. } = unsettled {
             record.system = Some(system.clone());

@@ -221,17 +221,26 @@ fn a_full_disk_costs_no_state_and_no_decision() {
         "tool_input": { "file_path": "DISK/.devt/state/todo.md", "content": "x" },
     });
     fs::write(sandbox.base().join("event.json"), event.to_string()).unwrap();
+    let end = json!({
+        "session_id": "s", "cwd": "/", "hook_event_name": "SubagentStop", "agent_id": "a",
+        "agent_type": "agent-flow:Riko", "last_assistant_message": "Found it.",
+    });
+    fs::write(sandbox.base().join("end.json"), end.to_string()).unwrap();
+    fs::write(sandbox.base().join("run.md"), RUN).unwrap();
     let script = format!(
         r#"
         mkdir -p "$DISK/.devt/state" && cd "$DISK" || exit 2
         printf 'active: true\nphase: plan\n' > .devt/state/workflow.yaml
+        mkdir -p .claude && cp '{base}/run.md' .claude/orchestration.local.md
         cat /dev/zero > fill 2>/dev/null
         "$PROGRAM" --project "$DISK" update phase=test >/dev/null 2>&1
         echo "update $?"
         cat .devt/state/workflow.yaml
         sed "s|DISK|$DISK|" '{base}/event.json' | CLAUDE_PROJECT_DIR="$DISK" "$PROGRAM" hook 2> '{base}/stderr'
         echo "hook $?"
-        ls -A .devt/state
+        CLAUDE_PROJECT_DIR="$DISK" "$PROGRAM" hook < '{base}/end.json' 2>> '{base}/stderr'
+        ls -A .devt/state .claude
+        cmp .claude/orchestration.local.md '{base}/run.md' && echo "run kept"
         exit 0
         "#,
         base = sandbox.base().display()
@@ -252,5 +261,8 @@ fn a_full_disk_costs_no_state_and_no_decision() {
         "a failed write leaves no temporary file: {out}"
     );
     let stderr = fs::read_to_string(sandbox.base().join("stderr")).unwrap();
-    assert!(stderr.contains("could not write"), "{stderr}");
+    for said in ["could not write", "could not change"] {
+        assert!(stderr.contains(said), "{stderr}");
+    }
+    assert!(out.contains("run kept"), "{out}");
 }

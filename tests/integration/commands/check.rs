@@ -196,3 +196,79 @@ fn in_warn_mode_check_says_warn_and_is_content() {
     assert_eq!(ran.code(), 0);
     assert_eq!(ran.json()["decisions"][0]["decision"], "warn");
 }
+
+/// What the hook refuses because it cannot judge it, or because of a gate, is refused here as well.
+#[test]
+fn an_event_is_judged_as_the_hook_does() {
+    let sandbox = Sandbox::new();
+    let judge = |event: &serde_json::Value| {
+        sandbox.write("event.json", &event.to_string());
+        sandbox.run(&["check", "--event", "event.json"])
+    };
+    let nested = format!("{}touch .devt/state/x{}", "( ".repeat(60), ")".repeat(60));
+    let event = sandbox.bash_event(&nested);
+    let answer = sandbox.hook(&event).json();
+    assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "deny");
+    let ran = judge(&event);
+    assert_eq!(ran.code(), 1, "{}", ran.stderr());
+    assert!(ran.stdout().contains("40 levels"), "{}", ran.stdout());
+
+    sandbox.run(&["flow", "init", "a task"]);
+    sandbox.write(".claude/statewarden.yaml", "dispatch: block\n");
+    let event = sandbox.event(
+        "Agent",
+        serde_json::json!({ "subagent_type": "agent-flow:Lawliet", "prompt": "x" }),
+    );
+    sandbox.hook(&event).is_denied("gate-closed");
+    let ran = judge(&event);
+    assert_eq!(ran.code(), 1, "{}", ran.stderr());
+    assert!(ran.stdout().contains("gate-closed"), "{}", ran.stdout());
+}
+
+#[test]
+fn explain_judges_for_the_agent_that_the_denial_names() {
+    let sandbox = Sandbox::new();
+    let event = sandbox.by(
+        "devt:programmer",
+        sandbox.write_event(".devt/state/review.json", "{}"),
+    );
+    let reason = sandbox.hook(&event).is_denied("wrong-writer");
+    let command = "statewarden explain .devt/state/review.json --agent programmer";
+    assert!(reason.contains(&format!("`{command}`")), "{reason}");
+    let told = |args: &[&str]| {
+        sandbox
+            .run(&[&["explain", ".devt/state/review.json"], args].concat())
+            .stdout()
+    };
+    assert!(told(&["--agent", "programmer"]).contains("refused for agent `programmer`"));
+    assert!(told(&[]).contains("allowed for the main thread"));
+}
+
+/// A settings file that counts for nothing may add names that must stay.
+#[test]
+fn broken_settings_are_said_and_nothing_is_archived_by_them() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/council-notes.md", "x\n");
+    let broken = "mdoe: enforce\nsystems:\n  devt:\n    extra_names: [council-notes.md]\n";
+    sandbox.write(".claude/statewarden.yaml", broken);
+    for args in [
+        ["audit", "--json"],
+        ["status", "--json"],
+        ["cleanup", "--json"],
+    ] {
+        let ran = sandbox.run(&args);
+        assert!(
+            ran.stderr().contains("`mdoe`"),
+            "{args:?}: {}",
+            ran.stderr()
+        );
+    }
+    let ran = sandbox.run(&["cleanup", "--apply"]);
+    assert_eq!(ran.code(), 2, "{}", ran.stdout());
+    assert!(
+        ran.stderr().contains("nothing was archived"),
+        "{}",
+        ran.stderr()
+    );
+    assert!(sandbox.exists(".devt/state/council-notes.md"));
+}
