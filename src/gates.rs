@@ -361,11 +361,7 @@ impl<'a> Plan<'a> {
                     Ok(Outcome::Changed { changes, .. }) => record.changed(&changes),
                     Ok(Outcome::Unchanged { why }) => record.skipped(why),
                     Err(error) => {
-                        // A busy lock is tried again by the next event.
-                        if error.kind() != io::ErrorKind::WouldBlock {
-                            let file = &record.file;
-                            reply::complain(&format!("could not change `{file}`: {error}"));
-                        }
+                        reply::complain_of(&format!("could not change `{}`", record.file), &error);
                         record.skipped(format!("could not be written: {error}"))
                     }
                 });

@@ -111,6 +111,7 @@ impl World<'_> {
                 reason: send_back(&owed),
             },
             Err(error) => {
+                reply::complain_of("the agent's end changed no gate", &error);
                 let about = about(event, &ending);
                 let why = format!("could not be counted: {error}");
                 let effects = plan.skip_all(&self.project, &about, &why);

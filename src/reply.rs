@@ -160,6 +160,13 @@ pub fn complain(message: &str) {
     let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 
+/// The same about a change that failed; a busy lock is tried again by the next event.
+pub fn complain_of(what: &str, error: &io::Error) {
+    if error.kind() != io::ErrorKind::WouldBlock {
+        complain(&format!("{what}: {error}"));
+    }
+}
+
 /// The redirect: what is refused, why, what to do instead. One line.
 pub fn reason(denials: &[Denial], problems: &[String]) -> String {
     let Some((first, others)) = denials.split_first() else {

@@ -1,5 +1,7 @@
 //! `check`: the decision without a call.
 
+use serde_json::{Value, json};
+
 use super::*;
 
 #[test]
@@ -201,7 +203,7 @@ fn in_warn_mode_check_says_warn_and_is_content() {
 #[test]
 fn an_event_is_judged_as_the_hook_does() {
     let sandbox = Sandbox::new();
-    let judge = |event: &serde_json::Value| {
+    let judge = |event: &Value| {
         sandbox.write("event.json", &event.to_string());
         sandbox.run(&["check", "--event", "event.json"])
     };
@@ -217,7 +219,7 @@ fn an_event_is_judged_as_the_hook_does() {
     sandbox.write(".claude/statewarden.yaml", "dispatch: block\n");
     let event = sandbox.event(
         "Agent",
-        serde_json::json!({ "subagent_type": "agent-flow:Lawliet", "prompt": "x" }),
+        json!({ "subagent_type": "agent-flow:Lawliet", "prompt": "x" }),
     );
     sandbox.hook(&event).is_denied("gate-closed");
     let ran = judge(&event);
