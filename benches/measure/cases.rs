@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::case::{Answer, Case, KIB, Program, size};
-use crate::events::{SHAPES, call, code, command, event, steps, write};
+use crate::events::{SHAPES, call, code, command, event, steps, usual, write};
 use crate::site::Site;
 
 const SIZES: [usize; 5] = [300, 10 * KIB, 100 * KIB, KIB * KIB, 5 * KIB * KIB];
@@ -168,6 +168,7 @@ fn commands(site: &Site) -> Vec<Case> {
         cases.push(bash(&format!("Bash parsed, {}", size(len)), command(len)));
     }
     cases.push(bash("Bash, the steps of an agent, 1 KiB", steps()));
+    cases.extend(usual().map(|(name, command)| bash(&format!("Bash, a {name}"), command)));
     let heredoc = format!("cat > /dev/null <<'EOF'\n{}EOF\n", code(64 * KIB));
     cases.push(bash("Bash here-document, 64 KiB", heredoc));
     cases.extend(SHAPES.map(|(name, before, line, after)| {

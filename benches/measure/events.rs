@@ -59,6 +59,32 @@ pub fn steps() -> String {
     )
 }
 
+/// Other commands as agents write them: a script that edits files, a commit with a
+/// message of lines, loops over files.
+pub fn usual() -> [(&'static str, String); 3] {
+    let edit = format!(
+        "python3 - <<'EOF'\nimport pathlib\np = pathlib.Path('src/parser.rs')\ns = p.read_text()\n\
+         old = \"\"\"{0}\"\"\"\nnew = \"\"\"{0}{0}\"\"\"\nassert s.count(old) == 1, s.count(old)\n\
+         p.write_text(s.replace(old, new))\nfor name in ['lexer', 'token']:\n    \
+         q = pathlib.Path(f'src/{{name}}.rs')\n    q.write_text(q.read_text().replace('a', 'b'))\n\
+         EOF\ncargo test -q 2>&1 | tail -5\n",
+        code(200)
+    );
+    let commit = "git add -A && git commit -q -m \"$(cat <<'EOF'\nParse numbers without a copy\n\n\
+                  The parser took a copy of each number's text before it was parsed.\nEOF\n)\" \
+                  && git log --oneline -3 && git status --short\n";
+    let loops = "for f in src/*.rs tests/*.rs; do\n  if grep -q 'old_name' \"$f\"; then\n    \
+                 sed -i 's/old_name/new_name/g' \"$f\"\n  fi\ndone\nmkdir -p out && \
+                 cargo build --release 2>&1 | tee out/build.log | tail -3\nfor n in 1 2 3; do \
+                 ./target/release/app --seed $n > out/run-$n.txt 2>&1 || echo \"$n failed\"; done\n\
+                 diff out/run-1.txt out/run-2.txt && rm -f out/run-*.txt\n";
+    [
+        ("script that edits", edit),
+        ("commit", commit.to_owned()),
+        ("loop over files", loops.to_owned()),
+    ]
+}
+
 /// Commands of 64 KiB, each of one kind of line: what costs is different in each.
 pub const SHAPES: [(&str, &str, &str, &str); 9] = [
     ("touch", "", "touch a b c\n", ""),
