@@ -86,27 +86,32 @@ impl Project {
             None => nearest_marked(&cwd, env.home.as_deref()).unwrap_or_else(|| cwd.clone()),
         };
         let main = Root::new(main_checkout(&dir).unwrap_or_else(|| dir.clone()));
+        let named = [dir.as_str(), &cwd].into_iter();
+        let mut beside: Vec<Root> = named.filter_map(|dir| beside(&main, dir)).collect();
+        beside.dedup_by(|one, other| one.dir == other.dir || one.real() == other.real());
         let feature_dir = env
             .feature_dir
             .as_deref()
             .filter(|dir| path::is_absolute(&path::slashed(dir)));
         Self {
-            beside: [dir.as_str(), &cwd]
-                .into_iter()
-                .filter_map(|dir| beside(&main, dir))
-                .collect(),
+            beside,
             feature_dir: feature_dir.map(|dir| Root::new(path::absolute("/", dir, None))),
             claude_dir: env.claude_dir().map(|dir| path::absolute(&cwd, &dir, None)),
             main,
         }
     }
 
+    /// The main checkout, and the work trees beside it.
+    pub fn checkouts(&self) -> impl Iterator<Item = &Root> {
+        std::iter::once(&self.main).chain(&self.beside)
+    }
+
     /// The root a collapsed path lies in, and the path below it. The client's
     /// own work trees, `.claude/worktrees/<name>`, are roots.
     pub fn locate<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
         const CLIENT: &str = ".claude/worktrees/";
-        let (root, below) = std::iter::once(&self.main)
-            .chain(&self.beside)
+        let (root, below) = self
+            .checkouts()
             .chain(&self.feature_dir)
             .find_map(|root| Some((root, root.relative(path)?)))?;
         match below
@@ -156,6 +161,20 @@ impl Project {
         inner
             .next()
             .map(|end| (child(root, &below[..end]), &below[end + 1..]))
+    }
+
+    /// The innermost root around a collapsed path, and the path below it.
+    pub fn innermost<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
+        let (root, below) = self.locate(path)?;
+        let inner = self.inner_work_tree(&root, below);
+        Some(inner.unwrap_or((root, below)))
+    }
+
+    /// The innermost root that a collapsed directory is, or lies in.
+    pub fn root_of(&self, dir: &str) -> Option<Root> {
+        // A work tree is told by a path in it.
+        let (root, _) = self.innermost(&format!("{dir}/x"))?;
+        Some(root)
     }
 
     /// AgentMux's session directory, where the environment names one.

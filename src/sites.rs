@@ -50,20 +50,23 @@ impl Site<'_> {
         let mut dirs = self.governed.contract.dirs.iter();
         let in_site = dirs.find(|dir| dir.kind == DirKind::Program && dir.editions.hold(edition));
         let id = self.governed.system.id();
+        let whole = self.dir();
+        // Sites of several work trees share the folder, and not their path.
+        let site = project.main.relative(&whole).unwrap_or(&whole);
         let (dir, own_folder) = match in_site {
-            Some(dir) => (Path::new(&self.dir()).join(dir.path), None),
+            Some(dir) => (Path::new(&whole).join(dir.path), None),
             None => {
                 let own = Logs::of(Path::new(&project.main.dir))
                     .own_folder()
                     .to_owned();
-                let dir = own.join(OWN_ARCHIVE).join(id).join(label(self));
+                let dir = own.join(OWN_ARCHIVE).join(id).join(label(self, site));
                 (dir, Some(own))
             }
         };
         Ring {
             dir,
             system: id.to_owned(),
-            site: self.site.clone(),
+            site: site.to_owned(),
             own_folder,
             runs,
         }
@@ -72,10 +75,10 @@ impl Site<'_> {
 
 /// A site's path without the part that all sites of its system share:
 /// `.claude/.docs/260110-task` is `260110-task`.
-fn label(site: &Site<'_>) -> PathBuf {
+fn label(site: &Site<'_>, path: &str) -> PathBuf {
     let landmarks = site.governed.system.landmarks().iter();
     let mut shared = landmarks.filter_map(|landmark| Some(landmark.rsplit_once('/')?.0));
-    let parts: Vec<&str> = site.site.split('/').collect();
+    let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     let without = shared.find_map(|shared| {
         let shared: Vec<&str> = shared.split('/').collect();
         let at = parts
@@ -107,10 +110,11 @@ const SKIPPED: &[&str] = &[".git", "node_modules", "target", ".venv", "__pycache
 
 /// Finds every site, by walking the project. The program's own folder is none.
 pub fn find<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
-    let root = &project.main;
     let mut sites: Vec<Site<'c>> = Vec::new();
-    for dir in dirs_below(root, "") {
-        add(&mut sites, root, &dir, catalog);
+    for root in project.checkouts() {
+        for dir in dirs_below(root, "") {
+            add(&mut sites, root, &dir, catalog);
+        }
     }
     sites
 }
@@ -176,11 +180,9 @@ pub fn around<'c>(project: &Project, catalog: &'c Catalog<'c>, dirs: &[String]) 
     for dir in dirs {
         // A client's work tree is told by a path in it.
         let inside = format!("{}/x", path::collapse(dir));
-        let Some((root, below)) = project.locate(&inside) else {
+        let Some((root, below)) = project.innermost(&inside) else {
             continue;
         };
-        let inner = project.inner_work_tree(&root, below);
-        let (root, below) = inner.unwrap_or((root, below));
         for (end, _) in below.rmatch_indices('/') {
             add(&mut sites, &root, &below[..end], catalog);
         }

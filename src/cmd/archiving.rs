@@ -14,7 +14,8 @@ use super::{Context, output};
 use crate::catalog::Catalog;
 use crate::contract::Bucket;
 use crate::inventory::{self, Entry};
-use crate::project::read_text;
+use crate::path;
+use crate::project::{Root, read_text};
 use crate::sites::{self, Site};
 use crate::store::archive::{Item, Kind, Run, Status, Taken, WhenChanged};
 use crate::store::lock::{IN_COMMAND, Locked, with_state_lock};
@@ -118,18 +119,22 @@ impl Outcome {
     }
 }
 
-/// Does the job in every site that it applies to.
+/// Does the job in every site that it applies to, of the one root that is meant.
 pub(crate) fn run(job: &Job<'_>, context: &Context<'_>) -> Result<Vec<Outcome>> {
     context.with_catalog(|catalog| {
-        let sites = sites::find(&context.project, catalog);
-        let meant = |site: &&Site<'_>| (job.applies_to)(site.governed.system.id());
+        let (project, root) = (&context.project, root(context));
+        let sites = sites::find(project, catalog);
+        let is_of_root = |dir: String| project.root_of(&dir).is_some_and(|of| of.dir == root.dir);
+        let meant = |site: &&Site<'_>| {
+            (job.applies_to)(site.governed.system.id()) && is_of_root(site.dir())
+        };
         let meant = sites.iter().filter(meant);
         let mut outcomes: Vec<_> = meant
             .map(|site| in_site(job, site, catalog, context))
             .collect();
         if outcomes.is_empty() && (job.applies_to)("devt") && context.wants("devt") {
             context.require("devt")?;
-            let dir = format!("{}/.devt/state", context.project.main.dir);
+            let dir = root.path(".devt/state");
             outcomes.push(Outcome {
                 is_missing: true,
                 ..Outcome::empty("devt", dir)
@@ -137,6 +142,16 @@ pub(crate) fn run(job: &Job<'_>, context: &Context<'_>) -> Result<Vec<Outcome>> 
         }
         Ok(outcomes)
     })
+}
+
+/// The main checkout or the work tree that `--project` names, or one stands in.
+fn root(context: &Context<'_>) -> Root {
+    let (project, env) = (&context.project, context.env);
+    let given = context.given_project.as_deref();
+    let dirs = given.into_iter().chain([&*context.cwd]);
+    let root_of = |dir| project.root_of(&path::absolute(&context.cwd, dir, env.home.as_deref()));
+    let mut roots = dirs.chain(env.project_dir.as_deref()).filter_map(root_of);
+    roots.next().unwrap_or_else(|| project.main.clone())
 }
 
 fn in_site(
@@ -249,7 +264,7 @@ fn carry_out(
         pruned,
         trouble,
     } = taken?;
-    outcome.archive_path = path.map(|path| crate::path::from_os(&path));
+    outcome.archive_path = path.map(|path| path::from_os(&path));
     outcome.pruned = pruned;
     outcome.trouble = trouble;
     outcome.items = chosen

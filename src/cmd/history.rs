@@ -1,13 +1,13 @@
 //! `history`: what the archives hold. Reads only.
 
 use std::io::{self, Write};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 
 use super::{Answer, Context, output};
-use crate::path::from_os;
+use crate::path::{self, from_os};
 use crate::project::read_text;
 use crate::sites::{self, OWN_ARCHIVE};
 use crate::store::archive::{Held, Kind, Ring, Snapshot, rings_below};
@@ -71,12 +71,10 @@ fn rings(context: &Context<'_>) -> Result<Vec<(Ring, PathBuf)>> {
         let Some(manifest) = snapshots.iter().find_map(Snapshot::manifest) else {
             continue;
         };
-        let is_inside = |part| matches!(part, Component::Normal(_));
-        if context.wants(&manifest.system) && Path::new(&manifest.site).components().all(is_inside)
-        {
-            let state_dir = main.join(&manifest.site);
+        let state_dir = path::absolute(&context.project.main.dir, &manifest.site, None);
+        if context.wants(&manifest.system) && context.project.locate(&state_dir).is_some() {
             (ring.system, ring.site) = (manifest.system, manifest.site);
-            rings.push((ring, state_dir));
+            rings.push((ring, PathBuf::from(state_dir)));
         }
     }
     Ok(rings)

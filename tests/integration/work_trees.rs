@@ -1,10 +1,10 @@
 //! Work trees of the project, inside and beside it.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::places::{NUMBERED, check, check_by, event, make, text};
-use crate::support::{Sandbox, serve};
+use crate::support::{Ran, Sandbox, serve};
 
 /// Makes a directory look like a linked work tree of the project.
 fn work_tree(sandbox: &Sandbox, dir: &Path, gitdir: &str) {
@@ -173,5 +173,100 @@ fn work_trees_take_their_settings_from_the_main_checkout() {
                 "{name} in {dir:?} of {project:?}"
             );
         }
+    }
+}
+
+/// All three verbs take this file.
+const LEFT: &str = ".devt/state/review-lane-api.json";
+
+#[test]
+fn what_changes_state_acts_on_one_root() {
+    let sandbox = Sandbox::new();
+    let (main, beside) = (sandbox.project(), sandbox.base().join("beside"));
+    let (client, inner) = (main.join(".claude/worktrees/ag"), main.join("trees/in"));
+    for tree in [&client, &inner, &beside] {
+        let name = text(Path::new(tree.file_name().unwrap()));
+        work_tree(
+            &sandbox,
+            tree,
+            &sandbox.path(&format!(".git/worktrees/{name}")),
+        );
+    }
+    let dirs = [
+        ("main", main.clone()),
+        ("package", main.join("packages/web")),
+        ("client", client.clone()),
+        ("inner", inner.clone()),
+        ("beside", beside.clone()),
+    ];
+    for (from, given, gone) in [
+        (&main, None, &["main", "package"][..]),
+        (&client, None, &["client"]),
+        (&inner, None, &["inner"]),
+        (&beside, None, &["beside"]),
+        (&main, Some(&client), &["client"]),
+        (&sandbox.home(), Some(&beside), &["beside"]),
+        (&inner, Some(&main), &["main", "package"]),
+    ] {
+        for args in [
+            &["reset"][..],
+            &["cleanup", "--apply"],
+            &["sweep", "--apply"],
+        ] {
+            for (_, dir) in &dirs {
+                make(&dir.join(".devt/state"));
+                fs::write(dir.join(LEFT), "{}\n").unwrap();
+            }
+            let mut command = sandbox.command(args);
+            if let Some(given) = given {
+                command.arg("--project").arg(given);
+            } else {
+                command.env("CLAUDE_PROJECT_DIR", &main);
+            }
+            let ran = Ran::from(command.current_dir(from).output().unwrap());
+            assert_eq!(ran.code(), 0, "{}", ran.stderr());
+            let left =
+                |(name, dir): &(&'static str, PathBuf)| (!dir.join(LEFT).exists()).then_some(*name);
+            let found: Vec<_> = dirs.iter().filter_map(left).collect();
+            assert_eq!(found, gone, "{args:?} from {from:?} with {given:?}");
+        }
+    }
+}
+
+#[test]
+fn archives_of_a_work_tree_are_its_own_and_come_back() {
+    let sandbox = Sandbox::new();
+    let beside = sandbox.base().join("beside");
+    let inner = sandbox.project().join("trees/in");
+    for tree in [&inner, &beside] {
+        let name = text(Path::new(tree.file_name().unwrap()));
+        work_tree(
+            &sandbox,
+            tree,
+            &sandbox.path(&format!(".git/worktrees/{name}")),
+        );
+    }
+    for dir in [&sandbox.project(), &inner, &beside] {
+        let file = dir.join(".claude/orchestration.local.md");
+        make(file.parent().unwrap());
+        fs::write(&file, text(dir)).unwrap();
+        let run = |args: &[&str]| {
+            let mut command = sandbox.command(args);
+            let ran = Ran::from(command.current_dir(dir).output().unwrap());
+            assert_eq!(ran.code(), 0, "{args:?} in {dir:?}: {}", ran.stderr());
+            ran
+        };
+        let reset = run(&["reset", "--system", "agent-flow", "--json"]).json();
+        assert!(!file.exists(), "{file:?}");
+        run(&["restore", reset["archived_to"].as_str().unwrap()]);
+        assert_eq!(fs::read_to_string(&file).unwrap(), text(dir));
+        let listed = run(&["audit", "--json"]).json();
+        let sites = listed["sites"].as_array().unwrap();
+        assert!(
+            sites
+                .iter()
+                .any(|site| site["state_dir"] == text(&dir.join(".claude"))),
+            "{listed}"
+        );
     }
 }

@@ -89,7 +89,7 @@ fn write_text(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     if outcomes.iter().all(|outcome| outcome.is_missing) {
-        let dir = &context.project.main.dir;
+        let dir = super::root(context).dir;
         return writeln!(out, "no state directory below `{dir}`");
     }
     // Why nothing could be done somewhere is said on stderr.
