@@ -7,6 +7,7 @@ use std::io;
 use std::path::Path;
 
 use crate::catalog::{Catalog, Governed};
+use crate::layers::OWN_FOLDER;
 use crate::path;
 use crate::project::{LastLink, OnDisk, Project, Root, resolve};
 use crate::sites;
@@ -230,7 +231,7 @@ struct Found<'s> {
 
 fn find<'s>(path: &str, project: &Project, catalog: &'s Catalog<'s>) -> Option<Found<'s>> {
     find_in_project(path, project, catalog).or_else(|| {
-        let (root, name) = project.locate_user_settings(path)?;
+        let (root, name) = project.locate_settings(path)?;
         Some(Found {
             governed: catalog.get("self")?,
             root,
@@ -376,6 +377,9 @@ fn held_in<'s>(
         && root.lies_in(path)
     {
         return Ok(Some(found(agentmux, root, String::new())));
+    }
+    if let (Some(root), Some(own)) = (project.settings_in(path), catalog.get("self")) {
+        return Ok(Some(found(own, root, OWN_FOLDER.to_owned())));
     }
     let places = [project.locate(path), project.around(path)];
     for (root, below) in places.iter().flatten() {

@@ -304,14 +304,10 @@ impl World<'_> {
     /// Our settings, and Claude Code's with our entries in them, as a command
     /// may have left them.
     fn settings_changed(&self, since: DateTime<Utc>, catalog: &Catalog<'_>) -> Vec<Denial> {
-        let main = &self.project.main.dir;
-        let own = ["statewarden.yaml", "statewarden.local.yaml"]
-            .map(|name| format!("{main}/.claude/{name}"));
-        let changed = own
-            .iter()
-            .filter(|path| has_changed(Path::new(path), since));
+        let own = self.project.settings_files(self.env).into_iter();
+        let changed = own.filter(|(_, path)| has_changed(Path::new(path), since));
         let mut found: Vec<Denial> = changed
-            .filter_map(|path| self.objection(path, None, catalog))
+            .filter_map(|(_, path)| self.objection(&path, None, catalog))
             .collect();
         found.extend(self.unwired(since));
         found

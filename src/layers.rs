@@ -13,35 +13,30 @@ pub struct Layers {
     unreadable: Vec<(Layer, String)>,
 }
 
+/// Where the settings outside the project stand, weakest first: the directory
+/// above [`OWN_FOLDER`] with its layer.
+pub(crate) fn homes(env: &Env) -> impl Iterator<Item = (Layer, String)> {
+    let of_home = || Some([env.home.as_deref()?, "/.config"].concat());
+    let config = env.config_home.clone().or_else(of_home);
+    let user = config.map(|dir| (Layer::User, dir));
+    [(Layer::Managed, "/etc".to_owned())]
+        .into_iter()
+        .chain(user)
+}
+
+/// The folder of settings outside the project.
+pub(crate) const OWN_FOLDER: &str = "statewarden";
+
 impl Project {
     /// The settings files that count, weakest first; they need not exist.
     pub fn settings_files(&self, env: &Env) -> Vec<(Layer, String)> {
-        let config = env
-            .config_home
-            .clone()
-            .or_else(|| Some([env.home.as_deref()?, "/.config"].concat()));
-        let files = [
-            (
-                Layer::Managed,
-                Some("/etc/statewarden/config.yaml".to_owned()),
-            ),
-            (
-                Layer::User,
-                config.map(|dir| dir + "/statewarden/config.yaml"),
-            ),
-            (
-                Layer::Project,
-                Some([&self.main.dir, "/.claude/statewarden.yaml"].concat()),
-            ),
-            (
-                Layer::Local,
-                Some([&self.main.dir, "/.claude/statewarden.local.yaml"].concat()),
-            ),
+        let outside = homes(env).map(|(layer, dir)| (layer, dir + "/statewarden/config.yaml"));
+        let inside = [
+            (Layer::Project, "/.claude/statewarden.yaml"),
+            (Layer::Local, "/.claude/statewarden.local.yaml"),
         ];
-        let known = files
-            .into_iter()
-            .filter_map(|(layer, path)| Some((layer, path?)));
-        known.collect()
+        let inside = inside.map(|(layer, file)| (layer, [&self.main.dir, file].concat()));
+        outside.chain(inside).collect()
     }
 
     /// Reads the settings files. One that cannot be read counts as broken, not as absent.

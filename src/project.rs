@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use crate::env::Env;
+use crate::layers::{self, OWN_FOLDER};
 use crate::path;
 use crate::regular;
 use crate::shell::Disk;
@@ -74,6 +75,8 @@ pub struct Project {
     feature_dir: Option<Root>,
     /// Claude Code's directory of the user.
     pub claude_dir: Option<String>,
+    /// The directories above the program's own settings that lie in no project.
+    settings_homes: Vec<Root>,
 }
 
 impl Project {
@@ -96,6 +99,9 @@ impl Project {
         Self {
             beside,
             feature_dir: feature_dir.map(|dir| Root::new(path::absolute("/", dir, None))),
+            settings_homes: layers::homes(env)
+                .map(|(_, dir)| Root::new(path::absolute(&cwd, &dir, None)))
+                .collect(),
             claude_dir: env.claude_dir().map(|dir| path::absolute(&cwd, &dir, None)),
             main,
         }
@@ -140,12 +146,28 @@ impl Project {
         Some([self.claude_dir.as_deref()?, "/settings.json"].concat())
     }
 
-    /// The directory and the name of the user's settings, which may hold our
-    /// entries too: as if the directory were a root for them alone.
-    pub fn locate_user_settings<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
-        let (dir, name) = path.rsplit_once('/')?;
-        let is_meant = name == "settings.json" && self.claude_dir.as_deref() == Some(dir);
-        is_meant.then(|| (Root::new(dir.to_owned()), name))
+    /// The directory and the name of settings outside the project, the program's own or
+    /// those of the user that may hold our entries: as if the directory were a root for
+    /// them alone.
+    pub fn locate_settings<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
+        // Only a path that may be one is worth asking the disk about links.
+        let mut homes = (self.settings_homes.iter()).filter(|_| path.contains(OWN_FOLDER));
+        let own = homes.find_map(|home| {
+            let below = home.relative(path)?;
+            let is_own = below.split('/').next() == Some(OWN_FOLDER);
+            is_own.then(|| (home.clone(), below))
+        });
+        own.or_else(|| {
+            let (dir, name) = path.rsplit_once('/')?;
+            let is_meant = name == "settings.json" && self.claude_dir.as_deref() == Some(dir);
+            is_meant.then(|| (Root::new(dir.to_owned()), name))
+        })
+    }
+
+    /// The directory above settings of our own outside the project that a directory holds.
+    pub fn settings_in(&self, dir: &str) -> Option<&Root> {
+        let mut homes = self.settings_homes.iter();
+        homes.find(|home| home.lies_in(dir) && Path::new(&home.path(OWN_FOLDER)).exists())
     }
 
     /// The innermost other work tree of the project around a path: a directory

@@ -145,3 +145,72 @@ fn the_project_option_wins_over_the_environment() {
     let found = crate::support::serve(command, event.to_string().as_bytes());
     assert_eq!(found.verdict(), "ad-hoc-name");
 }
+
+#[test]
+fn the_guards_settings_outside_the_project_are_for_the_user() {
+    let mut sandbox = Sandbox::new();
+    let home = sandbox.home().to_str().unwrap().to_owned();
+    let linked = sandbox.base().join("dots");
+    fs::create_dir_all(linked.join("statewarden")).unwrap();
+    for (dir, env) in [
+        ("/etc".to_owned(), None),
+        (format!("{home}/.config"), None),
+        (sandbox.path("config"), Some(sandbox.path("config/"))),
+        // Under its own name too, where a link leads there.
+        #[cfg(unix)]
+        (linked.to_str().unwrap().to_owned(), {
+            let link = sandbox.base().join("link");
+            std::os::unix::fs::symlink(&linked, &link).unwrap();
+            Some(link.to_str().unwrap().to_owned())
+        }),
+    ] {
+        sandbox.env = env
+            .map(|dir| ("XDG_CONFIG_HOME", dir))
+            .into_iter()
+            .collect();
+        let folder = format!("{dir}/statewarden");
+        let file = format!("{folder}/config.yaml");
+        let write = |path: &str| {
+            let input = json!({ "file_path": path, "content": "mode: off\n" });
+            sandbox.hook(&sandbox.event("Write", input))
+        };
+        let reason = write(&file).is_denied("protected-file");
+        assert!(
+            reason.contains("/statewarden/config.yaml` is refused"),
+            "{reason}"
+        );
+        write(&format!("{dir}/statewarden.yaml")).is_silent();
+        write(&format!("{dir}/other/config.yaml")).is_silent();
+        for command in [
+            format!("echo 'mode: off' > {file}"),
+            format!("cp x.yaml {file}"),
+            format!("rm -f {file}"),
+            format!("mv {file} /tmp/x"),
+            format!("rm -rf {folder}"),
+            format!("mkdir {folder} && cp config.yaml {folder}"),
+        ] {
+            let ran = sandbox.hook(&sandbox.bash_event(&command));
+            assert_eq!(ran.verdict(), "protected-file", "{command}");
+        }
+        let link = sandbox.bash_event(&format!("ln -s /tmp/x {folder}"));
+        sandbox.hook(&link).is_denied("path-escape");
+        let read = format!("cat {file}; cp {file} /tmp/x; ls {dir}");
+        sandbox.hook(&sandbox.bash_event(&read)).is_silent();
+        if dir == "/etc" {
+            continue;
+        }
+        let remove = sandbox.bash_event(&format!("rm -rf {dir}"));
+        fs::create_dir_all(format!("{dir}/x")).unwrap();
+        let _ = fs::remove_dir(&folder);
+        sandbox.hook(&remove).is_silent();
+        fs::create_dir_all(&folder).unwrap();
+        sandbox.hook(&remove).is_denied("bulk-removal");
+        fs::write(&file, "mode: warn\n").unwrap();
+        let mut after = sandbox.bash_event("python3 x.py");
+        after["hook_event_name"] = "PostToolUse".into();
+        after["duration_ms"] = 5000.into();
+        let answer = sandbox.hook(&after).json().to_string();
+        assert!(answer.contains("config.yaml` is"), "{answer}");
+        fs::remove_file(&file).unwrap();
+    }
+}
