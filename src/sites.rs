@@ -150,7 +150,7 @@ fn subdirs(root: &Root, dir: &str) -> Vec<String> {
         .map(|name| path::below(dir, &name))
         .filter(|path| !is_archive(path))
         .collect();
-    paths.sort();
+    paths.sort_unstable();
     paths
 }
 
@@ -303,7 +303,7 @@ fn expand(root: &Root, path: &str) -> Vec<String> {
             let mut paths: Vec<String> = dirs
                 .map(|entry| format!("{parent}/{}", entry.file_name().to_string_lossy()))
                 .collect();
-            paths.sort();
+            paths.sort_unstable();
             paths
         }
     }

@@ -176,7 +176,7 @@ fn in_site(
         }
     };
     outcome.error = done.err().map(|error| format!("{error:#}"));
-    outcome.items.sort_by(|a, b| a.name.cmp(&b.name));
+    outcome.items.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     outcome
 }
 

@@ -135,13 +135,13 @@ fn report(site: &Site<'_>, catalog: &Catalog<'_>) -> Report {
         }
     }
     let buckets = &mut report.buckets;
-    buckets.canonical.sort_by(|a, b| a.name.cmp(&b.name));
+    buckets.canonical.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     for bucket in [
         &mut buckets.pattern_allowed,
         &mut buckets.ephemeral,
         &mut buckets.ad_hoc,
     ] {
-        bucket.sort_by(|a, b| b.size.cmp(&a.size).then_with(|| a.name.cmp(&b.name)));
+        bucket.sort_unstable_by(|a, b| b.size.cmp(&a.size).then_with(|| a.name.cmp(&b.name)));
     }
     let lists = [
         &buckets.canonical,

@@ -77,7 +77,7 @@ fn logs(context: &Context<'_>) -> Vec<LogFile> {
             .filter(|site| site.governed.system.id() == "devt");
         dirs.extend(devt.map(|site| PathBuf::from(site.dir())));
     });
-    dirs.sort();
+    dirs.sort_unstable();
     dirs.dedup();
     let devt = dirs.iter().map(|dir| Logs::devt(dir));
     devt.chain([Logs::of(main).denies()]).collect()

@@ -206,7 +206,7 @@ fn commands(scope: Scope, place: &Place) -> Vec<String> {
     let text = file.and_then(|file| read_text(&file).ok()?);
     let entries = wiring::is_wired(&text.unwrap_or_default()).entries;
     let mut commands: Vec<_> = entries.into_iter().map(|wired| wired.command).collect();
-    commands.sort();
+    commands.sort_unstable();
     commands.dedup();
     commands
 }

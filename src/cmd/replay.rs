@@ -89,7 +89,7 @@ fn transcripts(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     if files.is_empty() {
         bail!("no transcripts here: no `*.jsonl` in the given folders");
     }
-    files.sort();
+    files.sort_unstable();
     files.dedup();
     Ok(files)
 }

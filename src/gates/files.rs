@@ -64,7 +64,7 @@ impl Files for InDir<'_> {
         let mut names: Vec<String> = dirs
             .map(|entry| entry.file_name().to_string_lossy().into_owned())
             .collect();
-        names.sort();
+        names.sort_unstable();
         names
     }
 }

@@ -216,7 +216,7 @@ impl Ring {
             .into_iter()
             .filter_map(|name| Snapshot::named(&self.dir, &name))
             .collect();
-        found.sort_by(|a, b| (a.order(now), &a.name).cmp(&(b.order(now), &b.name)));
+        found.sort_unstable_by(|a, b| (a.order(now), &a.name).cmp(&(b.order(now), &b.name)));
         Ok(found)
     }
 

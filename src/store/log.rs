@@ -119,7 +119,7 @@ impl LogFile {
             .map(|entry| entry.path())
             .filter(is_generation)
             .collect();
-        paths.sort();
+        paths.sort_unstable();
         paths
     }
 }

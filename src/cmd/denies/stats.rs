@@ -127,10 +127,10 @@ impl Tally {
     /// The `limit` largest groups; days and equal counts in the order of their keys.
     pub(super) fn into_groups(self, limit: Option<u32>) -> Vec<Group> {
         let mut groups: Vec<Group> = self.groups.into_values().collect();
-        groups.sort_by(|a, b| (Reverse(a.count), &a.key).cmp(&(Reverse(b.count), &b.key)));
+        groups.sort_unstable_by(|a, b| (Reverse(a.count), &a.key).cmp(&(Reverse(b.count), &b.key)));
         groups.truncate(limit.map_or(usize::MAX, |limit| limit as usize));
         if self.by == By::Day {
-            groups.sort_by(|a, b| a.key.cmp(&b.key));
+            groups.sort_unstable_by(|a, b| a.key.cmp(&b.key));
         }
         groups
     }

@@ -50,7 +50,7 @@ fn names_in(dir: &Path) -> Vec<String> {
     let mut names: Vec<_> = list
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
-    names.sort();
+    names.sort_unstable();
     names
 }
 

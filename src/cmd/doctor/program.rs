@@ -34,7 +34,7 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
         ));
         commands.push(plugin);
     }
-    commands.sort();
+    commands.sort_unstable();
     commands.dedup();
     match commands.len() {
         0 => findings.push(Finding::error(

@@ -95,7 +95,7 @@ impl Snapshot {
                 held.push(Held::new(name.clone().into(), name.into(), &meta, None));
             }
         }
-        held.sort_by(|a, b| a.name.cmp(&b.name));
+        held.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         Ok(held)
     }
 }
@@ -149,7 +149,7 @@ pub fn rings_below(dir: &Path) -> Vec<PathBuf> {
             found.push(dir);
         }
     }
-    found.sort();
+    found.sort_unstable();
     found
 }
 
