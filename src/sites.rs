@@ -114,6 +114,9 @@ pub fn find<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
     for root in project.checkouts() {
         for dir in dirs_below(root, "") {
             add(&mut sites, root, &dir, catalog);
+            for site in shared(root, &dir, catalog) {
+                add_new(&mut sites, site);
+            }
         }
     }
     sites
@@ -133,12 +136,28 @@ pub fn dirs_below<'r>(root: &'r Root, dir: &str) -> impl Iterator<Item = String>
     })
 }
 
+/// The sites that a directory which systems share is for what lies in it.
+fn shared<'c>(root: &Root, dir: &str, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
+    let name = dir.rsplit('/').next();
+    let shares = |governed: &&Governed<'_>| governed.system.shared_dir() == name;
+    let Some(governed) = catalog.governed.iter().find(shares) else {
+        return Vec::new();
+    };
+    let names = entries(root, dir).map(|entry| entry.file_name());
+    let paths: Vec<String> = names
+        .map(|name| path::below(dir, &name.to_string_lossy()))
+        .collect();
+    located(root, &paths, governed, catalog)
+}
+
+/// What a directory below a root holds; nothing where it cannot be listed.
+fn entries(root: &Root, dir: &str) -> impl Iterator<Item = fs::DirEntry> + use<> {
+    let entries = fs::read_dir(Path::new(&root.real()).join(dir));
+    entries.into_iter().flatten().flatten()
+}
+
 fn subdirs(root: &Root, dir: &str) -> Vec<String> {
-    let entries = fs::read_dir(Path::new(&root.real()).join(dir))
-        .into_iter()
-        .flatten()
-        .flatten();
-    let names = entries
+    let names = entries(root, dir)
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .filter(|name| !SKIPPED.contains(&name.as_str()));
@@ -295,11 +314,7 @@ fn expand(root: &Root, path: &str) -> Vec<String> {
             }
         }
         Some(parent) => {
-            let entries = fs::read_dir(Path::new(&root.real()).join(parent))
-                .into_iter()
-                .flatten()
-                .flatten();
-            let dirs = entries.filter(|entry| entry.path().is_dir());
+            let dirs = entries(root, parent).filter(|entry| entry.path().is_dir());
             let mut paths: Vec<String> = dirs
                 .map(|entry| format!("{parent}/{}", entry.file_name().to_string_lossy()))
                 .collect();

@@ -150,6 +150,12 @@ pub trait System: Sync {
         None
     }
 
+    /// The name of a directory that is also for other programs' files, and may hold
+    /// some of the system's where no landmark is.
+    fn shared_dir(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The directory that holds the system's runs, relative to a root or to a
     /// directory below it; `None` for a system whose gates this program leaves alone.
     fn gate_dir(&self) -> Option<&'static str> {

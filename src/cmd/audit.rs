@@ -135,7 +135,9 @@ fn report(site: &Site<'_>, catalog: &Catalog<'_>) -> Report {
         }
     }
     let buckets = &mut report.buckets;
-    buckets.canonical.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    buckets
+        .canonical
+        .sort_unstable_by(|a, b| a.name.cmp(&b.name));
     for bucket in [
         &mut buckets.pattern_allowed,
         &mut buckets.ephemeral,

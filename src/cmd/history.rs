@@ -35,7 +35,9 @@ pub(super) fn archived(context: &Context<'_>) -> Result<Vec<Archived>> {
             state_dir: state_dir.clone(),
         }));
     }
-    found.sort_unstable_by(|a, b| (b.snapshot.at, &a.snapshot.path).cmp(&(a.snapshot.at, &b.snapshot.path)));
+    found.sort_unstable_by(|a, b| {
+        (b.snapshot.at, &a.snapshot.path).cmp(&(a.snapshot.at, &b.snapshot.path))
+    });
     Ok(found)
 }
 

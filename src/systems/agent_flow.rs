@@ -64,6 +64,10 @@ impl System for AgentFlow {
         }
     }
 
+    fn shared_dir(&self) -> Option<&'static str> {
+        self.gate_dir()
+    }
+
     fn gate_dir(&self) -> Option<&'static str> {
         Some(".claude")
     }

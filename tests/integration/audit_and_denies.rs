@@ -312,3 +312,45 @@ fn denies_reads_for_people() {
     assert_eq!((none.code(), none.stderr()), (0, String::new()));
     assert!(!none.stdout().is_empty(), "an empty list is said to be one");
 }
+
+#[test]
+fn what_agent_flow_left_is_seen_without_a_run() {
+    let sandbox = Sandbox::new();
+    let audit = || {
+        let ran = sandbox.run(&["audit", "--system", "agent-flow", "--json"]);
+        let sites = ran.json()["sites"].clone();
+        (
+            ran.code(),
+            sites[0]["counts"].clone(),
+            sites.as_array().unwrap().len(),
+        )
+    };
+    // Other programs' files make no site.
+    sandbox.write(".claude/settings.json", "{}");
+    sandbox.write(".claude/notes.local.md", "x");
+    assert_eq!(audit(), (0, Value::Null, 0));
+    for (below, bucket, code) in [
+        ("web/.claude/test-command", "canonical", 0),
+        (".claude/orchestration.local.md.tmp.7", "ephemeral", 0),
+        (".claude/deep-dive.local.md.bak.1", "pattern_allowed", 0),
+        (".claude/my-orchestration.local.md", "ad_hoc", 1),
+    ] {
+        sandbox.write_aged(below, "x", 60);
+        let (exit, counts, sites) = audit();
+        assert_eq!(
+            (exit, &counts[bucket], &counts["total"], sites),
+            (code, &json!(1), &json!(1), 1),
+            "{below}"
+        );
+        fs::remove_file(sandbox.project().join(below)).unwrap();
+    }
+    let below = ".claude/my-orchestration.local.md";
+    sandbox.write(below, "x");
+    let ran = sandbox.run(&["cleanup", "--apply"]);
+    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    assert!(!sandbox.exists(below) && sandbox.exists(".claude/notes.local.md"));
+    let history = sandbox.run(&["history", "--json"]).json();
+    let archive = history["archives"][0]["archive"].as_str().unwrap();
+    assert_eq!(sandbox.run(&["restore", archive]).code(), 0);
+    assert!(sandbox.exists(below));
+}
