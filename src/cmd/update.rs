@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::archiving::with_site_lock;
 use super::{Answer, Context, output};
+use crate::gates::write_through;
 use crate::path;
 use crate::project::read_text;
 use crate::reply;
@@ -151,7 +152,7 @@ fn set(
         .map(|(key, value)| (key.to_owned(), value.to_json()))
         .collect();
     if text.as_deref() != Some(&new) {
-        replace::replace(file, new.as_bytes())?;
+        write_through(file, &new)?;
     }
     let document = Document {
         ok: true,

@@ -319,3 +319,16 @@ fn the_directory_lock_is_honored() {
     assert_eq!(sandbox.names(".devt/state"), ["notes.md"]);
     assert_eq!(sandbox.run(&["reset"]).code(), 0);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_linked_file_stays_one() {
+    let sandbox = Sandbox::new();
+    sandbox.write("kept/workflow.yaml", "active: true\nphase: plan\n");
+    let link = sandbox.project().join(FILE);
+    std::os::unix::fs::symlink("../../kept/workflow.yaml", &link).unwrap();
+    assert_eq!(sandbox.run(&["update", "phase=implement"]).code(), 0);
+    assert!(link.is_symlink());
+    let text = sandbox.read("kept/workflow.yaml");
+    assert!(text.contains("phase: implement\n"), "{text}");
+}
