@@ -111,7 +111,11 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
     };
     let file = dir.join(kind.name());
     let is_new = !file.exists();
-    let deep_dive = deep_dive(&dir, args.use_deep_dive)?;
+    let found_as = match args.use_deep_dive {
+        true => DeepDive::Used,
+        false => DeepDive::Available,
+    };
+    let deep_dive = deep_dive(&dir, found_as)?;
     let is_unmet = args.use_deep_dive && deep_dive == DeepDive::Missing;
     let new = script::Init {
         task: args.task.clone(),
@@ -156,21 +160,20 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
     Ok(change)
 }
 
-fn deep_dive(dir: &Path, use_it: bool) -> Result<DeepDive> {
+fn deep_dive(
+    dir: &Path,
+    found_as: impl FnOnce(deep_dive::Context) -> DeepDive,
+) -> Result<DeepDive> {
     let text = change::present(&dir.join(FileKind::DeepDive.name()))?;
     let found = text.as_deref().and_then(deep_dive::Context::read);
-    Ok(match found {
-        None => DeepDive::Missing,
-        Some(found) if use_it => DeepDive::Used(found),
-        Some(found) => DeepDive::Available(found),
-    })
+    Ok(found.map_or(DeepDive::Missing, found_as))
 }
 
 fn update(args: &Update, context: &Context<'_>) -> Result<Change> {
     let group = GroupPart::parse(
         args.parallel_group.as_deref(),
         args.teammate.as_deref(),
-        args.merge_parallel,
+        args.merge_parallel.then_some(GroupPart::Merge),
     )
     .map_err(usage)?;
     let wanted = script::Update {

@@ -222,7 +222,7 @@ impl GroupPart {
     pub fn parse(
         group: Option<&str>,
         teammate: Option<&str>,
-        merge: bool,
+        merge: Option<Self>,
     ) -> Result<Option<Self>, String> {
         if let Some(name) = group.filter(|name| *name != GROUP) {
             return Err(format!(
@@ -240,14 +240,14 @@ impl GroupPart {
             }
         };
         match (group, member, merge) {
-            (_, Some(_), true) => {
+            (_, Some(_), Some(_)) => {
                 Err("`--teammate` and `--merge-parallel` exclude each other".to_owned())
             }
-            (None, Some(_), false) => Err(format!("`--teammate` needs `--parallel-group {GROUP}`")),
-            (_, None, true) => Ok(Some(Self::Merge)),
-            (Some(_), Some(member), false) => Ok(Some(Self::Member(member))),
-            (Some(_), None, false) => Ok(Some(Self::Whole)),
-            (None, None, false) => Ok(None),
+            (None, Some(_), None) => Err(format!("`--teammate` needs `--parallel-group {GROUP}`")),
+            (_, None, Some(merge)) => Ok(Some(merge)),
+            (Some(_), Some(member), None) => Ok(Some(Self::Member(member))),
+            (Some(_), None, None) => Ok(Some(Self::Whole)),
+            (None, None, None) => Ok(None),
         }
     }
 }

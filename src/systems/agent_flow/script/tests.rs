@@ -317,23 +317,23 @@ fn flags_are_validated() {
         "no gate",
     );
     assert_eq!(
-        GroupPart::parse(Some(GROUP), Some("review"), false),
+        GroupPart::parse(Some(GROUP), Some("review"), None),
         Ok(Some(GroupPart::Member(Phase::Review)))
     );
     assert_eq!(
-        GroupPart::parse(None, None, true),
+        GroupPart::parse(None, None, Some(GroupPart::Merge)),
         Ok(Some(GroupPart::Merge))
     );
-    assert_eq!(GroupPart::parse(None, None, false), Ok(None));
+    assert_eq!(GroupPart::parse(None, None, None), Ok(None));
     for (group, teammate, merge) in [
-        (Some("x"), None, false),
-        (None, Some("review"), false),
-        (Some(GROUP), Some("x"), false),
-        (Some(GROUP), Some("review"), true),
+        (Some("x"), None, None),
+        (None, Some("review"), None),
+        (Some(GROUP), Some("x"), None),
+        (Some(GROUP), Some("review"), Some(GroupPart::Merge)),
     ] {
         assert!(
             GroupPart::parse(group, teammate, merge).is_err(),
-            "{group:?} {teammate:?} {merge}"
+            "{group:?} {teammate:?} {merge:?}"
         );
     }
     assert!(
