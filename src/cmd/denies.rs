@@ -13,12 +13,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
-use super::{Answer, Context, output};
+use super::{Answer, Context, Format, output};
+use crate::reply;
 use crate::sites;
 use crate::store::log::{LogFile, Logs};
 
 use filter::{Filter, Passes};
-use read::Entry;
+use read::{Entry, Reach};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         Verb::List => list::run(&passes, context, out)?,
         Verb::Stats(stats) => stats::run(stats, &passes, context, out)?,
         Verb::Report(report) => report::run(report, &passes, context, out)?,
-        Verb::Follow if passes.rotated || passes.limit.is_some() => {
+        Verb::Follow if passes.reach == Reach::All || passes.limit.is_some() => {
             bail!(
                 "`denies follow` prints what comes: `--all` and `--limit` have no meaning with it"
             )
@@ -83,14 +84,20 @@ fn logs(context: &Context<'_>) -> Vec<LogFile> {
     devt.chain([Logs::of(main).denies()]).collect()
 }
 
-/// Hands the denials that pass to `take`, log by log, with their lines.
+/// Hands the denials that pass to `take`, log by log, with their lines. Tells people
+/// on stderr where older ones are left out.
 fn each_denial(
     passes: &Passes,
     context: &Context<'_>,
     take: &mut dyn FnMut(&Entry<'_>, &str),
 ) -> Result<()> {
+    let mut tell = passes.reach == Reach::Present && context.format == Format::Text;
     for log in logs(context) {
-        for path in read::files(&log, passes.rotated) {
+        if tell && !log.generations().is_empty() {
+            reply::complain("older denials are in rotated logs; `--all` counts them as well");
+            tell = false;
+        }
+        for path in read::files(&log, passes.reach) {
             read::denials(&path, &mut |entry, line| {
                 if passes.let_through(entry) {
                     take(entry, line);

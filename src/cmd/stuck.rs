@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::denies::read::{self, Entry, Newest};
+use super::denies::read::{self, Entry, Newest, Reach};
 use super::{Answer, Context, output};
 use crate::project::read_text;
 use crate::sites;
@@ -176,7 +176,7 @@ impl Begun {
 fn examine(begun: Begun, context: &Context<'_>) -> Result<Workflow> {
     let mut unresolved: HashSet<String> = HashSet::new();
     let log = Logs::devt(&begun.dir);
-    for path in read::files(&log, true) {
+    for path in read::files(&log, Reach::All) {
         read::denials(&path, &mut |entry, _| {
             if begun.holds(entry) {
                 unresolved.insert(entry.id.to_string());
@@ -185,7 +185,7 @@ fn examine(begun: Begun, context: &Context<'_>) -> Result<Workflow> {
     }
     if !unresolved.is_empty() {
         let events = Logs::of(Path::new(&context.project.main.dir)).events();
-        for path in read::files(&events, true) {
+        for path in read::files(&events, Reach::All) {
             read::entries(&path, &mut |entry, _| {
                 if entry.source == "statewarden" && entry.decision == "recovered" {
                     unresolved.remove(entry.resolves.as_ref());
@@ -195,7 +195,7 @@ fn examine(begun: Begun, context: &Context<'_>) -> Result<Workflow> {
     }
     let mut newest = Newest::new(Some(PRINTED));
     if !unresolved.is_empty() {
-        for path in read::files(&log, true) {
+        for path in read::files(&log, Reach::All) {
             read::denials(&path, &mut |entry, _| {
                 if unresolved.contains(entry.id.as_ref()) {
                     newest.offer(entry, || Deny::of(entry));

@@ -47,6 +47,23 @@ fn project() -> Sandbox {
     sandbox
 }
 
+#[test]
+fn what_lies_in_rotated_logs_is_not_left_out_in_silence() {
+    let sandbox = project();
+    for verb in [&["list"][..], &["stats"], &["report", "--html", "r.html"]] {
+        let hint = |more: &[&str]| {
+            let ran = sandbox.run(&[&["denies"], verb, more].concat());
+            assert_eq!(ran.code(), 0, "{}", ran.stderr());
+            ran.stderr().contains("`--all`")
+        };
+        assert!(hint(&[]), "{verb:?}");
+        assert!(!hint(&["--all"]) && !hint(&["--json"]), "{verb:?}");
+    }
+    fs::remove_dir_all(sandbox.project().join(".devt/state/.archive")).unwrap();
+    let ran = sandbox.run(&["denies"]);
+    assert!(!ran.stderr().contains("`--all`"), "{}", ran.stderr());
+}
+
 #[track_caller]
 fn ids(sandbox: &Sandbox, args: &[&str], expected: &[&str]) {
     let ran = sandbox.run(&[&["denies", "--json"], args].concat());

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, SecondsFormat, TimeDelta, Utc};
 
 use super::super::{Context, number};
-use super::read::Entry;
+use super::read::{Entry, Reach};
 use crate::actor::AgentName;
 use crate::decision::DenyCode;
 
@@ -50,7 +50,7 @@ pub(super) struct Passes {
     rule: Option<DenyCode>,
     system: Option<String>,
     pub(super) limit: Option<u32>,
-    pub(super) rotated: bool,
+    pub(super) reach: Reach,
 }
 
 impl Filter {
@@ -68,7 +68,10 @@ impl Filter {
             rule: self.rule,
             system: context.system.clone(),
             limit: self.limit,
-            rotated: self.all,
+            reach: match self.all {
+                true => Reach::All,
+                false => Reach::Present,
+            },
         })
     }
 }

@@ -114,12 +114,21 @@ impl Entry<'_> {
     }
 }
 
+/// How far back a log is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Its present file.
+    #[default]
+    Present,
+    /// Those that were rotated away as well.
+    All,
+}
+
 /// The files of a log, oldest first.
-pub(crate) fn files(log: &LogFile, rotated: bool) -> Vec<PathBuf> {
-    let mut paths = if rotated {
-        log.generations()
-    } else {
-        Vec::new()
+pub(crate) fn files(log: &LogFile, reach: Reach) -> Vec<PathBuf> {
+    let mut paths = match reach {
+        Reach::Present => Vec::new(),
+        Reach::All => log.generations(),
     };
     paths.push(log.path());
     paths

@@ -14,7 +14,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::super::super::Context;
 use super::super::filter::Passes;
-use super::super::read::{self, Entry, Newest};
+use super::super::read::{self, Entry, Newest, Reach};
 use super::super::stats::{By, Group, Tally};
 use crate::store::log::Logs;
 
@@ -31,11 +31,12 @@ const LOOPS: usize = 20;
 const SOON: TimeDelta = TimeDelta::hours(1);
 
 /// What became of a denial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Outcome {
     Recovered,
     Inferred,
     Again,
+    #[default]
     Open,
 }
 
@@ -72,7 +73,7 @@ struct Tries {
     first: String,
     last: String,
     last_id: String,
-    last_recovered: bool,
+    last_outcome: Outcome,
     /// The file the last refusal named instead.
     instead: String,
 }
@@ -143,12 +144,15 @@ impl Findings {
                 }
             }
             let thread = Thread::of(entry);
-            let recovered = resolved.contains(entry.id.as_ref());
+            let outcome = match resolved.contains(entry.id.as_ref()) {
+                true => Outcome::Recovered,
+                false => Outcome::Open,
+            };
             threads
                 .entry(thread.clone())
                 .or_default()
-                .add(entry, recovered);
-            newest.offer(entry, || Row::new(entry, thread, recovered));
+                .add(entry, outcome);
+            newest.offer(entry, || Row::new(entry, thread, outcome));
         })?;
         let mut disk = Disk::default();
         let mut records: Vec<Row> = newest.into_items().collect();
@@ -195,7 +199,7 @@ impl Findings {
 fn read_events(passes: &Passes, context: &Context<'_>) -> Result<(HashSet<String>, Others)> {
     let log = Logs::of(Path::new(&context.project.main.dir)).events();
     let (mut resolved, mut others) = (HashSet::new(), Others::default());
-    for path in read::files(&log, true) {
+    for path in read::files(&log, Reach::All) {
         read::entries(&path, &mut |entry, _| {
             if entry.source != "statewarden" {
                 return;
@@ -230,16 +234,16 @@ impl Thread {
 }
 
 impl Tries {
-    fn add(&mut self, entry: &Entry<'_>, recovered: bool) {
+    fn add(&mut self, entry: &Entry<'_>, outcome: Outcome) {
         self.refused += 1;
-        self.recovered += u64::from(recovered);
+        self.recovered += u64::from(outcome == Outcome::Recovered);
         if self.first.is_empty() {
             self.first = entry.ts.to_string();
             self.name = entry.name.to_string();
         }
         self.last = entry.ts.to_string();
         self.last_id = entry.id.to_string();
-        self.last_recovered = recovered;
+        self.last_outcome = outcome;
         let site = entry.file_path.strip_suffix(entry.name.as_ref());
         self.instead = match site {
             Some(site) if !entry.suggestion.is_empty() => format!("{site}{}", entry.suggestion),
@@ -249,18 +253,17 @@ impl Tries {
 
     /// What became of the last try.
     fn outcome(&self, disk: &mut Disk) -> Outcome {
-        if self.last_recovered {
-            Outcome::Recovered
-        } else if disk.changed_soon_after(&self.instead, &self.last) {
-            Outcome::Inferred
-        } else {
-            Outcome::Open
+        match self.last_outcome {
+            Outcome::Open if disk.changed_soon_after(&self.instead, &self.last) => {
+                Outcome::Inferred
+            }
+            outcome => outcome,
         }
     }
 }
 
 impl Row {
-    fn new(entry: &Entry<'_>, thread: Thread, recovered: bool) -> Self {
+    fn new(entry: &Entry<'_>, thread: Thread, outcome: Outcome) -> Self {
         Self {
             id: entry.id.to_string(),
             thread,
@@ -273,11 +276,7 @@ impl Row {
             agent: entry.agent(),
             session: entry.session_id.to_string(),
             reason: entry.reason.to_string(),
-            outcome: if recovered {
-                Outcome::Recovered
-            } else {
-                Outcome::Open
-            },
+            outcome,
         }
     }
 }
