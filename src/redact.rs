@@ -93,7 +93,7 @@ const FORMS: &[&str] = &[
 /// The shortest token of any of the forms.
 const SHORTEST: usize = 16;
 
-/// Programs and the short option that takes their password.
+/// Programs and what stands before their password: a short option, or a word.
 const PROGRAMS: &[(&str, &str)] = &[
     ("mysql", "-p"),
     ("mysqldump", "-p"),
@@ -102,7 +102,12 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("sshpass", "-p"),
     ("login", "-p"),
     ("redis-cli", "-a"),
+    ("openssl", "-k"),
+    ("vault", "login"),
 ];
+
+/// Commands that read a password which is piped to them.
+const READERS: &[&str] = &["sudo -S", "docker login", "gh auth login"];
 
 fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
@@ -110,7 +115,9 @@ fn is_word(c: char) -> bool {
 
 fn names_secret(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
-    SECRET.iter().any(|part| word.contains(part)) || (word.ends_with("key") && word.len() > 3)
+    SECRET.iter().any(|part| word.contains(part))
+        || (word.ends_with("key") && word.len() > 3)
+        || word.trim_start_matches('-') == "pass"
 }
 
 /// Whether a bare word followed by a blank announces a value: an option, or a
@@ -120,10 +127,10 @@ fn is_name(word: &str) -> bool {
     word.starts_with('-') || (is_variable && !word.contains('.'))
 }
 
-/// `-u`, `-sSu` or `--user`, whose value is a secret when it is `user:password`.
+/// `-u`, `-sSu`, `--user` or `--auth`, whose value is a secret when it is `user:password`.
 fn takes_user(word: &str) -> bool {
     let is_cluster = word.starts_with('-') && !word.starts_with("--") && word.ends_with('u');
-    is_cluster || word.ends_with("-user")
+    is_cluster || word.ends_with("-user") || word == "--auth"
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -200,10 +207,25 @@ impl<'t> Scan<'t> {
             let more = |c: char| is_word(c) || matches!(c, '+' | '/' | '=');
             return self.hide(rest.find(|c| !more(c)).unwrap_or(rest.len()));
         }
+        if matches!(word, "echo" | "printf")
+            && let Some((said, reader)) = rest.split_once('|')
+            && !said.contains([';', '&', '\n'])
+            && READERS
+                .iter()
+                .any(|known| reader.trim_start().starts_with(known))
+        {
+            let end = self.at + said.trim_end().len();
+            self.copy(word.len());
+            self.blanks();
+            return self.hide(end.saturating_sub(self.at));
+        }
+        let flag = self
+            .flag
+            .filter(|flag| word.starts_with(flag) && !word.starts_with("-key"));
         if let Some((_, flag)) = PROGRAMS.iter().find(|(program, _)| *program == word) {
             self.flag = Some(flag);
         }
-        match self.flag.filter(|flag| word.starts_with(flag)) {
+        match flag {
             Some(flag) if word.len() > flag.len() => {
                 self.copy(flag.len());
                 self.hide(value_len(self.rest()));
@@ -252,6 +274,10 @@ impl<'t> Scan<'t> {
     fn value(&mut self, gap: Gap, is_secret: impl Fn(&str) -> bool) -> &'t str {
         if gap == Gap::Blank {
             self.blanks();
+            if self.rest().starts_with("<<<") {
+                self.copy(3);
+                self.blanks();
+            }
         }
         for scheme in ["bearer ", "basic ", "token ", "digest "] {
             let rest = self.rest();

@@ -31,6 +31,18 @@ const COMMANDS: &[&str] = &[
     "sshpass -p§ ssh h",
     "docker login -u me -p §",
     "redis-cli -a § ping",
+    "openssl rsa -in k.pem -passin pass:§ -passout pass:§",
+    "openssl enc -aes-256-cbc -pass pass:§",
+    "openssl enc -aes-256-cbc -k § -in x",
+    "vault login § ; ls",
+    "vault login -method=github token=§",
+    "http --auth user:§ h/x",
+    "http --auth=user:§ h/x",
+    "gh auth login --with-token <<< §",
+    "gh auth login --with-token <<<'§'",
+    "echo § | sudo -S ls",
+    "ls; printf '%s\\n' '§' | sudo -S -k ls",
+    "echo § | docker login -u me --password-stdin h",
     // Assignments.
     "PGPASSWORD=§ psql -c 'select 1'",
     "export GITHUB_TOKEN=§",
@@ -169,6 +181,10 @@ fn what_is_no_credential_stays_readable() {
         "mkdir -p build/out",
         "cut -d: -f1 /etc/hosts",
         "npm run secret-santa",
+        "openssl rsa -keyout k.pem",
+        "vault status",
+        "echo a | sudo tee b.txt",
+        "mysql -u root -p < dump.sql",
     ] {
         let log = logged(&sandbox, command);
         let record: serde_json::Value = serde_json::from_str(log.trim_end()).unwrap();
