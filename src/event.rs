@@ -66,7 +66,7 @@ impl Field {
 }
 
 /// The events that matter here. New events of Claude Code are `Other`, never an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub enum Kind {
     PreToolUse,
     PostToolUse,

@@ -322,7 +322,7 @@ impl World<'_> {
         }
         let text = format!("A workflow is under way; go on from here, redo nothing.\n{text}");
         Reply::Context {
-            event: "SessionStart",
+            event: Kind::SessionStart,
             text: reply::cut(text.trim_end(), 999),
         }
     }

@@ -25,7 +25,7 @@ pub enum Reply {
     /// The agent goes on until it has done what the reason says.
     Block { reason: String },
     /// Something the model should know; the call goes on.
-    Context { event: &'static str, text: String },
+    Context { event: Kind, text: String },
     /// Something the user should know; the model is not told.
     Notice { text: String },
     /// The call is refused before it could be understood: stderr, exit 2.
@@ -48,10 +48,10 @@ struct Output<'a> {
     system_message: Option<&'a str>,
 }
 
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ForEvent<'a> {
-    hook_event_name: &'a str,
+    hook_event_name: Kind,
     #[serde(skip_serializing_if = "Option::is_none")]
     permission_decision: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,11 +73,11 @@ impl Reply {
                 reason: reason(denials),
             },
             (Kind::PreToolUse, Decision::Warn(denials)) => Self::Context {
-                event: "PreToolUse",
+                event: kind,
                 text: format!("statewarden warns and lets this pass: {}", reason(denials)),
             },
             (Kind::PreToolUse, Decision::Allow { notes }) if !notes.is_empty() => Self::Context {
-                event: "PreToolUse",
+                event: kind,
                 text: notes.iter().map(Note::text).collect::<Vec<_>>().join("\n"),
             },
             _ => Self::Silent,
@@ -108,10 +108,10 @@ impl Reply {
                 return 0;
             }
             Self::Deny { reason } => print_for(ForEvent {
-                hook_event_name: "PreToolUse",
+                hook_event_name: Kind::PreToolUse,
                 permission_decision: Some("deny"),
                 permission_decision_reason: Some(reason),
-                ..ForEvent::default()
+                additional_context: None,
             }),
             Self::Block { reason } => print(&Output {
                 decision: Some("block"),
@@ -119,9 +119,10 @@ impl Reply {
                 ..Output::default()
             }),
             Self::Context { event, text } => print_for(ForEvent {
-                hook_event_name: event,
+                hook_event_name: *event,
+                permission_decision: None,
+                permission_decision_reason: None,
                 additional_context: Some(text),
-                ..ForEvent::default()
             }),
             Self::Notice { text } => print(&Output {
                 system_message: Some(text),

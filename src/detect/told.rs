@@ -49,14 +49,7 @@ impl Told<'_> {
         match kind {
             Kind::Stop if !enforced || end == End::Again => Reply::Notice { text },
             _ if enforced => Reply::Block { reason: text },
-            Kind::PostToolUseFailure => Reply::Context {
-                event: "PostToolUseFailure",
-                text,
-            },
-            _ => Reply::Context {
-                event: "PostToolUse",
-                text,
-            },
+            event => Reply::Context { event, text },
         }
     }
 
