@@ -141,7 +141,7 @@ fn read_all(files: &[PathBuf], context: &Context<'_>) -> Result<Vec<Report>> {
     });
     progress.clear();
     let mut reports: Vec<(usize, Report)> = reports?.into_iter().flatten().collect();
-    reports.sort_by_key(|(at, _)| *at);
+    reports.sort_unstable_by_key(|(at, _)| *at);
     Ok(reports.into_iter().map(|(_, report)| report).collect())
 }
 

@@ -313,7 +313,7 @@ fn loops(threads: &HashMap<Thread, Tries>, disk: &mut Disk) -> Vec<Loop> {
             outcome: tries.outcome(disk),
         })
         .collect();
-    loops.sort_by(|a, b| (b.count, &b.last, &b.name).cmp(&(a.count, &a.last, &a.name)));
+    loops.sort_unstable_by(|a, b| (b.count, &b.last, &b.name).cmp(&(a.count, &a.last, &a.name)));
     loops.truncate(LOOPS);
     loops
 }
