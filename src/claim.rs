@@ -379,7 +379,7 @@ fn held_in<'s>(
         return Ok(Some(found(agentmux, root, String::new())));
     }
     if let (Some(root), Some(own)) = (project.settings_in(path), catalog.get("self")) {
-        return Ok(Some(found(own, root, OWN_FOLDER.to_owned())));
+        return Ok(Some(found(own, &root, OWN_FOLDER.to_owned())));
     }
     let places = [project.locate(path), project.around(path)];
     for (root, below) in places.iter().flatten() {

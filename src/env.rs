@@ -31,6 +31,12 @@ impl Env {
         self.claude_config_dir.clone().or_else(of_home)
     }
 
+    /// The directory of the user's settings of programs.
+    pub fn config_dir(&self) -> Option<String> {
+        let of_home = || Some([self.home.as_deref()?, "/.config"].concat());
+        self.config_home.clone().or_else(of_home)
+    }
+
     pub fn read() -> Self {
         #[expect(
             clippy::disallowed_methods,

@@ -14,14 +14,10 @@ pub struct Layers {
 }
 
 /// Where the settings outside the project stand, weakest first: the directory
-/// above [`OWN_FOLDER`] with its layer.
-pub(crate) fn homes(env: &Env) -> impl Iterator<Item = (Layer, String)> {
-    let of_home = || Some([env.home.as_deref()?, "/.config"].concat());
-    let config = env.config_home.clone().or_else(of_home);
+/// above [`OWN_FOLDER`] with its layer. `config` is that of the user.
+pub(crate) fn homes(config: Option<String>) -> impl Iterator<Item = (Layer, String)> {
     let user = config.map(|dir| (Layer::User, dir));
-    [(Layer::Managed, "/etc".to_owned())]
-        .into_iter()
-        .chain(user)
+    std::iter::once((Layer::Managed, "/etc".to_owned())).chain(user)
 }
 
 /// The folder of settings outside the project.
@@ -30,7 +26,8 @@ pub(crate) const OWN_FOLDER: &str = "statewarden";
 impl Project {
     /// The settings files that count, weakest first; they need not exist.
     pub fn settings_files(&self, env: &Env) -> Vec<(Layer, String)> {
-        let outside = homes(env).map(|(layer, dir)| (layer, dir + "/statewarden/config.yaml"));
+        let outside =
+            homes(env.config_dir()).map(|(layer, dir)| (layer, dir + "/statewarden/config.yaml"));
         let inside = [
             (Layer::Project, "/.claude/statewarden.yaml"),
             (Layer::Local, "/.claude/statewarden.local.yaml"),

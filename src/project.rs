@@ -75,8 +75,8 @@ pub struct Project {
     feature_dir: Option<Root>,
     /// Claude Code's directory of the user.
     pub claude_dir: Option<String>,
-    /// The directories above the program's own settings that lie in no project.
-    settings_homes: Vec<Root>,
+    /// The directory of the user's settings of programs.
+    config_dir: Option<String>,
 }
 
 impl Project {
@@ -99,9 +99,7 @@ impl Project {
         Self {
             beside,
             feature_dir: feature_dir.map(|dir| Root::new(path::absolute("/", dir, None))),
-            settings_homes: layers::homes(env)
-                .map(|(_, dir)| Root::new(path::absolute(&cwd, &dir, None)))
-                .collect(),
+            config_dir: env.config_dir(),
             claude_dir: env.claude_dir().map(|dir| path::absolute(&cwd, &dir, None)),
             main,
         }
@@ -150,24 +148,29 @@ impl Project {
     /// those of the user that may hold our entries: as if the directory were a root for
     /// them alone.
     pub fn locate_settings<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
+        let (dir, name) = path.rsplit_once('/')?;
+        if name == "settings.json" && self.claude_dir.as_deref() == Some(dir) {
+            return Some((Root::new(dir.to_owned()), name));
+        }
         // Only a path that may be one is worth asking the disk about links.
-        let mut homes = (self.settings_homes.iter()).filter(|_| path.contains(OWN_FOLDER));
-        let own = homes.find_map(|home| {
+        if !path.contains(OWN_FOLDER) {
+            return None;
+        }
+        self.settings_homes().find_map(|home| {
             let below = home.relative(path)?;
-            let is_own = below.split('/').next() == Some(OWN_FOLDER);
-            is_own.then(|| (home.clone(), below))
-        });
-        own.or_else(|| {
-            let (dir, name) = path.rsplit_once('/')?;
-            let is_meant = name == "settings.json" && self.claude_dir.as_deref() == Some(dir);
-            is_meant.then(|| (Root::new(dir.to_owned()), name))
+            (below.split('/').next() == Some(OWN_FOLDER)).then_some((home, below))
         })
     }
 
     /// The directory above settings of our own outside the project that a directory holds.
-    pub fn settings_in(&self, dir: &str) -> Option<&Root> {
-        let mut homes = self.settings_homes.iter();
-        homes.find(|home| home.lies_in(dir) && Path::new(&home.path(OWN_FOLDER)).exists())
+    pub fn settings_in(&self, dir: &str) -> Option<Root> {
+        self.settings_homes()
+            .find(|home| home.lies_in(dir) && Path::new(&home.path(OWN_FOLDER)).exists())
+    }
+
+    fn settings_homes(&self) -> impl Iterator<Item = Root> {
+        let homes = layers::homes(self.config_dir.clone());
+        homes.map(|(_, dir)| Root::new(path::collapse(&dir).into_owned()))
     }
 
     /// The innermost other work tree of the project around a path: a directory
