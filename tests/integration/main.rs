@@ -33,6 +33,8 @@ mod background;
 mod budget;
 /// What goes at any time, and what stays.
 mod cleanup;
+/// Edits of Claude Code's settings, and of this program's files, that would drop the guard.
+mod client_settings;
 /// The reading commands.
 mod commands;
 /// A corpus of shell commands: refused, let through, detected.
@@ -90,7 +92,7 @@ mod reset;
 mod restore;
 /// Sessions by command.
 mod session_verbs;
-/// Broken settings, and edits that would drop the guard.
+/// Settings that are broken, large or not there: the guard stays closed.
 mod settings_hook;
 /// The shell analyser beside the real Bash.
 #[cfg(unix)]

@@ -1,0 +1,342 @@
+//! Claude Code's own settings files, which hold the entries of the hook, and this
+//! program's files: what an agent may do to them.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+
+const SETTINGS: &str = ".claude/statewarden.yaml";
+const CLIENT: &str = ".claude/settings.json";
+
+/// A project whose hooks are wired as `install` does it.
+fn wired() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        CLIENT,
+        "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n",
+    );
+    let ran = sandbox.run(&["install"]);
+    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    assert!(sandbox.read(CLIENT).contains("PreToolUse"));
+    sandbox
+}
+
+fn edit(sandbox: &Sandbox, path: &str, old: &str, new: &str) -> Value {
+    sandbox.event(
+        "Edit",
+        json!({ "file_path": sandbox.path(path), "old_string": old, "new_string": new }),
+    )
+}
+
+#[test]
+fn the_clients_settings_may_be_edited_around_our_entries() {
+    let sandbox = wired();
+    let text = sandbox.read(CLIENT);
+    let mut more: Value = serde_json::from_str(&text).unwrap();
+    more["permissions"] = json!({ "allow": ["Bash(ls)"] });
+    more["hooks"]["Notification"] = json!([]);
+    for event in [
+        edit(&sandbox, CLIENT, "\"opus\"", "\"sonnet\""),
+        edit(&sandbox, CLIENT, "  \"model\": \"opus\",\n", ""),
+        edit(&sandbox, CLIENT, "not there", "x"),
+        sandbox.write_event(CLIENT, &text),
+        sandbox.write_event(CLIENT, &more.to_string()),
+        sandbox.write_event(".claude/settings.local.json", "{\"model\": \"opus\"}"),
+        sandbox.bash_event("cat .claude/settings.json"),
+    ] {
+        sandbox.hook(&event).is_silent();
+    }
+}
+
+/// The command behind the edit is the user's to run.
+#[test]
+fn an_agent_does_not_take_the_hooks_out_by_their_own_command() {
+    let sandbox = wired();
+    for command in [
+        "statewarden uninstall",
+        "cd src && /usr/local/bin/statewarden uninstall --scope project",
+        "sh -c 'statewarden --project . uninstall'",
+    ] {
+        sandbox
+            .hook(&sandbox.bash_event(command))
+            .is_denied("protected-file");
+    }
+    for command in [
+        "statewarden uninstall --dry-run",
+        "statewarden uninstall --scope user",
+        "statewarden doctor",
+        "echo statewarden uninstall",
+    ] {
+        sandbox.hook(&sandbox.bash_event(command)).is_silent();
+    }
+    Sandbox::new()
+        .hook(&sandbox.bash_event("statewarden uninstall"))
+        .is_silent();
+}
+
+/// Each of the client's files can switch all hooks off.
+#[test]
+fn hooks_are_not_switched_off_in_another_file() {
+    let sandbox = wired();
+    let local = ".claude/settings.local.json";
+    let off = "{\"disableAllHooks\": true}";
+    sandbox
+        .hook(&sandbox.write_event(local, off))
+        .is_denied("protected-file");
+    let command = format!("echo '{off}' > {local}");
+    sandbox
+        .hook(&sandbox.bash_event(&command))
+        .is_denied("protected-file");
+    // What the user has switched off stays so.
+    sandbox.write(local, off);
+    sandbox
+        .hook(&edit(&sandbox, local, "{", "{\"model\": \"opus\", "))
+        .is_silent();
+}
+
+#[test]
+fn an_edit_that_drops_our_entries_is_refused() {
+    let sandbox = wired();
+    let text = sandbox.read(CLIENT);
+    let settings: Value = serde_json::from_str(&text).unwrap();
+    let with = |change: &dyn Fn(&mut Value)| {
+        let mut settings = settings.clone();
+        change(&mut settings);
+        settings.to_string()
+    };
+    let mut events: Vec<Value> = [
+        "{}".to_owned(),
+        String::new(),
+        "{".to_owned(),
+        "null".to_owned(),
+        format!("// {text}"),
+        with(&|settings| settings["hooks"] = json!({})),
+        with(&|settings| {
+            drop(
+                settings["hooks"]
+                    .as_object_mut()
+                    .unwrap()
+                    .remove("PreToolUse"),
+            )
+        }),
+        with(&|settings| {
+            drop(
+                settings["hooks"]
+                    .as_object_mut()
+                    .unwrap()
+                    .remove("SubagentStop"),
+            )
+        }),
+        with(&|settings| settings["disableAllHooks"] = json!(true)),
+        with(&|settings| settings["hooks"]["PreToolUse"][0]["matcher"] = json!("^Nothing$")),
+        with(&|settings| {
+            settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"] = json!("/bin/true")
+        }),
+        with(&|settings| {
+            settings["hooks"]["PreToolUse"][0]["hooks"][0]["args"] = json!(["--version"])
+        }),
+        with(&|settings| settings["hooks"]["PreToolUse"][0]["hooks"][0]["timeout"] = json!("x")),
+        with(&|settings| {
+            settings["hooks"]["PreToolUse"][0]["hooks"][0]["onFailure"] = json!("continue")
+        }),
+    ]
+    .iter()
+    .map(|content| sandbox.write_event(CLIENT, content))
+    .collect();
+    events.push(edit(&sandbox, CLIENT, "PreToolUse", "PreToolUseX"));
+    events.push(edit(&sandbox, CLIENT, "\"hook\"", "\"help\""));
+    events.push(sandbox.event(
+        "MultiEdit",
+        json!({ "file_path": sandbox.path(CLIENT), "edits": [
+            { "old_string": "opus", "new_string": "sonnet" },
+            { "old_string": "PreToolUse", "new_string": "Pre" },
+        ] }),
+    ));
+    events.push(sandbox.bash_event("cat > .claude/settings.json <<'EOF'\n{}\nEOF"));
+    for event in &events {
+        let reason = sandbox.hook(event).is_denied("protected-file");
+        assert!(reason.contains("statewarden uninstall"), "{reason}");
+        sandbox
+            .hook(&sandbox.by("programmer", event.clone()))
+            .is_denied("protected-file");
+    }
+    assert_eq!(sandbox.read(CLIENT), text);
+}
+
+#[test]
+fn settings_without_our_entries_are_free() {
+    let sandbox = Sandbox::new();
+    sandbox.write(CLIENT, "{\"hooks\": {\"Stop\": []}}");
+    for content in ["{}", "{", ""] {
+        sandbox
+            .hook(&sandbox.write_event(CLIENT, content))
+            .is_silent();
+        sandbox
+            .hook(&sandbox.write_event(".claude/settings.local.json", content))
+            .is_silent();
+    }
+}
+
+#[test]
+fn local_settings_that_hold_our_entries_are_guarded_alike() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["install", "--scope", "local"]);
+    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    sandbox
+        .hook(&sandbox.write_event(".claude/settings.local.json", "{}"))
+        .is_denied("protected-file");
+}
+
+#[test]
+fn our_own_files_are_closed_to_every_way_of_writing() {
+    let sandbox = wired();
+    sandbox.write(SETTINGS, "mode: enforce\n");
+    let own = sandbox.path(SETTINGS);
+    sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
+    for event in [
+        sandbox.write_event(SETTINGS, "mode: off\n"),
+        edit(&sandbox, SETTINGS, "enforce", "off"),
+        sandbox.event("NotebookEdit", json!({ "notebook_path": own })),
+        sandbox.event("mcp__fs__write_file", json!({ "path": own })),
+        sandbox.event("mcp__fs__delete_file", json!({ "path": own })),
+        sandbox.event(
+            "mcp__fs__move_file",
+            json!({ "source": own, "destination": "/tmp/x" }),
+        ),
+        sandbox.bash_event("echo 'mode: off' > .claude/statewarden.yaml"),
+        sandbox.bash_event("sed -i s/enforce/off/ .claude/statewarden.yaml"),
+        sandbox.bash_event("rm .claude/statewarden.yaml"),
+        sandbox.bash_event("mv .claude/statewarden.yaml /tmp/"),
+        sandbox.bash_event("cp /tmp/x .claude/statewarden.local.yaml"),
+        sandbox.bash_event("rm -f .claude/statewarden/denies.jsonl"),
+        sandbox.bash_event("cd .claude && touch statewarden.local.yaml"),
+        sandbox.bash_event("truncate -s0 .claude/statewarden/events.jsonl"),
+        sandbox.write_event(".claude/../.claude/statewarden.yaml", "x"),
+        sandbox.write_event(".claude/Statewarden.yaml", "x"),
+    ] {
+        sandbox.hook(&event).is_denied("protected-file");
+    }
+    for command in [
+        "rm -rf .claude",
+        "mv .claude /tmp/x",
+        "rm -rf .claude/statewarden",
+    ] {
+        assert_ne!(
+            sandbox.hook(&sandbox.bash_event(command)).verdict(),
+            "allow",
+            "{command}"
+        );
+    }
+    assert_eq!(sandbox.read(SETTINGS), "mode: enforce\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_our_own_files_is_no_way_in() {
+    let sandbox = Sandbox::new();
+    sandbox.write(SETTINGS, "mode: enforce\n");
+    std::os::unix::fs::symlink(".claude", sandbox.project().join("config")).unwrap();
+    std::os::unix::fs::symlink(SETTINGS, sandbox.project().join("innocent.yaml")).unwrap();
+    for event in [
+        sandbox.write_event("config/statewarden.yaml", "mode: off\n"),
+        sandbox.write_event("config/statewarden.local.yaml", "mode: off\n"),
+        sandbox.write_event("innocent.yaml", "mode: off\n"),
+        sandbox.bash_event("echo 'mode: off' > innocent.yaml"),
+        sandbox.bash_event("rm config/statewarden.yaml"),
+    ] {
+        sandbox.hook(&event).is_denied("protected-file");
+    }
+    // The link itself is nobody's.
+    sandbox
+        .hook(&sandbox.bash_event("rm innocent.yaml"))
+        .is_silent();
+}
+
+#[test]
+fn the_users_settings_are_where_the_client_has_them() {
+    let mut sandbox = Sandbox::new();
+    let config = sandbox.base().join("config").to_str().unwrap().to_owned();
+    let home = sandbox.home().to_str().unwrap().to_owned();
+    for (dir, env) in [
+        (format!("{home}/.claude"), None),
+        (config.clone(), Some(format!("{config}/"))),
+        // In the project, and not where a system has a site.
+        (sandbox.path("config"), Some(sandbox.path("config"))),
+    ] {
+        sandbox.env = env
+            .map(|dir| ("CLAUDE_CONFIG_DIR", dir))
+            .into_iter()
+            .collect();
+        let file = format!("{dir}/settings.json");
+        let write = |content: &str| {
+            let input = json!({ "file_path": file, "content": content });
+            sandbox.hook(&sandbox.event("Write", input))
+        };
+        write("{}").is_silent();
+        let ran = sandbox.run(&["install", "--scope", "user"]);
+        assert_eq!(ran.code(), 0, "{}", ran.stderr());
+        let reason = write("{}").is_denied("protected-file");
+        assert!(reason.contains(&format!("`{file}`")), "{reason}");
+        write(&fs::read_to_string(&file).unwrap()).is_silent();
+        let doctor = sandbox.run(&["doctor", "--json"]).json().to_string();
+        let wired = format!("wired in scope user: `{file}`");
+        assert!(doctor.contains(&wired), "{doctor}");
+    }
+}
+
+#[test]
+fn a_hook_in_the_users_settings_is_no_hook_that_was_taken_out() {
+    let mut sandbox = wired();
+    let config = sandbox.base().join("config").to_str().unwrap().to_owned();
+    sandbox.env = vec![("CLAUDE_CONFIG_DIR", config)];
+    sandbox.run(&["install", "--scope", "user"]);
+    sandbox.write(CLIENT, "{}");
+    let mut event = sandbox.bash_event("true");
+    event["hook_event_name"] = "PostToolUse".into();
+    event["duration_ms"] = 100.into();
+    sandbox.hook(&event).is_silent();
+    sandbox.env.clear();
+    let answer = sandbox.hook(&event).json();
+    assert!(
+        answer["reason"].to_string().contains("taken out"),
+        "{answer}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn linked_settings_of_the_client_are_judged_where_they_are() {
+    use std::os::unix::fs::symlink;
+    let sandbox = Sandbox::new();
+    let real = sandbox.base().join("dots.json");
+    fs::write(&real, "{\"model\": \"opus\"}").unwrap();
+    fs::create_dir(sandbox.project().join(".claude")).unwrap();
+    symlink(&real, sandbox.project().join(CLIENT)).unwrap();
+    let write = |content: &str| sandbox.hook(&sandbox.write_event(CLIENT, content));
+    write("{}").is_silent();
+    sandbox
+        .hook(&edit(&sandbox, CLIENT, "opus", "sonnet"))
+        .is_silent();
+    assert_eq!(sandbox.run(&["install"]).code(), 0);
+    sandbox
+        .hook(&edit(&sandbox, CLIENT, "opus", "sonnet"))
+        .is_silent();
+    write("{}").is_denied("protected-file");
+    // To make such a link is the user's, and a link leads past no other rule.
+    sandbox
+        .hook(&sandbox.bash_event("ln -sf /tmp/x .claude/settings.json"))
+        .is_denied("path-escape");
+    let local = ".claude/settings.local.json";
+    for (to, code) in [
+        (SETTINGS, "protected-file"),
+        (".devt/state/notes.md", "ad-hoc-name"),
+    ] {
+        symlink(sandbox.path(to), sandbox.project().join(local)).unwrap();
+        sandbox
+            .hook(&sandbox.write_event(local, "{}"))
+            .is_denied(code);
+        fs::remove_file(sandbox.project().join(local)).unwrap();
+    }
+}
