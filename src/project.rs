@@ -153,7 +153,7 @@ impl Project {
             return Some((Root::new(dir.to_owned()), name));
         }
         // Only a path that may be one is worth asking the disk about links.
-        if !path.contains(OWN_FOLDER) {
+        if !path.contains(OWN_FOLDER) || path.split('/').all(|part| part != OWN_FOLDER) {
             return None;
         }
         self.settings_homes().find_map(|home| {
