@@ -238,14 +238,7 @@ fn of_event(file: &str, context: &Context<'_>) -> Result<Row> {
         let allowed = Decision::Allow { notes: Vec::new() };
         return Ok(Row::new(format!("{name} event"), &allowed));
     }
-    let subject = [
-        Field::FilePath,
-        Field::NotebookPath,
-        Field::Command,
-        Field::ToolName,
-    ];
-    let mut subject = subject.iter().filter_map(|field| event.get(*field));
-    let subject = subject.next().unwrap_or(file).to_owned();
+    let subject = subject(&event).unwrap_or(file).to_owned();
     let off = context.with_complete_catalog(|catalog| {
         let mut off = None;
         for reading in event.readings() {
@@ -271,4 +264,15 @@ fn of_event(file: &str, context: &Context<'_>) -> Result<Row> {
         Row::new(subject, &worst)
     });
     Ok(row.unless_off(off))
+}
+
+/// What a call is about.
+fn subject<'e>(event: &'e Event<'_>) -> Option<&'e str> {
+    let fields = [
+        Field::FilePath,
+        Field::NotebookPath,
+        Field::Command,
+        Field::ToolName,
+    ];
+    fields.iter().find_map(|field| event.get(*field))
 }

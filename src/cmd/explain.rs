@@ -233,6 +233,19 @@ fn write_text(
             output::printable(by)
         );
     }
+    write_rows(story, system, site, out)?;
+    let (word, reason) = match &story.reason {
+        None => (context.paint.green("allowed"), None),
+        Some(reason) => (context.paint.red("refused"), Some(reason)),
+    };
+    writeln!(out, "  {:<11} {word} for {actor}", "a Write is")?;
+    match reason {
+        Some(reason) => writeln!(out, "  {}", output::printable(reason)),
+        None => Ok(()),
+    }
+}
+
+fn write_rows(story: &Story, system: &str, site: &str, out: &mut dyn Write) -> io::Result<()> {
     let contract = story.contract.as_ref().map(|source| match story.edition {
         Some(edition) => format!("{source}; edition {} is in force", edition.as_str()),
         None => source.clone(),
@@ -257,13 +270,5 @@ fn write_text(
     {
         writeln!(out, "  {title:<11} {}", output::printable(&text))?;
     }
-    let (word, reason) = match &story.reason {
-        None => (context.paint.green("allowed"), None),
-        Some(reason) => (context.paint.red("refused"), Some(reason)),
-    };
-    writeln!(out, "  {:<11} {word} for {actor}", "a Write is")?;
-    match reason {
-        Some(reason) => writeln!(out, "  {}", output::printable(reason)),
-        None => Ok(()),
-    }
+    Ok(())
 }

@@ -91,8 +91,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     Ok(Answer::Yes)
 }
 
-/// The site that holds the current directory, the innermost one, or else that
-/// of the project itself.
+/// The site that holds the named project or the current directory, the innermost
+/// one, or else that of the project itself.
 fn site(context: &Context<'_>) -> Result<PathBuf> {
     let sites: Vec<String> = context.with_all_systems(|catalog| {
         let sites = sites::find(&context.project, catalog);
@@ -101,13 +101,20 @@ fn site(context: &Context<'_>) -> Result<PathBuf> {
             .filter(|site| site.governed.system.id() == "devt");
         devt.map(|site| site.dir()).collect()
     });
-    let holds_cwd = |site: &&String| {
+    // A project that is named is meant, wherever one stands.
+    let given = context.given_project.as_deref();
+    let here = given.map(|dir| path::absolute(&context.cwd, dir, None));
+    let here = here.as_ref().unwrap_or(&context.cwd);
+    let holds_here = |site: &&String| {
         let project = site.strip_suffix("/.devt/state").unwrap_or(site);
-        path::relative(&context.cwd, project).is_some()
+        path::relative(here, project).is_some()
     };
     let main = &context.project.main.dir;
     let own = format!("{main}/.devt/state");
-    let nearest = sites.iter().filter(holds_cwd).max_by_key(|site| site.len());
+    let nearest = sites
+        .iter()
+        .filter(holds_here)
+        .max_by_key(|site| site.len());
     if let Some(site) = nearest.or_else(|| sites.iter().find(|site| **site == own)) {
         return Ok(PathBuf::from(site));
     }

@@ -180,6 +180,10 @@ fn the_nearest_site_is_meant() {
     assert!(!sandbox.exists(FILE));
     sandbox.run(&["update", "phase=test"]);
     assert!(sandbox.exists(FILE));
+    // What is named is meant.
+    sandbox.run(&["--project", "packages/b", "update", "phase=review"]);
+    let of_b = sandbox.read("packages/b/.devt/state/workflow.yaml");
+    assert_eq!(of_b, "phase: review\n");
 
     fs::remove_dir_all(sandbox.project().join("packages")).unwrap();
     fs::remove_dir_all(sandbox.project().join(".devt")).unwrap();
