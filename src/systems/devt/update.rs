@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-use super::workflow_yaml::{DEFAULT, Fields, Scalar, read, set};
+use super::workflow_yaml::{DEFAULT, Fields, Scalar, TEXT_KEYS, read, set};
 
 /// A changed file and what looked odd in the arguments; like devt we store odd
 /// values all the same.
@@ -185,24 +185,14 @@ const TYPES: &[&str] = &[
     "docs",
 ];
 
-/// Keys that devt reads or writes itself, and that a slip of the keyboard may mean.
-const KEYS: &[&str] = &[
+/// The keys of devt whose values are no strings.
+const OTHER_KEYS: [&str; 6] = [
     "active",
-    "phase",
-    "tier",
-    "complexity",
-    "task",
-    "workflow_id",
-    "workflow_type",
-    "status",
-    "verdict",
-    "iteration",
-    "verify_iteration",
     "autonomous",
+    "iteration",
     "tdd_mode",
-    "validation_status",
-    "resume_context",
-    "stopped_phase",
+    "validation_warnings",
+    "verify_iteration",
 ];
 
 enum Expected {
@@ -222,7 +212,8 @@ fn oddity(key: &str, value: &Scalar) -> Option<String> {
         "tier" => Expected::OneOf(TIERS),
         "workflow_type" => Expected::OneOf(TYPES),
         key => {
-            let near = near(key, KEYS)?;
+            let near = near(key, TEXT_KEYS.iter().chain(&OTHER_KEYS));
+            let near = near.filter(|near| *near != key)?;
             return Some(format!(
                 "`{key}` is set, but devt has no such key; did you mean `{near}`?"
             ));
@@ -244,10 +235,10 @@ fn oddity(key: &str, value: &Scalar) -> Option<String> {
     odd.then(|| format!("`{key}` is \"{value}\" now, but devt expects {expected}"))
 }
 
-/// The other word that a slip of the keyboard leads to.
-fn near(word: &str, words: &[&'static str]) -> Option<&'static str> {
-    let others = words.iter().filter(|other| **other != word);
-    let edits = others.map(|other| (strsim::damerau_levenshtein(word, other), *other));
+/// The word that a slip of the keyboard leads to.
+fn near<'w>(word: &str, words: impl IntoIterator<Item = &'w &'static str>) -> Option<&'static str> {
+    let words = words.into_iter();
+    let edits = words.map(|other| (strsim::damerau_levenshtein(word, other), *other));
     let (edits, nearest) = edits.min()?;
     (edits <= nearest.len() / 3).then_some(nearest)
 }

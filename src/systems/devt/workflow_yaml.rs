@@ -79,7 +79,7 @@ impl fmt::Display for Scalar {
 const EXACT_IN_DOUBLE: u64 = 1 << 53;
 
 /// The keys whose values devt knows as strings.
-const TEXT_KEYS: [&str; 23] = [
+pub(super) const TEXT_KEYS: [&str; 23] = [
     "phase",
     "tier",
     "complexity",
