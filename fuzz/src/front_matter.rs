@@ -147,7 +147,8 @@ fn loses_no_line(before: &str, after: &str, most_new: usize) {
     let tail = tail.count();
     let (lost, made) = (&old[..old.len() - tail], &new[..new.len() - tail]);
     assert!(made.len() <= most_new, "{made:?}");
-    let indent = |line: &str| line.len() - line.trim_start().len();
+    // Unicode's other blanks are text to YAML.
+    let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
     if let Some((key, rest)) = lost.split_first() {
         let below = |line: &&str| {
             let content = line.trim();
