@@ -171,6 +171,45 @@ fn a_command_costs_in_proportion_to_its_length() {
     assert!(twice < once * 22 / 10, "{once} and {twice} instructions");
 }
 
+/// Of a large event that is none of ours no more is kept than of a small one and
+/// 1 MiB; of one that may have to be judged a small multiple. The room for addresses
+/// is bounded from outside, and the program holds a part of it.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_is_bounded_by_the_event() {
+    let Some(program) = std::env::var_os("STATEWARDEN_BUDGET_BIN").map(PathBuf::from) else {
+        eprintln!("skipped: STATEWARDEN_BUDGET_BIN names no release build; `.ci/run` makes one");
+        return;
+    };
+    const MIB: u64 = 1 << 20;
+    let sandbox = Sandbox::new();
+    let text = "let value = parse(\"x\", input)?;\n".repeat(5 * MIB as usize / 34);
+    let own_size = fs::metadata(&program).unwrap().len();
+    for (path, room, answer) in [
+        ("src/module/b.rs", MIB, ""),
+        (".devt/state/scratchpad.md", 20 * MIB, ""),
+        (".devt/state/notes.md", 20 * MIB, "ad-hoc-name"),
+    ] {
+        sandbox.write(".devt/state/plan.md", "# Plan\n");
+        let event = sandbox.base().join("event.json");
+        fs::write(&event, sandbox.write_event(path, &text).to_string()).unwrap();
+        let limited = format!("ulimit -v {}; exec \"$0\" hook", (own_size + room) >> 10);
+        let output = Command::new("sh")
+            .args(["-c", &limited])
+            .arg(&program)
+            .env_clear()
+            .env("HOME", sandbox.home())
+            .env("CLAUDE_PROJECT_DIR", sandbox.project())
+            .stdin(fs::File::open(&event).unwrap())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{path}: {output:?}");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(said.contains(answer), "{path}: {said}");
+        assert_eq!(said.is_empty(), answer.is_empty(), "{path}: {said}");
+    }
+}
+
 struct Run<'s> {
     sandbox: &'s Sandbox,
     event: String,
