@@ -388,7 +388,7 @@ fn what_is_no_transcript_is_said_to_be_none() {
     let folder = sandbox.home();
     sandbox.write("settings.yaml", "mode: warn\n");
     fs::write(folder.join("a.jsonl"), "garbage\n{\"ts\":\"x\"}\n[1]\n").unwrap();
-    fs::write(folder.join("b.jsonl"), "").unwrap();
+    fs::write(folder.join("b.jsonl"), "{}\n").unwrap();
     let in_folder = folder.to_str().unwrap();
     for (path, expected) in [
         (
@@ -410,6 +410,9 @@ fn what_is_no_transcript_is_said_to_be_none() {
         ran.stderr()
             .contains("a.jsonl` and 1 other file: no transcript")
     );
+    sandbox.write("begun.jsonl", "");
+    let ran = sandbox.run(&["replay", "begun.jsonl", "--json"]);
+    assert_eq!((ran.code(), &ran.json()["calls"]), (0, &json!(0)));
 }
 
 /// `--system` and the modes of the settings hold here too.

@@ -74,10 +74,14 @@ pub(super) fn read(file: &Path, around: &Surroundings) -> Result<Report> {
         waiting: HashMap::new(),
         report: Report::default(),
     };
+    let mut n_lines = 0;
     each_line(file, &mut |number, line| {
+        n_lines = number;
         reader.line(number, line);
         true
     })?;
+    // A session that has just begun has said nothing yet.
+    reader.report.is_transcript |= n_lines == 0;
     Ok(reader.report)
 }
 

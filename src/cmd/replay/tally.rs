@@ -14,7 +14,7 @@ const EXAMPLES: usize = 3;
 /// What one file told.
 #[derive(Default)]
 pub(super) struct Report {
-    /// Whether any line is the client's.
+    /// Whether any line is the client's, or there is none.
     pub(super) is_transcript: bool,
     pub(super) calls: u64,
     pub(super) warned: u64,
