@@ -1,17 +1,18 @@
 //! Targets → [`Claim`]s: which targets fall to which system. Looks at the disk
 //! for links, and for whether an edited file is there.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 use std::io;
 use std::path::Path;
 
 use crate::catalog::{Catalog, Governed};
+use crate::landing::{Ground, LastLink, resolve};
 use crate::layers::OWN_FOLDER;
 use crate::path;
-use crate::project::{LastLink, OnDisk, Project, Root, resolve};
+use crate::project::{OnDisk, Project, Root};
 use crate::sites;
-use crate::systems::{Place, View};
 use crate::target::{Act, Target, Unread};
 
 /// A target that falls to a system.
@@ -139,73 +140,13 @@ pub fn of<'s>(
     if catalog.governed.is_empty() {
         return Ok(claims);
     }
-    let mut left = MAX_SEARCHED;
+    let mut search = Search::new(project, catalog);
     for target in targets {
-        if let Some(claim) = claim(target, project, catalog, &mut left)? {
+        if let Some(claim) = search.claim(target)? {
             claims.push(claim);
         }
     }
     Ok(claims)
-}
-
-fn claim<'s>(
-    target: &Target,
-    project: &Project,
-    catalog: &'s Catalog<'s>,
-    left: &mut usize,
-) -> Result<Option<Claim<'s>>, Unsettled> {
-    let written = path::collapse(&target.path);
-    let by_name = find(&written, project, catalog);
-    let last = match target.act {
-        Act::Write | Act::Edit | Act::Clear => LastLink::Follow,
-        Act::MakeDir | Act::Link | Act::Remove | Act::RemoveTree | Act::MoveAway => LastLink::Keep,
-    };
-    let real = match resolve(&target.path, last) {
-        Ok(real) => real,
-        Err(error) => {
-            return by_name.map_or(Ok(None), |found| {
-                Err(Unsettled::Target {
-                    path: written.to_string(),
-                    system: found.governed.system.id().to_owned(),
-                    error,
-                })
-            });
-        }
-    };
-    let found = match (by_name, real == written) {
-        (by_name, true) => by_name.map(|found| (found, Lands::Inside)),
-        (Some(found), false) => Some(follow(found, &real, project, catalog)),
-        (None, false) => find(&real, project, catalog).map(|found| (found, Lands::Inside)),
-    };
-    let found = match found {
-        None => holder(target.act, [&written, &real], project, catalog, left)?
-            .map(|found| (found, Lands::WholeSite)),
-        found => found,
-    };
-    Ok(found.map(|(found, lands)| {
-        let lands = if found.entry.is_empty() {
-            Lands::WholeSite
-        } else {
-            lands
-        };
-        let lands = match link_out(target, &found) {
-            Some(real) => Lands::Outside { real },
-            None => lands,
-        };
-        let mut claim = Claim {
-            governed: found.governed,
-            root: found.root,
-            site: found.site,
-            entry: found.entry,
-            lands,
-            before: Before::Unasked,
-            target: target.clone(),
-        };
-        if target.act == Act::Edit && !Path::new(&claim.path()).exists() {
-            claim.before = Before::Missing;
-        }
-        claim
-    }))
 }
 
 /// The site that an absolute path lies in, or is, going by its name alone.
@@ -214,7 +155,7 @@ pub fn site_of<'s>(
     project: &Project,
     catalog: &'s Catalog<'s>,
 ) -> Option<sites::Site<'s>> {
-    let found = find(&path::collapse(path), project, catalog)?;
+    let found = Search::new(project, catalog).find(&path::collapse(path))?;
     Some(sites::Site {
         governed: found.governed,
         root: found.root,
@@ -229,97 +170,209 @@ struct Found<'s> {
     entry: String,
 }
 
-fn find<'s>(path: &str, project: &Project, catalog: &'s Catalog<'s>) -> Option<Found<'s>> {
-    find_in_project(path, project, catalog).or_else(|| {
-        let (root, name) = project.locate_settings(path)?;
-        Some(Found {
-            governed: catalog.get("self")?,
-            root,
-            site: String::new(),
-            entry: name.to_owned(),
+/// The search for the sites of one call's targets.
+struct Search<'p, 's> {
+    project: &'p Project,
+    catalog: &'s Catalog<'s>,
+    ground: Ground,
+    /// How many directories may still be searched.
+    left: usize,
+}
+
+/// How many directories of the trees that a call takes away are searched for sites.
+const MAX_SEARCHED: usize = 10_000;
+
+impl<'p, 's> Search<'p, 's> {
+    fn new(project: &'p Project, catalog: &'s Catalog<'s>) -> Self {
+        Self {
+            project,
+            catalog,
+            ground: Ground::default(),
+            left: MAX_SEARCHED,
+        }
+    }
+
+    fn claim(&mut self, target: &Target) -> Result<Option<Claim<'s>>, Unsettled> {
+        let written = path::collapse(&target.path);
+        let by_name = self.find(&written);
+        let last = match target.act {
+            Act::Write | Act::Edit | Act::Clear => LastLink::Follow,
+            Act::MakeDir | Act::Link | Act::Remove | Act::RemoveTree | Act::MoveAway => {
+                LastLink::Keep
+            }
+        };
+        let real = match self.ground.resolve(&target.path, last) {
+            Ok(real) => real,
+            Err(error) => {
+                return by_name.map_or(Ok(None), |found| {
+                    Err(Unsettled::Target {
+                        path: written.to_string(),
+                        system: found.governed.system.id().to_owned(),
+                        error,
+                    })
+                });
+            }
+        };
+        let found = match (by_name, real == written) {
+            (by_name, true) => by_name.map(|found| (found, Lands::Inside)),
+            (Some(found), false) => Some(self.follow(found, &real)),
+            (None, false) => self.find(&real).map(|found| (found, Lands::Inside)),
+        };
+        let found = match found {
+            None => self
+                .holder(target.act, [&written, &real])?
+                .map(|found| (found, Lands::WholeSite)),
+            found => found,
+        };
+        Ok(found.map(|(found, lands)| {
+            let lands = if found.entry.is_empty() {
+                Lands::WholeSite
+            } else {
+                lands
+            };
+            let lands = match link_out(target, &found) {
+                Some(real) => Lands::Outside { real },
+                None => lands,
+            };
+            let mut claim = Claim {
+                governed: found.governed,
+                root: found.root,
+                site: found.site,
+                entry: found.entry,
+                lands,
+                before: Before::Unasked,
+                target: target.clone(),
+            };
+            if target.act == Act::Edit && !Path::new(&claim.path()).exists() {
+                claim.before = Before::Missing;
+            }
+            claim
+        }))
+    }
+
+    fn find(&self, path: &str) -> Option<Found<'s>> {
+        self.find_in_project(path).or_else(|| {
+            let (root, name) = self.project.locate_settings(path)?;
+            Some(Found {
+                governed: self.catalog.get("self")?,
+                root,
+                site: String::new(),
+                entry: name.to_owned(),
+            })
         })
-    })
-}
-
-fn find_in_project<'s>(
-    path: &str,
-    project: &Project,
-    catalog: &'s Catalog<'s>,
-) -> Option<Found<'s>> {
-    let (root, below) = project.locate(path)?;
-    // Only a site that is anchored to a root can tell whose root it is, and the
-    // built-in one holds Markdown only; other paths are not worth the look.
-    let may_be_anchored = below.ends_with(".md") || catalog.names_sites();
-    find_below(&root, below, project, catalog).or_else(|| {
-        let (root, below) = may_be_anchored.then(|| project.inner_work_tree(&root, below))??;
-        find_below(&root, below, project, catalog)
-    })
-}
-
-fn find_below<'s>(
-    root: &Root,
-    below: &str,
-    project: &Project,
-    catalog: &'s Catalog<'s>,
-) -> Option<Found<'s>> {
-    let mut named = catalog.named_sites.clone();
-    if let Some(feature) = project.feature_dir_below(root) {
-        named.push(("agentmux".to_owned(), vec![feature]));
     }
-    let view = OnDisk {
-        root,
-        named: &named,
-    };
-    let (governed, place) = first_claim(below, &view, catalog)?;
-    let (site, entry) = (place.site.to_owned(), place.entry.to_owned());
-    Some(Found {
-        governed,
-        root: root.clone(),
-        site,
-        entry,
-    })
-}
 
-fn first_claim<'s, 'p>(
-    below: &'p str,
-    view: &dyn View,
-    catalog: &'s Catalog<'s>,
-) -> Option<(&'s Governed<'s>, Place<'p>)> {
-    catalog
-        .governed
-        .iter()
-        .find_map(|governed| Some((governed, governed.system.locate(below, view)?)))
-}
-
-/// Where a claimed path lands: in its site under the name that the links on the
-/// way lead to, or outside it.
-fn follow<'s>(
-    found: Found<'s>,
-    real: &str,
-    project: &Project,
-    catalog: &'s Catalog<'s>,
-) -> (Found<'s>, Lands) {
-    if found.governed.system.may_be_linked(&found.entry) {
-        // Where the link leads to may be a place of its own.
-        let there = find(real, project, catalog);
-        return (there.unwrap_or(found), Lands::Inside);
+    fn find_in_project(&self, path: &str) -> Option<Found<'s>> {
+        let project = self.project;
+        let (root, below) = project.locate(path)?;
+        // Only a site that is anchored to a root can tell whose root it is, and the
+        // built-in one holds Markdown only; other paths are not worth the look.
+        let may_be_anchored = below.ends_with(".md") || self.catalog.names_sites();
+        self.find_below(&root, below).or_else(|| {
+            let inner =
+                may_be_anchored.then(|| project.inner_work_tree(&root, below, &self.ground));
+            let (root, below) = inner??;
+            self.find_below(&root, below)
+        })
     }
-    let site = format!("{}/{}", found.root.real(), found.site);
-    let site = resolve(&site, LastLink::Follow).unwrap_or(site);
-    match path::relative(real, &site) {
-        Some(entry) => (
-            Found {
-                entry: entry.to_owned(),
-                ..found
-            },
-            Lands::Inside,
-        ),
-        None => (
-            found,
-            Lands::Outside {
-                real: real.to_owned(),
-            },
-        ),
+
+    fn find_below(&self, root: &Root, below: &str) -> Option<Found<'s>> {
+        let mut named = Cow::Borrowed(&self.catalog.named_sites);
+        if let Some(feature) = self.project.feature_dir_below(root) {
+            named.to_mut().push(("agentmux".to_owned(), vec![feature]));
+        }
+        let view = OnDisk {
+            root,
+            named: &named,
+        };
+        let mut governed = self.catalog.governed.iter();
+        let (governed, place) = governed
+            .find_map(|governed| Some((governed, governed.system.locate(below, &view)?)))?;
+        let (site, entry) = (place.site.to_owned(), place.entry.to_owned());
+        Some(Found {
+            governed,
+            root: root.clone(),
+            site,
+            entry,
+        })
+    }
+
+    /// Where a claimed path lands: in its site under the name that the links on the
+    /// way lead to, or outside it.
+    fn follow(&self, found: Found<'s>, real: &str) -> (Found<'s>, Lands) {
+        if found.governed.system.may_be_linked(&found.entry) {
+            // Where the link leads to may be a place of its own.
+            let there = self.find(real);
+            return (there.unwrap_or(found), Lands::Inside);
+        }
+        let site = format!("{}/{}", found.root.real(), found.site);
+        let site = resolve(&site, LastLink::Follow).unwrap_or(site);
+        match path::relative(real, &site) {
+            Some(entry) => (
+                Found {
+                    entry: entry.to_owned(),
+                    ..found
+                },
+                Lands::Inside,
+            ),
+            None => (
+                found,
+                Lands::Outside {
+                    real: real.to_owned(),
+                },
+            ),
+        }
+    }
+
+    /// The site that removing, moving or clearing a directory above it would take
+    /// along: the directory as it is named, and where it lies.
+    fn holder(&mut self, act: Act, paths: [&str; 2]) -> Result<Option<Found<'s>>, Unsettled> {
+        if !matches!(act, Act::RemoveTree | Act::MoveAway | Act::Clear) {
+            return Ok(None);
+        }
+        match self.held_in(paths[0])? {
+            None if paths[0] != paths[1] => self.held_in(paths[1]),
+            held => Ok(held),
+        }
+    }
+
+    /// A site at a directory or below it. What may still be searched is counted down.
+    fn held_in(&mut self, path: &str) -> Result<Option<Found<'s>>, Unsettled> {
+        let (project, catalog) = (self.project, self.catalog);
+        let found = |governed, root: &Root, site| Found {
+            governed,
+            root: root.clone(),
+            site,
+            entry: String::new(),
+        };
+        if let (Some(root), Some(agentmux)) = (project.feature_dir(), catalog.get("agentmux"))
+            && root.lies_in(path)
+        {
+            return Ok(Some(found(agentmux, root, String::new())));
+        }
+        if self.ground.is_dir(path) == Some(false) {
+            return Ok(None);
+        }
+        if let (Some(root), Some(own)) = (project.settings_in(path), catalog.get("self")) {
+            return Ok(Some(found(own, &root, OWN_FOLDER.to_owned())));
+        }
+        let places = [project.locate(path), project.around(path)];
+        for (root, below) in places.iter().flatten() {
+            for dir in sites::dirs_below(root, below) {
+                let held =
+                    |governed| Some(found(governed, root, held(root, &dir, governed, catalog)?));
+                if let Some(found) = catalog.governed.iter().find_map(held) {
+                    return Ok(Some(found));
+                }
+                self.left = self
+                    .left
+                    .checked_sub(1)
+                    .ok_or_else(|| Unsettled::TooLarge {
+                        path: path.to_owned(),
+                    })?;
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -337,63 +390,6 @@ fn link_out(target: &Target, found: &Found<'_>) -> Option<String> {
     )
     .ok()?;
     path::relative(&real, &site).is_none().then_some(real)
-}
-
-/// How many directories of the trees that a call takes away are searched for sites.
-const MAX_SEARCHED: usize = 10_000;
-
-/// The site that removing, moving or clearing a directory above it would take
-/// along: the directory as it is named, and where it lies.
-fn holder<'s>(
-    act: Act,
-    [written, real]: [&str; 2],
-    project: &Project,
-    catalog: &'s Catalog<'s>,
-    left: &mut usize,
-) -> Result<Option<Found<'s>>, Unsettled> {
-    if !matches!(act, Act::RemoveTree | Act::MoveAway | Act::Clear) {
-        return Ok(None);
-    }
-    match held_in(written, project, catalog, left)? {
-        None if real != written => held_in(real, project, catalog, left),
-        held => Ok(held),
-    }
-}
-
-/// A site at a directory or below it. What may still be searched is counted down.
-fn held_in<'s>(
-    path: &str,
-    project: &Project,
-    catalog: &'s Catalog<'s>,
-    left: &mut usize,
-) -> Result<Option<Found<'s>>, Unsettled> {
-    let found = |governed, root: &Root, site| Found {
-        governed,
-        root: root.clone(),
-        site,
-        entry: String::new(),
-    };
-    if let (Some(root), Some(agentmux)) = (project.feature_dir(), catalog.get("agentmux"))
-        && root.lies_in(path)
-    {
-        return Ok(Some(found(agentmux, root, String::new())));
-    }
-    if let (Some(root), Some(own)) = (project.settings_in(path), catalog.get("self")) {
-        return Ok(Some(found(own, &root, OWN_FOLDER.to_owned())));
-    }
-    let places = [project.locate(path), project.around(path)];
-    for (root, below) in places.iter().flatten() {
-        for dir in sites::dirs_below(root, below) {
-            let held = |governed| Some(found(governed, root, held(root, &dir, governed, catalog)?));
-            if let Some(found) = catalog.governed.iter().find_map(held) {
-                return Ok(Some(found));
-            }
-            *left = left.checked_sub(1).ok_or_else(|| Unsettled::TooLarge {
-                path: path.to_owned(),
-            })?;
-        }
-    }
-    Ok(None)
 }
 
 /// The site of a system that is a directory, or lies in it under a landmark.

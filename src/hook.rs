@@ -20,7 +20,7 @@ use crate::env::Env;
 use crate::event::{Bulk, Event, EventError, Kind, Tool};
 use crate::gates::InDir;
 use crate::path;
-use crate::project::{Project, read_text};
+use crate::project::{Listing, Project, read_text};
 use crate::record::{Record, What};
 use crate::reply::{self, Reply};
 use crate::settings::{Resolved, Settings};
@@ -137,9 +137,13 @@ fn is_call(event: &Event<'_>) -> bool {
 
 /// The readings that are calls to be judged before they run.
 fn read<'e>(event: &'e Event<'e>, cwd: &str, env: &Env) -> Vec<Reading<'e>> {
-    let reading = |event: Cow<'e, Event<'e>>| Reading {
-        targets: target::of(&event, &scene(directory_of(&event).unwrap_or(cwd), env)),
-        event,
+    let disk = Listing::default();
+    let reading = |event: Cow<'e, Event<'e>>| {
+        let scene = scene(directory_of(&event).unwrap_or(cwd), env, &disk);
+        Reading {
+            targets: target::of(&event, &scene),
+            event,
+        }
     };
     event
         .readings()
@@ -148,13 +152,13 @@ fn read<'e>(event: &'e Event<'e>, cwd: &str, env: &Env) -> Vec<Reading<'e>> {
         .collect()
 }
 
-fn scene<'a>(cwd: &'a str, env: &'a Env) -> Scene<'a> {
+fn scene<'a>(cwd: &'a str, env: &'a Env, disk: &'a Listing) -> Scene<'a> {
     Scene {
         cwd,
         home: env.home.as_deref(),
         project_dir: env.project_dir.as_deref(),
         feature_dir: env.feature_dir.as_deref(),
-        disk: &crate::project::Listing,
+        disk,
     }
 }
 
@@ -224,7 +228,7 @@ impl World<'_> {
         event: &Event<'_>,
         catalog: &'c Catalog<'c>,
     ) -> Result<(Decision, Vec<Claim<'c>>), Unsettled> {
-        let targets = target::of(event, &scene(&self.cwd, self.env));
+        let targets = target::of(event, &scene(&self.cwd, self.env, &Listing::default()));
         let targets = targets.map_err(Unsettled::Call)?;
         self.judge_targets(event, &targets, catalog)
     }

@@ -18,6 +18,7 @@ pub mod completion;
 pub mod decision;
 pub mod event;
 pub mod gates;
+pub mod landing;
 pub mod layers;
 pub mod nearest;
 pub mod project;

@@ -1,4 +1,4 @@
-//! The project around an event: its roots, and where a path really lands.
+//! The project around an event: its roots, and the disk as the analyser asks it.
 //! Reads the disk, never writes.
 
 use std::borrow::Cow;
@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use crate::env::Env;
+use crate::landing::{Entry, Ground, real_dir};
 use crate::layers::{self, OWN_FOLDER};
 use crate::path;
 use crate::regular;
@@ -16,9 +17,6 @@ use crate::systems::View;
 
 /// What marks a project root.
 const MARKERS: &[&str] = &[".devt", ".claude", ".agentmux", "openspec", ".git"];
-
-/// How often links are followed before a path counts as a loop.
-const MAX_LINKS: usize = 40;
 
 /// A project root, as it was named and as it is on the disk.
 #[derive(Clone, Debug)]
@@ -112,7 +110,7 @@ impl Project {
 
     /// The root a collapsed path lies in, and the path below it. The client's
     /// own work trees, `.claude/worktrees/<name>`, are roots.
-    pub fn locate<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
+    pub fn locate<'p>(&self, path: &'p str) -> Option<(Cow<'_, Root>, &'p str)> {
         const CLIENT: &str = ".claude/worktrees/";
         let (root, below) = self
             .checkouts()
@@ -122,14 +120,18 @@ impl Project {
             .strip_prefix(CLIENT)
             .and_then(|rest| rest.split_once('/'))
         {
-            Some((name, inside)) => Some((child(root, &format!("{CLIENT}{name}")), inside)),
-            None => Some((root.clone(), below)),
+            Some((name, inside)) => {
+                let root = child(root, &format!("{CLIENT}{name}"));
+                Some((Cow::Owned(root), inside))
+            }
+            None => Some((Cow::Borrowed(root), below)),
         }
     }
 
     /// The project's root where it lies below a collapsed path.
-    pub fn around(&self, path: &str) -> Option<(Root, &'static str)> {
-        self.main.lies_in(path).then(|| (self.main.clone(), ""))
+    pub fn around(&self, path: &str) -> Option<(Cow<'_, Root>, &'static str)> {
+        let around = self.main.lies_in(path);
+        around.then_some((Cow::Borrowed(&self.main), ""))
     }
 
     /// The files in which the project has Claude Code's hooks: those of
@@ -177,11 +179,17 @@ impl Project {
     /// whose `.git` is a file that points into the project's repository.
     ///
     /// Asks the disk once for each directory on the way.
-    pub fn inner_work_tree<'p>(&self, root: &Root, below: &'p str) -> Option<(Root, &'p str)> {
+    pub fn inner_work_tree<'p>(
+        &self,
+        root: &Root,
+        below: &'p str,
+        ground: &Ground,
+    ) -> Option<(Root, &'p str)> {
         let ends = below.rmatch_indices('/').map(|(at, _)| at);
         let mut inner = ends.filter(|&end| {
-            let git = format!("{}/{}/.git", root.real(), &below[..end]);
-            main_checkout_of_git_file(&git).is_some_and(|main| same_dir(&main, &self.main))
+            let git = [root.real(), "/", &below[..end], "/.git"].concat();
+            ground.at(&git) != Entry::Missing
+                && main_checkout_of_git_file(&git).is_some_and(|main| same_dir(&main, &self.main))
         });
         inner
             .next()
@@ -191,8 +199,8 @@ impl Project {
     /// The innermost root around a collapsed path, and the path below it.
     pub fn innermost<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
         let (root, below) = self.locate(path)?;
-        let inner = self.inner_work_tree(&root, below);
-        Some(inner.unwrap_or((root, below)))
+        let inner = self.inner_work_tree(&root, below, &Ground::default());
+        Some(inner.unwrap_or_else(|| (root.into_owned(), below)))
     }
 
     /// The innermost root that a collapsed directory is, or lies in.
@@ -270,118 +278,6 @@ fn main_checkout_of_git_file(git: &str) -> Option<String> {
     Some(main.to_owned())
 }
 
-fn real_dir(dir: &str) -> Option<String> {
-    if let Some(collapsed) = without_links(dir) {
-        return Some(collapsed.into_owned());
-    }
-    fs::canonicalize(dir).ok().map(|real| path::from_os(&real))
-}
-
-/// A path collapsed, if no link is on the way.
-pub(crate) fn without_links(path: &str) -> Option<Cow<'_, str>> {
-    let collapsed = path::collapse(path);
-    // What `..` leads away from may be missing, and then nothing behind it was looked at.
-    let is_free = is_free_of_links(path) && (collapsed == path || is_free_of_links(&collapsed));
-    is_free.then_some(collapsed)
-}
-
-/// Whether no part of a path is a link, by one question to the kernel where it
-/// can be asked; `false` where it cannot, or does not say.
-fn is_free_of_links(path: &str) -> bool {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
-        use rustix::io::Errno;
-        if !path.starts_with('/') {
-            return false;
-        }
-        // To want a directory spares the close: a file is refused, after its links were.
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let free = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
-        // The walk ends at the first part that is missing or no directory, past no link.
-        matches!(free, Ok(_) | Err(Errno::NOENT | Errno::NOTDIR))
-    }
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = path;
-        false
-    }
-}
-
-/// Whether an act goes through a link at the end of a path or takes the link itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LastLink {
-    Follow,
-    Keep,
-}
-
-/// Where a path lands: every existing part resolved as the kernel does, the
-/// rest collapsed. The path may hold `..`, which then is taken after links.
-///
-/// # Errors
-/// The disk refuses to say (permissions), or links loop.
-pub fn resolve(path: &str, last: LastLink) -> io::Result<String> {
-    if let Some(collapsed) = without_links(path) {
-        return Ok(collapsed.into_owned());
-    }
-    let mut path = path.to_owned();
-    for _ in 0..MAX_LINKS {
-        // What stands before a last `/` is a directory, and a link to one is followed.
-        let Some((dir, name)) = path::split_last(&path) else {
-            return resolve_existing(&path);
-        };
-        if matches!(name, "." | "..") {
-            return resolve_existing(&path);
-        }
-        let landed = format!("{}/{name}", resolve_existing(dir)?.trim_end_matches('/'));
-        match (last, fs::read_link(&landed)) {
-            (LastLink::Follow, Ok(link)) => {
-                let link = path::from_os(&link);
-                let (dir, _) = path::split_last(&landed).unwrap_or(("/", ""));
-                path = path::join(dir, &link, None);
-            }
-            _ => return Ok(landed),
-        }
-    }
-    Err(io::Error::other(format!("too many links at `{path}`")))
-}
-
-/// Resolves the deepest existing ancestor and appends the rest.
-fn resolve_existing(path: &str) -> io::Result<String> {
-    let mut existing = path;
-    loop {
-        match fs::canonicalize(existing) {
-            Ok(real) => {
-                let rest = &path[existing.len()..];
-                let whole = format!("{}/{rest}", path::from_os(&real));
-                let collapsed = path::collapse(&whole).into_owned();
-                // Behind a way up out of what is missing there may be more that exists.
-                return match rest.split('/').any(|part| part == "..") {
-                    true => resolve_existing(&collapsed),
-                    false => Ok(collapsed),
-                };
-            }
-            Err(error)
-                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
-            {
-                // A dangling link on the way would be created through.
-                if let Ok(link) = fs::read_link(existing)
-                    && let Some((dir, _)) = path::split_last(existing)
-                {
-                    let through = path::join(dir, &path::from_os(&link), None);
-                    let whole = format!("{through}/{}", &path[existing.len()..]);
-                    return Ok(path::collapse(&whole).into_owned());
-                }
-                match path::split_last(existing) {
-                    Some((above, _)) => existing = above,
-                    None => return Ok(path::collapse(path).into_owned()),
-                }
-            }
-            Err(error) => return Err(error),
-        }
-    }
-}
-
 /// A root on the disk, as the systems see it.
 pub struct OnDisk<'a> {
     pub root: &'a Root,
@@ -429,7 +325,10 @@ pub fn read_text<P: AsRef<Path> + ?Sized>(path: &P) -> io::Result<Option<String>
 }
 
 /// The disk as the shell analyser asks it.
-pub struct Listing;
+#[derive(Default)]
+pub struct Listing {
+    ground: Ground,
+}
 
 /// A directory with more entries than this is not expanded.
 const MAX_ENTRIES: usize = 100_000;
@@ -444,7 +343,7 @@ impl Disk for Listing {
     }
 
     fn is_dir(&self, path: &str) -> bool {
-        Path::new(path).is_dir()
+        self.ground.is_dir(path).unwrap_or(false)
     }
 
     fn text(&self, path: &str) -> Option<String> {

@@ -237,8 +237,14 @@ pub fn by_id(id: &str) -> Option<&'static dyn System> {
 /// splits it after `extra` further components: `Some((site, entry))`. Where the
 /// file system folds case, so does this.
 pub(crate) fn split_site<'p>(path: &'p str, marker: &str, extra: usize) -> Option<Place<'p>> {
-    let starts = std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1));
-    for start in starts {
+    // Most components do not begin like it.
+    let first = marker.as_bytes().first().map(u8::to_ascii_lowercase);
+    let mut before = b'/';
+    for (start, byte) in path.bytes().enumerate() {
+        let begins = std::mem::replace(&mut before, byte) == b'/';
+        if !begins || Some(byte.to_ascii_lowercase()) != first {
+            continue;
+        }
         let Some(head) = path.get(start..start + marker.len()) else {
             continue;
         };

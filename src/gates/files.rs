@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::catalog::Governed;
+use crate::landing::Ground;
 use crate::path;
 use crate::project::{Project, read_text};
 use crate::sites;
@@ -26,7 +27,7 @@ pub(super) fn below_main<'p>(project: &Project, cwd: &'p str) -> &'p str {
         !below.is_empty()
             && !below.starts_with(".claude/worktrees/")
             && project
-                .inner_work_tree(root, &format!("{below}/x"))
+                .inner_work_tree(root, &format!("{below}/x"), &Ground::default())
                 .is_none()
     };
     root.relative(cwd).filter(is_main).unwrap_or_default()

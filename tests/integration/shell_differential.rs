@@ -71,7 +71,7 @@ impl Predicted {
             home: Some(home),
             project_dir: None,
             feature_dir: None,
-            disk: &Listing,
+            disk: &Listing::default(),
         };
         let mut predicted = Self::default();
         for target in analyze(command, &scene).targets {

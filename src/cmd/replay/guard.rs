@@ -340,7 +340,7 @@ impl Reader<'_> {
             home: self.around.env.home.as_deref(),
             project_dir: Some(&project.main.dir),
             feature_dir: None,
-            disk: &Listing,
+            disk: &Listing::default(),
         };
         let targets = target::of(event, &scene).ok()?;
         let claims = claim::of(&targets, project, self.catalog).ok()?;

@@ -148,3 +148,37 @@ fn the_project_may_be_named_through_a_link() {
         assert_eq!(found.verdict(), "ad-hoc-name", "{path:?} in {project:?}");
     }
 }
+
+/// Of a directory that many targets lie in the disk is asked once; that must
+/// lose neither a link in it nor a tree, however many entries it has.
+#[test]
+fn among_many_targets_of_a_directory_none_is_overlooked() {
+    for n_others in [0, 40, 2000] {
+        let sandbox = Sandbox::new();
+        make(&sandbox.project().join(".devt/state"));
+        make(&sandbox.project().join("many/tree/.devt/state"));
+        make(&sandbox.project().join("many/plain/tree"));
+        for n in 0..n_others {
+            sandbox.write(&format!("many/other-{n}"), "");
+        }
+        link(&sandbox, "many/door", "../.devt/state");
+        link(&sandbox, "many/todo", "../.devt/state/todo.md");
+        link(&sandbox, "many/back", "tree");
+        let files: String = (0..20).map(|n| format!("many/new-{n}.md ")).collect();
+        for (command, expected) in [
+            (format!("touch {files}"), "allow"),
+            (format!("touch {files} many/todo"), "ad-hoc-name"),
+            (format!("touch {files} many/door/notes.md"), "ad-hoc-name"),
+            (format!("touch {files} many/door/plan.md"), "allow"),
+            (format!("rm -rf {files} many/plain"), "allow"),
+            (format!("rm -rf {files} many/tree"), "bulk-removal"),
+            (format!("rm -rf {files} many/back/.devt"), "bulk-removal"),
+            (format!("mv {files} many/tree /tmp"), "bulk-removal"),
+            (format!("mv {files} many/door"), "ad-hoc-name"),
+            (format!("mv {files} many/plain"), "allow"),
+        ] {
+            let ran = sandbox.hook(&sandbox.bash_event(&command));
+            assert_eq!(ran.verdict(), expected, "{n_others} others: {command}");
+        }
+    }
+}
