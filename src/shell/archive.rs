@@ -107,7 +107,7 @@ fn streamed(shell: &Shell<'_>, dir: &Field) -> Option<Vec<Field>> {
     governed.then(|| names.map(Field::literal).collect())
 }
 
-fn extract(shell: &mut Shell<'_>, args: &Args, names: Names) {
+fn extract(shell: &mut Shell<'_>, args: &Args<'_>, names: Names) {
     let here = Field::literal(".");
     let dir = args.value(&["C", "directory"]).unwrap_or(&here);
     if args.has(&["recursive-unlink"]) {
@@ -171,7 +171,8 @@ pub(super) fn unzip(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         short: "dP",
         ..Syntax::default()
     };
-    let args = Args::parse(&[args, rest].concat(), syntax);
+    let whole = [args, rest].concat();
+    let args = Args::parse(&whole, syntax);
     if args.has(&["l", "p", "c", "t", "v", "Z", "z"]) {
         return None;
     }
@@ -243,7 +244,7 @@ pub(super) fn ar(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 /// `cpio -i [-D DIR] PATTERN…`, `cpio -p DIR` with names on its input, and
 /// `cpio -o -O ARCHIVE`.
-pub(super) fn cpio(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn cpio(shell: &mut Shell<'_>, args: &Args<'_>) {
     let here = Field::literal(".");
     let dir = args.value(&["D", "directory"]).unwrap_or(&here);
     if args.has(&["p", "pass-through"]) {
@@ -259,7 +260,7 @@ pub(super) fn cpio(shell: &mut Shell<'_>, args: &Args) {
 }
 
 /// `gzip x` makes `x.gz` and takes `x` away.
-pub(super) fn compress(shell: &mut Shell<'_>, args: &Args, suffix: &str, source: Source) {
+pub(super) fn compress(shell: &mut Shell<'_>, args: &Args<'_>, suffix: &str, source: Source) {
     if args.has(&["d", "decompress"]) {
         return decompress(shell, args);
     }
@@ -280,7 +281,7 @@ pub(super) fn compress(shell: &mut Shell<'_>, args: &Args, suffix: &str, source:
     }
 }
 
-pub(super) fn decompress(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn decompress(shell: &mut Shell<'_>, args: &Args<'_>) {
     if args.has(&["c", "stdout", "t", "l"]) {
         return;
     }
@@ -304,7 +305,7 @@ pub(super) fn decompress(shell: &mut Shell<'_>, args: &Args) {
 
 fn replace(
     shell: &mut Shell<'_>,
-    args: &Args,
+    args: &Args<'_>,
     file: &Field,
     source: Source,
     name: impl Fn(&str) -> Option<String>,

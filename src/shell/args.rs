@@ -1,6 +1,7 @@
 //! A command's arguments, told apart as options and operands.
 
-use ecow::EcoString;
+use std::borrow::Cow;
+use std::ops::Deref;
 
 use super::field::Field;
 use super::syntax::Few;
@@ -17,32 +18,91 @@ pub(super) struct Syntax {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Args {
-    pub(super) operands: Few<Field>,
-    options: Few<(EcoString, Option<Field>)>,
+pub(super) struct Args<'f> {
+    pub(super) operands: Operands<'f>,
+    options: Few<(&'f str, Option<Cow<'f, Field>>)>,
 }
 
-impl Args {
-    pub(super) fn parse(args: &[Field], syntax: Syntax) -> Self {
+/// Where the value of an option is, if it has one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Value {
+    /// In the argument itself.
+    Here,
+    /// In the next argument.
+    Next,
+}
+
+/// Nearly always a part of the arguments as they stand, which needs no copy.
+#[derive(Clone, Debug)]
+pub(super) struct Operands<'f>(Cow<'f, [Field]>);
+
+impl Default for Operands<'_> {
+    fn default() -> Self {
+        Self(Cow::Borrowed(&[]))
+    }
+}
+
+impl Deref for Operands<'_> {
+    type Target = [Field];
+
+    fn deref(&self) -> &[Field] {
+        &self.0
+    }
+}
+
+impl<'o> IntoIterator for &'o Operands<'_> {
+    type Item = &'o Field;
+    type IntoIter = std::slice::Iter<'o, Field>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'f> Operands<'f> {
+    pub(super) fn as_slice(&self) -> &[Field] {
+        self
+    }
+
+    /// Adds the arguments between two places.
+    fn add(&mut self, args: &'f [Field], start: usize, end: usize) {
+        let behind = start.checked_sub(self.len());
+        let follows = behind.and_then(|behind| args.get(behind..end));
+        match (&mut self.0, follows) {
+            (Cow::Borrowed(known), Some(whole)) if whole.as_ptr() == known.as_ptr() => {
+                *known = whole;
+            }
+            (Cow::Borrowed([]), _) => {
+                *self = Self(Cow::Borrowed(args.get(start..end).unwrap_or(&[])));
+            }
+            (known, _) => {
+                let more = args.get(start..end).unwrap_or(&[]);
+                known.to_mut().extend_from_slice(more);
+            }
+        }
+    }
+}
+
+impl<'f> Args<'f> {
+    pub(super) fn parse(args: &'f [Field], syntax: Syntax) -> Self {
         let mut parsed = Self::default();
-        let mut rest = args;
-        while let [arg, behind @ ..] = rest {
-            rest = behind;
-            if arg.known() == Some("--") {
-                rest.iter()
-                    .for_each(|arg| parsed.operands.push(arg.clone()));
+        let mut at = 0;
+        while let Some(arg) = args.get(at) {
+            at += 1;
+            if !arg.is_option() {
+                parsed.operands.add(args, at - 1, at);
+            } else if arg.known() == Some("--") {
+                parsed.operands.add(args, at, args.len());
                 break;
-            } else if arg.is_option() {
-                rest = parsed.option(arg, rest, syntax);
-            } else {
-                parsed.operands.push(arg.clone());
+            } else if parsed.option(arg, args.get(at), syntax) == Value::Next {
+                at += 1;
             }
         }
         parsed
     }
 
-    /// Adds a long option, or a cluster of letters; what is left behind its value.
-    fn option<'f>(&mut self, arg: &Field, rest: &'f [Field], syntax: Syntax) -> &'f [Field] {
+    /// Adds a long option, or a cluster of letters; says where its value is.
+    fn option(&mut self, arg: &'f Field, next: Option<&'f Field>, syntax: Syntax) -> Value {
         let text = arg.text.as_str();
         let is_long = text.starts_with("--");
         let mut at = if is_long { 2 } else { 1 };
@@ -60,34 +120,34 @@ impl Args {
                     syntax.attached.contains(letter),
                 ),
             };
-            let mut value = None;
-            let mut left = rest;
-            if !is_last && (takes || attaches) {
-                value = Some(arg.behind(end + usize::from(is_long)));
-            } else if takes && let [next, behind @ ..] = rest {
-                value = Some(next.clone());
-                left = behind;
-            }
-            self.options.push((name.into(), value));
+            let (value, place) = match next {
+                _ if !is_last && (takes || attaches) => {
+                    let value = arg.behind(end + usize::from(is_long));
+                    (Some(Cow::Owned(value)), Value::Here)
+                }
+                Some(next) if takes => (Some(Cow::Borrowed(next)), Value::Next),
+                _ => (None, Value::Here),
+            };
+            self.options.push((name, value));
             if takes || attaches {
-                return left;
+                return place;
             }
             at = end;
         }
-        rest
+        Value::Here
     }
 
     /// Whether one of the options, named without dashes, was given.
     pub(super) fn has(&self, names: &[&str]) -> bool {
         let mut given = self.options.iter();
-        given.any(|(name, _)| names.contains(&name.as_str()))
+        given.any(|(name, _)| names.contains(name))
     }
 
     /// The values of the options, in the order given.
     pub(super) fn values(&self, names: &[&str]) -> impl Iterator<Item = &Field> {
         let given = self.options.iter();
-        let named = given.filter(move |(name, _)| names.contains(&name.as_str()));
-        named.filter_map(|(_, value)| value.as_ref())
+        let named = given.filter(move |(name, _)| names.contains(name));
+        named.filter_map(|(_, value)| value.as_deref())
     }
 
     pub(super) fn value(&self, names: &[&str]) -> Option<&Field> {

@@ -76,7 +76,7 @@ struct Cleaning<'h, 's> {
 
 /// Reports what would be cleared: directories, and files of directories that
 /// are cleared in part.
-pub(super) fn clean(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn clean(shell: &mut Shell<'_>, args: &Args<'_>) {
     if !args.has(&["f", "force"]) || args.has(&["n", "dry-run"]) {
         return;
     }

@@ -66,7 +66,7 @@ pub(super) const ARIA2: Syntax = Syntax {
     long: &["dir", "out"],
 };
 
-pub(super) fn curl(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn curl(shell: &mut Shell<'_>, args: &Args<'_>) {
     let dir = args.value(&["output-dir"]);
     let place = |file: &Field| dir.map_or_else(|| file.clone(), |dir| inside(dir, file));
     let outputs: Vec<Field> = args.values(&["o", "output"]).map(place).collect();
@@ -96,7 +96,7 @@ fn url_name(url: &Field) -> Option<Field> {
     (!name.is_empty()).then(|| url.with_text(name))
 }
 
-pub(super) fn wget(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn wget(shell: &mut Shell<'_>, args: &Args<'_>) {
     shell.report_all(args.values(&["o", "output-file"]), Act::Write);
     shell.report_all(args.values(&["a", "append-output"]), Act::Edit);
     if let Some(file) = args.value(&["O", "output-document"]) {
@@ -115,7 +115,7 @@ pub(super) fn wget(shell: &mut Shell<'_>, args: &Args) {
     shell.report_all(&files, Act::Write);
 }
 
-pub(super) fn aria2(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn aria2(shell: &mut Shell<'_>, args: &Args<'_>) {
     let here = Field::literal(".");
     let dir = args.value(&["d", "dir"]).unwrap_or(&here);
     let named = args.value(&["o", "out"]).cloned();
@@ -159,7 +159,7 @@ pub(super) fn local_name(from: &Field) -> Field {
 }
 
 /// `sftp HOST:FILE [PLACE]`, and the lines `get FILE [PLACE]` of its input.
-pub(super) fn sftp(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn sftp(shell: &mut Shell<'_>, args: &Args<'_>) {
     if let [from, to] = args.operands.as_slice() {
         let to = shell.destination(&local_name(from), to);
         shell.report(&to, Act::Write);

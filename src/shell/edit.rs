@@ -265,14 +265,14 @@ fn ex_command(shell: &mut Shell<'_>, command: &str, files: &[Field]) {
 }
 
 /// Formatters that change their operands unless they are only to look.
-pub(super) fn formatter(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn formatter(shell: &mut Shell<'_>, args: &Args<'_>) {
     let looks = ["check", "check-only", "diff", "c", "emit", "print-config"];
     if !args.has(&looks) {
         shell.report_all(&args.operands, Act::Edit);
     }
 }
 
-pub(super) fn ruff(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn ruff(shell: &mut Shell<'_>, args: &Args<'_>) {
     shell.report_all(args.values(&["o", "output-file"]), Act::Write);
     let Some((verb, files)) = args.operands.split_first() else {
         return;
@@ -287,7 +287,7 @@ pub(super) fn ruff(shell: &mut Shell<'_>, args: &Args) {
     }
 }
 
-pub(super) fn eslint(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn eslint(shell: &mut Shell<'_>, args: &Args<'_>) {
     shell.report_all(args.values(&["o", "output-file"]), Act::Write);
     if args.has(&["fix"]) {
         shell.report_all(&args.operands, Act::Edit);
@@ -295,7 +295,7 @@ pub(super) fn eslint(shell: &mut Shell<'_>, args: &Args) {
 }
 
 /// `dos2unix FILE…`, and `-n IN OUT`.
-pub(super) fn line_ends(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn line_ends(shell: &mut Shell<'_>, args: &Args<'_>) {
     match args.has(&["n", "newfile"]) {
         true => shell.report_all(args.operands.iter().skip(1).step_by(2), Act::Write),
         false => shell.report_all(&args.operands, Act::Edit),
@@ -303,14 +303,14 @@ pub(super) fn line_ends(shell: &mut Shell<'_>, args: &Args) {
 }
 
 /// `yq -i EXPRESSION FILE…`.
-pub(super) fn yq(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn yq(shell: &mut Shell<'_>, args: &Args<'_>) {
     if args.has(&["i", "inplace", "in-place"]) {
         shell.report_all(args.operands.iter().skip(1), Act::Edit);
     }
 }
 
 /// `patch [FILE]`, or the files its input names.
-pub(super) fn patch(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn patch(shell: &mut Shell<'_>, args: &Args<'_>) {
     if args.has(&["dry-run", "check"]) {
         return;
     }
@@ -338,7 +338,7 @@ pub(super) fn patch(shell: &mut Shell<'_>, args: &Args) {
     );
 }
 
-pub(super) fn git_apply(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn git_apply(shell: &mut Shell<'_>, args: &Args<'_>) {
     if args.has(&["check", "stat", "numstat", "summary", "cached"]) {
         return;
     }

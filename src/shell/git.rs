@@ -135,7 +135,7 @@ fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Outpu
 }
 
 /// What stands behind a verb of its own.
-fn behind<'a>(args: &'a Args, verb: &str) -> &'a [Field] {
+fn behind<'a>(args: &'a Args<'_>, verb: &str) -> &'a [Field] {
     match args.operands.as_slice() {
         [first, rest @ ..] if first.known() == Some(verb) => rest,
         _ => &[],
@@ -215,7 +215,7 @@ fn write_files(shell: &mut Shell<'_>, paths: &[Field], from: From) {
     }
 }
 
-fn restore(shell: &mut Shell<'_>, args: &Args) {
+fn restore(shell: &mut Shell<'_>, args: &Args<'_>) {
     let index_only = args.has(&["S", "staged"]) && !args.has(&["W", "worktree"]);
     let from = match args.value(&["s", "source"]).map(Field::known) {
         None | Some(Some("HEAD")) => From::Index,
@@ -227,7 +227,7 @@ fn restore(shell: &mut Shell<'_>, args: &Args) {
 }
 
 /// `git checkout-index --prefix=DIR/ FILE…`.
-fn checkout_index(shell: &mut Shell<'_>, args: &Args) {
+fn checkout_index(shell: &mut Shell<'_>, args: &Args<'_>) {
     let prefix = args.value(&["prefix"]).cloned();
     let prefix = prefix.unwrap_or_else(|| Field::literal(""));
     for file in &args.operands {
@@ -238,7 +238,7 @@ fn checkout_index(shell: &mut Shell<'_>, args: &Args) {
 }
 
 /// `git archive TREE PATH…`, for `tar`.
-fn archive(shell: &mut Shell<'_>, args: &Args) -> Option<Output> {
+fn archive(shell: &mut Shell<'_>, args: &Args<'_>) -> Option<Output> {
     if args.has(&["o", "output"]) {
         shell.report_all(args.values(&["o", "output"]), Act::Write);
         return None;
@@ -262,7 +262,7 @@ fn differences(args: &[Field]) -> Option<Output> {
 
 /// The patches are named after their commits: the first one's number stands for
 /// them all.
-fn format_patch(shell: &mut Shell<'_>, args: &Args) {
+fn format_patch(shell: &mut Shell<'_>, args: &Args<'_>) {
     let dir = args.value(&["o", "output-directory"]);
     if let Some(dir) = dir.filter(|_| !args.has(&["stdout"])) {
         shell.report(
@@ -273,7 +273,7 @@ fn format_patch(shell: &mut Shell<'_>, args: &Args) {
 }
 
 /// `git worktree add PATH`, `remove PATH`, `move FROM TO`.
-fn worktree(shell: &mut Shell<'_>, args: &Args) {
+fn worktree(shell: &mut Shell<'_>, args: &Args<'_>) {
     match args.operands.as_slice() {
         [verb, path, ..] if verb.known() == Some("add") => drop(shell.report(path, Act::MakeDir)),
         [verb, path] if verb.known() == Some("remove") => drop(shell.report(path, Act::RemoveTree)),
@@ -301,7 +301,7 @@ fn clone(shell: &mut Shell<'_>, operands: &[Field]) {
 }
 
 /// `git config -f FILE KEY VALUE`.
-fn config(shell: &mut Shell<'_>, args: &Args) {
+fn config(shell: &mut Shell<'_>, args: &Args<'_>) {
     let reads = ["get", "get-all", "get-regexp", "list", "l"];
     let reading = matches!(
         args.operands.first().and_then(Field::known),
@@ -313,7 +313,7 @@ fn config(shell: &mut Shell<'_>, args: &Args) {
     }
 }
 
-fn remove(shell: &mut Shell<'_>, args: &Args) {
+fn remove(shell: &mut Shell<'_>, args: &Args<'_>) {
     if args.has(&["cached", "n", "dry-run"]) {
         return;
     }

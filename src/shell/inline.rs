@@ -190,7 +190,7 @@ fn program(shell: &mut Shell<'_>, dialect: &Dialect, args: &[Field]) {
 }
 
 /// The lines of code that options give.
-fn joined(parsed: &Args, codes: &[&str]) -> Option<String> {
+fn joined(parsed: &Args<'_>, codes: &[&str]) -> Option<String> {
     let mut whole = None;
     for code in parsed.values(codes) {
         let lines: &mut String = whole.get_or_insert_default();

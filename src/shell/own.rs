@@ -13,7 +13,7 @@ pub(super) const SYNTAX: Syntax = Syntax {
 };
 
 /// `statewarden uninstall [--scope SCOPE]`: the settings as if nothing else were in them.
-pub(super) fn statewarden(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn statewarden(shell: &mut Shell<'_>, args: &Args<'_>) {
     let verb = args.operands.first().and_then(Field::known);
     if verb != Some("uninstall") || args.has(&["dry-run", "help", "h"]) {
         return;

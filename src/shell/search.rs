@@ -28,6 +28,9 @@ const GREP: Syntax = Syntax {
 /// `grep -rl PATTERN ROOT…`.
 pub(super) fn grep(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let args = Args::parse(args, GREP);
+    if !lists(&args) {
+        return None;
+    }
     let deep = ["r", "R", "recursive", "dereference-recursive"];
     let depth = (!args.has(&deep)).then_some(0);
     let filter = Filter::files(args.values(&["include"]), depth);
@@ -37,33 +40,39 @@ pub(super) fn grep(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 /// `rg -l PATTERN ROOT…` and `rg --files ROOT…`.
 pub(super) fn ripgrep(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let args = Args::parse(args, GREP);
+    let names_all = args.has(&["files"]);
+    if !names_all && !lists(&args) {
+        return None;
+    }
     let globs = args.values(&["g", "glob", "iglob"]);
     let globs = globs.filter(|glob| !glob.text.starts_with('!'));
     let filter = Filter::files(globs, None);
-    if args.has(&["files"]) {
+    if names_all {
         return list(shell, &args.operands, &filter, ends(&args));
     }
     found_by(shell, &args, &filter)
 }
 
-fn found_by(shell: &mut Shell<'_>, args: &Args, filter: &Filter) -> Option<Output> {
-    let lists = [
+/// Whether a search gives the names of files.
+fn lists(args: &Args<'_>) -> bool {
+    args.has(&[
         "l",
         "L",
         "files-with-matches",
         "files-without-match",
         "name-only",
-    ];
-    if !args.has(&lists) {
-        return None;
-    }
+    ])
+}
+
+/// Where a search that gives names finds some.
+fn found_by(shell: &mut Shell<'_>, args: &Args<'_>, filter: &Filter) -> Option<Output> {
     let named = args.has(&["e", "f", "regexp", "file"]);
     let roots = args.operands.get(usize::from(!named)..)?;
     list(shell, roots, filter, ends(args))
 }
 
 /// What stands behind each name.
-fn ends(args: &Args) -> &'static str {
+fn ends(args: &Args<'_>) -> &'static str {
     match args.has(&["Z", "0", "z", "null", "print0"]) {
         true => "\0",
         false => "\n",
@@ -114,7 +123,8 @@ pub(super) fn git(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<O
     let filter = Filter::files([].iter(), None);
     match verb {
         "ls-files" => list(shell, &parsed.operands, &filter, ends(&parsed)),
-        _ => found_by(shell, &parsed, &filter),
+        _ if lists(&parsed) => found_by(shell, &parsed, &filter),
+        _ => None,
     }
 }
 

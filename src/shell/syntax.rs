@@ -30,10 +30,6 @@ impl<T> Few<T> {
             }
         };
     }
-
-    pub(super) fn as_slice(&self) -> &[T] {
-        self
-    }
 }
 
 impl<'f, T> IntoIterator for &'f Few<T> {

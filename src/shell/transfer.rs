@@ -57,7 +57,7 @@ impl Shell<'_> {
     }
 
     /// Sources and destinations, whether the destination is a directory or not.
-    fn transfers(&mut self, args: &Args) -> Vec<Transfer> {
+    fn transfers(&mut self, args: &Args<'_>) -> Vec<Transfer> {
         let target_dir = args.value(&["t", "target-directory"]);
         let (sources, last) = match (target_dir, args.operands.split_last()) {
             (Some(dir), _) => (args.operands.as_slice(), dir),
@@ -92,7 +92,7 @@ impl Shell<'_> {
     }
 
     /// `-b` and `-S`: what is replaced is kept beside.
-    fn keep_copies(&mut self, args: &Args, transfers: &[Transfer]) {
+    fn keep_copies(&mut self, args: &Args<'_>, transfers: &[Transfer]) {
         let kind = args.value(&["backup"]).and_then(Field::known);
         let suffix = match (kind, args.value(&["S", "suffix"])) {
             (Some("none" | "off"), _) => return,
@@ -138,7 +138,7 @@ pub(super) fn inside(dir: &Field, file: &Field) -> Field {
     to
 }
 
-pub(super) fn copy(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn copy(shell: &mut Shell<'_>, args: &Args<'_>) {
     if args.has(&["d", "directory"]) && !args.has(&["a", "r", "R", "p", "f"]) {
         // `install -d` makes directories.
         shell.report_all(&args.operands, Act::MakeDir);
@@ -156,7 +156,7 @@ pub(super) fn copy(shell: &mut Shell<'_>, args: &Args) {
 }
 
 /// `scp`: what comes from another host keeps its name there.
-pub(super) fn remote_copy(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn remote_copy(shell: &mut Shell<'_>, args: &Args<'_>) {
     let Some((last, sources)) = args.operands.split_last() else {
         return;
     };
@@ -175,7 +175,7 @@ fn is_remote(path: &str) -> bool {
     host.is_some_and(|host| host.len() > 1 && !host.contains('/'))
 }
 
-pub(super) fn rename(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn rename(shell: &mut Shell<'_>, args: &Args<'_>) {
     for Transfer { from, to } in shell.transfers(args) {
         let text = shell.written(&from);
         shell.report(&from, Act::MoveAway);
@@ -183,7 +183,7 @@ pub(super) fn rename(shell: &mut Shell<'_>, args: &Args) {
     }
 }
 
-pub(super) fn link(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn link(shell: &mut Shell<'_>, args: &Args<'_>) {
     let symbolic = args.has(&["s", "symbolic"]);
     let transfers = match args.operands.as_slice() {
         [only] => vec![Transfer {
@@ -201,13 +201,13 @@ pub(super) fn link(shell: &mut Shell<'_>, args: &Args) {
     }
 }
 
-pub(super) fn hard_link(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn hard_link(shell: &mut Shell<'_>, args: &Args<'_>) {
     if let [from, to] = args.operands.as_slice() {
         shell.report_hard_link(to, from);
     }
 }
 
-pub(super) fn rsync(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn rsync(shell: &mut Shell<'_>, args: &Args<'_>) {
     if args.has(&["n", "dry-run", "list-only"]) {
         return;
     }

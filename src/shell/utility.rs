@@ -8,7 +8,7 @@ use super::field::{ANY_ONE, Field, Output, base_name};
 use super::transfer::inside;
 use crate::target::{Act, Spelling};
 
-pub(super) fn tee(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn tee(shell: &mut Shell<'_>, args: &Args<'_>) {
     let appends = args.has(&["a", "append"]);
     let stdin = shell.stdin.as_ref();
     let known = stdin.filter(|stdin| stdin.spelling == Spelling::Literal);
@@ -22,20 +22,20 @@ pub(super) fn tee(shell: &mut Shell<'_>, args: &Args) {
     }
 }
 
-pub(super) fn remove(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn remove(shell: &mut Shell<'_>, args: &Args<'_>) {
     let tree = args.has(&["r", "R", "recursive"]);
     let act = if tree { Act::RemoveTree } else { Act::Remove };
     shell.report_all(&args.operands, act);
 }
 
-pub(super) fn shred(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn shred(shell: &mut Shell<'_>, args: &Args<'_>) {
     let removes = args.has(&["u", "remove"]);
     let act = if removes { Act::Remove } else { Act::Edit };
     shell.report_all(&args.operands, act);
 }
 
 /// The first piece's name; how many follow depends on the input.
-pub(super) fn split(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn split(shell: &mut Shell<'_>, args: &Args<'_>) {
     let default = Field::literal("x");
     let mut name = args.operands.get(1).unwrap_or(&default).clone();
     let width = args
@@ -54,7 +54,7 @@ pub(super) fn split(shell: &mut Shell<'_>, args: &Args) {
     shell.report(&name, Act::Write);
 }
 
-pub(super) fn csplit(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn csplit(shell: &mut Shell<'_>, args: &Args<'_>) {
     let default = Field::literal("xx");
     let mut name = args.value(&["f", "prefix"]).unwrap_or(&default).clone();
     name.text.push_str("00");
@@ -144,7 +144,7 @@ pub(super) fn ffmpeg(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 }
 
 /// ImageMagick writes its last operand, unless it is only to tell about one.
-pub(super) fn magick(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn magick(shell: &mut Shell<'_>, args: &Args<'_>) {
     let first = args.operands.first().and_then(Field::known);
     match (first, args.operands.as_slice()) {
         (Some("identify" | "compare"), _) | (_, [] | [_]) => {}
@@ -154,7 +154,7 @@ pub(super) fn magick(shell: &mut Shell<'_>, args: &Args) {
 }
 
 /// Pictures are changed in place; an operand without a dot is an option's value.
-pub(super) fn mogrify(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn mogrify(shell: &mut Shell<'_>, args: &Args<'_>) {
     let files = args
         .operands
         .iter()
@@ -163,13 +163,13 @@ pub(super) fn mogrify(shell: &mut Shell<'_>, args: &Args) {
 }
 
 /// `sd PATTERN TEXT FILE…`.
-pub(super) fn sd(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn sd(shell: &mut Shell<'_>, args: &Args<'_>) {
     if !args.has(&["p", "preview"]) {
         shell.report_all(args.operands.iter().skip(2), Act::Edit);
     }
 }
 
-pub(super) fn zip(shell: &mut Shell<'_>, args: &Args) {
+pub(super) fn zip(shell: &mut Shell<'_>, args: &Args<'_>) {
     let Some((archive, files)) = args.operands.split_first() else {
         return;
     };

@@ -26,7 +26,7 @@ enum Rule {
     Tool,
     /// Every operand, into a file with this suffix.
     Compress(&'static str, Source),
-    Args(fn(&mut Shell<'_>, &Args)),
+    Args(fn(&mut Shell<'_>, &Args<'_>)),
     /// A syntax of its own.
     Special(Special),
 }
@@ -403,6 +403,10 @@ fn word_values(args: &[Field], names: &[&str]) -> Vec<Field> {
     let mut values = Vec::new();
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
+        // Most arguments are none.
+        if !arg.is_option() {
+            continue;
+        }
         let named = |name: &&&str| arg.text.starts_with(**name);
         let Some(name) = names.iter().filter(named).max_by_key(|name| name.len()) else {
             continue;
