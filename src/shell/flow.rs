@@ -141,7 +141,11 @@ impl Shell<'_> {
         let subject = self.single(subject);
         let Some(text) = subject.known() else {
             let branches: Vec<&[Step<'_>]> = arms.iter().map(|arm| arm.body.as_slice()).collect();
-            let rest = |arm: &Arm<'_>| arm.patterns.iter().any(|word| word.plain() == Some("*"));
+            let rest = |arm: &Arm<'_>| {
+                arm.patterns
+                    .iter()
+                    .any(|word| matches!(&*word.parts, [Part::Bare("*")]))
+            };
             return self.branches(&branches, Skips::unless(arms.iter().any(rest)));
         };
         let mut printed = Some(EcoString::new());

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::byte::{ACTIVE, CLOSE, META, QUOTE, SLASH, is_any};
 use super::heredoc::{Heredoc, Pending};
-use super::syntax::{Few, List, Simple};
+use super::syntax::{Command, Few, List, Simple};
 use super::{Extent, Limit};
 
 /// How deep substitutions, compound commands and nested shells may stand in
@@ -127,6 +127,7 @@ impl<'a> Word<'a> {
     /// The word's text where no expansion changes it.
     pub(super) fn plain(&self) -> Option<&'a str> {
         match &*self.parts {
+            [Part::Text(Cow::Borrowed(text))] => Some(text),
             [Part::Bare(text)] if !text.bytes().any(|b| is_any(b, ACTIVE)) => Some(text),
             _ => None,
         }
@@ -140,8 +141,9 @@ pub(super) struct Cursor<'a> {
     depth: usize,
     pub(super) extent: Extent,
     pub(super) pending: Vec<Pending>,
-    /// Commands that ran already, whose room the next ones take.
+    /// Commands and pipelines that ran already, whose room the next ones take.
     pub(super) spare: Vec<Simple<'a>>,
+    pub(super) spare_pipeline: Option<Vec<Command<'a>>>,
 }
 
 impl<'a> Cursor<'a> {
@@ -154,6 +156,7 @@ impl<'a> Cursor<'a> {
             extent: Extent::Whole,
             pending: Vec::new(),
             spare: Vec::new(),
+            spare_pipeline: None,
         }
     }
 

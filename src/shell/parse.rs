@@ -3,7 +3,9 @@
 //! Nothing here fails: at a syntax error the reading stops and the commands
 //! before it stand.
 
-use super::byte::{BLANK, is_any, is_meta, is_name, is_name_byte};
+use std::borrow::Cow;
+
+use super::byte::{ACTIVE, BLANK, META, QUOTE, is_any, is_meta, is_name, is_name_byte};
 use super::heredoc::Tabs;
 use super::lex::{Cursor, Part, Stop, Word};
 use super::syntax::{
@@ -117,12 +119,24 @@ impl<'a> Cursor<'a> {
     /// Takes back the room of commands that ran.
     pub(super) fn recycle(&mut self, steps: &mut List<'a>) {
         for step in steps.drain(..) {
-            if let Few::One([Command::Simple(mut simple)]) = step.pipeline {
-                simple.assignments.clear();
-                simple.words.clear();
-                simple.redirects.clear();
-                self.spare.push(simple);
+            match step.pipeline {
+                Few::One([command]) => self.take_back(command),
+                Few::Any(mut commands) => {
+                    commands
+                        .drain(..)
+                        .for_each(|command| self.take_back(command));
+                    self.spare_pipeline = Some(commands);
+                }
             }
+        }
+    }
+
+    fn take_back(&mut self, command: Command<'a>) {
+        if let Command::Simple(mut simple) = command {
+            simple.assignments.clear();
+            simple.words.clear();
+            simple.redirects.clear();
+            self.spare.push(simple);
         }
     }
 
@@ -209,7 +223,10 @@ impl<'a> Cursor<'a> {
     }
 
     fn pipeline(&mut self) -> (Sense, Few<Command<'a>>) {
-        let mut commands = Few::default();
+        let mut commands = self
+            .spare_pipeline
+            .take()
+            .map_or_else(Few::default, Few::Any);
         let mut sense = Sense::Plain;
         loop {
             self.pipeline_prefix(&mut sense);
@@ -305,6 +322,9 @@ impl<'a> Cursor<'a> {
         let mut simple = self.spare.pop().unwrap_or_default();
         let start = self.at;
         loop {
+            if !simple.words.is_empty() {
+                self.plain_words(&mut simple.words);
+            }
             if let Some(redirect) = self.redirect() {
                 simple.redirects.push(redirect);
                 continue;
@@ -338,6 +358,31 @@ impl<'a> Cursor<'a> {
             self.stop();
         }
         (self.at > start).then_some(Command::Simple(simple))
+    }
+
+    /// Most words behind a command's name are plain text with one blank in front.
+    fn plain_words(&mut self, words: &mut Vec<Word<'a>>) {
+        let bytes = self.text.as_bytes();
+        while self.peek() == Some(b' ') {
+            let start = self.at + 1;
+            let rest = bytes.get(start..).unwrap_or(&[]);
+            let ends = |byte: &u8| is_any(*byte, META | QUOTE | ACTIVE);
+            let len = rest.iter().position(ends).unwrap_or(rest.len());
+            let is_word = !matches!(rest.first(), None | Some(b'#')) && len > 0;
+            // What else ends a word may belong to it, or make it a redirection's.
+            let ends_word = matches!(
+                rest.get(len),
+                None | Some(b' ' | b'\n' | b';' | b'|' | b')')
+            );
+            let text = self.text.get(start..start + len);
+            let Some(text) = text.filter(|_| is_word && ends_word) else {
+                return;
+            };
+            words.push(Word {
+                parts: Few::One([Part::Text(Cow::Borrowed(text))]),
+            });
+            self.at = start + len;
+        }
     }
 
     /// `local a=(…)` and its like: the parenthesis belongs to the word before it.
