@@ -4,11 +4,13 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fs::{self, FileType};
+use std::fs;
 use std::io::{self, ErrorKind};
+use std::path::Path;
 
 use foldhash::fast::RandomState;
 
+use crate::listing::{self, Kind};
 use crate::path;
 
 /// How often links are followed before a path counts as a loop.
@@ -118,30 +120,19 @@ impl Dir {
 /// The entries of a directory, unless it cannot be read or has too many.
 fn list(dir: &str) -> Option<HashMap<String, Entry, RandomState>> {
     let mut entries = HashMap::default();
-    for entry in fs::read_dir(dir).ok()? {
-        let entry = entry.ok()?;
+    for entry in listing::entries(Path::new(dir)).ok()? {
+        let listing::Entry { name, kind } = entry.ok()?;
         if entries.len() == MAX_LISTED {
             return None;
         }
-        let kind = entry.file_type().ok()?;
-        // No target has a name that is no UTF-8.
-        if let Ok(name) = entry.file_name().into_string() {
-            entries.insert(name, Entry::from(kind));
-        }
+        let entry = match kind {
+            Kind::Dir => Entry::Dir,
+            Kind::File => Entry::File,
+            Kind::Link => Entry::Unknown,
+        };
+        entries.insert(name, entry);
     }
     Some(entries)
-}
-
-impl From<FileType> for Entry {
-    fn from(kind: FileType) -> Self {
-        if kind.is_dir() {
-            Self::Dir
-        } else if kind.is_symlink() {
-            Self::Unknown
-        } else {
-            Self::File
-        }
-    }
 }
 
 fn is_missing(error: &io::Error) -> bool {

@@ -46,5 +46,6 @@ pub mod wiring;
 
 pub mod actor;
 pub mod env;
+pub mod listing;
 pub mod path;
 pub mod regular;

@@ -58,17 +58,21 @@ pub fn collapse(path: &str) -> Cow<'_, str> {
     } else {
         ("", path)
     };
-    if is_collapsed(rest) {
+    let Some(tidy) = untidy_from(rest) else {
         return Cow::Borrowed(path);
-    }
+    };
+    let (before, mut rest) = path.split_at(drive.len() + tidy);
     let mut whole = String::with_capacity(path.len() + 1);
-    whole.push_str(drive);
-    for part in rest.split('/') {
+    whole.push_str(before);
+    while !rest.is_empty() {
+        let end = rest.bytes().position(|byte| byte == b'/');
+        let (part, behind) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = behind.get(1..).unwrap_or("");
         match part {
             "" | "." => {}
             ".." => {
-                let end = whole.rfind('/').unwrap_or(drive.len());
-                whole.truncate(end);
+                let end = whole.bytes().rposition(|byte| byte == b'/');
+                whole.truncate(end.unwrap_or(drive.len()));
             }
             part => {
                 whole.push('/');
@@ -91,18 +95,26 @@ pub fn absolute(dir: &str, path: &str, home: Option<&str>) -> String {
     }
 }
 
-fn is_collapsed(path: &str) -> bool {
+/// Where in a path the first component begins that is none of its own, with the `/` in
+/// front; `None` for a path that is collapsed.
+fn untidy_from(path: &str) -> Option<usize> {
     let bytes = path.as_bytes();
-    let begins_untidy = |at: usize| {
+    if path == "/" {
+        return None;
+    }
+    if bytes.first() != Some(&b'/') {
+        return Some(0);
+    }
+    let is_untidy = |behind: &[u8]| {
         matches!(
-            bytes.get(at..).unwrap_or_default(),
+            behind,
             [] | [b'/', ..] | [b'.'] | [b'.', b'/', ..] | [b'.', b'.'] | [b'.', b'.', b'/', ..]
         )
     };
     let mut places = bytes.iter().enumerate();
-    path == "/"
-        || bytes.first() == Some(&b'/')
-            && places.all(|(at, &byte)| byte != b'/' || !begins_untidy(at + 1))
+    let found = places
+        .find(|(at, byte)| **byte == b'/' && is_untidy(bytes.get(at + 1..).unwrap_or_default()));
+    found.map(|(at, _)| at)
 }
 
 /// A name in a directory, both relative to the same place; `""` is the place itself.

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use crate::env::Env;
 use crate::landing::{Entry, Ground, real_dir};
 use crate::layers::{self, OWN_FOLDER};
+use crate::listing;
 use crate::path;
 use crate::regular;
 use crate::shell::Disk;
@@ -335,11 +336,8 @@ const MAX_ENTRIES: usize = 100_000;
 
 impl Disk for Listing {
     fn entries(&self, dir: &str) -> Vec<String> {
-        let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-        entries
-            .take(MAX_ENTRIES)
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .collect()
+        let entries = listing::readable(Path::new(dir)).take(MAX_ENTRIES);
+        entries.map(|entry| entry.name).collect()
     }
 
     fn is_dir(&self, path: &str) -> bool {

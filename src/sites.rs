@@ -1,11 +1,11 @@
 //! The sites that exist below a project's roots.
 
 use std::collections::VecDeque;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::catalog::{Catalog, Governed};
 use crate::contract::DirKind;
+use crate::listing::{self, Entry, Kind};
 use crate::path;
 use crate::project::{OnDisk, Project, Root};
 use crate::store::archive::Ring;
@@ -143,23 +143,21 @@ fn shared<'c>(root: &Root, dir: &str, catalog: &'c Catalog<'c>) -> Vec<Site<'c>>
     let Some(governed) = catalog.governed.iter().find(shares) else {
         return Vec::new();
     };
-    let names = entries(root, dir).map(|entry| entry.file_name());
-    let paths: Vec<String> = names
-        .map(|name| path::below(dir, &name.to_string_lossy()))
-        .collect();
+    let names = entries(root, dir).into_iter().map(|entry| entry.name);
+    let paths: Vec<String> = names.map(|name| path::below(dir, &name)).collect();
     located(root, &paths, governed, catalog)
 }
 
 /// What a directory below a root holds; nothing where it cannot be listed.
-fn entries(root: &Root, dir: &str) -> impl Iterator<Item = fs::DirEntry> + use<> {
-    let entries = fs::read_dir(Path::new(&root.real()).join(dir));
-    entries.into_iter().flatten().flatten()
+fn entries(root: &Root, dir: &str) -> Vec<Entry> {
+    listing::readable(&Path::new(root.real()).join(dir)).collect()
 }
 
 fn subdirs(root: &Root, dir: &str) -> Vec<String> {
     let names = entries(root, dir)
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .into_iter()
+        .filter(|entry| entry.kind == Kind::Dir)
+        .map(|entry| entry.name)
         .filter(|name| !SKIPPED.contains(&name.as_str()));
     // What looks like a site in an archive is none.
     let is_archive = |path: &String| {
@@ -314,9 +312,10 @@ fn expand(root: &Root, path: &str) -> Vec<String> {
             }
         }
         Some(parent) => {
-            let dirs = entries(root, parent).filter(|entry| entry.path().is_dir());
+            let dir = Path::new(root.real()).join(parent);
+            let dirs = listing::readable(&dir).filter(|entry| entry.leads_to_dir(&dir));
             let mut paths: Vec<String> = dirs
-                .map(|entry| format!("{parent}/{}", entry.file_name().to_string_lossy()))
+                .map(|entry| format!("{parent}/{}", entry.name))
                 .collect();
             paths.sort_unstable();
             paths

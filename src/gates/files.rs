@@ -1,11 +1,11 @@
 //! The files of a state: where they are, how they are read, and what a plan saw of them.
 
 use std::cell::{OnceCell, RefCell};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::catalog::Governed;
 use crate::landing::Ground;
+use crate::listing;
 use crate::path;
 use crate::project::{Project, read_text};
 use crate::sites;
@@ -60,11 +60,8 @@ impl Files for InDir<'_> {
     }
 
     fn dirs(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.dir).into_iter().flatten().flatten();
-        let dirs = entries.filter(|entry| entry.path().is_dir());
-        let mut names: Vec<String> = dirs
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .collect();
+        let dirs = listing::readable(self.dir).filter(|entry| entry.leads_to_dir(self.dir));
+        let mut names: Vec<String> = dirs.map(|entry| entry.name).collect();
         names.sort_unstable();
         names
     }

@@ -116,8 +116,8 @@ impl<'f> Args<'f> {
             let (takes, attaches) = match is_long {
                 true => (syntax.long.contains(&name), true),
                 false => (
-                    syntax.short.contains(letter),
-                    syntax.attached.contains(letter),
+                    is_among(letter, syntax.short),
+                    is_among(letter, syntax.attached),
                 ),
             };
             let (value, place) = match next {
@@ -153,4 +153,9 @@ impl<'f> Args<'f> {
     pub(super) fn value(&self, names: &[&str]) -> Option<&Field> {
         self.values(names).last()
     }
+}
+
+/// Whether an option's letter is one of a few.
+fn is_among(letter: char, letters: &str) -> bool {
+    letters.bytes().any(|known| char::from(known) == letter)
 }

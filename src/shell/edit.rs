@@ -34,8 +34,8 @@ pub(super) fn sed(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         Some((script, files)) if own_script => (Some(script), files),
         _ => (None, operands),
     };
-    let lines = scripts.iter().chain(script).filter_map(Field::known);
-    for name in sed_writes(&lines.collect::<Vec<&str>>().join("\n")) {
+    let texts = scripts.iter().chain(script).filter_map(Field::known);
+    for name in sed_writes(texts) {
         shell.report(&Field::literal(name), Act::Write);
     }
     if in_place {
@@ -77,19 +77,27 @@ pub(super) fn in_place_edit(shell: &mut Shell<'_>, files: &[Field], suffix: Opti
     }
 }
 
-/// The files a sed script writes: the `w` command and the `w` flag of `s`.
-fn sed_writes(script: &str) -> Vec<String> {
+/// The files that sed scripts write, which count as one: the `w` command and the `w`
+/// flag of `s`.
+fn sed_writes<'s>(scripts: impl Iterator<Item = &'s str>) -> Vec<String> {
     let mut names = Vec::new();
-    if !script.contains(['w', 'W']) {
-        return names;
-    }
     let mut is_text = false;
-    for line in script.split('\n') {
-        if !is_text {
-            sed_line(line, &mut names);
+    for script in scripts {
+        // Most can write nothing.
+        if !script
+            .bytes()
+            .any(|byte| matches!(byte, b'w' | b'W' | b'\\'))
+        {
+            is_text = false;
+            continue;
         }
-        // `a\`, `i\` and `c\`, and text that ends so, go on.
-        is_text = line.ends_with('\\');
+        for line in script.split('\n') {
+            if !is_text {
+                sed_line(line, &mut names);
+            }
+            // `a\`, `i\` and `c\`, and text that ends so, go on.
+            is_text = line.ends_with('\\');
+        }
     }
     names
 }

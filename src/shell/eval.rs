@@ -386,6 +386,7 @@ impl<'s> Shell<'s> {
         }
     }
 
+    #[inline(never)]
     fn simple(&mut self, simple: &Simple<'_>) -> Option<Output> {
         if self.repeats > 0 && !self.spend(REPEAT_COST) {
             return None;

@@ -27,6 +27,7 @@ impl Skips {
 }
 
 impl Shell<'_> {
+    #[inline(never)]
     pub(super) fn compound(&mut self, compound: &Compound<'_>) -> Option<Output> {
         match compound {
             Compound::Group(list) => self.walk(list),
@@ -73,6 +74,7 @@ impl Shell<'_> {
         }
     }
 
+    #[inline(never)]
     fn if_command(
         &mut self,
         arms: &[(List<'_>, List<'_>)],
@@ -103,6 +105,7 @@ impl Shell<'_> {
 
     /// Each branch starts from the same state. What follows sees what the
     /// last one led to, and what the others did.
+    #[inline(never)]
     fn branches(&mut self, branches: &[&[Step<'_>]], skips: Skips) -> Option<Output> {
         self.worlds.clear();
         let mut ends = Vec::new();
@@ -137,6 +140,7 @@ impl Shell<'_> {
         None
     }
 
+    #[inline(never)]
     fn case(&mut self, subject: &Word<'_>, arms: &[Arm<'_>]) -> Option<Output> {
         let subject = self.single(subject);
         let Some(text) = subject.known() else {
@@ -200,6 +204,7 @@ impl Shell<'_> {
         pattern.matches(text)
     }
 
+    #[inline(never)]
     fn while_loop(
         &mut self,
         sense: Sense,

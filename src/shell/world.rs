@@ -169,6 +169,7 @@ impl Shell<'_> {
     }
 
     /// Runs a step from each state the shell may be in.
+    #[inline(never)]
     pub(super) fn everywhere(&mut self, step: &Step<'_>, course: &mut Course) -> Next {
         let others = std::mem::take(&mut self.worlds);
         let mut ends = Vec::new();
@@ -209,6 +210,7 @@ impl Shell<'_> {
     }
 
     /// Goes on as if the step ran; that it did not is another state.
+    #[inline(never)]
     fn perhaps(&mut self, step: &Step<'_>, course: &mut Course) {
         let skipped = World {
             status: Status::Failure,
@@ -234,6 +236,7 @@ impl Shell<'_> {
 
     /// The right side of `||` starts where the left one failed. A directory
     /// that nothing led away from is no other state: most chains go on.
+    #[inline(never)]
     fn otherwise(&mut self, step: &Step<'_>) {
         let left = self.place();
         let failed = World {

@@ -1,0 +1,90 @@
+//! What a directory holds: names, and what stands behind each.
+//!
+//! Not by `std::fs::read_dir`: musl's `opendir` wakes an allocator of its own for one
+//! buffer, and that costs a hook more than the listing.
+
+use std::io;
+use std::path::Path;
+
+/// What a name stands for, links not followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Dir,
+    Link,
+    /// A file, or something that is none of these.
+    File,
+}
+
+/// One name in a directory.
+#[derive(Debug)]
+pub struct Entry {
+    /// Bytes that are no UTF-8 are U+FFFD, which no contract holds.
+    pub name: String,
+    pub kind: Kind,
+}
+
+impl Entry {
+    /// Whether it is a directory, or a link to one. `dir` is what holds it.
+    pub fn leads_to_dir(&self, dir: &Path) -> bool {
+        match self.kind {
+            Kind::Dir => true,
+            Kind::Link => dir.join(&self.name).is_dir(),
+            Kind::File => false,
+        }
+    }
+}
+
+/// The entries of a directory, without `.` and `..`, in the order of the disk.
+///
+/// # Errors
+/// The directory cannot be opened. What cannot be read later ends the listing with an error.
+#[cfg(unix)]
+pub fn entries(dir: &Path) -> io::Result<impl Iterator<Item = io::Result<Entry>>> {
+    use rustix::fs::{Dir, FileType, Mode, OFlags, open};
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let entries = Dir::new(open(dir, flags, Mode::empty())?)?;
+    let entry = |entry: rustix::io::Result<rustix::fs::DirEntry>| {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if matches!(name, b"." | b"..") {
+            return Ok(None);
+        }
+        let name = String::from_utf8_lossy(name).into_owned();
+        let kind = match entry.file_type() {
+            FileType::Directory => Kind::Dir,
+            FileType::Symlink => Kind::Link,
+            // Some file systems do not say.
+            FileType::Unknown => kind(dir.join(&name).symlink_metadata()?.file_type()),
+            _ => Kind::File,
+        };
+        Ok(Some(Entry { name, kind }))
+    };
+    Ok(entries.map(entry).filter_map(Result::transpose))
+}
+
+#[cfg(not(unix))]
+pub fn entries(dir: &Path) -> io::Result<impl Iterator<Item = io::Result<Entry>>> {
+    let entry = |entry: io::Result<std::fs::DirEntry>| {
+        let entry = entry?;
+        Ok(Entry {
+            name: entry.file_name().to_string_lossy().into_owned(),
+            kind: kind(entry.file_type()?),
+        })
+    };
+    Ok(std::fs::read_dir(dir)?.map(entry))
+}
+
+fn kind(kind: std::fs::FileType) -> Kind {
+    if kind.is_dir() {
+        Kind::Dir
+    } else if kind.is_symlink() {
+        Kind::Link
+    } else {
+        Kind::File
+    }
+}
+
+/// The same, nothing where the directory or an entry cannot be read.
+pub fn readable(dir: &Path) -> impl Iterator<Item = Entry> {
+    entries(dir).into_iter().flatten().flatten()
+}
