@@ -68,6 +68,7 @@ mod parse;
 mod powershell;
 mod powershell_value;
 mod print;
+mod redirect;
 mod rename;
 mod report;
 mod routine;

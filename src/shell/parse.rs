@@ -6,31 +6,10 @@
 use std::borrow::Cow;
 
 use super::byte::{ACTIVE, BLANK, META, QUOTE, is_any, is_meta, is_name, is_name_byte};
-use super::heredoc::Tabs;
 use super::lex::{Cursor, Part, Stop, Word};
 use super::syntax::{
-    Assigned, Assignment, Command, Compound, Fd, Few, How, Link, List, Redirect, Sense, Simple,
-    Step, To,
+    Assigned, Assignment, Command, Compound, Few, How, Link, List, Sense, Simple, Step,
 };
-
-/// The redirection at the beginning of some bytes.
-fn redirection(bytes: &[u8]) -> Option<&'static str> {
-    Some(match bytes {
-        [b'>', b'>', ..] => ">>",
-        [b'>', b'|', ..] => ">|",
-        [b'>', b'&', ..] => ">&",
-        [b'>', ..] => ">",
-        [b'<', b'<', b'<', ..] => "<<<",
-        [b'<', b'<', b'-', ..] => "<<-",
-        [b'<', b'<', ..] => "<<",
-        [b'<', b'>', ..] => "<>",
-        [b'<', b'&', ..] => "<&",
-        [b'<', ..] => "<",
-        [b'&', b'>', b'>', ..] => "&>>",
-        [b'&', b'>', ..] => "&>",
-        _ => return None,
-    })
-}
 
 /// The last chain of a list runs in a process of its own.
 fn put_in_background(steps: &mut List<'_>) {
@@ -457,67 +436,5 @@ impl<'a> Cursor<'a> {
             self.stop();
         }
         Assigned::Array(words)
-    }
-
-    fn redirect(&mut self) -> Option<Redirect<'a>> {
-        self.blanks();
-        if !matches!(self.peek(), Some(b'<' | b'>' | b'&' | b'{' | b'0'..=b'9')) {
-            return None;
-        }
-        let start = self.at;
-        let fd = self.descriptor();
-        let operator = redirection(self.text.as_bytes().get(self.at..).unwrap_or(&[]));
-        let substitutes = matches!(self.peek(), Some(b'<' | b'>')) && self.peek_at(1) == Some(b'(');
-        let Some(operator) = operator.filter(|_| !substitutes) else {
-            self.at = start;
-            return None;
-        };
-        self.at += operator.len();
-        // `>!` of zsh is `>|`.
-        if self.rest().starts_with("! ") && matches!(operator, ">" | ">>") {
-            self.at += 1;
-        }
-        self.blanks();
-        let before = self.at;
-        let word = self.word(Stop::Blank);
-        let to = match operator {
-            _ if self.at == before => To::Nothing,
-            "<" => To::Read(word),
-            ">" | ">|" => To::Write(word),
-            ">>" => To::Append(word),
-            "<>" => To::ReadWrite(word),
-            ">&" => To::Duplicate(word),
-            "&>" => To::Both(word),
-            "&>>" => To::BothAppend(word),
-            "<<<" => To::HereString(word),
-            "<<" => To::Heredoc(self.expect_heredoc(&word, Tabs::Kept)),
-            "<<-" => To::Heredoc(self.expect_heredoc(&word, Tabs::Stripped)),
-            _ => To::Nothing,
-        };
-        Some(Redirect { fd, to })
-    }
-
-    /// Digits or `{name}` directly before a redirection.
-    fn descriptor(&mut self) -> Fd {
-        let rest = self.rest();
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let (fd, len) = if digits > 0 {
-            let number = rest.get(..digits).and_then(|text| text.parse().ok());
-            (number.map_or(Fd::Named, Fd::Number), digits)
-        } else if let Some(inner) = rest.strip_prefix('{') {
-            let name = inner.bytes().take_while(|b| is_name_byte(*b)).count();
-            if name == 0 || inner.as_bytes().get(name) != Some(&b'}') {
-                return Fd::Usual;
-            }
-            (Fd::Named, name + 2)
-        } else {
-            return Fd::Usual;
-        };
-        if matches!(self.peek_at(len), Some(b'<' | b'>')) {
-            self.at += len;
-            fd
-        } else {
-            Fd::Usual
-        }
     }
 }
