@@ -36,6 +36,10 @@ pub struct Ground {
 }
 
 /// What is known of a directory.
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "only Linux answers for a whole path at once")
+)]
 enum Dir {
     /// It was named once.
     Named,
@@ -43,6 +47,7 @@ enum Dir {
     Missing,
     /// No link leads to it; so many of its entries were asked for one by one.
     Plain(usize),
+    /// By the names in lower case: some disks do not tell the cases apart.
     Listed(HashMap<String, Entry, RandomState>),
     /// A link leads to it, or nobody knows, or it is too large to be listed.
     Unknown,
@@ -68,7 +73,10 @@ impl Ground {
         known.learn(dir);
         match known {
             Dir::Missing => Entry::Missing,
-            Dir::Listed(entries) => entries.get(name).copied().unwrap_or(Entry::Missing),
+            Dir::Listed(entries) => {
+                let entry = entries.get(&name.to_lowercase());
+                entry.copied().unwrap_or(Entry::Missing)
+            }
             Dir::Named | Dir::Plain(_) | Dir::Unknown => Entry::Unknown,
         }
     }
@@ -130,7 +138,10 @@ fn list(dir: &str) -> Option<HashMap<String, Entry, RandomState>> {
             Kind::File => Entry::File,
             Kind::Link => Entry::Unknown,
         };
-        entries.insert(name, entry);
+        let same_name = entries.insert(name.to_lowercase(), entry);
+        if same_name.is_some_and(|other| other != entry) {
+            entries.insert(name.to_lowercase(), Entry::Unknown);
+        }
     }
     Some(entries)
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::case::{Answer, Case, KIB, Program, size};
-use crate::events::{SHAPES, call, code, command, event, steps, usual, write};
+use crate::events::{SHAPES, call, code, command, event, long, steps, usual, write};
 use crate::site::Site;
 
 const SIZES: [usize; 5] = [300, 10 * KIB, 100 * KIB, KIB * KIB, 5 * KIB * KIB];
@@ -171,6 +171,7 @@ fn commands(site: &Site) -> Vec<Case> {
     cases.extend(usual().map(|(name, command)| bash(&format!("Bash, a {name}"), command)));
     let heredoc = format!("cat > /dev/null <<'EOF'\n{}EOF\n", code(64 * KIB));
     cases.push(bash("Bash here-document, 64 KiB", heredoc));
+    cases.extend(long().map(|(name, command)| bash(&format!("Bash, {name}, 64 KiB"), command)));
     cases.extend(SHAPES.map(|(name, before, line, after)| {
         let lines = line.repeat(64 * KIB / line.len());
         bash(

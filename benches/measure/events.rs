@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::case::KIB;
 use crate::site::Site;
 
 pub fn event(site: &Site, name: &str, rest: Value) -> Value {
@@ -82,6 +83,32 @@ pub fn usual() -> [(&'static str, String); 3] {
         ("script that edits", edit),
         ("commit", commit.to_owned()),
         ("loop over files", loops.to_owned()),
+    ]
+}
+
+/// Commands of 64 KiB as they come about: many steps at once, and lines that another
+/// program wrote, each with a name of its own.
+pub fn long() -> [(&'static str, String); 5] {
+    let numbered = |line: &dyn Fn(usize) -> String| {
+        let mut lines = String::new();
+        for n in 0.. {
+            if lines.len() >= 64 * KIB {
+                break;
+            }
+            lines += &line(n);
+        }
+        lines
+    };
+    let renames = |n| format!("mv docs/page-{n}.md site/content/page-{n}.md\n");
+    let edits = |n| format!("sed -i 's/old_name_{n}/new_name_{n}/g' src/lib.rs\n");
+    let lines = |n| format!("echo 'line {n} of the report' >> report.md\n");
+    let files = |n| format!("cat > src/gen/{n}.rs <<'EOF'\n{}EOF\n", code(400));
+    [
+        ("the steps of an agent", numbered(&|_| steps())),
+        ("renames", numbered(&renames)),
+        ("edits by sed", numbered(&edits)),
+        ("lines for a report", numbered(&lines)),
+        ("new files", numbered(&files)),
     ]
 }
 

@@ -112,6 +112,10 @@ fn event(name: &str, sandbox: &Sandbox) -> Value {
         "Bash parsed, 20 KB" => sandbox.bash_event(&script(20_000)),
         "Bash parsed, 28 KB" => sandbox.bash_event(&script(28_000)),
         "Bash parsed, 56 KB" => sandbox.bash_event(&script(56_000)),
+        "Bash, 1000 renames" => {
+            let rename = |n| format!("mv docs/page-{n}.md src/module/page-{n}.md\n");
+            sandbox.bash_event(&(0..1000).map(rename).collect::<String>())
+        }
         "after Bash" => after_bash(sandbox),
         "end of an agent without a gate" => {
             let mut event = sandbox.by("Explore", sandbox.event("", json!({})));
