@@ -7,7 +7,7 @@ use crate::contract::{
     Bucket, Contract, Dir, DirKind, Edition, Editions, List, Name, Role, Row, Writer,
 };
 use crate::settings::{Mode, Settings, SystemSettings};
-use crate::systems::{SYSTEMS, System, View, declared::DeclaredSystem};
+use crate::systems::{SYSTEMS, System, View, declared::DeclaredSystem, own};
 
 /// One system with the rules that hold for it here.
 pub struct Governed<'s> {
@@ -112,7 +112,7 @@ fn mode_of(system: &dyn System, settings: &Settings) -> Mode {
     let id = system.id();
     match settings.mode_of(id) {
         // A warning would not keep an agent from editing the settings that warn.
-        Mode::Warn if id == "self" && settings.system(id).mode.is_none() => Mode::Enforce,
+        Mode::Warn if id == own::ID && settings.system(id).mode.is_none() => Mode::Enforce,
         mode => mode,
     }
 }

@@ -13,6 +13,7 @@ use crate::layers::OWN_FOLDER;
 use crate::path;
 use crate::project::{OnDisk, Project, Root};
 use crate::sites;
+use crate::systems::{agentmux, own};
 use crate::target::{Act, Target, Unread};
 
 /// A target that falls to a system.
@@ -254,7 +255,7 @@ impl<'p, 's> Search<'p, 's> {
         self.find_in_project(path).or_else(|| {
             let (root, name) = self.project.locate_settings(path)?;
             Some(Found {
-                governed: self.catalog.get("self")?,
+                governed: self.catalog.get(own::ID)?,
                 root,
                 site: String::new(),
                 entry: name.to_owned(),
@@ -279,7 +280,9 @@ impl<'p, 's> Search<'p, 's> {
     fn find_below(&self, root: &Root, below: &str) -> Option<Found<'s>> {
         let mut named = Cow::Borrowed(&self.catalog.named_sites);
         if let Some(feature) = self.project.feature_dir_below(root) {
-            named.to_mut().push(("agentmux".to_owned(), vec![feature]));
+            named
+                .to_mut()
+                .push((agentmux::ID.to_owned(), vec![feature]));
         }
         let view = OnDisk {
             root,
@@ -345,7 +348,7 @@ impl<'p, 's> Search<'p, 's> {
             site,
             entry: String::new(),
         };
-        if let (Some(root), Some(agentmux)) = (project.feature_dir(), catalog.get("agentmux"))
+        if let (Some(root), Some(agentmux)) = (project.feature_dir(), catalog.get(agentmux::ID))
             && root.lies_in(path)
         {
             return Ok(Some(found(agentmux, root, String::new())));
@@ -353,7 +356,7 @@ impl<'p, 's> Search<'p, 's> {
         if self.ground.is_dir(path) == Some(false) {
             return Ok(None);
         }
-        if let (Some(root), Some(own)) = (project.settings_in(path), catalog.get("self")) {
+        if let (Some(root), Some(own)) = (project.settings_in(path), catalog.get(own::ID)) {
             return Ok(Some(found(own, &root, OWN_FOLDER.to_owned())));
         }
         let places = [project.locate(path), project.around(path)];

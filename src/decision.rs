@@ -11,7 +11,7 @@ use crate::actor::Actor;
 use crate::claim::{Before, Claim, Lands, Unsettled};
 use crate::contract::{Bucket, DirKind, Others, Row, Standing, Writer};
 use crate::settings::Mode;
-use crate::systems::Note;
+use crate::systems::{Note, OwnKey};
 use crate::target::{Act, Target};
 use removal::removal_rules;
 use suggest::{Near, near};
@@ -375,8 +375,9 @@ fn wrong_writer(
             "the main thread only".to_owned()
         }
     };
-    // Only the group files know roles; a declared system's owners are plain names.
-    let by_role = matches!(writer, Writer::Roles(..)) && id == "groups";
+    // Elsewhere the owners are plain names.
+    let has_roles = claim.governed.system.own_keys().contains(&OwnKey::Roles);
+    let by_role = matches!(writer, Writer::Roles(..)) && has_roles;
     let report = "report what you have in your final message instead";
     let hint = match (by_role, role) {
         (true, Some(role)) => format!("that is a role transgression of a {role}; {report}"),

@@ -30,7 +30,7 @@ use crate::store::lock::IN_HOOK;
 use crate::store::log::{LogFile, Logs};
 use crate::store::make_own_folder;
 use crate::systems::declared::DeclaredSystem;
-use crate::systems::{self, Note};
+use crate::systems::{self, Note, devt};
 use crate::target::{self, Act, Scene, Target, Unread};
 use failure::{answer_panics, current_dir, fault};
 
@@ -329,7 +329,7 @@ impl World<'_> {
     /// One line a session, so that the morning after shows that the hook ran.
     pub(crate) fn heartbeat(&self, event: &Event<'_>, rules: &Resolved, catalog: &Catalog<'_>) {
         if self.is_concerned(catalog) {
-            let edition = rules.settings.system("devt").contract.as_str();
+            let edition = rules.settings.system(devt::ID).contract.as_str();
             let what = format!(
                 "statewarden {}, devt contract {edition}",
                 env!("CARGO_PKG_VERSION")
@@ -380,7 +380,7 @@ fn content(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Option<Content>> 
 pub(crate) fn log_of(logs: &Logs, system: &str, site: Option<&str>) -> LogFile {
     match site
         .map(Path::new)
-        .filter(|site| system == "devt" && site.is_dir())
+        .filter(|site| system == devt::ID && site.is_dir())
     {
         Some(site) => Logs::devt(site),
         None => logs.denies(),

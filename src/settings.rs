@@ -19,16 +19,6 @@ pub use pattern::Pattern;
 
 use crate::actor::{Actor, AgentName};
 
-/// The built-in system ids. Any other id in a file declares a system.
-pub const SYSTEMS: [&str; 6] = [
-    "devt",
-    "agent-flow",
-    "session",
-    "groups",
-    "agentmux",
-    "self",
-];
-
 /// The roles of the group files.
 pub const ROLES: [&str; 5] = ["architect", "developer", "e2e-tester", "reviewer", "tester"];
 

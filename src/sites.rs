@@ -10,7 +10,7 @@ use crate::path;
 use crate::project::{OnDisk, Project, Root};
 use crate::store::archive::Ring;
 use crate::store::log::Logs;
-use crate::systems::System;
+use crate::systems::{System, agentmux, own};
 
 /// One site on the disk.
 pub struct Site<'c> {
@@ -92,7 +92,7 @@ fn label(site: &Site<'_>, path: &str) -> PathBuf {
 /// Every site of the project, and the session of AgentMux that the environment names.
 pub fn all<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
     let mut sites = find(project, catalog);
-    let named = project.feature_dir().zip(catalog.get("agentmux"));
+    let named = project.feature_dir().zip(catalog.get(agentmux::ID));
     let named = named.map(|(root, governed)| Site {
         governed,
         root: root.clone(),
@@ -185,7 +185,7 @@ fn held_by_any<'c>(
     let systems = catalog
         .governed
         .iter()
-        .filter(|governed| governed.system.id() != "self");
+        .filter(|governed| governed.system.id() != own::ID);
     systems.flat_map(move |governed| held(root, dir, governed, catalog))
 }
 

@@ -77,6 +77,28 @@ pub struct Place<'p> {
     pub entry: &'p str,
 }
 
+/// A key of a system's settings that not every system has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnKey {
+    /// Which edition of the contract holds.
+    Contract,
+    /// Directories that are sites.
+    Roots,
+    /// Which agents play which role.
+    Roles,
+}
+
+/// Whose the files of a site are, which says what commands may archive there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Upkeep {
+    /// The state of one run: strays can be cleaned up, and all of it reset.
+    Run,
+    /// Work that outlives runs: only strays are cleaned up.
+    Work,
+    /// A program's own.
+    Program,
+}
+
 /// What is said about a text that may be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
@@ -131,6 +153,16 @@ pub trait System: Sync {
         _present: Option<&str>,
     ) -> Result<Vec<Note>, ContentError> {
         Ok(Vec::new())
+    }
+
+    /// The keys of its settings that only some systems have.
+    fn own_keys(&self) -> &'static [OwnKey] {
+        &[]
+    }
+
+    /// Whose the files of its sites are.
+    fn upkeep(&self) -> Upkeep {
+        Upkeep::Run
     }
 
     /// Whether a pattern may take several entries away, because the system's own
@@ -226,6 +258,13 @@ pub fn are_named_in(text: &str) -> bool {
         let file = place.rsplit_once('/').map_or(place, |(_, file)| file);
         text.contains(if file.contains('.') { file } else { place })
     })
+}
+
+/// The ids of the built-in systems, the program's own last. Any other id declares a system.
+pub fn ids() -> Vec<&'static str> {
+    let mut ids: Vec<&str> = SYSTEMS.iter().map(|system| system.id()).collect();
+    ids.sort_by_key(|id| *id == own::ID);
+    ids
 }
 
 /// The built-in system with this id.

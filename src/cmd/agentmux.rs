@@ -12,9 +12,9 @@ use crate::gates::InDir;
 use crate::project::read_text;
 use crate::regular;
 use crate::sites;
-use crate::systems::Files;
 use crate::systems::agentmux::event::{self, Events};
 use crate::systems::agentmux::state::{self, Session};
+use crate::systems::{Files, agentmux};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -76,10 +76,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
 
 /// The directories of the wanted sessions, by name.
 fn dirs(args: &Args, context: &Context<'_>) -> Result<Vec<(String, String)>> {
-    context.require("agentmux")?;
+    context.require(agentmux::ID)?;
     let mut dirs: Vec<(String, String)> = context.with_all_systems(|catalog| {
         let sites = sites::all(&context.project, catalog).into_iter();
-        let ours = sites.filter(|site| site.governed.system.id() == "agentmux");
+        let ours = sites.filter(|site| site.governed.system.id() == agentmux::ID);
         let named = ours.map(|site| {
             let dir = site.dir();
             let name = dir.rsplit('/').next().unwrap_or_default().to_owned();

@@ -11,6 +11,7 @@ use crate::catalog::Catalog;
 use crate::contract::Bucket;
 use crate::inventory::{self, Entry};
 use crate::sites::{self, Site};
+use crate::systems::devt;
 
 /// The reason for an empty report where devt has no directory yet.
 const MISSING: &str = "state_dir_missing";
@@ -97,7 +98,7 @@ fn audit(catalog: &Catalog<'_>, context: &Context<'_>) -> Result<Vec<Report>> {
     let sites = sites::find(&context.project, catalog);
     let mut reports: Vec<Report> = sites.iter().map(|site| report(site, catalog)).collect();
     if reports.is_empty() {
-        let missing = "devt";
+        let missing = devt::ID;
         if catalog.get(missing).is_some() {
             let dir = format!("{}/.devt/state", context.project.main.dir);
             reports.push(Report {

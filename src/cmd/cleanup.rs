@@ -10,6 +10,7 @@ use super::{Answer, Context, number};
 use crate::contract::Bucket;
 use crate::inventory::Entry;
 use crate::store::archive::Kind;
+use crate::systems::{self, Upkeep};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -29,10 +30,13 @@ pub struct Args {
     stale_days: u32,
 }
 
+fn may_clean(system: &str) -> bool {
+    systems::by_id(system).is_none_or(|system| system.upkeep() != Upkeep::Program)
+}
+
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    // AgentMux's orchestrator owns its directories alone.
     if let Some(system) = context.system.as_deref()
-        && matches!(system, "agentmux" | "self")
+        && !may_clean(system)
     {
         bail!("`cleanup` does not apply to {system}: its files are a program's own");
     }
@@ -51,7 +55,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         kind: Kind::Cleanup,
         by: "statewarden cleanup",
         effect,
-        applies_to: &|system| system != "agentmux",
+        applies_to: &may_clean,
         rule: &|_| {
             let (now, stale) = (context.now, Stale::days(args.stale_days, context.now));
             Ok(Box::new(move |entry| reason(entry, &stale, now)))

@@ -17,6 +17,7 @@ use super::{Answer, Context, Format, output};
 use crate::reply;
 use crate::sites;
 use crate::store::log::{LogFile, Logs};
+use crate::systems::devt;
 
 use filter::{Filter, Passes};
 use read::{Entry, Reach};
@@ -75,7 +76,7 @@ fn logs(context: &Context<'_>) -> Vec<LogFile> {
         let sites = sites::find(&context.project, catalog);
         let devt = sites
             .iter()
-            .filter(|site| site.governed.system.id() == "devt");
+            .filter(|site| site.governed.system.id() == devt::ID);
         dirs.extend(devt.map(|site| PathBuf::from(site.dir())));
     });
     dirs.sort_unstable();

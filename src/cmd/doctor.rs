@@ -15,7 +15,8 @@ use super::global::SwitchedOff;
 use crate::cmd::Format;
 use crate::cmd::install::Place;
 use crate::cmd::output::{self, Paint};
-use crate::settings::{Mode, Resolved, SYSTEMS};
+use crate::settings::{Mode, Resolved};
+use crate::systems::{self, devt};
 
 /// What the examination starts from.
 pub struct Subject<'a> {
@@ -113,7 +114,7 @@ pub fn examine(subject: &Subject<'_>) -> Vec<Finding> {
 fn of_settings(subject: &Subject<'_>) -> Vec<Finding> {
     let (resolved, switched_off) = (subject.settings, subject.switched_off);
     let settings = &resolved.settings;
-    let edition = settings.system("devt").contract.as_str();
+    let edition = settings.system(devt::ID).contract.as_str();
     let mut findings = vec![Finding::info(
         "contract",
         format!("devt contract, edition {edition}"),
@@ -126,7 +127,7 @@ fn of_settings(subject: &Subject<'_>) -> Vec<Finding> {
         findings.push(Finding::info("overruled", key));
     }
     let declared = settings.declared().map(|(id, _)| id);
-    let ids: Vec<&str> = SYSTEMS.into_iter().chain(declared).collect();
+    let ids: Vec<&str> = systems::ids().into_iter().chain(declared).collect();
     for id in &ids {
         if settings.mode_of(id) == Mode::Warn {
             let what = format!("`{id}` is only warned about: the settings say so");

@@ -10,12 +10,11 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use super::change::{self, Change, usage};
 use super::{Answer, Context, number};
 use crate::gates;
+pub(super) use crate::systems::agent_flow::ID as SYSTEM;
 use crate::systems::agent_flow::deep_dive;
 use crate::systems::agent_flow::script::{self, DeepDive, GroupPart};
 use crate::systems::agent_flow::state::{FileKind, FlowState, Mode, Phase};
 use crate::workflow::{GateChange, GateStatus, Outcome};
-
-pub(super) const SYSTEM: &str = "agent-flow";
 
 #[derive(Debug, clap::Args)]
 pub struct Args {

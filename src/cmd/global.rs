@@ -11,8 +11,8 @@ use serde::Serialize;
 use super::{Cli, Context, number, output};
 use crate::catalog::Catalog;
 use crate::claim::Claim;
-use crate::settings::{Mode, SYSTEMS, Settings, nearest};
-use crate::systems::declared::DeclaredSystem;
+use crate::settings::{Mode, Settings, nearest};
+use crate::systems::{self, declared::DeclaredSystem};
 
 /// The verbs that are about one system, with its id.
 const OF_ONE_SYSTEM: [(&str, &str); 8] = [
@@ -85,7 +85,7 @@ pub(super) fn check(matches: &ArgMatches) -> Result<()> {
 /// Refuses an id that no system has.
 pub(super) fn check_id(id: &str, settings: &Settings) -> Result<()> {
     let declared = settings.declared().map(|(id, _)| id);
-    let known: Vec<&str> = SYSTEMS.into_iter().chain(declared).collect();
+    let known: Vec<&str> = systems::ids().into_iter().chain(declared).collect();
     if known.contains(&id) {
         return Ok(());
     }
@@ -141,7 +141,7 @@ impl Context<'_> {
     /// Every system that the settings switch off, where `--system` names none.
     pub(super) fn all_switched_off(&self) -> Vec<SwitchedOff> {
         let declared = self.rules.settings.declared().map(|(id, _)| id);
-        let ids = SYSTEMS.into_iter().chain(declared);
+        let ids = systems::ids().into_iter().chain(declared);
         let ids = ids.filter(|id| self.wants(id));
         ids.filter_map(|id| self.switched_off(id)).collect()
     }

@@ -10,8 +10,8 @@ use super::{Answer, Context, change, number, output};
 use crate::gates::InDir;
 use crate::path;
 use crate::sites;
-use crate::systems::Files;
 use crate::systems::groups::state::{self, Group, GroupState};
+use crate::systems::{Files, groups};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -98,10 +98,10 @@ fn derive(dir: &str) -> Result<Option<Vec<Group>>> {
 
 /// The groups of every site that has a `tasks.md`.
 fn everywhere(context: &Context<'_>) -> Result<Vec<(String, Vec<Group>)>> {
-    context.require("groups")?;
+    context.require(groups::ID)?;
     context.with_all_systems(|catalog| {
         let sites = sites::find(&context.project, catalog).into_iter();
-        let ours = sites.filter(|site| site.governed.system.id() == "groups");
+        let ours = sites.filter(|site| site.governed.system.id() == groups::ID);
         let groups = ours.filter_map(|site| {
             let groups = derive(&site.dir()).transpose()?;
             let shown = match site.shown(&context.project) {

@@ -12,6 +12,7 @@ use super::{Answer, Context};
 use crate::contract::{AtReset, Bucket, Writer};
 use crate::inventory::Entry;
 use crate::store::archive::Kind;
+use crate::systems::{self, Upkeep, devt};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -38,8 +39,8 @@ struct Document<'o> {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let system = context.system.as_deref().unwrap_or("devt");
-    if matches!(system, "groups" | "agentmux" | "self") {
+    let system = context.system.as_deref().unwrap_or(devt::ID);
+    if systems::by_id(system).is_some_and(|system| system.upkeep() != Upkeep::Run) {
         bail!("`reset` does not apply to {system}: its files are not the state of one run");
     }
     let effect = if args.dry_run {

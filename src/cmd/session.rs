@@ -17,10 +17,8 @@ use crate::systems::Files;
 use crate::systems::session::create::{NewSession, new_session, session_id};
 use crate::systems::session::state::{self, Phase, State};
 use crate::systems::session::transition::{self, Decision};
-use crate::systems::session::{newest_of, states};
+use crate::systems::session::{ID as SYSTEM, newest_of, states};
 use crate::workflow::{GateChange, GateStatus, Outcome, Workflow};
-
-const SYSTEM: &str = "session";
 
 #[derive(Debug, clap::Args)]
 pub struct Args {

@@ -14,7 +14,7 @@ use crate::gates::InDir;
 use crate::path;
 use crate::project::read_text;
 use crate::sites;
-use crate::systems::Files;
+use crate::systems::{Files, own};
 use crate::workflow::{Gate, GateStatus, Workflow};
 
 #[derive(Debug, Default, Serialize)]
@@ -30,7 +30,7 @@ struct Document {
 pub(crate) fn run(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
     let declared = |id: &str| context.rules.settings.system(id).declared.is_some();
     if let Some(id) = context.system.as_deref()
-        && (id == "self" || declared(id))
+        && (id == own::ID || declared(id))
     {
         bail!("`status` does not apply to {id}: it has no workflow");
     }

@@ -13,7 +13,7 @@ use super::{Answer, Context, output};
 use crate::project::read_text;
 use crate::sites;
 use crate::store::log::Logs;
-use crate::systems::devt::workflow_yaml;
+use crate::systems::devt::{self, workflow_yaml};
 
 /// So many unresolved denials make a workflow stuck (devt's own threshold).
 const THRESHOLD: usize = 3;
@@ -110,7 +110,7 @@ fn devt_sites(context: &Context<'_>) -> Vec<PathBuf> {
         let sites = sites::find(&context.project, catalog);
         let devt = sites
             .iter()
-            .filter(|site| site.governed.system.id() == "devt");
+            .filter(|site| site.governed.system.id() == devt::ID);
         devt.map(|site| PathBuf::from(site.dir())).collect()
     })
 }
@@ -215,7 +215,7 @@ fn examine(begun: Begun, context: &Context<'_>) -> Result<Workflow> {
 
 fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
     if document.workflows.is_empty() {
-        return match context.switched_off("devt") {
+        return match context.switched_off(devt::ID) {
             Some(off) => writeln!(out, "not stuck: {off}"),
             None => writeln!(out, "not stuck: no workflow"),
         };

@@ -12,7 +12,7 @@ use crate::inventory::Entry;
 use crate::project::read_text;
 use crate::sites::Site;
 use crate::store::archive::Kind;
-use crate::systems::devt::sweep::Gates;
+use crate::systems::devt::{self, sweep::Gates};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         kind: Kind::Sweep,
         by: "statewarden sweep",
         effect,
-        applies_to: &|system| system == "devt",
+        applies_to: &|system| system == devt::ID,
         rule: &|site| rule(site, context),
     };
     let outcomes = archiving::run(&job, context)?;

@@ -5,6 +5,7 @@ use crate::actor::Actor;
 use crate::claim::{Claim, Lands};
 use crate::contract::{AtReset, Row, Standing, Writer};
 use crate::path;
+use crate::systems::own;
 use crate::target::{Act, Spelling, Target};
 
 /// Deleting by name is everyday work; what takes more than it names, or what
@@ -46,7 +47,7 @@ fn row_removal(claim: &Claim<'_>, call: &Call<'_>, row: &Row<'_>) -> Result<(), 
     let (id, entry) = (governed.system.id(), claim.entry.as_str());
     // A file tool's removal of Claude Code's settings would take our entries along;
     // a shell's is told afterwards, with what it did to them.
-    if id == "self" && call.channel == Channel::FileTool {
+    if id == own::ID && call.channel == Channel::FileTool {
         let why = format!(
             "`{entry}` holds or guards statewarden's hooks ({}); ask the user",
             row.purpose
@@ -82,7 +83,7 @@ fn whole_site(claim: &Claim<'_>) -> Objection {
     };
     let way_on = match (claim.target.act, claim.governed.system.id()) {
         (Act::Clear, _) => "keep it out (`git clean -e PATTERN`, `rsync --exclude PATTERN`)",
-        (_, "self") => "it is for the user to remove; ask them",
+        (_, own::ID) => "it is for the user to remove; ask them",
         _ => {
             "remove single files by their names, or archive them with `statewarden cleanup` or `reset`"
         }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use super::file::{File, SystemFile, Words, nearest};
-use super::{Declared, Edition, Mode, Owner, Pattern, ROLES, SYSTEMS, Settings, SystemSettings};
+use super::{Declared, Edition, Mode, Owner, Pattern, ROLES, Settings, SystemSettings};
 use crate::actor::AgentName;
+use crate::systems::{self, OwnKey, System};
 
 /// Where a settings file stands, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,11 +93,11 @@ fn read(text: &str, earlier: &File) -> Result<(File, Settings), String> {
             .systems
             .as_ref()
             .and_then(|all| all.get(id)?.as_ref());
-        SYSTEMS.contains(&id) || declared.is_some_and(|system| system.site.is_some())
+        systems::by_id(id).is_some() || declared.is_some_and(|system| system.site.is_some())
     };
     for (id, system) in file.systems.iter().flatten() {
         if !known(id) && system.as_ref().is_none_or(|s| s.site.is_none()) {
-            let meant = nearest(id, SYSTEMS)
+            let meant = nearest(id, systems::ids())
                 .map(|near| format!("did you mean `{near}`? A"))
                 .unwrap_or_else(|| "a".to_owned());
             return Err(format!(
@@ -333,7 +334,8 @@ fn system_settings(id: &str, file: &SystemFile) -> Result<SystemSettings, String
 
 /// Refuses keys that would be without effect for the system.
 fn check_keys(id: &str, file: &SystemFile) -> Result<(), String> {
-    let is_built_in = SYSTEMS.contains(&id);
+    let built_in = systems::by_id(id);
+    let is_built_in = built_in.is_some();
     let is_word = id.starts_with(|c: char| c.is_ascii_lowercase())
         && id
             .bytes()
@@ -341,22 +343,19 @@ fn check_keys(id: &str, file: &SystemFile) -> Result<(), String> {
     if !is_word {
         return Err("a system's id is lower-case letters, digits and `-`".to_owned());
     }
+    for (name, key, given) in [
+        ("contract", OwnKey::Contract, file.contract.is_some()),
+        ("roots", OwnKey::Roots, file.roots.is_some()),
+        ("roles", OwnKey::Roles, file.roles.is_some()),
+    ] {
+        let has = |system: &&dyn System| system.own_keys().contains(&key);
+        if given && !built_in.is_some_and(|system| has(&system)) {
+            let all = systems::SYSTEMS.iter().map(|system| *system as &dyn System);
+            let ids: Vec<&str> = all.filter(has).map(|system| system.id()).collect();
+            return Err(format!("`{name}` is for `{}` only", ids.join("`, `")));
+        }
+    }
     let misplaced = [
-        (
-            "contract",
-            file.contract.is_some() && id != "devt",
-            "is for `devt` only",
-        ),
-        (
-            "roots",
-            file.roots.is_some() && id != "groups",
-            "is for `groups` only",
-        ),
-        (
-            "roles",
-            file.roles.is_some() && id != "groups",
-            "is for `groups` only",
-        ),
         (
             "site",
             file.site.is_some() && is_built_in,

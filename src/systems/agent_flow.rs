@@ -21,9 +21,12 @@ use crate::workflow::{GateStatus, Outcome, Workflow};
 
 pub struct AgentFlow;
 
+/// The id of the system.
+pub const ID: &str = "agent-flow";
+
 impl System for AgentFlow {
     fn id(&self) -> &str {
-        "agent-flow"
+        ID
     }
 
     fn contract(&self) -> &Contract<'_> {

@@ -5,19 +5,26 @@
 pub mod event;
 pub mod state;
 
-use super::{Files, Place, System, View, below, split_site};
+use super::{Files, Place, System, Upkeep, View, below, split_site};
 use crate::contract::{Contract, Dir, DirKind, List, Role, Row, Writer};
 use crate::workflow::Workflow;
 
 pub struct AgentMux;
 
+/// The id of the system.
+pub const ID: &str = "agentmux";
+
 impl System for AgentMux {
     fn id(&self) -> &str {
-        "agentmux"
+        ID
     }
 
     fn contract(&self) -> &Contract<'_> {
         &CONTRACT
+    }
+
+    fn upkeep(&self) -> Upkeep {
+        Upkeep::Program
     }
 
     fn locate<'p>(&self, path: &'p str, view: &dyn View) -> Option<Place<'p>> {

@@ -14,7 +14,7 @@ use chrono::{DateTime, Utc};
 use self::artifact::Artifact;
 use self::sidecar::Sidecar;
 use super::{
-    Consequences, ContentError, Files, Moment, Note, Owed, Place, System, View, split_site,
+    Consequences, ContentError, Files, Moment, Note, Owed, OwnKey, Place, System, View, split_site,
 };
 use crate::contract::{
     AtReset, Contract, Dir, DirKind, Edition, Editions, List, Role, Row, Shape, Slug, Sweep, Writer,
@@ -23,13 +23,20 @@ use crate::workflow::{Outcome, Workflow};
 
 pub struct Devt;
 
+/// The id of the system.
+pub const ID: &str = "devt";
+
 impl System for Devt {
     fn id(&self) -> &str {
-        "devt"
+        ID
     }
 
     fn contract(&self) -> &Contract<'_> {
         &CONTRACT
+    }
+
+    fn own_keys(&self) -> &'static [OwnKey] {
+        &[OwnKey::Contract]
     }
 
     fn locate<'p>(&self, path: &'p str, _view: &dyn View) -> Option<Place<'p>> {

@@ -12,20 +12,32 @@ use chrono::{DateTime, Utc};
 use self::report::ReportKind;
 use self::tasks::has_numbered_groups;
 use super::{
-    Consequences, ContentError, Files, Moment, Note, Owed, Place, System, View, below, split_site,
+    Consequences, ContentError, Files, Moment, Note, Owed, OwnKey, Place, System, Upkeep, View,
+    below, split_site,
 };
 use crate::contract::{Contract, Dir, DirKind, List, Others, Role, Row, Shape, Slug, Writer};
 use crate::workflow::Workflow;
 
 pub struct Groups;
 
+/// The id of the system.
+pub const ID: &str = "groups";
+
 impl System for Groups {
     fn id(&self) -> &str {
-        "groups"
+        ID
     }
 
     fn contract(&self) -> &Contract<'_> {
         &CONTRACT
+    }
+
+    fn own_keys(&self) -> &'static [OwnKey] {
+        &[OwnKey::Roots, OwnKey::Roles]
+    }
+
+    fn upkeep(&self) -> Upkeep {
+        Upkeep::Work
     }
 
     fn locate<'p>(&self, path: &'p str, view: &dyn View) -> Option<Place<'p>> {

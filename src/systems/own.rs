@@ -2,20 +2,27 @@
 //! `.claude/statewarden/**`. An agent that could edit them could switch the
 //! guard off.
 
-use super::{ContentError, Note, Place, System, View, split_site};
+use super::{ContentError, Note, Place, System, Upkeep, View, split_site};
 use crate::contract::{Contract, Dir, DirKind, List, Row, Writer};
 use crate::decision::DenyCode;
 use crate::wiring;
 
 pub struct Own;
 
+/// The id of the system.
+pub const ID: &str = "self";
+
 impl System for Own {
     fn id(&self) -> &str {
-        "self"
+        ID
     }
 
     fn contract(&self) -> &Contract<'_> {
         &CONTRACT
+    }
+
+    fn upkeep(&self) -> Upkeep {
+        Upkeep::Program
     }
 
     fn locate<'p>(&self, path: &'p str, _view: &dyn View) -> Option<Place<'p>> {

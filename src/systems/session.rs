@@ -18,9 +18,12 @@ use crate::workflow::{GateStatus, Outcome, Workflow};
 
 pub struct Session;
 
+/// The id of the system.
+pub const ID: &str = "session";
+
 impl System for Session {
     fn id(&self) -> &str {
-        "session"
+        ID
     }
 
     fn contract(&self) -> &Contract<'_> {

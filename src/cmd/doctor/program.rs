@@ -13,6 +13,7 @@ use crate::cmd::install::{Place, Scope};
 use crate::project::read_text;
 use crate::settings::Mode;
 use crate::store::replace;
+use crate::systems::devt;
 use crate::wiring::{self, Fit, Whose, Wiring};
 
 pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
@@ -223,10 +224,12 @@ fn live_test(path: &str, subject: &Subject<'_>) -> Finding {
             "live-test",
             format!("`{path}` refuses `.devt/state/notes.md` and lets `scratchpad.md` pass"),
         ),
-        (false, _) if subject.settings.settings.mode_of("devt") != Mode::Enforce => Finding::info(
-            "live-test",
-            format!("`{path}` refuses nothing: the settings say so"),
-        ),
+        (false, _) if subject.settings.settings.mode_of(devt::ID) != Mode::Enforce => {
+            Finding::info(
+                "live-test",
+                format!("`{path}` refuses nothing: the settings say so"),
+            )
+        }
         (false, _) => {
             let what = format!(
                 "`{path}` did not refuse `.devt/state/notes.md`: {}",

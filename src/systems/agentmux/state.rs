@@ -357,7 +357,7 @@ pub fn read_workflow(
         format!("AgentMux is in phase `{resume}`; its orchestrator moves on")
     };
     Ok(Workflow {
-        system: "agentmux",
+        system: super::ID,
         file: file.to_owned(),
         active: !failed && !approved,
         iteration: state.get("review_iteration").and_then(Value::as_u64),

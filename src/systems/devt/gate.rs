@@ -122,7 +122,7 @@ pub fn read_workflow(text: &str, file: &str) -> Workflow {
         agent: None,
     });
     Workflow {
-        system: "devt",
+        system: super::ID,
         file: file.to_owned(),
         active,
         gates: gates.collect(),

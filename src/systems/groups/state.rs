@@ -139,7 +139,7 @@ pub fn workflow(groups: &[Group], site: &str) -> Workflow {
         .iter()
         .find(|group| group.state != GroupState::GroupDone);
     Workflow {
-        system: "groups",
+        system: super::ID,
         file: format!("{site}/tasks.md")
             .trim_start_matches('/')
             .to_owned(),

@@ -213,7 +213,7 @@ pub fn read_workflow(text: &str, file: &str) -> anyhow::Result<Workflow> {
         agent: state.agent(phase.phase).cloned(),
     });
     Ok(Workflow {
-        system: "session",
+        system: super::ID,
         file: file.to_owned(),
         active: state.unfinished().is_some(),
         phase: state
