@@ -309,6 +309,16 @@ fn following_goes_on_through_a_rotation() {
         ]),
     );
     assert_eq!([next(), next()], ["a4", "a6"]);
+    // Rotated twice between two looks, as the hook does it.
+    let archive = sandbox.path(".devt/state/.archive");
+    fs::create_dir_all(&archive).unwrap();
+    for (generation, id) in ["b1", "b2", "b3"].into_iter().enumerate() {
+        let name = format!("preflight-denies-2026-03-02T10-00-0{generation}-000Z.jsonl");
+        append(&sandbox, DEVT, &lines(&[record(id)]));
+        fs::rename(sandbox.path(DEVT), format!("{archive}/{name}")).unwrap();
+    }
+    append(&sandbox, DEVT, &lines(&[record("b4")]));
+    assert_eq!([next(), next(), next(), next()], ["b1", "b2", "b3", "b4"]);
     // A log that was not there at the start.
     fs::create_dir_all(sandbox.path(".claude/statewarden")).unwrap();
     append(&sandbox, OWN, &lines(&[record("a7")]));

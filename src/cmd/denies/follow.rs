@@ -1,8 +1,8 @@
 //! `denies follow`: new records as they are appended, through rotations.
 
-use std::fs::{File, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -12,6 +12,7 @@ use super::filter::Passes;
 use super::list::write_entry;
 use super::read;
 use crate::regular;
+use crate::store::log::LogFile;
 
 /// How often the logs are looked at.
 const POLL: Duration = Duration::from_millis(250);
@@ -22,10 +23,7 @@ const MAX_TAIL: usize = 1 << 20;
 /// Prints until the reader of stdout is gone or a signal ends the process.
 /// What is in the logs at the start is printed when `--since` asks for it.
 pub(super) fn run(passes: &Passes, context: &Context<'_>, out: &mut dyn Write) -> Result<()> {
-    let mut tails: Vec<Tail> = super::logs(context)
-        .iter()
-        .map(|log| Tail::new(log.path()))
-        .collect();
+    let mut tails: Vec<Tail> = super::logs(context).into_iter().map(Tail::new).collect();
     if !passes.asks_since() {
         for tail in &mut tails {
             tail.skip_to_end()?;
@@ -57,16 +55,16 @@ pub(super) fn run(passes: &Passes, context: &Context<'_>, out: &mut dyn Write) -
 /// The end of one log. The open file outlives a rotation, so that what was
 /// appended just before it is still read.
 struct Tail {
-    path: PathBuf,
+    log: LogFile,
     open: Option<File>,
     /// A line whose break has not been written yet.
     begun: Vec<u8>,
 }
 
 impl Tail {
-    fn new(path: PathBuf) -> Self {
+    fn new(log: LogFile) -> Self {
         Self {
-            path,
+            log,
             open: None,
             begun: Vec::new(),
         }
@@ -82,32 +80,45 @@ impl Tail {
 
     fn open(&mut self) -> Result<()> {
         if self.open.is_none() {
-            self.open = match regular::open(&self.path) {
-                Ok((file, _)) => Some(file),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-                Err(error) => {
-                    return Err(error)
-                        .with_context(|| format!("could not open `{}`", self.path.display()));
-                }
-            };
+            self.open = open(&self.log.path())?;
         }
         Ok(())
     }
 
-    /// Hands every line that is whole by now to `take`.
+    /// Hands every line that is whole by now to `take`, file by file: the log may have
+    /// been rotated more than once since the last look.
     fn new_lines(&mut self, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<()> {
         self.open()?;
-        // Asked before the rest is read: what is appended to the old file
-        // afterwards is read the next time.
-        let replaced = self.is_replaced();
-        self.drain(take)?;
-        if replaced {
-            self.open = None;
-            self.begun.clear();
-            self.open()?;
+        loop {
+            // Asked before the rest is read: what is appended to the old file
+            // afterwards is read the next time.
+            let replaced = self.is_replaced();
             self.drain(take)?;
+            if !replaced {
+                return Ok(());
+            }
+            self.open = self.next()?;
+            self.begun.clear();
         }
-        Ok(())
+    }
+
+    /// The file that took the place of the open one.
+    fn next(&self) -> Result<Option<File>> {
+        let newest = open(&self.log.path())?;
+        // Asked afterwards: what is opened by the log's name may be rotated by now.
+        match self.next_generation() {
+            Some(path) => open(&path),
+            None => Ok(newest),
+        }
+    }
+
+    /// The generation that was rotated away after the open one.
+    fn next_generation(&self) -> Option<PathBuf> {
+        let open = self.open.as_ref()?.metadata().ok()?;
+        let is_open = |path: &PathBuf| fs::metadata(path).is_ok_and(|meta| is_same(&open, &meta));
+        let mut generations = self.log.generations().into_iter();
+        generations.find(is_open)?;
+        generations.next()
     }
 
     fn drain(&mut self, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<()> {
@@ -145,7 +156,16 @@ impl Tail {
         let Some(Ok(open)) = self.open.as_ref().map(File::metadata) else {
             return false;
         };
-        std::fs::metadata(&self.path).is_ok_and(|named| !is_same(&open, &named))
+        fs::metadata(self.log.path()).is_ok_and(|named| !is_same(&open, &named))
+    }
+}
+
+/// Opens a log; `None` where it is not there.
+fn open(path: &Path) -> Result<Option<File>> {
+    match regular::open(path) {
+        Ok((file, _)) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("could not open `{}`", path.display())),
     }
 }
 
