@@ -120,15 +120,16 @@ impl<'a> Cursor<'a> {
     }
 
     fn at_list_end(&self) -> bool {
-        match self.peek() {
-            None | Some(b')') => true,
-            Some(b';') => matches!(self.peek_at(1), Some(b';' | b'&')),
-            Some(b't') => self.is_at("then"),
-            Some(b'e') => self.is_at("else") || self.is_at("elif") || self.is_at("esac"),
-            Some(b'f') => self.is_at("fi"),
-            Some(b'd') => self.is_at("do") || self.is_at("done"),
-            Some(b'}') => self.is_at("}"),
-            Some(_) => false,
+        match (self.peek(), self.peek_at(1)) {
+            (None | Some(b')'), _) => true,
+            (Some(b';'), next) => matches!(next, Some(b';' | b'&')),
+            (Some(b't'), Some(b'h')) => self.is_at("then"),
+            (Some(b'e'), Some(b'l')) => self.is_at("else") || self.is_at("elif"),
+            (Some(b'e'), Some(b's')) => self.is_at("esac"),
+            (Some(b'f'), Some(b'i')) => self.is_at("fi"),
+            (Some(b'd'), Some(b'o')) => self.is_at("do") || self.is_at("done"),
+            (Some(b'}'), _) => self.is_at("}"),
+            (Some(_), _) => false,
         }
     }
 
