@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 
 use crate::catalog::Catalog;
 use crate::contract::{AtReset, Bucket, DirKind, Row, Standing};
+use crate::listing;
 use crate::project::OnDisk;
 use crate::sites::Site;
 use crate::store;
@@ -71,16 +72,17 @@ fn list<'c>(
         below => Path::new(&site.dir()).join(below),
     };
     let failed = || format!("could not list `{}`", dir.display());
-    for entry in fs::read_dir(&dir).with_context(failed)? {
+    for entry in listing::entries(&dir).with_context(failed)? {
         let entry = entry.with_context(failed)?;
-        let Ok(meta) = entry.metadata() else {
+        let path = dir.join(&entry.name);
+        let Ok(meta) = fs::symlink_metadata(&path) else {
             continue;
         };
         // What lies below a directory can change without it.
         if !meta.is_dir() && store::changed(&meta) < since {
             continue;
         }
-        let name = entry.file_name().to_string_lossy().into_owned();
+        let name = entry.into_name();
         let name = match below {
             "" => name,
             below => format!("{below}/{name}"),
@@ -97,7 +99,7 @@ fn list<'c>(
                 list(site, &name, catalog, since, found)?;
             }
             Standing::Free if meta.is_dir() => list(site, &name, catalog, since, found)?,
-            standing => found.extend(settle(standing, &meta, name, entry.path())),
+            standing => found.extend(settle(standing, &meta, name, path)),
         }
     }
     Ok(())

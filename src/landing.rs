@@ -18,7 +18,7 @@ const MAX_LINKS: usize = 40;
 
 /// What stands at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum There {
     /// Nothing, and no link is on the way.
     Missing,
     /// A file, and no link is on the way.
@@ -48,7 +48,7 @@ enum Dir {
     /// No link leads to it; so many of its entries were asked for one by one.
     Plain(usize),
     /// By the names in lower case: some disks do not tell the cases apart.
-    Listed(HashMap<String, Entry, RandomState>),
+    Listed(HashMap<String, There, RandomState>),
     /// A link leads to it, or nobody knows, or it is too large to be listed.
     Unknown,
 }
@@ -61,32 +61,32 @@ const MAX_LISTED: usize = 1024;
 
 impl Ground {
     /// What stands at a collapsed path, as far as its directory tells.
-    pub fn at(&self, path: &str) -> Entry {
+    pub fn at(&self, path: &str) -> There {
         let Some((dir, name)) = path::split_last(path) else {
-            return Entry::Unknown;
+            return There::Unknown;
         };
         let mut dirs = self.dirs.borrow_mut();
         let Some(known) = dirs.get_mut(dir) else {
             dirs.insert(dir.to_owned(), Dir::Named);
-            return Entry::Unknown;
+            return There::Unknown;
         };
         known.learn(dir);
         match known {
-            Dir::Missing => Entry::Missing,
+            Dir::Missing => There::Missing,
             Dir::Listed(entries) => {
                 let entry = entries.get(&name.to_lowercase());
-                entry.copied().unwrap_or(Entry::Missing)
+                entry.copied().unwrap_or(There::Missing)
             }
-            Dir::Named | Dir::Plain(_) | Dir::Unknown => Entry::Unknown,
+            Dir::Named | Dir::Plain(_) | Dir::Unknown => There::Unknown,
         }
     }
 
     /// Whether a path is a directory, or a link to one; `None` where nobody says.
     pub fn is_dir(&self, path: &str) -> Option<bool> {
         match self.at_end_of(path) {
-            Entry::Missing | Entry::File => Some(false),
-            Entry::Dir => Some(true),
-            Entry::Unknown => match fs::metadata(path) {
+            There::Missing | There::File => Some(false),
+            There::Dir => Some(true),
+            There::Unknown => match fs::metadata(path) {
                 Ok(meta) => Some(meta.is_dir()),
                 Err(error) => is_missing(&error).then_some(false),
             },
@@ -94,10 +94,10 @@ impl Ground {
     }
 
     /// [`Self::at`], of a path that need not be collapsed.
-    fn at_end_of(&self, path: &str) -> Entry {
+    fn at_end_of(&self, path: &str) -> There {
         match path::collapse(path) {
             Cow::Borrowed(path) => self.at(path),
-            Cow::Owned(_) => Entry::Unknown,
+            Cow::Owned(_) => There::Unknown,
         }
     }
 
@@ -107,8 +107,8 @@ impl Ground {
     /// The same.
     pub fn resolve<'p>(&self, path: &'p str, last: LastLink) -> io::Result<Cow<'p, str>> {
         match self.at_end_of(path) {
-            Entry::Unknown => resolve(path, last).map(Cow::Owned),
-            Entry::Missing | Entry::File | Entry::Dir => Ok(Cow::Borrowed(path)),
+            There::Unknown => resolve(path, last).map(Cow::Owned),
+            There::Missing | There::File | There::Dir => Ok(Cow::Borrowed(path)),
         }
     }
 }
@@ -126,21 +126,22 @@ impl Dir {
 }
 
 /// The entries of a directory, unless it cannot be read or has too many.
-fn list(dir: &str) -> Option<HashMap<String, Entry, RandomState>> {
+fn list(dir: &str) -> Option<HashMap<String, There, RandomState>> {
     let mut entries = HashMap::default();
     for entry in listing::entries(Path::new(dir)).ok()? {
-        let listing::Entry { name, kind } = entry.ok()?;
+        let entry = entry.ok()?;
         if entries.len() == MAX_LISTED {
             return None;
         }
-        let entry = match kind {
-            Kind::Dir => Entry::Dir,
-            Kind::File => Entry::File,
-            Kind::Link => Entry::Unknown,
+        let there = match entry.kind {
+            Kind::Dir => There::Dir,
+            Kind::File => There::File,
+            Kind::Link => There::Unknown,
         };
-        let same_name = entries.insert(name.to_lowercase(), entry);
-        if same_name.is_some_and(|other| other != entry) {
-            entries.insert(name.to_lowercase(), Entry::Unknown);
+        let known = entries.entry(entry.into_name().to_lowercase());
+        let known = known.or_insert(there);
+        if *known != there {
+            *known = There::Unknown;
         }
     }
     Some(entries)

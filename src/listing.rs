@@ -3,6 +3,9 @@
 //! Not by `std::fs::read_dir`: musl's `opendir` wakes an allocator of its own for one
 //! buffer, and that costs a hook more than the listing.
 
+#[cfg(unix)]
+use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
@@ -18,12 +21,17 @@ pub enum Kind {
 /// One name in a directory.
 #[derive(Debug)]
 pub struct Entry {
-    /// Bytes that are no UTF-8 are U+FFFD, which no contract holds.
-    pub name: String,
+    pub name: OsString,
     pub kind: Kind,
 }
 
 impl Entry {
+    /// The name as text; bytes that are no UTF-8 are U+FFFD, which no contract holds.
+    pub fn into_name(self) -> String {
+        let name = self.name.into_string();
+        name.unwrap_or_else(|name| name.to_string_lossy().into_owned())
+    }
+
     /// Whether it is a directory, or a link to one. `dir` is what holds it.
     pub fn leads_to_dir(&self, dir: &Path) -> bool {
         match self.kind {
@@ -41,6 +49,7 @@ impl Entry {
 #[cfg(unix)]
 pub fn entries(dir: &Path) -> io::Result<impl Iterator<Item = io::Result<Entry>>> {
     use rustix::fs::{Dir, FileType, Mode, OFlags, open};
+    use std::os::unix::ffi::OsStrExt as _;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let entries = Dir::new(open(dir, flags, Mode::empty())?)?;
     let entry = |entry: rustix::io::Result<rustix::fs::DirEntry>| {
@@ -49,7 +58,7 @@ pub fn entries(dir: &Path) -> io::Result<impl Iterator<Item = io::Result<Entry>>
         if matches!(name, b"." | b"..") {
             return Ok(None);
         }
-        let name = String::from_utf8_lossy(name).into_owned();
+        let name = OsStr::from_bytes(name).to_owned();
         let kind = match entry.file_type() {
             FileType::Directory => Kind::Dir,
             FileType::Symlink => Kind::Link,
@@ -67,7 +76,7 @@ pub fn entries(dir: &Path) -> io::Result<impl Iterator<Item = io::Result<Entry>>
     let entry = |entry: io::Result<std::fs::DirEntry>| {
         let entry = entry?;
         Ok(Entry {
-            name: entry.file_name().to_string_lossy().into_owned(),
+            name: entry.file_name(),
             kind: kind(entry.file_type()?),
         })
     };

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use crate::env::Env;
-use crate::landing::{Entry, Ground, real_dir};
+use crate::landing::{Ground, There, real_dir};
 use crate::layers::{self, OWN_FOLDER};
-use crate::listing;
+use crate::listing::{self, Entry};
 use crate::path;
 use crate::regular;
 use crate::shell::Disk;
@@ -189,7 +189,7 @@ impl Project {
         let ends = below.rmatch_indices('/').map(|(at, _)| at);
         let mut inner = ends.filter(|&end| {
             let git = [root.real(), "/", &below[..end], "/.git"].concat();
-            ground.at(&git) != Entry::Missing
+            ground.at(&git) != There::Missing
                 && main_checkout_of_git_file(&git).is_some_and(|main| same_dir(&main, &self.main))
         });
         inner
@@ -337,7 +337,7 @@ const MAX_ENTRIES: usize = 100_000;
 impl Disk for Listing {
     fn entries(&self, dir: &str) -> Vec<String> {
         let entries = listing::readable(Path::new(dir)).take(MAX_ENTRIES);
-        entries.map(|entry| entry.name).collect()
+        entries.map(Entry::into_name).collect()
     }
 
     fn is_dir(&self, path: &str) -> bool {

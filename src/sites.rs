@@ -143,7 +143,7 @@ fn shared<'c>(root: &Root, dir: &str, catalog: &'c Catalog<'c>) -> Vec<Site<'c>>
     let Some(governed) = catalog.governed.iter().find(shares) else {
         return Vec::new();
     };
-    let names = entries(root, dir).into_iter().map(|entry| entry.name);
+    let names = entries(root, dir).into_iter().map(Entry::into_name);
     let paths: Vec<String> = names.map(|name| path::below(dir, &name)).collect();
     located(root, &paths, governed, catalog)
 }
@@ -157,7 +157,7 @@ fn subdirs(root: &Root, dir: &str) -> Vec<String> {
     let names = entries(root, dir)
         .into_iter()
         .filter(|entry| entry.kind == Kind::Dir)
-        .map(|entry| entry.name)
+        .map(Entry::into_name)
         .filter(|name| !SKIPPED.contains(&name.as_str()));
     // What looks like a site in an archive is none.
     let is_archive = |path: &String| {
@@ -315,7 +315,7 @@ fn expand(root: &Root, path: &str) -> Vec<String> {
             let dir = Path::new(root.real()).join(parent);
             let dirs = listing::readable(&dir).filter(|entry| entry.leads_to_dir(&dir));
             let mut paths: Vec<String> = dirs
-                .map(|entry| format!("{parent}/{}", entry.name))
+                .map(|entry| format!("{parent}/{}", entry.into_name()))
                 .collect();
             paths.sort_unstable();
             paths

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::catalog::Governed;
 use crate::landing::Ground;
-use crate::listing;
+use crate::listing::{self, Entry};
 use crate::path;
 use crate::project::{Project, read_text};
 use crate::sites;
@@ -61,7 +61,7 @@ impl Files for InDir<'_> {
 
     fn dirs(&self) -> Vec<String> {
         let dirs = listing::readable(self.dir).filter(|entry| entry.leads_to_dir(self.dir));
-        let mut names: Vec<String> = dirs.map(|entry| entry.name).collect();
+        let mut names: Vec<String> = dirs.map(Entry::into_name).collect();
         names.sort_unstable();
         names
     }
