@@ -67,7 +67,7 @@ pub enum Others {
 #[derive(Clone, Debug)]
 pub enum Name<'a> {
     Exact(&'a str),
-    Slug(Slug),
+    Slug(&'a Slug),
     /// `*` and `?` within one component; a leading `**/` stands for any directories.
     Wild(&'a str),
     /// A glob from the settings.
@@ -142,7 +142,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    pub const fn slug(slug: Slug, writer: Writer<'a>, purpose: &'a str) -> Self {
+    pub const fn slug(slug: &'a Slug, writer: Writer<'a>, purpose: &'a str) -> Self {
         let mut row = Self::file("", writer, purpose);
         row.name = Name::Slug(slug);
         row.bucket = Bucket::PatternAllowed;

@@ -111,7 +111,7 @@ impl<'a> Search<'a> {
         self.contract
             .rows
             .iter()
-            .filter_map(move |row| match &row.name {
+            .filter_map(move |row| match row.name {
                 Name::Slug(slug) if holds(slug) && self.offers(row) => Some(slug),
                 _ => None,
             })

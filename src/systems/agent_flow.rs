@@ -145,11 +145,11 @@ const ROWS: &[Row<'_>] = &[
     Row::file("skip-test-verification", Writer::User, "switches Agent Flow's Stop gate off").read_by("Agent Flow's Stop hook"),
     Row::file("known-test-failures", Writer::User, "failures that the Stop gate accepts").read_by("Agent Flow's Stop hook"),
     Row::file("test-command", Writer::User, "command that the Stop gate runs").read_by("Agent Flow's Stop hook"),
-    Row::slug(Slug { prefix: "orchestration.local.md.tmp.", shape: Shape::Digits, endings: &[""], regex: r"^orchestration\.local\.md\.tmp\.[0-9]+$", example: "orchestration.local.md.tmp.4711" }, Writer::Main, "update in progress").ephemeral(),
-    Row::slug(Slug { prefix: "team-orchestration.local.md.tmp.", shape: Shape::Digits, endings: &[""], regex: r"^team-orchestration\.local\.md\.tmp\.[0-9]+$", example: "team-orchestration.local.md.tmp.4711" }, Writer::Main, "update in progress").ephemeral(),
-    Row::slug(Slug { prefix: "deep-dive.local.md.tmp.", shape: Shape::Digits, endings: &[""], regex: r"^deep-dive\.local\.md\.tmp\.[0-9]+$", example: "deep-dive.local.md.tmp.4711" }, Writer::Main, "update in progress").ephemeral(),
-    Row::slug(Slug { prefix: "deep-dive.local.md.bak.", shape: Shape::Digits, endings: &[""], regex: r"^deep-dive\.local\.md\.bak\.[0-9]+$", example: "deep-dive.local.md.bak.20260101120000" }, Writer::Main, "context before a refresh"),
-    Row::slug(Slug { prefix: "research-", shape: Shape::StampedReport, endings: &[".local.md"], regex: r"^research-[a-z0-9-]{1,40}-[0-9]{8}T[0-9]{6}Z(-[0-9]+)?\.local\.md$", example: "research-auth-20260101T120000Z.local.md" }, Writer::Anyone, "research report"),
+    Row::slug(&Slug { prefix: "orchestration.local.md.tmp.", shape: Shape::Digits, endings: &[""], regex: r"^orchestration\.local\.md\.tmp\.[0-9]+$", example: "orchestration.local.md.tmp.4711" }, Writer::Main, "update in progress").ephemeral(),
+    Row::slug(&Slug { prefix: "team-orchestration.local.md.tmp.", shape: Shape::Digits, endings: &[""], regex: r"^team-orchestration\.local\.md\.tmp\.[0-9]+$", example: "team-orchestration.local.md.tmp.4711" }, Writer::Main, "update in progress").ephemeral(),
+    Row::slug(&Slug { prefix: "deep-dive.local.md.tmp.", shape: Shape::Digits, endings: &[""], regex: r"^deep-dive\.local\.md\.tmp\.[0-9]+$", example: "deep-dive.local.md.tmp.4711" }, Writer::Main, "update in progress").ephemeral(),
+    Row::slug(&Slug { prefix: "deep-dive.local.md.bak.", shape: Shape::Digits, endings: &[""], regex: r"^deep-dive\.local\.md\.bak\.[0-9]+$", example: "deep-dive.local.md.bak.20260101120000" }, Writer::Main, "context before a refresh"),
+    Row::slug(&Slug { prefix: "research-", shape: Shape::StampedReport, endings: &[".local.md"], regex: r"^research-[a-z0-9-]{1,40}-[0-9]{8}T[0-9]{6}Z(-[0-9]+)?\.local\.md$", example: "research-auth-20260101T120000Z.local.md" }, Writer::Anyone, "research report"),
 ];
 
 /// A `*.local.md` that a reader could take for one of the three files.

@@ -228,14 +228,14 @@ const ROWS: &[Row<'_>] = &[
     )
     .read_by("the dispatcher"),
     Row::slug(
-        numbered("review/", r"^review/[1-9][0-9]*\.md$", "review/1.md"),
+        &numbered("review/", r"^review/[1-9][0-9]*\.md$", "review/1.md"),
         Writer::Roles(List::Borrowed(&["reviewer"]), Others::Nobody),
         "review of group N",
     )
     .canonical()
     .read_by("the dispatcher"),
     Row::slug(
-        numbered(
+        &numbered(
             "test-reports/",
             r"^test-reports/[1-9][0-9]*\.md$",
             "test-reports/1.md",

@@ -125,7 +125,7 @@ static SLUGS: LazyLock<Vec<Documented>> = LazyLock::new(|| {
                 if row.editions.hold(edition) {
                     slugs.push(Documented {
                         system: system.id(),
-                        slug,
+                        slug: *slug,
                         edition,
                         regex: regex.clone(),
                     });
