@@ -102,9 +102,12 @@ pub(super) fn rows(language: Language, name: &str) -> impl Iterator<Item = (On, 
         true => table(language),
         false => &[],
     };
+    // Most names of most rows begin otherwise.
+    let first = name.bytes().next();
+    let is_it = move |known: &&str| known.bytes().next() == first && *known == name;
     let named = rows
         .iter()
-        .filter(move |(_, names, _)| names.contains(&name));
+        .filter(move |(_, names, _)| names.iter().any(is_it));
     named.map(|(on, _, effect)| (*on, *effect))
 }
 
