@@ -25,7 +25,7 @@ pub enum There {
     File,
     /// A directory, and no link is on the way.
     Dir,
-    /// A link, or it is not worth the asking.
+    /// A link, or the directory does not tell.
     Unknown,
 }
 
@@ -36,18 +36,14 @@ pub struct Ground {
 }
 
 /// What is known of a directory.
-#[cfg_attr(
-    not(target_os = "linux"),
-    expect(dead_code, reason = "only Linux answers for a whole path at once")
-)]
 enum Dir {
     /// It was named once.
     Named,
-    /// It is not there.
+    /// Nothing is there, or a file.
     Missing,
     /// No link leads to it; so many of its entries were asked for one by one.
     Plain(usize),
-    /// By the names in lower case: some disks do not tell the cases apart.
+    /// By the names in lower case, which some disks do not tell from capitals.
     Listed(HashMap<String, There, RandomState>),
     /// A link leads to it, or nobody knows, or it is too large to be listed.
     Unknown,
@@ -73,8 +69,10 @@ impl Ground {
         known.learn(dir);
         match known {
             Dir::Missing => There::Missing,
+            // What a disk takes for the same name is not always told by its letters.
+            Dir::Listed(_) if !is_plain(name) => There::Unknown,
             Dir::Listed(entries) => {
-                let entry = entries.get(&name.to_lowercase());
+                let entry = entries.get(&name.to_ascii_lowercase());
                 entry.copied().unwrap_or(There::Missing)
             }
             Dir::Named | Dir::Plain(_) | Dir::Unknown => There::Unknown,
@@ -117,7 +115,13 @@ impl Dir {
     /// Asks the disk for what the next question needs.
     fn learn(&mut self, dir: &str) {
         match self {
-            Self::Named => *self = way_to(dir),
+            Self::Named => {
+                *self = match way_to(dir) {
+                    Way::Dir => Self::Plain(0),
+                    Way::Missing => Self::Missing,
+                    Way::Unknown => Self::Unknown,
+                }
+            }
             Self::Plain(LISTED_FROM) => *self = list(dir).map_or(Self::Unknown, Self::Listed),
             Self::Plain(asked) => *asked += 1,
             Self::Missing | Self::Listed(_) | Self::Unknown => {}
@@ -125,26 +129,33 @@ impl Dir {
     }
 }
 
-/// The entries of a directory, unless it cannot be read or has too many.
+/// The entries of a directory, unless it cannot be read, has too many, or some may go by
+/// other names.
 fn list(dir: &str) -> Option<HashMap<String, There, RandomState>> {
     let mut entries = HashMap::default();
     for entry in listing::entries(Path::new(dir)).ok()? {
         let entry = entry.ok()?;
-        if entries.len() == MAX_LISTED {
-            return None;
-        }
         let there = match entry.kind {
             Kind::Dir => There::Dir,
             Kind::File => There::File,
             Kind::Link => There::Unknown,
         };
-        let known = entries.entry(entry.into_name().to_lowercase());
-        let known = known.or_insert(there);
+        let name = entry.into_name();
+        if entries.len() == MAX_LISTED || !(is_plain(&name) || there == There::File) {
+            return None;
+        }
+        let known = entries.entry(name.to_ascii_lowercase()).or_insert(there);
         if *known != there {
             *known = There::Unknown;
         }
     }
     Some(entries)
+}
+
+/// Whether a name can only be one that differs in its letters' case: disks that do not
+/// tell cases apart fold others too, and some have short names with `~`.
+fn is_plain(name: &str) -> bool {
+    name.is_ascii() && !name.contains('~')
 }
 
 fn is_missing(error: &io::Error) -> bool {
@@ -169,32 +180,45 @@ pub(crate) fn without_links(path: &str) -> Option<Cow<'_, str>> {
 
 /// Whether no part of a path is a link; `false` where nobody says.
 fn is_free_of_links(path: &str) -> bool {
-    matches!(way_to(path), Dir::Plain(_) | Dir::Missing)
+    way_to(path) != Way::Unknown
 }
 
-/// Whether links are on the way to a path, by one question to the kernel where it can be
-/// asked. What is there and is no directory counts as missing.
-fn way_to(path: &str) -> Dir {
+/// Where a path leads without a link.
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "only Linux answers for a whole path at once")
+)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Dir,
+    /// To nothing, or to a file.
+    Missing,
+    /// There are links, or nobody says.
+    Unknown,
+}
+
+/// Asks the kernel about a whole path at once, where it can be asked.
+fn way_to(path: &str) -> Way {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
         use rustix::io::Errno;
         if !path.starts_with('/') {
-            return Dir::Unknown;
+            return Way::Unknown;
         }
         // To want a directory spares the close: a file is refused, after its links were.
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-            Ok(_) => Dir::Plain(0),
+            Ok(_) => Way::Dir,
             // The walk ends at the first part that is missing or no directory, past no link.
-            Err(Errno::NOENT | Errno::NOTDIR) => Dir::Missing,
-            Err(_) => Dir::Unknown,
+            Err(Errno::NOENT | Errno::NOTDIR) => Way::Missing,
+            Err(_) => Way::Unknown,
         }
     }
     #[cfg(not(target_os = "linux"))]
     {
         let _ = path;
-        Dir::Unknown
+        Way::Unknown
     }
 }
 

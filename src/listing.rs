@@ -45,7 +45,7 @@ impl Entry {
 /// The entries of a directory, without `.` and `..`, in the order of the disk.
 ///
 /// # Errors
-/// The directory cannot be opened. What cannot be read later ends the listing with an error.
+/// The directory cannot be opened. What cannot be read later is an error in its place.
 #[cfg(unix)]
 pub fn entries(dir: &Path) -> io::Result<impl Iterator<Item = io::Result<Entry>>> {
     use rustix::fs::{Dir, FileType, Mode, OFlags, open};

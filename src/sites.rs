@@ -143,19 +143,15 @@ fn shared<'c>(root: &Root, dir: &str, catalog: &'c Catalog<'c>) -> Vec<Site<'c>>
     let Some(governed) = catalog.governed.iter().find(shares) else {
         return Vec::new();
     };
-    let names = entries(root, dir).into_iter().map(Entry::into_name);
+    let here = Path::new(root.real()).join(dir);
+    let names = listing::readable(&here).map(Entry::into_name);
     let paths: Vec<String> = names.map(|name| path::below(dir, &name)).collect();
     located(root, &paths, governed, catalog)
 }
 
-/// What a directory below a root holds; nothing where it cannot be listed.
-fn entries(root: &Root, dir: &str) -> Vec<Entry> {
-    listing::readable(&Path::new(root.real()).join(dir)).collect()
-}
-
 fn subdirs(root: &Root, dir: &str) -> Vec<String> {
-    let names = entries(root, dir)
-        .into_iter()
+    let here = Path::new(root.real()).join(dir);
+    let names = listing::readable(&here)
         .filter(|entry| entry.kind == Kind::Dir)
         .map(Entry::into_name)
         .filter(|name| !SKIPPED.contains(&name.as_str()));

@@ -19,7 +19,7 @@ use crate::project::{Root, read_text};
 use crate::sites::{self, Site};
 use crate::store::archive::{Item, Kind, Run, Status, Taken, WhenChanged};
 use crate::store::lock::{IN_COMMAND, Locked, with_state_lock};
-use crate::systems::devt::workflow_yaml;
+use crate::systems::devt::{self, workflow_yaml};
 use crate::systems::{self, System};
 
 pub(crate) use report::{Document, print};
@@ -132,12 +132,12 @@ pub(crate) fn run(job: &Job<'_>, context: &Context<'_>) -> Result<Vec<Outcome>> 
         let mut outcomes: Vec<_> = meant
             .map(|site| in_site(job, site, catalog, context))
             .collect();
-        if outcomes.is_empty() && (job.applies_to)("devt") && context.wants("devt") {
-            context.require("devt")?;
+        if outcomes.is_empty() && (job.applies_to)(devt::ID) && context.wants(devt::ID) {
+            context.require(devt::ID)?;
             let dir = root.path(".devt/state");
             outcomes.push(Outcome {
                 is_missing: true,
-                ..Outcome::empty("devt", dir)
+                ..Outcome::empty(devt::ID, dir)
             });
         }
         Ok(outcomes)
@@ -195,7 +195,7 @@ fn plan<'c>(
     outcome: &mut Outcome,
 ) -> Result<Vec<(Entry<'c>, String)>> {
     let mut entries = inventory::entries(site, catalog)?;
-    if site.governed.system.id() == "devt" {
+    if site.governed.system.id() == devt::ID {
         outcome.live = spare_live_workflows(&mut entries);
     }
     let rule = (job.rule)(site)?;

@@ -12,18 +12,19 @@ use super::{Cli, Context, number, output};
 use crate::catalog::Catalog;
 use crate::claim::Claim;
 use crate::settings::{Mode, Settings, nearest};
-use crate::systems::{self, declared::DeclaredSystem};
+use crate::systems::declared::DeclaredSystem;
+use crate::systems::{self, agent_flow, agentmux, devt, groups, session};
 
 /// The verbs that are about one system, with its id.
 const OF_ONE_SYSTEM: [(&str, &str); 8] = [
-    ("agentmux", "agentmux"),
-    ("deep-dive", "agent-flow"),
-    ("flow", "agent-flow"),
-    ("groups", "groups"),
-    ("session", "session"),
-    ("stuck", "devt"),
-    ("sweep", "devt"),
-    ("update", "devt"),
+    ("agentmux", agentmux::ID),
+    ("deep-dive", agent_flow::ID),
+    ("flow", agent_flow::ID),
+    ("groups", groups::ID),
+    ("session", session::ID),
+    ("stuck", devt::ID),
+    ("sweep", devt::ID),
+    ("update", devt::ID),
 ];
 
 /// The verbs that are about no system.

@@ -20,7 +20,10 @@ use crate::store::lock::IN_COMMAND;
 use crate::store::log::LogFile;
 use crate::store::replace;
 use crate::systems::devt::update::{Surroundings, Updated, update};
-use crate::systems::devt::workflow_yaml::{self, Fields};
+use crate::systems::devt::{
+    self,
+    workflow_yaml::{self, Fields},
+};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -71,10 +74,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     }
     let dir = site(context)?;
     let file = dir.join("workflow.yaml");
-    let (document, rotation) = with_site_lock("devt", &dir, |_| set(&file, &pairs, context))
+    let (document, rotation) = with_site_lock(devt::ID, &dir, |_| set(&file, &pairs, context))
         .with_context(|| format!("could not update `{}`", file.display()))?;
     if let Some(rotation) = rotation
-        && context.rules.settings.system("devt").contract == Edition::V0244
+        && context.rules.settings.system(devt::ID).contract == Edition::V0244
     {
         rotation.log(&dir, context)?;
     }
@@ -98,7 +101,7 @@ fn site(context: &Context<'_>) -> Result<PathBuf> {
         let sites = sites::find(&context.project, catalog);
         let devt = sites
             .iter()
-            .filter(|site| site.governed.system.id() == "devt");
+            .filter(|site| site.governed.system.id() == devt::ID);
         devt.map(|site| site.dir()).collect()
     });
     // A project that is named is meant, wherever one stands.

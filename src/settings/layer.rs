@@ -348,10 +348,10 @@ fn check_keys(id: &str, file: &SystemFile) -> Result<(), String> {
         ("roots", OwnKey::Roots, file.roots.is_some()),
         ("roles", OwnKey::Roles, file.roles.is_some()),
     ] {
-        let has = |system: &&dyn System| system.own_keys().contains(&key);
-        if given && !built_in.is_some_and(|system| has(&system)) {
-            let all = systems::SYSTEMS.iter().map(|system| *system as &dyn System);
-            let ids: Vec<&str> = all.filter(has).map(|system| system.id()).collect();
+        let has = |system: &dyn System| system.own_keys().contains(&key);
+        if given && !built_in.is_some_and(has) {
+            let all = systems::SYSTEMS.iter().filter(|system| has(**system));
+            let ids: Vec<&str> = all.map(|system| system.id()).collect();
             return Err(format!("`{name}` is for `{}` only", ids.join("`, `")));
         }
     }

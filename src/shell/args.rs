@@ -17,7 +17,7 @@ pub(super) struct Syntax {
     pub(super) long: &'static [&'static str],
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Args<'f> {
     pub(super) operands: Operands<'f>,
     options: Few<(&'f str, Option<Cow<'f, Field>>)>,
@@ -32,21 +32,26 @@ enum Value {
     Next,
 }
 
-/// Nearly always a part of the arguments as they stand, which needs no copy.
+/// What is no option and no option's value. Nearly always it stands in one piece, which
+/// needs no copy.
 #[derive(Clone, Debug)]
-pub(super) struct Operands<'f>(Cow<'f, [Field]>);
-
-impl Default for Operands<'_> {
-    fn default() -> Self {
-        Self(Cow::Borrowed(&[]))
-    }
+pub(super) enum Operands<'f> {
+    Piece {
+        args: &'f [Field],
+        start: usize,
+        end: usize,
+    },
+    Picked(Vec<Field>),
 }
 
 impl Deref for Operands<'_> {
     type Target = [Field];
 
     fn deref(&self) -> &[Field] {
-        &self.0
+        match self {
+            Self::Piece { args, start, end } => args.get(*start..*end).unwrap_or(&[]),
+            Self::Picked(fields) => fields,
+        }
     }
 }
 
@@ -64,28 +69,37 @@ impl<'f> Operands<'f> {
         self
     }
 
-    /// Adds the arguments between two places.
-    fn add(&mut self, args: &'f [Field], start: usize, end: usize) {
-        let behind = start.checked_sub(self.len());
-        let follows = behind.and_then(|behind| args.get(behind..end));
-        match (&mut self.0, follows) {
-            (Cow::Borrowed(known), Some(whole)) if whole.as_ptr() == known.as_ptr() => {
-                *known = whole;
+    /// Adds the arguments from one place up to another.
+    fn add(&mut self, args: &'f [Field], from: usize, to: usize) {
+        match self {
+            Self::Piece { end, .. } if *end == from => *end = to,
+            Self::Piece { start, end, .. } if start == end => {
+                *self = Self::Piece {
+                    args,
+                    start: from,
+                    end: to,
+                };
             }
-            (Cow::Borrowed([]), _) => {
-                *self = Self(Cow::Borrowed(args.get(start..end).unwrap_or(&[])));
+            Self::Piece { .. } => {
+                let mut picked = self.to_vec();
+                picked.extend_from_slice(args.get(from..to).unwrap_or(&[]));
+                *self = Self::Picked(picked);
             }
-            (known, _) => {
-                let more = args.get(start..end).unwrap_or(&[]);
-                known.to_mut().extend_from_slice(more);
-            }
+            Self::Picked(picked) => picked.extend_from_slice(args.get(from..to).unwrap_or(&[])),
         }
     }
 }
 
 impl<'f> Args<'f> {
     pub(super) fn parse(args: &'f [Field], syntax: Syntax) -> Self {
-        let mut parsed = Self::default();
+        let mut parsed = Self {
+            operands: Operands::Piece {
+                args,
+                start: 0,
+                end: 0,
+            },
+            options: Few::default(),
+        };
         let mut at = 0;
         while let Some(arg) = args.get(at) {
             at += 1;
@@ -111,7 +125,10 @@ impl<'f> Args<'f> {
                 true => text.find('=').unwrap_or(text.len()),
                 false => at + letter.len_utf8(),
             };
-            let name = text.get(at..end).unwrap_or("");
+            let mut name = text.get(at..end).unwrap_or("");
+            if is_long {
+                name = whole_name(name, syntax.long);
+            }
             let is_last = end == text.len();
             let (takes, attaches) = match is_long {
                 true => (syntax.long.contains(&name), true),
@@ -158,4 +175,13 @@ impl<'f> Args<'f> {
 /// Whether an option's letter is one of a few.
 fn is_among(letter: char, letters: &str) -> bool {
     letters.bytes().any(|known| char::from(known) == letter)
+}
+
+/// A long option's name, which may be cut short.
+fn whole_name<'f>(given: &'f str, long: &[&'static str]) -> &'f str {
+    let mut meant = long.iter().filter(|name| name.starts_with(given));
+    match (meant.next(), meant.next()) {
+        (Some(only), None) if given.len() > 2 => only,
+        _ => given,
+    }
 }

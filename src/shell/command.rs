@@ -5,7 +5,7 @@ use super::eval::Shell;
 use super::field::{Field, Output, base_name, join};
 use super::table::Table;
 use super::variable::Value;
-use super::world::Status;
+use super::world::{Halt, Scope, Status};
 use super::{arith, assign, decode, filter, inline, nested, print, search, utility, writers};
 use crate::path::collapse;
 use crate::target::Spelling;
@@ -56,7 +56,7 @@ impl Shell<'_> {
     fn call(&mut self, body: &str, args: &[Field]) -> Option<Output> {
         let outer = std::mem::replace(&mut self.positional, args.into());
         self.locals.push(Vec::new());
-        let output = self.run_again(body);
+        let output = self.framed(Scope::Function, |shell| shell.run_again(body));
         for (name, held) in self.locals.pop().unwrap_or_default().into_iter().rev() {
             for world in &mut self.worlds {
                 world.learn(&name, held.clone());
@@ -67,7 +67,7 @@ impl Shell<'_> {
             world.set_positional(&outer);
         }
         self.positional = outer;
-        self.halted = false;
+        self.halted = None;
         output
     }
 
@@ -133,21 +133,21 @@ const BUILTINS: &[(&str, Builtin)] = &[
     ("alias", utility::alias),
     ("base64", decode::base64_command),
     ("basename", basename),
-    ("break", halt),
+    ("break", leave_loop),
     ("cat", cat),
     ("cd", cd),
     ("chdir", cd),
     ("chgrp", silent),
     ("chmod", silent),
     ("chown", silent),
-    ("continue", halt),
+    ("continue", leave_loop),
     ("cut", filter::cut),
     ("date", utility::date),
     ("declare", assign::local),
     ("dirname", dirname),
     ("echo", print::echo),
     ("egrep", search::grep),
-    ("exit", halt),
+    ("exit", exit),
     ("export", assign::declare),
     ("false", silent),
     ("fd", search::fd),
@@ -176,7 +176,7 @@ const BUILTINS: &[(&str, Builtin)] = &[
     ("readlink", realpath),
     ("readonly", assign::declare),
     ("realpath", realpath),
-    ("return", halt),
+    ("return", leave_function),
     ("rg", search::ripgrep),
     ("seq", utility::seq),
     ("set", assign::set),
@@ -370,7 +370,17 @@ fn ls(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     })
 }
 
-fn halt(shell: &mut Shell<'_>, _: &[Field]) -> Option<Output> {
-    shell.halted = true;
+fn exit(shell: &mut Shell<'_>, _: &[Field]) -> Option<Output> {
+    shell.halted = Some(Halt::Shell);
+    Output::nothing()
+}
+
+fn leave_loop(shell: &mut Shell<'_>, _: &[Field]) -> Option<Output> {
+    shell.leave(Scope::Turn);
+    Output::nothing()
+}
+
+fn leave_function(shell: &mut Shell<'_>, _: &[Field]) -> Option<Output> {
+    shell.leave(Scope::Function);
     Output::nothing()
 }

@@ -153,8 +153,10 @@ fn sed_address(line: &str) -> &str {
     loop {
         let mut after =
             rest.trim_start_matches(|c: char| c.is_ascii_digit() || "$,~+! \t".contains(c));
-        if after.starts_with('/') {
-            match sed_parts(after, 1) {
+        // `\,x,` is `/x/`.
+        let own_mark = after.strip_prefix('\\');
+        if let Some(text) = own_mark.or(Some(after).filter(|text| text.starts_with('/'))) {
+            match sed_parts(text, 1) {
                 Some(behind) => after = behind.trim_start_matches(['I', 'M']),
                 None => return "",
             }

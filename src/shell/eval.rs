@@ -17,7 +17,7 @@ use super::lex::{Cursor, MAX_DEPTH, Word};
 use super::report::Found;
 use super::syntax::{Command, Few, Link, List, Simple, Step};
 use super::variable::{Held, Value};
-use super::world::{Status, World};
+use super::world::{Frame, Halt, Status, World};
 use super::{Analysis, Extent, Limit, Scene};
 use crate::target::Spelling;
 
@@ -84,7 +84,8 @@ pub(super) struct Shell<'s> {
     pub(super) positional: Rc<[Field]>,
     pub(super) stdin: Option<Output>,
     /// The rest of the present list does not run.
-    pub(super) halted: bool,
+    pub(super) halted: Option<Halt>,
+    pub(super) frames: Vec<Frame>,
     pub(super) globs_left: Allowance,
     /// How many names programs have made up, `mktemp`'s.
     pub(super) made_up: usize,
@@ -136,7 +137,8 @@ impl<'s> Shell<'s> {
             functions: HashMap::default(),
             positional: Rc::new([]),
             stdin: None,
-            halted: false,
+            halted: None,
+            frames: Vec::new(),
             globs_left: Allowance::FULL,
             made_up: 0,
             n_open_loops: 0,
@@ -259,12 +261,15 @@ impl<'s> Shell<'s> {
         let (cwd, previous) = (self.cwd.clone(), self.previous_dir.clone());
         let n_dirs = self.dir_stack.len();
         let positional = self.positional.clone();
+        // What it leaves, it leaves in its own process.
+        let frames = std::mem::take(&mut self.frames);
         let output = self.deeper(run);
+        self.frames = frames;
         self.take_back(mark);
         (self.cwd, self.previous_dir) = (cwd, previous);
         self.dir_stack.truncate(n_dirs);
         self.positional = positional;
-        self.halted = false;
+        self.halted = None;
         self.worlds.clear();
         output
     }
@@ -338,8 +343,8 @@ impl<'s> Shell<'s> {
         }
         self.linked(step, course);
         match self.halted {
-            true => Next::Ends,
-            false => Next::GoesOn,
+            Some(_) => Next::Ends,
+            None => Next::GoesOn,
         }
     }
 

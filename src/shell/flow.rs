@@ -8,7 +8,7 @@ use super::field::{Field, Output};
 use super::glob::{Pattern, all_active};
 use super::lex::{Part, Word};
 use super::syntax::{Arm, Command, Compound, List, Sense, Step, Then};
-use super::world::Status;
+use super::world::{Scope, Status};
 
 /// Whether none of the branches may run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -253,10 +253,10 @@ impl Shell<'_> {
         let outer = self.repeats;
         loop {
             let n_args = self.positional.len();
-            self.walk(body);
+            self.framed(Scope::Turn, |shell| shell.walk(body));
             let left = self.positional.len();
             self.repeats = outer + 1;
-            let ends = self.halted || left == 0 || left >= n_args;
+            let ends = self.halted.is_some() || left == 0 || left >= n_args;
             if ends || !self.spend(REPEAT_COST) {
                 break;
             }
@@ -270,7 +270,7 @@ impl Shell<'_> {
         self.n_open_loops += 1;
         run(self);
         self.n_open_loops -= 1;
-        self.halted = false;
+        self.halted = None;
     }
 
     /// `for ((first; test; next))`, as long as the numbers are known.
@@ -279,8 +279,8 @@ impl Shell<'_> {
         let mut goes_on = arith::evaluate(self, test);
         let outer = self.repeats;
         while goes_on.is_some_and(|value| value != 0) && self.spend(REPEAT_COST) {
-            self.walk(body);
-            if std::mem::take(&mut self.halted) {
+            self.framed(Scope::Turn, |shell| shell.walk(body));
+            if self.halted.take().is_some() {
                 goes_on = Some(0);
                 break;
             }
@@ -292,7 +292,7 @@ impl Shell<'_> {
         if goes_on != Some(0) {
             self.open_loop(|shell| {
                 arith::evaluate(shell, next);
-                shell.walk(body);
+                shell.framed(Scope::Turn, |shell| shell.walk(body));
             });
         }
         None
@@ -328,8 +328,8 @@ impl Shell<'_> {
         for world in &mut self.worlds {
             names.iter().for_each(|name| world.share(name));
         }
-        let output = self.walk(body);
-        self.halted = false;
+        let output = self.framed(Scope::Turn, |shell| shell.walk(body));
+        self.halted = None;
         append(printed, output);
     }
 }

@@ -235,6 +235,8 @@ impl<'a> Cursor<'a> {
             if self.keyword("time") {
                 self.blanks();
                 self.keyword("-p");
+                self.blanks();
+                self.keyword("--");
             } else if self.keyword("coproc") {
                 self.coproc_name();
             } else if self.keyword("!") {

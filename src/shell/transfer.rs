@@ -64,13 +64,14 @@ impl Shell<'_> {
             (None, Some((last, sources))) => (sources, last),
             (None, None) => return Vec::new(),
         };
-        let is_named_itself = args.has(&["T", "no-target-directory"]);
-        let into =
-            target_dir.is_some() || sources.len() > 1 || (!is_named_itself && self.is_dir(last));
+        let no_target_directory = args.has(&["T", "no-target-directory"]);
+        let into = target_dir.is_some()
+            || sources.len() > 1
+            || (!no_target_directory && self.is_dir(last));
         // One directory copied onto another: what is in it comes to lie there.
         let whole;
         let (into, sources) = match (into, sources) {
-            (false, [dir]) if is_named_itself && self.is_dir(dir) && self.is_dir(last) => {
+            (false, [dir]) if no_target_directory && self.is_dir(dir) && self.is_dir(last) => {
                 let dir = dir.text.trim_end_matches('/');
                 whole = [sources[0].with_text(format!("{dir}/."))];
                 (true, &whole[..])

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use ecow::EcoString;
 
 use super::eval::{Course, Next, Shell};
-use super::field::Field;
+use super::field::{Field, Output};
 use super::syntax::{Link, Sense, Step};
 use super::table::Table;
 use super::variable::Held;
@@ -57,6 +57,30 @@ const SAFE: &[&str] = &[
 ];
 
 static BY_NAME: Table<&str> = Table::new(SAFE, SAFE, |name| name);
+
+/// What a command's end leads out of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Halt {
+    /// `exit`: nothing comes behind it.
+    Shell,
+    /// `break`, `continue`, `return`: the shell goes on behind the loop's turn, or the function.
+    Scope,
+}
+
+/// What of a script can be left early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    Turn,
+    Function,
+}
+
+/// A scope that runs.
+pub(super) struct Frame {
+    scope: Scope,
+    mark: usize,
+    /// The states in which it was left in one branch, seen from where it began.
+    ends: Vec<World>,
+}
 
 /// A state seen from another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,8 +135,75 @@ impl Shell<'_> {
         }
     }
 
+    /// Runs what can be left early. The states in which a branch of it was are behind it
+    /// beside the present one.
+    pub(super) fn framed(
+        &mut self,
+        scope: Scope,
+        run: impl FnOnce(&mut Self) -> Option<Output>,
+    ) -> Option<Output> {
+        let mark = self.mark();
+        self.frames.push(Frame {
+            scope,
+            mark,
+            ends: Vec::new(),
+        });
+        let output = run(self);
+        let ends = self.frames.pop().map_or_else(Vec::new, |frame| frame.ends);
+        let before = if ends.is_empty() {
+            BTreeMap::new()
+        } else {
+            self.before(mark)
+        };
+        self.keep(mark);
+        let here = self.place();
+        for mut world in ends {
+            for (name, held) in &before {
+                let entry = world.changes.entry(name.clone());
+                entry.or_insert_with(|| held.clone());
+            }
+            world
+                .changes
+                .retain(|name, held| self.variables.get(name) != held.as_ref());
+            if (!world.changes.is_empty() || !world.is_at(&here)) && self.may_branch() {
+                add(&mut self.worlds, world);
+            }
+        }
+        output
+    }
+
+    /// Leaves the innermost scope of a kind, if there is one.
+    pub(super) fn leave(&mut self, scope: Scope) {
+        let is_in = match scope {
+            // A function's body is in no loop of its caller's.
+            Scope::Turn => self.frames.last().is_some_and(|frame| frame.scope == scope),
+            Scope::Function => self.frames.iter().any(|frame| frame.scope == scope),
+        };
+        if is_in {
+            self.halted = Some(Halt::Scope);
+        }
+    }
+
+    /// Ends a branch, and says whether it came to its end. One that left a scope
+    /// goes on behind that.
+    fn end_branch(&mut self) -> bool {
+        let halted = self.halted.take();
+        if halted == Some(Halt::Scope)
+            && let Some(mark) = self.frames.last().map(|frame| frame.mark)
+        {
+            let end = World {
+                changes: self.changed(mark),
+                ..self.place()
+            };
+            if let Some(frame) = self.frames.last_mut() {
+                add(&mut frame.ends, end);
+            }
+        }
+        halted.is_none()
+    }
+
     /// Runs from `start`, notes where that led to, and goes back; an end is
-    /// none where the shell exits.
+    /// none where the shell exits, or leaves a scope.
     pub(super) fn attempt(
         &mut self,
         start: World,
@@ -123,6 +214,7 @@ impl Shell<'_> {
         let mark = self.mark();
         self.enter(start);
         run(self);
+        let came_through = self.end_branch();
         let end = World {
             changes: self.changed(mark),
             ..self.place()
@@ -135,7 +227,7 @@ impl Shell<'_> {
             }
             add(ends, world);
         }
-        if !std::mem::take(&mut self.halted) {
+        if came_through {
             add(ends, end);
         }
         self.enter(back);
@@ -201,7 +293,7 @@ impl Shell<'_> {
             (Link::And, Status::Success | Status::Likely) | (Link::Or, Status::Failure) => {
                 self.run_step(step, course);
                 // It may not have come so far.
-                self.halted = false;
+                self.halted = None;
             }
             (Link::And, Status::Failure) | (Link::Or, Status::Success) => {}
             (Link::And, Status::Open) => self.perhaps(step, course),
@@ -219,7 +311,7 @@ impl Shell<'_> {
         let mark = self.mark();
         self.run_step(step, course);
         let changes = self.before(mark);
-        if std::mem::take(&mut self.halted) {
+        if !self.end_branch() {
             self.take_back(mark);
             self.enter(skipped);
             return;

@@ -163,11 +163,13 @@ fn among_many_targets_of_a_directory_none_is_overlooked() {
         }
         link(&sandbox, "many/door", "../.devt/state");
         link(&sandbox, "many/todo", "../.devt/state/todo.md");
+        link(&sandbox, "many/tödö", "../.devt/state/todo.md");
         link(&sandbox, "many/back", "tree");
         let files: String = (0..20).map(|n| format!("many/new-{n}.md ")).collect();
         for (command, expected) in [
             (format!("touch {files}"), "allow"),
             (format!("touch {files} many/todo"), "ad-hoc-name"),
+            (format!("touch {files} many/tödö"), "ad-hoc-name"),
             (format!("touch {files} many/door/notes.md"), "ad-hoc-name"),
             (format!("touch {files} many/door/plan.md"), "allow"),
             (format!("rm -rf {files} many/plain"), "allow"),
