@@ -67,7 +67,6 @@ impl Shell<'_> {
             world.set_positional(&outer);
         }
         self.positional = outer;
-        self.halted = None;
         output
     }
 
@@ -140,7 +139,7 @@ const BUILTINS: &[(&str, Builtin)] = &[
     ("chgrp", silent),
     ("chmod", silent),
     ("chown", silent),
-    ("continue", leave_loop),
+    ("continue", leave_turn),
     ("cut", filter::cut),
     ("date", utility::date),
     ("declare", assign::local),
@@ -375,8 +374,13 @@ fn exit(shell: &mut Shell<'_>, _: &[Field]) -> Option<Output> {
     Output::nothing()
 }
 
-fn leave_loop(shell: &mut Shell<'_>, _: &[Field]) -> Option<Output> {
+fn leave_turn(shell: &mut Shell<'_>, _: &[Field]) -> Option<Output> {
     shell.leave(Scope::Turn);
+    Output::nothing()
+}
+
+fn leave_loop(shell: &mut Shell<'_>, _: &[Field]) -> Option<Output> {
+    shell.leave(Scope::Loop);
     Output::nothing()
 }
 

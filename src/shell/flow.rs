@@ -268,9 +268,11 @@ impl Shell<'_> {
     /// What is counted within may be another number in every turn.
     fn open_loop(&mut self, run: impl FnOnce(&mut Self)) {
         self.n_open_loops += 1;
-        run(self);
+        self.framed(Scope::Loop, |shell| {
+            run(shell);
+            None
+        });
         self.n_open_loops -= 1;
-        self.halted = None;
     }
 
     /// `for ((first; test; next))`, as long as the numbers are known.
@@ -278,16 +280,19 @@ impl Shell<'_> {
         arith::evaluate(self, first);
         let mut goes_on = arith::evaluate(self, test);
         let outer = self.repeats;
-        while goes_on.is_some_and(|value| value != 0) && self.spend(REPEAT_COST) {
-            self.framed(Scope::Turn, |shell| shell.walk(body));
-            if self.halted.take().is_some() {
-                goes_on = Some(0);
-                break;
+        self.framed(Scope::Loop, |shell| {
+            while goes_on.is_some_and(|value| value != 0) && shell.spend(REPEAT_COST) {
+                shell.framed(Scope::Turn, |shell| shell.walk(body));
+                if shell.halted.is_some() {
+                    goes_on = Some(0);
+                    break;
+                }
+                shell.repeats = outer + 1;
+                arith::evaluate(shell, next);
+                goes_on = arith::evaluate(shell, test);
             }
-            self.repeats = outer + 1;
-            arith::evaluate(self, next);
-            goes_on = arith::evaluate(self, test);
-        }
+            None
+        });
         self.repeats = outer;
         if goes_on != Some(0) {
             self.open_loop(|shell| {
@@ -301,19 +306,22 @@ impl Shell<'_> {
     /// Runs a loop's body once per value; all but the first are repeats.
     fn over(&mut self, names: &[&str], values: Vec<Field>, body: &[Step<'_>]) -> Option<Output> {
         let mut printed = Some(EcoString::new());
-        let mut values = values.into_iter();
-        if let Some(first) = values.next() {
-            self.turn(names, first, body, &mut printed);
-        }
-        self.repeats += 1;
-        for value in values {
-            if !self.spend(REPEAT_COST) {
-                printed = None;
-                break;
+        let outer = self.repeats;
+        self.framed(Scope::Loop, |shell| {
+            for (n, value) in values.into_iter().enumerate() {
+                if n > 0 && !shell.spend(REPEAT_COST) {
+                    printed = None;
+                    break;
+                }
+                shell.turn(names, value, body, &mut printed);
+                if shell.halted.is_some() {
+                    break;
+                }
+                shell.repeats = outer + 1;
             }
-            self.turn(names, value, body, &mut printed);
-        }
-        self.repeats -= 1;
+            None
+        });
+        self.repeats = outer;
         printed.map(Output::literal)
     }
 
@@ -329,7 +337,6 @@ impl Shell<'_> {
             names.iter().for_each(|name| world.share(name));
         }
         let output = self.framed(Scope::Turn, |shell| shell.walk(body));
-        self.halted = None;
         append(printed, output);
     }
 }

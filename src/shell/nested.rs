@@ -7,7 +7,7 @@ use super::eval::Shell;
 use super::field::{Field, Output, base_name};
 use super::table::Table;
 use super::variable::Value;
-use super::world::{Halt, Scope};
+use super::world::Scope;
 use super::wrapper::{from_operand, line, run_assigned, wrapper};
 use super::{decode, makefile, wrapper as own};
 use crate::target::{Act, Spelling};
@@ -295,10 +295,8 @@ fn trap(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 fn source(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let text = shell.script_text(args.first()?)?;
-    let output = shell.framed(Scope::Function, |shell| shell.run_again(&text));
     // `return` leaves the script alone.
-    shell.halted = shell.halted.filter(|halt| *halt != Halt::Scope);
-    output
+    shell.framed(Scope::Function, |shell| shell.run_again(&text))
 }
 
 fn sh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {

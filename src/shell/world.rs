@@ -15,7 +15,7 @@ use super::table::Table;
 use super::variable::Held;
 
 /// How many states are followed besides the present one.
-const MAX_WORLDS: usize = 8;
+const MAX_WORLDS: usize = 16;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,14 +63,18 @@ static BY_NAME: Table<&str> = Table::new(SAFE, SAFE, |name| name);
 pub(super) enum Halt {
     /// `exit`: nothing comes behind it.
     Shell,
-    /// `break`, `continue`, `return`: the shell goes on behind the loop's turn, or the function.
-    Scope,
+    /// The shell goes on behind the scope.
+    Scope(Scope),
 }
 
 /// What of a script can be left early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
+    /// One turn of a loop: `continue`.
     Turn,
+    /// `break`.
+    Loop,
+    /// A function, or a script that is sourced: `return`.
     Function,
 }
 
@@ -78,7 +82,7 @@ pub(super) enum Scope {
 pub(super) struct Frame {
     scope: Scope,
     mark: usize,
-    /// The states in which it was left in one branch, seen from where it began.
+    /// The states in which branches left it, seen from where it began.
     ends: Vec<World>,
 }
 
@@ -135,7 +139,7 @@ impl Shell<'_> {
         }
     }
 
-    /// Runs what can be left early. The states in which a branch of it was are behind it
+    /// Runs what can be left early. The states in which branches left it are behind it
     /// beside the present one.
     pub(super) fn framed(
         &mut self,
@@ -143,25 +147,35 @@ impl Shell<'_> {
         run: impl FnOnce(&mut Self) -> Option<Output>,
     ) -> Option<Output> {
         let mark = self.mark();
-        self.frames.push(Frame {
-            scope,
-            mark,
-            ends: Vec::new(),
-        });
+        let ends = Vec::new();
+        self.frames.push(Frame { scope, mark, ends });
         let output = run(self);
         let ends = self.frames.pop().map_or_else(Vec::new, |frame| frame.ends);
-        let before = if ends.is_empty() {
-            BTreeMap::new()
-        } else {
-            self.before(mark)
-        };
+        if self.halted == Some(Halt::Scope(scope)) {
+            self.halted = None;
+        }
+        if !ends.is_empty() {
+            self.join(ends, mark);
+        }
         self.keep(mark);
-        let here = self.place();
-        for mut world in ends {
+        output
+    }
+
+    /// Goes on from other states as well, which are seen from where the mark stands;
+    /// from them alone, where the present one leaves more.
+    fn join(&mut self, mut ends: Vec<World>, mark: usize) {
+        let before = self.before(mark);
+        for world in &mut ends {
             for (name, held) in &before {
                 let entry = world.changes.entry(name.clone());
                 entry.or_insert_with(|| held.clone());
             }
+        }
+        if !self.end_branch() {
+            return self.settle(ends);
+        }
+        let here = self.place();
+        for mut world in ends {
             world
                 .changes
                 .retain(|name, held| self.variables.get(name) != held.as_ref());
@@ -169,35 +183,31 @@ impl Shell<'_> {
                 add(&mut self.worlds, world);
             }
         }
-        output
     }
 
-    /// Leaves the innermost scope of a kind, if there is one.
+    /// Leaves the innermost scope of a kind. Outside of one the command is an error, and
+    /// the shell goes on.
     pub(super) fn leave(&mut self, scope: Scope) {
-        let is_in = match scope {
-            // A function's body is in no loop of its caller's.
-            Scope::Turn => self.frames.last().is_some_and(|frame| frame.scope == scope),
-            Scope::Function => self.frames.iter().any(|frame| frame.scope == scope),
-        };
-        if is_in {
-            self.halted = Some(Halt::Scope);
+        let mut frames = self.frames.iter().rev();
+        let frame = frames.find(|frame| frame.scope == scope || frame.scope == Scope::Function);
+        // A function's body is in no loop of its caller's.
+        if frame.is_some_and(|frame| frame.scope == scope) {
+            self.halted = Some(Halt::Scope(scope));
         }
     }
 
-    /// Ends a branch, and says whether it came to its end. One that left a scope
-    /// goes on behind that.
+    /// Ends a branch, and says whether it came to its end. Where it left a scope, the
+    /// shell goes on from here behind that.
     fn end_branch(&mut self) -> bool {
         let halted = self.halted.take();
-        if halted == Some(Halt::Scope)
-            && let Some(mark) = self.frames.last().map(|frame| frame.mark)
+        if let Some(Halt::Scope(scope)) = halted
+            && let Some(at) = self.frames.iter().rposition(|frame| frame.scope == scope)
         {
             let end = World {
-                changes: self.changed(mark),
+                changes: self.changed(self.frames[at].mark),
                 ..self.place()
             };
-            if let Some(frame) = self.frames.last_mut() {
-                add(&mut frame.ends, end);
-            }
+            add(&mut self.frames[at].ends, end);
         }
         halted.is_none()
     }
@@ -293,7 +303,7 @@ impl Shell<'_> {
             (Link::And, Status::Success | Status::Likely) | (Link::Or, Status::Failure) => {
                 self.run_step(step, course);
                 // It may not have come so far.
-                self.halted = None;
+                self.end_branch();
             }
             (Link::And, Status::Failure) | (Link::Or, Status::Success) => {}
             (Link::And, Status::Open) => self.perhaps(step, course),

@@ -6,6 +6,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
 
+mod flow;
 mod grammar;
 
 use std::collections::{BTreeMap, BTreeSet};
