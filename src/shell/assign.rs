@@ -127,6 +127,9 @@ impl Shell<'_> {
 
     /// `$IFS`, where the command sets it to plain marks.
     pub(super) fn separators(&self) -> EcoString {
+        if !self.variables.contains_key("IFS") {
+            return EcoString::new();
+        }
         let set = self.variable("IFS").map(Value::into_field);
         let marks = set.filter(|marks| marks.text.is_ascii() && !marks.text.trim().is_empty());
         marks.map_or(EcoString::new(), |marks| marks.text)

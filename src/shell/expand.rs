@@ -1,5 +1,7 @@
 //! From words to fields: braces, tilde, parameters, substitutions, splitting, globs.
 
+use ecow::EcoString;
+
 use super::brace::{Piece, piece};
 use super::eval::Shell;
 use super::field::{Field, Output};
@@ -14,6 +16,8 @@ use crate::target::Spelling;
 struct Builder {
     done: Vec<Draft>,
     open: Option<Draft>,
+    /// What divides unquoted values besides blanks, by `$IFS`.
+    marks: EcoString,
 }
 
 /// A field whose globs are not yet expanded.
@@ -57,22 +61,29 @@ impl Builder {
         self.done.extend(self.open.take());
     }
 
-    /// An unquoted value: split at blanks.
+    /// An unquoted value: split at blanks, or at what `$IFS` says.
     fn push_split(&mut self, value: &Field) {
-        // A blank at either end divides the value from what it touches in the word.
-        if value.text.starts_with([' ', '\t', '\n']) {
+        let marks = std::mem::take(&mut self.marks);
+        let divides = |c: char| match marks.as_str() {
+            "" => matches!(c, ' ' | '\t' | '\n'),
+            marks => marks.contains(c),
+        };
+        // A mark at either end divides the value from what it touches in the word.
+        if value.text.starts_with(divides) {
             self.close();
         }
-        let mut words = value.text.split_ascii_whitespace().peekable();
+        let words = value.text.split(divides).filter(|word| !word.is_empty());
+        let mut words = words.peekable();
         while let Some(word) = words.next() {
             self.push_active(&value.with_text(word));
             if words.peek().is_some() {
                 self.close();
             }
         }
-        if value.text.ends_with([' ', '\t', '\n']) {
+        if value.text.ends_with(divides) {
             self.close();
         }
+        self.marks = marks;
     }
 
     /// Several values: `"$@"` keeps each whole, unquoted they are split.
@@ -142,7 +153,10 @@ impl Shell<'_> {
         pieces: impl Iterator<Item = Piece<'p, 'a>>,
         out: &mut Vec<Field>,
     ) {
-        let mut builder = Builder::default();
+        let mut builder = Builder {
+            marks: self.separators(),
+            ..Builder::default()
+        };
         for (n, piece) in pieces.enumerate() {
             match piece {
                 Piece::Bare(text) if n == 0 => self.bare(&text, &mut builder),

@@ -172,6 +172,7 @@ impl Shell<'_> {
             }
         }
         if !self.end_branch() {
+            ends.append(&mut self.worlds);
             return self.settle(ends);
         }
         let here = self.place();
