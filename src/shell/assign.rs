@@ -125,13 +125,14 @@ impl Shell<'_> {
         }
     }
 
-    /// `$IFS`, where the command sets it to plain marks.
+    /// `$IFS`, where the command sets it to other marks than the usual ones.
     pub(super) fn separators(&self) -> EcoString {
         if !self.variables.contains_key("IFS") {
             return EcoString::new();
         }
         let set = self.variable("IFS").map(Value::into_field);
-        let marks = set.filter(|marks| marks.text.is_ascii() && !marks.text.trim().is_empty());
+        let is_usual = |marks: &str| matches!(marks, "" | " \t\n");
+        let marks = set.filter(|marks| marks.text.is_ascii() && !is_usual(&marks.text));
         marks.map_or(EcoString::new(), |marks| marks.text)
     }
 
@@ -140,7 +141,14 @@ impl Shell<'_> {
         let marks = self.separators();
         let texts: Vec<&str> = match marks.as_str() {
             "" => line.text.split_ascii_whitespace().collect(),
-            marks => line.text.split(|c| marks.contains(c)).collect(),
+            marks => {
+                // Only of blanks several count as one.
+                let are_blanks = marks.trim().is_empty();
+                let words = line.text.split(|c| marks.contains(c));
+                words
+                    .filter(|word| !are_blanks || !word.is_empty())
+                    .collect()
+            }
         };
         texts.into_iter().map(|text| line.with_text(text)).collect()
     }

@@ -35,8 +35,11 @@ pub(super) fn sed(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         _ => (None, operands),
     };
     let texts = scripts.iter().chain(script).filter_map(Field::known);
-    for name in sed_writes(texts) {
-        shell.report(&Field::literal(name), Act::Write);
+    for deed in sed_deeds(texts) {
+        match deed {
+            Deed::Writes(name) => drop(shell.report(&Field::literal(name), Act::Write)),
+            Deed::Runs(command) => drop(shell.subshell(|shell| shell.run_again(&command))),
+        }
     }
     if in_place {
         in_place_edit(shell, files, suffix.as_ref());
@@ -77,33 +80,38 @@ pub(super) fn in_place_edit(shell: &mut Shell<'_>, files: &[Field], suffix: Opti
     }
 }
 
-/// The files that sed scripts write, which count as one: the `w` command and the `w`
-/// flag of `s`.
-fn sed_writes<'s>(scripts: impl Iterator<Item = &'s str>) -> Vec<String> {
-    let mut names = Vec::new();
+/// What a sed script does besides printing.
+enum Deed {
+    /// The `w` command, and the `w` flag of `s`.
+    Writes(String),
+    /// The `e` command.
+    Runs(String),
+}
+
+/// What sed scripts do, which count as one.
+fn sed_deeds<'s>(scripts: impl Iterator<Item = &'s str>) -> Vec<Deed> {
+    let mut deeds = Vec::new();
     let mut is_text = false;
     for script in scripts {
-        // Most can write nothing.
-        if !script
-            .bytes()
-            .any(|byte| matches!(byte, b'w' | b'W' | b'\\'))
-        {
+        // Most do nothing.
+        let may_do = |byte: u8| matches!(byte, b'w' | b'W' | b'\\');
+        if !script.bytes().any(may_do) && !script.contains("e ") {
             is_text = false;
             continue;
         }
         for line in script.split('\n') {
             if !is_text {
-                sed_line(line, &mut names);
+                sed_line(line, &mut deeds);
             }
             // `a\`, `i\` and `c\`, and text that ends so, go on.
             is_text = line.ends_with('\\');
         }
     }
-    names
+    deeds
 }
 
 /// One line of a sed script: commands divided by `;`, `{` and `}`.
-fn sed_line(line: &str, names: &mut Vec<String>) {
+fn sed_line(line: &str, deeds: &mut Vec<Deed>) {
     let mut rest = line;
     loop {
         rest = rest.trim_start_matches([' ', '\t', ';', '{', '}']);
@@ -123,7 +131,7 @@ fn sed_line(line: &str, names: &mut Vec<String>) {
                         .len();
                 rest = &after[flags..];
                 if let Some(name) = rest.strip_prefix('w') {
-                    names.push(name.trim().to_owned());
+                    deeds.push(Deed::Writes(name.trim().to_owned()));
                     return;
                 }
             }
@@ -132,7 +140,11 @@ fn sed_line(line: &str, names: &mut Vec<String>) {
                 None => return,
             },
             'w' | 'W' => {
-                names.push(rest.trim().to_owned());
+                deeds.push(Deed::Writes(rest.trim().to_owned()));
+                return;
+            }
+            'e' => {
+                deeds.push(Deed::Runs(rest.trim().to_owned()));
                 return;
             }
             'a' | 'i' | 'c' | 'r' | 'R' | 'b' | 't' | 'T' | ':' | '#' | '}' => {
