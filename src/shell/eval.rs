@@ -63,7 +63,7 @@ impl Course {
     }
 }
 
-/// Whether a list goes on behind a step.
+/// Whether the shell goes on behind a step, or behind a branch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     GoesOn,

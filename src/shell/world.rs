@@ -171,7 +171,7 @@ impl Shell<'_> {
                 entry.or_insert_with(|| held.clone());
             }
         }
-        if !self.end_branch() {
+        if self.end_branch() == Next::Ends {
             ends.append(&mut self.worlds);
             return self.settle(ends);
         }
@@ -197,9 +197,9 @@ impl Shell<'_> {
         }
     }
 
-    /// Ends a branch, and says whether it came to its end. Where it left a scope, the
-    /// shell goes on from here behind that.
-    fn end_branch(&mut self) -> bool {
+    /// Ends a branch, and says whether the shell goes on behind it. Where the branch left
+    /// a scope, the shell goes on from here behind that.
+    fn end_branch(&mut self) -> Next {
         let halted = self.halted.take();
         if let Some(Halt::Scope(scope)) = halted
             && let Some(at) = self.frames.iter().rposition(|frame| frame.scope == scope)
@@ -210,7 +210,7 @@ impl Shell<'_> {
             };
             add(&mut self.frames[at].ends, end);
         }
-        halted.is_none()
+        halted.map_or(Next::GoesOn, |_| Next::Ends)
     }
 
     /// Runs from `start`, notes where that led to, and goes back; an end is
@@ -225,7 +225,7 @@ impl Shell<'_> {
         let mark = self.mark();
         self.enter(start);
         run(self);
-        let came_through = self.end_branch();
+        let next = self.end_branch();
         let end = World {
             changes: self.changed(mark),
             ..self.place()
@@ -238,7 +238,7 @@ impl Shell<'_> {
             }
             add(ends, world);
         }
-        if came_through {
+        if next == Next::GoesOn {
             add(ends, end);
         }
         self.enter(back);
@@ -322,7 +322,7 @@ impl Shell<'_> {
         let mark = self.mark();
         self.run_step(step, course);
         let changes = self.before(mark);
-        if !self.end_branch() {
+        if self.end_branch() == Next::Ends {
             self.take_back(mark);
             self.enter(skipped);
             return;
