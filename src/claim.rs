@@ -141,7 +141,7 @@ pub fn of<'s>(
     if catalog.governed.is_empty() {
         return Ok(claims);
     }
-    let mut search = Search::new(project, catalog);
+    let mut search = Search::new(project, catalog, Ground::of(targets.len()));
     for target in targets {
         if let Some(claim) = search.claim(target)? {
             claims.push(claim);
@@ -156,7 +156,7 @@ pub fn site_of<'s>(
     project: &Project,
     catalog: &'s Catalog<'s>,
 ) -> Option<sites::Site<'s>> {
-    let found = Search::new(project, catalog).find(&path::collapse(path))?;
+    let found = Search::new(project, catalog, Ground::default()).find(&path::collapse(path))?;
     Some(sites::Site {
         governed: found.governed,
         root: found.root,
@@ -184,11 +184,11 @@ struct Search<'p, 's> {
 const MAX_SEARCHED: usize = 10_000;
 
 impl<'p, 's> Search<'p, 's> {
-    fn new(project: &'p Project, catalog: &'s Catalog<'s>) -> Self {
+    fn new(project: &'p Project, catalog: &'s Catalog<'s>, ground: Ground) -> Self {
         Self {
             project,
             catalog,
-            ground: Ground::default(),
+            ground,
             left: MAX_SEARCHED,
         }
     }

@@ -32,7 +32,8 @@ pub enum There {
 /// The directories around the targets of a call, as far as they were looked at.
 #[derive(Default)]
 pub struct Ground {
-    dirs: RefCell<HashMap<String, Dir, RandomState>>,
+    /// `None` for one target: to keep what is asked once spares nothing.
+    dirs: Option<RefCell<HashMap<String, Dir, RandomState>>>,
 }
 
 /// What is known of a directory.
@@ -56,12 +57,19 @@ const LISTED_FROM: usize = 6;
 const MAX_LISTED: usize = 1024;
 
 impl Ground {
+    /// For so many targets.
+    pub fn of(n_targets: usize) -> Self {
+        Self {
+            dirs: (n_targets > 1).then(RefCell::default),
+        }
+    }
+
     /// What stands at a collapsed path, as far as its directory tells.
     pub fn at(&self, path: &str) -> There {
-        let Some((dir, name)) = path::split_last(path) else {
+        let (Some(dirs), Some((dir, name))) = (&self.dirs, path::split_last(path)) else {
             return There::Unknown;
         };
-        let mut dirs = self.dirs.borrow_mut();
+        let mut dirs = dirs.borrow_mut();
         let Some(known) = dirs.get_mut(dir) else {
             dirs.insert(dir.to_owned(), Dir::Named);
             return There::Unknown;

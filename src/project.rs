@@ -326,9 +326,17 @@ pub fn read_text<P: AsRef<Path> + ?Sized>(path: &P) -> io::Result<Option<String>
 }
 
 /// The disk as the shell analyser asks it.
-#[derive(Default)]
 pub struct Listing {
     ground: Ground,
+}
+
+impl Default for Listing {
+    /// For as many targets as a command may have.
+    fn default() -> Self {
+        Self {
+            ground: Ground::of(usize::MAX),
+        }
+    }
 }
 
 /// A directory with more entries than this is not expanded.
