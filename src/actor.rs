@@ -32,6 +32,16 @@ pub enum Actor {
     Agent(AgentName),
 }
 
+impl Actor {
+    /// The name that options and reports use.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Main => "main",
+            Self::Agent(name) => name.as_str(),
+        }
+    }
+}
+
 impl fmt::Display for Actor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

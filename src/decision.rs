@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::actor::Actor;
 use crate::claim::{Before, Claim, Lands, Unsettled};
 use crate::contract::{Bucket, DirKind, Others, Row, Standing, Writer};
+use crate::event::Tool;
 use crate::settings::Mode;
 use crate::systems::{Note, OwnKey};
 use crate::target::{Act, Target};
@@ -64,6 +65,16 @@ impl DenyCode {
         }
     }
 
+    /// # Errors
+    /// A message with the codes there are.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let code = Self::ALL.into_iter().find(|code| code.as_str() == text);
+        code.ok_or_else(|| {
+            let codes: Vec<&str> = Self::ALL.iter().map(|code| code.as_str()).collect();
+            format!("the deny codes are {}", codes.join(", "))
+        })
+    }
+
     /// Whether the refused name is the trouble, so that another place would do.
     pub fn is_about_names(self) -> bool {
         matches!(
@@ -78,6 +89,15 @@ impl DenyCode {
 pub enum Channel {
     FileTool,
     Shell,
+}
+
+impl Channel {
+    pub fn of(tool: Tool<'_>) -> Self {
+        match tool {
+            Tool::Shell(_) => Self::Shell,
+            _ => Self::FileTool,
+        }
+    }
 }
 
 /// What the rules know of a call besides its claims.
@@ -141,11 +161,46 @@ impl Decision {
         }
     }
 
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Self::Allow { .. } => Outcome::Allow,
+            Self::Warn(_) => Outcome::Warn,
+            Self::Deny(_) => Outcome::Deny,
+        }
+    }
+
+    /// What objects, the denials that hold before those that warn.
+    pub fn denials(&self) -> &[Denial] {
+        match self {
+            Self::Allow { .. } => &[],
+            Self::Warn(denials) | Self::Deny(denials) => denials,
+        }
+    }
+
     /// The stricter of two decisions about one call.
     pub fn or_worse(self, other: Self) -> Self {
         match (&self, &other) {
             (Self::Deny(_), _) | (_, Self::Allow { .. }) => self,
             (Self::Allow { .. } | Self::Warn(_), _) => other,
+        }
+    }
+}
+
+/// A decision without its grounds, as documents say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    Allow,
+    Warn,
+    Deny,
+}
+
+impl Outcome {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Warn => "warn",
+            Self::Deny => "deny",
         }
     }
 }
@@ -382,12 +437,9 @@ fn wrong_writer(
     let hint = match (by_role, role) {
         (true, Some(role)) => format!("that is a role transgression of a {role}; {report}"),
         (true, None) => {
-            let agent = match actor {
-                Actor::Main => "main".to_owned(),
-                Actor::Agent(name) => name.to_string(),
-            };
+            let name = actor.as_str();
             format!(
-                "if {actor} plays that role, map it in the settings: `systems.{id}.roles: {{{agent}: ROLE}}`"
+                "if {actor} plays that role, map it in the settings: `systems.{id}.roles: {{{name}: ROLE}}`"
             )
         }
         (false, _) => report.to_owned(),

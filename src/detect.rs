@@ -17,7 +17,7 @@ use crate::background::{Background, By};
 use crate::catalog::Catalog;
 use crate::claim::{self, Claim};
 use crate::contract::{Bucket, Writer};
-use crate::decision::{self, Call, Channel, Decision, Denial, DenyCode};
+use crate::decision::{self, Call, Channel, Denial, DenyCode};
 use crate::event::{Document, Event, Field, Kind, Tool};
 use crate::hook::World;
 use crate::inventory::{self, Entry};
@@ -30,7 +30,7 @@ use crate::settings::{Mode, Resolved};
 use crate::sites::{self, Site};
 use crate::stdin;
 use crate::store::archive::{self, Item, Run, WhenChanged};
-use crate::store::lock::{IN_HOOK, with_lock};
+use crate::store::lock::{IN_HOOK, with_lock, with_state_lock};
 use crate::store::{self, make_own_folder};
 use crate::target::{Act, Target};
 use crate::wiring;
@@ -289,7 +289,8 @@ impl World<'_> {
         };
         let ring = site.ring(&self.project, rules.settings.archive_runs);
         let dir = site.dir();
-        let taken = with_lock(Path::new(&dir), IN_HOOK, |locked| {
+        let pid_lock = site.governed.system.pid_lock();
+        let taken = with_state_lock(Path::new(&dir), pid_lock, IN_HOOK, |locked| {
             ring.take(locked, run, &items, &mut |_| {})
         });
         match taken {
@@ -403,10 +404,8 @@ impl World<'_> {
             cwd: &self.cwd,
             targets: &targets,
         };
-        match decision::decide(&claims, &call, &|_| Ok(None)).ok()? {
-            Decision::Allow { .. } => None,
-            Decision::Warn(denials) | Decision::Deny(denials) => denials.into_iter().next(),
-        }
+        let decision = decision::decide(&claims, &call, &|_| Ok(None)).ok()?;
+        decision.denials().first().cloned()
     }
 }
 

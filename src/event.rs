@@ -115,7 +115,7 @@ pub enum Shell {
 }
 
 impl<'e> Tool<'e> {
-    fn parse(name: &'e str) -> Self {
+    pub fn parse(name: &'e str) -> Self {
         match name {
             "Write" => Self::Write,
             "Edit" => Self::Edit,

@@ -20,7 +20,6 @@ pub use self::files::{InDir, nearest};
 use crate::actor::AgentName;
 use crate::catalog::{Catalog, Governed};
 use crate::event::{Event, Field};
-use crate::formats::line;
 use crate::landing::without_links;
 use crate::path;
 use crate::project::Project;
@@ -136,27 +135,27 @@ impl GateRecord {
     }
 
     /// The record as one line of at most [`record::MAX_LINE`] bytes. Names that
-    /// an event brings can be of any length.
+    /// an event or a file of the system brings can be of any length.
     pub fn to_line(&self) -> String {
-        let mut record = self.clone();
-        for limit in [usize::MAX, 300, 100, 30] {
-            let texts = [
-                &mut record.agent_type,
-                &mut record.agent_id,
-                &mut record.session_id,
-                &mut record.evidence,
-                &mut record.skipped,
-            ];
-            for text in texts.into_iter().flatten().chain([&mut record.file]) {
-                *text = reply::cut(text, limit);
-            }
-            let line = line(&record);
-            if line.len() <= record::MAX_LINE {
-                return line;
-            }
+        record::bounded_line(self, Self::shorten)
+    }
+
+    fn shorten(&mut self, limit: usize) {
+        self.also.truncate(limit / 60);
+        let also = self.also.iter_mut().map(|moved| &mut moved.gate);
+        let optional = [
+            &mut self.gate,
+            &mut self.phase,
+            &mut self.agent_type,
+            &mut self.agent_id,
+            &mut self.session_id,
+            &mut self.evidence,
+            &mut self.skipped,
+        ];
+        let texts = optional.into_iter().flatten().chain([&mut self.file]);
+        for text in texts.chain(also) {
+            record::shorten(text, limit);
         }
-        record.also.clear();
-        line(&record)
     }
 }
 

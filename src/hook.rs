@@ -24,6 +24,7 @@ use crate::project::{Listing, Project, read_text};
 use crate::record::{Record, What};
 use crate::reply::{self, Reply};
 use crate::settings::{Resolved, Settings};
+use crate::shell::Scene;
 use crate::sites::{self, Site};
 use crate::stdin::{self, Input};
 use crate::store::lock::IN_HOOK;
@@ -31,7 +32,7 @@ use crate::store::log::{LogFile, Logs};
 use crate::store::make_own_folder;
 use crate::systems::declared::DeclaredSystem;
 use crate::systems::{self, Note, devt};
-use crate::target::{self, Act, Scene, Target, Unread};
+use crate::target::{self, Act, Target, Unread};
 use failure::{answer_panics, current_dir, fault};
 
 /// Read once, and not at all for an event that is none of ours.
@@ -152,11 +153,13 @@ fn read<'e>(event: &'e Event<'e>, cwd: &str, env: &Env) -> Vec<Reading<'e>> {
         .collect()
 }
 
-fn scene<'a>(cwd: &'a str, env: &'a Env, disk: &'a Listing) -> Scene<'a> {
+/// What stands around a call that happens in a directory.
+pub(crate) fn scene<'a>(cwd: &'a str, env: &'a Env, disk: &'a Listing) -> Scene<'a> {
     Scene {
         cwd,
         home: env.home.as_deref(),
         project_dir: env.project_dir.as_deref(),
+        config_dir: env.claude_config_dir.as_deref(),
         feature_dir: env.feature_dir.as_deref(),
         disk,
     }
@@ -211,15 +214,15 @@ impl World<'_> {
             Ok(judged) => judged,
             Err(unsettled) => return self.refuse_unsettled(event, rules, &unsettled),
         };
-        let reason = match &decision {
-            Decision::Allow { .. } => String::new(),
-            Decision::Warn(denials) | Decision::Deny(denials) => reply::reason(denials, &[]),
+        let reason = match decision.denials() {
+            [] => String::new(),
+            denials => reply::reason(denials, &[]),
         };
         self.log(event, &decision, &reason, &claims, rules);
         Reply::to(event.kind(), &decision, reason, &rules.problems)
     }
 
-    /// The pure part of the line, for commands as well: from an event to the decision about it.
+    /// The line without its effects, for commands as well: it reads the disk and writes nothing.
     ///
     /// # Errors
     /// A target belongs to a system and could not be judged.
@@ -240,13 +243,9 @@ impl World<'_> {
         catalog: &'c Catalog<'c>,
     ) -> Result<(Decision, Vec<Claim<'c>>), Unsettled> {
         let claims = claim::of(targets, &self.project, catalog)?;
-        let channel = match event.tool() {
-            Tool::Shell(_) => Channel::Shell,
-            _ => Channel::FileTool,
-        };
         let call = Call {
             actor: &event.actor(),
-            channel,
+            channel: Channel::of(event.tool()),
             cwd: &self.cwd,
             targets,
         };

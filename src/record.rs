@@ -148,20 +148,7 @@ impl Record {
     /// The record as one line of at most [`MAX_LINE`] bytes. The longest fields
     /// are cut first; `id`, `ts`, `decision`, `rule` and `system` never are.
     pub fn to_line(&self) -> String {
-        let whole = line(self);
-        if whole.len() <= MAX_LINE {
-            return whole;
-        }
-        let mut record = self.clone();
-        for limit in [1_000, 300, 100, 30] {
-            record.shorten(limit);
-            let shorter = line(&record);
-            if shorter.len() <= MAX_LINE {
-                return shorter;
-            }
-        }
-        record.also.clear();
-        line(&record)
+        bounded_line(self, Self::shorten)
     }
 
     fn shorten(&mut self, limit: usize) {
@@ -189,12 +176,32 @@ impl Record {
             .chain([&mut self.reason])
             .chain(also);
         for text in texts {
-            // Bytes that JSON has to escape weigh up to six times as much.
-            let weight = |text: &str| text.len() + 5 * text.bytes().filter(|b| *b < 0x20).count();
-            while weight(text) > limit {
-                *text = reply::cut(text, (text.chars().count() / 2).max(1));
-            }
+            shorten(text, limit);
         }
+    }
+}
+
+/// A record as one line of at most [`MAX_LINE`] bytes. `shorten` brings its texts to
+/// a limit each, and its lists to a sixtieth of it.
+pub fn bounded_line<R: Clone + Serialize>(record: &R, shorten: fn(&mut R, usize)) -> String {
+    let mut text = line(record);
+    let mut limits = [1_000, 300, 100, 30].into_iter();
+    let mut shorter = None;
+    while text.len() > MAX_LINE
+        && let Some(limit) = limits.next()
+    {
+        let shorter = shorter.get_or_insert_with(|| record.clone());
+        shorten(shorter, limit);
+        text = line(shorter);
+    }
+    text
+}
+
+/// Cuts a text to so many bytes, of which those that JSON escapes weigh up to six times as much.
+pub fn shorten(text: &mut String, limit: usize) {
+    let weight = |text: &str| text.len() + 5 * text.bytes().filter(|b| *b < 0x20).count();
+    while weight(text) > limit {
+        *text = reply::cut(text, (text.chars().count() / 2).max(1));
     }
 }
 

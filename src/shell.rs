@@ -92,12 +92,14 @@ use std::fmt;
 
 use crate::target::Target;
 
-/// Where a command would run.
+/// What stands around a call while its targets are worked out.
 pub struct Scene<'a> {
     pub cwd: &'a str,
     pub home: Option<&'a str>,
     /// `$CLAUDE_PROJECT_DIR`.
     pub project_dir: Option<&'a str>,
+    /// `$CLAUDE_CONFIG_DIR`.
+    pub config_dir: Option<&'a str>,
     /// `$FEATURE_DIR`.
     pub feature_dir: Option<&'a str>,
     pub disk: &'a dyn Disk,

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::event::{Event, Field, Shell, Tool};
 use crate::path;
-use crate::shell::{self, Extent, Limit};
+use crate::shell::{self, Extent, Limit, Scene};
 use crate::stdin::names_governed_place;
 
 /// How a call would change a path.
@@ -62,15 +62,6 @@ impl Target {
             link_to: None,
         }
     }
-}
-
-/// What stands around a call while its targets are worked out.
-pub struct Scene<'a> {
-    pub cwd: &'a str,
-    pub home: Option<&'a str>,
-    pub project_dir: Option<&'a str>,
-    pub feature_dir: Option<&'a str>,
-    pub disk: &'a dyn shell::Disk,
 }
 
 /// Why the targets of a call are not known.
@@ -132,16 +123,9 @@ pub fn of(event: &Event<'_>, scene: &Scene<'_>) -> Result<Vec<Target>, Unread> {
 }
 
 fn of_command(command: &str, dialect: Shell, scene: &Scene<'_>) -> Result<Vec<Target>, Unread> {
-    let scene = shell::Scene {
-        cwd: scene.cwd,
-        home: scene.home,
-        project_dir: scene.project_dir,
-        feature_dir: scene.feature_dir,
-        disk: scene.disk,
-    };
     let analysis = match dialect {
-        Shell::Bash => shell::analyze(command, &scene),
-        Shell::PowerShell => shell::analyze_powershell(command, &scene),
+        Shell::Bash => shell::analyze(command, scene),
+        Shell::PowerShell => shell::analyze_powershell(command, scene),
     };
     let names_place = |text: &str| names_governed_place(text.as_bytes());
     match analysis.extent {

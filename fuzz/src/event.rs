@@ -7,8 +7,9 @@ use statewarden::actor::Actor;
 use statewarden::completion::Ending;
 use statewarden::event::{Event, EventError, Field, Kind, Tool};
 use statewarden::record::{self, Record, What};
+use statewarden::shell::Scene;
 use statewarden::stdin;
-use statewarden::target::{self, Scene};
+use statewarden::target;
 
 use super::disk::Memory;
 
@@ -121,6 +122,7 @@ fn is_told_from_others(event: &Event<'_>) {
             cwd: event.cwd().unwrap_or("/p"),
             home: Some("/home/u"),
             project_dir: Some("/p"),
+            config_dir: None,
             feature_dir: None,
             disk: &Memory::default(),
         };

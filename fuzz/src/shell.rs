@@ -38,6 +38,7 @@ fn analyse(by: fn(&str, &Scene<'_>) -> Analysis, command: &str) -> Vec<Target> {
         cwd: "/p",
         home: Some("/home/u"),
         project_dir: Some("/p"),
+        config_dir: None,
         feature_dir: None,
         disk: &disk,
     };

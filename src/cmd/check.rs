@@ -9,13 +9,13 @@ use super::global::SwitchedOff;
 use super::{Answer, Context, output};
 use crate::actor::{Actor, AgentName};
 use crate::claim::{self, Claim};
-use crate::decision::{self, Call, Channel, Decision, DenyCode};
+use crate::decision::{self, Call, Channel, Decision, DenyCode, Outcome};
 use crate::event::{Event, EventError, Field, Kind, Tool};
 use crate::hook::World;
 use crate::path;
 use crate::project::Project;
 use crate::reply;
-use crate::target::{Act, Spelling, Target};
+use crate::target::{Act, Target};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -46,7 +46,7 @@ pub struct Args {
 #[derive(Debug, Serialize)]
 struct Row {
     path: String,
-    decision: &'static str,
+    decision: Outcome,
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<DenyCode>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,15 +72,11 @@ struct Document<'a> {
 
 impl Row {
     fn new(path: String, decision: &Decision) -> Self {
-        let (word, denials) = match decision {
-            Decision::Allow { .. } => ("allow", &[][..]),
-            Decision::Warn(denials) => ("warn", denials.as_slice()),
-            Decision::Deny(denials) => ("deny", denials.as_slice()),
-        };
+        let denials = decision.denials();
         let first = denials.first();
         Self {
             path,
-            decision: word,
+            decision: decision.outcome(),
             rule: first.map(|denial| denial.code),
             system: first.map(|denial| denial.system.clone()),
             name: first.map(|denial| denial.entry.clone()),
@@ -93,7 +89,7 @@ impl Row {
     /// A call that concerns a system and cannot be judged is refused as well.
     fn refused(path: String, reason: String) -> Self {
         Self {
-            decision: "deny",
+            decision: Outcome::Deny,
             reason: Some(reason),
             ..Self::new(path, &Decision::Allow { notes: Vec::new() })
         }
@@ -102,7 +98,7 @@ impl Row {
     /// Says of an allowed path that its system is off.
     fn unless_off(self, off: Option<SwitchedOff>) -> Self {
         match off {
-            Some(off) if self.decision == "allow" => Self {
+            Some(off) if self.decision == Outcome::Allow => Self {
                 system: Some(off.system),
                 switched_off_by: Some(off.by),
                 ..self
@@ -133,7 +129,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         Some(file) => vec![of_event(file, context)?],
         None => of_paths(args, context)?,
     };
-    let denied = decisions.iter().any(|row| row.decision == "deny");
+    let denied = decisions.iter().any(|row| row.decision == Outcome::Deny);
     let document = Document {
         decisions,
         problems: &context.rules.problems,
@@ -142,9 +138,13 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         for row in &document.decisions {
             let path = output::printable(&row.path);
             match &row.reason {
-                None => writeln!(out, "{path}: {}", context.paint.green(row.decision))?,
+                None => writeln!(
+                    out,
+                    "{path}: {}",
+                    context.paint.green(row.decision.as_str())
+                )?,
                 Some(reason) => {
-                    writeln!(out, "{path}: {}", context.paint.red(row.decision))?;
+                    writeln!(out, "{path}: {}", context.paint.red(row.decision.as_str()))?;
                     writeln!(out, "  {}", output::printable(reason))?;
                 }
             }
@@ -167,30 +167,25 @@ pub(super) fn actor(agent: Option<&str>) -> Actor {
 
 fn of_paths(args: &Args, context: &Context<'_>) -> Result<Vec<Row>> {
     let actor = actor(args.agent.as_deref());
-    let (channel, act) = match args.tool.as_str() {
-        "Write" => (Channel::FileTool, Act::Write),
-        "Edit" | "MultiEdit" | "NotebookEdit" => (Channel::FileTool, Act::Edit),
-        "Bash" | "PowerShell" | "Monitor" => (Channel::Shell, Act::Write),
-        tool if tool.starts_with("mcp__") => (Channel::FileTool, Act::Write),
-        tool => bail!(
-            "`--tool {tool}` writes no files; use Write, Edit, MultiEdit, NotebookEdit, Bash, PowerShell, \
-             Monitor or an mcp__ tool"
+    let tool = Tool::parse(&args.tool);
+    let act = match tool {
+        Tool::Write | Tool::Shell(_) | Tool::Mcp(_) => Act::Write,
+        Tool::Edit | Tool::MultiEdit | Tool::NotebookEdit => Act::Edit,
+        Tool::Agent | Tool::Other => bail!(
+            "`--tool {}` writes no files; use Write, Edit, MultiEdit, NotebookEdit, Bash, PowerShell, \
+             Monitor or an mcp__ tool",
+            args.tool
         ),
     };
     let decide = |path: &String| {
         if path.is_empty() {
             bail!("a path is empty; name a file");
         }
-        let targets = [Target {
-            path: path::absolute(&context.cwd, path, context.env.home.as_deref()),
-            act,
-            spelling: Spelling::Literal,
-            text: None,
-            link_to: None,
-        }];
+        let path_there = path::absolute(&context.cwd, path, context.env.home.as_deref());
+        let targets = [Target::literal(path_there, act)];
         let call = Call {
             actor: &actor,
-            channel,
+            channel: Channel::of(tool),
             cwd: &context.cwd,
             targets: &targets,
         };

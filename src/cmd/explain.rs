@@ -9,13 +9,13 @@ use super::{Answer, Context, check, output};
 use crate::actor::Actor;
 use crate::claim::{self, Claim, Lands};
 use crate::contract::{DirKind, Others, Row, Standing, Writer};
-use crate::decision::{self, Call, Channel, Decision};
+use crate::decision::{self, Call, Channel, Decision, Outcome};
 use crate::nearest::nearest;
 use crate::path;
 use crate::project::OnDisk;
 use crate::reply;
 use crate::settings::Edition;
-use crate::target::{Act, Spelling, Target};
+use crate::target::{Act, Target};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -53,21 +53,15 @@ struct Story {
     owner: Option<String>,
     readers: Option<String>,
     /// What a Write by the agent, or by the main thread, would get.
-    decision: &'static str,
+    decision: Outcome,
     code: Option<&'static str>,
     reason: Option<String>,
     nearest: Vec<String>,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let target = Target {
-        path: path::absolute(&context.cwd, &args.path, context.env.home.as_deref()),
-        act: Act::Write,
-        spelling: Spelling::Literal,
-        text: None,
-        link_to: None,
-    };
-    let targets = [target];
+    let path = path::absolute(&context.cwd, &args.path, context.env.home.as_deref());
+    let targets = [Target::literal(path, Act::Write)];
     let actor = check::actor(args.agent.as_deref());
     let mut story = context.with_all_systems(|catalog| {
         let claims = claim::of(&targets, &context.project, catalog)?;
@@ -97,11 +91,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
 }
 
 fn tell(path: &str, claim: Option<&Claim<'_>>, decision: &Decision) -> Story {
-    let (word, denial) = match decision {
-        Decision::Allow { .. } => ("allow", None),
-        Decision::Warn(denials) => ("warn", denials.first()),
-        Decision::Deny(denials) => ("deny", denials.first()),
-    };
+    let denial = decision.denials().first();
     let mut story = Story {
         path: path.to_owned(),
         root: None,
@@ -117,7 +107,7 @@ fn tell(path: &str, claim: Option<&Claim<'_>>, decision: &Decision) -> Story {
         purpose: None,
         owner: None,
         readers: None,
-        decision: word,
+        decision: decision.outcome(),
         code: denial.map(|denial| denial.code.as_str()),
         reason: denial.map(|denial| reply::reason(std::slice::from_ref(denial), &[])),
         nearest: denial

@@ -38,8 +38,7 @@ impl Shell<'_> {
         {
             return nested::script(self, &text, words);
         }
-        let name = base_name(name);
-        let name = name.strip_suffix(".exe").unwrap_or(name);
+        let name = table_name(base_name(name));
         self.status = Status::usual(name);
         if let Some((_, builtin)) = BY_NAME.get(name) {
             return builtin(self, args);
@@ -121,6 +120,74 @@ impl Shell<'_> {
     }
 }
 
+/// A program's name as the tables have it: without `.exe`, and without the `g` under which
+/// systems with `cp` and `sed` of their own install GNU's.
+pub(super) fn table_name(name: &str) -> &str {
+    let name = name.strip_suffix(".exe").unwrap_or(name);
+    match name.strip_prefix('g') {
+        Some(plain) if is_of_gnu(plain) => plain,
+        _ => name,
+    }
+}
+
+fn is_of_gnu(name: &str) -> bool {
+    matches!(
+        name,
+        "awk"
+            | "base64"
+            | "basename"
+            | "cat"
+            | "cp"
+            | "csplit"
+            | "cut"
+            | "date"
+            | "dd"
+            | "dirname"
+            | "echo"
+            | "env"
+            | "find"
+            | "grep"
+            | "head"
+            | "install"
+            | "link"
+            | "ln"
+            | "ls"
+            | "make"
+            | "mkdir"
+            | "mkfifo"
+            | "mknod"
+            | "mktemp"
+            | "mv"
+            | "nice"
+            | "nohup"
+            | "patch"
+            | "printf"
+            | "pwd"
+            | "readlink"
+            | "realpath"
+            | "rm"
+            | "rmdir"
+            | "sed"
+            | "seq"
+            | "shred"
+            | "shuf"
+            | "sort"
+            | "split"
+            | "stdbuf"
+            | "tail"
+            | "tar"
+            | "tee"
+            | "time"
+            | "timeout"
+            | "touch"
+            | "tr"
+            | "truncate"
+            | "uniq"
+            | "unlink"
+            | "xargs"
+    )
+}
+
 type Builtin = fn(&mut Shell<'_>, &[Field]) -> Option<Output>;
 
 /// Sorted by name.
@@ -152,15 +219,7 @@ const BUILTINS: &[(&str, Builtin)] = &[
     ("fd", search::fd),
     ("fdfind", search::fd),
     ("fgrep", search::grep),
-    ("gbase64", decode::base64_command),
-    ("gcut", filter::cut),
-    ("gdate", utility::date),
-    ("ggrep", search::grep),
-    ("ghead", filter::head),
-    ("grealpath", realpath),
     ("grep", search::grep),
-    ("gtail", filter::tail),
-    ("gtr", filter::tr),
     ("head", filter::head),
     ("let", arithmetic),
     ("local", assign::local),
@@ -201,7 +260,7 @@ const NAMES: [&str; BUILTINS.len()] = names!(BUILTINS, 0);
 static BY_NAME: Table<(&str, Builtin)> = Table::new(BUILTINS, &NAMES, |row| row.0);
 
 /// The builtins of the table that can have a target of their own.
-pub(super) const WRITERS: [&str; 5] = ["base64", "fd", "fdfind", "gbase64", "xxd"];
+pub(super) const WRITERS: [&str; 4] = ["base64", "fd", "fdfind", "xxd"];
 
 /// `let a=1 b=a+1`.
 fn arithmetic(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {

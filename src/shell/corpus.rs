@@ -120,6 +120,7 @@ fn check(file: &str, cases: &str, analyse: Analyser) {
             cwd: CWD,
             home: Some("/home/u"),
             project_dir: Some(CWD),
+            config_dir: None,
             feature_dir: None,
             disk: &disk,
         };

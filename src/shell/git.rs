@@ -7,7 +7,7 @@ use super::field::{Field, Output, UNKNOWN, base_name};
 use super::transfer::inside;
 use super::wrapper::line;
 use super::{archive, edit, search, writers};
-use crate::path::collapse;
+use crate::path::{collapse, relative};
 use crate::stdin::names_governed_place;
 use crate::target::Act;
 
@@ -43,7 +43,7 @@ pub(super) fn git(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
             let tree = tree.known().and_then(|tree| shell.absolute(tree));
             let cwd = shell.cwd.as_deref();
             !cwd.zip(tree)
-                .is_some_and(|(cwd, tree)| cwd.starts_with(&*collapse(&tree)))
+                .is_some_and(|(cwd, tree)| relative(cwd, &collapse(&tree)).is_some())
         };
         for dir in dirs {
             shell.run(&[Field::literal("cd"), dir]);

@@ -71,7 +71,7 @@ fn is_joint(byte: u8) -> bool {
 }
 
 fn is_known(word: &str) -> bool {
-    let name = word.strip_suffix(".exe").unwrap_or(word);
+    let name = command::table_name(word);
     if !NAMES.may_hold(name) && !NAMES.may_hold(inline::stem(name)) {
         return false;
     }

@@ -242,6 +242,7 @@ fn check(command: &str, shown: &str) -> Extent {
         cwd: "/p",
         home: None,
         project_dir: None,
+        config_dir: None,
         feature_dir: None,
         disk: &Crowded,
     };

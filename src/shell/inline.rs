@@ -98,7 +98,6 @@ const INTERPRETERS: &[(&str, Interpreter)] = &[
     ("deno", Interpreter::Deno),
     ("emacs", Interpreter::Emacs),
     ("expect", Interpreter::Tcl),
-    ("gawk", Interpreter::Awk),
     ("groovy", JAVA),
     ("ipython", PYTHON),
     ("jshell", JAVA),

@@ -8,8 +8,8 @@ use super::field::{Field, Output, base_name};
 use super::table::Table;
 use super::variable::Value;
 use super::world::Scope;
-use super::wrapper::{from_operand, line, run_assigned, wrapper};
-use super::{decode, makefile, wrapper as own};
+use super::wrapper::{self, from_operand, line, run_assigned};
+use super::{decode, makefile};
 use crate::target::{Act, Spelling};
 
 type Runner = fn(&mut Shell<'_>, &[Field]) -> Option<Output>;
@@ -17,56 +17,53 @@ type Runner = fn(&mut Shell<'_>, &[Field]) -> Option<Output>;
 /// Sorted by name.
 const RUNNERS: &[(&str, Runner)] = &[
     (".", source),
-    ("asdf", own::tool_exec),
+    ("asdf", wrapper::tool_exec),
     ("ash", sh),
-    ("at", own::at),
+    ("at", wrapper::at),
     ("bash", sh),
-    ("batch", own::at),
+    ("batch", wrapper::at),
     ("builtin", command),
-    ("bundle", own::tool_exec),
-    ("chroot", own::chroot),
+    ("bundle", wrapper::tool_exec),
+    ("chroot", wrapper::chroot),
     ("cmd", cmd),
     ("command", command),
-    ("conda", own::tool_run),
+    ("conda", wrapper::tool_run),
     ("csh", sh),
     ("dash", sh),
-    ("entr", own::entr),
+    ("entr", wrapper::entr),
     ("env", env),
     ("eval", eval),
     ("exec", exec),
     ("fish", sh),
     ("flock", flock),
-    ("genv", env),
-    ("gmake", makefile::make),
-    ("gxargs", xargs),
-    ("hatch", own::tool_run),
+    ("hatch", wrapper::tool_run),
     ("ksh", sh),
     ("make", makefile::make),
-    ("mise", own::tool_run),
+    ("mise", wrapper::tool_run),
     ("mksh", sh),
-    ("nix", own::nix),
-    ("nix-shell", own::nix),
-    ("npm", own::tool_exec),
-    ("npx", own::package_run),
+    ("nix", wrapper::nix),
+    ("nix-shell", wrapper::nix),
+    ("npm", wrapper::tool_exec),
+    ("npx", wrapper::package_run),
     ("parallel", parallel),
-    ("pdm", own::tool_run),
-    ("pipenv", own::tool_run),
-    ("pnpm", own::tool_exec),
-    ("poetry", own::tool_run),
+    ("pdm", wrapper::tool_run),
+    ("pipenv", wrapper::tool_run),
+    ("pnpm", wrapper::tool_exec),
+    ("poetry", wrapper::tool_run),
     ("powershell", pwsh),
     ("pwsh", pwsh),
-    ("runuser", own::su),
-    ("rye", own::tool_run),
+    ("runuser", wrapper::su),
+    ("rye", wrapper::tool_run),
     ("script", script_command),
-    ("sg", own::su),
+    ("sg", wrapper::su),
     ("sh", sh),
     ("source", source),
-    ("su", own::su),
+    ("su", wrapper::su),
     ("tcsh", sh),
     ("trap", trap),
-    ("uv", own::tool_run),
+    ("uv", wrapper::tool_run),
     ("xargs", xargs),
-    ("yarn", own::tool_exec),
+    ("yarn", wrapper::tool_exec),
     ("zsh", sh),
 ];
 
@@ -79,14 +76,14 @@ fn runner(name: &str) -> Option<Runner> {
 }
 
 pub(super) fn is_runner(name: &str) -> bool {
-    runner(name).is_some() || wrapper(name).is_some()
+    runner(name).is_some() || wrapper::named(name).is_some()
 }
 
 /// Runs a command whose arguments are another one; `None` for any other name.
 pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<Option<Output>> {
     match runner(name) {
         Some(runner) => Some(runner(shell, args)),
-        None => wrapper(name).map(|wrapper| wrapper.run(shell, args)),
+        None => wrapper::named(name).map(|wrapper| wrapper.run(shell, args)),
     }
 }
 
@@ -211,7 +208,7 @@ fn env(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         long: &["unset", "chdir", "split-string"],
         ..Syntax::default()
     };
-    let own = super::wrapper::n_options(args, syntax);
+    let own = wrapper::n_options(args, syntax);
     let rest = args.get(own..)?;
     let options = Args::parse(args.get(..own)?, syntax);
     let split = options.value(&["S", "split-string"]);

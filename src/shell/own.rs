@@ -4,6 +4,7 @@
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::Field;
+use super::variable::Value;
 use crate::target::Act;
 
 pub(super) const SYNTAX: Syntax = Syntax {
@@ -19,17 +20,27 @@ pub(super) fn statewarden(shell: &mut Shell<'_>, args: &Args<'_>) {
         return;
     }
     let scope = args.value(&["scope"]).and_then(Field::known);
-    let dir = match (scope, args.value(&["project"])) {
-        (Some("user"), _) => shell.scene.home,
-        (_, Some(given)) => given.known(),
-        _ => shell.scene.project_dir.or(shell.cwd.as_deref()),
+    let project = match args.value(&["project"]) {
+        Some(given) => given.known(),
+        None => shell.scene.project_dir.or(shell.cwd.as_deref()),
     };
-    let file = match scope {
-        Some("local") => "settings.local.json",
-        _ => "settings.json",
+    let path = match (scope, project) {
+        (Some("user"), _) => of_user(shell),
+        (Some("local"), Some(dir)) => Some(format!("{dir}/.claude/settings.local.json")),
+        (_, dir) => dir.map(|dir| format!("{dir}/.claude/settings.json")),
     };
-    if let Some(dir) = dir {
-        let path = Field::literal(format!("{dir}/.claude/{file}"));
-        shell.report_text(&path, Act::Write, Some("{}".into()));
+    if let Some(path) = path {
+        shell.report_text(&Field::literal(path), Act::Write, Some("{}".into()));
     }
+}
+
+/// Claude Code's settings of the user.
+fn of_user(shell: &Shell<'_>) -> Option<String> {
+    let known = |name| match shell.variable(name)? {
+        Value::One(field) => field.known().map(str::to_owned),
+        Value::Many(_) => None,
+    };
+    let dir = known("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty());
+    let dir = dir.or_else(|| Some(known("HOME")? + "/.claude"));
+    Some(dir? + "/settings.json")
 }

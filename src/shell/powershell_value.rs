@@ -305,6 +305,7 @@ impl PowerShell<'_, '_, '_> {
             "pwd" => self.shell.cwd.as_deref(),
             "home" | "env:home" | "env:userprofile" => scene.home,
             "env:claude_project_dir" => scene.project_dir,
+            "env:claude_config_dir" => scene.config_dir,
             "env:feature_dir" => scene.feature_dir,
             "null" => Some("$null"),
             _ => None,

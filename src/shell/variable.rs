@@ -153,6 +153,7 @@ impl Shell<'_> {
             }
             "_" => return self.last_word.clone().map(Value::One),
             "CLAUDE_PROJECT_DIR" => self.scene.project_dir?,
+            "CLAUDE_CONFIG_DIR" => self.scene.config_dir?,
             "FEATURE_DIR" => self.scene.feature_dir?,
             "#" => {
                 return Some(Value::One(Field::literal(

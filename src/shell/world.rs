@@ -371,7 +371,7 @@ impl Shell<'_> {
 }
 
 fn add(worlds: &mut Vec<World>, world: World) {
-    if worlds.len() <= MAX_WORLDS && !worlds.contains(&world) {
+    if worlds.len() < MAX_WORLDS && !worlds.contains(&world) {
         worlds.push(world);
     }
 }

@@ -69,12 +69,9 @@ const WRAPPERS: &[Wrapper] = &[
     words("doas", "Cu", 0),
     words("dotenv", "f", 1),
     words("dotenvx", "f", 1),
-    words("entr", "", 0),
     words("fakeroot", "lsib", 0),
     words("faketime", "f", 1),
     words("firejail", "", 0),
-    valued("gtime", "fo", &["format", "output"], 0),
-    valued("gtimeout", "ks", &["signal", "kill-after"], 1),
     Wrapper {
         form: Form::Lines,
         ..valued(
@@ -139,7 +136,6 @@ const OUTPUTS: &[(&str, &[&str])] = &[
         "hyperfine",
         &["export-json", "export-markdown", "export-csv"],
     ),
-    ("gtime", &["o", "output"]),
     ("ltrace", &["o", "output"]),
     ("strace", &["o", "output"]),
     ("time", &["o", "output"]),
@@ -150,7 +146,7 @@ pub(super) const NAMES: [&str; WRAPPERS.len()] = names!(WRAPPERS, name);
 
 static BY_NAME: Table<Wrapper> = Table::new(WRAPPERS, &NAMES, |row| row.name);
 
-pub(super) fn wrapper(name: &str) -> Option<&'static Wrapper> {
+pub(super) fn named(name: &str) -> Option<&'static Wrapper> {
     BY_NAME.get(name)
 }
 
@@ -192,7 +188,7 @@ impl Wrapper {
         let (own, command) = args.split_at(n_options(args, self.syntax));
         if let Some((_, names)) = OUTPUTS.iter().find(|(name, _)| *name == self.name) {
             let own = Args::parse(own, self.syntax);
-            let act = match own.has(&["a", "append"]) && self.name.ends_with("time") {
+            let act = match own.has(&["a", "append"]) && self.name == "time" {
                 true => Act::Edit,
                 false => Act::Write,
             };

@@ -243,6 +243,23 @@ fn what_is_detected_can_be_quarantined_and_restored() {
 }
 
 #[test]
+fn nothing_is_quarantined_while_devt_writes() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/statewarden.yaml", "quarantine: true\n");
+    std::thread::sleep(std::time::Duration::from_millis(2_200));
+    sandbox.write(".devt/state/todo.txt", "kept");
+    sandbox.write(".devt/state/.lock", &std::process::id().to_string());
+    let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+    let ran = sandbox.hook(&event);
+    assert!(
+        ran.stderr().contains("could not quarantine"),
+        "{}",
+        ran.stderr()
+    );
+    assert!(sandbox.exists(".devt/state/todo.txt"));
+}
+
+#[test]
 fn a_command_that_takes_the_guard_out_of_the_settings_is_told() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.run(&["install"]).code(), 0);

@@ -76,6 +76,22 @@ fn an_agent_does_not_take_the_hooks_out_by_their_own_command() {
         .is_silent();
 }
 
+#[test]
+fn the_users_settings_are_kept_where_the_client_has_them() {
+    let mut sandbox = Sandbox::new();
+    let uninstall = |sandbox: &Sandbox, command| sandbox.hook(&sandbox.bash_event(command));
+    assert_eq!(sandbox.run(&["install", "--scope", "user"]).code(), 0);
+    let of_home = "CLAUDE_CONFIG_DIR= statewarden uninstall --scope user";
+    uninstall(&sandbox, of_home).is_denied("protected-file");
+
+    let elsewhere = sandbox.home().join("elsewhere").display().to_string();
+    sandbox.env.push(("CLAUDE_CONFIG_DIR", elsewhere));
+    let of_user = "statewarden uninstall --scope user";
+    uninstall(&sandbox, of_user).is_silent();
+    assert_eq!(sandbox.run(&["install", "--scope", "user"]).code(), 0);
+    uninstall(&sandbox, of_user).is_denied("protected-file");
+}
+
 /// Each of the client's files can switch all hooks off.
 #[test]
 fn hooks_are_not_switched_off_in_another_file() {

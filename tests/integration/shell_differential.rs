@@ -71,6 +71,7 @@ impl Predicted {
             cwd: dir,
             home: Some(home),
             project_dir: None,
+            config_dir: None,
             feature_dir: None,
             disk: &Listing::default(),
         };

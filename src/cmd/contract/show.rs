@@ -17,7 +17,7 @@ use crate::project::OnDisk;
 use crate::settings::{Edition, Mode};
 use crate::sites::{self, Site};
 use crate::systems::System;
-use crate::target::{Act, Spelling, Target};
+use crate::target::{Act, Target};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -162,13 +162,7 @@ fn systems_of(
 
 /// The system that a directory would be a site of, if it were there.
 fn claimant(dir: &str, catalog: &Catalog<'_>, context: &Context<'_>) -> Option<String> {
-    let target = Target {
-        path: format!("{dir}/x"),
-        act: Act::Write,
-        spelling: Spelling::Literal,
-        text: None,
-        link_to: None,
-    };
+    let target = Target::literal(format!("{dir}/x"), Act::Write);
     let claims = claim::of(&[target], &context.project, catalog).unwrap_or_default();
     let claim = claims.first().filter(|claim| claim.entry == "x")?;
     Some(claim.governed.system.id().to_owned())

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use super::super::{Answer, Context, output};
 use crate::catalog::Catalog;
-use crate::decision::{Decision, DenyCode};
-use crate::event::Event;
+use crate::decision::{DenyCode, Outcome};
+use crate::event::{Event, Tool};
 use crate::formats::yaml::{self, Value};
 use crate::hook::World;
 use crate::project::Project;
@@ -45,37 +45,26 @@ enum Subject {
     Command(String),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum Expect {
-    Allow,
-    Warn,
-    Deny,
+    Outcome(Outcome),
     Code(DenyCode),
 }
 
 impl Expect {
     fn parse(text: &str) -> Result<Self> {
-        let code = DenyCode::ALL.into_iter().find(|code| code.as_str() == text);
-        match (text, code) {
-            ("allow", _) => Ok(Self::Allow),
-            ("warn", _) => Ok(Self::Warn),
-            ("deny", _) => Ok(Self::Deny),
-            (_, Some(code)) => Ok(Self::Code(code)),
-            _ => {
-                let codes: Vec<&str> = DenyCode::ALL.iter().map(|code| code.as_str()).collect();
-                bail!(
-                    "`expect: {text}` is none of allow, warn, deny, {}",
-                    codes.join(", ")
-                )
-            }
+        let mut outcomes = [Outcome::Allow, Outcome::Warn, Outcome::Deny].into_iter();
+        if let Some(outcome) = outcomes.find(|outcome| outcome.as_str() == text) {
+            return Ok(Self::Outcome(outcome));
         }
+        let code = DenyCode::parse(text);
+        code.map(Self::Code)
+            .map_err(|codes| anyhow!("`expect: {text}` is none of allow, warn, deny; {codes}"))
     }
 
     fn as_str(self) -> &'static str {
         match self {
-            Self::Allow => "allow",
-            Self::Warn => "warn",
-            Self::Deny => "deny",
+            Self::Outcome(outcome) => outcome.as_str(),
             Self::Code(code) => code.as_str(),
         }
     }
@@ -89,8 +78,7 @@ struct Row {
     subject: String,
     agent: String,
     expect: &'static str,
-    /// `allow`, `warn` or `deny`.
-    decision: &'static str,
+    decision: Outcome,
     rule: Option<DenyCode>,
     reason: Option<String>,
 }
@@ -177,11 +165,13 @@ fn judge(test: &Test, world: &World<'_>, catalog: &Catalog<'_>) -> Result<Row> {
             tool,
             content,
         } => {
-            let key = match tool.as_str() {
-                "Write" | "Edit" | "MultiEdit" => "file_path",
-                "NotebookEdit" => "notebook_path",
-                mcp if mcp.starts_with("mcp__") => "path",
-                other => bail!("`tool: {other}` writes no file by its path"),
+            let key = match Tool::parse(tool) {
+                Tool::Write | Tool::Edit | Tool::MultiEdit => "file_path",
+                Tool::NotebookEdit => "notebook_path",
+                Tool::Mcp(_) => "path",
+                Tool::Shell(_) | Tool::Agent | Tool::Other => {
+                    bail!("`tool: {tool}` writes no file by its path")
+                }
             };
             let mut input = json!({ key: path });
             if let Some(content) = content {
@@ -197,21 +187,17 @@ fn judge(test: &Test, world: &World<'_>, catalog: &Catalog<'_>) -> Result<Row> {
     let bytes = event.to_string();
     let event = Event::parse(bytes.as_bytes()).map_err(|error| anyhow!("{error:?}"))?;
     let (decision, _) = world.judge(&event, catalog)?;
-    let (word, denials) = match &decision {
-        Decision::Allow { .. } => (Expect::Allow, &[][..]),
-        Decision::Warn(denials) => (Expect::Warn, denials.as_slice()),
-        Decision::Deny(denials) => (Expect::Deny, denials.as_slice()),
-    };
+    let (outcome, denials) = (decision.outcome(), decision.denials());
     let rule = denials.first().map(|denial| denial.code);
     Ok(Row {
         ok: match test.expect {
-            Expect::Code(code) => word == Expect::Deny && rule == Some(code),
-            expect => expect == word,
+            Expect::Code(code) => outcome == Outcome::Deny && rule == Some(code),
+            Expect::Outcome(expected) => outcome == expected,
         },
         subject: subject.clone(),
         agent: test.agent.clone().unwrap_or_else(|| "main".to_owned()),
         expect: test.expect.as_str(),
-        decision: word.as_str(),
+        decision: outcome,
         rule,
         reason: rule.map(|_| reply::reason(denials, &[])),
     })
@@ -221,8 +207,8 @@ fn judge(test: &Test, world: &World<'_>, catalog: &Catalog<'_>) -> Result<Row> {
 fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
     for (at, row) in document.tests.iter().enumerate().filter(|(_, row)| !row.ok) {
         let found = match row.rule {
-            Some(rule) => format!("{} ({})", row.decision, rule.as_str()),
-            None => row.decision.to_owned(),
+            Some(rule) => format!("{} ({})", row.decision.as_str(), rule.as_str()),
+            None => row.decision.as_str().to_owned(),
         };
         let (subject, agent) = (
             output::printable(&row.subject),

@@ -21,7 +21,7 @@ pub(super) struct Filter {
     #[arg(long, global = true, value_name = "A")]
     agent: Option<String>,
     /// Only this deny code
-    #[arg(long, global = true, value_name = "R", value_parser = rule)]
+    #[arg(long, global = true, value_name = "R", value_parser = DenyCode::parse)]
     rule: Option<DenyCode>,
     /// Only the newest N; with `stats`, only the N largest groups
     #[arg(long, global = true, value_name = "N", value_parser = number::<u32>(1..=u64::MAX))]
@@ -29,14 +29,6 @@ pub(super) struct Filter {
     /// Rotated logs as well
     #[arg(long, global = true)]
     all: bool,
-}
-
-fn rule(text: &str) -> Result<DenyCode, String> {
-    let code = DenyCode::ALL.into_iter().find(|code| code.as_str() == text);
-    code.ok_or_else(|| {
-        let codes: Vec<&str> = DenyCode::ALL.iter().map(|code| code.as_str()).collect();
-        format!("the rules are {}", codes.join(", "))
-    })
 }
 
 /// The filter with its words understood.

@@ -38,12 +38,17 @@ fn run_within(wait: Duration, command: &mut Command, input: &str) -> io::Result<
     }
     // A channel would tell when. But with one in the program its thread-locals outgrow the
     // room that musl sets aside, and every hook would begin with a mapping for them.
-    let reader = thread::spawn(move || (read(stdout), read(stderr)));
+    let readers = (
+        thread::spawn(move || read(stdout)),
+        thread::spawn(move || read(stderr)),
+    );
     let started = Instant::now();
     // A program may close its output and stay, or leave it to a child and go.
     let code = loop {
         match child.try_wait()? {
-            Some(status) if reader.is_finished() => break status.code(),
+            Some(status) if readers.0.is_finished() && readers.1.is_finished() => {
+                break status.code();
+            }
             _ if started.elapsed() < wait => thread::sleep(BETWEEN_LOOKS),
             _ => {
                 child.kill()?;
@@ -53,12 +58,10 @@ fn run_within(wait: Duration, command: &mut Command, input: &str) -> io::Result<
             }
         }
     };
-    let (stdout, stderr) = reader
-        .join()
-        .map_err(|_| io::Error::other("the thread that reads the answer panicked"))?;
+    let panicked = |_| io::Error::other("a thread that reads the answer panicked");
     Ok(Answer {
-        stdout,
-        stderr,
+        stdout: readers.0.join().map_err(panicked)?,
+        stderr: readers.1.join().map_err(panicked)?,
         code,
     })
 }
@@ -87,6 +90,13 @@ mod tests {
         let answer = sh(WAIT, "cat; echo no >&2; exit 3").unwrap();
         let said = (answer.stdout.as_str(), answer.stderr.as_str(), answer.code);
         assert_eq!(said, ("event", "no\n", Some(3)));
+    }
+
+    #[test]
+    fn what_fills_one_pipe_does_not_hold_up_the_other() {
+        let answer = sh(WAIT, "yes | head -c 300000 >&2; echo done").unwrap();
+        let said = (answer.stdout.as_str(), answer.stderr.len(), answer.code);
+        assert_eq!(said, ("done\n", 300_000, Some(0)));
     }
 
     #[test]

@@ -20,11 +20,13 @@ use crate::decision::{self, Call, Channel, Content, Decision, Denial};
 use crate::env::Env;
 use crate::event::{Event, Tool};
 use crate::formats;
+use crate::hook;
 use crate::path;
 use crate::project::{Listing, Project};
 use crate::redact;
+use crate::shell::Scene;
 use crate::systems::declared::DeclaredSystem;
-use crate::target::{self, Act, Scene, Spelling, Target};
+use crate::target::{self, Act, Target};
 
 /// An agent whose name neither the lines nor a file beside the transcript tell.
 const UNKNOWN_AGENT: &str = "unknown";
@@ -240,13 +242,7 @@ impl Reader<'_> {
         if let Some(known) = self.in_sites.get(path) {
             return *known;
         }
-        let target = Target {
-            path: path.to_owned(),
-            act: Act::Write,
-            spelling: Spelling::Literal,
-            text: None,
-            link_to: None,
-        };
+        let target = Target::literal(path.to_owned(), Act::Write);
         // What cannot be told is looked at closer.
         let found = claim::of(&[target], project, self.catalog).map_or(true, |c| !c.is_empty());
         self.in_sites.insert(path.to_owned(), found);
@@ -321,10 +317,7 @@ impl Reader<'_> {
                 path: denial.path,
                 leads: if at == 0 { Leads::Call } else { Leads::Further },
                 at: call.moment(),
-                agent: match actor {
-                    Actor::Main => "main".to_owned(),
-                    Actor::Agent(name) => name.as_str().to_owned(),
-                },
+                agent: actor.as_str().to_owned(),
                 what: call.what(),
                 then: Then::Ran,
             });
@@ -335,21 +328,16 @@ impl Reader<'_> {
     /// text that the call brings whole is judged: what an edit changed is gone.
     fn decide(&self, event: &Event<'_>) -> Option<(Vec<Target>, Decision)> {
         let project = self.projects.get(&self.cwd)?;
+        let disk = Listing::default();
         let scene = Scene {
-            cwd: &self.cwd,
-            home: self.around.env.home.as_deref(),
             project_dir: Some(&project.main.dir),
-            feature_dir: None,
-            disk: &Listing::default(),
+            ..hook::scene(&self.cwd, &self.around.env, &disk)
         };
         let targets = target::of(event, &scene).ok()?;
         let claims = claim::of(&targets, project, self.catalog).ok()?;
         let call = Call {
             actor: &event.actor(),
-            channel: match event.tool() {
-                Tool::Shell(_) => Channel::Shell,
-                _ => Channel::FileTool,
-            },
+            channel: Channel::of(event.tool()),
             cwd: &self.cwd,
             targets: &targets,
         };
@@ -384,15 +372,14 @@ enum Reach {
 impl Reach {
     /// `None`: the tool leaves files alone.
     fn of(tool: &str) -> Option<Self> {
-        Some(match tool {
-            "Write" => Self::Writes,
-            "Edit" | "MultiEdit" => Self::Edits,
-            "NotebookEdit" => Self::EditsNotebook,
-            "Read" => Self::Reads,
-            "Grep" => Self::Searches,
-            "Bash" | "Monitor" | "PowerShell" => Self::Any,
-            name if name.starts_with("mcp__") => Self::Any,
-            _ => return None,
+        Some(match (Tool::parse(tool), tool) {
+            (Tool::Write, _) => Self::Writes,
+            (Tool::Edit | Tool::MultiEdit, _) => Self::Edits,
+            (Tool::NotebookEdit, _) => Self::EditsNotebook,
+            (Tool::Shell(_) | Tool::Mcp(_), _) => Self::Any,
+            (Tool::Other, "Read") => Self::Reads,
+            (Tool::Other, "Grep") => Self::Searches,
+            (Tool::Agent | Tool::Other, _) => return None,
         })
     }
 }

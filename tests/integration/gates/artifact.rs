@@ -157,3 +157,19 @@ fn reviewers_and_testers_owe_their_verdict_files() {
     }
     end("critic", "c-2").is_silent();
 }
+
+#[test]
+fn a_long_phase_does_not_make_a_long_record() {
+    let stage = devt("off");
+    let long = WORKFLOW.replace("implement", &"pé".repeat(3_000));
+    stage.0.write(".devt/state/workflow.yaml", &long);
+    stage.0.write(".devt/state/impl-summary.md", SUMMARY);
+    stage.0.write(".devt/state/impl-summary.json", SIDECAR);
+    end(&stage, false).is_silent();
+    let log = stage.0.read(GATES);
+    assert!(
+        log.contains("\"phase\":\"p") && log.len() <= 4_032,
+        "{} bytes",
+        log.len()
+    );
+}
