@@ -9,7 +9,6 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::formats::line;
-use crate::path;
 use crate::project::read_text;
 use crate::store::lock::Locked;
 use crate::store::replace::{remove, replace_unflushed};
@@ -68,7 +67,7 @@ impl Background {
     /// `None` without a command in the background. A file that cannot be read
     /// counts as none: at worst an entry is told twice, or not at all.
     pub fn read(own_folder: &Path) -> Option<Self> {
-        let text = read_text(&path::from_os(&own_folder.join(FILE))).ok()??;
+        let text = read_text(&own_folder.join(FILE)).ok()??;
         serde_json::from_str(&text).ok()
     }
 

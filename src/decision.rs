@@ -161,11 +161,11 @@ impl Decision {
         }
     }
 
-    pub fn outcome(&self) -> Outcome {
+    pub fn ruling(&self) -> Ruling {
         match self {
-            Self::Allow { .. } => Outcome::Allow,
-            Self::Warn(_) => Outcome::Warn,
-            Self::Deny(_) => Outcome::Deny,
+            Self::Allow { .. } => Ruling::Allow,
+            Self::Warn(_) => Ruling::Warn,
+            Self::Deny(_) => Ruling::Deny,
         }
     }
 
@@ -189,13 +189,13 @@ impl Decision {
 /// A decision without its grounds, as documents say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum Ruling {
     Allow,
     Warn,
     Deny,
 }
 
-impl Outcome {
+impl Ruling {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Allow => "allow",

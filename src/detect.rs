@@ -33,7 +33,7 @@ use crate::store::archive::{self, Item, Run, WhenChanged};
 use crate::store::lock::{IN_HOOK, with_lock, with_state_lock};
 use crate::store::{self, make_own_folder};
 use crate::target::{Act, Target};
-use crate::wiring;
+use crate::wiring::Wiring;
 use told::{Culprit, End, Told};
 
 /// How far clocks and file systems may disagree with the client's measure of a call.
@@ -322,7 +322,7 @@ impl World<'_> {
         let user = self.project.user_settings();
         let wired = |path: &String| {
             let text = read_text(path).ok().flatten().unwrap_or_default();
-            !wiring::is_wired(&text).entries.is_empty()
+            Wiring::read(&text).is_ours()
         };
         let was_wired = self.logs().own_folder().join(store::WIRED).exists();
         if !was_wired || project.iter().chain(&user).any(wired) {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::thread;
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use self::files::{Asked, below_main, nearest_from};
@@ -29,6 +29,7 @@ use crate::sites;
 use crate::store::lock::{IN_HOOK, with_state_lock};
 use crate::store::replace::replace;
 use crate::systems::{Consequences, Files, Moment, Owed};
+use crate::time;
 use crate::workflow::{GateChange, GateStatus, Outcome};
 
 /// One completion, as `gates.jsonl` keeps it: a change, or why there was none.
@@ -73,6 +74,16 @@ pub struct Moved {
     pub to: GateStatus,
 }
 
+impl From<&GateChange> for Moved {
+    fn from(change: &GateChange) -> Self {
+        Self {
+            gate: change.gate.clone(),
+            from: change.from,
+            to: change.to,
+        }
+    }
+}
+
 /// Who a record is about. `agent_type` and `agent_id` are the agent's that
 /// started or ended, which need not be the event's. A command has no event.
 #[derive(Clone, Copy, Default)]
@@ -86,7 +97,7 @@ impl GateRecord {
     pub fn new(about: &About<'_>, system: &str, file: &str, now: DateTime<Utc>) -> Self {
         Self {
             id: record::id(now),
-            ts: now.to_rfc3339_opts(SecondsFormat::Millis, true),
+            ts: time::millis(now),
             system: system.to_owned(),
             file: file.to_owned(),
             gate: None,
@@ -118,14 +129,7 @@ impl GateRecord {
         self.phase.clone_from(&first.phase);
         self.iteration = first.iteration;
         self.evidence = Some(first.evidence.clone());
-        self.also = others
-            .iter()
-            .map(|change| Moved {
-                gate: change.gate.clone(),
-                from: change.from,
-                to: change.to,
-            })
-            .collect();
+        self.also = others.iter().map(Moved::from).collect();
         self
     }
 

@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use crate::catalog::Catalog;
 use crate::contract::{AtReset, Bucket, DirKind, Row, Standing};
 use crate::listing;
+use crate::path;
 use crate::project::OnDisk;
 use crate::sites::Site;
 use crate::store;
@@ -82,11 +83,7 @@ fn list<'c>(
         if !meta.is_dir() && store::changed(&meta) < since {
             continue;
         }
-        let name = entry.into_name();
-        let name = match below {
-            "" => name,
-            below => format!("{below}/{name}"),
-        };
+        let name = path::below(below, &entry.into_name());
         if !belongs(site, &name, catalog) {
             continue;
         }
@@ -142,10 +139,7 @@ fn belongs(site: &Site<'_>, name: &str, catalog: &Catalog<'_>) -> bool {
         root: &site.root,
         named: &catalog.named_sites,
     };
-    let path = match site.site.as_str() {
-        "" => name.to_owned(),
-        dir => format!("{dir}/{name}"),
-    };
+    let path = path::below(&site.site, name);
     site.governed
         .system
         .locate(&path, &view)

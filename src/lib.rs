@@ -49,3 +49,4 @@ pub mod env;
 pub mod listing;
 pub mod path;
 pub mod regular;
+pub mod time;

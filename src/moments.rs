@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::io;
 use std::time::Duration;
 
-use crate::actor::AgentName;
+use crate::actor::{Actor, AgentName};
 use crate::catalog::Catalog;
 use crate::completion::{Ending, ToldBy};
 use crate::decision::{Decision, Denial, DenyCode};
@@ -23,7 +23,7 @@ use crate::store::lock::{IN_HOOK, Locked, with_lock};
 use crate::store::{make_own_folder, note_wired};
 use crate::systems::Moment;
 use crate::target::Act;
-use crate::wiring;
+use crate::wiring::Wiring;
 use crate::workflow::{GateStatus, Workflow};
 
 /// How long an end waits to be counted: several times as long as a lock is tried
@@ -173,7 +173,7 @@ impl World<'_> {
         rules: &Resolved,
         catalog: &Catalog<'_>,
     ) -> Reply {
-        if event.get(Field::AgentType).is_none_or(str::is_empty) {
+        if event.actor() == Actor::Main {
             let around = Around::all(catalog, &self.project, &self.cwd);
             let about = About {
                 event: Some(event),
@@ -193,10 +193,10 @@ impl World<'_> {
         event: &Event<'_>,
         rules: &Resolved,
         catalog: &Catalog<'_>,
-    ) -> Reply {
+    ) {
         let written = event.get(Field::FilePath).unwrap_or_default();
         let written = path::absolute(&self.cwd, written, self.env.home.as_deref());
-        let by_main = event.get(Field::AgentType).is_none_or(str::is_empty);
+        let by_main = event.actor() == Actor::Main;
         // What an Edit or a call that failed leaves may be no report.
         let is_written = event.kind() == Kind::PostToolUse && event.tool() == Tool::Write;
         for governed in catalog.governed.iter().filter(|_| by_main && is_written) {
@@ -219,7 +219,6 @@ impl World<'_> {
             let effects = Plan::new(&around, moment, self.now).carry_out(&self.project, &about);
             self.append_gates(effects.records, rules);
         }
-        Reply::Silent
     }
 
     /// `PreToolUse` of a dispatch: warned of or refused before its gate.
@@ -331,7 +330,7 @@ impl World<'_> {
     fn note_wiring(&self) {
         let settings = self.project.client_settings();
         let texts = settings.map(|path| read_text(&path).ok().flatten());
-        let is_wired = |text: &String| !wiring::is_wired(text).entries.is_empty();
+        let is_wired = |text: &String| Wiring::read(text).is_ours();
         if texts.iter().flatten().any(is_wired) {
             self.complain_about("wired", note_wired(self.logs().own_folder()));
         }

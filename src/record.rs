@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::decision::{Denial, DenyCode};
@@ -11,6 +11,7 @@ use crate::formats::line;
 use crate::redact;
 use crate::reply;
 use crate::target::Act;
+use crate::time;
 
 /// The most bytes of one line, its line break included.
 pub const MAX_LINE: usize = 4_032;
@@ -92,7 +93,7 @@ impl Record {
         Self {
             v: 1,
             id: id(now),
-            ts: now.to_rfc3339_opts(SecondsFormat::Millis, true),
+            ts: time::millis(now),
             source: "statewarden".to_owned(),
             decision: what,
             rule: None,

@@ -5,7 +5,6 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use crate::path;
 use crate::project::read_text;
 use crate::store::lock::Locked;
 use crate::store::replace::replace_unflushed;
@@ -31,9 +30,7 @@ struct Run {
 impl Runs {
     /// A file that cannot be read counts as empty: at worst a run counts twice.
     pub fn read(locked: &Locked<'_>) -> Self {
-        let text = read_text(&path::from_os(&locked.dir().join(FILE)))
-            .ok()
-            .flatten();
+        let text = read_text(&locked.dir().join(FILE)).ok().flatten();
         text.and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or_default()
     }

@@ -8,6 +8,8 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
+use crate::formats::split_bom;
+
 pub use edit::{Edited, Whose, merge, remove};
 
 /// One entry: an event, the tools it is for, and what Claude Code does when the
@@ -126,6 +128,36 @@ pub enum Fit {
 }
 
 impl Wiring {
+    /// Reads the entries out of a settings file; a text that is not a JSON object
+    /// holds none.
+    pub fn read(text: &str) -> Self {
+        let (_, text) = split_bom(text);
+        let Ok(settings) = serde_json::from_str::<Value>(text) else {
+            return Self::default();
+        };
+        let mut wiring = Self {
+            hooks_are_disabled: settings["disableAllHooks"] == json!(true),
+            ..Self::default()
+        };
+        for (event, groups) in settings["hooks"].as_object().into_iter().flatten() {
+            for group in groups.as_array().into_iter().flatten() {
+                let hooks = group["hooks"].as_array().map_or(&[][..], Vec::as_slice);
+                for hook in hooks {
+                    wiring.entries.extend(wired(event, group, hook));
+                    if wiring.invalid.is_none() {
+                        wiring.invalid = fault(event, hook);
+                    }
+                }
+            }
+        }
+        wiring
+    }
+
+    /// Whether the file runs this program.
+    pub fn is_ours(&self) -> bool {
+        !self.entries.is_empty()
+    }
+
     /// The events of the table without an exact entry.
     pub fn missing(&self) -> Vec<&'static str> {
         let is_there = |event: &str| {
@@ -139,31 +171,6 @@ impl Wiring {
             .filter(|event| !is_there(event))
             .collect()
     }
-}
-
-/// Reads the entries out of a settings file; a text that is not a JSON object
-/// holds none.
-pub fn is_wired(text: &str) -> Wiring {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let Ok(settings) = serde_json::from_str::<Value>(text) else {
-        return Wiring::default();
-    };
-    let mut wiring = Wiring {
-        hooks_are_disabled: settings["disableAllHooks"] == json!(true),
-        ..Wiring::default()
-    };
-    for (event, groups) in settings["hooks"].as_object().into_iter().flatten() {
-        for group in groups.as_array().into_iter().flatten() {
-            let hooks = group["hooks"].as_array().map_or(&[][..], Vec::as_slice);
-            for hook in hooks {
-                wiring.entries.extend(wired(event, group, hook));
-                if wiring.invalid.is_none() {
-                    wiring.invalid = fault(event, hook);
-                }
-            }
-        }
-    }
-    wiring
 }
 
 fn wired(event: &str, group: &Value, hook: &Value) -> Option<Wired> {
@@ -203,7 +210,7 @@ fn fault(event: &str, hook: &Value) -> Option<String> {
 /// Whether an edit leaves alone what a settings file does for us: every entry
 /// of ours stays as it was, and nothing switches hooks off.
 pub fn keeps_our_entries(before: &str, after: &str) -> bool {
-    let (before, after) = (is_wired(before), is_wired(after));
+    let (before, after) = (Wiring::read(before), Wiring::read(after));
     let is_kept = |entry: &Wired| after.entries.contains(entry);
     // Any of the files can switch the hooks of all off.
     (before.hooks_are_disabled || !after.hooks_are_disabled)

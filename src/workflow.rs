@@ -1,6 +1,5 @@
 //! The model that every system's state is read into: a workflow with gates.
 
-use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
 
 /// How far a gate is. Each system's file maps its own spelling to these.
@@ -73,9 +72,4 @@ pub enum Outcome {
     },
     /// Nothing to write, and why; the reason goes to the gate log.
     Unchanged { why: String },
-}
-
-/// Seconds with `Z`, as every state file writes its times.
-pub fn stamp(now: DateTime<Utc>) -> String {
-    now.to_rfc3339_opts(SecondsFormat::Secs, true)
 }

@@ -254,7 +254,7 @@ fn carry_out(
         by: job.by,
         now: context.now,
     };
-    let mut progress = output::Progress::new("archived", items.len());
+    let progress = output::Progress::new("archived", items.len(), 1_000);
     let ring = site.ring(&context.project, context.rules.settings.archive_runs);
     let taken = ring.take(locked, run, &items, &mut |n| progress.show(n));
     progress.clear();

@@ -12,6 +12,7 @@ use crate::contract::Bucket;
 use crate::inventory::{self, Entry};
 use crate::sites::{self, Site};
 use crate::systems::devt;
+use crate::time;
 
 /// The reason for an empty report where devt has no directory yet.
 const MISSING: &str = "state_dir_missing";
@@ -172,7 +173,7 @@ impl From<Entry<'_>> for Item {
         Self {
             name: entry.name,
             size: entry.size,
-            mtime: output::timestamp(entry.modified),
+            mtime: time::millis(entry.modified),
             is_dir: entry.is_dir,
         }
     }

@@ -7,15 +7,13 @@ use std::path::Path;
 use anyhow::{Context as _, Result, anyhow};
 use serde::Serialize;
 
+use super::archiving::with_site_lock;
 use super::{Context, output};
-use crate::gates::{self, About, GateRecord};
+use crate::gates::{self, About, GateRecord, Moved};
 use crate::hook::World;
-use crate::path;
 use crate::project::read_text;
-use crate::store::lock::{IN_COMMAND, with_state_lock};
 use crate::store::replace::{make_dir, remove_if_empty};
-use crate::systems;
-use crate::workflow::{GateStatus, Outcome};
+use crate::workflow::Outcome;
 
 /// What a verb did to a state file.
 #[derive(Debug, Serialize)]
@@ -33,21 +31,13 @@ pub(super) struct Change {
     pub(super) note: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
-struct Moved {
-    gate: String,
-    from: GateStatus,
-    to: GateStatus,
-}
-
 /// Runs `f` while this process alone holds a system's directory, which is made
 /// where it is missing. What `f` then fails to fill goes again: a directory
 /// such as `.claude` marks a project.
 pub(super) fn locked<T>(dir: &Path, system: &str, f: impl FnOnce() -> Result<T>) -> Result<T> {
     let missing: Vec<&Path> = dir.ancestors().take_while(|dir| !dir.exists()).collect();
     make_dir(dir).with_context(|| format!("could not make `{}`", dir.display()))?;
-    let pid_lock = systems::by_id(system).and_then(|system| system.pid_lock());
-    let result = with_state_lock(dir, pid_lock, IN_COMMAND, |_| Ok(f()));
+    let result = with_site_lock(system, dir, |_| Ok(f()));
     let result = result.map_err(Into::into).flatten();
     if result.is_err() {
         missing.into_iter().all(remove_if_empty);
@@ -57,7 +47,7 @@ pub(super) fn locked<T>(dir: &Path, system: &str, f: impl FnOnce() -> Result<T>)
 
 /// The present text of a state file.
 pub(super) fn present(file: &Path) -> Result<Option<String>> {
-    read_text(&path::from_os(file)).with_context(|| format!("could not read `{}`", file.display()))
+    read_text(file).with_context(|| format!("could not read `{}`", file.display()))
 }
 
 pub(super) fn replace(file: &Path, text: &str) -> Result<()> {
@@ -80,12 +70,7 @@ impl Change {
         let (changed, gates, note) = match outcome {
             Outcome::Unchanged { why } => (false, Vec::new(), Some(why.clone())),
             Outcome::Changed { changes, .. } => {
-                let moved = changes.iter().map(|change| Moved {
-                    gate: change.gate.clone(),
-                    from: change.from,
-                    to: change.to,
-                });
-                (true, moved.collect(), None)
+                (true, changes.iter().map(Moved::from).collect(), None)
             }
         };
         Self {

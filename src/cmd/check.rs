@@ -9,7 +9,7 @@ use super::global::SwitchedOff;
 use super::{Answer, Context, output};
 use crate::actor::{Actor, AgentName};
 use crate::claim::{self, Claim};
-use crate::decision::{self, Call, Channel, Decision, DenyCode, Outcome};
+use crate::decision::{self, Call, Channel, Decision, DenyCode, Ruling};
 use crate::event::{Event, EventError, Field, Kind, Tool};
 use crate::hook::World;
 use crate::path;
@@ -46,7 +46,7 @@ pub struct Args {
 #[derive(Debug, Serialize)]
 struct Row {
     path: String,
-    decision: Outcome,
+    decision: Ruling,
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<DenyCode>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,7 +76,7 @@ impl Row {
         let first = denials.first();
         Self {
             path,
-            decision: decision.outcome(),
+            decision: decision.ruling(),
             rule: first.map(|denial| denial.code),
             system: first.map(|denial| denial.system.clone()),
             name: first.map(|denial| denial.entry.clone()),
@@ -89,7 +89,7 @@ impl Row {
     /// A call that concerns a system and cannot be judged is refused as well.
     fn refused(path: String, reason: String) -> Self {
         Self {
-            decision: Outcome::Deny,
+            decision: Ruling::Deny,
             reason: Some(reason),
             ..Self::new(path, &Decision::Allow { notes: Vec::new() })
         }
@@ -98,7 +98,7 @@ impl Row {
     /// Says of an allowed path that its system is off.
     fn unless_off(self, off: Option<SwitchedOff>) -> Self {
         match off {
-            Some(off) if self.decision == Outcome::Allow => Self {
+            Some(off) if self.decision == Ruling::Allow => Self {
                 system: Some(off.system),
                 switched_off_by: Some(off.by),
                 ..self
@@ -129,7 +129,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         Some(file) => vec![of_event(file, context)?],
         None => of_paths(args, context)?,
     };
-    let denied = decisions.iter().any(|row| row.decision == Outcome::Deny);
+    let denied = decisions.iter().any(|row| row.decision == Ruling::Deny);
     let document = Document {
         decisions,
         problems: &context.rules.problems,

@@ -9,7 +9,7 @@ use super::{Answer, Context, check, output};
 use crate::actor::Actor;
 use crate::claim::{self, Claim, Lands};
 use crate::contract::{DirKind, Others, Row, Standing, Writer};
-use crate::decision::{self, Call, Channel, Decision, Outcome};
+use crate::decision::{self, Call, Channel, Decision, Ruling};
 use crate::nearest::nearest;
 use crate::path;
 use crate::project::OnDisk;
@@ -53,7 +53,7 @@ struct Story {
     owner: Option<String>,
     readers: Option<String>,
     /// What a Write by the agent, or by the main thread, would get.
-    decision: Outcome,
+    decision: Ruling,
     code: Option<&'static str>,
     reason: Option<String>,
     nearest: Vec<String>,
@@ -107,7 +107,7 @@ fn tell(path: &str, claim: Option<&Claim<'_>>, decision: &Decision) -> Story {
         purpose: None,
         owner: None,
         readers: None,
-        decision: decision.outcome(),
+        decision: decision.ruling(),
         code: denial.map(|denial| denial.code.as_str()),
         reason: denial.map(|denial| reply::reason(std::slice::from_ref(denial), &[])),
         nearest: denial

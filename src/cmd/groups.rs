@@ -93,7 +93,7 @@ fn derive(dir: &str) -> Result<Option<Vec<Group>>> {
         return Ok(None);
     }
     let files = InDir { dir };
-    Ok(state::derive(&|name| files.text(name)).ok())
+    Ok(state::derive(&|name| files.text(name)))
 }
 
 /// The groups of every site that has a `tasks.md`.

@@ -13,6 +13,7 @@ use crate::sites::{self, OWN_ARCHIVE};
 use crate::store::archive::{Held, Kind, Ring, Snapshot, rings_below};
 use crate::store::log::Logs;
 use crate::systems::devt::workflow_yaml;
+use crate::time;
 
 /// A snapshot with the site that it came from.
 pub(super) struct Archived {
@@ -149,7 +150,7 @@ fn row(archived: Archived) -> Result<Row> {
         system: ring.system,
         state_dir: from_os(&state_dir),
         kind: snapshot.kind,
-        at: output::timestamp(snapshot.at),
+        at: time::millis(snapshot.at),
         total_bytes: held.iter().map(|held| held.size).sum(),
         entries: held.into_iter().map(Entry::from).collect(),
     })
@@ -160,7 +161,7 @@ impl From<Held> for Entry {
         Self {
             name: held.name,
             size: held.size,
-            mtime: output::timestamp(held.modified),
+            mtime: time::millis(held.modified),
             is_dir: held.is_dir,
             reason: held.reason,
         }

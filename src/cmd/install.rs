@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use crate::env::HOME;
 use crate::project::read_text;
 use crate::store::{self, replace};
-use crate::wiring::{self, ENTRIES, Edited, Whose, WiringError};
+use crate::wiring::{self, ENTRIES, Edited, Whose, Wiring, WiringError};
 
 /// Which of Claude Code's settings files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -204,7 +204,7 @@ pub fn uninstall(args: &Removal, place: &Place, out: &mut dyn Write) -> Result<(
 fn commands(scope: Scope, place: &Place) -> Vec<String> {
     let file = place.settings(scope).ok();
     let text = file.and_then(|file| read_text(&file).ok()?);
-    let entries = wiring::is_wired(&text.unwrap_or_default()).entries;
+    let entries = Wiring::read(&text.unwrap_or_default()).entries;
     let mut commands: Vec<_> = entries.into_iter().map(|wired| wired.command).collect();
     commands.sort_unstable();
     commands.dedup();
@@ -353,7 +353,7 @@ impl SettingsFile {
         let Some(text) = &self.text else {
             return Ok(None);
         };
-        let ours = wiring::is_wired(text).entries;
+        let ours = Wiring::read(text).entries;
         let is_wired = |event: &str| ours.iter().any(|wired| wired.event == event);
         let mut kept = self.backups().peekable();
         if ENTRIES.iter().all(|entry| is_wired(entry.event))
@@ -391,7 +391,7 @@ impl SettingsFile {
         if bare == *text {
             return Ok(None);
         }
-        let ours = wiring::is_wired(text).entries;
+        let ours = Wiring::read(text).entries;
         let command = match whose {
             Whose::Of(command) => command,
             Whose::Anyones => ours.first().map_or("", |wired| &wired.command),
@@ -399,7 +399,7 @@ impl SettingsFile {
         for backup in self.backups() {
             // A backup with entries in it, as earlier versions made, would put them back.
             if let Ok(Some(old)) = read_text(&backup)
-                && wiring::is_wired(&old).entries.is_empty()
+                && !Wiring::read(&old).is_ours()
                 && wiring::merge(&old, command) == Ok(Edited::Changed(text.clone()))
             {
                 return Ok(Some(Undo::Restore(old)));

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 
-use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::env::Env;
 pub(crate) use crate::reply::printable;
@@ -79,11 +79,6 @@ pub(crate) fn percent(part: u64, whole: u64) -> u64 {
     u64::try_from((part * 100 + whole / 2) / whole).unwrap_or(u64::MAX)
 }
 
-/// UTC, RFC 3339, milliseconds.
-pub(crate) fn timestamp(time: DateTime<Utc>) -> String {
-    time.to_rfc3339_opts(SecondsFormat::Millis, true)
-}
-
 /// How long ago something was, as a person says it: `3 d`, `2 h`.
 pub(crate) fn age(time: DateTime<Utc>, now: DateTime<Utc>) -> String {
     match now.signed_duration_since(time) {
@@ -103,11 +98,9 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Less work than this is done before a line could be read.
-    const LONG: usize = 1_000;
-
-    pub(crate) fn new(what: &'static str, total: usize) -> Self {
-        let is_shown = total >= Self::LONG && std::io::stderr().is_terminal();
+    /// `from` so much work on: less is done before a line could be read.
+    pub(crate) fn new(what: &'static str, total: usize, from: usize) -> Self {
+        let is_shown = total >= from && std::io::stderr().is_terminal();
         Self {
             what,
             total,
@@ -115,14 +108,14 @@ impl Progress {
         }
     }
 
-    pub(crate) fn show(&mut self, n: usize) {
+    pub(crate) fn show(&self, n: usize) {
         if self.is_shown && n.is_multiple_of(self.total / 100 + 1) {
             // A terminal that is gone is no reason to stop.
             let _ = write!(std::io::stderr(), "\r{n} of {} {}", self.total, self.what);
         }
     }
 
-    pub(crate) fn clear(&mut self) {
+    pub(crate) fn clear(&self) {
         if self.is_shown {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }

@@ -10,7 +10,7 @@ mod transcript;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -118,7 +118,7 @@ fn check_transcripts(files: &[PathBuf], reports: &[Report]) -> Result<()> {
 fn read_all(files: &[PathBuf], context: &Context<'_>) -> Result<Vec<Report>> {
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let workers = thread::available_parallelism().map_or(1, usize::from);
-    let progress = Progress::new(files.len());
+    let progress = output::Progress::new("files", files.len(), 0);
     let shared = guard::Surroundings::of(context);
     let work = || -> Result<Vec<(usize, Report)>> {
         let mut reports = Vec::new();
@@ -148,35 +148,6 @@ fn read_all(files: &[PathBuf], context: &Context<'_>) -> Result<Vec<Report>> {
 fn take<'f>(files: &'f [PathBuf], next: &AtomicUsize) -> Option<(usize, &'f Path)> {
     let at = next.fetch_add(1, Ordering::Relaxed);
     Some((at, files.get(at)?))
-}
-
-/// A count on a terminal's stderr, nowhere else.
-struct Progress {
-    files: usize,
-    on: bool,
-}
-
-impl Progress {
-    fn new(files: usize) -> Self {
-        Self {
-            files,
-            on: io::stderr().is_terminal(),
-        }
-    }
-
-    fn show(&self, done: usize) {
-        if self.on {
-            let line = format!("\r{done} of {} files", self.files);
-            // A count that cannot be shown is no loss.
-            let _ = io::stderr().lock().write_all(line.as_bytes());
-        }
-    }
-
-    fn clear(&self) {
-        if self.on {
-            let _ = io::stderr().lock().write_all(b"\r\x1b[K");
-        }
-    }
 }
 
 fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {

@@ -11,7 +11,6 @@ use super::global::{SwitchedOff, write_switched_off};
 use super::{Answer, Context, output};
 use crate::catalog::Catalog;
 use crate::gates::InDir;
-use crate::path;
 use crate::project::read_text;
 use crate::sites;
 use crate::systems::{Files, own};
@@ -82,7 +81,7 @@ struct Readable<'a> {
 
 impl Files for Readable<'_> {
     fn text(&self, name: &str) -> Option<String> {
-        read_text(&path::from_os(&self.dir.join(name))).unwrap_or_else(|error| {
+        read_text(&self.dir.join(name)).unwrap_or_else(|error| {
             let file = format!("{}/{name}", self.site);
             let file = file.trim_start_matches('/').to_owned();
             self.unreadable.borrow_mut().push((file, error.to_string()));

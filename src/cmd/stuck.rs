@@ -14,6 +14,7 @@ use crate::project::read_text;
 use crate::sites;
 use crate::store::log::Logs;
 use crate::systems::devt::{self, workflow_yaml};
+use crate::time;
 
 /// So many unresolved denials make a workflow stuck (devt's own threshold).
 const THRESHOLD: usize = 3;
@@ -151,7 +152,7 @@ fn begun(dir: &Path) -> Result<Option<Begun>> {
         None => {
             let changed = std::fs::metadata(&file).and_then(|meta| meta.modified());
             let changed = DateTime::<Utc>::from(changed.with_context(unknown)?);
-            (changed, output::timestamp(changed))
+            (changed, time::millis(changed))
         }
     };
     Ok(Some(Begun {

@@ -1,8 +1,7 @@
 //! `update`: sets keys of devt's `workflow.yaml` under its locks.
 
-use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -13,6 +12,7 @@ use super::{Answer, Context, output};
 use crate::gates::write_through;
 use crate::path;
 use crate::project::read_text;
+use crate::regular;
 use crate::reply;
 use crate::settings::Edition;
 use crate::sites;
@@ -24,6 +24,7 @@ use crate::systems::devt::{
     self,
     workflow_yaml::{self, Fields},
 };
+use crate::time;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -143,7 +144,7 @@ fn set(
     pairs: &[(&str, &str)],
     context: &Context<'_>,
 ) -> io::Result<(Document, Option<Rotation>)> {
-    let text = read_text(&path::from_os(file))?;
+    let text = read_text(file)?;
     let around = Surroundings {
         now: context.now,
         new_id: &uuid_v4(),
@@ -211,7 +212,7 @@ impl Rotation {
     /// Appends the record; without it the update stands. A task may hold a
     /// secret, so no argument is in it.
     fn log(mut self, site: &Path, context: &Context<'_>) -> Result<()> {
-        self.ts = output::timestamp(context.now);
+        self.ts = time::millis(context.now);
         let log = LogFile {
             dir: site.to_owned(),
             name: "workflow-id-rotations.jsonl",
@@ -235,15 +236,17 @@ fn trace(workflow: &Path) -> io::Result<String> {
     const TAIL: u64 = 8 << 20;
     let devt = workflow.parent().and_then(Path::parent);
     let path = devt.map(|devt| devt.join("memory/_mcp-trace.jsonl"));
-    let Some(path) = path.filter(|path| fs::metadata(path).is_ok_and(|meta| meta.is_file())) else {
-        return Ok(String::new());
+    let mut text = String::new();
+    let Some(path) = path else { return Ok(text) };
+    let mut take = |line: &str| {
+        text.push_str(line);
+        text.push('\n');
     };
-    let mut file = File::open(path)?;
-    let start = file.metadata()?.len().saturating_sub(TAIL);
-    file.seek(SeekFrom::Start(start))?;
-    let mut bytes = Vec::new();
-    file.take(TAIL).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    match regular::tail(&path, TAIL, &mut take) {
+        Ok(_) => Ok(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(text),
+        Err(error) => Err(error),
+    }
 }
 
 /// A random UUID. The hasher's keys come from the operating system's randomness.

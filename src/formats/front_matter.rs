@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use super::split_bom;
 use super::yaml::{self, Change, EditError, Value};
 
 /// Why a text has no front matter that shell readers understand.
@@ -106,7 +107,7 @@ pub fn split(text: &str) -> Result<Document<'_>, Fault> {
 /// # Errors
 /// Says what is missing or what the YAML parser rejects.
 pub fn read(text: &str) -> Result<Value, String> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let (_, text) = split_bom(text);
     let mut lines = text.lines().skip_while(|line| line.trim().is_empty());
     if lines.next().is_none_or(|line| line.trim_end() != "---") {
         return Err(Fault::NoOpeningFence.to_string());

@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value};
 
+use super::split_bom;
+
 /// One JSON object. Of a key that stands twice the last value wins, as in every
 /// reader of these files.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,7 +14,7 @@ impl Document {
     /// A byte-order mark is tolerated, anything but an object is an error. The
     /// nesting is bounded by `serde_json`.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let (_, text) = split_bom(text);
         match serde_json::from_str(text) {
             Ok(Value::Object(root)) => Ok(Self(root)),
             Ok(other) => Err(format!("the top level is {}, not an object", kind(&other))),

@@ -1,6 +1,8 @@
 //! The few pieces of Markdown that state files are read by. Nothing here
 //! renders or rewrites Markdown.
 
+use super::split_bom;
+
 /// Where a line stands to code fences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fence {
@@ -30,7 +32,7 @@ struct Opened<'a> {
 
 /// The lines of a text, with CRLF and a leading byte-order mark tolerated.
 pub fn lines(text: &str) -> Vec<Line<'_>> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let (_, text) = split_bom(text);
     let mut lines: Vec<Line<'_>> = Vec::new();
     // The columns where the texts of the list items around a line begin.
     let mut items: Vec<usize> = Vec::new();

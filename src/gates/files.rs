@@ -56,7 +56,7 @@ pub struct InDir<'a> {
 
 impl Files for InDir<'_> {
     fn text(&self, name: &str) -> Option<String> {
-        read_text(&path::from_os(&self.dir.join(name))).unwrap_or_else(|_| Some(String::new()))
+        read_text(&self.dir.join(name)).unwrap_or_else(|_| Some(String::new()))
     }
 
     fn dirs(&self) -> Vec<String> {

@@ -355,34 +355,27 @@ fn check_keys(id: &str, file: &SystemFile) -> Result<(), String> {
             return Err(format!("`{name}` is for `{}` only", ids.join("`, `")));
         }
     }
-    let misplaced = [
-        (
-            "site",
-            file.site.is_some() && is_built_in,
-            "is for new systems only",
-        ),
+    let for_new_ones = [
+        ("site", file.site.is_some(), "is for new systems only"),
         (
             "canonical",
-            file.canonical.is_some() && is_built_in,
+            file.canonical.is_some(),
             "is for new systems; use `extra_names`",
         ),
         (
             "patterns",
-            file.patterns.is_some() && is_built_in,
+            file.patterns.is_some(),
             "is for new systems; use `extra_globs`",
         ),
         (
             "ephemeral",
-            file.ephemeral.is_some() && is_built_in,
+            file.ephemeral.is_some(),
             "is for new systems only",
         ),
-        (
-            "owners",
-            file.owners.is_some() && is_built_in,
-            "is for new systems only",
-        ),
+        ("owners", file.owners.is_some(), "is for new systems only"),
     ];
-    match misplaced.iter().find(|(_, is_misplaced, _)| *is_misplaced) {
+    let mut given = for_new_ones.iter().filter(|(_, is_given, _)| *is_given);
+    match given.next().filter(|_| is_built_in) {
         Some((key, _, why)) => Err(format!("`{key}` {why}")),
         None => Ok(()),
     }

@@ -42,8 +42,8 @@ pub(super) fn git(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         let is_outside = |shell: &Shell<'_>, tree: &Field| {
             let tree = tree.known().and_then(|tree| shell.absolute(tree));
             let cwd = shell.cwd.as_deref();
-            !cwd.zip(tree)
-                .is_some_and(|(cwd, tree)| relative(cwd, &collapse(&tree)).is_some())
+            cwd.zip(tree)
+                .is_none_or(|(cwd, tree)| relative(cwd, &collapse(&tree)).is_none())
         };
         for dir in dirs {
             shell.run(&[Field::literal("cd"), dir]);

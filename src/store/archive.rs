@@ -13,11 +13,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 
 use super::lock::Locked;
 use super::transfer::move_to_free;
 use super::{make_own_folder, modified, replace};
+use crate::time;
 use snapshot::{is_real_dir, list};
 
 pub use manifest::{FILE as MANIFEST, Manifest, Named};
@@ -192,8 +193,8 @@ impl Ring {
             io::Error::new(error.kind(), why)
         };
         replace::make_dir(&self.dir).map_err(|error| failed(error, &self.dir))?;
-        let stamp = run.now.to_rfc3339_opts(SecondsFormat::Millis, true);
-        let name = format!("{}{}", run.kind.prefix(), stamp.replace([':', '.'], "-"));
+        let stamp = time::millis(run.now);
+        let name = format!("{}{}", run.kind.prefix(), time::in_name(&stamp));
         let (mut path, mut n) = (self.dir.join(&name), 0);
         loop {
             match replace::make_new_dir(&path) {
@@ -228,9 +229,7 @@ impl Ring {
         let mut pruned = Vec::new();
         for snapshot in old.into_iter().take(surplus) {
             // Renamed first, so that a kill leaves no half snapshot that looks whole.
-            let doomed = self
-                .dir
-                .join(format!(".{}.{}.tmp", snapshot.name, std::process::id()));
+            let doomed = replace::temp_beside(&snapshot.path);
             move_to_free(&snapshot.path, &doomed)?;
             replace::remove_own_tree(&doomed)?;
             pruned.push(snapshot.name);

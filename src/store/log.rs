@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::lock::{Locked, with_lock};
 use crate::regular;
+use crate::time;
 
 /// One log and where its full generations go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +90,7 @@ impl LogFile {
         let dir = self.dir.join(self.rotated);
         fs::create_dir_all(&dir)?;
         let stem = self.name.trim_end_matches(".jsonl");
-        let stamp = stamp.replace([':', '.'], "-");
+        let stamp = time::in_name(stamp);
         let full = (0..).map(|n| match n {
             0 => dir.join(format!("{stem}-{stamp}.jsonl")),
             n => dir.join(format!("{stem}-{stamp}-{n}.jsonl")),

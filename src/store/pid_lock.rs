@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::lock::Locked;
+use super::replace::temp_beside;
 use crate::regular;
 
 /// How long another program may take between making its file and writing its id.
@@ -108,8 +109,7 @@ struct PidFile<'p> {
 impl<'p> PidFile<'p> {
     /// `None` where another file is in the way.
     fn create(path: &'p Path) -> io::Result<Option<Self>> {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let temp = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+        let temp = temp_beside(path);
         let linked = match fs::write(&temp, own_id()).and_then(|()| fs::hard_link(&temp, path)) {
             Err(error)
                 if !matches!(

@@ -1,6 +1,5 @@
 //! Whole files: replaced, copied and removed. Logs and archives are elsewhere.
 
-use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -39,6 +38,12 @@ fn put(path: &Path, bytes: &[u8], flush: impl FnOnce(&File) -> io::Result<()>) -
     written
 }
 
+/// The temporary file or directory of this process that belongs to a path.
+pub(super) fn temp_beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
+}
+
 /// Whether a file name has the form of our temporary files, `.NAME.PID.tmp`.
 pub fn is_temp_name(name: &str) -> bool {
     let middle = name
@@ -54,11 +59,7 @@ pub fn is_temp_name(name: &str) -> bool {
 /// with the same id is in nobody's use and goes.
 #[expect(clippy::disallowed_methods, reason = "this is the store")]
 fn create_beside(path: &Path, old: Option<&Metadata>) -> io::Result<(PathBuf, File)> {
-    let name = path
-        .file_name()
-        .and_then(OsStr::to_str)
-        .ok_or(io::ErrorKind::InvalidInput)?;
-    let temp = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+    let temp = temp_beside(path);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

@@ -9,6 +9,8 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::replace::temp_beside;
+
 /// Moves a file, a directory with all in it, or a link itself.
 ///
 /// # Errors
@@ -40,7 +42,7 @@ fn rename_to_free(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 fn across(from: &Path, to: &Path) -> io::Result<()> {
-    let temp = beside(to);
+    let temp = temp_beside(to);
     let mut copied_from = Vec::new();
     let copied = copy(from, &temp, &mut copied_from)
         .and_then(|()| copied_from.iter().try_for_each(unchanged))
@@ -52,11 +54,6 @@ fn across(from: &Path, to: &Path) -> io::Result<()> {
     copied?;
     sync_dir(to)?;
     remove(from)
-}
-
-fn beside(to: &Path) -> PathBuf {
-    let name = to.file_name().unwrap_or_default().to_string_lossy();
-    to.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
 }
 
 /// What was copied, as it was before.

@@ -77,7 +77,7 @@ fn removed_value(mut settings: Value) -> Value {
 /// gives the original back.
 /// Whether a file holds every entry of the table, and Claude Code would run them.
 fn is_live(text: &str) -> bool {
-    let wiring = is_wired(text);
+    let wiring = Wiring::read(text);
     wiring.missing().is_empty() && !wiring.hooks_are_disabled && wiring.invalid.is_none()
 }
 
@@ -151,7 +151,7 @@ fn empty_containers_take_the_entries() {
         let wired = merged(text, HERE);
         assert_eq!(value(&wired), merged_value(value(text), HERE), "{wired}");
         assert_eq!(merge(&wired, HERE).unwrap(), Edited::Unchanged);
-        assert!(is_wired(&removed(&wired)).entries.is_empty());
+        assert!(!Wiring::read(&removed(&wired)).is_ours());
     }
 }
 
@@ -194,7 +194,7 @@ fn each_program_s_entries_can_go_alone() {
     let text = serde_json::to_string_pretty(&settings).unwrap();
     let commands = |whose| match remove(&text, whose).unwrap() {
         Edited::Changed(text) => {
-            let left = is_wired(&text)
+            let left = Wiring::read(&text)
                 .entries
                 .into_iter()
                 .map(|wired| wired.command);
@@ -349,6 +349,6 @@ proptest! {
 
     #[test]
     fn no_text_makes_the_editor_panic(text in "[{}\\[\\],:\"a/ \n\\\\]{0,24}|\\PC{0,24}") {
-        let _ = (merge(&text, HERE), remove(&text, Whose::Anyones), is_wired(&text));
+        let _ = (merge(&text, HERE), remove(&text, Whose::Anyones), Wiring::read(&text));
     }
 }

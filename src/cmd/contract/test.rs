@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::super::{Answer, Context, output};
 use crate::catalog::Catalog;
-use crate::decision::{DenyCode, Outcome};
+use crate::decision::{DenyCode, Ruling};
 use crate::event::{Event, Tool};
 use crate::formats::yaml::{self, Value};
 use crate::hook::World;
@@ -47,15 +47,15 @@ enum Subject {
 
 #[derive(Clone, Copy, Debug)]
 enum Expect {
-    Outcome(Outcome),
+    Ruling(Ruling),
     Code(DenyCode),
 }
 
 impl Expect {
     fn parse(text: &str) -> Result<Self> {
-        let mut outcomes = [Outcome::Allow, Outcome::Warn, Outcome::Deny].into_iter();
-        if let Some(outcome) = outcomes.find(|outcome| outcome.as_str() == text) {
-            return Ok(Self::Outcome(outcome));
+        let mut rulings = [Ruling::Allow, Ruling::Warn, Ruling::Deny].into_iter();
+        if let Some(ruling) = rulings.find(|ruling| ruling.as_str() == text) {
+            return Ok(Self::Ruling(ruling));
         }
         let code = DenyCode::parse(text);
         code.map(Self::Code)
@@ -64,7 +64,7 @@ impl Expect {
 
     fn as_str(self) -> &'static str {
         match self {
-            Self::Outcome(outcome) => outcome.as_str(),
+            Self::Ruling(ruling) => ruling.as_str(),
             Self::Code(code) => code.as_str(),
         }
     }
@@ -78,7 +78,7 @@ struct Row {
     subject: String,
     agent: String,
     expect: &'static str,
-    decision: Outcome,
+    decision: Ruling,
     rule: Option<DenyCode>,
     reason: Option<String>,
 }
@@ -187,17 +187,17 @@ fn judge(test: &Test, world: &World<'_>, catalog: &Catalog<'_>) -> Result<Row> {
     let bytes = event.to_string();
     let event = Event::parse(bytes.as_bytes()).map_err(|error| anyhow!("{error:?}"))?;
     let (decision, _) = world.judge(&event, catalog)?;
-    let (outcome, denials) = (decision.outcome(), decision.denials());
+    let (ruling, denials) = (decision.ruling(), decision.denials());
     let rule = denials.first().map(|denial| denial.code);
     Ok(Row {
         ok: match test.expect {
-            Expect::Code(code) => outcome == Outcome::Deny && rule == Some(code),
-            Expect::Outcome(expected) => outcome == expected,
+            Expect::Code(code) => ruling == Ruling::Deny && rule == Some(code),
+            Expect::Ruling(expected) => ruling == expected,
         },
         subject: subject.clone(),
         agent: test.agent.clone().unwrap_or_else(|| "main".to_owned()),
         expect: test.expect.as_str(),
-        decision: outcome,
+        decision: ruling,
         rule,
         reason: rule.map(|_| reply::reason(denials, &[])),
     })

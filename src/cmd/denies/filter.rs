@@ -1,12 +1,13 @@
 //! Which denials are wanted.
 
 use anyhow::{Result, bail};
-use chrono::{DateTime, Days, NaiveDate, NaiveTime, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 
 use super::super::{Context, number};
 use super::read::{Entry, Reach};
 use crate::actor::AgentName;
 use crate::decision::DenyCode;
+use crate::time;
 
 /// Filters combine: a record must pass all of them.
 #[derive(Debug, clap::Args)]
@@ -54,7 +55,7 @@ impl Filter {
             .transpose()?;
         Ok(Passes {
             since,
-            since_text: since.map(millis).unwrap_or_default(),
+            since_text: since.map(time::millis).unwrap_or_default(),
             session: self.session.clone(),
             agent: self.agent.clone(),
             rule: self.rule,
@@ -71,11 +72,6 @@ impl Filter {
 /// A whole agent type, as agents' names are compared.
 fn folded(agent_type: &str) -> String {
     agent_type.to_ascii_lowercase().replace('_', "-")
-}
-
-/// A time as records write it.
-fn millis(time: DateTime<Utc>) -> String {
-    time.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 impl Passes {
@@ -110,7 +106,7 @@ impl Passes {
 
     /// What the numbers are about, for a title: empty without a filter.
     pub(super) fn in_words(&self) -> String {
-        let since = self.since.map(millis);
+        let since = self.since.map(time::millis);
         let rule = self.rule.map(|rule| rule.as_str().to_owned());
         let parts = [
             ("since", &since),
@@ -181,7 +177,7 @@ mod tests {
             ("3 hours", None),
             ("4294967295w", None),
         ] {
-            let found = since(text, now).ok().map(millis);
+            let found = since(text, now).ok().map(time::millis);
             assert_eq!(found.as_deref(), expected, "{text}");
         }
     }
@@ -244,7 +240,7 @@ mod tests {
         let since: DateTime<Utc> = "2026-05-03T12:00:00Z".parse().unwrap();
         let recent = Passes {
             since: Some(since),
-            since_text: millis(since),
+            since_text: time::millis(since),
             ..Passes::default()
         };
         for (ts, expected) in [

@@ -88,7 +88,7 @@ fn of_scope(place: &Place, scope: Scope) -> (Vec<Finding>, Vec<String>) {
             fix,
         ));
     }
-    let wiring = wiring::is_wired(&text);
+    let wiring = Wiring::read(&text);
     if wiring.hooks_are_disabled {
         let what = format!("`{shown}` says `disableAllHooks`: no hook runs");
         findings.push(Finding::error(

@@ -369,7 +369,7 @@ fn a_linked_settings_file_is_changed_where_it_is() {
     std::os::unix::fs::symlink(temp.0.join("dotfiles/settings.json"), &link).unwrap();
     run(install, Scope::User, &temp);
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-    let wired = wiring::is_wired(&fs::read_to_string(&link).unwrap());
+    let wired = Wiring::read(&fs::read_to_string(&link).unwrap());
     assert!(wired.missing().is_empty());
     fs::remove_file(temp.0.join("dotfiles/settings.json")).unwrap();
     let args = Args {

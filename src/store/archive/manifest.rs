@@ -5,12 +5,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use chrono::SecondsFormat;
 use serde::{Deserialize, Serialize};
 
 use super::{Item, Kind, Ring, Run};
 use crate::path::from_os;
 use crate::store::replace;
+use crate::time;
 
 pub const FILE: &str = "manifest.json";
 
@@ -67,7 +67,7 @@ pub(super) fn write(
             name: item.name.to_owned(),
             stored: (place != item.name).then_some(place),
             size: item.size,
-            mtime: item.modified.to_rfc3339_opts(SecondsFormat::Millis, true),
+            mtime: time::millis(item.modified),
             is_dir: item.is_dir,
             reason: item.reason.to_owned(),
         }
@@ -79,7 +79,7 @@ pub(super) fn write(
         system: ring.system.clone(),
         site: ring.site.clone(),
         by: run.by.to_owned(),
-        at: run.now.to_rfc3339_opts(SecondsFormat::Millis, true),
+        at: time::millis(run.now),
         entries: entries.collect(),
     };
     let text = serde_json::to_string_pretty(&manifest)? + "\n";

@@ -9,7 +9,7 @@ use super::log;
 use super::state::FileKind;
 use crate::formats::front_matter;
 use crate::formats::yaml::{self, Change};
-use crate::workflow::stamp;
+use crate::time;
 
 /// What is explored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,7 +119,7 @@ pub fn backup_name(now: DateTime<Utc>) -> String {
 
 /// The text of a new file.
 pub fn init(init: &Init, now: DateTime<Utc>) -> String {
-    let (at, count) = (stamp(now), init.agent_count);
+    let (at, count) = (time::seconds(now), init.agent_count);
     let (scope, focus_yaml) = match &init.scope {
         Scope::Full => ("full", "null".to_owned()),
         Scope::Focused(path) => ("focused", yaml::quote(path)),
@@ -162,7 +162,7 @@ pub fn compile(
 ) -> Result<String, String> {
     let document = front_matter::split(text).map_err(|fault| fault.to_string())?;
     let value = yaml::parse(document.front)?;
-    let at = stamp(now);
+    let at = time::seconds(now);
     let (phase, status) = match stage {
         Stage::InProgress => ("compilation", "in_progress"),
         Stage::Complete => ("complete", "complete"),
@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(check_content(&done, FileKind::DeepDive), Ok(()));
         let context = Context {
             scope: "focused".to_owned(),
-            generated: stamp(now()),
+            generated: time::seconds(now()),
         };
         assert_eq!(Context::read(&done), Some(context));
         assert!(compile("no fence", &second, Stage::Complete, now()).is_err());

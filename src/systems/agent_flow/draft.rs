@@ -6,7 +6,8 @@ use super::log;
 use super::state::{FlowState, GROUP, Mode, Phase, has_passed};
 use crate::formats::front_matter::{self, Document};
 use crate::formats::yaml::{self, Change, Scalar, Value};
-use crate::workflow::{GateChange, GateStatus, Outcome, stamp};
+use crate::time;
+use crate::workflow::{GateChange, GateStatus, Outcome};
 
 pub(super) struct Draft<'a> {
     document: Document<'a>,
@@ -34,7 +35,7 @@ impl<'a> Draft<'a> {
             document,
             value,
             state,
-            at: stamp(now),
+            at: time::seconds(now),
             edits,
             moved,
             entries,

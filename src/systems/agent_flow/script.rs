@@ -9,7 +9,8 @@ use super::log;
 use super::state::{FileKind, FlowState, GROUP, Mode, Phase};
 use super::verdict::Verdict;
 use crate::formats::yaml::quote;
-use crate::workflow::{GateStatus, Outcome, stamp};
+use crate::time;
+use crate::workflow::{GateStatus, Outcome};
 
 /// How a new run relates to a deep dive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +58,7 @@ pub fn init(init: &Init, now: DateTime<Utc>) -> Result<String, String> {
     if init.max_iterations == 0 {
         return Err("`--max-iterations` is 0; give at least 1".to_owned());
     }
-    let at = stamp(now);
+    let at = time::seconds(now);
     let is_single = init.mode == Mode::Single;
     let only = |condition: bool, text: &'static str| if condition { text } else { "" };
     let (mode, available) = mode_words(init.mode);

@@ -1,9 +1,10 @@
 //! `update KEY=VALUE…` on `workflow.yaml`, with the ids and anchors that devt
 //! keeps in step.
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 
 use super::workflow_yaml::{DEFAULT, Fields, Scalar, TEXT_KEYS, read, set};
+use crate::time;
 
 /// A changed file and what looked odd in the arguments; like devt we store odd
 /// values all the same.
@@ -57,7 +58,7 @@ fn anchors(before: &Fields, after: &Fields, now: DateTime<Utc>, new_id: &str) ->
     let set = |key, value: &str| (key, Some(Scalar::Text(value.to_owned())));
     let absent = |key| matches!(after.get(key), None | Some(Scalar::Null));
     // devt's readers take JavaScript's form, which has milliseconds.
-    let now = now.to_rfc3339_opts(SecondsFormat::Millis, true);
+    let now = time::millis(now);
     let type_of = |fields: &Fields| fields.text("workflow_type").map(str::to_owned);
     if !after.is_true("active") {
         return Vec::new();

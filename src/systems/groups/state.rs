@@ -68,17 +68,13 @@ pub struct Group {
     pub malformed: Vec<ReportKind>,
 }
 
-/// There is no `tasks.md`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoTasks;
-
 /// Rejections from which a stronger hand is called.
 const ESCALATION_ROUND: u32 = 3;
 
 /// The groups in the order of `tasks.md`. `files` gives the text of a file by
-/// its path below the directory that holds `tasks.md`.
-pub fn derive(files: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Group>, NoTasks> {
-    let sections = tasks::parse(&files("tasks.md").ok_or(NoTasks)?);
+/// its path below the directory that holds `tasks.md`; `None` where that is missing.
+pub fn derive(files: &dyn Fn(&str) -> Option<String>) -> Option<Vec<Group>> {
+    let sections = tasks::parse(&files("tasks.md")?);
     let stuck = stuck::mentions(&files("STUCK.md").unwrap_or_default());
     let mut n_headings: HashMap<u32, usize> = HashMap::new();
     for section in &sections {
@@ -96,7 +92,7 @@ pub fn derive(files: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Group>, NoTa
         };
         evidence.report(state, copies)
     };
-    Ok(sections.iter().map(group).collect())
+    Some(sections.iter().map(group).collect())
 }
 
 /// The verdict files a role must still write, with the reason: a tester owes
@@ -397,7 +393,7 @@ mod tests {
 
     #[test]
     fn no_tasks_is_not_no_groups() {
-        assert_eq!(derive(&|_| None), Err(NoTasks));
+        assert_eq!(derive(&|_| None), None);
         assert_eq!(groups(&[("tasks.md", "# Tasks\n")]), []);
     }
 

@@ -4,7 +4,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use serde_json::json;
 
 use super::state::Phase;
-use crate::workflow::stamp;
+use crate::time;
 
 /// What `session init` is asked for.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub struct NewSession<'a> {
 
 /// The text of a new `state.json`: phase `init` completed, the others pending.
 pub fn new_session(new: &NewSession<'_>, now: DateTime<Utc>) -> String {
-    let now = stamp(now);
+    let now = time::seconds(now);
     let done = json!({ "status": "completed", "skipped": false, "report": null, "started_at": now, "completed_at": now });
     let pending = json!({ "status": "pending", "skipped": false, "report": null, "started_at": null, "completed_at": null });
     let phases = Phase::ALL.map(|phase| {

@@ -11,7 +11,8 @@ use super::schema::{AGENTS, INSTANCES_MAX};
 use super::state::{Phase, PhaseState, State, Status};
 use crate::actor::AgentName;
 use crate::formats::json::Document;
-use crate::workflow::{GateChange, GateStatus, Outcome, stamp};
+use crate::time;
+use crate::workflow::{GateChange, GateStatus, Outcome};
 
 /// Pending → in progress. A `started_at` that is already there is kept.
 pub fn start(text: &str, phase: Phase, now: DateTime<Utc>) -> Result<String, ContentError> {
@@ -238,7 +239,7 @@ fn rewrite(
     let state = State::parse(text).map_err(ContentError::Malformed)?;
     let mut document = Document::parse(text).map_err(ContentError::Malformed)?;
     change(&state, &mut document)
-        .and_then(|()| document.set(&["updated_at"], stamp(now)))
+        .and_then(|()| document.set(&["updated_at"], time::seconds(now)))
         .map_err(ContentError::IllegalTransition)?;
     let new_text = document.render();
     check_content(&new_text, Some(text))?;
@@ -256,7 +257,7 @@ fn start_time(
 ) -> Result<(), String> {
     match state.started_at {
         Some(_) => Ok(()),
-        None => document.set(&field(state.phase, "started_at"), stamp(now)),
+        None => document.set(&field(state.phase, "started_at"), time::seconds(now)),
     }
 }
 
@@ -265,7 +266,7 @@ fn start_time(
 fn end_time(state: &PhaseState, now: DateTime<Utc>) -> String {
     match &state.started_at {
         Some(started) if started.at > now => started.text.clone(),
-        _ => stamp(now),
+        _ => time::seconds(now),
     }
 }
 
@@ -309,10 +310,10 @@ mod tests {
         let text = skip(&text, Phase::Quality, at(5)).unwrap();
         let text = complete(&text, Phase::Review, None, at(6)).unwrap();
         assert!(text.contains("\"mine\": {\n    \"z\": 1,\n    \"a\": 2.5\n  },\n  \"phases\""));
-        assert_eq!(value(&text, &["updated_at"]), stamp(at(6)));
+        assert_eq!(value(&text, &["updated_at"]), time::seconds(at(6)));
         assert_eq!(
             value(&text, &field(Phase::Research, "started_at")),
-            stamp(at(1))
+            time::seconds(at(1))
         );
         assert_eq!(
             value(&text, &field(Phase::Plan, "started_at")),
@@ -320,7 +321,7 @@ mod tests {
         );
         assert_eq!(
             value(&text, &field(Phase::Implement, "started_at")),
-            stamp(at(4))
+            time::seconds(at(4))
         );
         assert!(!read_workflow(&text, "x").unwrap().active);
     }
@@ -423,7 +424,7 @@ mod tests {
         );
 
         // A model's start time may lie in the future; the phase ends all the same.
-        let future = running.replace(&stamp(at(1)), "2030-01-01T00:00:00Z");
+        let future = running.replace(&time::seconds(at(1)), "2030-01-01T00:00:00Z");
         let done = on_report_written(&future, Phase::Research, at(3));
         check_outcome(&done, "research in_progress passed");
         let Outcome::Changed { text: done, .. } = done else {

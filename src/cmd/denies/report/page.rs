@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{Datelike, Days, NaiveDate, NaiveDateTime, SecondsFormat, TimeDelta};
+use chrono::{Datelike, Days, NaiveDate, NaiveDateTime, TimeDelta};
 
 use super::collect::{Findings, Loop, Outcome, Row, Top};
 use super::html::{Html, template};
@@ -11,6 +11,7 @@ use crate::cmd::Context;
 use crate::cmd::explain::owner;
 use crate::cmd::output::{self, percent};
 use crate::contract::{self, Standing};
+use crate::time;
 
 const TEMPLATE: &str = include_str!("../report.html");
 
@@ -83,7 +84,7 @@ pub(super) fn render(
         "" => Html::default(),
         filter => Html::fill(" · only {}", [Html::text(filter)]),
     };
-    let made = context.now.to_rfc3339_opts(SecondsFormat::Secs, true);
+    let made = time::seconds(context.now);
     let pieces = [
         ("project", Html::text(&context.project.main.dir)),
         ("made", Html::text(&made)),
