@@ -28,10 +28,10 @@ use crate::record::{Record, What};
 use crate::reply::{self, Reply};
 use crate::settings::{Mode, Resolved};
 use crate::sites::{self, Site};
-use crate::stdin;
 use crate::store::archive::{self, Item, Run, WhenChanged};
 use crate::store::lock::{IN_HOOK, with_lock, with_state_lock};
 use crate::store::{self, make_own_folder};
+use crate::systems::{self, own};
 use crate::target::{Act, Target};
 use crate::wiring::Wiring;
 use told::{Culprit, End, Told};
@@ -160,14 +160,14 @@ impl World<'_> {
             .chain(dirs.take(MAX_NAMED))
             .collect();
         let mut sites = sites::around(&self.project, catalog, &dirs);
-        let names_one = stdin::names_governed_place(command.as_bytes());
+        let names_one = systems::are_named_in(command);
         let named = words(command)
-            .filter(|word| names_one && stdin::names_governed_place(word.as_bytes()))
+            .filter(|word| names_one && systems::are_named_in(word))
             .map(at);
         let places = claims.iter().map(Claim::path).chain(named);
         for place in places.take(MAX_NAMED) {
             let site = claim::site_of(&place, &self.project, catalog);
-            let site = site.filter(|site| site.governed.system.id() != "self");
+            let site = site.filter(|site| site.governed.system.id() != own::ID);
             if let Some(site) = site.filter(|site| Path::new(&site.dir()).is_dir()) {
                 sites::add_new(&mut sites, site);
             }
@@ -338,7 +338,7 @@ impl World<'_> {
             .or_else(|| project.iter().find(removed))?;
         Some(Denial {
             code: DenyCode::ProtectedFile,
-            system: "self".to_owned(),
+            system: own::ID.to_owned(),
             mode: Mode::Enforce,
             act: Act::Edit,
             path: changed.clone(),

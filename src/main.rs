@@ -11,6 +11,7 @@ static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
 /// `hook` alone does not go through the command line parser: it runs around
 /// every tool call, and parsing would be the most of its cost.
+#[expect(clippy::disallowed_methods, reason = "the one clock")]
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
     match (args.next(), args.next()) {

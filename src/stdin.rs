@@ -239,10 +239,7 @@ mod source {
 /// Whether bytes that are no event name a governed place. The path of the
 /// transcript is Claude Code's own and does not count.
 pub fn names_governed_place(bytes: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(bytes)
-        .replace("\\/", "/")
-        .replace("\\\\", "/");
-    systems::are_named_in(&without_transcript_path(&text))
+    systems::are_named_in(&without_transcript_path(&String::from_utf8_lossy(bytes)))
 }
 
 /// The keys end alike: `transcript_path`, `agent_transcript_path`.

@@ -9,6 +9,8 @@ pub mod groups;
 pub mod own;
 pub mod session;
 
+use std::borrow::Cow;
+
 use chrono::{DateTime, Utc};
 
 use crate::actor::AgentName;
@@ -250,8 +252,17 @@ pub static SYSTEMS: &[&dyn System] = &[
 ];
 
 /// Whether a text names a place of a built-in system, wherever that may lie: a
-/// landmark up to its wildcard, a file by its name alone.
+/// landmark up to its wildcard, a file by its name alone. `\` counts as `/`, and so
+/// does what JSON makes of either.
 pub fn are_named_in(text: &str) -> bool {
+    let text = match text.contains('\\') {
+        true => Cow::Owned(
+            text.replace("\\\\", "/")
+                .replace("\\/", "/")
+                .replace('\\', "/"),
+        ),
+        false => Cow::Borrowed(text),
+    };
     let mut landmarks = SYSTEMS.iter().flat_map(|system| system.landmarks());
     landmarks.any(|landmark| {
         let place = landmark.trim_end_matches('*');

@@ -6,7 +6,7 @@ use std::fmt;
 use crate::event::{Event, Field, Shell, Tool};
 use crate::path;
 use crate::shell::{self, Extent, Limit, Scene};
-use crate::stdin::names_governed_place;
+use crate::systems;
 
 /// How a call would change a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,9 +127,8 @@ fn of_command(command: &str, dialect: Shell, scene: &Scene<'_>) -> Result<Vec<Ta
         Shell::Bash => shell::analyze(command, scene),
         Shell::PowerShell => shell::analyze_powershell(command, scene),
     };
-    let names_place = |text: &str| names_governed_place(text.as_bytes());
     match analysis.extent {
-        Extent::Cut(limit) if names_place(command) || names_place(scene.cwd) => {
+        Extent::Cut(limit) if [command, scene.cwd].into_iter().any(systems::are_named_in) => {
             Err(Unread::Command(limit))
         }
         _ => Ok(analysis.targets),

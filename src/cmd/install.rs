@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::env::HOME;
 use crate::project::read_text;
+use crate::store::log::Logs;
 use crate::store::{self, replace};
 use crate::wiring::{self, ENTRIES, Edited, Whose, Wiring, WiringError};
 
@@ -85,7 +86,7 @@ impl Place {
 
     /// The folder of our logs, which a project gets and the user's directory does not.
     fn folder(&self, scope: Scope) -> Option<PathBuf> {
-        (scope != Scope::User).then(|| self.project.join(".claude/statewarden"))
+        (scope != Scope::User).then(|| Logs::of(&self.project).own_folder().to_owned())
     }
 }
 

@@ -6,7 +6,7 @@ use super::field::{Field, Output, UNKNOWN, base_name};
 use super::find::Filter;
 use super::writers::Source;
 use crate::path::collapse;
-use crate::stdin::names_governed_place;
+use crate::systems;
 use crate::target::Act;
 
 /// Begins what stands for an archive that is piped.
@@ -102,7 +102,7 @@ pub(super) fn stream(
 fn streamed(shell: &Shell<'_>, dir: &Field) -> Option<Vec<Field>> {
     let text = shell.stdin.as_ref()?.text.strip_prefix(STREAM)?;
     let at = shell.absolute(dir.known()?)?;
-    let governed = names_governed_place(format!("{}/", collapse(&at)).as_bytes());
+    let governed = systems::are_named_in(&format!("{}/", collapse(&at)));
     let names = text.split(UNKNOWN).filter(|name| !name.is_empty());
     governed.then(|| names.map(Field::literal).collect())
 }

@@ -8,7 +8,7 @@ use super::transfer::inside;
 use super::wrapper::line;
 use super::{archive, edit, search, writers};
 use crate::path::{collapse, relative};
-use crate::stdin::names_governed_place;
+use crate::systems;
 use crate::target::Act;
 
 /// Options before the subcommand that take a value.
@@ -201,7 +201,7 @@ fn write_files(shell: &mut Shell<'_>, paths: &[Field], from: From) {
         }
         let at = collapse(&at).into_owned();
         // `.devt` is there for its `state`.
-        let names_place = |end| names_governed_place(format!("{at}/{end}").as_bytes());
+        let names_place = |end| systems::are_named_in(&format!("{at}/{end}"));
         if !names_place("") && !names_place("state/") {
             continue;
         }

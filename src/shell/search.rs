@@ -7,7 +7,7 @@ use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output};
 use super::find::Filter;
-use crate::stdin::names_governed_place;
+use crate::systems;
 use crate::target::Spelling;
 
 const GREP: Syntax = Syntax {
@@ -135,7 +135,7 @@ fn list(shell: &mut Shell<'_>, roots: &[Field], filter: &Filter, end: &str) -> O
         let at = root
             .known()
             .and_then(|root| Some((root, shell.absolute(root)?)));
-        let governed = at.filter(|(_, at)| names_governed_place(format!("{at}/").as_bytes()));
+        let governed = at.filter(|(_, at)| systems::are_named_in(&format!("{at}/")));
         if let Some((root, _)) = governed {
             found.extend(shell.reach(root, filter));
         }

@@ -80,6 +80,11 @@ fn run_locked(dir: &Path, wait: Duration, f: &mut dyn FnMut(&Locked<'_>)) -> io:
     }
 }
 
+/// Whether a process holds the directory at this moment.
+pub fn is_held(dir: &Path) -> bool {
+    File::open(lockable(dir)).is_ok_and(|file| RwLock::new(file).try_write().is_err())
+}
+
 #[cfg(unix)]
 fn lockable(dir: &Path) -> PathBuf {
     dir.to_owned()

@@ -1,5 +1,7 @@
 //! Whole files: replaced, copied and removed. Logs and archives are elsewhere.
 
+#![expect(clippy::disallowed_methods, reason = "this is the store")]
+
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -22,7 +24,6 @@ pub fn replace_unflushed(path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(path, bytes, |_| Ok(()))
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the store")]
 fn put(path: &Path, bytes: &[u8], flush: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
     let old = fs::symlink_metadata(path).ok().filter(Metadata::is_file);
     let (temp, mut file) = create_beside(path, old.as_ref())?;
@@ -57,7 +58,6 @@ pub fn is_temp_name(name: &str) -> bool {
 
 /// Opens a temporary file that nobody else has. A leftover of a killed process
 /// with the same id is in nobody's use and goes.
-#[expect(clippy::disallowed_methods, reason = "this is the store")]
 fn create_beside(path: &Path, old: Option<&Metadata>) -> io::Result<(PathBuf, File)> {
     let temp = temp_beside(path);
     let mut options = OpenOptions::new();
@@ -95,19 +95,16 @@ pub fn copy_to_free(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Makes a directory and those above it.
-#[expect(clippy::disallowed_methods, reason = "this is the store")]
 pub fn make_dir(dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)
 }
 
 /// Makes a directory that must not be there yet.
-#[expect(clippy::disallowed_methods, reason = "this is the store")]
 pub fn make_new_dir(dir: &Path) -> io::Result<()> {
     fs::create_dir(dir)
 }
 
 /// Removes a file; one that is not there is no error.
-#[expect(clippy::disallowed_methods, reason = "this is the store")]
 pub fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -121,7 +118,6 @@ pub fn remove_if_empty(dir: &Path) -> bool {
 }
 
 /// Removes a directory this process made for itself, with all in it.
-#[expect(clippy::disallowed_methods, reason = "this is the store")]
 pub fn remove_own_tree(dir: &Path) -> io::Result<()> {
     fs::remove_dir_all(dir)
 }

@@ -1,6 +1,6 @@
 //! The health of what lies on the disk: logs, locks, leftovers, the heartbeat.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata};
 use std::io::{self, BufReader};
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,8 @@ use super::{Finding, Subject};
 use crate::cmd::denies::read::Lines;
 use crate::cmd::output;
 use crate::regular;
+use crate::store::lock::is_held;
+use crate::store::log::Logs;
 use crate::store::pid_lock::{self, Owner};
 use crate::store::replace::is_temp_name;
 
@@ -21,17 +23,14 @@ use crate::store::replace::is_temp_name;
 const TEMP_AGE: Duration = Duration::from_secs(60);
 
 pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
-    let claude = subject.place.project.join(".claude");
-    let folder = claude.join("statewarden");
+    let own = Logs::of(&subject.place.project);
+    let folder = own.own_folder();
     let mut findings = Vec::new();
-    let logs = names_in(&folder)
+    let logs = names_in(folder)
         .into_iter()
         .filter(|name| name.ends_with(".jsonl"));
     let logs = logs.map(|name| folder.join(name));
-    let site_logs = subject
-        .sites
-        .iter()
-        .map(|site| site.join("preflight-denies.jsonl"));
+    let site_logs = subject.sites.iter().map(|site| Logs::devt(site).path());
     let max_bytes = subject.settings.settings.log_max_bytes;
     for log in logs.chain(site_logs.filter(|log| log.exists())) {
         findings.extend(of_log(&log, max_bytes));
@@ -39,9 +38,10 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     for site in subject.sites {
         findings.extend(of_locks(site));
     }
-    let dirs = subject.sites.iter().chain([&claude, &folder]);
+    let sites = subject.sites.iter().map(PathBuf::as_path);
+    let dirs = sites.chain(folder.parent()).chain([folder]);
     findings.extend(dirs.filter_map(|dir| of_leftovers(dir, subject.now)));
-    findings.push(of_heartbeat(&folder.join("events.jsonl")));
+    findings.push(of_heartbeat(&own.events().path()));
     findings
 }
 
@@ -156,10 +156,7 @@ fn open_mode(meta: &Metadata) -> Option<u32> {
 /// The directory lock, and devt's own, a file `.lock` that holds a process id.
 fn of_locks(site: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
-    if cfg!(unix)
-        && let Ok(dir) = File::open(site)
-        && fd_lock::RwLock::new(dir).try_write().is_err()
-    {
+    if is_held(site) {
         let what = format!(
             "`{}` is locked by a process that writes to it",
             site.display()
