@@ -1,6 +1,8 @@
 //! Targets → [`Claim`]s: which targets fall to which system. Looks at the disk
 //! for links, and for whether an edited file is there.
 
+mod along;
+
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
@@ -15,8 +17,10 @@ use crate::project::{OnDisk, Project, Root};
 use crate::sites;
 use crate::systems::{agentmux, own};
 use crate::target::{Act, Target, Unread};
+use along::taken_along;
 
 /// A target that falls to a system.
+#[derive(Clone)]
 pub struct Claim<'s> {
     pub governed: &'s Governed<'s>,
     pub target: Target,
@@ -143,8 +147,10 @@ pub fn of<'s>(
     }
     let mut search = Search::new(project, catalog, Ground::of(targets.len()));
     for target in targets {
-        if let Some(claim) = search.claim(target)? {
+        if let Some(mut claim) = search.claim(target)? {
+            let along = taken_along(&mut claim);
             claims.push(claim);
+            claims.extend(along);
         }
     }
     Ok(claims)

@@ -23,8 +23,12 @@ pub(super) fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Ob
         && matches != Some(1)
         && !governed.system.goes_by_pattern()
     {
-        let why = "a pattern may take several entries at once; remove them by their names";
-        return Err(Objection::new(DenyCode::BulkRemoval, why.to_owned()));
+        let several = match matches {
+            Some(n) => format!("takes {n} entries"),
+            None => "may take several entries".to_owned(),
+        };
+        let why = format!("it {several} at once; remove them by their names");
+        return Err(Objection::new(DenyCode::BulkRemoval, why));
     }
     match governed.contract.standing(entry, governed.edition) {
         Standing::ProgramDirectory

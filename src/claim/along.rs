@@ -1,0 +1,46 @@
+//! What goes along with a directory of a site that a call takes away.
+
+use std::path::Path;
+
+use super::{Claim, Lands};
+use crate::contract::Standing;
+use crate::listing;
+use crate::path;
+use crate::target::{Act, Spelling};
+
+/// More entries than a site's directory has in any honest work.
+const MAX_ENTRIES: usize = 1_000;
+
+/// The governed entries below a claimed directory, as if the call had named each. Where
+/// there are several, the directory counts as a pattern that takes them all.
+pub(super) fn taken_along<'s>(claim: &mut Claim<'s>) -> Vec<Claim<'s>> {
+    let takes_trees = matches!(claim.target.act, Act::RemoveTree | Act::MoveAway);
+    if !takes_trees || claim.lands != Lands::Inside {
+        return Vec::new();
+    }
+    let (contract, edition) = (&claim.governed.contract, claim.governed.edition);
+    let (mut taken, mut dirs, mut left) = (Vec::new(), vec![claim.entry.clone()], MAX_ENTRIES);
+    while let Some(dir) = dirs.pop() {
+        let here = claim.root.path(&path::below(&claim.site, &dir));
+        for entry in listing::readable(Path::new(&here)).take(left) {
+            left -= 1;
+            let (kind, entry) = (entry.kind, path::below(&dir, &entry.into_name()));
+            match contract.standing(&entry, edition) {
+                Standing::Row(_) | Standing::ProgramDirectory => taken.push(entry),
+                _ if kind == listing::Kind::Dir => dirs.push(entry),
+                _ => {}
+            }
+        }
+    }
+    taken.sort_unstable();
+    let matches = Some(taken.len()).filter(|&n| n > 1);
+    let of_entry = |entry| Claim {
+        entry,
+        ..claim.clone()
+    };
+    let taken = taken.into_iter().map(of_entry).collect();
+    if matches.is_some() {
+        claim.target.spelling = Spelling::Glob { matches };
+    }
+    taken
+}
