@@ -365,7 +365,8 @@ fn content(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Option<Content>> 
         (None, Tool::Write | Tool::Edit | Tool::MultiEdit) => event
             .texts()
             .map_err(io::Error::other)?
-            .after(present.as_deref()),
+            .after(present.as_deref())
+            .map_err(io::Error::other)?,
         // Other servers' edits have shapes of their own; a whole text is a text.
         (None, Tool::Mcp(_)) if claim.target.act == Act::Write => {
             event.texts().ok().and_then(|texts| texts.content)

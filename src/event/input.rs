@@ -30,12 +30,32 @@ pub struct Replacement {
     pub replace_all: bool,
 }
 
+/// The bytes that one call's edits may read and write. A state file has a sixteenth of
+/// it at most, and no honest call changes one as often.
+const MAX_WORK: usize = 256 << 20;
+
+/// The edits of a call would make, or take, too much.
+#[derive(Debug)]
+pub struct TooMuch;
+
+impl fmt::Display for TooMuch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "its edits come to more than {} MiB", MAX_WORK >> 20)
+    }
+}
+
+impl std::error::Error for TooMuch {}
+
 impl Texts {
     /// The text a file would hold after the call; `None` where the call does
-    /// not say (a notebook cell, an old string that is not there).
-    pub fn after(self, present: Option<&str>) -> Option<String> {
+    /// not say (a notebook cell, an old string that is not there). Line ends
+    /// are those of the edits: Claude Code edits every file with `\n`.
+    ///
+    /// # Errors
+    /// The edits cost too much to be tried.
+    pub fn after(self, present: Option<&str>) -> Result<Option<String>, TooMuch> {
         if self.content.is_some() {
-            return self.content;
+            return Ok(self.content);
         }
         let single = self
             .old_string
@@ -46,28 +66,47 @@ impl Texts {
                 replace_all: self.replace_all,
             });
         let mut edits = single.into_iter().chain(self.edits).peekable();
-        edits.peek()?;
-        edits.try_fold(present.unwrap_or_default().to_owned(), |text, edit| {
-            edit.apply(&text)
-        })
+        if edits.peek().is_none() {
+            return Ok(None);
+        }
+        let mut text = present.unwrap_or_default().replace("\r\n", "\n");
+        let mut left = MAX_WORK;
+        for edit in edits {
+            let Some(found) = find(&text, &edit.old_string) else {
+                return Ok(None);
+            };
+            let times = match edit.replace_all {
+                true => text.matches(&found).count(),
+                false => 1,
+            };
+            let most = text
+                .len()
+                .saturating_add(times.saturating_mul(edit.new_string.len()));
+            left = left.checked_sub(most).ok_or(TooMuch)?;
+            text = text.replacen(&found, &edit.new_string, times);
+        }
+        Ok(Some(text))
     }
 }
 
-impl Replacement {
-    fn apply(&self, text: &str) -> Option<String> {
-        if self.old_string.is_empty() {
-            // An Edit with an empty old string creates the file.
-            return text.is_empty().then(|| self.new_string.clone());
-        }
-        if !text.contains(&self.old_string) {
-            return None;
-        }
-        Some(if self.replace_all {
-            text.replace(&self.old_string, &self.new_string)
-        } else {
-            text.replacen(&self.old_string, &self.new_string, 1)
-        })
+/// An old string as the text has it: Claude Code also takes one whose quotes are straight
+/// where the text's are curly, or the other way round. The empty one makes a file.
+fn find(text: &str, old: &str) -> Option<String> {
+    if old.is_empty() {
+        return text.is_empty().then(String::new);
     }
+    if text.contains(old) {
+        return Some(old.to_owned());
+    }
+    let plain = straight(text);
+    // A straight quote is shorter, but no less a character.
+    let before = plain.get(..plain.find(&straight(old))?)?.chars().count();
+    let chars = text.chars().skip(before).take(old.chars().count());
+    Some(chars.collect())
+}
+
+fn straight(text: &str) -> String {
+    text.replace(['‘', '’'], "'").replace(['“', '”'], "\"")
 }
 
 /// Walks to `tool_input` and collects its strings.

@@ -50,6 +50,7 @@ mod crash;
 mod defects;
 /// The morning after: lists, counts, following.
 mod denies;
+mod edits;
 /// Runs and deep dives by command.
 mod flow_verbs;
 /// Inputs of the fuzz targets.

@@ -1,0 +1,62 @@
+//! What an Edit would leave is judged as Claude Code would make it.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+
+const SIDECAR: &str = ".devt/state/impl-summary.json";
+
+fn edit(sandbox: &Sandbox, old: &str, new: &str) -> Value {
+    let path = sandbox.path(SIDECAR);
+    let input = json!({ "file_path": path, "old_string": old, "new_string": new });
+    sandbox.event("Edit", input)
+}
+
+#[test]
+fn an_old_string_is_found_behind_other_line_ends_and_quotes() {
+    let sandbox = Sandbox::new();
+    let text = "{\n  \"status\": \"DONE\",\n  \"verdict\": \"PASS\",\n  \"agent\": \"programmer\",\n  \"notes\": \"it’s “done”\",\n  \"x\": 1\n}\n";
+    for text in [text.to_owned(), text.replace('\n', "\r\n")] {
+        sandbox.write(SIDECAR, &text);
+        for (old, new, expected) in [
+            ("\"DONE\",\n", "\"FINE\",\n", "malformed-content"),
+            (
+                "{\n  \"status\": \"DONE\"",
+                "{\n  \"status\": \"PARTIAL\"",
+                "allow",
+            ),
+            (
+                "it's \"done\"\",\n  \"x\": 1",
+                "x\",\n  \"status\": \"FINE\"",
+                "malformed-content",
+            ),
+            ("not there\n", "}", "allow"),
+        ] {
+            let ran = sandbox.hook(&edit(&sandbox, old, new));
+            assert_eq!(ran.verdict(), expected, "{old} in {text:?}");
+        }
+    }
+}
+
+#[test]
+fn edits_without_end_are_refused_soon() {
+    let sandbox = Sandbox::new();
+    sandbox.write(SIDECAR, &"a".repeat(1 << 18));
+    let path = sandbox.path(SIDECAR);
+    let doubled = json!({ "old_string": "a", "new_string": "aa", "replace_all": true });
+    let inputs = [
+        json!({ "file_path": path, "edits": vec![doubled; 30] }),
+        json!({
+            "file_path": path, "old_string": "a", "new_string": "b".repeat(40_000), "replace_all": true,
+        }),
+    ];
+    for (tool, input) in ["MultiEdit", "Edit"].into_iter().zip(inputs) {
+        let begun = Instant::now();
+        let answer = sandbox.hook(&sandbox.event(tool, input)).json();
+        let reason = &answer["hookSpecificOutput"]["permissionDecisionReason"];
+        assert!(reason.to_string().contains("more than 256 MiB"), "{answer}");
+        assert!(begun.elapsed().as_secs() < 8, "{tool}");
+    }
+}
