@@ -212,7 +212,7 @@ impl World<'_> {
         };
         let (decision, claims) = match judged {
             Ok(judged) => judged,
-            Err(unsettled) => return self.refuse_unsettled(event, rules, &unsettled),
+            Err(unsettled) => return self.refuse_unsettled(event, rules, catalog, &unsettled),
         };
         let reason = match decision.denials() {
             [] => String::new(),

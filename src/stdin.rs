@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use crate::event::{self, Bulk, Event, EventError};
+use crate::event::{self, Bulk, Event, EventError, Tool};
 use crate::systems;
 
 /// A larger event is no event.
@@ -22,6 +22,10 @@ const USUAL_BYTES: usize = 16 * 1024;
 /// After as many bytes it pays to ask what of them will be needed: memory that
 /// is touched for the first time costs more than reading.
 const WINDOW: usize = 256 * 1024;
+
+/// Of a larger event the beginning is kept, and as many bytes of its end: a path may stand
+/// behind the content.
+const TAIL: usize = 64 * 1024;
 
 /// What came in, and what was wrong with the way it came.
 #[derive(Debug, Default)]
@@ -73,9 +77,7 @@ fn read_from(mut read_some: impl FnMut(&mut Vec<u8>, Duration) -> io::Result<Got
         n_read += input.bytes.len() - n_kept;
         if n_read > MAX_BYTES {
             input.trouble = Some("the event is larger than 64 MiB".to_owned());
-            // What is kept must not parse as an event of its own.
-            input.bytes.truncate(n_kept.min(MAX_BYTES));
-            input.bytes.push(b'\0');
+            input.keep_ends();
         } else if input.bytes.len() >= next_look {
             next_look = input.drop_bulk();
         }
@@ -100,6 +102,10 @@ fn read_from(mut read_some: impl FnMut(&mut Vec<u8>, Duration) -> io::Result<Got
     if input.bytes.is_empty() && input.trouble.is_none() {
         input.trouble = Some("stdin is empty".to_owned());
     }
+    if n_read > MAX_BYTES {
+        // What is kept must not parse as an event of its own.
+        input.bytes.push(b'\0');
+    }
     input
 }
 
@@ -110,12 +116,22 @@ impl Input {
         !matches!(Event::parse(&self.bytes), Err(EventError::Malformed(_)))
     }
 
+    /// Drops what is too much from before the last bytes.
+    fn keep_ends(&mut self) {
+        let len = self.bytes.len();
+        if len > MAX_BYTES {
+            self.bytes.drain(MAX_BYTES - TAIL..len - TAIL);
+        }
+    }
+
     /// Drops the string in which the bytes end, if nothing before it says that
     /// it will be needed. Gives the length at which to try again.
     fn drop_bulk(&mut self) -> usize {
         let of_no_concern = |bulk: &Range<usize>| {
             let before = &self.bytes[..bulk.start];
-            names_pre_tool_use(before) == Some(true) && !names_governed_place(before)
+            names_pre_tool_use(before) == Some(true)
+                && says_where(before)
+                && !names_governed_place(before)
         };
         match event::unclosed(&self.bytes).filter(of_no_concern) {
             // What is kept is gone through again the next time.
@@ -261,9 +277,25 @@ pub fn may_be_pre_tool_use(bytes: &[u8]) -> bool {
 /// Whether the event's name, where it is given, is `PreToolUse`.
 fn names_pre_tool_use(bytes: &[u8]) -> Option<bool> {
     let text = String::from_utf8_lossy(bytes);
-    let (_, after) = text.split_once("\"hook_event_name\"")?;
-    let value = after.trim_start_matches([' ', ':', '"']);
-    Some(value.starts_with("PreToolUse"))
+    Some(value_of("hook_event_name", &text)? == "PreToolUse")
+}
+
+/// Whether the place that a call writes to is known already, or its tool has none.
+fn says_where(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let has = |key| value_of(key, &text).is_some();
+    match value_of("tool_name", &text).map(Tool::parse) {
+        Some(Tool::Other) => true,
+        Some(_) => ["file_path", "notebook_path", "path"].into_iter().any(has),
+        None => false,
+    }
+}
+
+/// The plain value of a key, wherever that stands.
+fn value_of<'t>(key: &str, text: &'t str) -> Option<&'t str> {
+    let (_, after) = text.split_once(&format!("\"{key}\""))?;
+    let value = after.trim_start().strip_prefix(':')?.trim_start();
+    value.strip_prefix('"')?.split('"').next()
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use std::process;
 
 use chrono::{DateTime, Utc};
 
-use super::{Clock, World};
+use super::{Clock, World, log_of};
 use crate::catalog::Catalog;
-use crate::claim::Unsettled;
+use crate::claim::{self, Unsettled};
 use crate::env::Env;
 use crate::event::Event;
 use crate::path;
@@ -25,7 +25,9 @@ pub(super) fn answer_panics(bytes: &'static [u8], project: Option<&'static str>,
     panic::set_hook(Box::new(move |bug| {
         reply::complain(&bug.to_string());
         let what = "it ran into a bug of its own";
-        let reply = fault(bytes, what, &Env::read(), project, now());
+        // A bug on the way to the log must not cost the refusal.
+        let reply = refusal(bytes, what)
+            .unwrap_or_else(|| fault(bytes, what, &Env::read(), project, now()));
         #[expect(
             clippy::disallowed_methods,
             clippy::exit,
@@ -43,18 +45,34 @@ pub(super) fn fault(
     project: Option<&str>,
     now: DateTime<Utc>,
 ) -> Reply {
-    if stdin::names_governed_place(bytes) && stdin::may_be_pre_tool_use(bytes) {
-        let message = format!(
+    let on_error = note_fault(what, env, project, now);
+    refusal(bytes, what).unwrap_or_else(|| match on_error {
+        OnError::Open => Reply::Complain {
+            message: what.to_owned(),
+        },
+        OnError::Closed => Reply::Refuse {
+            message: format!("refused: {what} (`on_error: closed`)"),
+        },
+    })
+}
+
+/// The answer where the bytes name a governed place.
+fn refusal(bytes: &[u8], what: &str) -> Option<Reply> {
+    let names_place = stdin::names_governed_place(bytes) && stdin::may_be_pre_tool_use(bytes);
+    names_place.then(|| Reply::Refuse {
+        message: format!(
             "refused: {what}, and it names a workflow state directory. Try the call again; \
              `statewarden doctor` shows whether the installation is sound"
-        );
-        return Reply::Refuse { message };
-    }
+        ),
+    })
+}
+
+/// Records a failure where the project is known and concerned; gives what its settings
+/// say of failures.
+fn note_fault(what: &str, env: &Env, project: Option<&str>, now: DateTime<Utc>) -> OnError {
     let given = project.or(env.project_dir.as_deref());
     let Some(dir) = given.map(str::to_owned).or_else(current_dir) else {
-        return Reply::Complain {
-            message: what.to_owned(),
-        };
+        return OnError::Open;
     };
     let world = World {
         project: Project::discover(project, env, &dir),
@@ -73,14 +91,7 @@ pub(super) fn fault(
             &rules,
         );
     }
-    match rules.settings.on_error {
-        OnError::Open => Reply::Complain {
-            message: what.to_owned(),
-        },
-        OnError::Closed => Reply::Refuse {
-            message: format!("refused: {what} (`on_error: closed`)"),
-        },
-    }
+    rules.settings.on_error
 }
 
 /// The last resort of an event that names no directory.
@@ -89,19 +100,25 @@ pub(super) fn current_dir() -> Option<String> {
 }
 
 impl World<'_> {
+    /// Refuses a call that could not be judged. The record of it has no deny code: no rule
+    /// was broken that is known.
     pub(super) fn refuse_unsettled(
         &self,
         event: &Event<'_>,
         rules: &Resolved,
+        catalog: &Catalog<'_>,
         unsettled: &Unsettled,
     ) -> Reply {
         let reason = unsettled.reason();
-        let mut record = Record::new(What::Fault, &reason, Some(event), self.now);
+        let mut record = Record::new(What::Deny, &reason, Some(event), self.now);
+        let mut log = self.logs().denies();
         if let Unsettled::Target { path, system, .. } = unsettled {
             record.system = Some(system.clone());
             record.file_path = Some(path.clone());
+            let site = claim::site_of(path, &self.project, catalog).map(|site| site.dir());
+            log = log_of(&self.logs(), system, site.as_deref());
         }
-        self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
+        self.append(&log, &record.to_line(), &record.ts, rules);
         Reply::Deny {
             reason: reply::cut(&reason, reply::MAX_REASON),
         }

@@ -257,10 +257,9 @@ fn large_content_takes_no_memory() {
     serve(command, event.as_bytes()).is_silent();
 }
 
-/// A text that came before the path, or by a link, may be gone when it turns out
-/// that it has to be judged.
+/// A text is kept until its place is known. Behind a link its place shows late.
 #[test]
-fn large_content_before_its_path_is_judged_or_refused() {
+fn large_content_is_judged_or_refused() {
     let sandbox = Sandbox::new();
     let write = |entry: &str, content: &str| {
         let file = sandbox.path(&format!(".devt/state/{entry}"));
@@ -269,15 +268,26 @@ fn large_content_before_its_path_is_judged_or_refused() {
     let large = "x".repeat(2 * 1024 * 1024);
     write("notes.md", &large).is_denied("ad-hoc-name");
     write("scratchpad.md", &large).is_silent();
-    write("review.json", "{").is_denied("malformed-content");
-    let refused = write("review.json", &large).json();
-    let reason = &refused["hookSpecificOutput"]["permissionDecisionReason"];
-    assert!(
-        reason.to_string().contains("too long to be kept"),
-        "{reason}"
-    );
+    write("review.json", &large).is_denied("malformed-content");
     let before = sandbox.write_event(".devt/state/review.json", &large);
     sandbox.hook(&before).is_denied("malformed-content");
+
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(sandbox.path(".devt/state"), sandbox.path("linked")).unwrap();
+        let refused = sandbox.hook(&sandbox.write_event("linked/review.json", &large));
+        let reason = &refused.json()["hookSpecificOutput"]["permissionDecisionReason"];
+        assert!(
+            reason.to_string().contains("too long to be kept"),
+            "{reason}"
+        );
+        let record = sandbox
+            .records(".devt/state/preflight-denies.jsonl")
+            .pop()
+            .unwrap();
+        assert_eq!(record["decision"], "deny");
+        assert!(record["rule"].is_null(), "{record}");
+    }
 }
 
 #[test]
@@ -290,6 +300,11 @@ fn an_event_past_the_bound_is_unreadable() {
     sandbox
         .hook(&sandbox.write_event(".devt/state/plan.md", &content))
         .is_refused_unread();
+    let input = json!({ "content": content, "file_path": sandbox.path(".devt/state/plan.md") });
+    let behind = sandbox.event("Write", input);
+    sandbox.hook(&behind).is_refused_unread();
+    let faults = sandbox.records(".claude/statewarden/events.jsonl");
+    assert_eq!(faults.len(), 3, "each is recorded");
 }
 
 #[test]
