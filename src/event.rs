@@ -145,6 +145,9 @@ pub struct Event<'b> {
 /// which costs a fifth of parsing it.
 const LARGE: usize = 8 * 1024;
 
+/// A client writes each of its twelve keys once; every further one is a further reading.
+const MAX_FIELDS: usize = 32;
+
 /// Why bytes are no event.
 #[derive(Debug)]
 pub enum EventError {
@@ -182,6 +185,10 @@ impl<'b> Event<'b> {
             .and_then(|()| json.end())
             .map_err(|error| EventError::Malformed(error.to_string()))?;
         match wire.dialect {
+            Dialect::ClaudeCode if wire.fields.len() > MAX_FIELDS => {
+                let why = format!("its keys stand twice, more than {MAX_FIELDS} in all");
+                Err(EventError::Malformed(why))
+            }
             Dialect::ClaudeCode => Ok(Self {
                 bytes,
                 bulk: Bulk::Kept,
@@ -252,7 +259,7 @@ impl<'b> Event<'b> {
                 .iter()
                 .any(|(later, _)| later == field)
         });
-        let earlier = superseded.clone().take(16).map(|at| {
+        let earlier = superseded.clone().map(|at| {
             let mut reading = self.clone();
             let field = reading.fields.remove(at);
             reading.fields.push(field);

@@ -247,7 +247,7 @@ pub fn resolve(path: &str, last: LastLink) -> io::Result<String> {
         return Ok(collapsed.into_owned());
     }
     let mut path = path.to_owned();
-    for _ in 0..MAX_LINKS {
+    for _ in 0..=MAX_LINKS {
         // What stands before a last `/` is a directory, and a link to one is followed.
         let Some((dir, name)) = path::split_last(&path) else {
             return resolve_existing(&path);

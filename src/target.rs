@@ -228,6 +228,11 @@ fn of_arguments(act: McpAct, arguments: &[(String, String)], scene: &Scene<'_>) 
                 Target::literal(inside, act)
             }));
         }
+        let act = match act {
+            // A directory that is named is there, or made on the way.
+            Act::Write | Act::Edit if says(key, DIR) => Act::MakeDir,
+            act => act,
+        };
         targets.push(Target::literal(path, act));
     }
     targets

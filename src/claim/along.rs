@@ -14,11 +14,12 @@ const MAX_ENTRIES: usize = 1_000;
 /// The governed entries below a claimed directory, as if the call had named each. Where
 /// there are several, the directory counts as a pattern that takes them all.
 pub(super) fn taken_along<'s>(claim: &mut Claim<'s>) -> Vec<Claim<'s>> {
+    let (contract, edition) = (&claim.governed.contract, claim.governed.edition);
     let takes_trees = matches!(claim.target.act, Act::RemoveTree | Act::MoveAway);
-    if !takes_trees || claim.lands != Lands::Inside {
+    let is_row = || matches!(contract.standing(&claim.entry, edition), Standing::Row(_));
+    if !takes_trees || claim.lands != Lands::Inside || is_row() {
         return Vec::new();
     }
-    let (contract, edition) = (&claim.governed.contract, claim.governed.edition);
     let (mut taken, mut dirs, mut left) = (Vec::new(), vec![claim.entry.clone()], MAX_ENTRIES);
     while let Some(dir) = dirs.pop() {
         let here = claim.root.path(&path::below(&claim.site, &dir));

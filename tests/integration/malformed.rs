@@ -209,6 +209,24 @@ fn of_two_equal_keys_neither_may_be_denied() {
 }
 
 #[test]
+fn keys_that_stand_too_often_are_no_event() {
+    let sandbox = Sandbox::new();
+    for (n, expected) in [(20, 0), (40, 2)] {
+        let (good, bad) = (sandbox.path("src/a"), sandbox.path(".devt/state/notes.md"));
+        let keys = format!("\"file_path\":{good:?},").repeat(n);
+        let event = format!(
+            "{{\"cwd\":{:?},\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Write\",\
+             \"tool_input\":{{{keys}\"file_path\":{bad:?},{}\"content\":\"x\"}}}}",
+            sandbox.path(""),
+            keys.get(..keys.len() / n).unwrap_or_default(),
+        );
+        let ran = sandbox.hook_bytes(event.as_bytes());
+        assert_eq!(ran.code(), expected, "{}", ran.stderr());
+        assert_eq!(ran.stdout().contains("ad-hoc-name"), expected == 0);
+    }
+}
+
+#[test]
 fn unknown_fields_and_deep_nesting_change_nothing() {
     let sandbox = Sandbox::new();
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
