@@ -274,8 +274,8 @@ fn wires_once(text: &str) {
 struct Same<'t>(&'t str);
 
 impl Files for Same<'_> {
-    fn text(&self, _: &str) -> Option<String> {
-        Some(self.0.to_owned())
+    fn read(&self, _: &str) -> Result<Option<String>, String> {
+        Ok(Some(self.0.to_owned()))
     }
 
     fn dirs(&self) -> Vec<String> {
