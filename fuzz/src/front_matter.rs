@@ -24,7 +24,7 @@ pub fn front_matter(data: &[u8]) {
     renders_what_it_read(text);
     wires_once(text);
     asks_every_system(text);
-    Settings::resolve(&[(Layer::Project, "settings", text)]);
+    Settings::resolve(&[(Layer::Project, "settings", Ok(text))]);
     for line in markdown::outside_fences(text) {
         markdown::checkbox(line);
         markdown::field(line, "Status");
