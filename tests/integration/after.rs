@@ -291,15 +291,25 @@ fn a_command_that_removes_the_settings_with_the_guard_is_told() {
 
 #[test]
 fn a_command_that_writes_our_settings_is_told() {
-    let sandbox = Sandbox::new();
-    sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
-    let event = after(
-        &sandbox,
-        "Bash",
-        json!({ "command": "python3 x.py" }),
-        json!({}),
-    );
-    assert!(sandbox.hook(&event).stdout().contains("protected-file"));
+    for (shared, local, is_told) in [
+        ("mode: warn\n", "", true),
+        ("mode: off\n", "", true),
+        ("systems: {self: {enabled: false}}\n", "", true),
+        ("mode: off\n", "quarantine: true\n", false),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write(".claude/statewarden.yaml", shared);
+        let script = json!({ "command": "python3 x.py" });
+        let mut event = after(&sandbox, "Bash", script, json!({}));
+        if !local.is_empty() {
+            // What the user has settled before the call stands.
+            std::thread::sleep(std::time::Duration::from_millis(2_100));
+            event["duration_ms"] = 0.into();
+            sandbox.write(".claude/statewarden.local.yaml", local);
+        }
+        let told = sandbox.hook(&event).stdout();
+        assert_eq!(told.contains("protected-file"), is_told, "{shared}: {told}");
+    }
 }
 
 /// What a Bash call that ended in `dir` leaves at a path is told, or not.
