@@ -158,6 +158,31 @@ fn an_allowed_write_settles_the_agents_open_denials() {
     assert_eq!(recovered[0]["resolves"], denial["id"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn writes_at_the_same_moment_close_a_denial_once() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .hook(&sandbox.write_event(".devt/state/notes.md", "x"))
+        .is_denied("ad-hoc-name");
+    sandbox.write(".claude/statewarden/.gitignore", "*\n");
+    let folder = std::fs::File::open(sandbox.path(".claude/statewarden")).unwrap();
+    let mut lock = fd_lock::RwLock::new(folder);
+    let guard = lock.write().unwrap();
+    std::thread::scope(|scope| {
+        for name in ["plan.md", "spec.md"] {
+            let input = json!({ "file_path": sandbox.path(&format!(".devt/state/{name}")), "content": "x" });
+            let event = after(&sandbox, "Write", input, json!({ "type": "create" }));
+            let sandbox = &sandbox;
+            scope.spawn(move || sandbox.hook(&event).is_silent());
+        }
+        // Both have come to the log by then.
+        std::thread::sleep(std::time::Duration::from_millis(150));
+        drop(guard);
+    });
+    assert_eq!(sandbox.records(".claude/statewarden/events.jsonl").len(), 1);
+}
+
 /// Only the end of a long log is read, which may begin within a character.
 #[test]
 fn a_denial_in_a_long_log_is_found_wherever_its_end_begins() {
