@@ -337,6 +337,23 @@ fn a_command_that_writes_our_settings_is_told() {
     }
 }
 
+#[test]
+fn a_look_alike_is_told_where_no_run_is_under_way() {
+    for (dir, name, is_told) in [
+        ("", "orchestration2.local.md", true),
+        ("", "skip-test-verification", true),
+        ("packages/a/", "orchestration2.local.md", true),
+        ("", "notes.local.md", false),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write(&format!("{dir}.claude/{name}"), "x");
+        let mut event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+        event["cwd"] = sandbox.path(dir.trim_end_matches('/')).into();
+        let told = sandbox.hook(&event).stdout();
+        assert_eq!(told.contains(name), is_told, "{dir}.claude/{name}: {told}");
+    }
+}
+
 /// What a Bash call that ended in `dir` leaves at a path is told, or not.
 #[track_caller]
 fn check_deep(dir: &str, command: &str, stray: &str, is_told: bool) {
