@@ -1,7 +1,9 @@
 //! After a tool call: which phases a report completes, and which denials are settled.
 
 use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
 use std::iter;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -10,12 +12,15 @@ use crate::claim::Claim;
 use crate::decision::Decision;
 use crate::event::{Event, Field, Kind};
 use crate::hook::{World, log_of};
+use crate::moments::TO_COUNT;
 use crate::path;
 use crate::record::{Record, What};
 use crate::regular;
 use crate::reply::Reply;
 use crate::settings::Resolved;
+use crate::store::lock::with_lock;
 use crate::store::log::LogFile;
+use crate::store::make_own_folder;
 use crate::target::Act;
 
 impl World<'_> {
@@ -47,23 +52,51 @@ impl World<'_> {
         for claim in writes.filter(|claim| !claim.entry.is_empty()) {
             sites.entry(claim.site_dir()).or_insert(claim);
         }
+        let log = self.logs().events();
+        let max_bytes = rules.settings.log_max_bytes;
         for (site, claim) in sites {
-            for denial in self.open_denials(event, &site, claim) {
-                let reason = format!(
-                    "wrote `{}` after it was refused `{}`",
-                    claim.entry, denial.name
-                );
-                let mut record = Record::new(What::Recovered, &reason, Some(event), self.now);
-                record.system = Some(claim.governed.system.id().to_owned());
-                record.name = Some(claim.entry.clone());
-                record.file_path = Some(claim.path());
-                record.resolves = Some(denial.id);
-                self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
+            let denials = self.denials(event, &site, claim);
+            if denials.is_empty() {
+                continue;
             }
+            let close = |append: &dyn Fn(&str, &str) -> io::Result<()>| {
+                let mut open = still_open(&denials, &log).into_iter();
+                open.try_for_each(|denial| {
+                    let record = self.recovery(event, claim, denial);
+                    append(&record.to_line(), &record.ts)
+                })
+            };
+            // Of several writes at once only the first finds a denial open.
+            let closed = make_own_folder(&log.dir).and_then(|()| {
+                with_lock(&log.dir, TO_COUNT, |locked| {
+                    close(&|line, ts| log.append_locked(locked, line, max_bytes, ts))
+                })
+            });
+            let closed = closed.or_else(|error| match error.kind() {
+                ErrorKind::WouldBlock => {
+                    close(&|line, ts| log.append(line, max_bytes, ts, Duration::ZERO))
+                }
+                _ => Err(error),
+            });
+            self.complain_about(log.name, closed);
         }
     }
 
-    fn open_denials(&self, event: &Event<'_>, site: &str, claim: &Claim<'_>) -> Vec<OpenDenial> {
+    fn recovery(&self, event: &Event<'_>, claim: &Claim<'_>, denial: &Denied) -> Record {
+        let reason = format!(
+            "wrote `{}` after it was refused `{}`",
+            claim.entry, denial.name
+        );
+        let mut record = Record::new(What::Recovered, &reason, Some(event), self.now);
+        record.system = Some(claim.governed.system.id().to_owned());
+        record.name = Some(claim.entry.clone());
+        record.file_path = Some(claim.path());
+        record.resolves = Some(denial.id.clone());
+        record
+    }
+
+    /// The denials of the event's agent in a site.
+    fn denials(&self, event: &Event<'_>, site: &str, claim: &Claim<'_>) -> Vec<Denied> {
         let log = log_of(&self.logs(), claim.governed.system.id(), Some(site));
         let mine = |record: &Value| {
             let same = |key: &str, field| record[key].as_str() == event.get(field);
@@ -74,30 +107,34 @@ impl World<'_> {
                 && same("agent_id", Field::AgentId)
                 && path::relative(path, site).is_some()
         };
-        let mut open = Vec::new();
+        let mut denials = Vec::new();
         each_record(&log, &mut |record| {
             if let (true, Some(id)) = (mine(record), record["id"].as_str()) {
                 let name = record["name"].as_str().unwrap_or_default().to_owned();
-                open.push(OpenDenial {
+                denials.push(Denied {
                     id: id.to_owned(),
                     name,
                 });
             }
         });
-        if !open.is_empty() {
-            each_record(&self.logs().events(), &mut |record| {
-                if let Some(resolved) = record["resolves"].as_str() {
-                    open.retain(|denial| denial.id != resolved);
-                }
-            });
-        }
-        open
+        denials
     }
 }
 
-struct OpenDenial {
+struct Denied {
     id: String,
     name: String,
+}
+
+/// Those that no record of the log resolves.
+fn still_open<'d>(denials: &'d [Denied], log: &LogFile) -> Vec<&'d Denied> {
+    let mut open: Vec<&Denied> = denials.iter().collect();
+    each_record(log, &mut |record| {
+        if let Some(resolved) = record["resolves"].as_str() {
+            open.retain(|denial| denial.id != resolved);
+        }
+    });
+    open
 }
 
 /// How much of a log's end is searched, rotated generations included.

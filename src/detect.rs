@@ -21,6 +21,7 @@ use crate::decision::{self, Call, Channel, Denial, DenyCode};
 use crate::event::{Document, Event, Field, Kind, Tool};
 use crate::hook::World;
 use crate::inventory::{self, Entry};
+use crate::layers::Layers;
 use crate::moments::{TO_COUNT, session};
 use crate::path;
 use crate::project::read_text;
@@ -109,7 +110,7 @@ impl World<'_> {
         let (mut found, moved_to) = self.look(&sites, since, rules, catalog);
         if let Some(since) = span.call {
             let listed = self.listed_changes(event, &document, catalog);
-            let settings = self.settings_changed(since, catalog);
+            let settings = self.settings_changed(since);
             add_new(&mut found, listed.into_iter().chain(settings));
         }
         let begun = background_task(event, &document).filter(|_| !sites.is_empty());
@@ -303,15 +304,22 @@ impl World<'_> {
     }
 
     /// Our settings, and Claude Code's with our entries in them, as a command
-    /// may have left them.
-    fn settings_changed(&self, since: DateTime<Utc>, catalog: &Catalog<'_>) -> Vec<Denial> {
-        let own = self.project.settings_files(self.env).into_iter();
-        let changed = own.filter(|(_, path)| has_changed(Path::new(path), since));
-        let mut found: Vec<Denial> = changed
-            .filter_map(|(_, path)| self.objection(&path, None, catalog))
-            .collect();
-        found.extend(self.unwired(since));
-        found
+    /// may have left them. A file that has just changed has no say in that.
+    fn settings_changed(&self, since: DateTime<Utc>) -> Vec<Denial> {
+        let files = self.project.settings_files(self.env).into_iter();
+        let (changed, kept): (Vec<_>, Vec<_>) =
+            files.partition(|(_, path)| has_changed(Path::new(path), since));
+        let unwired = self.unwired(since);
+        if changed.is_empty() {
+            return unwired.into_iter().collect();
+        }
+        let before = Layers::read(kept).resolve();
+        let catalog = Catalog::new(&before.settings, &[]);
+        let changed = changed.iter();
+        changed
+            .filter_map(|(_, path)| self.objection(path, None, &catalog))
+            .chain(unwired)
+            .collect()
     }
 
     /// No settings file names the hook any more although the project's did, and

@@ -4,31 +4,29 @@
 //! that: the nearest directory, the lock, the replacement, the record.
 
 mod files;
+mod settle;
 
 use std::cell::OnceCell;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::thread;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use self::files::{Asked, below_main, nearest_from};
-pub use self::files::{InDir, nearest};
+pub use self::files::{Asked, InDir, nearest};
+use self::files::{below_main, nearest_from};
+use self::settle::settle;
+pub use self::settle::write_through;
 use crate::actor::AgentName;
 use crate::catalog::{Catalog, Governed};
 use crate::event::{Event, Field};
-use crate::landing::without_links;
 use crate::path;
 use crate::project::Project;
 use crate::record;
 use crate::reply;
 use crate::sites;
-use crate::store::lock::{IN_HOOK, with_state_lock};
-use crate::store::replace::replace;
-use crate::systems::{Consequences, Files, Moment, Owed};
+use crate::systems::{ClosedGate, Consequences, Files, Moment, Owed};
 use crate::time;
 use crate::workflow::{GateChange, GateStatus, Outcome};
 
@@ -233,10 +231,23 @@ impl<'c> Around<'c> {
     }
 
     /// The gate before an agent's phase that has not passed.
-    pub fn closed_gate(&self, agent: &AgentName) -> Option<(String, GateStatus)> {
+    pub fn closed_gate(&self, agent: &AgentName) -> Option<ClosedGate> {
         let role = self.role_of(agent);
         let agent = role.as_ref().unwrap_or(agent);
         self.governed.system.closed_gate(agent, self)
+    }
+
+    /// What a moment means here; `None` where it means nothing.
+    fn plan(&self, moment: &Moment<'_>, now: DateTime<Utc>) -> Option<Planned<'_>> {
+        let asked = Asked::new(self);
+        let consequences = self.at(moment, &asked, now);
+        let concerns = !consequences.outcomes.is_empty() || !consequences.owed.is_empty();
+        Some(Planned {
+            dir: concerns.then(|| self.dir())??,
+            around: self,
+            asked,
+            consequences,
+        })
     }
 
     fn at(&self, moment: &Moment<'_>, files: &dyn Files, now: DateTime<Utc>) -> Consequences {
@@ -260,8 +271,8 @@ impl<'c> Around<'c> {
 }
 
 impl Files for Around<'_> {
-    fn text(&self, name: &str) -> Option<String> {
-        InDir { dir: self.dir()? }.text(name)
+    fn read(&self, name: &str) -> Result<Option<String>, String> {
+        self.dir().map_or(Ok(None), |dir| InDir { dir }.read(name))
     }
 
     fn dirs(&self) -> Vec<String> {
@@ -305,23 +316,40 @@ struct Planned<'a> {
     consequences: Consequences,
 }
 
+/// What became of each file.
+type Settled = Vec<(String, io::Result<Outcome>)>;
+
+impl Planned<'_> {
+    /// The outcomes by file. Where one changes nothing because a file cannot be
+    /// read, that is the reason; with no file chosen it can be any.
+    fn outcomes(&self) -> Settled {
+        let unreadable = self.asked.unreadable();
+        let judged = |(file, outcome): (String, Outcome)| {
+            let is_it = |(name, _): &&(String, String)| file.is_empty() || *name == file;
+            let outcome = match (&outcome, unreadable.iter().find(is_it)) {
+                (Outcome::Unchanged { .. }, Some((name, why))) => {
+                    Err(io::Error::other(format!("`{name}` cannot be read: {why}")))
+                }
+                _ => Ok(outcome),
+            };
+            (file, outcome)
+        };
+        self.consequences
+            .outcomes
+            .iter()
+            .cloned()
+            .map(judged)
+            .collect()
+    }
+}
+
 impl<'a> Plan<'a> {
     pub fn new(around: &'a [Around<'a>], moment: Moment<'a>, now: DateTime<Utc>) -> Self {
-        let planned = |around: &'a Around<'a>| {
-            let asked = Asked::new(around);
-            let consequences = around.at(&moment, &asked, now);
-            let concerns = !consequences.outcomes.is_empty() || !consequences.owed.is_empty();
-            Some(Planned {
-                dir: concerns.then(|| around.dir())??,
-                around,
-                asked,
-                consequences,
-            })
-        };
+        let states = around.iter();
         Self {
             moment,
             now,
-            states: around.iter().filter_map(planned).collect(),
+            states: states.filter_map(|at| at.plan(&moment, now)).collect(),
         }
     }
 
@@ -339,11 +367,14 @@ impl<'a> Plan<'a> {
     pub fn owed(&self, project: &Project) -> Vec<Due> {
         let mut dues = Vec::new();
         for state in &self.states {
+            let unreadable = state.asked.unreadable();
             for Owed { file, why } in &state.consequences.owed {
+                let is_it = |(name, _): &&(String, String)| name == file;
+                let unread = unreadable.iter().find(is_it);
                 dues.push(Due {
                     system: state.around.governed.system.id().to_owned(),
                     file: shown(project, &state.dir.join(file)),
-                    why: why.clone(),
+                    why: unread.map_or(why.clone(), |(_, why)| format!("it cannot be read: {why}")),
                 });
             }
         }
@@ -355,8 +386,7 @@ impl<'a> Plan<'a> {
     pub fn carry_out(&self, project: &Project, about: &About<'_>) -> Effects {
         let mut effects = Effects::default();
         for state in &self.states {
-            let around = state.around;
-            let replan = || around.at(&self.moment, &Asked::new(around), self.now);
+            let replan = || state.around.plan(&self.moment, self.now);
             for (file, outcome) in settle(state, &replan) {
                 let record = self.record(state, &file, project, about);
                 effects.has_failed |= outcome.is_err();
@@ -366,7 +396,7 @@ impl<'a> Plan<'a> {
                     Ok(Outcome::Unchanged { why }) => record.skipped(why),
                     Err(error) => {
                         reply::complain_of(&format!("could not change `{}`", record.file), &error);
-                        record.skipped(format!("could not be written: {error}"))
+                        record.skipped(format!("could not be changed: {error}"))
                     }
                 });
             }
@@ -407,68 +437,4 @@ pub fn shown(project: &Project, file: &Path) -> String {
         .unwrap_or(&file)
         .trim_end_matches('/')
         .to_owned()
-}
-
-/// How often a busy lock is tried for, each time for the hook's wait.
-const TRIES: usize = 4;
-
-fn settle(
-    state: &Planned<'_>,
-    replan: &dyn Fn() -> Consequences,
-) -> Vec<(String, io::Result<Outcome>)> {
-    let planned = &state.consequences.outcomes;
-    let changes = |(_, outcome): &(String, Outcome)| matches!(outcome, Outcome::Changed { .. });
-    if !planned.iter().any(changes) {
-        let unchanged = planned.iter().cloned();
-        return unchanged
-            .map(|(file, outcome)| (file, Ok(outcome)))
-            .collect();
-    }
-    let mut error = io::Error::other("never tried");
-    for _ in 0..TRIES {
-        let system = state.around.governed.system;
-        let settled = with_state_lock(state.dir, system.pid_lock(), IN_HOOK, |_| {
-            // What was planned before the lock may be stale, and is planned again then.
-            let outcomes = match state.asked.holds() {
-                true => planned.clone(),
-                false => replan().outcomes,
-            };
-            let outcomes = outcomes.into_iter();
-            Ok(outcomes
-                .map(|(file, outcome)| write(state.dir, file, outcome))
-                .collect())
-        });
-        match settled {
-            Ok(settled) => return settled,
-            Err(busy) if busy.kind() == io::ErrorKind::WouldBlock => error = busy,
-            Err(other) => {
-                error = other;
-                break;
-            }
-        }
-        thread::yield_now();
-    }
-    let (kind, why) = (error.kind(), error.to_string());
-    let files = planned.iter().map(|(file, _)| file.clone());
-    files
-        .map(|file| (file, Err(io::Error::new(kind, why.clone()))))
-        .collect()
-}
-
-fn write(dir: &Path, file: String, outcome: Outcome) -> (String, io::Result<Outcome>) {
-    let written = match &outcome {
-        Outcome::Unchanged { .. } => Ok(()),
-        Outcome::Changed { text, .. } => write_through(&dir.join(&file), text),
-    };
-    (file, written.map(|()| outcome))
-}
-
-/// Replaces a state file. A link is written through, as the systems' own tools do.
-pub fn write_through(path: &Path, text: &str) -> io::Result<()> {
-    let is_real = path.to_str().and_then(without_links).is_some();
-    let real = match is_real {
-        true => None,
-        false => fs::canonicalize(path).ok(),
-    };
-    replace(real.as_deref().unwrap_or(path), text.as_bytes())
 }

@@ -2,15 +2,13 @@
 
 use crate::env::Env;
 use crate::project::{Project, read_text};
-use crate::settings::{self, Layer, Mode, Resolved, Settings};
+use crate::settings::{self, Layer, Mode, Resolved, Settings, Source};
 
 /// The settings files that exist, weakest first.
 #[derive(Debug, Default)]
 pub struct Layers {
-    /// With the path and the text of each.
-    texts: Vec<(Layer, String, String)>,
-    /// Those that cannot be read, with the reason.
-    unreadable: Vec<(Layer, String)>,
+    /// With the path and the text of each, or why it cannot be read.
+    files: Vec<(Layer, String, Result<String, String>)>,
 }
 
 /// Where the settings outside the project stand, weakest first: the directory
@@ -36,33 +34,21 @@ impl Project {
         outside.chain(inside).collect()
     }
 
-    /// Reads the settings files. One that cannot be read counts as broken, not as absent.
     pub fn settings_layers(&self, env: &Env) -> Layers {
-        let mut layers = Layers::default();
-        for (layer, path) in self.settings_files(env) {
-            match read_text(&path) {
-                Ok(Some(text)) => layers.texts.push((layer, path, text)),
-                Ok(None) => {}
-                Err(error) => {
-                    let problem = format!("`{path}` is ignored: {error}");
-                    layers.unreadable.push((layer, problem));
-                }
-            }
-        }
-        layers
+        Layers::read(self.settings_files(env))
     }
 
     /// The settings file that switches a system off; `None` where it is on.
     pub fn switched_off_by(&self, env: &Env, id: &str) -> Option<String> {
-        let files = self.settings_layers(env).texts;
-        let mut known = Vec::new();
+        let layers = self.settings_layers(env);
+        let sources = layers.sources();
         let mut by = None;
-        for (layer, path, text) in &files {
-            known.push((*layer, path.as_str(), text.as_str()));
-            let is_off = Settings::resolve(&known).settings.mode_of(id) == Mode::Off;
-            by = is_off.then(|| by.unwrap_or(path));
+        for (n, (_, path, _)) in sources.iter().enumerate() {
+            let resolved = Settings::resolve(&sources[..=n]);
+            let is_off = resolved.settings.mode_of(id) == Mode::Off;
+            by = is_off.then(|| by.unwrap_or(*path));
         }
-        by.cloned()
+        by.map(str::to_owned)
     }
 
     /// The settings of the files together.
@@ -72,25 +58,35 @@ impl Project {
 }
 
 impl Layers {
+    /// Reads the files that exist. One that cannot be read counts as broken, not as absent.
+    pub fn read(files: impl IntoIterator<Item = (Layer, String)>) -> Self {
+        let read = |(layer, path): (Layer, String)| {
+            let text = read_text(&path).transpose()?;
+            Some((layer, path, text.map_err(|error| error.to_string())))
+        };
+        Self {
+            files: files.into_iter().filter_map(read).collect(),
+        }
+    }
+
     /// Whether there is a file, and none of them can make a site where none is usually.
     pub fn leave_sites_alone(&self) -> bool {
-        let mut texts = self.texts.iter();
-        !self.texts.is_empty() && !texts.any(|(.., text)| settings::may_make_site(text))
+        let mut texts = self.files.iter().flat_map(|(.., text)| text);
+        !self.files.is_empty() && !texts.any(|text| settings::may_make_site(text))
     }
 
     /// Parses and merges the texts.
     pub fn resolve(&self) -> Resolved {
-        let texts: Vec<_> = (self.texts.iter())
-            .map(|(layer, path, text)| (*layer, path.as_str(), text.as_str()))
-            .collect();
-        let mut resolved = Settings::resolve(&texts);
-        let mut unreadable = self.unreadable.iter();
-        if unreadable.any(|(layer, _)| *layer == Layer::Managed) {
-            // What the administrator holds fast is unknown, so nobody may weaken anything.
-            resolved.settings = Settings::default();
-        }
-        let problems = self.unreadable.iter().map(|(_, problem)| problem.clone());
-        resolved.problems.extend(problems);
-        resolved
+        Settings::resolve(&self.sources())
+    }
+
+    fn sources(&self) -> Vec<Source<'_>> {
+        let files = self.files.iter();
+        files
+            .map(|(layer, path, text)| {
+                let text = text.as_deref().map_err(String::as_str);
+                (*layer, path.as_str(), text)
+            })
+            .collect()
     }
 }

@@ -21,10 +21,10 @@ use crate::runs::Runs;
 use crate::settings::{Completion, Dispatch, Mode, Resolved};
 use crate::store::lock::{IN_HOOK, Locked, with_lock};
 use crate::store::{make_own_folder, note_wired};
-use crate::systems::Moment;
+use crate::systems::{ClosedGate, Moment};
 use crate::target::Act;
 use crate::wiring::Wiring;
-use crate::workflow::{GateStatus, Workflow};
+use crate::workflow::Workflow;
 
 /// How long an end waits to be counted: several times as long as a lock is tried
 /// for, since the end before it may be waiting for the locks of its states.
@@ -255,15 +255,14 @@ impl World<'_> {
         }
         let agent = AgentName::parse(agent_type);
         let around = Around::all(catalog, &self.project, &self.cwd);
-        let (around, gate, status) = around.iter().find_map(|around| {
-            let (gate, status) = around.closed_gate(&agent)?;
-            Some((around, gate, status))
-        })?;
+        let mut around = around.iter();
+        let (around, gate) =
+            around.find_map(|around| Some((around, around.closed_gate(&agent)?)))?;
         let mode = match setting {
             Dispatch::Block => around.governed.mode,
             Dispatch::Off | Dispatch::Warn => Mode::Warn,
         };
-        Some(self.closed(around, agent_type, gate, status, mode))
+        Some(self.closed(around, agent_type, gate, mode))
     }
 
     /// A dispatch before its gate.
@@ -271,8 +270,7 @@ impl World<'_> {
         &self,
         around: &Around<'_>,
         agent_type: &str,
-        gate: String,
-        status: GateStatus,
+        gate: ClosedGate,
         mode: Mode,
     ) -> Denial {
         let dir = around.dir().map(path::from_os).unwrap_or_default();
@@ -284,11 +282,8 @@ impl World<'_> {
             shown: agent_type.to_owned(),
             site: self.project.main.relative(&dir).unwrap_or(&dir).to_owned(),
             path: dir,
-            why: format!(
-                "the gate `{gate}` before its phase is `{}`; finish that phase first, or set the gate right",
-                status.as_str()
-            ),
-            entry: gate,
+            why: gate.why,
+            entry: gate.name,
             instead: None,
             suggestion: None,
             agent: None,

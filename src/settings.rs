@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use file::Edition;
 pub(crate) use file::nearest;
-pub use layer::{Layer, Resolved};
+pub use layer::{Layer, Resolved, Source};
 pub use pattern::Pattern;
 
 use crate::actor::{Actor, AgentName};
@@ -167,9 +167,9 @@ impl Default for Settings {
 impl Settings {
     pub const MIN_LOG_BYTES: u64 = 65_536;
 
-    /// Merges the texts of the files that exist. A file that does not parse
-    /// contributes nothing and is one of the problems.
-    pub fn resolve(layers: &[(Layer, &str, &str)]) -> Resolved {
+    /// Merges the texts of the files that exist. A file that cannot be read or
+    /// does not parse contributes nothing and is one of the problems.
+    pub fn resolve(layers: &[Source<'_>]) -> Resolved {
         layer::resolve(layers)
     }
 

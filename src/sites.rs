@@ -114,9 +114,6 @@ pub fn find<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
     for root in project.checkouts() {
         for dir in dirs_below(root, "") {
             add(&mut sites, root, &dir, catalog);
-            for site in shared(root, &dir, catalog) {
-                add_new(&mut sites, site);
-            }
         }
     }
     sites
@@ -136,17 +133,16 @@ pub fn dirs_below<'r>(root: &'r Root, dir: &str) -> impl Iterator<Item = String>
     })
 }
 
-/// The sites that a directory which systems share is for what lies in it.
-fn shared<'c>(root: &Root, dir: &str, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
-    let name = dir.rsplit('/').next();
-    let shares = |governed: &&Governed<'_>| governed.system.shared_dir() == name;
-    let Some(governed) = catalog.governed.iter().find(shares) else {
+/// What lies in the directory that a system shares with other programs.
+fn in_shared_dir(root: &Root, dir: &str, system: &dyn System) -> Vec<String> {
+    let Some(shared) = system.shared_dir() else {
         return Vec::new();
     };
-    let here = Path::new(root.real()).join(dir);
-    let names = listing::readable(&here).map(Entry::into_name);
-    let paths: Vec<String> = names.map(|name| path::below(dir, &name)).collect();
-    located(root, &paths, governed, catalog)
+    let shared = path::below(dir, shared);
+    let here = Path::new(root.real()).join(&shared);
+    listing::readable(&here)
+        .map(|entry| path::below(&shared, &entry.into_name()))
+        .collect()
 }
 
 fn subdirs(root: &Root, dir: &str) -> Vec<String> {
@@ -172,7 +168,7 @@ pub fn at_root<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>>
     held_by_any(&project.main, "", catalog).collect()
 }
 
-/// The sites of every system but our own whose landmarks lie in a directory.
+/// The sites of every system but our own that a directory holds.
 fn held_by_any<'c>(
     root: &Root,
     dir: &str,
@@ -227,7 +223,7 @@ pub fn has_landmark(root: &Root, dir: &str, system: &dyn System) -> bool {
     landmarks.any(|landmark| !expand(root, &path::below(dir, landmark)).is_empty())
 }
 
-/// The sites of one system whose landmarks lie in a directory.
+/// The sites of one system whose landmarks, or other files, lie in a directory.
 fn held<'c>(
     root: &Root,
     dir: &str,
@@ -238,6 +234,9 @@ fn held<'c>(
     let mut paths: Vec<String> = landmarks
         .flat_map(|landmark| expand(root, &path::below(dir, landmark)))
         .collect();
+    if paths.is_empty() {
+        paths = in_shared_dir(root, dir, governed.system);
+    }
     if dir.is_empty() {
         paths.extend(named_paths(root, governed, catalog));
     } else if governed.system.landmarks().is_empty() {

@@ -29,7 +29,18 @@ pub trait View {
 
 /// The files of a site or of a `gate_dir`, by their path below it.
 pub trait Files {
-    fn text(&self, name: &str) -> Option<String>;
+    /// The text of a file; `None` where there is none.
+    ///
+    /// # Errors
+    /// Why a file that is there cannot be read as text.
+    fn read(&self, name: &str) -> Result<Option<String>, String>;
+
+    /// The same; what cannot be read counts as empty, so that nothing takes it
+    /// for missing.
+    fn text(&self, name: &str) -> Option<String> {
+        self.read(name).unwrap_or_else(|_| Some(String::new()))
+    }
+
     /// The names of the directories directly below.
     fn dirs(&self) -> Vec<String>;
 }
@@ -68,6 +79,37 @@ pub struct Owed {
     /// Relative to `gate_dir`.
     pub file: String,
     pub why: String,
+}
+
+/// A gate that keeps an agent from being dispatched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClosedGate {
+    /// Its name, or that of the file that should tell.
+    pub name: String,
+    /// How it stands, and what to do.
+    pub why: String,
+}
+
+impl ClosedGate {
+    pub fn new(name: &str, status: GateStatus) -> Self {
+        let status = status.as_str();
+        Self {
+            name: name.to_owned(),
+            why: format!(
+                "the gate `{name}` before its phase is `{status}`; finish that phase first, or set the gate right"
+            ),
+        }
+    }
+
+    /// Where nobody knows how the gates stand, none has passed.
+    pub fn unknown(file: &str, why: &str) -> Self {
+        Self {
+            name: file.to_owned(),
+            why: format!(
+                "`{file}` does not tell whether the gates before its phase have passed: {why}; mend the file first"
+            ),
+        }
+    }
 }
 
 /// A governed place in a path.
@@ -202,8 +244,8 @@ pub trait System: Sync {
         Consequences::default()
     }
 
-    /// The gate before an agent's phase that has not passed, with its status.
-    fn closed_gate(&self, _agent: &AgentName, _files: &dyn Files) -> Option<(String, GateStatus)> {
+    /// The gate before an agent's phase that has not passed.
+    fn closed_gate(&self, _agent: &AgentName, _files: &dyn Files) -> Option<ClosedGate> {
         None
     }
 

@@ -24,7 +24,7 @@ pub fn front_matter(data: &[u8]) {
     renders_what_it_read(text);
     wires_once(text);
     asks_every_system(text);
-    Settings::resolve(&[(Layer::Project, "settings", text)]);
+    Settings::resolve(&[(Layer::Project, "settings", Ok(text))]);
     for line in markdown::outside_fences(text) {
         markdown::checkbox(line);
         markdown::field(line, "Status");
@@ -274,8 +274,8 @@ fn wires_once(text: &str) {
 struct Same<'t>(&'t str);
 
 impl Files for Same<'_> {
-    fn text(&self, _: &str) -> Option<String> {
-        Some(self.0.to_owned())
+    fn read(&self, _: &str) -> Result<Option<String>, String> {
+        Ok(Some(self.0.to_owned()))
     }
 
     fn dirs(&self) -> Vec<String> {

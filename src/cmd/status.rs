@@ -1,8 +1,6 @@
 //! `status`: every workflow of every system, with its gates.
 
-use std::cell::RefCell;
 use std::io::{self, Write};
-use std::path::Path;
 
 use anyhow::{Result, bail};
 use serde::Serialize;
@@ -10,10 +8,10 @@ use serde::Serialize;
 use super::global::{SwitchedOff, write_switched_off};
 use super::{Answer, Context, output};
 use crate::catalog::Catalog;
-use crate::gates::InDir;
-use crate::project::read_text;
+use crate::gates::{Asked, InDir};
+use crate::path;
 use crate::sites;
-use crate::systems::{Files, own};
+use crate::systems::own;
 use crate::workflow::{Gate, GateStatus, Workflow};
 
 #[derive(Debug, Default, Serialize)]
@@ -48,13 +46,13 @@ fn read(context: &Context<'_>, catalog: &Catalog<'_>) -> Document {
     for site in sites::all(&context.project, catalog) {
         let dir = site.dir();
         let shown = site.shown(&context.project);
-        let files = Readable {
-            dir: dir.as_ref(),
-            site: &shown,
-            unreadable: RefCell::default(),
-        };
+        let there = InDir { dir: dir.as_ref() };
+        let files = Asked::new(&there);
         let runs = site.governed.system.runs(&shown, &files);
-        let unreadable = files.unreadable.into_inner();
+        let unreadable = files.unreadable().into_iter();
+        let unreadable: Vec<(String, String)> = unreadable
+            .map(|(name, why)| (path::below(&shown, &name), why))
+            .collect();
         for run in runs {
             match run {
                 Ok(run) if unreadable.iter().any(|(file, _)| *file == run.file) => {}
@@ -70,28 +68,6 @@ fn read(context: &Context<'_>, catalog: &Catalog<'_>) -> Document {
         }));
     }
     document
-}
-
-/// The files of a site, which remembers the ones that cannot be read, with the reason.
-struct Readable<'a> {
-    dir: &'a Path,
-    site: &'a str,
-    unreadable: RefCell<Vec<(String, String)>>,
-}
-
-impl Files for Readable<'_> {
-    fn text(&self, name: &str) -> Option<String> {
-        read_text(&self.dir.join(name)).unwrap_or_else(|error| {
-            let file = format!("{}/{name}", self.site);
-            let file = file.trim_start_matches('/').to_owned();
-            self.unreadable.borrow_mut().push((file, error.to_string()));
-            InDir { dir: self.dir }.text(name)
-        })
-    }
-
-    fn dirs(&self) -> Vec<String> {
-        InDir { dir: self.dir }.dirs()
-    }
 }
 
 fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! The files of a state: where they are, how they are read, and what a plan saw of them.
 
 use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::catalog::Governed;
@@ -48,15 +49,14 @@ pub(super) fn nearest_from(
     Some(Path::new(&root.dir).join(found).join(gate_dir))
 }
 
-/// The files below a directory on the disk. One that is there and cannot be
-/// read as text counts as empty, so that nothing takes it for missing.
+/// The files below a directory on the disk.
 pub struct InDir<'a> {
     pub dir: &'a Path,
 }
 
 impl Files for InDir<'_> {
-    fn text(&self, name: &str) -> Option<String> {
-        read_text(&self.dir.join(name)).unwrap_or_else(|_| Some(String::new()))
+    fn read(&self, name: &str) -> Result<Option<String>, String> {
+        read_text(&self.dir.join(name)).map_err(|error| error.to_string())
     }
 
     fn dirs(&self) -> Vec<String> {
@@ -67,16 +67,18 @@ impl Files for InDir<'_> {
     }
 }
 
+type Answer = Result<Option<String>, String>;
+
 /// The files of a state, each asked for once. What a plan says follows from
 /// these answers alone, so it holds for as long as they do.
-pub(super) struct Asked<'f> {
+pub struct Asked<'f> {
     files: &'f dyn Files,
-    texts: RefCell<Vec<(String, Option<String>)>>,
+    texts: RefCell<BTreeMap<String, Answer>>,
     dirs: OnceCell<Vec<String>>,
 }
 
 impl<'f> Asked<'f> {
-    pub(super) fn new(files: &'f dyn Files) -> Self {
+    pub fn new(files: &'f dyn Files) -> Self {
         Self {
             files,
             texts: RefCell::default(),
@@ -88,22 +90,32 @@ impl<'f> Asked<'f> {
     pub(super) fn holds(&self) -> bool {
         let texts = self.texts.borrow();
         let mut texts = texts.iter();
-        texts.all(|(name, text)| self.files.text(name) == *text)
+        texts.all(|(name, text)| self.files.read(name) == *text)
             && self
                 .dirs
                 .get()
                 .is_none_or(|dirs| self.files.dirs() == *dirs)
     }
+
+    /// The files that are there and cannot be read, with the reason.
+    pub fn unreadable(&self) -> Vec<(String, String)> {
+        let texts = self.texts.borrow();
+        let faults = texts.iter().filter_map(|(name, text)| {
+            let why = text.as_ref().err()?;
+            Some((name.clone(), why.clone()))
+        });
+        faults.collect()
+    }
 }
 
 impl Files for Asked<'_> {
-    fn text(&self, name: &str) -> Option<String> {
-        if let Some((_, text)) = self.texts.borrow().iter().find(|(known, _)| known == name) {
+    fn read(&self, name: &str) -> Answer {
+        if let Some(text) = self.texts.borrow().get(name) {
             return text.clone();
         }
-        let text = self.files.text(name);
-        let answer = (name.to_owned(), text.clone());
-        self.texts.borrow_mut().push(answer);
+        let text = self.files.read(name);
+        let mut texts = self.texts.borrow_mut();
+        texts.insert(name.to_owned(), text.clone());
         text
     }
 

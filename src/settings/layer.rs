@@ -31,12 +31,16 @@ pub struct Resolved {
     pub overruled: Vec<String>,
 }
 
-pub(super) fn resolve(layers: &[(Layer, &str, &str)]) -> Resolved {
+/// A settings file that exists: its path, and its text or why that cannot be read.
+pub type Source<'a> = (Layer, &'a str, Result<&'a str, &'a str>);
+
+pub(super) fn resolve(layers: &[Source<'_>]) -> Resolved {
     let mut resolved = Resolved::default();
     let mut merged = File::default();
     let mut managed = File::default();
     for &(layer, path, text) in layers {
-        match read(text, &merged) {
+        let file = text.map_err(str::to_owned);
+        match file.and_then(|text| read(text, &merged)) {
             Ok((_, settings)) if layers.len() == 1 => {
                 resolved.settings = settings;
                 return resolved;

@@ -9,7 +9,7 @@ use crate::formats::yaml;
 const PATH: &str = ".claude/statewarden.yaml";
 
 fn project(text: &str) -> Resolved {
-    Settings::resolve(&[(Layer::Project, PATH, text)])
+    Settings::resolve(&[(Layer::Project, PATH, Ok(text))])
 }
 
 #[track_caller]
@@ -224,17 +224,17 @@ fn later_layers_win_key_by_key() {
         (
             Layer::User,
             "u",
-            "mode: warn\nsystems: {devt: {mode: off, extra_names: [a]}}",
+            Ok("mode: warn\nsystems: {devt: {mode: off, extra_names: [a]}}"),
         ),
         (
             Layer::Project,
             "p",
-            "completion: block\nsystems: {devt: {mode: warn}, n: {site: n}}",
+            Ok("completion: block\nsystems: {devt: {mode: warn}, n: {site: n}}"),
         ),
         (
             Layer::Local,
             "l",
-            "completion: off\nsystems: {n: {mode: off}}",
+            Ok("completion: off\nsystems: {n: {mode: off}}"),
         ),
     ]);
     assert!(resolved.problems.is_empty(), "{:?}", resolved.problems);
@@ -251,8 +251,10 @@ fn later_layers_win_key_by_key() {
 /// What a project file gets through against a managed one, and what it does not.
 #[track_caller]
 fn against_managed(managed: &str, lower: &str, overruled: &[&str]) -> Settings {
-    let resolved =
-        Settings::resolve(&[(Layer::Managed, "m", managed), (Layer::Project, "p", lower)]);
+    let resolved = Settings::resolve(&[
+        (Layer::Managed, "m", Ok(managed)),
+        (Layer::Project, "p", Ok(lower)),
+    ]);
     assert!(resolved.problems.is_empty(), "{:?}", resolved.problems);
     let keys: Vec<_> = resolved
         .overruled
@@ -341,13 +343,21 @@ fn what_the_managed_file_switches_on_stays_on() {
 
 #[test]
 fn a_broken_managed_file_still_holds_the_built_in_rules() {
-    let layers = [
-        (Layer::Managed, "m", "mode: ["),
-        (Layer::Local, "l", "mode: off"),
-    ];
-    let resolved = Settings::resolve(&layers);
-    assert_eq!(resolved.settings.mode, Mode::Enforce);
-    assert_eq!((resolved.problems.len(), resolved.overruled.len()), (1, 1));
+    for managed in [Ok("mode: ["), Err("permission denied")] {
+        let layers = [
+            (Layer::Managed, "m", managed),
+            (Layer::Project, "p", Ok("systems: {n: {site: n}}")),
+            (Layer::Local, "l", Ok("mode: off")),
+        ];
+        let resolved = Settings::resolve(&layers);
+        assert_eq!(resolved.settings.mode, Mode::Enforce);
+        assert_eq!((resolved.problems.len(), resolved.overruled.len()), (1, 1));
+        assert_eq!(
+            resolved.settings.declared().count(),
+            1,
+            "what others say stands"
+        );
+    }
 }
 
 /// The keys a struct of the file takes, as its parser lists them.

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use fd_lock::RwLock;
 
 use super::pid_lock::with_pid_lock;
+use crate::listing::{self, Kind};
 
 /// How long a hook waits for a lock.
 pub const IN_HOOK: Duration = Duration::from_millis(250);
@@ -44,27 +45,36 @@ pub fn with_lock<T>(
     wait: Duration,
     f: impl FnOnce(&Locked<'_>) -> io::Result<T>,
 ) -> io::Result<T> {
+    with_locks(&[dir.to_owned()], wait, || f(&Locked { dir }))
+}
+
+fn with_locks<T>(
+    dirs: &[PathBuf],
+    wait: Duration,
+    f: impl FnOnce() -> io::Result<T>,
+) -> io::Result<T> {
     let mut f = Some(f);
     let mut result = Err(io::ErrorKind::WouldBlock.into());
-    run_locked(dir, wait, &mut |locked| {
+    run_locked(dirs, wait, &mut || {
         if let Some(f) = f.take() {
-            result = f(locked);
+            result = f();
         }
     })?;
     result
 }
 
-/// Calls `f` once, under the lock. Without a type parameter, so that the loop is
-/// compiled once.
-fn run_locked(dir: &Path, wait: Duration, f: &mut dyn FnMut(&Locked<'_>)) -> io::Result<()> {
+/// Calls `f` once, under the locks of all directories. Without a type parameter,
+/// so that the loop is compiled once.
+fn run_locked(dirs: &[PathBuf], wait: Duration, f: &mut dyn FnMut()) -> io::Result<()> {
+    let Some((dir, others)) = dirs.split_first() else {
+        f();
+        return Ok(());
+    };
     let mut lock = RwLock::new(File::open(lockable(dir))?);
     let begun = Instant::now();
     loop {
         match lock.try_write() {
-            Ok(_guard) => {
-                f(&Locked { dir });
-                return Ok(());
-            }
+            Ok(_guard) => return run_locked(others, wait, f),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),
         }
@@ -114,7 +124,8 @@ fn lockable(dir: &Path) -> PathBuf {
 }
 
 /// Like [`with_lock`], and where another program guards the same state by a
-/// file with its process id in it, that guard is held as well.
+/// file with its process id in it, that guard is held as well. So are the
+/// directories of the files that links lead to: these files are replaced there.
 ///
 /// # Errors
 /// As [`with_lock`]; `WouldBlock` also when the other program holds its guard.
@@ -124,8 +135,27 @@ pub fn with_state_lock<T>(
     wait: Duration,
     f: impl FnOnce(&Locked<'_>) -> io::Result<T>,
 ) -> io::Result<T> {
-    with_lock(dir, wait, |locked| match pid_lock {
+    let locked = &Locked { dir };
+    with_locks(&with_linked(dir), wait, || match pid_lock {
         Some(name) => with_pid_lock(locked, name, wait, || f(locked)),
         None => f(locked),
     })
+}
+
+/// A directory and those outside it in which the files lie that its links lead
+/// to, each once and in an order that every process takes them in.
+fn with_linked(dir: &Path) -> Vec<PathBuf> {
+    let Ok(real) = dir.canonicalize() else {
+        return vec![dir.to_owned()];
+    };
+    let links = listing::readable(dir).filter(|entry| entry.kind == Kind::Link);
+    let files = links.filter_map(|link| real.join(link.name).canonicalize().ok());
+    let outside = files.filter(|file| file.is_file() && !file.starts_with(&real));
+    let parents = outside.filter_map(|file| Some(file.parent()?.to_owned()));
+    // One that cannot be opened cannot be locked.
+    let mut dirs: Vec<PathBuf> = parents.filter(|dir| File::open(dir).is_ok()).collect();
+    dirs.push(real);
+    dirs.sort_unstable();
+    dirs.dedup();
+    dirs
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::lock::{Locked, with_lock};
 use crate::regular;
+use crate::reply;
 use crate::time;
 
 /// One log and where its full generations go.
@@ -65,8 +66,15 @@ impl LogFile {
     ) -> io::Result<()> {
         let (mut file, mut len) = self.open()?;
         if len > 0 && len + line.len() as u64 > max_bytes {
-            self.rotate(stamp)?;
-            (file, len) = self.open()?;
+            match self.rotate(stamp).and_then(|()| self.open()) {
+                Ok(fresh) => (file, len) = fresh,
+                // A log past its bound is better than a lost line.
+                Err(error) => reply::complain(&format!(
+                    "could not move the full log `{}` into `{}`: {error}; it grows on",
+                    self.path().display(),
+                    self.dir.join(self.rotated).display()
+                )),
+            }
         }
         write_line(file, len, line)
     }
@@ -127,6 +135,7 @@ impl LogFile {
 
 /// Appends a line to a log, which it closes off where a crash left half a line.
 fn write_line(mut file: File, len: u64, line: &str) -> io::Result<()> {
+    may_grow_to(len + line.len() as u64 + 1)?;
     if len > 0 {
         file.seek(SeekFrom::End(-1))?;
         let mut last = [0];
@@ -136,6 +145,22 @@ fn write_line(mut file: File, len: u64, line: &str) -> io::Result<()> {
         }
     }
     file.write_all(line.as_bytes())
+}
+
+/// A file that grows past the limit that a process has for them ends it by a signal.
+#[cfg(unix)]
+fn may_grow_to(len: u64) -> io::Result<()> {
+    use rustix::process::{Resource, getrlimit};
+    let limit = getrlimit(Resource::Fsize).current;
+    match limit.is_some_and(|limit| len > limit) {
+        true => Err(rustix::io::Errno::FBIG.into()),
+        false => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+fn may_grow_to(_: u64) -> io::Result<()> {
+    Ok(())
 }
 
 /// The logs of a project.

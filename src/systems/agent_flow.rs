@@ -13,11 +13,13 @@ pub mod verdict;
 
 use chrono::{DateTime, Utc};
 
-use self::state::{FileKind, FlowState};
-use super::{Consequences, ContentError, Files, Moment, Note, Place, System, View, split_site};
+use self::state::{FileKind, FlowState, Phase};
+use super::{
+    ClosedGate, Consequences, ContentError, Files, Moment, Note, Place, System, View, split_site,
+};
 use crate::actor::AgentName;
 use crate::contract::{Contract, Dir, DirKind, List, Row, Shape, Slug, Writer};
-use crate::workflow::{GateStatus, Outcome, Workflow};
+use crate::workflow::{Outcome, Workflow};
 
 pub struct AgentFlow;
 
@@ -98,16 +100,20 @@ impl System for AgentFlow {
         }
     }
 
-    fn closed_gate(&self, agent: &AgentName, files: &dyn Files) -> Option<(String, GateStatus)> {
-        let runs = present(files).into_iter();
-        let states = runs.filter_map(|(_, text)| FlowState::read(&text).ok());
+    fn closed_gate(&self, agent: &AgentName, files: &dyn Files) -> Option<ClosedGate> {
+        let agent = state::Agent::parse(agent)?;
+        let before = |kind: FileKind| {
+            let gate = match active_run(files, kind)? {
+                Ok(state) => state.unmet_gate(agent),
+                // Before the first phase there is no gate.
+                Err(_) if agent.gate() == Phase::Exploration => None,
+                Err(why) => return Some(Some(ClosedGate::unknown(kind.name(), &why))),
+            };
+            Some(gate.map(|(gate, status)| ClosedGate::new(gate.as_str(), status)))
+        };
         // The agent may be meant for any of the runs, so all must be closed to it.
-        let closed: Option<Vec<_>> = states
-            .filter(|state| state.active)
-            .map(|state| state.gate_before(agent))
-            .collect();
-        let (gate, status) = closed?.into_iter().next()?;
-        Some((gate.as_str().to_owned(), status))
+        let closed: Option<Vec<_>> = RUNS.into_iter().filter_map(before).collect();
+        closed?.into_iter().next()
     }
 
     fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
@@ -162,13 +168,28 @@ fn is_look_alike(name: &str) -> bool {
     })
 }
 
+/// The files that hold runs.
+const RUNS: [FileKind; 2] = [FileKind::Single, FileKind::Team];
+
+/// The active run in a file, or why it cannot be read. A text that does not
+/// even say that a run is active says nothing of one.
+fn active_run(files: &dyn Files, kind: FileKind) -> Option<Result<FlowState, String>> {
+    let text = match files.read(kind.name()) {
+        Ok(text) => text?,
+        Err(why) => return Some(Err(why)),
+    };
+    match FlowState::read(&text) {
+        Ok(state) => state.active.then_some(Ok(state)),
+        Err(why) => state::says_active(&text).then_some(Err(why)),
+    }
+}
+
 /// The run files that are there.
 fn present(files: &dyn Files) -> Vec<(&'static str, String)> {
-    let names = [FileKind::Single, FileKind::Team].map(FileKind::name);
-    let texts = names
-        .into_iter()
-        .filter_map(|name| Some((name, files.text(name)?)));
-    texts.collect()
+    let names = RUNS.map(FileKind::name).into_iter();
+    names
+        .filter_map(|name| Some((name, files.text(name)?)))
+        .collect()
 }
 
 /// Those that hold an active run, or that cannot tell.

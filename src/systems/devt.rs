@@ -100,13 +100,23 @@ impl System for Devt {
             files.text(artifact.file).as_deref(),
             sidecar.as_deref(),
         );
-        let outcome = gate::on_agent_end(&workflow, artifact, &judged);
+        let mut parts = [Some(artifact.file), artifact.sidecar]
+            .into_iter()
+            .flatten();
+        let unread = parts.find(|name| files.read(name).is_err());
+        let (file, outcome) = match (unread, judged.fault()) {
+            (Some(name), Some(why)) => (name, Outcome::Unchanged { why }),
+            _ => {
+                let outcome = gate::on_agent_end(&workflow, artifact, &judged);
+                ("workflow.yaml", outcome)
+            }
+        };
         let owed = judged.fault().map(|why| Owed {
             file: artifact.file.to_owned(),
             why,
         });
         Consequences {
-            outcomes: vec![("workflow.yaml".to_owned(), outcome)],
+            outcomes: vec![(file.to_owned(), outcome)],
             owed: owed.into_iter().collect(),
         }
     }

@@ -10,11 +10,13 @@ pub mod transition;
 use chrono::{DateTime, Utc};
 
 use self::state::{Phase, State};
-use super::{Consequences, ContentError, Files, Moment, Note, Place, System, View, split_site};
+use super::{
+    ClosedGate, Consequences, ContentError, Files, Moment, Note, Place, System, View, split_site,
+};
 use crate::actor::AgentName;
 use crate::contract::{Contract, Dir, DirKind, List, Row, Writer};
 use crate::decision::DenyCode;
-use crate::workflow::{GateStatus, Outcome, Workflow};
+use crate::workflow::{Outcome, Workflow};
 
 pub struct Session;
 
@@ -83,12 +85,13 @@ impl System for Session {
         }
     }
 
-    fn closed_gate(&self, agent: &AgentName, files: &dyn Files) -> Option<(String, GateStatus)> {
+    fn closed_gate(&self, agent: &AgentName, files: &dyn Files) -> Option<ClosedGate> {
         let phase = Phase::of_agent(agent)?;
         let sessions = states(files);
         let state = State::parse(newest_of(&sessions).ok()?.1).ok()?;
         let before = state.unfinished_before(phase)?;
-        Some((before.phase.as_str().to_owned(), before.gate_status()))
+        let status = before.gate_status();
+        Some(ClosedGate::new(before.phase.as_str(), status))
     }
 
     fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {

@@ -158,6 +158,31 @@ fn an_allowed_write_settles_the_agents_open_denials() {
     assert_eq!(recovered[0]["resolves"], denial["id"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn writes_at_the_same_moment_close_a_denial_once() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .hook(&sandbox.write_event(".devt/state/notes.md", "x"))
+        .is_denied("ad-hoc-name");
+    sandbox.write(".claude/statewarden/.gitignore", "*\n");
+    let folder = std::fs::File::open(sandbox.path(".claude/statewarden")).unwrap();
+    let mut lock = fd_lock::RwLock::new(folder);
+    let guard = lock.write().unwrap();
+    std::thread::scope(|scope| {
+        for name in ["plan.md", "spec.md"] {
+            let input = json!({ "file_path": sandbox.path(&format!(".devt/state/{name}")), "content": "x" });
+            let event = after(&sandbox, "Write", input, json!({ "type": "create" }));
+            let sandbox = &sandbox;
+            scope.spawn(move || sandbox.hook(&event).is_silent());
+        }
+        // Both have come to the log by then.
+        std::thread::sleep(std::time::Duration::from_millis(150));
+        drop(guard);
+    });
+    assert_eq!(sandbox.records(".claude/statewarden/events.jsonl").len(), 1);
+}
+
 /// Only the end of a long log is read, which may begin within a character.
 #[test]
 fn a_denial_in_a_long_log_is_found_wherever_its_end_begins() {
@@ -291,15 +316,42 @@ fn a_command_that_removes_the_settings_with_the_guard_is_told() {
 
 #[test]
 fn a_command_that_writes_our_settings_is_told() {
-    let sandbox = Sandbox::new();
-    sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
-    let event = after(
-        &sandbox,
-        "Bash",
-        json!({ "command": "python3 x.py" }),
-        json!({}),
-    );
-    assert!(sandbox.hook(&event).stdout().contains("protected-file"));
+    for (shared, local, is_told) in [
+        ("mode: warn\n", "", true),
+        ("mode: off\n", "", true),
+        ("systems: {self: {enabled: false}}\n", "", true),
+        ("mode: off\n", "quarantine: true\n", false),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write(".claude/statewarden.yaml", shared);
+        let script = json!({ "command": "python3 x.py" });
+        let mut event = after(&sandbox, "Bash", script, json!({}));
+        if !local.is_empty() {
+            // What the user has settled before the call stands.
+            std::thread::sleep(std::time::Duration::from_millis(2_100));
+            event["duration_ms"] = 0.into();
+            sandbox.write(".claude/statewarden.local.yaml", local);
+        }
+        let told = sandbox.hook(&event).stdout();
+        assert_eq!(told.contains("protected-file"), is_told, "{shared}: {told}");
+    }
+}
+
+#[test]
+fn a_look_alike_is_told_where_no_run_is_under_way() {
+    for (dir, name, is_told) in [
+        ("", "orchestration2.local.md", true),
+        ("", "skip-test-verification", true),
+        ("packages/a/", "orchestration2.local.md", true),
+        ("", "notes.local.md", false),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write(&format!("{dir}.claude/{name}"), "x");
+        let mut event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+        event["cwd"] = sandbox.path(dir.trim_end_matches('/')).into();
+        let told = sandbox.hook(&event).stdout();
+        assert_eq!(told.contains(name), is_told, "{dir}.claude/{name}: {told}");
+    }
 }
 
 /// What a Bash call that ended in `dir` leaves at a path is told, or not.

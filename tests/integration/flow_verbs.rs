@@ -341,14 +341,22 @@ fn a_deep_dive_is_made_compiled_and_used() {
     );
 }
 
-/// Twenty updates at the same moment: each is there afterwards.
+/// Twenty updates at the same moment: each is there afterwards, also where the
+/// state is a link into another project.
 #[test]
 fn updates_at_the_same_moment_are_all_kept() {
-    let sandbox = Sandbox::new();
+    let (sandbox, other) = (Sandbox::new(), Sandbox::new());
     run(&sandbox, 0, &["flow", "init", "t"]);
+    other.write(".claude/settings.json", "{}\n");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(sandbox.path(SINGLE), other.path(SINGLE)).unwrap();
     let start = |n: u32| {
-        let mut command =
-            sandbox.command(&["flow", "update", "--message", &format!("update {n}.")]);
+        let place = if cfg!(unix) && n < 10 {
+            &other
+        } else {
+            &sandbox
+        };
+        let mut command = place.command(&["flow", "update", "--message", &format!("update {n}.")]);
         command.stdout(std::process::Stdio::null()).spawn().unwrap()
     };
     let children: Vec<_> = (0..20).map(start).collect();
@@ -362,7 +370,8 @@ fn updates_at_the_same_moment_are_all_kept() {
             "update {n} is lost"
         );
     }
-    assert_eq!(sandbox.records(".claude/statewarden/gates.jsonl").len(), 21);
+    let records = |place: &Sandbox| place.records(".claude/statewarden/gates.jsonl").len();
+    assert_eq!(records(&sandbox) + records(&other), 21);
 }
 
 #[test]

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
 use crate::logs::{DENIES, DEVT};
-use crate::support::{Ran, Sandbox};
+use crate::support::{Ran, Sandbox, serve};
 
 #[test]
 fn a_line_is_never_longer_than_its_bound() {
@@ -46,6 +46,38 @@ fn a_line_is_never_longer_than_its_bound() {
         assert_eq!(record["ts"].as_str().unwrap().len(), 24);
         assert!(record["id"].as_str().unwrap().len() > 20);
     }
+}
+
+#[test]
+fn a_full_log_that_cannot_be_moved_grows_on() {
+    let sandbox = Sandbox::new();
+    let old = "{\"x\":1}\n".repeat(8_000);
+    sandbox.write(".claude/statewarden.yaml", "log: {max_bytes: 65536}\n");
+    sandbox.write(DEVT, &(old.clone() + &old));
+    sandbox.write(".devt/state/.archive", "a file");
+    let ran = sandbox.hook(&sandbox.write_event(".devt/state/a.md", "x"));
+    assert!(ran.stdout().contains("ad-hoc-name"), "{}", ran.stdout());
+    assert!(ran.stderr().contains(".archive"), "{}", ran.stderr());
+    let last = sandbox.records(DEVT).pop().unwrap();
+    assert_eq!(last["name"], "a.md");
+}
+
+/// The kernel ends a process that goes past it, and with it the answer.
+#[cfg(unix)]
+#[test]
+fn a_log_at_the_limit_of_file_sizes_changes_no_decision() {
+    let sandbox = Sandbox::new();
+    sandbox.write(DEVT, &"{}\n".repeat(20_000));
+    let event = sandbox.write_event(".devt/state/a.md", "x").to_string();
+    let hook = sandbox.command(&["hook"]);
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -f 100; exec \"$0\" hook"]);
+    limited
+        .arg(hook.get_program())
+        .current_dir(sandbox.project());
+    let ran = serve(limited, event.as_bytes());
+    assert!(ran.stdout().contains("ad-hoc-name"), "{}", ran.stdout());
+    assert!(ran.stderr().contains("could not write"), "{}", ran.stderr());
 }
 
 #[test]
@@ -317,7 +349,7 @@ fn a_busy_lock_costs_neither_the_record_nor_the_answer() {
 fn a_pipe_in_the_logs_place_is_an_error() {
     let sandbox = Sandbox::new();
     let pipe = sandbox.project().join(DEVT);
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    let made = Command::new("mkfifo").arg(&pipe).status();
     assert!(made.unwrap().success());
     let ran = sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
     assert_eq!(

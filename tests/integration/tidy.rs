@@ -196,7 +196,7 @@ fn the_settings_in_the_readme_are_valid_and_complete() {
         .collect();
     assert_eq!(examples.len(), 2);
     for example in &examples {
-        let resolved = Settings::resolve(&[(Layer::Project, "README.md", example)]);
+        let resolved = Settings::resolve(&[(Layer::Project, "README.md", Ok(example))]);
         check_none("problems", resolved.problems);
         assert!(resolved.settings.declared().any(|(id, _)| id == "notes"));
     }

@@ -17,7 +17,7 @@ impl Origins {
         let files = context.project.settings_files(context.env);
         let files = files.into_iter().filter_map(|(layer, path)| {
             let text = read_text(&path).ok().flatten()?;
-            let settings = Settings::resolve(&[(layer, &path, &text)]).settings;
+            let settings = Settings::resolve(&[(layer, &path, Ok(&text))]).settings;
             Some((path, settings))
         });
         Self(files.collect())

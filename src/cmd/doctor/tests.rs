@@ -293,8 +293,11 @@ fn a_lock_is_judged_as_writers_do() {
 fn both_forms_say_the_same() {
     let (temp, mut text, mut document) = (Temp::new(), Vec::new(), Vec::new());
     let place = temp.place();
-    let settings =
-        crate::settings::Settings::resolve(&[(crate::settings::Layer::Local, "l", "moed: off")]);
+    let settings = crate::settings::Settings::resolve(&[(
+        crate::settings::Layer::Local,
+        "l",
+        Ok("moed: off"),
+    )]);
     let subject = Subject {
         place: &place,
         settings: &settings,

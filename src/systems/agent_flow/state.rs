@@ -212,6 +212,14 @@ pub struct FlowState {
     pub started_at: Option<String>,
 }
 
+/// Whether a text that does not parse says, to those who look at its lines,
+/// that a run is active.
+pub fn says_active(text: &str) -> bool {
+    let values = text.lines().filter_map(|line| line.strip_prefix("active:"));
+    let mut words = values.filter_map(|value| value.split_whitespace().next());
+    words.any(|word| word.trim_matches(['"', '\'']).eq_ignore_ascii_case("true"))
+}
+
 impl FlowState {
     /// # Errors
     /// Says why the text has no readable front matter.
@@ -259,12 +267,6 @@ impl FlowState {
         before
             .map(|gate| (*gate, self.gate(*gate)))
             .find(|(_, status)| !has_passed(*status))
-    }
-
-    /// The gate that keeps an agent from being dispatched: the first one before
-    /// its phase that has not passed. `None` for an agent of no gate.
-    pub fn gate_before(&self, agent: &AgentName) -> Option<(Phase, GateStatus)> {
-        self.unmet_gate(Agent::parse(agent)?)
     }
 
     pub fn all_passed(&self) -> bool {

@@ -264,13 +264,11 @@ fn a_sequential_team_run_leaves_the_group_alone() {
 fn a_file_that_the_scripts_cannot_read_is_left_untouched_and_recorded() {
     let good = Stage::with_run(&[]).0.read(SINGLE);
     let unclosed = good.replacen("\n---\n", "\n", 1);
-    let not_utf8 = [good.as_bytes(), b"\xff\xfe"].concat();
     for (bytes, word) in [
         (good.replace('\n', "\r\n").into_bytes(), "CRLF"),
         (format!("\u{feff}{good}").into_bytes(), "byte order mark"),
         (unclosed.into_bytes(), ""),
         (good.replace("gates:\n", "gates: [\n").into_bytes(), "YAML"),
-        (not_utf8, ""),
         (Vec::new(), ""),
     ] {
         let stage = Stage::with_run(&[]);
@@ -281,6 +279,24 @@ fn a_file_that_the_scripts_cannot_read_is_left_untouched_and_recorded() {
         let skipped = stage.skipped();
         assert!(skipped.contains(word), "{skipped}");
     }
+}
+
+/// Bytes that are no text stand for what the user may not read.
+#[test]
+fn a_file_that_cannot_be_read_costs_no_gate_change() {
+    let stage = Stage::with_run(&[]);
+    let sound = stage.0.read(SINGLE);
+    std::fs::write(stage.0.path(SINGLE), [0xff]).unwrap();
+    let ran = stage.0.hook(&stage.stop_event("riko", "r-1", "found"));
+    for told in [ran.stderr(), stage.skipped()] {
+        let expected = "`orchestration.local.md` cannot be read: it is not UTF-8";
+        assert!(told.contains(expected), "{told}");
+    }
+    stage.0.write(SINGLE, &sound);
+    // The run's second event is another chance.
+    let event = stage.launched("riko", "r-1", "found");
+    stage.0.hook(&event).is_silent();
+    assert_eq!(stage.run(SINGLE), "exploration/1: pa pe pe pe pe");
 }
 
 #[cfg(unix)]

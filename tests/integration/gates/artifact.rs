@@ -1,6 +1,7 @@
 //! What agents owe: devt's artifacts and the verdict files of groups.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use super::*;
 
@@ -105,6 +106,53 @@ fn an_invalid_artifact_leaves_the_old_status() {
         );
     }
     assert_eq!(owed(&stage).len(), 1);
+}
+
+#[test]
+fn a_state_or_an_artifact_that_cannot_be_read_is_not_called_absent() {
+    let stage = devt("warn");
+    stage.0.write(".devt/state/impl-summary.md", SUMMARY);
+    stage.0.write(".devt/state/impl-summary.json", SIDECAR);
+    for name in ["workflow.yaml", "impl-summary.md", "impl-summary.json"] {
+        let file = format!(".devt/state/{name}");
+        let sound = stage.0.read(&file);
+        std::fs::write(stage.0.path(&file), [0xff]).unwrap();
+        let told = end(&stage, false).stderr();
+        let expected = format!("`{name}` cannot be read: it is not UTF-8");
+        assert!(told.contains(&expected), "{told}");
+        assert!(stage.skipped().contains(&expected), "{}", stage.skipped());
+        stage.0.write(&file, &sound);
+    }
+    assert_eq!(
+        owed(&stage)[0]["reason"]
+            .as_str()
+            .unwrap()
+            .matches("cannot be read")
+            .count(),
+        1
+    );
+    end(&stage, false).is_silent();
+    assert_eq!(stage.records().pop().unwrap()["to"], "passed");
+}
+
+#[test]
+fn a_directory_of_very_many_groups_is_judged_at_once() {
+    let stage = devt("warn");
+    let tasks: String = (1..=60_000)
+        .map(|n| format!("## {n}. Group\n- [x] a\n"))
+        .collect();
+    stage.0.write("openspec/changes/big/tasks.md", &tasks);
+    let begun = Instant::now();
+    stage
+        .0
+        .hook(&stage.stop_event("reviewer", "r-1", "done"))
+        .is_silent();
+    // A few seconds where each report is looked up, minutes where all are gone through.
+    assert!(
+        begun.elapsed() < Duration::from_secs(40),
+        "{:?}",
+        begun.elapsed()
+    );
 }
 
 #[test]

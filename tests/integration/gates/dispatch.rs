@@ -76,6 +76,37 @@ fn of_two_active_runs_one_must_be_open_to_the_agent() {
     dispatch(&stage, "senku").is_denied("gate-closed");
 }
 
+/// Bytes that are no text stand for what the user may not read.
+#[test]
+fn a_run_that_cannot_be_read_has_passed_no_gate() {
+    let stage = Stage::with_run(&[]);
+    set(&stage, "block");
+    let sound = stage.0.read(SINGLE);
+    let broken = sound.replace("gates:", "gates: [");
+    assert_ne!(broken, sound);
+    let unreadable: [&[u8]; 2] = [b"---\nactive: true\n\xff\n---\n", broken.as_bytes()];
+    for text in unreadable {
+        std::fs::write(stage.0.path(SINGLE), text).unwrap();
+        let reason = dispatch(&stage, "Alphonse").is_denied("gate-closed");
+        assert!(
+            reason.contains("orchestration.local.md` does not tell"),
+            "{reason}"
+        );
+        dispatch(&stage, "riko").is_silent();
+        dispatch(&stage, "Explore").is_silent();
+    }
+    let denial = stage
+        .0
+        .records(".claude/statewarden/denies.jsonl")
+        .remove(0);
+    assert_eq!(denial["file_path"], json!(stage.0.path(".claude")));
+    let closed = broken.replace("active: true", "active: false");
+    for text in ["broken", &closed] {
+        stage.0.write(SINGLE, text);
+        dispatch(&stage, "alphonse").is_silent();
+    }
+}
+
 #[test]
 fn a_session_has_gates_too() {
     let stage = Stage::new();
