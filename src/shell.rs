@@ -41,6 +41,7 @@ mod edit;
 mod effects;
 mod eval;
 mod expand;
+mod expression;
 mod field;
 mod filter;
 mod find;

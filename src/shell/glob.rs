@@ -30,6 +30,36 @@ pub(super) fn all_active(text: &str) -> Vec<usize> {
     globs.map(|(at, _)| at).collect()
 }
 
+/// A pattern that is kept.
+pub(super) struct Glob {
+    text: String,
+    active: Vec<usize>,
+}
+
+impl Glob {
+    /// In which every glob character counts.
+    pub(super) fn all(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            active: all_active(text),
+        }
+    }
+
+    /// Whether it is the text itself.
+    pub(super) fn is_plain(&self) -> bool {
+        self.active.is_empty()
+    }
+
+    pub(super) fn matches(&self, text: &str) -> bool {
+        let pattern = Pattern {
+            text: &self.text,
+            active: &self.active,
+            offset: 0,
+        };
+        pattern.matches(text)
+    }
+}
+
 impl Pattern<'_> {
     fn is_active(&self, at: usize) -> bool {
         self.active.binary_search(&(at + self.offset)).is_ok()
