@@ -70,6 +70,7 @@ mod powershell;
 mod powershell_value;
 mod print;
 mod redirect;
+mod regexp;
 mod rename;
 mod report;
 mod routine;

@@ -31,6 +31,7 @@ pub(super) fn all_active(text: &str) -> Vec<usize> {
 }
 
 /// A pattern that is kept.
+#[derive(Default)]
 pub(super) struct Glob {
     text: String,
     active: Vec<usize>,
@@ -39,10 +40,20 @@ pub(super) struct Glob {
 impl Glob {
     /// In which every glob character counts.
     pub(super) fn all(text: &str) -> Self {
-        Self {
-            text: text.to_owned(),
-            active: all_active(text),
-        }
+        let mut glob = Self::default();
+        glob.push_active(text);
+        glob
+    }
+
+    pub(super) fn push_active(&mut self, text: &str) {
+        let start = self.text.len();
+        let active = all_active(text).into_iter();
+        self.active.extend(active.map(|at| at + start));
+        self.text.push_str(text);
+    }
+
+    pub(super) fn push_text(&mut self, text: &str) {
+        self.text.push_str(text);
     }
 
     /// Whether it is the text itself.

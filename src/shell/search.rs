@@ -7,6 +7,7 @@ use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::expression::Expression;
 use super::field::{Field, Output};
+use super::filter;
 use crate::systems;
 use crate::target::Spelling;
 
@@ -29,7 +30,7 @@ const GREP: Syntax = Syntax {
 pub(super) fn grep(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let args = Args::parse(args, GREP);
     if !lists(&args) {
-        return None;
+        return filter::grep(shell, &args);
     }
     let deep = ["r", "R", "recursive", "dereference-recursive"];
     let depth = (!args.has(&deep)).then_some(0);
@@ -42,7 +43,7 @@ pub(super) fn ripgrep(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let args = Args::parse(args, GREP);
     let names_all = args.has(&["files"]);
     if !names_all && !lists(&args) {
-        return None;
+        return filter::grep(shell, &args);
     }
     let globs = args.values(&["g", "glob", "iglob"]);
     let globs = globs.filter(|glob| !glob.text.starts_with('!'));
