@@ -2,8 +2,8 @@
 
 use super::args::{Args, Syntax};
 use super::eval::Shell;
+use super::expression::Expression;
 use super::field::{Field, Output, UNKNOWN, base_name};
-use super::find::Filter;
 use super::writers::Source;
 use crate::path::collapse;
 use crate::systems;
@@ -90,8 +90,8 @@ pub(super) fn stream(
     let prefix = prefix.map_or(Some(""), Field::known)?;
     let mut text = String::from(STREAM);
     for path in paths {
-        for name in shell.reach(path.known()?, &Filter::default()) {
-            text.extend([prefix, &name]);
+        for name in shell.listed(path.known()?, &Expression::parse(&[])) {
+            text.extend([prefix, &name.text]);
             text.push(UNKNOWN);
         }
     }

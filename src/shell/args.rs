@@ -154,6 +154,10 @@ impl<'f> Args<'f> {
         Value::Here
     }
 
+    pub(super) fn has_options(&self) -> bool {
+        !self.options.is_empty()
+    }
+
     /// Whether one of the options, named without dashes, was given.
     pub(super) fn has(&self, names: &[&str]) -> bool {
         let mut given = self.options.iter();

@@ -241,6 +241,7 @@ const BUILTINS: &[(&str, Builtin)] = &[
     ("shift", assign::shift),
     ("shopt", shopt),
     ("sleep", silent),
+    ("tac", filter::tac),
     ("tail", filter::tail),
     ("test", silent),
     ("tr", filter::tr),
@@ -387,17 +388,20 @@ fn realpath(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     Some(Output::literal(format!("{path}\n")))
 }
 
-/// Names only: what `ls DIR` and `ls FILE…` list.
+/// What `ls DIR` and `ls FILE…` list. In a long listing the names are the ninth words.
 fn ls(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let known = ["-1", "-A", "-d", "-1A", "-A1"];
+    let is_known = |flag: &str| {
+        flag.bytes()
+            .all(|letter| b"-1AacdhlrStUu".contains(&letter))
+    };
     let mut flags = args.iter().filter(|arg| arg.is_option());
-    if !flags.all(|flag| flag.known().is_some_and(|flag| known.contains(&flag))) {
+    if !flags.all(|flag| flag.known().is_some_and(is_known)) {
         return None;
     }
-    let paths: Vec<&Field> = operands(args).collect();
-    let itself = args.iter().any(|arg| arg.known() == Some("-d"));
-    let dir = match paths.as_slice() {
-        _ if itself => None,
+    let parsed = Args::parse(args, Syntax::default());
+    let paths = parsed.operands.as_slice();
+    let dir = match paths {
+        _ if parsed.has(&["d"]) => None,
         [] => Some(shell.cwd.as_deref()?.to_owned()),
         [only] => {
             let path = shell.absolute(only.known()?)?;
@@ -405,27 +409,46 @@ fn ls(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         }
         _ => None,
     };
-    let (names, listed) = match dir {
+    let is_long = parsed.has(&["l"]);
+    let (mut text, mut n_lines) = (String::new(), 0);
+    let mut add = |name: &str| {
+        let before = if is_long {
+            "- 1 u g 0 Jan 1 00:00 "
+        } else {
+            ""
+        };
+        text.extend([before, name, "\n"]);
+        n_lines += 1;
+    };
+    let mut spelling = None;
+    match dir {
         Some(dir) => {
-            let mut names = shell.list(&dir);
-            names.retain(|name| !name.starts_with('.'));
-            let matches = Some(names.len());
-            (names, Spelling::Glob { matches })
+            if is_long {
+                add("total 0");
+            }
+            let names = shell.list(&dir).into_iter();
+            let hides = !parsed.has(&["A", "a"]);
+            names
+                .filter(|name| !(hides && name.starts_with('.')))
+                .for_each(|name| add(&name));
         }
         None => {
-            let names = paths.iter().map(|path| path.known().map(str::to_owned));
-            let names: Option<Vec<String>> = names.collect();
-            (names?, paths.first()?.spelling)
+            for path in paths {
+                add(path.known()?);
+            }
+            spelling = Some(paths.first()?.spelling);
         }
+    }
+    let matches = Some(n_lines);
+    let listed = Output {
+        text: text.into(),
+        spelling: spelling.unwrap_or(Spelling::Glob { matches }),
     };
-    Some(Output {
-        text: names
-            .iter()
-            .map(|name| format!("{name}\n"))
-            .collect::<String>()
-            .into(),
-        spelling: listed,
-    })
+    // Names are in order where nothing else is asked for.
+    match n_lines > 1 && parsed.has(&["c", "r", "S", "t", "U", "u"]) {
+        true => filter::some_of(listed),
+        false => Some(listed),
+    }
 }
 
 fn exit(shell: &mut Shell<'_>, _: &[Field]) -> Option<Output> {

@@ -1,20 +1,39 @@
 //! Commands that only pass text on: what comes out where what goes in is known.
+//!
+//! Of a list some lines may be taken that are not known, or their order may not be known:
+//! then all of them are passed on, and how many there are counts as unknown.
 
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output};
+use super::regexp::{self, Span};
+use crate::target::Spelling;
 
-/// The most lines and characters a filter is worked out for.
-const MAX_TEXT: usize = 4096;
+/// The most characters a filter is worked out for.
+const MAX_TEXT: usize = 1 << 16;
+
+/// The same for one that looks each of them up.
+const MAX_TURNED: usize = 1 << 12;
 
 /// What a filter reads: its input, or one file this command wrote.
-fn input(shell: &Shell<'_>, files: &[Field]) -> Option<Output> {
+fn input(shell: &mut Shell<'_>, files: &[Field]) -> Option<Output> {
     let input = match files {
         [] => shell.stdin.clone()?,
         [file] => Output::literal(shell.written(file)?),
         _ => return None,
     };
-    (input.text.len() <= MAX_TEXT).then_some(input)
+    let len = input.text.len();
+    (len <= MAX_TEXT && shell.spend(len)).then_some(input)
+}
+
+/// Some of the lines, or all of them in some order.
+pub(super) fn some_of(input: Output) -> Option<Output> {
+    let Spelling::Glob { matches } = input.spelling else {
+        return None;
+    };
+    let matches = matches.filter(|n| *n == 1);
+    let spelling = Spelling::Glob { matches };
+    Some(Output { spelling, ..input })
 }
 
 fn with_text(input: &Output, text: String) -> Output {
@@ -43,32 +62,158 @@ pub(super) fn tail(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     ends(shell, args, End::Tail)
 }
 
-/// `-n N` and `-N`.
-fn ends(shell: &Shell<'_>, args: &[Field], end: End) -> Option<Output> {
-    let mut n_lines = 10;
+/// `-n N` and `-N`, `tail -n +N` and `head -n -N`.
+fn ends(shell: &mut Shell<'_>, args: &[Field], end: End) -> Option<Output> {
+    let mut number = "10";
     let mut files = args;
     while let Some((option, rest)) = files.split_first().filter(|(arg, _)| arg.is_option()) {
         files = rest;
-        let digits = option.known()?.trim_start_matches('-');
-        let digits = match digits.strip_prefix('n') {
-            Some("") => {
-                let (number, rest) = files.split_first()?;
-                files = rest;
-                number.known()?
-            }
-            Some(digits) => digits,
-            None => digits,
-        };
-        n_lines = digits.parse().ok()?;
+        number = option.known()?.trim_start_matches('-');
+        if let Some(attached) = number.strip_prefix('n') {
+            number = attached;
+        }
+        if number.is_empty() {
+            let (next, rest) = files.split_first()?;
+            files = rest;
+            number = next.known()?;
+        }
     }
     let input = input(shell, files)?;
-    let lines: Vec<&str> = input.text.lines().collect();
-    let skipped = match end {
-        End::Head => 0,
-        End::Tail => lines.len().saturating_sub(n_lines),
+    let n_lines = input.text.lines().count();
+    let n: usize = number.trim_start_matches(['+', '-']).parse().ok()?;
+    let all_but = n_lines.saturating_sub(n);
+    let (skipped, taken) = match (end, number.as_bytes().first()) {
+        (End::Head, Some(b'-')) => (0, all_but),
+        (End::Head, _) => (0, n),
+        (End::Tail, Some(b'+')) => (n.saturating_sub(1), usize::MAX),
+        (End::Tail, _) => (all_but, n),
     };
-    let lines = lines.into_iter().skip(skipped).take(n_lines);
-    Some(with_lines(&input, lines))
+    picked(&input, skipped, taken)
+}
+
+/// The lines at some places of all.
+fn picked(input: &Output, skipped: usize, taken: usize) -> Option<Output> {
+    let n_lines = input.text.lines().count();
+    let taken = taken.min(n_lines.saturating_sub(skipped));
+    match input.spelling {
+        Spelling::Glob { matches: None } if taken == 1 && n_lines > 1 => None,
+        Spelling::Glob { matches: None } if taken > 0 => some_of(input.clone()),
+        _ => Some(with_lines(
+            input,
+            input.text.lines().skip(skipped).take(taken),
+        )),
+    }
+}
+
+/// `grep PATTERN` and `grep -v PATTERN` of its input.
+pub(super) fn grep(shell: &mut Shell<'_>, args: &Args<'_>) -> Option<Output> {
+    // What comes out is no line, or there are others around it.
+    let other = [
+        "c",
+        "count",
+        "q",
+        "quiet",
+        "silent",
+        "o",
+        "only-matching",
+        "n",
+        "line-number",
+        "b",
+        "H",
+        "r",
+        "R",
+        "recursive",
+        "f",
+        "file",
+        "A",
+        "B",
+        "C",
+    ];
+    if args.has(&other) {
+        return None;
+    }
+    let mut expressions: Vec<&Field> = args.values(&["e", "regexp"]).collect();
+    let mut files = args.operands.as_slice();
+    if expressions.is_empty() {
+        let (first, rest) = files.split_first()?;
+        (expressions, files) = (vec![first], rest);
+    }
+    let input = input(shell, files)?;
+    let folds = args.has(&["i", "ignore-case", "y"]);
+    let fold = |text: &str| match folds {
+        true => text.to_lowercase(),
+        false => text.to_owned(),
+    };
+    let span = match args.has(&["x", "line-regexp"]) {
+        true => Span::Line,
+        false => Span::Part,
+    };
+    let mut globs = Vec::new();
+    let is_fixed = args.has(&["F", "fixed-strings"]);
+    for expression in expressions {
+        let text = fold(expression.known()?);
+        match is_fixed {
+            true => globs.push(regexp::fixed(&text, span)),
+            false => match regexp::globs(&text, span) {
+                Some(more) => globs.extend(more),
+                None => return some_of(input),
+            },
+        }
+    }
+    if !shell.spend(globs.len() * input.text.len() / 16) {
+        return None;
+    }
+    if args.has(&["w", "word-regexp", "m", "max-count", "z", "null-data"]) {
+        return some_of(input);
+    }
+    let inverts = args.has(&["v", "invert-match"]);
+    let is_left = |line: &&str| globs.iter().any(|glob| glob.matches(&fold(line))) != inverts;
+    let left = with_lines(&input, input.text.lines().filter(is_left));
+    Some(recounted(left))
+}
+
+/// A list of which lines are gone.
+fn recounted(mut list: Output) -> Output {
+    let n_lines = list.text.lines().count();
+    if let Spelling::Glob { matches } = &mut list.spelling
+        && (matches.is_some() || n_lines == 1)
+    {
+        *matches = Some(n_lines);
+    }
+    list
+}
+
+/// By the bytes, where no option says otherwise.
+pub(super) fn sort(shell: &mut Shell<'_>, args: &Args<'_>) -> Option<Output> {
+    if args.has(&["o", "output", "c", "C", "check"]) {
+        return None;
+    }
+    let input = input(shell, &args.operands)?;
+    if args.has_options() {
+        return some_of(input);
+    }
+    let mut lines: Vec<&str> = input.text.lines().collect();
+    lines.sort_unstable();
+    Some(with_lines(&input, lines.into_iter()))
+}
+
+pub(super) fn uniq(shell: &mut Shell<'_>, args: &Args<'_>) -> Option<Output> {
+    if args.has(&["c", "count"]) {
+        return None;
+    }
+    let input = input(shell, &args.operands)?;
+    if args.has_options() {
+        return some_of(input);
+    }
+    let mut lines: Vec<&str> = input.text.lines().collect();
+    lines.dedup();
+    Some(with_lines(&input, lines.into_iter()))
+}
+
+pub(super) fn tac(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let input = input(shell, args)?;
+    let lines: Vec<&str> = input.text.lines().collect();
+    Some(with_lines(&input, lines.into_iter().rev()))
 }
 
 /// `cut -d X -f N`.
@@ -95,7 +240,7 @@ fn fields(line: &str, mark: char) -> impl Iterator<Item = &str> {
     line.split(mark)
 }
 
-/// `awk '{print $N}'`, also with `-F`.
+/// `awk '{print $N}'`, also with `-F`; `awk 'NR>N'`, and other conditions alone.
 pub(super) fn awk(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let syntax = Syntax {
         short: "Fvf",
@@ -103,29 +248,55 @@ pub(super) fn awk(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     };
     let parsed = Args::parse(args, syntax);
     let (program, files) = parsed.operands.split_first()?;
-    let place = program
-        .known()?
-        .trim()
-        .strip_prefix('{')?
-        .strip_suffix('}')?;
+    let program = program.known()?.trim();
+    if !program.contains('{') {
+        let input = input(shell, files)?;
+        let number = |sign| {
+            program
+                .strip_prefix("NR")?
+                .trim()
+                .strip_prefix(sign)?
+                .trim()
+                .parse()
+                .ok()
+        };
+        return match (number("=="), number(">")) {
+            (Some(n), _) => picked(&input, usize::saturating_sub(n, 1), 1),
+            (_, Some(n)) => picked(&input, n, usize::MAX),
+            _ => some_of(input),
+        };
+    }
+    let place = program.strip_prefix('{')?.strip_suffix('}')?;
     let place = place
         .trim()
         .strip_prefix("print")?
         .trim()
         .trim_end_matches(';');
-    let place: usize = place.strip_prefix('$')?.parse().ok()?;
-    let at = place.checked_sub(1)?;
+    let at: Option<usize> = match place.strip_prefix('$')? {
+        "NF" => None,
+        number => Some(number.parse::<usize>().ok()?.checked_sub(1)?),
+    };
     let input = input(shell, files)?;
     let mark = match parsed.value(&["F"]) {
         Some(mark) => Some(single(mark.known()?)?),
         None => None,
     };
     let field = |line| match mark {
-        Some(mark) => fields(line, mark).nth(at),
-        None => str::split_ascii_whitespace(line).nth(at),
+        Some(mark) => nth_or_last(fields(line, mark), at),
+        None => nth_or_last(str::split_ascii_whitespace(line), at),
     };
     let lines = input.text.lines().map(|line| field(line).unwrap_or(""));
     Some(with_lines(&input, lines))
+}
+
+fn nth_or_last<'t>(
+    mut fields: impl Iterator<Item = &'t str>,
+    at: Option<usize>,
+) -> Option<&'t str> {
+    match at {
+        Some(at) => fields.nth(at),
+        None => fields.last(),
+    }
 }
 
 fn single(mark: &str) -> Option<char> {
@@ -138,7 +309,7 @@ pub(super) fn tr(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let own = args.iter().take_while(|arg| arg.is_option()).count();
     let (options, sets) = args.split_at(own);
     let parsed = Args::parse(options, Syntax::default());
-    let input = input(shell, &[])?;
+    let input = input(shell, &[]).filter(|input| input.text.len() <= MAX_TURNED)?;
     let sets: Option<Vec<Vec<char>>> = sets
         .iter()
         .map(|set| set.known().and_then(characters))
@@ -198,7 +369,7 @@ fn characters(set: &str) -> Option<Vec<char>> {
         rest = match rest {
             [] => return Some(out),
             [from, '-', to, rest @ ..] => {
-                out.extend((*from..=*to).take(MAX_TEXT));
+                out.extend((*from..=*to).take(MAX_TURNED));
                 rest
             }
             [one, rest @ ..] => {
@@ -210,7 +381,7 @@ fn characters(set: &str) -> Option<Vec<char>> {
 }
 
 /// `sed s/FROM/TO/` whose parts are plain text, but for `^` and `$` at its ends.
-pub(super) fn sed(shell: &Shell<'_>, script: &str, files: &[Field]) -> Option<Output> {
+pub(super) fn sed(shell: &mut Shell<'_>, script: &str, files: &[Field]) -> Option<Output> {
     let body = script.trim().strip_prefix('s')?;
     let mark = body.chars().next().filter(char::is_ascii_punctuation)?;
     let mut parts = body.split(mark).skip(1);

@@ -30,6 +30,47 @@ pub(super) fn all_active(text: &str) -> Vec<usize> {
     globs.map(|(at, _)| at).collect()
 }
 
+/// A pattern that is kept.
+#[derive(Default)]
+pub(super) struct Glob {
+    text: String,
+    active: Vec<usize>,
+}
+
+impl Glob {
+    /// In which every glob character counts.
+    pub(super) fn all(text: &str) -> Self {
+        let mut glob = Self::default();
+        glob.push_active(text);
+        glob
+    }
+
+    pub(super) fn push_active(&mut self, text: &str) {
+        let start = self.text.len();
+        let active = all_active(text).into_iter();
+        self.active.extend(active.map(|at| at + start));
+        self.text.push_str(text);
+    }
+
+    pub(super) fn push_text(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    /// Whether it is the text itself.
+    pub(super) fn is_plain(&self) -> bool {
+        self.active.is_empty()
+    }
+
+    pub(super) fn matches(&self, text: &str) -> bool {
+        let pattern = Pattern {
+            text: &self.text,
+            active: &self.active,
+            offset: 0,
+        };
+        pattern.matches(text)
+    }
+}
+
 impl Pattern<'_> {
     fn is_active(&self, at: usize) -> bool {
         self.active.binary_search(&(at + self.offset)).is_ok()

@@ -230,11 +230,25 @@ impl Shell<'_> {
         let place = (is_path && self.spend(path.len())).then(|| {
             let followed = self.found.follow(&path, act);
             let path = followed.as_deref().unwrap_or(&path);
-            self.found.add(path, act, field.spelling, link_to)
+            let spelling = match self.is_own(path, act) {
+                true => Spelling::Literal,
+                false => field.spelling,
+            };
+            self.found.add(path, act, spelling, link_to)
         });
         self.path = path;
         self.describe(place?, text);
         place
+    }
+
+    /// Whether only what this command itself wrote is taken away.
+    fn is_own(&self, path: &str, act: Act) -> bool {
+        matches!(act, Act::Remove | Act::MoveAway)
+            && self
+                .found
+                .at(path)
+                .any(|known| known.target.act == Act::Write)
+            && self.scene.disk.bytes(path).is_none()
     }
 
     fn describe(&mut self, place: Place, text: Option<EcoString>) {

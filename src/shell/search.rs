@@ -5,8 +5,9 @@
 
 use super::args::{Args, Syntax};
 use super::eval::Shell;
+use super::expression::Expression;
 use super::field::{Field, Output};
-use super::find::Filter;
+use super::filter;
 use crate::systems;
 use crate::target::Spelling;
 
@@ -29,12 +30,12 @@ const GREP: Syntax = Syntax {
 pub(super) fn grep(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let args = Args::parse(args, GREP);
     if !lists(&args) {
-        return None;
+        return filter::grep(shell, &args);
     }
     let deep = ["r", "R", "recursive", "dereference-recursive"];
     let depth = (!args.has(&deep)).then_some(0);
-    let filter = Filter::files(args.values(&["include"]), depth);
-    found_by(shell, &args, &filter)
+    let files = Expression::files(args.values(&["include"]), depth);
+    found_by(shell, &args, &files)
 }
 
 /// `rg -l PATTERN ROOT…` and `rg --files ROOT…`.
@@ -42,15 +43,15 @@ pub(super) fn ripgrep(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let args = Args::parse(args, GREP);
     let names_all = args.has(&["files"]);
     if !names_all && !lists(&args) {
-        return None;
+        return filter::grep(shell, &args);
     }
     let globs = args.values(&["g", "glob", "iglob"]);
     let globs = globs.filter(|glob| !glob.text.starts_with('!'));
-    let filter = Filter::files(globs, None);
+    let files = Expression::files(globs, None);
     if names_all {
-        return list(shell, &args.operands, &filter, ends(&args));
+        return list(shell, &args.operands, &files, ends(&args));
     }
-    found_by(shell, &args, &filter)
+    found_by(shell, &args, &files)
 }
 
 /// Whether a search gives the names of files.
@@ -65,10 +66,10 @@ fn lists(args: &Args<'_>) -> bool {
 }
 
 /// Where a search that gives names finds some.
-fn found_by(shell: &mut Shell<'_>, args: &Args<'_>, filter: &Filter) -> Option<Output> {
+fn found_by(shell: &mut Shell<'_>, args: &Args<'_>, files: &Expression) -> Option<Output> {
     let named = args.has(&["e", "f", "regexp", "file"]);
     let roots = args.operands.get(usize::from(!named)..)?;
-    list(shell, roots, filter, ends(args))
+    list(shell, roots, files, ends(args))
 }
 
 /// What stands behind each name.
@@ -100,10 +101,10 @@ pub(super) fn fd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         .values(&["e", "extension"])
         .map(|suffix| suffix.with_text(format!("*.{}", suffix.text)))
         .collect();
-    let filter = Filter::files(names.iter(), None);
+    let files = Expression::files(names.iter(), None);
     let here = [Field::literal(".")];
     let roots = parsed.operands.get(1..).filter(|roots| !roots.is_empty());
-    let found = list(shell, roots.unwrap_or(&here), &filter, ends(&parsed));
+    let found = list(shell, roots.unwrap_or(&here), &files, ends(&parsed));
     let Some((_, command)) = command.split_first() else {
         return found;
     };
@@ -120,28 +121,29 @@ pub(super) fn fd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 /// `git ls-files ROOT…`, `git grep -l PATTERN -- ROOT…`.
 pub(super) fn git(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Output> {
     let parsed = Args::parse(args, GREP);
-    let filter = Filter::files([].iter(), None);
+    let files = Expression::files([].iter(), None);
     match verb {
-        "ls-files" => list(shell, &parsed.operands, &filter, ends(&parsed)),
-        _ if lists(&parsed) => found_by(shell, &parsed, &filter),
+        "ls-files" => list(shell, &parsed.operands, &files, ends(&parsed)),
+        _ if lists(&parsed) => found_by(shell, &parsed, &files),
         _ => None,
     }
 }
 
 /// The files below the governed roots among some.
-fn list(shell: &mut Shell<'_>, roots: &[Field], filter: &Filter, end: &str) -> Option<Output> {
-    let mut found: Vec<String> = Vec::new();
+fn list(shell: &mut Shell<'_>, roots: &[Field], files: &Expression, end: &str) -> Option<Output> {
+    let mut found: Vec<Field> = Vec::new();
     for root in roots {
         let at = root
             .known()
             .and_then(|root| Some((root, shell.absolute(root)?)));
         let governed = at.filter(|(_, at)| systems::are_named_in(&format!("{at}/")));
         if let Some((root, _)) = governed {
-            found.extend(shell.reach(root, filter));
+            found.extend(shell.listed(root, files));
         }
     }
     let matches = Some(found.len()).filter(|n| *n > 0)?;
-    let text: String = found.iter().flat_map(|path| [path.as_str(), end]).collect();
+    let text = found.iter().flat_map(|path| [path.text.as_str(), end]);
+    let text: String = text.collect();
     Some(Output {
         text: text.into(),
         spelling: Spelling::Glob {

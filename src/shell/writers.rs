@@ -5,7 +5,7 @@ use super::eval::Shell;
 use super::field::{Field, Output};
 use super::table::Table;
 use super::transfer::{copy, hard_link, inside, link, remote_copy, rename as move_away, rsync};
-use super::{archive, database, decode, download, edit, find, git, own, rename, utility};
+use super::{archive, database, decode, download, edit, filter, find, git, own, rename, utility};
 use crate::target::Act;
 
 type Special = fn(&mut Shell<'_>, &[Field]) -> Option<Output>;
@@ -348,19 +348,13 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, words: &[Field]) -> Option<
         Rule::Special(special) => return special(shell, args),
         Rule::Each(act) => shell.report_all(&parsed().operands, act),
         Rule::Args(report) => report(shell, &parsed()),
-        Rule::Outputs(names) => {
-            shell.report_all(parsed().values(names), Act::Write);
-            return None;
-        }
+        Rule::Outputs(names) => shell.report_all(parsed().values(names), Act::Write),
         Rule::Tool => {
             shell.report_all(parsed().values(&["o"]), Act::Write);
             outputs(shell, args);
             return None;
         }
-        Rule::Operand(at) => {
-            shell.report_all(parsed().operands.get(at), Act::Write);
-            return None;
-        }
+        Rule::Operand(at) => shell.report_all(parsed().operands.get(at), Act::Write),
         Rule::Words(names) => {
             shell.report_all(&word_values(args, names), Act::Write);
             return None;
@@ -377,7 +371,9 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, words: &[Field]) -> Option<
         }
     }
     match name {
+        "sort" => filter::sort(shell, &parsed()),
         "tee" => shell.stdin.clone(),
+        "uniq" => filter::uniq(shell, &parsed()),
         "cp" | "install" | "link" | "ln" | "mkdir" | "mv" | "rm" | "rmdir" | "touch"
         | "truncate" | "unlink" => Output::nothing(),
         _ => None,
