@@ -225,15 +225,16 @@ fn env(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     })
 }
 
-/// `flock FILE command…` and `flock FILE -c 'command'` create the file.
+/// `flock FILE command…` and `flock FILE -c 'command'` create the file; one that is there
+/// stays as it is.
 fn flock(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let words = from_operand(args, "wE");
     let (file, words) = words.split_first()?;
-    if file
-        .known()
-        .is_some_and(|name| name.parse::<u32>().is_err())
-    {
-        shell.report(file, Act::Edit);
+    let name = file.known().filter(|name| name.parse::<u32>().is_err());
+    let path = name.and_then(|name| shell.absolute(name));
+    let disk = shell.scene.disk;
+    if path.is_some_and(|path| !disk.is_dir(&path) && disk.text(&path).is_none()) {
+        shell.report(file, Act::Write);
     }
     match words.first().and_then(Field::known) {
         Some("-c" | "--command") => eval(shell, words.get(1..)?),
