@@ -154,6 +154,14 @@ impl<'c, 'a> Script<'c, 'a, '_, '_> {
                     self.deal(&names, end + 1);
                 }
             }
+            // `name ||= value`, `??=`, Perl's `//=`
+            (Some(mark @ ('|' | '?' | '/')), Some(next))
+                if mark == next
+                    && self.mark(at + 3) == Some('=')
+                    && self.variable(name).is_none() =>
+            {
+                self.assign(name, at + 4);
+            }
             (Some(mark @ ('+' | '~' | '/')), Some('=')) => {
                 let between = if mark == '/' { "/" } else { "" };
                 let old = self.variable(name).unwrap_or_default();
