@@ -24,6 +24,11 @@ impl Script<'_, '_, '_, '_> {
             }
             Effect::MadeUp(n, act) => self.made_up(arguments, n, act),
             Effect::Archive => self.archive(arguments),
+            // Perl takes what is to be done without arguments for `$_`.
+            Effect::Each(act) if arguments.is_empty() => {
+                let values = self.variable("$_").unwrap_or_default().values;
+                self.shell.report_all(&values, act);
+            }
             Effect::Each(act) => {
                 for n in 0..arguments.len() {
                     self.report_argument(arguments, n, act);

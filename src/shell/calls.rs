@@ -289,6 +289,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
                 }
             }
             if let Some(arguments) = self.arguments(at) {
+                self.bind_modifier(at);
                 self.apply(effect, &own.values, &arguments);
             }
             return;
@@ -362,7 +363,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
         Some(items)
     }
 
-    fn bare_end(&self, from: usize) -> usize {
+    pub(super) fn bare_end(&self, from: usize) -> usize {
         let mut at = from;
         while let Some(token) = self
             .code

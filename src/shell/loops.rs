@@ -89,6 +89,24 @@ impl<'a> Script<'_, 'a, '_, '_> {
         self.deal_each(&pattern, span);
     }
 
+    /// Perl's `CALL for VALUES`: the loop stands behind what it repeats.
+    pub(super) fn bind_modifier(&mut self, at: usize) {
+        let end = match self.mark(at + 1) {
+            Some('(') => self.after(at + 1),
+            _ => self.bare_end(at + 1),
+        };
+        let is_loop = matches!(self.word(end), Some("for" | "foreach"));
+        if is_loop && self.language == Language::Perl {
+            let mut values = Vec::new();
+            for item in self.code.divide((end + 1, self.bare_end(end + 1))) {
+                values.extend(self.values(item));
+            }
+            values.truncate(MAX_VALUES);
+            let shape = Shape::Turn(end);
+            self.set("$_", Bound { values, shape });
+        }
+    }
+
     /// The key and the value of a dictionary's item.
     pub(super) fn key_and_value(&self, open: usize, item: Span) -> Option<[Span; 2]> {
         let has_arrows = matches!(
