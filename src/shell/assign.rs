@@ -273,3 +273,36 @@ pub(super) fn mapfile(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     }
     Output::nothing()
 }
+
+/// `getopts LETTERS NAME [ARG…]`: what each turn gives the name and `$OPTARG`, where
+/// there are options at all.
+pub(super) fn options(shell: &mut Shell<'_>, letters: &str, given: &[Field]) -> Option<Vec<Field>> {
+    let positional = shell.positional.clone();
+    let args = if given.is_empty() { &positional } else { given };
+    let mut turns = Vec::new();
+    let mut next = 0;
+    while let Some(arg) = args.get(next).filter(|arg| arg.is_option()) {
+        next += 1;
+        if !shell.spend(arg.text.len()) || arg.text == "--" {
+            break;
+        }
+        for (at, letter) in arg.text.char_indices().skip(1) {
+            let mut value = Field::literal("");
+            let takes_value = letters.contains(&format!("{letter}:"));
+            if takes_value {
+                value = arg.behind(at + letter.len_utf8());
+                if value.text.is_empty() {
+                    value = args.get(next).cloned().unwrap_or_else(Field::unknown);
+                    next += 1;
+                }
+            }
+            turns.push(value.with_text(format!("{letter} {}", value.text)));
+            if takes_value {
+                break;
+            }
+        }
+    }
+    let place = Field::literal((next + 1).to_string());
+    shell.set("OPTIND", Value::One(place));
+    (!turns.is_empty()).then_some(turns)
+}
