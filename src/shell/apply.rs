@@ -116,7 +116,10 @@ impl Script<'_, '_, '_, '_> {
         if let Some(dir) = dirs.first() {
             self.shell.run(&[Field::literal("cd"), dir.clone()]);
         }
+        // A script may run itself.
+        self.shell.repeats += 1;
         self.run(arguments);
+        self.shell.repeats -= 1;
         if !dirs.is_empty() {
             self.shell.cwd = outer;
         }

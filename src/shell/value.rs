@@ -362,6 +362,14 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
                 let texts = self.script.texts(pieces);
                 self.give(texts)
             }
+            Token::Command(pieces) => {
+                self.at += 1;
+                let lines = self.script.texts(pieces);
+                match lines.values.as_slice() {
+                    [line] => self.output_of(|shell| shell.run_again(&line.text)),
+                    _ => Vec::new(),
+                }
+            }
             Token::Mark('(' | '[') => self.bracket(),
             Token::Mark('{') if self.script.language != Language::Perl => self.bracket(),
             // A block has no keys.
