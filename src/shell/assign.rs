@@ -8,7 +8,7 @@ use super::eval::Shell;
 use super::field::{Field, Output};
 use super::lex::Word;
 use super::syntax::{Assigned, Assignment, How};
-use super::variable::{Held, Value};
+use super::variable::{Exports, Held, Value};
 
 impl Shell<'_> {
     /// Runs with `NAME=value` in front; what the command itself sets stays.
@@ -22,12 +22,18 @@ impl Shell<'_> {
             (name, self.holds(assignment.name))
         };
         let before: Vec<(EcoString, Held)> = assignments.iter().map(held).collect();
+        let names = assignments.iter().map(|assignment| assignment.name);
+        let news: Vec<&str> = names.filter(|name| !self.exports.hold(name)).collect();
         for assignment in assignments {
             self.assignment(assignment);
+            self.exports.add(assignment.name);
         }
         let value = run(self);
         for (name, old) in before.into_iter().rev() {
             self.put(&name, old);
+        }
+        for name in news {
+            self.exports.remove(name);
         }
         value
     }
@@ -198,11 +204,25 @@ pub(super) fn local(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     declare(shell, args)
 }
 
+pub(super) fn export(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let names = operands(args).map(|arg| arg.text.split('=').next().unwrap_or(""));
+    match args.first().and_then(Field::known) {
+        Some("-n") => names.for_each(|name| shell.exports.remove(name)),
+        _ => names.for_each(|name| shell.exports.add(name.trim_end_matches('+'))),
+    }
+    declare(shell, args)
+}
+
 pub(super) fn declare(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let refers = args
-        .iter()
-        .any(|arg| arg.is_option() && arg.text.contains('n'));
+    let has = |letter: char| {
+        let mut options = args.iter().filter(|arg| arg.is_option());
+        options.any(|option| option.text.contains(letter))
+    };
+    let (refers, exports) = (has('n'), has('x'));
     for arg in operands(args) {
+        if exports {
+            shell.exports.add(arg.text.split('=').next().unwrap_or(""));
+        }
         if let Some((name, _)) = arg.text.split_once('=')
             && super::byte::is_name(name.trim_end_matches('+'))
         {
@@ -224,6 +244,7 @@ pub(super) fn declare(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 pub(super) fn unset(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     for arg in operands(args) {
         shell.unset(arg.known()?);
+        shell.exports.remove(arg.known()?);
         shell.functions.remove(arg.known()?);
     }
     Output::nothing()
@@ -231,6 +252,14 @@ pub(super) fn unset(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 pub(super) fn set(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let marked = args.iter().position(|arg| arg.known() == Some("--"));
+    let mut options = args.iter().take(marked.unwrap_or(args.len()));
+    let exports = |arg: &Field| match arg.is_option() {
+        true => arg.text.contains('a'),
+        false => arg.text == "allexport",
+    };
+    if args.first().is_some_and(Field::is_option) && options.any(exports) {
+        shell.exports = Exports::All;
+    }
     let values = match marked {
         Some(at) => args.get(at + 1..),
         None if args.first().is_some_and(|arg| !arg.is_option()) => Some(args),

@@ -55,7 +55,7 @@ pub(super) fn analyse(shell: &mut Shell<'_>, language: Language, text: &str, arg
         return;
     }
     let code = read(language, text);
-    shell.subshell(|shell| {
+    shell.process(|shell| {
         let mut script = Script::new(&code, language, shell);
         script.take_arguments(arguments);
         script.walk((0, code.tokens.len()));

@@ -327,7 +327,7 @@ fn sh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         (false, _) => (shell.stdin.as_ref()?.text.clone(), &[][..]),
     };
     let zero = words.get(1).filter(|_| inline).cloned();
-    shell.subshell(|shell| {
+    shell.process(|shell| {
         if let Some(zero) = zero {
             shell.set("0", Value::One(zero));
         }

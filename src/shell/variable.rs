@@ -1,11 +1,11 @@
 //! What variables hold, and how their changes are taken back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ecow::EcoString;
 
 use super::eval::Shell;
-use super::field::Field;
+use super::field::{Field, Output};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
@@ -30,10 +30,75 @@ impl Value {
     }
 }
 
+/// Which variables a process gets, besides those that came from the environment.
+pub(super) enum Exports {
+    Only(BTreeSet<EcoString>),
+    /// `set -a`
+    All,
+}
+
+impl Default for Exports {
+    fn default() -> Self {
+        Self::Only(BTreeSet::new())
+    }
+}
+
+impl Exports {
+    pub(super) fn add(&mut self, name: &str) {
+        if let Self::Only(names) = self {
+            names.insert(name.into());
+        }
+    }
+
+    pub(super) fn remove(&mut self, name: &str) {
+        if let Self::Only(names) = self {
+            names.remove(name);
+        }
+    }
+
+    pub(super) fn hold(&self, name: &str) -> bool {
+        match self {
+            Self::Only(names) => names.contains(name),
+            Self::All => true,
+        }
+    }
+}
+
+/// What stands in the environment of any command, changed or not.
+fn is_inherited(name: &str) -> bool {
+    matches!(
+        name,
+        "HOME"
+            | "PATH"
+            | "PWD"
+            | "OLDPWD"
+            | "TMPDIR"
+            | "CLAUDE_PROJECT_DIR"
+            | "CLAUDE_CONFIG_DIR"
+            | "FEATURE_DIR"
+    )
+}
+
 /// What a variable holds: nothing, something not known, or a value.
 pub(super) type Held = Option<Option<Value>>;
 
 impl Shell<'_> {
+    /// Runs in a process of its own, which gets the variables that are exported.
+    pub(super) fn process(
+        &mut self,
+        run: impl FnOnce(&mut Self) -> Option<Output>,
+    ) -> Option<Output> {
+        self.subshell(|shell| {
+            let names = shell.variables.keys();
+            let own = names.filter(|name| !is_inherited(name) && !shell.exports.hold(name));
+            let own: Vec<EcoString> = own.cloned().collect();
+            if shell.spend(16 * own.len()) {
+                own.iter().for_each(|name| shell.unset(name));
+            }
+            run(shell)
+        })
+    }
+
     /// A place to go back to with `take_back`, which must follow.
     pub(super) fn mark(&mut self) -> usize {
         self.marks += 1;
