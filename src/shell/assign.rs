@@ -8,7 +8,7 @@ use super::eval::Shell;
 use super::field::{Field, Output};
 use super::lex::Word;
 use super::syntax::{Assigned, Assignment, How};
-use super::variable::{Exports, Held, Value};
+use super::variable::{Held, Value, export_of};
 
 impl Shell<'_> {
     /// Runs with `NAME=value` in front; what the command itself sets stays.
@@ -17,23 +17,17 @@ impl Shell<'_> {
         assignments: &[Assignment<'_>],
         run: impl FnOnce(&mut Self) -> T,
     ) -> T {
-        let held = |assignment: &Assignment<'_>| {
-            let name = EcoString::from(assignment.name);
-            (name, self.holds(assignment.name))
-        };
-        let before: Vec<(EcoString, Held)> = assignments.iter().map(held).collect();
         let names = assignments.iter().map(|assignment| assignment.name);
-        let news: Vec<&str> = names.filter(|name| !self.exports.hold(name)).collect();
+        let names = names.flat_map(|name| [name.into(), export_of(name)]);
+        let held = |name: EcoString| (name.clone(), self.holds(&name));
+        let before: Vec<(EcoString, Held)> = names.map(held).collect();
         for assignment in assignments {
             self.assignment(assignment);
-            self.exports.add(assignment.name);
+            self.export(assignment.name);
         }
         let value = run(self);
         for (name, old) in before.into_iter().rev() {
             self.put(&name, old);
-        }
-        for name in news {
-            self.exports.remove(name);
         }
         value
     }
@@ -207,8 +201,8 @@ pub(super) fn local(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 pub(super) fn export(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let names = operands(args).map(|arg| arg.text.split('=').next().unwrap_or(""));
     match args.first().and_then(Field::known) {
-        Some("-n") => names.for_each(|name| shell.exports.remove(name)),
-        _ => names.for_each(|name| shell.exports.add(name.trim_end_matches('+'))),
+        Some("-n") => names.for_each(|name| shell.keep_back(name)),
+        _ => names.for_each(|name| shell.export(name.trim_end_matches('+'))),
     }
     declare(shell, args)
 }
@@ -221,7 +215,7 @@ pub(super) fn declare(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let (refers, exports) = (has('n'), has('x'));
     for arg in operands(args) {
         if exports {
-            shell.exports.add(arg.text.split('=').next().unwrap_or(""));
+            shell.export(arg.text.split('=').next().unwrap_or(""));
         }
         if let Some((name, _)) = arg.text.split_once('=')
             && super::byte::is_name(name.trim_end_matches('+'))
@@ -244,7 +238,7 @@ pub(super) fn declare(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 pub(super) fn unset(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     for arg in operands(args) {
         shell.unset(arg.known()?);
-        shell.exports.remove(arg.known()?);
+        shell.keep_back(arg.known()?);
         shell.functions.remove(arg.known()?);
     }
     Output::nothing()
@@ -258,7 +252,7 @@ pub(super) fn set(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         false => arg.text == "allexport",
     };
     if args.first().is_some_and(Field::is_option) && options.any(exports) {
-        shell.exports = Exports::All;
+        shell.export("");
     }
     let values = match marked {
         Some(at) => args.get(at + 1..),

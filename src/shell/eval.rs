@@ -16,7 +16,7 @@ use super::heredoc::HeredocQuote;
 use super::lex::{Cursor, MAX_DEPTH, Word};
 use super::report::Found;
 use super::syntax::{Command, Few, Link, List, Simple, Step};
-use super::variable::{Exports, Held, Value};
+use super::variable::{Held, Value};
 use super::world::{Frame, Halt, Status, World};
 use super::{Analysis, Extent, Limit, Scene};
 use crate::target::Spelling;
@@ -95,7 +95,6 @@ pub(super) struct Shell<'s> {
     pub(super) pipes: Vec<Option<EcoString>>,
     extent: Extent,
     pub(super) variables: BTreeMap<EcoString, Option<Value>>,
-    pub(super) exports: Exports,
     /// Names that stand for other names, `declare -n`.
     pub(super) references: BTreeMap<EcoString, EcoString>,
     /// What variables held before, newest last: a subshell's end takes it back.
@@ -146,7 +145,6 @@ impl<'s> Shell<'s> {
             pipes: Vec::new(),
             extent: Extent::Whole,
             variables: BTreeMap::new(),
-            exports: Exports::default(),
             references: BTreeMap::new(),
             journal: Vec::new(),
             marks: 0,

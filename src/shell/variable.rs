@@ -1,6 +1,6 @@
 //! What variables hold, and how their changes are taken back.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use ecow::EcoString;
 
@@ -30,38 +30,10 @@ impl Value {
     }
 }
 
-/// Which variables a process gets, besides those that came from the environment.
-pub(super) enum Exports {
-    Only(BTreeSet<EcoString>),
-    /// `set -a`
-    All,
-}
-
-impl Default for Exports {
-    fn default() -> Self {
-        Self::Only(BTreeSet::new())
-    }
-}
-
-impl Exports {
-    pub(super) fn add(&mut self, name: &str) {
-        if let Self::Only(names) = self {
-            names.insert(name.into());
-        }
-    }
-
-    pub(super) fn remove(&mut self, name: &str) {
-        if let Self::Only(names) = self {
-            names.remove(name);
-        }
-    }
-
-    pub(super) fn hold(&self, name: &str) -> bool {
-        match self {
-            Self::Only(names) => names.contains(name),
-            Self::All => true,
-        }
-    }
+/// Under which it is held that a variable is exported, so that a subshell's end takes that
+/// back as well. Without a name it is `set -a`.
+pub(super) fn export_of(name: &str) -> EcoString {
+    EcoString::from(name) + "="
 }
 
 /// What stands in the environment of any command, changed or not.
@@ -89,14 +61,27 @@ impl Shell<'_> {
         run: impl FnOnce(&mut Self) -> Option<Output>,
     ) -> Option<Output> {
         self.subshell(|shell| {
-            let names = shell.variables.keys();
-            let own = names.filter(|name| !is_inherited(name) && !shell.exports.hold(name));
-            let own: Vec<EcoString> = own.cloned().collect();
+            let own = |name: &&EcoString| !name.ends_with('=') && !shell.exports(name);
+            let own: Vec<EcoString> = shell.variables.keys().filter(own).cloned().collect();
             if shell.spend(16 * own.len()) {
                 own.iter().for_each(|name| shell.unset(name));
             }
             run(shell)
         })
+    }
+
+    fn exports(&self, name: &str) -> bool {
+        let is_held = |name: &str| self.variables.contains_key(&export_of(name));
+        is_inherited(name) || is_held(name) || is_held("")
+    }
+
+    /// Processes get the variable from here on; without a name, every variable.
+    pub(super) fn export(&mut self, name: &str) {
+        self.set(&export_of(name), Value::One(Field::literal("")));
+    }
+
+    pub(super) fn keep_back(&mut self, name: &str) {
+        self.unset(&export_of(name));
     }
 
     /// A place to go back to with `take_back`, which must follow.

@@ -228,7 +228,7 @@ pub(super) fn run_assigned(shell: &mut Shell<'_>, words: &[Field]) -> Option<Out
     shell.subshell(|shell| {
         for word in assigned {
             if let Some((name, _)) = word.text.split_once('=') {
-                shell.exports.add(name);
+                shell.export(name);
                 shell.set(name, Value::One(word.behind(name.len() + 1)));
             }
         }
