@@ -54,7 +54,11 @@ impl Script<'_, '_, '_, '_> {
                     .iter()
                     .any(|span| self.has_word(*span, &["inplace"]))
                 {
-                    self.report_argument(arguments, 0, Act::Edit);
+                    let files = self.argument(arguments, 0);
+                    self.shell.report_all(&files, Act::Edit);
+                    let suffixes = self.named(arguments, &["backup"]);
+                    let backups = product(&files, &suffixes, "");
+                    self.shell.report_all(&backups, Act::Write);
                 }
             }
             Effect::ChangeDir => self.change_dir(arguments),

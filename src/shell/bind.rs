@@ -87,6 +87,9 @@ impl<'c, 'a> Script<'c, 'a, '_, '_> {
                 _ => plain.push(field.clone()),
             }
         }
+        if assigns {
+            self.set("FILENAME", Bound::from(plain.clone()));
+        }
         for &(language, name, n_before) in ARGUMENTS {
             if language == self.language {
                 let mut values = vec![Field::unknown(); n_before];

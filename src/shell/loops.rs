@@ -55,7 +55,8 @@ impl<'a> Script<'_, 'a, '_, '_> {
 
     /// `for x in VALUES`, `for (const x of VALUES)`, `foreach ($v as $x)`.
     pub(super) fn bind_loop(&mut self, at: usize) {
-        let mut start = at + 1;
+        let is_async = self.word(at + 1) == Some("await");
+        let mut start = at + 1 + usize::from(is_async);
         let mut end = None;
         if self.mark(start) == Some('(') && self.language != Language::Python {
             end = self.code.partner.get(start).copied();

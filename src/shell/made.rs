@@ -62,6 +62,11 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
                 argument
             }
             "values" if first == "Object" => self.given_values(list),
+            "split" if first == "shlex" => {
+                self.shape = Shape::List;
+                let lines = argument.first();
+                lines.map_or_else(Vec::new, |line| self.script.shell.words_of(line))
+            }
             "require" => vec![Field::literal("")],
             "splitext" | "split" => self.halves(name, &argument),
             "dirname" => each(&argument, parent),

@@ -389,6 +389,10 @@ fn xargs(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
             ..Field::unknown()
         }],
     };
+    if words.is_empty() {
+        let is_each = options.value(&["n", "max-args"]).and_then(Field::known) == Some("1");
+        return Some(echoed(&items, if is_each { "\n" } else { " " }));
+    }
     match feed.placeholder {
         None => shell.again(&[words, &items].concat()),
         Some(mark) => {
@@ -402,6 +406,17 @@ fn xargs(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
             None
         }
     }
+}
+
+/// `xargs` without a command is `xargs echo`.
+fn echoed(items: &[Field], between: &str) -> Output {
+    let mut line = Field::literal("");
+    for item in items {
+        line.push(item);
+        line.text.push_str(between);
+    }
+    let text = line.text.trim_end().to_owned() + "\n";
+    line.with_text(text).into()
 }
 
 impl Feed<'_> {
