@@ -17,19 +17,27 @@ impl Shell<'_> {
         assignments: &[Assignment<'_>],
         run: impl FnOnce(&mut Self) -> T,
     ) -> T {
-        let names = assignments.iter().map(|assignment| assignment.name);
-        let names = names.flat_map(|name| [name.into(), export_of(name)]);
-        let held = |name: EcoString| (name.clone(), self.holds(&name));
-        let before: Vec<(EcoString, Held)> = names.map(held).collect();
-        for assignment in assignments {
-            self.assignment(assignment);
-            self.export(assignment.name);
-        }
+        let before = self.assign_for_one(assignments);
         let value = run(self);
         for (name, old) in before.into_iter().rev() {
             self.put(&name, old);
         }
         value
+    }
+
+    /// Makes assignments that one command gets, and says what was held before.
+    #[inline(never)]
+    fn assign_for_one(&mut self, assignments: &[Assignment<'_>]) -> Vec<(EcoString, Held)> {
+        let mut before = Vec::new();
+        for assignment in assignments {
+            for name in [assignment.name.into(), export_of(assignment.name)] {
+                let held = self.holds(&name);
+                before.push((name, held));
+            }
+            self.assignment(assignment);
+            self.export(assignment.name);
+        }
+        before
     }
 
     pub(super) fn assignment(&mut self, assignment: &Assignment<'_>) {

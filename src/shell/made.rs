@@ -2,7 +2,6 @@
 
 use super::bind::{Bound, Shape};
 use super::code::Language;
-use super::eval::Shell;
 use super::field::{Field, Output, base_name, join};
 use super::glob::all_active;
 use super::value::{Given, MAX_VALUES, Reader, product};
@@ -185,21 +184,19 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
                 is_line &= !is_list;
             }
         }
-        match words.as_slice() {
-            [line] if is_line => self.output_of(|shell| shell.run_again(&line.text)),
-            words => self.output_of(|shell| shell.run(words)),
+        if is_line {
+            words.truncate(1);
+            words.insert(0, Field::literal("eval"));
         }
+        self.output_of(&words)
     }
 
     /// What a command prints. Whoever uses that as a path takes the line's end off it.
-    pub(super) fn output_of(
-        &mut self,
-        run: impl FnOnce(&mut Shell<'_>) -> Option<Output>,
-    ) -> Vec<Field> {
+    pub(super) fn output_of(&mut self, words: &[Field]) -> Vec<Field> {
         let shell = &mut *self.script.shell;
         let made_up = shell.made_up;
         shell.repeats += 1;
-        let output = shell.subshell(run);
+        let output = shell.again(words);
         shell.repeats -= 1;
         // The walk will come to the call, and must find the same names.
         shell.made_up = made_up;

@@ -364,11 +364,9 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
             }
             Token::Command(pieces) => {
                 self.at += 1;
-                let lines = self.script.texts(pieces);
-                match lines.values.as_slice() {
-                    [line] => self.output_of(|shell| shell.run_again(&line.text)),
-                    _ => Vec::new(),
-                }
+                let mut words = vec![Field::literal("eval")];
+                words.append(&mut self.script.texts(pieces).values);
+                self.output_of(&words)
             }
             Token::Mark('(' | '[') => self.bracket(),
             Token::Mark('{') if self.script.language != Language::Perl => self.bracket(),

@@ -61,13 +61,19 @@ impl Shell<'_> {
         run: impl FnOnce(&mut Self) -> Option<Output>,
     ) -> Option<Output> {
         self.subshell(|shell| {
-            let own = |name: &&EcoString| !name.ends_with('=') && !shell.exports(name);
-            let own: Vec<EcoString> = shell.variables.keys().filter(own).cloned().collect();
-            if shell.spend(16 * own.len()) {
-                own.iter().for_each(|name| shell.unset(name));
-            }
+            shell.keep_back_own();
             run(shell)
         })
+    }
+
+    /// Takes away the variables that are not exported.
+    #[inline(never)]
+    fn keep_back_own(&mut self) {
+        let own = |name: &&EcoString| !name.ends_with('=') && !self.exports(name);
+        let own: Vec<EcoString> = self.variables.keys().filter(own).cloned().collect();
+        if self.spend(16 * own.len()) {
+            own.iter().for_each(|name| self.unset(name));
+        }
     }
 
     fn exports(&self, name: &str) -> bool {
