@@ -207,24 +207,30 @@ pub(super) fn local(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 }
 
 pub(super) fn export(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let names = operands(args).map(|arg| arg.text.split('=').next().unwrap_or(""));
-    match args.first().and_then(Field::known) {
-        Some("-n") => names.for_each(|name| shell.keep_back(name)),
-        _ => names.for_each(|name| shell.export(name.trim_end_matches('+'))),
+    for arg in operands(args) {
+        let name = arg.text.split('=').next().unwrap_or("");
+        match args.first().and_then(Field::known) {
+            Some("-n") => shell.keep_back(name),
+            _ => shell.export(name.trim_end_matches('+')),
+        }
     }
-    declare(shell, args)
+    assign_all(shell, args)
 }
 
 pub(super) fn declare(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let has = |letter: char| {
-        let mut options = args.iter().filter(|arg| arg.is_option());
-        options.any(|option| option.text.contains(letter))
-    };
-    let (refers, exports) = (has('n'), has('x'));
+    let mut options = args.iter().filter(|arg| arg.is_option());
+    match options.any(|option| option.text.contains('x')) {
+        true => export(shell, args),
+        false => assign_all(shell, args),
+    }
+}
+
+#[inline(never)]
+fn assign_all(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let refers = args
+        .iter()
+        .any(|arg| arg.is_option() && arg.text.contains('n'));
     for arg in operands(args) {
-        if exports {
-            shell.export(arg.text.split('=').next().unwrap_or(""));
-        }
         if let Some((name, _)) = arg.text.split_once('=')
             && super::byte::is_name(name.trim_end_matches('+'))
         {
@@ -319,7 +325,8 @@ pub(super) fn options(shell: &mut Shell<'_>, letters: &str, given: &[Field]) -> 
         }
         for (at, letter) in arg.text.char_indices().skip(1) {
             let mut value = Field::literal("");
-            let takes_value = letters.contains(&format!("{letter}:"));
+            let kind = letters.split(letter).nth(1);
+            let takes_value = kind.is_some_and(|kind| kind.starts_with(':'));
             if takes_value {
                 value = arg.behind(at + letter.len_utf8());
                 if value.text.is_empty() {
@@ -327,7 +334,10 @@ pub(super) fn options(shell: &mut Shell<'_>, letters: &str, given: &[Field]) -> 
                     next += 1;
                 }
             }
-            turns.push(value.with_text(format!("{letter} {}", value.text)));
+            let mut turn = value.with_text(letter);
+            turn.text.push(' ');
+            turn.text.push_str(&value.text);
+            turns.push(turn);
             if takes_value {
                 break;
             }

@@ -2,7 +2,7 @@
 
 use super::bind::{Bound, Shape};
 use super::code::Language;
-use super::field::{Field, Output, base_name, join};
+use super::field::{Field, base_name, join};
 use super::glob::all_active;
 use super::value::{Given, MAX_VALUES, Reader, product};
 use crate::target::Spelling;

@@ -69,8 +69,12 @@ impl Shell<'_> {
     /// Takes away the variables that are not exported.
     #[inline(never)]
     fn keep_back_own(&mut self) {
-        let own = |name: &&EcoString| !name.ends_with('=') && !self.exports(name);
-        let own: Vec<EcoString> = self.variables.keys().filter(own).cloned().collect();
+        let mut own = Vec::new();
+        for name in self.variables.keys() {
+            if !name.ends_with('=') && !self.exports(name) {
+                own.push(name.clone());
+            }
+        }
         if self.spend(16 * own.len()) {
             own.iter().for_each(|name| self.unset(name));
         }
