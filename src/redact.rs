@@ -59,6 +59,7 @@ const SECRET: &[&str] = &[
     "signature",
     "cookie",
     "apikey",
+    "bearer",
     "_pwd",
     "_pass",
 ];
@@ -102,6 +103,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("sshpass", "-p"),
     ("login", "-p"),
     ("redis-cli", "-a"),
+    ("curl", "-b"),
     ("openssl", "-k"),
     ("vault", "login"),
 ];
@@ -167,6 +169,15 @@ impl<'t> Scan<'t> {
         }
     }
 
+    /// How long the value is that begins here; between quotes a backslash may be the text's own.
+    fn value_len(&self) -> usize {
+        let rest = self.rest();
+        match self.quote {
+            None => unescaped(rest, ends_value),
+            Some(_) => rest.find(ends_value).unwrap_or(rest.len()),
+        }
+    }
+
     fn blanks(&mut self) {
         let rest = self.rest();
         self.copy(rest.len() - rest.trim_start_matches([' ', '\t']).len());
@@ -228,7 +239,7 @@ impl<'t> Scan<'t> {
         match flag {
             Some(flag) if word.len() > flag.len() => {
                 self.copy(flag.len());
-                self.hide(value_len(self.rest()));
+                self.hide(self.value_len());
             }
             Some(flag) => {
                 self.copy(flag.len());
@@ -294,6 +305,10 @@ impl<'t> Scan<'t> {
             self.track(around);
             self.copy(around.len_utf8());
         }
+        // `$'a\'b'`
+        if self.quote.is_none() && self.rest().starts_with("$'") {
+            self.copy(1);
+        }
         let rest = self.rest();
         let quote = ["\\\"", "\\'", "\"", "'"]
             .into_iter()
@@ -302,16 +317,17 @@ impl<'t> Scan<'t> {
         let (begin, end) = match (quote.filter(is_own), self.quote) {
             (Some(quote), _) => {
                 let inner = &rest[quote.len()..];
-                (
-                    quote.len(),
-                    quote.len() + inner.find(quote).unwrap_or(inner.len()),
-                )
+                let len = match quote {
+                    "\"" | "'" => unescaped(inner, |c| quote.starts_with(c)),
+                    _ => inner.find(quote).unwrap_or(inner.len()),
+                };
+                (quote.len(), quote.len() + len)
             }
             // A header's value ends with the header.
             (None, Some(around)) if gap == Gap::Colon => {
                 (0, rest.find([around, '\n']).unwrap_or(rest.len()))
             }
-            (None, _) => (0, value_len(rest)),
+            (None, _) => (0, self.value_len()),
         };
         let value = &rest[begin..end];
         if !is_secret(value) {
@@ -353,8 +369,15 @@ fn ends_value(c: char) -> bool {
     c.is_whitespace() || matches!(c, '"' | '\'' | '&' | ';' | '|' | ')' | '}' | '<' | '>')
 }
 
-fn value_len(rest: &str) -> usize {
-    rest.find(ends_value).unwrap_or(rest.len())
+/// Where the first such character stands that no backslash takes its meaning from.
+fn unescaped(text: &str, is_it: impl Fn(char) -> bool) -> usize {
+    let mut is_escaped = false;
+    let found = text.find(|c| {
+        let counts = !is_escaped && is_it(c);
+        is_escaped = c == '\\' && !is_escaped;
+        counts
+    });
+    found.unwrap_or(text.len())
 }
 
 #[cfg(test)]
@@ -393,6 +416,11 @@ mod tests {
             r#"echo {"password": "a b"} x"#,
             r#"echo {"password": "***"} x"#,
         );
+        check("TOKEN=$'a\\'b c' make", "TOKEN=$'***' make");
+        check(r#"TOKEN="a\"b c" make"#, r#"TOKEN="***" make"#);
+        check(r"PASSWORD=a\ b\;c make", "PASSWORD=*** make");
+        check("curl --oauth2-bearer x h", "curl --oauth2-bearer *** h");
+        check("curl -b 's=a b' -o x h", "curl -b '***' -o x h");
         check("cargo test tokens::bucket", "cargo test tokens::bucket");
     }
 

@@ -251,17 +251,26 @@ fn quoted(path: &str) -> Cow<'_, str> {
 
 /// At most `max` characters of a text of an agent's making, safe to show.
 fn shown(text: &str, max: usize) -> Cow<'_, str> {
-    if text.len() <= max && !text.contains(char::is_control) {
+    if text.len() <= max && !text.contains(is_obeyed) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(cut(&printable(text), max))
 }
 
-/// Text of an agent's making, safe to show: control characters are escaped.
+/// What a terminal does not show but obeys: controls, and marks that turn or end a line.
+fn is_obeyed(c: char) -> bool {
+    let turns_or_ends = matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    turns_or_ends || c.is_control()
+}
+
+/// Text of an agent's making, safe to show: what a terminal obeys is escaped.
 pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() {
+        if is_obeyed(c) {
             shown.extend(c.escape_default());
         } else {
             shown.push(c);

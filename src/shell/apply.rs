@@ -22,8 +22,13 @@ impl Script<'_, '_, '_, '_> {
                 let values = self.named(arguments, &[name]);
                 self.shell.report_all(&values, act);
             }
-            Effect::MadeUp(act) => self.made_up(arguments, act),
+            Effect::MadeUp(n, act) => self.made_up(arguments, n, act),
             Effect::Archive => self.archive(arguments),
+            // Perl takes what is to be done without arguments for `$_`.
+            Effect::Each(act) if arguments.is_empty() => {
+                let values = self.variable("$_").unwrap_or_default().values;
+                self.shell.report_all(&values, act);
+            }
             Effect::Each(act) => {
                 for n in 0..arguments.len() {
                     self.report_argument(arguments, n, act);
@@ -49,7 +54,11 @@ impl Script<'_, '_, '_, '_> {
                     .iter()
                     .any(|span| self.has_word(*span, &["inplace"]))
                 {
-                    self.report_argument(arguments, 0, Act::Edit);
+                    let files = self.argument(arguments, 0);
+                    self.shell.report_all(&files, Act::Edit);
+                    let suffixes = self.named(arguments, &["backup"]);
+                    let backups = product(&files, &suffixes, "");
+                    self.shell.report_all(&backups, Act::Write);
                 }
             }
             Effect::ChangeDir => self.change_dir(arguments),
@@ -111,7 +120,10 @@ impl Script<'_, '_, '_, '_> {
         if let Some(dir) = dirs.first() {
             self.shell.run(&[Field::literal("cd"), dir.clone()]);
         }
+        // A script may run itself.
+        self.shell.repeats += 1;
         self.run(arguments);
+        self.shell.repeats -= 1;
         if !dirs.is_empty() {
             self.shell.cwd = outer;
         }
@@ -119,22 +131,51 @@ impl Script<'_, '_, '_, '_> {
 
     /// The value of `name=value`.
     fn named(&mut self, arguments: &[Span], names: &[&str]) -> Vec<Field> {
-        let is = |span: &&Span| {
-            let name = self
-                .word(span.0)
-                .filter(|_| self.mark(span.0 + 1) == Some('='));
-            name.is_some_and(|name| names.contains(&name))
-        };
-        let span = arguments.iter().find(is).copied();
-        span.map_or_else(Vec::new, |span| self.values((span.0 + 2, span.1)))
+        let span = self.place_of(arguments, names);
+        span.map_or_else(Vec::new, |span| self.values(span))
     }
 
-    /// `tempfile`: a name the program makes up, in a directory that is named.
-    fn made_up(&mut self, arguments: &[Span], act: Act) {
-        for dir in self.named(arguments, &["dir"]) {
-            let name = Field::literal("tmpXXXXXXXX");
-            self.shell.report(&inside(&dir, &name), act);
+    /// Where the value of `name=value` or `name: value` stands.
+    fn place_of(&self, arguments: &[Span], names: &[&str]) -> Option<Span> {
+        let is = |span: &&Span| {
+            let named = matches!(self.mark(span.0 + 1), Some('=' | ':'));
+            let name = self.word(span.0).filter(|_| named);
+            name.is_some_and(|name| names.contains(&name))
+        };
+        let span = arguments.iter().find(is)?;
+        Some((span.0 + 2, span.1))
+    }
+
+    /// `tempfile`: a name that the program makes up. Suffix, prefix and directory are the
+    /// arguments from the one at `n` on, or bear these names.
+    fn made_up(&mut self, arguments: &[Span], n: usize, act: Act) {
+        let [suffix, prefix, dirs] = [("suffix", ""), ("prefix", "tmp"), ("dir", "")];
+        let suffixes = self.part(arguments, n, suffix);
+        let prefixes = self.part(arguments, n + 1, prefix);
+        let names = product(&prefixes, &[Field::literal("XXXXXXXX")], "");
+        let names = product(&names, &suffixes, "");
+        for dir in self.part(arguments, n + 2, dirs) {
+            for name in names.iter().filter(|_| !dir.text.is_empty()) {
+                self.shell.report(&inside(&dir, name), act);
+            }
         }
+    }
+
+    /// The argument with a name, or at a place; the usual one where there is none.
+    fn part(&mut self, arguments: &[Span], n: usize, (name, usual): (&str, &str)) -> Vec<Field> {
+        let plain = || {
+            let span = arguments.get(n).copied()?;
+            (self.mark(span.0 + 1) != Some('=')).then_some(span)
+        };
+        let span = self.place_of(arguments, &[name]).or_else(plain);
+        let mut values = match span.filter(|span| self.word(span.0) != Some("None")) {
+            Some(span) => self.values(span),
+            None => vec![Field::literal(usual)],
+        };
+        if values.is_empty() {
+            values.push(Field::unknown());
+        }
+        values
     }
 
     /// `make_archive(BASE, FORMAT)`.
@@ -214,14 +255,7 @@ impl Script<'_, '_, '_, '_> {
 
     /// What the mode argument says: the one at `n`, or the one named `mode`.
     fn mode(&mut self, arguments: &[Span], n: usize) -> Option<Act> {
-        let named = |span: &&Span| {
-            let equals = matches!(self.mark(span.0 + 1), Some('=' | ':'));
-            equals && matches!(self.word(span.0), Some("mode" | "flag" | "flags"))
-        };
-        let named = arguments
-            .iter()
-            .find(named)
-            .map(|span| (span.0 + 2, span.1));
+        let named = self.place_of(arguments, &["mode", "flag", "flags"]);
         let span = named.or_else(|| arguments.get(n).copied())?;
         if self.has_word(span, &["O_CREAT", "O_TRUNC", "O_WRONLY", "O_RDWR"]) {
             return Some(Act::Write);

@@ -8,7 +8,7 @@ use super::eval::Shell;
 use super::field::{Field, Output};
 use super::lex::Word;
 use super::syntax::{Assigned, Assignment, How};
-use super::variable::{Held, Value};
+use super::variable::{Held, Value, export_of};
 
 impl Shell<'_> {
     /// Runs with `NAME=value` in front; what the command itself sets stays.
@@ -17,19 +17,27 @@ impl Shell<'_> {
         assignments: &[Assignment<'_>],
         run: impl FnOnce(&mut Self) -> T,
     ) -> T {
-        let held = |assignment: &Assignment<'_>| {
-            let name = EcoString::from(assignment.name);
-            (name, self.holds(assignment.name))
-        };
-        let before: Vec<(EcoString, Held)> = assignments.iter().map(held).collect();
-        for assignment in assignments {
-            self.assignment(assignment);
-        }
+        let before = self.assign_for_one(assignments);
         let value = run(self);
         for (name, old) in before.into_iter().rev() {
             self.put(&name, old);
         }
         value
+    }
+
+    /// Makes assignments that one command gets, and says what was held before.
+    #[inline(never)]
+    fn assign_for_one(&mut self, assignments: &[Assignment<'_>]) -> Vec<(EcoString, Held)> {
+        let mut before = Vec::new();
+        for assignment in assignments {
+            for name in [assignment.name.into(), export_of(assignment.name)] {
+                let held = self.holds(&name);
+                before.push((name, held));
+            }
+            self.assignment(assignment);
+            self.export(assignment.name);
+        }
+        before
     }
 
     pub(super) fn assignment(&mut self, assignment: &Assignment<'_>) {
@@ -198,7 +206,27 @@ pub(super) fn local(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     declare(shell, args)
 }
 
+pub(super) fn export(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    for arg in operands(args) {
+        let name = arg.text.split('=').next().unwrap_or("");
+        match args.first().and_then(Field::known) {
+            Some("-n") => shell.keep_back(name),
+            _ => shell.export(name.trim_end_matches('+')),
+        }
+    }
+    assign_all(shell, args)
+}
+
 pub(super) fn declare(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let mut options = args.iter().filter(|arg| arg.is_option());
+    match options.any(|option| option.text.contains('x')) {
+        true => export(shell, args),
+        false => assign_all(shell, args),
+    }
+}
+
+#[inline(never)]
+fn assign_all(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let refers = args
         .iter()
         .any(|arg| arg.is_option() && arg.text.contains('n'));
@@ -224,6 +252,7 @@ pub(super) fn declare(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 pub(super) fn unset(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     for arg in operands(args) {
         shell.unset(arg.known()?);
+        shell.keep_back(arg.known()?);
         shell.functions.remove(arg.known()?);
     }
     Output::nothing()
@@ -231,6 +260,14 @@ pub(super) fn unset(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 pub(super) fn set(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let marked = args.iter().position(|arg| arg.known() == Some("--"));
+    let mut options = args.iter().take(marked.unwrap_or(args.len()));
+    let exports = |arg: &Field| match arg.is_option() {
+        true => arg.text.contains('a'),
+        false => arg.text == "allexport",
+    };
+    if args.first().is_some_and(Field::is_option) && options.any(exports) {
+        shell.export("");
+    }
     let values = match marked {
         Some(at) => args.get(at + 1..),
         None if args.first().is_some_and(|arg| !arg.is_option()) => Some(args),
@@ -272,4 +309,41 @@ pub(super) fn mapfile(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         None => shell.forget(&name),
     }
     Output::nothing()
+}
+
+/// `getopts LETTERS NAME [ARG…]`: what each turn gives the name and `$OPTARG`, where
+/// there are options at all.
+pub(super) fn options(shell: &mut Shell<'_>, letters: &str, given: &[Field]) -> Option<Vec<Field>> {
+    let positional = shell.positional.clone();
+    let args = if given.is_empty() { &positional } else { given };
+    let mut turns = Vec::new();
+    let mut next = 0;
+    while let Some(arg) = args.get(next).filter(|arg| arg.is_option()) {
+        next += 1;
+        if !shell.spend(arg.text.len()) || arg.text == "--" {
+            break;
+        }
+        for (at, letter) in arg.text.char_indices().skip(1) {
+            let mut value = Field::literal("");
+            let kind = letters.split(letter).nth(1);
+            let takes_value = kind.is_some_and(|kind| kind.starts_with(':'));
+            if takes_value {
+                value = arg.behind(at + letter.len_utf8());
+                if value.text.is_empty() {
+                    value = args.get(next).cloned().unwrap_or_else(Field::unknown);
+                    next += 1;
+                }
+            }
+            let mut turn = value.with_text(letter);
+            turn.text.push(' ');
+            turn.text.push_str(&value.text);
+            turns.push(turn);
+            if takes_value {
+                break;
+            }
+        }
+    }
+    let place = Field::literal((next + 1).to_string());
+    shell.set("OPTIND", Value::One(place));
+    (!turns.is_empty()).then_some(turns)
 }

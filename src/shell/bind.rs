@@ -87,6 +87,9 @@ impl<'c, 'a> Script<'c, 'a, '_, '_> {
                 _ => plain.push(field.clone()),
             }
         }
+        if assigns {
+            self.set("FILENAME", Bound::from(plain.clone()));
+        }
         for &(language, name, n_before) in ARGUMENTS {
             if language == self.language {
                 let mut values = vec![Field::unknown(); n_before];
@@ -153,6 +156,14 @@ impl<'c, 'a> Script<'c, 'a, '_, '_> {
                 if self.mark(end) == Some('=') && self.mark(end + 1) != Some('=') {
                     self.deal(&names, end + 1);
                 }
+            }
+            // `name ||= value`, `??=`, Perl's `//=`
+            (Some(mark @ ('|' | '?' | '/')), Some(next))
+                if mark == next
+                    && self.mark(at + 3) == Some('=')
+                    && self.variable(name).is_none() =>
+            {
+                self.assign(name, at + 4);
             }
             (Some(mark @ ('+' | '~' | '/')), Some('=')) => {
                 let between = if mark == '/' { "/" } else { "" };

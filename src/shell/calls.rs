@@ -5,7 +5,7 @@ use ecow::EcoString;
 use super::bind::Bound;
 use super::code::{Code, Language, Token, read};
 use super::effects::{On, rows};
-use super::eval::Shell;
+use super::eval::{REPEAT_COST, Shell};
 use super::field::Field;
 use super::routine::{Function, MAX_FOLLOWED, MAX_LEVELS, functions};
 use super::value::{Reader, Span};
@@ -19,6 +19,9 @@ const KEYWORDS: [&str; 14] = [
 
 /// Tokens of one statement that are looked at: every name in it may look ahead.
 const MAX_STATEMENT: usize = 512;
+
+/// What reading a script once more costs, besides a share by its length.
+const SCRIPT_COST: usize = 4 * REPEAT_COST;
 
 pub(super) struct Script<'c, 'a, 'h, 's> {
     pub(super) code: &'c Code<'a>,
@@ -48,11 +51,11 @@ pub(super) struct Script<'c, 'a, 'h, 's> {
 
 /// Reports what a script would change that is given these arguments.
 pub(super) fn analyse(shell: &mut Shell<'_>, language: Language, text: &str, arguments: &[Field]) {
-    if shell.repeats > 0 && !shell.spend(text.len()) {
+    if shell.repeats > 0 && !shell.spend(SCRIPT_COST + text.len()) {
         return;
     }
     let code = read(language, text);
-    shell.subshell(|shell| {
+    shell.process(|shell| {
         let mut script = Script::new(&code, language, shell);
         script.take_arguments(arguments);
         script.walk((0, code.tokens.len()));
@@ -289,6 +292,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
                 }
             }
             if let Some(arguments) = self.arguments(at) {
+                self.bind_modifier(at);
                 self.apply(effect, &own.values, &arguments);
             }
             return;
@@ -362,7 +366,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
         Some(items)
     }
 
-    fn bare_end(&self, from: usize) -> usize {
+    pub(super) fn bare_end(&self, from: usize) -> usize {
         let mut at = from;
         while let Some(token) = self
             .code

@@ -120,7 +120,11 @@ impl<'a> Lexer<'a> {
             self.at += indentation(rest);
             return;
         }
-        if self.comment(rest) || self.operator(rest) || self.ruby_words(rest) {
+        if self.comment(rest)
+            || self.operator(rest)
+            || self.ruby_words(rest)
+            || self.perl_glob(rest)
+        {
             return;
         }
         match c {
@@ -279,6 +283,22 @@ impl<'a> Lexer<'a> {
         }
         self.tokens.push(Token::Mark(']'));
         true
+    }
+
+    /// `<*.md>` is `glob "*.md"`.
+    fn perl_glob(&mut self, rest: &'a str) -> bool {
+        let is_perl = self.language == Language::Perl;
+        let inner = rest.strip_prefix('<').filter(|_| is_perl).unwrap_or("");
+        let ends = |c: char| c.is_whitespace() || matches!(c, '<' | '>' | ';');
+        let (pattern, behind) = inner.split_at(inner.find(ends).unwrap_or(0));
+        let is_glob = behind.starts_with('>') && pattern.contains(['*', '?', '{']);
+        if is_glob {
+            self.at += pattern.len() + 2;
+            self.tokens.push(Token::Word("glob"));
+            self.tokens
+                .push(Token::Text(pieces(pattern, Holes::Dollar)));
+        }
+        is_glob
     }
 
     fn literal(&mut self, text: impl Into<Cow<'a, str>>) {

@@ -214,7 +214,7 @@ const BUILTINS: &[(&str, Builtin)] = &[
     ("echo", print::echo),
     ("egrep", search::grep),
     ("exit", exit),
-    ("export", assign::declare),
+    ("export", assign::export),
     ("false", silent),
     ("fd", search::fd),
     ("fdfind", search::fd),

@@ -18,8 +18,8 @@ pub(super) enum Effect {
     Third(Act),
     /// The argument with this name.
     Named(&'static str, Act),
-    /// A new name in the directory named `dir`.
-    MadeUp(Act),
+    /// A new name, whose suffix, prefix and directory are the arguments from this one on.
+    MadeUp(usize, Act),
     /// A path without the suffix that the second argument stands for.
     Archive,
     /// A path and a mode that decides whether it is written.

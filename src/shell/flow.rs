@@ -2,13 +2,13 @@
 
 use ecow::EcoString;
 
-use super::arith;
 use super::eval::{REPEAT_COST, Shell};
 use super::field::{Field, Output};
 use super::glob::{Pattern, all_active};
 use super::lex::{Part, Word};
 use super::syntax::{Arm, Command, Compound, List, Sense, Step, Then};
 use super::world::{Scope, Status};
+use super::{arith, assign};
 
 /// Whether none of the branches may run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -211,6 +211,16 @@ impl Shell<'_> {
         condition: &[Step<'_>],
         body: &[Step<'_>],
     ) -> Option<Output> {
+        if let [step] = condition
+            && let [Command::Simple(simple)] = &*step.pipeline
+            && let Some(first) = simple.words.first()
+            && matches!(&*first.parts, [Part::Bare("getopts")])
+            && let [_, letters, name, given @ ..] = self.all_fields(&simple.words).as_slice()
+            && let (Some(letters), Some(name)) = (letters.known(), name.known())
+            && let Some(turns) = assign::options(self, letters, given)
+        {
+            return self.over(&[name, "OPTARG"], turns, body);
+        }
         if let [step] = condition
             && let [Command::Simple(simple)] = &*step.pipeline
             && let Some(stdin) = self.stdin.clone()

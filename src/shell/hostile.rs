@@ -318,6 +318,13 @@ fn what_stays_unread_is_said() {
         (nested("sudo ", ""), depth),
         (before("f() { f; }; f"), depth),
         (before("f() { g; g; }; g() { f; f; }; f"), depth),
+        (
+            before(&format!(
+                "cat > a <<E\n{}E\npython3 a",
+                "os.system('python3 a')\n".repeat(3)
+            )),
+            depth,
+        ),
         (before("touch {1..99999}{1..99999}"), steps),
         (before(&format!("touch {}", "{a,b}".repeat(40))), steps),
         (

@@ -55,7 +55,8 @@ impl<'a> Script<'_, 'a, '_, '_> {
 
     /// `for x in VALUES`, `for (const x of VALUES)`, `foreach ($v as $x)`.
     pub(super) fn bind_loop(&mut self, at: usize) {
-        let mut start = at + 1;
+        let is_async = self.word(at + 1) == Some("await");
+        let mut start = at + 1 + usize::from(is_async);
         let mut end = None;
         if self.mark(start) == Some('(') && self.language != Language::Python {
             end = self.code.partner.get(start).copied();
@@ -87,6 +88,24 @@ impl<'a> Script<'_, 'a, '_, '_> {
             _ => return,
         };
         self.deal_each(&pattern, span);
+    }
+
+    /// Perl's `CALL for VALUES`: the loop stands behind what it repeats.
+    pub(super) fn bind_modifier(&mut self, at: usize) {
+        let end = match self.mark(at + 1) {
+            Some('(') => self.after(at + 1),
+            _ => self.bare_end(at + 1),
+        };
+        let is_loop = matches!(self.word(end), Some("for" | "foreach"));
+        if is_loop && self.language == Language::Perl {
+            let mut values = Vec::new();
+            for item in self.code.divide((end + 1, self.bare_end(end + 1))) {
+                values.extend(self.values(item));
+            }
+            values.truncate(MAX_VALUES);
+            let shape = Shape::Turn(end);
+            self.set("$_", Bound { values, shape });
+        }
     }
 
     /// The key and the value of a dictionary's item.

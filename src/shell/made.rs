@@ -39,6 +39,9 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
                 return self.formatted(&template.bound.values, b'%', given);
             }
             "getenv" => return self.exported(arguments),
+            "check_output" | "getoutput" | "popen" | "execSync" | "execFileSync" | "spawnSync"
+            | "shell_exec" => return self.printed(&arguments),
+            "run" if matches!(first, "subprocess" | "sp") => return self.printed(&arguments),
             "commandArgs" => return self.held(name).unwrap_or_default(),
             _ => {}
         }
@@ -58,6 +61,11 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
                 argument
             }
             "values" if first == "Object" => self.given_values(list),
+            "split" if first == "shlex" => {
+                self.shape = Shape::List;
+                let lines = argument.first();
+                lines.map_or_else(Vec::new, |line| self.script.shell.words_of(line))
+            }
             "require" => vec![Field::literal("")],
             "splitext" | "split" => self.halves(name, &argument),
             "dirname" => each(&argument, parent),
@@ -99,7 +107,7 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
                 _ => Vec::new(),
             },
             "resolve" | "absolute" | "expanduser" | "to_s" | "toString" | "as_posix" | "strip"
-            | "trim" => own,
+            | "rstrip" | "trim" | "chomp" | "decode" | "read" | "stdout" => own,
             "values" => self.given_values(shape),
             "get" | "fetch" if shape.is_list() => self.fetched(shape, arguments),
             "items" | "entries" | "keys" if shape.is_list() => {
@@ -160,6 +168,40 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
         }
         let default = arguments.pop().filter(|_| !arguments.is_empty());
         default.map_or_else(Vec::new, |given| given.bound.values)
+    }
+
+    /// What the command prints that these arguments run: a line, or words.
+    fn printed(&mut self, arguments: &[Given<'_>]) -> Vec<Field> {
+        let mut words = Vec::new();
+        let mut is_line = true;
+        for Bound { values, shape } in arguments.iter().take(2).map(|given| &given.bound) {
+            let is_list = match *shape {
+                Shape::Literal((open, _)) => self.script.mark(open) != Some('{'),
+                shape => shape.is_list(),
+            };
+            if is_list || words.is_empty() {
+                words.extend_from_slice(values);
+                is_line &= !is_list;
+            }
+        }
+        if is_line {
+            words.truncate(1);
+            words.insert(0, Field::literal("eval"));
+        }
+        self.output_of(&words)
+    }
+
+    /// What a command prints. Whoever uses that as a path takes the line's end off it.
+    pub(super) fn output_of(&mut self, words: &[Field]) -> Vec<Field> {
+        let shell = &mut *self.script.shell;
+        let made_up = shell.made_up;
+        shell.repeats += 1;
+        let output = shell.again(words);
+        shell.repeats -= 1;
+        // The walk will come to the call, and must find the same names.
+        shell.made_up = made_up;
+        let value = output.map(|output| output.field(output.text.trim_end()));
+        one(value.filter(|value| !value.text.is_empty()))
     }
 
     fn joined_to(&mut self, own: Bound, others: &[Given<'_>], between: &str) -> Vec<Field> {

@@ -46,6 +46,10 @@ impl<'c, 'a> Reader<'_, 'c, 'a, '_, '_> {
         Some(match word {
             "shift" => self.perl_shift(),
             "keys" | "each" | "sort" | "reverse" => self.primary(),
+            "glob" => {
+                let patterns = self.primary();
+                self.globbed(&patterns)
+            }
             "values" => {
                 self.primary();
                 self.given_values(self.shape)

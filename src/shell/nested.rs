@@ -225,15 +225,16 @@ fn env(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     })
 }
 
-/// `flock FILE command…` and `flock FILE -c 'command'` create the file.
+/// `flock FILE command…` and `flock FILE -c 'command'` create the file; one that is there
+/// stays as it is.
 fn flock(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let words = from_operand(args, "wE");
     let (file, words) = words.split_first()?;
-    if file
-        .known()
-        .is_some_and(|name| name.parse::<u32>().is_err())
-    {
-        shell.report(file, Act::Edit);
+    let name = file.known().filter(|name| name.parse::<u32>().is_err());
+    let path = name.and_then(|name| shell.absolute(name));
+    let disk = shell.scene.disk;
+    if path.is_some_and(|path| !disk.is_dir(&path) && disk.text(&path).is_none()) {
+        shell.report(file, Act::Write);
     }
     match words.first().and_then(Field::known) {
         Some("-c" | "--command") => eval(shell, words.get(1..)?),
@@ -326,7 +327,7 @@ fn sh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         (false, _) => (shell.stdin.as_ref()?.text.clone(), &[][..]),
     };
     let zero = words.get(1).filter(|_| inline).cloned();
-    shell.subshell(|shell| {
+    shell.process(|shell| {
         if let Some(zero) = zero {
             shell.set("0", Value::One(zero));
         }
@@ -388,6 +389,10 @@ fn xargs(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
             ..Field::unknown()
         }],
     };
+    if words.is_empty() {
+        let is_each = options.value(&["n", "max-args"]).and_then(Field::known) == Some("1");
+        return Some(echoed(&items, if is_each { "\n" } else { " " }));
+    }
     match feed.placeholder {
         None => shell.again(&[words, &items].concat()),
         Some(mark) => {
@@ -401,6 +406,17 @@ fn xargs(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
             None
         }
     }
+}
+
+/// `xargs` without a command is `xargs echo`.
+fn echoed(items: &[Field], between: &str) -> Output {
+    let mut line = Field::literal("");
+    for item in items {
+        line.push(item);
+        line.text.push_str(between);
+    }
+    let text = line.text.trim_end().to_owned() + "\n";
+    line.with_text(text).into()
 }
 
 impl Feed<'_> {

@@ -1,6 +1,6 @@
 //! Functions that a script defines: what their calls do with what they are given.
 
-use super::bind::Bound;
+use super::bind::{Bound, Shape};
 use super::calls::Script;
 use super::code::{Code, Language, Token};
 use super::field::Field;
@@ -323,12 +323,44 @@ impl<'a> Script<'_, 'a, '_, '_> {
                     argument.name = Some("");
                     std::mem::take(&mut argument.bound)
                 }
-                (_, None) if is_called && self.mark(at + 1) == Some('=') => {
-                    Reader::new(self, (at + 2, span.1)).whole()
-                }
+                (_, None) if is_called => self.usual((at + 1, span.1)),
                 _ => Bound::default(),
             };
-            self.set(name, bound);
+            match self.mark(span.0) {
+                Some('{') if is_called => self.take_keys(span.0, &bound),
+                _ => self.set(name, bound),
+            }
+        }
+    }
+
+    /// What a parameter holds that is not given: `p = value`, `p: type = value`, Ruby's `p: value`.
+    fn usual(&mut self, (from, end): Span) -> Bound {
+        let is_ruby = self.language == Language::Ruby;
+        let mut at = from;
+        while at < end && self.mark(at) != Some('=') && !(is_ruby && self.mark(at) == Some(':')) {
+            at = self.after(at);
+        }
+        Reader::new(self, ((at + 1).min(end), end)).whole()
+    }
+
+    /// JavaScript's `{a, b: c, d = value}`.
+    fn take_keys(&mut self, open: usize, given: &Bound) {
+        for item in self.items_in(open) {
+            let Some(key) = self.word(item.0) else {
+                continue;
+            };
+            let own = self
+                .word(item.0 + 2)
+                .filter(|_| self.mark(item.0 + 1) == Some(':'));
+            let value = match given.shape {
+                Shape::Literal((list, _)) => self.value_of(list, key),
+                _ => None,
+            };
+            let bound = match value {
+                Some(value) => Reader::new(self, value).whole(),
+                None => self.usual(item),
+            };
+            self.set(own.unwrap_or(key), bound);
         }
     }
 }

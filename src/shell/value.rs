@@ -71,7 +71,7 @@ impl Bound {
 
 /// One argument of a call.
 pub(super) struct Given<'a> {
-    /// `name` of `name=value`.
+    /// `name` of `name=value`, or of `name: value`.
     pub(super) name: Option<&'a str>,
     pub(super) bound: Bound,
 }
@@ -321,12 +321,16 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         self.given(&spans)
     }
 
-    /// Arguments as they are given: plain, `name=value`, `*list`.
+    /// Arguments as they are given: plain, `name=value`, `name: value`, `*list`.
     pub(super) fn given(&mut self, spans: &[Span]) -> Vec<Given<'a>> {
         let mut all = Vec::new();
         for &(mut start, end) in spans {
-            let named = self.script.mark(start + 1) == Some('=')
-                && self.script.mark(start + 2) != Some('=');
+            let named = match (self.script.mark(start + 1), self.script.language) {
+                (Some('='), _) | (Some(':'), Language::Ruby | Language::Php) => {
+                    self.script.mark(start + 2) != Some('=')
+                }
+                _ => false,
+            };
             let name = self.script.word(start).filter(|_| named);
             start += if name.is_some() { 2 } else { 0 };
             let n_stars = match self.script.mark(start) {
@@ -357,6 +361,12 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
                 self.at += 1;
                 let texts = self.script.texts(pieces);
                 self.give(texts)
+            }
+            Token::Command(pieces) => {
+                self.at += 1;
+                let mut words = vec![Field::literal("eval")];
+                words.append(&mut self.script.texts(pieces).values);
+                self.output_of(&words)
             }
             Token::Mark('(' | '[') => self.bracket(),
             Token::Mark('{') if self.script.language != Language::Perl => self.bracket(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ecow::EcoString;
 
 use super::eval::Shell;
-use super::field::Field;
+use super::field::{Field, Output};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
@@ -30,10 +30,70 @@ impl Value {
     }
 }
 
+/// Under which it is held that a variable is exported, so that a subshell's end takes that
+/// back as well. Without a name it is `set -a`.
+pub(super) fn export_of(name: &str) -> EcoString {
+    EcoString::from(name) + "="
+}
+
+/// What stands in the environment of any command, changed or not.
+fn is_inherited(name: &str) -> bool {
+    matches!(
+        name,
+        "HOME"
+            | "PATH"
+            | "PWD"
+            | "OLDPWD"
+            | "TMPDIR"
+            | "CLAUDE_PROJECT_DIR"
+            | "CLAUDE_CONFIG_DIR"
+            | "FEATURE_DIR"
+    )
+}
+
 /// What a variable holds: nothing, something not known, or a value.
 pub(super) type Held = Option<Option<Value>>;
 
 impl Shell<'_> {
+    /// Runs in a process of its own, which gets the variables that are exported.
+    pub(super) fn process(
+        &mut self,
+        run: impl FnOnce(&mut Self) -> Option<Output>,
+    ) -> Option<Output> {
+        self.subshell(|shell| {
+            shell.keep_back_own();
+            run(shell)
+        })
+    }
+
+    /// Takes away the variables that are not exported.
+    #[inline(never)]
+    fn keep_back_own(&mut self) {
+        let mut own = Vec::new();
+        for name in self.variables.keys() {
+            if !name.ends_with('=') && !self.exports(name) {
+                own.push(name.clone());
+            }
+        }
+        if self.spend(16 * own.len()) {
+            own.iter().for_each(|name| self.unset(name));
+        }
+    }
+
+    fn exports(&self, name: &str) -> bool {
+        let is_held = |name: &str| self.variables.contains_key(&export_of(name));
+        is_inherited(name) || is_held(name) || is_held("")
+    }
+
+    /// Processes get the variable from here on; without a name, every variable.
+    pub(super) fn export(&mut self, name: &str) {
+        self.set(&export_of(name), Value::One(Field::literal("")));
+    }
+
+    pub(super) fn keep_back(&mut self, name: &str) {
+        self.unset(&export_of(name));
+    }
+
     /// A place to go back to with `take_back`, which must follow.
     pub(super) fn mark(&mut self) -> usize {
         self.marks += 1;

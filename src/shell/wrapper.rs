@@ -214,7 +214,7 @@ impl Wrapper {
 /// Words that a shell reads once more.
 pub(super) fn line(shell: &mut Shell<'_>, words: &[Field]) -> Option<Output> {
     let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-    shell.subshell(|shell| shell.run_again(&words.join(" ")))
+    shell.process(|shell| shell.run_again(&words.join(" ")))
 }
 
 /// `NAME=value … command`, as `env` and `sudo` take it.
@@ -228,6 +228,7 @@ pub(super) fn run_assigned(shell: &mut Shell<'_>, words: &[Field]) -> Option<Out
     shell.subshell(|shell| {
         for word in assigned {
             if let Some((name, _)) = word.text.split_once('=') {
+                shell.export(name);
                 shell.set(name, Value::One(word.behind(name.len() + 1)));
             }
         }

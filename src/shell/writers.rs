@@ -300,8 +300,9 @@ pub(super) fn is_writer(name: &str) -> bool {
 }
 
 /// Options that name what is written, for nearly every program that has them.
-pub(super) const OUTPUT_FILES: [&str; 9] = [
+pub(super) const OUTPUT_FILES: [&str; 10] = [
     "--cov-report",
+    "--json-report-file",
     "--junit-xml",
     "--junitxml",
     "--out",
@@ -313,7 +314,12 @@ pub(super) const OUTPUT_FILES: [&str; 9] = [
 ];
 
 /// The same for directories: what is made in them is not known, and in no contract.
-pub(super) const OUTPUT_DIRS: [&str; 3] = ["--out-dir", "--outDir", "--pack-destination"];
+pub(super) const OUTPUT_DIRS: [&str; 4] = [
+    "--out-dir",
+    "--outDir",
+    "--pack-destination",
+    "--target-dir",
+];
 
 /// Reports the outputs that any program's options name by a path.
 pub(super) fn outputs(shell: &mut Shell<'_>, args: &[Field]) {

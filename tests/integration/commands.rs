@@ -254,7 +254,7 @@ fn explain_reads_for_people() {
 #[test]
 fn text_of_an_agents_making_cannot_steer_the_terminal() {
     let sandbox = Sandbox::new();
-    let name = "a\u{1b}[2J\u{7}\rb.md";
+    let name = "a\u{1b}[2J\u{7}\r\u{202e}\u{2028}\u{2066}b.md";
     let path = format!(".devt/state/{name}");
     sandbox.hook(&sandbox.by("\u{1b}[31mx", sandbox.write_event(&path, "x")));
     #[cfg(unix)]
@@ -267,7 +267,8 @@ fn text_of_an_agents_making_cannot_steer_the_terminal() {
     ] {
         let ran = sandbox.run(args);
         let all = ran.stdout() + &ran.stderr();
-        let steers = |c: char| c.is_control() && c != '\n';
+        let turns = |c| matches!(c, '\u{202e}' | '\u{2028}' | '\u{2066}');
+        let steers = |c: char| (c.is_control() && c != '\n') || turns(c);
         assert!(!all.contains(steers), "{args:?}: {all:?}");
     }
 }

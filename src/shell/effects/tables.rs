@@ -23,13 +23,18 @@ pub(super) const PYTHON: &[Row] = &[
     (OS, &["open"], Effect::Open),
     (
         On::Imported(&["tempfile"]),
-        &["NamedTemporaryFile", "mkstemp"],
-        Effect::MadeUp(Write),
+        &["NamedTemporaryFile"],
+        Effect::MadeUp(4, Write),
+    ),
+    (
+        On::Imported(&["tempfile"]),
+        &["mkstemp"],
+        Effect::MadeUp(0, Write),
     ),
     (
         On::Imported(&["tempfile"]),
         &["mkdtemp", "TemporaryDirectory"],
-        Effect::MadeUp(MakeDir),
+        Effect::MadeUp(0, MakeDir),
     ),
     (SHUTIL, &["make_archive"], Effect::Archive),
     (On::Imported(&["logging"]), &["FileHandler"], First(Edit)),
