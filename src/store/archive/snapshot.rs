@@ -119,7 +119,7 @@ pub(super) fn parse(name: &str) -> Option<(Kind, DateTime<Utc>)> {
 impl Held {
     fn new(place: PathBuf, home: PathBuf, meta: &fs::Metadata, reason: Option<String>) -> Self {
         Self {
-            name: crate::path::from_os(&home),
+            name: manifest::as_text(&home),
             place,
             home,
             size: if meta.is_dir() { 0 } else { meta.len() },

@@ -49,6 +49,27 @@ fn links_pipes_and_odd_names_move_as_they_are() {
     assert!(!Path::new(&archive).exists());
 }
 
+#[test]
+fn a_backslash_in_a_name_stays() {
+    let sandbox = Sandbox::new();
+    sandbox.write("openspec/changes/c/tasks.md", "");
+    let names = ["review/a", r"review/a\b"];
+    let path = |name: &str| format!("openspec/changes/c/{name}");
+    names
+        .iter()
+        .for_each(|name| sandbox.write(&path(name), name));
+    let args = ["cleanup", "--apply", "--system", "groups", "--json"];
+    let done = sandbox.run(&args).json();
+    let archive = done["archive_path"].as_str().unwrap();
+    let held = sandbox.run(&["history", "--json"]).json();
+    for (n, name) in names.iter().enumerate() {
+        assert_eq!(held["archives"][0]["entries"][n]["name"], *name);
+        assert_eq!(sandbox.run(&["restore", archive, name]).code(), 0, "{name}");
+        assert_eq!(sandbox.read(&path(name)), *name);
+        assert_eq!(sandbox.exists(&path(names[1])), n == 1);
+    }
+}
+
 /// Permissions do not bind root, so root runs the program as nobody.
 #[test]
 fn an_entry_that_cannot_be_moved_is_reported_and_the_run_goes_on() {
