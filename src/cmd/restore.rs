@@ -116,7 +116,14 @@ fn find(args: &Args, context: &Context<'_>) -> Result<Archived> {
 }
 
 fn wanted(args: &Args, from: &Archived) -> io::Result<Vec<Held>> {
-    let mut held = from.snapshot.holds()?;
+    // It was found before the lock was free.
+    let mut held = from.snapshot.holds().map_err(|error| {
+        let name = &from.snapshot.name;
+        let why = format!(
+            "could not list `{name}`: {error}; `statewarden history` shows what is archived"
+        );
+        io::Error::new(error.kind(), why)
+    })?;
     let unknown = |name: &&String| !held.iter().any(|held| held.name == **name);
     if let Some(name) = args.names.iter().find(unknown) {
         let names: Vec<&str> = held.iter().map(|held| held.name.as_str()).collect();

@@ -66,8 +66,9 @@ impl Snapshot {
     /// What is there, by name.
     ///
     /// # Errors
-    /// The snapshot cannot be listed.
+    /// `NotFound` when it is gone; else it cannot be listed.
     pub fn holds(&self) -> io::Result<Vec<Held>> {
+        fs::symlink_metadata(&self.path)?;
         let manifest = self.manifest();
         let mut held: Vec<Held> = Vec::new();
         let mut known: HashSet<OsString> = HashSet::new();
