@@ -14,7 +14,7 @@ use crate::gates::{self, InDir};
 use crate::path;
 use crate::store::replace::make_new_dir;
 use crate::systems::Files;
-use crate::systems::session::create::{NewSession, new_session, session_id};
+use crate::systems::session::create::{NewSession, Spec, new_session, session_id};
 use crate::systems::session::state::{self, Phase, State};
 use crate::systems::session::transition::{self, Decision};
 use crate::systems::session::{ID as SYSTEM, newest_of, states};
@@ -139,16 +139,8 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
     if args.task.trim().is_empty() {
         bail!("the task is empty; say what is to be done");
     }
-    if let Some(spec) = &args.spec {
-        let file = path::join(&context.cwd, spec, context.env.home.as_deref());
-        let in_project = format!("{}/{spec}", context.project.main.dir);
-        if ![file, in_project]
-            .iter()
-            .any(|file| Path::new(file).is_file())
-        {
-            bail!("there is no specification `{spec}`");
-        }
-    }
+    let spec = args.spec.as_deref().map(|path| read_spec(path, context));
+    let spec = spec.transpose()?;
     let docs = Path::new(&context.project.main.dir).join(".claude/.docs");
     let (file, outcome) = change::locked(&docs, SYSTEM, || {
         let taken = InDir { dir: &docs }.dirs();
@@ -159,7 +151,7 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
             id: &id,
             fast: args.fast,
             auto: args.auto,
-            spec: args.spec.as_deref(),
+            spec: spec.as_ref(),
         };
         let dir = docs.join(&id);
         make_new_dir(&dir)?;
@@ -179,7 +171,18 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
     Ok(Change::new(context, &file, &outcome).of_new_file())
 }
 
-/// One update of a session's state.
+/// A specification, by its path from where one stands or from the project.
+fn read_spec<'a>(path: &'a str, context: &Context<'_>) -> Result<Spec<'a>> {
+    let here = path::join(&context.cwd, path, context.env.home.as_deref());
+    for file in [here, context.project.main.path(path)] {
+        if let Some(text) = change::present(Path::new(&file))? {
+            return Spec::read(path, &text).map_err(usage);
+        }
+    }
+    bail!("there is no specification `{path}`")
+}
+
+/// One update of a session's state. A report that it names must be there.
 fn step(
     on: &On,
     context: &Context<'_>,

@@ -36,7 +36,10 @@ fn init(sandbox: &Sandbox, args: &[&str]) -> String {
 #[test]
 fn a_session_goes_from_phase_to_phase() {
     let sandbox = Sandbox::new();
-    sandbox.write(".claude/.specs/jwt.md", "# JWT\n");
+    sandbox.write(
+        ".claude/.specs/jwt.md",
+        "---\nfeature_id: jwt-auth\nstatus: done\n---\n",
+    );
     let spec = ".claude/.specs/jwt.md";
     let id = init(
         &sandbox,
@@ -50,7 +53,7 @@ fn a_session_goes_from_phase_to_phase() {
     );
     assert_eq!(
         new["spec"],
-        json!({ "id": "jwt", "path": spec, "status": "approved" })
+        json!({ "id": "jwt-auth", "path": spec, "status": "done" })
     );
 
     session(&sandbox, 0, &["start", "research"]);
