@@ -113,20 +113,23 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     let change = match &args.step {
         Step::Show(which) => return show(which, context, out),
         Step::Init(args) => init(args, context)?,
-        Step::Start(on) => step(on, context, "session start", |text| {
+        Step::Start(on) => step(on, None, context, "session start", |text| {
             transition::start(text, on.phase, now)
         })?,
-        Step::Complete(Complete { on, report }) => step(on, context, "session complete", |text| {
-            transition::complete(text, on.phase, report.as_deref(), now)
-        })?,
-        Step::Skip(on) => step(on, context, "session skip", |text| {
+        Step::Complete(Complete { on, report }) => {
+            let report = report.as_deref();
+            step(on, report, context, "session complete", |text| {
+                transition::complete(text, on.phase, report, now)
+            })?
+        }
+        Step::Skip(on) => step(on, None, context, "session skip", |text| {
             transition::skip(text, on.phase, now)
         })?,
         Step::Decide(args) => {
             let (agent, mode) = (args.agent.as_str(), args.mode.as_str());
             let decision = Decision::parse(agent, mode, args.instances, args.input.clone());
             let decision = decision.map_err(usage)?;
-            step(&args.on, context, "session decide", |text| {
+            step(&args.on, None, context, "session decide", |text| {
                 transition::decide(text, args.on.phase, &decision, now)
             })?
         }
@@ -185,6 +188,7 @@ fn read_spec<'a>(path: &'a str, context: &Context<'_>) -> Result<Spec<'a>> {
 /// One update of a session's state. A report that it names must be there.
 fn step(
     on: &On,
+    report: Option<&str>,
     context: &Context<'_>,
     verb: &str,
     apply: impl FnOnce(&str) -> Result<String, transition::ContentError>,
@@ -196,6 +200,13 @@ fn step(
         let change = apply(&text);
         if let (Err(_), Some(why)) = (&change, already(&text, on.phase, verb)) {
             return Ok((file, Outcome::Unchanged { why }));
+        }
+        let report = report
+            .filter(|_| change.is_ok())
+            .map(|report| file.with_file_name(report));
+        if let Some(missing) = report.filter(|report| !report.is_file()) {
+            let missing = gates::shown(&context.project, &missing);
+            bail!("there is no report `{missing}`; write it first, or leave `--report` out");
         }
         let outcome = transition::outcome(&text, change, on.phase, verb.to_owned());
         match outcome {

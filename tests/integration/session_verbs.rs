@@ -65,11 +65,12 @@ fn a_session_goes_from_phase_to_phase() {
             "--input", "b",
         ],
     );
-    session(
-        &sandbox,
-        0,
-        &["complete", "research", "--report", "research-report.md"],
-    );
+    let complete = ["complete", "research", "--report", "research-report.md"];
+    let report = format!(".claude/.docs/{id}/research-report.md");
+    let said = session(&sandbox, 2, &complete);
+    assert!(said.contains(&report), "{said}");
+    sandbox.write(&report, "# Research\n");
+    session(&sandbox, 0, &complete);
     session(&sandbox, 0, &["skip", "plan"]);
     session(&sandbox, 0, &["complete", "implement", "--session", &id]);
     let now = state(&sandbox, &id);
