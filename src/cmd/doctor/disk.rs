@@ -205,7 +205,7 @@ fn of_leftovers(dir: &Path, now: DateTime<Utc>) -> Option<Finding> {
                 .is_ok_and(|age| age > TEMP_AGE)
         })
     };
-    let temps = names_in(dir).into_iter().filter(|name| is_temp_name(name));
+    let temps = names_in(dir).into_iter().filter(|name| is_temp(name));
     let old: Vec<_> = temps.map(|name| dir.join(name)).filter(is_old).collect();
     let first = old.first()?.display();
     let what = format!(
@@ -218,6 +218,17 @@ fn of_leftovers(dir: &Path, now: DateTime<Utc>) -> Option<Finding> {
         what,
         "remove them, or run `statewarden cleanup --apply` for a site",
     ))
+}
+
+/// Whether a name is of a temporary file of ours, or has the form of devt's
+/// (`NAME.tmp`) or of Agent Flow's (`NAME.tmp.PID`).
+fn is_temp(name: &str) -> bool {
+    let is_pid = |end: &str| {
+        end.strip_prefix('.')
+            .is_some_and(|pid| pid.parse::<u32>().is_ok())
+    };
+    let end = name.rsplit_once(".tmp").map(|(_, end)| end);
+    is_temp_name(name) || end.is_some_and(|end| end.is_empty() || is_pid(end))
 }
 
 fn of_heartbeat(events: &Path) -> Finding {
