@@ -111,11 +111,9 @@ pub fn round(text: &str) -> Option<u32> {
         .filter_map(|value| {
             let n_digits = value.bytes().take_while(u8::is_ascii_digit).count();
             let (number, rest) = value.split_at(n_digits);
-            if rest.starts_with(char::is_alphanumeric) {
-                None
-            } else {
-                number.parse().ok()
-            }
+            let is_number = !number.is_empty() && !rest.starts_with(char::is_alphanumeric);
+            // One too large to be held is no smaller one.
+            is_number.then(|| number.parse().unwrap_or(u32::MAX))
         })
         .max()
 }
@@ -211,6 +209,7 @@ mod tests {
                 Some(3),
             ),
             ("**Reviewer Round:** 2/3", Some(2)),
+            ("**Reviewer Round:** 99999999999999999999", Some(u32::MAX)),
             ("**Reviewer Round:** 2nd", None),
             ("**Reviewer Round:** two", None),
             ("Reviewer Round: 2", None),
