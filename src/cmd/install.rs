@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use crate::env::HOME;
 use crate::project::read_text;
 use crate::store::log::Logs;
-use crate::store::{self, replace};
+use crate::store::{self, Above, replace};
 use crate::wiring::{self, ENTRIES, Edited, Whose, Wiring, WiringError};
 
 /// Which of Claude Code's settings files.
@@ -108,6 +108,8 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
             "the home directory is no project; use `--scope user`, or name a project with `--project DIR`"
         );
     }
+    let folder = place.folder(args.scope);
+    let above = folder.as_deref().map_or(Above::WasThere, Above::now);
     let file = SettingsFile::open(&place.settings(args.scope)?)?;
     let merged = wiring::merge(file.text(), program);
     let broken = || {
@@ -139,8 +141,8 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
     if !args.dry_run {
         note_in_receipt(args.scope, place, out)?;
     }
-    match place.folder(args.scope) {
-        Some(folder) if !args.dry_run => store::note_wired(&folder)
+    match folder {
+        Some(folder) if !args.dry_run => store::note_wired(&folder, above)
             .with_context(|| format!("could not make `{}`", folder.display())),
         Some(folder) if !folder.is_dir() => Ok(writeln!(out, "would make `{}`", folder.display())?),
         _ => Ok(()),
@@ -241,12 +243,13 @@ fn remove_folder(scope: Scope, place: &Place, out: &mut dyn Write) -> Result<()>
     {
         return Ok(());
     }
+    let above = Above::noted(&folder);
     replace::remove(&folder.join(store::WIRED))?;
     let names = fs::read_dir(&folder).map(|list| list.flatten().map(|entry| entry.file_name()));
     match names.map(Iterator::collect::<Vec<_>>) {
         Ok(names) if names.iter().all(|name| name == ".gitignore") => {
             replace::remove(&folder.join(".gitignore"))?;
-            if replace::remove_if_empty(&folder) {
+            if replace::remove_if_empty(&folder) && above == Above::Made {
                 replace::remove_if_empty(&place.project.join(".claude"));
             }
             Ok(())
