@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{Finding, Subject};
-use crate::cmd::denies::read::Lines;
+use crate::cmd::denies::read::{self, Lines};
 use crate::cmd::output;
 use crate::regular;
 use crate::store::lock::is_held;
@@ -86,9 +86,9 @@ fn shape(log: &Path) -> io::Result<Shape> {
         if shape.is_torn || line.trim_ascii().is_empty() {
             continue;
         }
-        match serde_json::from_slice::<IgnoredAny>(line) {
-            Ok(_) => shape.n_whole += 1,
-            Err(_) => shape.note_broken(number),
+        match read::text(line).map(serde_json::from_str::<IgnoredAny>) {
+            Some(Ok(_)) => shape.n_whole += 1,
+            _ => shape.note_broken(number),
         }
     }
     Ok(shape)
