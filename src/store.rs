@@ -17,6 +17,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, Utc};
 
+use crate::regular;
+
 /// Makes the folder of the program's own logs and state, with a `.gitignore`
 /// that keeps it out of commits.
 ///
@@ -56,7 +58,7 @@ impl Above {
 
     /// What the note says of it.
     pub fn noted(own_folder: &Path) -> Self {
-        match std::fs::read(own_folder.join(WIRED)) {
+        match regular::read(&own_folder.join(WIRED), 1 << 20) {
             Ok(text) if text == MADE.as_bytes() => Self::Made,
             _ => Self::WasThere,
         }

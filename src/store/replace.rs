@@ -6,6 +6,8 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::regular;
+
 /// Puts `bytes` in the place of a file, or makes the file.
 ///
 /// Whoever opens `path` finds the old bytes or the new ones, whole, also after a
@@ -86,12 +88,24 @@ fn take_over(temp: &Path, old: &Metadata) -> io::Result<()> {
     fs::set_permissions(temp, old.permissions())
 }
 
-/// Copies a file with its mode to a name that is free.
+/// Copies a file with its mode to a name that is free. A kill can leave a part
+/// of the copy.
+///
+/// # Errors
+/// `AlreadyExists` when `to` is taken; `from` is no regular file, or cannot be
+/// read; the copy cannot be written.
 pub fn copy_to_free(from: &Path, to: &Path) -> io::Result<()> {
-    if fs::symlink_metadata(to).is_ok() {
-        return Err(io::ErrorKind::AlreadyExists.into());
+    let (mut from, _) = regular::open(from)?;
+    let mut copy = File::create_new(to)?;
+    let copied = from
+        .metadata()
+        .and_then(|meta| copy.set_permissions(meta.permissions()))
+        .and_then(|()| io::copy(&mut from, &mut copy));
+    if copied.is_err() {
+        // The first error is the one to report.
+        let _ = fs::remove_file(to);
     }
-    fs::copy(from, to).map(drop)
+    copied.map(drop)
 }
 
 /// Makes a directory and those above it.
