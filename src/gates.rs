@@ -464,6 +464,9 @@ fn write(dir: &Path, file: String, outcome: Outcome) -> (String, io::Result<Outc
 }
 
 /// Replaces a state file. A link is written through, as the systems' own tools do.
+///
+/// # Errors
+/// The file cannot be replaced; it is as it was then.
 pub fn write_through(path: &Path, text: &str) -> io::Result<()> {
     let is_real = path.to_str().and_then(without_links).is_some();
     let real = match is_real {

@@ -91,6 +91,10 @@ impl Place {
 }
 
 /// Merges the entries into the settings file of the scope.
+///
+/// # Errors
+/// The program's path cannot be wired, the project is the home directory, or a
+/// file cannot be read, edited or written.
 pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
     let program = place
         .program
@@ -175,6 +179,9 @@ fn note_in_receipt(scope: Scope, place: &Place, out: &mut dyn Write) -> io::Resu
 
 /// Takes the entries out of the settings file of the scope. A file that is as
 /// `install` left it gets its old bytes back, or goes if there was none.
+///
+/// # Errors
+/// A file cannot be read, edited, written or removed.
 pub fn uninstall(args: &Removal, place: &Place, out: &mut dyn Write) -> Result<()> {
     let Args { scope, dry_run } = args.common;
     let program = place.program.to_string_lossy();

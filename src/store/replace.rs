@@ -16,12 +16,18 @@ use crate::regular;
 /// after the return may bring the old bytes back. A kill can leave a temporary
 /// file behind, see [`is_temp_name`]. Mode and owner of the old file stay. A link at
 /// `path` is replaced, not followed.
+///
+/// # Errors
+/// The bytes or the name cannot be written; the old file stands then.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(path, bytes, File::sync_data)
 }
 
 /// Like [`replace`], without waiting for the device: a kill leaves the file
 /// whole, a power loss may leave it empty. For what a reader can do without.
+///
+/// # Errors
+/// Those of [`replace`].
 pub fn replace_unflushed(path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(path, bytes, |_| Ok(()))
 }
@@ -109,16 +115,25 @@ pub fn copy_to_free(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Makes a directory and those above it.
+///
+/// # Errors
+/// One of them cannot be made, or its name is a file's.
 pub fn make_dir(dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)
 }
 
 /// Makes a directory that must not be there yet.
+///
+/// # Errors
+/// `AlreadyExists` when it is there; else it cannot be made.
 pub fn make_new_dir(dir: &Path) -> io::Result<()> {
     fs::create_dir(dir)
 }
 
 /// Removes a file; one that is not there is no error.
+///
+/// # Errors
+/// The file is there and cannot be removed.
 pub fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -132,6 +147,9 @@ pub fn remove_if_empty(dir: &Path) -> bool {
 }
 
 /// Removes a directory this process made for itself, with all in it.
+///
+/// # Errors
+/// Something in it cannot be removed; what went before that is gone.
 pub fn remove_own_tree(dir: &Path) -> io::Result<()> {
     fs::remove_dir_all(dir)
 }

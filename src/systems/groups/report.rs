@@ -61,7 +61,10 @@ pub fn read(kind: ReportKind, text: &str) -> Reading {
     })
 }
 
-/// Whether a text may be written as a verdict file. The error prints the line
+/// Whether a text may be written as a verdict file.
+///
+/// # Errors
+/// It has no status line, a malformed one or several; the error prints the line
 /// to write.
 pub fn check_report(kind: ReportKind, text: &str) -> Result<(), String> {
     match (read(kind, text), statuses(kind, text).count()) {
