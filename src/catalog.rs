@@ -82,7 +82,7 @@ impl<'s> Catalog<'s> {
         let built_in = SYSTEMS.iter().map(|system| *system as &'s dyn System);
         let added = declared.iter().map(|system| system as &'s dyn System);
         let governed = built_in.chain(added).filter_map(|system| {
-            let mode = mode_of(system, settings);
+            let mode = mode_of(system.id(), settings);
             takes(mode).then(|| govern(system, mode, settings))
         });
         let named = SYSTEMS.iter().filter_map(|system| {
@@ -108,8 +108,8 @@ impl<'s> Catalog<'s> {
     }
 }
 
-fn mode_of(system: &dyn System, settings: &Settings) -> Mode {
-    let id = system.id();
+/// What breaking a rule of a system leads to.
+pub fn mode_of(id: &str, settings: &Settings) -> Mode {
     match settings.mode_of(id) {
         // A warning would not keep an agent from editing the settings that warn.
         Mode::Warn if id == own::ID && settings.system(id).mode.is_none() => Mode::Enforce,

@@ -287,7 +287,11 @@ fn number<N: TryFrom<u64>>(
 
 fn context<'a>(cli: &Cli, env: &'a Env, now: DateTime<Utc>) -> Result<Context<'a>> {
     let cwd = std::env::current_dir().context("the current directory cannot be read")?;
-    let cwd = path::from_os(&cwd);
+    let cwd = path::slashed(cwd.to_str().with_context(|| {
+        let shown = cwd.display();
+        format!("the path of the current directory, `{shown}`, is not UTF-8; rename what is not")
+    })?)
+    .into_owned();
     if let Some(dir) = &cli.project
         && !std::path::Path::new(dir).is_dir()
     {

@@ -367,8 +367,10 @@ impl<'a> Contract<'a> {
             .map(|role| role.role)
     }
 
-    /// Whether the actor may write what the row describes; the error is the
-    /// actor's role here, for the reason.
+    /// Whether the actor may write what the row describes.
+    ///
+    /// # Errors
+    /// It may not; the error is its role here, for the reason.
     pub fn may_write<'s>(
         &'s self,
         writer: &Writer<'_>,

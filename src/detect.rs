@@ -27,6 +27,7 @@ use crate::path;
 use crate::project::read_text;
 use crate::record::{Record, What};
 use crate::reply::{self, Reply};
+use crate::restored::Restored;
 use crate::settings::{Mode, Resolved};
 use crate::sites::{self, Site};
 use crate::store::archive::{self, Item, Run, WhenChanged};
@@ -190,6 +191,13 @@ impl World<'_> {
             // A site that cannot be listed has nothing to tell; the guard stands.
             let entries = inventory::entries_changed(site, catalog, since);
             let mut entries = entries.unwrap_or_default();
+            if entries.iter().any(is_wrong) {
+                let restored = Restored::read(self.logs().own_folder());
+                let of = site.ring(&self.project, rules.settings.archive_runs).site;
+                let came_back =
+                    |entry: &Entry<'_>| restored.holds(&of, &entry.name, entry.modified);
+                entries.retain(|entry| !is_wrong(entry) || !came_back(entry));
+            }
             found.extend(entries.iter().filter_map(|entry| {
                 Some(Found {
                     denial: self.fault_of(site, entry, catalog)?,

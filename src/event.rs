@@ -159,6 +159,9 @@ pub enum EventError {
 
 impl<'b> Event<'b> {
     /// Parses the bytes of one event; a byte order mark before it is skipped.
+    ///
+    /// # Errors
+    /// `Malformed` or `Foreign`, as these say.
     pub fn parse(bytes: &'b [u8]) -> Result<Self, EventError> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         if bytes.len() < LARGE {
@@ -276,12 +279,18 @@ impl<'b> Event<'b> {
     }
 
     /// All parts of the event, for the kinds that need more than [`Field`]s.
+    ///
+    /// # Errors
+    /// The bytes are no JSON object, or one that is nested too deeply.
     pub fn document(&self) -> Result<Document<'_>, serde_json::Error> {
         Document::of(self.bytes)
     }
 
     /// Every string in `tool_input`, with the key it stands under, at any depth
     /// the JSON parser follows.
+    ///
+    /// # Errors
+    /// The bytes are no JSON object, or one that is nested too deeply.
     pub fn arguments(&self) -> Result<Vec<(String, String)>, serde_json::Error> {
         let mut arguments = Vec::new();
         let mut json = serde_json::Deserializer::from_slice(self.bytes);
@@ -290,6 +299,9 @@ impl<'b> Event<'b> {
     }
 
     /// The texts of `tool_input` that a content rule judges.
+    ///
+    /// # Errors
+    /// The event has no `tool_input`, or one whose texts have another form.
     pub fn texts(&self) -> Result<Texts, serde_json::Error> {
         #[derive(serde::Deserialize)]
         struct Outer {

@@ -25,6 +25,7 @@ pub mod project;
 pub mod record;
 pub mod redact;
 pub mod reply;
+pub mod restored;
 pub mod runs;
 pub mod shell;
 pub mod stdin;

@@ -20,7 +20,7 @@ use crate::reply::{self, Reply};
 use crate::runs::Runs;
 use crate::settings::{Completion, Dispatch, Mode, Resolved};
 use crate::store::lock::{IN_HOOK, Locked, with_lock};
-use crate::store::{make_own_folder, note_wired};
+use crate::store::{Above, make_own_folder, note_wired};
 use crate::systems::{ClosedGate, Moment};
 use crate::target::Act;
 use crate::wiring::Wiring;
@@ -327,7 +327,10 @@ impl World<'_> {
         let texts = settings.map(|path| read_text(&path).ok().flatten());
         let is_wired = |text: &String| Wiring::read(text).is_ours();
         if texts.iter().flatten().any(is_wired) {
-            self.complain_about("wired", note_wired(self.logs().own_folder()));
+            self.complain_about(
+                "wired",
+                note_wired(self.logs().own_folder(), Above::WasThere),
+            );
         }
     }
 

@@ -17,6 +17,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, Utc};
 
+use crate::regular;
+
 /// Makes the folder of the program's own logs and state, with a `.gitignore`
 /// that keeps it out of commits.
 ///
@@ -35,17 +37,49 @@ pub fn make_own_folder(dir: &Path) -> io::Result<()> {
 /// ran the hook: when they no longer do, something took it out.
 pub const WIRED: &str = "wired";
 
-/// Notes that the project's settings run the hook.
+/// What the note holds where `install` made the directory above the folder, `.claude`.
+const MADE: &str = "made .claude\n";
+
+/// Whether `.claude` was there before `install`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Above {
+    WasThere,
+    Made,
+}
+
+impl Above {
+    /// What an `install` that begins now will find.
+    pub fn now(own_folder: &Path) -> Self {
+        match own_folder.parent().is_some_and(Path::exists) {
+            true => Self::WasThere,
+            false => Self::Made,
+        }
+    }
+
+    /// What the note says of it.
+    pub fn noted(own_folder: &Path) -> Self {
+        match regular::read(&own_folder.join(WIRED), 1 << 20) {
+            Ok(text) if text == MADE.as_bytes() => Self::Made,
+            _ => Self::WasThere,
+        }
+    }
+}
+
+/// Notes that the project's settings run the hook; the first note stays.
 ///
 /// # Errors
 /// The folder or the file cannot be made.
-pub fn note_wired(own_folder: &Path) -> io::Result<()> {
+pub fn note_wired(own_folder: &Path, above: Above) -> io::Result<()> {
     let note = own_folder.join(WIRED);
     if note.exists() {
         return Ok(());
     }
     make_own_folder(own_folder)?;
-    replace::replace(&note, b"")
+    let text = match above {
+        Above::Made => MADE,
+        Above::WasThere => "",
+    };
+    replace::replace(&note, text.as_bytes())
 }
 
 /// When an entry was last changed, renamed or moved, where the platform tells;

@@ -109,8 +109,13 @@ fn init(args: &Init, file: &Path, context: &Context<'_>) -> Result<String> {
     }
     if is_there {
         let copy = file.with_file_name(deep_dive::backup_name(context.now));
-        copy_to_free(file, &copy)
-            .with_context(|| format!("could not make `{}`", copy.display()))?;
+        copy_to_free(file, &copy).with_context(|| {
+            format!(
+                "could not copy `{}` to `{}`",
+                file.display(),
+                copy.display()
+            )
+        })?;
     }
     let origin = if is_there {
         Origin::Refresh

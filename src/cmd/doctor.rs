@@ -12,6 +12,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::global::SwitchedOff;
+use crate::catalog::mode_of;
 use crate::cmd::Format;
 use crate::cmd::install::Place;
 use crate::cmd::output::{self, Paint};
@@ -129,7 +130,7 @@ fn of_settings(subject: &Subject<'_>) -> Vec<Finding> {
     let declared = settings.declared().map(|(id, _)| id);
     let ids: Vec<&str> = systems::ids().into_iter().chain(declared).collect();
     for id in &ids {
-        if settings.mode_of(id) == Mode::Warn {
+        if mode_of(id, settings) == Mode::Warn {
             let what = format!("`{id}` is only warned about: the settings say so");
             findings.push(Finding::info("mode", what));
         }

@@ -115,7 +115,9 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
         false => DeepDive::Available,
     };
     let deep_dive = deep_dive(&dir, found_as)?;
-    let is_unmet = args.use_deep_dive && deep_dive == DeepDive::Missing;
+    let unmet = (args.use_deep_dive && deep_dive == DeepDive::Missing).then_some(
+        "there is no finished deep dive to use; `statewarden deep-dive init` starts one",
+    );
     let new = script::Init {
         task: args.task.clone(),
         mode,
@@ -150,13 +152,22 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
     if is_new {
         change = change.of_new_file();
     }
-    if is_unmet {
-        change.note = Some(
-            "there is no finished deep dive to use; `statewarden deep-dive init` starts one"
-                .to_owned(),
-        );
-    }
+    let notes: Vec<&str> = unmet.into_iter().chain(other_run(&dir, kind)).collect();
+    change.note = (!notes.is_empty()).then(|| notes.join("; "));
     Ok(change)
+}
+
+/// What to know where the run of the other kind is active beside one.
+fn other_run(dir: &Path, kind: FileKind) -> Option<&'static str> {
+    let other = match kind {
+        FileKind::Single => FileKind::Team,
+        _ => FileKind::Single,
+    };
+    let text = change::present(&dir.join(other.name())).ok()??;
+    FlowState::read(&text).ok()?.active.then_some(
+        "the single run and the team run are now both active, and an agent that fits both \
+         changes no gate; `statewarden flow update --team --complete` closes the team run",
+    )
 }
 
 fn deep_dive(

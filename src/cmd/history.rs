@@ -125,7 +125,8 @@ struct Entry {
 }
 
 pub(crate) fn run(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let archives = archived(context)?.into_iter().map(row);
+    let archives = archived(context)?.into_iter();
+    let archives = archives.filter_map(|archived| row(archived).transpose());
     let document = Document {
         archives: archives.collect::<Result<_>>()?,
     };
@@ -133,16 +134,18 @@ pub(crate) fn run(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> 
     Ok(Answer::Yes)
 }
 
-fn row(archived: Archived) -> Result<Row> {
+/// `None` for a snapshot that another run has dropped meanwhile.
+fn row(archived: Archived) -> Result<Option<Row>> {
     let Archived {
         snapshot,
         ring,
         state_dir,
     } = archived;
-    let held = snapshot
-        .holds()
-        .with_context(|| format!("could not list `{}`", snapshot.path.display()))?;
-    Ok(Row {
+    let held = match snapshot.holds() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        held => held.with_context(|| format!("could not list `{}`", snapshot.path.display()))?,
+    };
+    Ok(Some(Row {
         workflow: workflow(&snapshot.path),
         by: snapshot.manifest().map(|manifest| manifest.by),
         path: from_os(&snapshot.path),
@@ -153,7 +156,7 @@ fn row(archived: Archived) -> Result<Row> {
         at: time::millis(snapshot.at),
         total_bytes: held.iter().map(|held| held.size).sum(),
         entries: held.into_iter().map(Entry::from).collect(),
-    })
+    }))
 }
 
 impl From<Held> for Entry {

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use crate::env::HOME;
 use crate::project::read_text;
 use crate::store::log::Logs;
-use crate::store::{self, replace};
+use crate::store::{self, Above, replace};
 use crate::wiring::{self, ENTRIES, Edited, Whose, Wiring, WiringError};
 
 /// Which of Claude Code's settings files.
@@ -91,6 +91,10 @@ impl Place {
 }
 
 /// Merges the entries into the settings file of the scope.
+///
+/// # Errors
+/// The program's path cannot be wired, the project is the home directory, or a
+/// file cannot be read, edited or written.
 pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
     let program = place
         .program
@@ -108,6 +112,8 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
             "the home directory is no project; use `--scope user`, or name a project with `--project DIR`"
         );
     }
+    let folder = place.folder(args.scope);
+    let above = folder.as_deref().map_or(Above::WasThere, Above::now);
     let file = SettingsFile::open(&place.settings(args.scope)?)?;
     let merged = wiring::merge(file.text(), program);
     let broken = || {
@@ -139,8 +145,8 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
     if !args.dry_run {
         note_in_receipt(args.scope, place, out)?;
     }
-    match place.folder(args.scope) {
-        Some(folder) if !args.dry_run => store::note_wired(&folder)
+    match folder {
+        Some(folder) if !args.dry_run => store::note_wired(&folder, above)
             .with_context(|| format!("could not make `{}`", folder.display())),
         Some(folder) if !folder.is_dir() => Ok(writeln!(out, "would make `{}`", folder.display())?),
         _ => Ok(()),
@@ -173,6 +179,9 @@ fn note_in_receipt(scope: Scope, place: &Place, out: &mut dyn Write) -> io::Resu
 
 /// Takes the entries out of the settings file of the scope. A file that is as
 /// `install` left it gets its old bytes back, or goes if there was none.
+///
+/// # Errors
+/// A file cannot be read, edited, written or removed.
 pub fn uninstall(args: &Removal, place: &Place, out: &mut dyn Write) -> Result<()> {
     let Args { scope, dry_run } = args.common;
     let program = place.program.to_string_lossy();
@@ -241,12 +250,13 @@ fn remove_folder(scope: Scope, place: &Place, out: &mut dyn Write) -> Result<()>
     {
         return Ok(());
     }
+    let above = Above::noted(&folder);
     replace::remove(&folder.join(store::WIRED))?;
     let names = fs::read_dir(&folder).map(|list| list.flatten().map(|entry| entry.file_name()));
     match names.map(Iterator::collect::<Vec<_>>) {
         Ok(names) if names.iter().all(|name| name == ".gitignore") => {
             replace::remove(&folder.join(".gitignore"))?;
-            if replace::remove_if_empty(&folder) {
+            if replace::remove_if_empty(&folder) && above == Above::Made {
                 replace::remove_if_empty(&place.project.join(".claude"));
             }
             Ok(())

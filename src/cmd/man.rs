@@ -60,7 +60,7 @@ const SECTIONS: [Section; 3] = [
             (
                 ".claude/statewarden/",
                 "Logs (denies.jsonl, events.jsonl, gates.jsonl), what the hook remembers (wired, runs.json, \
-                 background.json), and archives of sites that have none of their own.",
+                 background.json, restored.json), and archives of sites that have none of their own.",
             ),
         ],
     ),
@@ -186,7 +186,12 @@ mod tests {
         {
             assert!(page.contains(variable), "{variable}");
         }
-        for file in [crate::store::WIRED, "runs.json", "background.json"] {
+        for file in [
+            crate::store::WIRED,
+            "runs.json",
+            "background.json",
+            "restored.json",
+        ] {
             assert!(page.contains(file), "{file}");
         }
     }

@@ -1,6 +1,7 @@
 //! `restore`: brings archived entries back to where they were.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use serde::Serialize;
@@ -9,7 +10,10 @@ use super::archiving::with_site_lock;
 use super::history::{Archived, archived};
 use super::{Answer, Context, output};
 use crate::path::from_os;
+use crate::restored::Restored;
 use crate::store::archive::{Held, Kind, Newer, Return, Run};
+use crate::store::lock::{IN_COMMAND, with_lock};
+use crate::store::log::Logs;
 use crate::store::replace;
 
 #[derive(Debug, clap::Args)]
@@ -67,6 +71,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     replace::make_dir(dir).with_context(|| format!("could not make `{}`", dir.display()))?;
     let (restored, replaced_to) = with_site_lock(&from.ring.system, dir, |locked| {
         let wanted = wanted(args, &from)?;
+        note(&from.ring.site, &wanted, context)?;
         let (returns, replaced_to) =
             from.ring
                 .bring_back(locked, run, &from.snapshot, &wanted, newer)?;
@@ -116,7 +121,14 @@ fn find(args: &Args, context: &Context<'_>) -> Result<Archived> {
 }
 
 fn wanted(args: &Args, from: &Archived) -> io::Result<Vec<Held>> {
-    let mut held = from.snapshot.holds()?;
+    // It was found before the lock was free.
+    let mut held = from.snapshot.holds().map_err(|error| {
+        let name = &from.snapshot.name;
+        let why = format!(
+            "could not list `{name}`: {error}; `statewarden history` shows what is archived"
+        );
+        io::Error::new(error.kind(), why)
+    })?;
     let unknown = |name: &&String| !held.iter().any(|held| held.name == **name);
     if let Some(name) = args.names.iter().find(unknown) {
         let names: Vec<&str> = held.iter().map(|held| held.name.as_str()).collect();
@@ -131,6 +143,24 @@ fn wanted(args: &Args, from: &Archived) -> io::Result<Vec<Held>> {
         held.retain(|held| args.names.contains(&held.name));
     }
     Ok(held)
+}
+
+/// Tells the hook what comes back. Without the program's own folder no hook has
+/// found anything here.
+fn note(site: &str, wanted: &[Held], context: &Context<'_>) -> io::Result<()> {
+    let main = Path::new(&context.project.main.dir);
+    let logs = Logs::of(main);
+    if !logs.own_folder().is_dir() {
+        return Ok(());
+    }
+    with_lock(logs.own_folder(), IN_COMMAND, |locked| {
+        let mut restored = Restored::read(locked.dir());
+        restored.forget(main);
+        for held in wanted {
+            restored.add(site, &held.name, held.modified);
+        }
+        restored.write(locked)
+    })
 }
 
 impl Row {

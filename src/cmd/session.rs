@@ -14,7 +14,7 @@ use crate::gates::{self, InDir};
 use crate::path;
 use crate::store::replace::make_new_dir;
 use crate::systems::Files;
-use crate::systems::session::create::{NewSession, new_session, session_id};
+use crate::systems::session::create::{NewSession, Spec, new_session, session_id};
 use crate::systems::session::state::{self, Phase, State};
 use crate::systems::session::transition::{self, Decision};
 use crate::systems::session::{ID as SYSTEM, newest_of, states};
@@ -113,20 +113,23 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     let change = match &args.step {
         Step::Show(which) => return show(which, context, out),
         Step::Init(args) => init(args, context)?,
-        Step::Start(on) => step(on, context, "session start", |text| {
+        Step::Start(on) => step(on, None, context, "session start", |text| {
             transition::start(text, on.phase, now)
         })?,
-        Step::Complete(Complete { on, report }) => step(on, context, "session complete", |text| {
-            transition::complete(text, on.phase, report.as_deref(), now)
-        })?,
-        Step::Skip(on) => step(on, context, "session skip", |text| {
+        Step::Complete(Complete { on, report }) => {
+            let report = report.as_deref();
+            step(on, report, context, "session complete", |text| {
+                transition::complete(text, on.phase, report, now)
+            })?
+        }
+        Step::Skip(on) => step(on, None, context, "session skip", |text| {
             transition::skip(text, on.phase, now)
         })?,
         Step::Decide(args) => {
             let (agent, mode) = (args.agent.as_str(), args.mode.as_str());
             let decision = Decision::parse(agent, mode, args.instances, args.input.clone());
             let decision = decision.map_err(usage)?;
-            step(&args.on, context, "session decide", |text| {
+            step(&args.on, None, context, "session decide", |text| {
                 transition::decide(text, args.on.phase, &decision, now)
             })?
         }
@@ -139,16 +142,8 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
     if args.task.trim().is_empty() {
         bail!("the task is empty; say what is to be done");
     }
-    if let Some(spec) = &args.spec {
-        let file = path::join(&context.cwd, spec, context.env.home.as_deref());
-        let in_project = format!("{}/{spec}", context.project.main.dir);
-        if ![file, in_project]
-            .iter()
-            .any(|file| Path::new(file).is_file())
-        {
-            bail!("there is no specification `{spec}`");
-        }
-    }
+    let spec = args.spec.as_deref().map(|path| read_spec(path, context));
+    let spec = spec.transpose()?;
     let docs = Path::new(&context.project.main.dir).join(".claude/.docs");
     let (file, outcome) = change::locked(&docs, SYSTEM, || {
         let taken = InDir { dir: &docs }.dirs();
@@ -159,7 +154,7 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
             id: &id,
             fast: args.fast,
             auto: args.auto,
-            spec: args.spec.as_deref(),
+            spec: spec.as_ref(),
         };
         let dir = docs.join(&id);
         make_new_dir(&dir)?;
@@ -179,9 +174,21 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
     Ok(Change::new(context, &file, &outcome).of_new_file())
 }
 
-/// One update of a session's state.
+/// A specification, by its path from where one stands or from the project.
+fn read_spec<'a>(path: &'a str, context: &Context<'_>) -> Result<Spec<'a>> {
+    let here = path::join(&context.cwd, path, context.env.home.as_deref());
+    for file in [here, context.project.main.path(path)] {
+        if let Some(text) = change::present(Path::new(&file))? {
+            return Spec::read(path, &text).map_err(usage);
+        }
+    }
+    bail!("there is no specification `{path}`")
+}
+
+/// One update of a session's state. A report that it names must be there.
 fn step(
     on: &On,
+    report: Option<&str>,
     context: &Context<'_>,
     verb: &str,
     apply: impl FnOnce(&str) -> Result<String, transition::ContentError>,
@@ -193,6 +200,13 @@ fn step(
         let change = apply(&text);
         if let (Err(_), Some(why)) = (&change, already(&text, on.phase, verb)) {
             return Ok((file, Outcome::Unchanged { why }));
+        }
+        let report = report
+            .filter(|_| change.is_ok())
+            .map(|report| file.with_file_name(report));
+        if let Some(missing) = report.filter(|report| !report.is_file()) {
+            let missing = gates::shown(&context.project, &missing);
+            bail!("there is no report `{missing}`; write it first, or leave `--report` out");
         }
         let outcome = transition::outcome(&text, change, on.phase, verb.to_owned());
         match outcome {

@@ -75,13 +75,15 @@ impl Deny {
 }
 
 pub(crate) fn run(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let mut workflows = Vec::new();
-    for dir in devt_sites(context) {
-        if let Some(begun) = begun(&dir)? {
-            workflows.push(examine(begun, context)?);
-        }
-    }
-    let document = document(workflows);
+    let sites = devt_sites(context).into_iter();
+    let begun = sites.filter_map(|dir| begun(&dir).transpose());
+    let begun = begun.collect::<Result<Vec<_>>>()?;
+    let recovered = match begun.as_slice() {
+        [] => HashSet::new(),
+        _ => recovered(context)?,
+    };
+    let workflows = begun.into_iter().map(|begun| examine(begun, &recovered));
+    let document = document(workflows.collect::<Result<_>>()?);
     context.print(out, &document, |out| write_text(&document, context, out))?;
     Ok(if document.stuck {
         Answer::No
@@ -174,35 +176,30 @@ impl Begun {
     }
 }
 
-fn examine(begun: Begun, context: &Context<'_>) -> Result<Workflow> {
-    let mut unresolved: HashSet<String> = HashSet::new();
-    let log = Logs::devt(&begun.dir);
-    for path in read::files(&log, Reach::All) {
-        read::denials(&path, &mut |entry, _| {
-            if begun.holds(entry) {
-                unresolved.insert(entry.id.to_string());
+/// The ids of the denials that were recovered from.
+fn recovered(context: &Context<'_>) -> Result<HashSet<String>> {
+    let mut ids = HashSet::new();
+    let events = Logs::of(Path::new(&context.project.main.dir)).events();
+    for path in read::files(&events, Reach::All) {
+        read::entries(&path, &mut |entry, _| {
+            if entry.source == "statewarden" && entry.decision == "recovered" {
+                ids.insert(entry.resolves.to_string());
             }
         })?;
     }
-    if !unresolved.is_empty() {
-        let events = Logs::of(Path::new(&context.project.main.dir)).events();
-        for path in read::files(&events, Reach::All) {
-            read::entries(&path, &mut |entry, _| {
-                if entry.source == "statewarden" && entry.decision == "recovered" {
-                    unresolved.remove(entry.resolves.as_ref());
-                }
-            })?;
-        }
-    }
+    Ok(ids)
+}
+
+fn examine(begun: Begun, recovered: &HashSet<String>) -> Result<Workflow> {
+    let mut unresolved: HashSet<String> = HashSet::new();
     let mut newest = Newest::new(Some(PRINTED));
-    if !unresolved.is_empty() {
-        for path in read::files(&log, Reach::All) {
-            read::denials(&path, &mut |entry, _| {
-                if unresolved.contains(entry.id.as_ref()) {
-                    newest.offer(entry, || Deny::of(entry));
-                }
-            })?;
-        }
+    for path in read::files(&Logs::devt(&begun.dir), Reach::All) {
+        read::denials(&path, &mut |entry, _| {
+            let counts = begun.holds(entry) && !recovered.contains(entry.id.as_ref());
+            if counts && unresolved.insert(entry.id.to_string()) {
+                newest.offer(entry, || Deny::of(entry));
+            }
+        })?;
     }
     Ok(Workflow {
         state_dir: begun.dir.to_string_lossy().into_owned(),

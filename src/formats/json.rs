@@ -11,8 +11,10 @@ use super::split_bom;
 pub struct Document(Map<String, Value>);
 
 impl Document {
-    /// A byte-order mark is tolerated, anything but an object is an error. The
-    /// nesting is bounded by `serde_json`.
+    /// A byte-order mark is tolerated. The nesting is bounded by `serde_json`.
+    ///
+    /// # Errors
+    /// The text is no JSON, or no object.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (_, text) = split_bom(text);
         match serde_json::from_str(text) {
@@ -35,6 +37,9 @@ impl Document {
 
     /// Puts a value at a path. A present key keeps its place, a new one comes
     /// last, missing objects on the way are made.
+    ///
+    /// # Errors
+    /// The path is empty, or leads through a value that is no object.
     pub fn set(&mut self, path: &[&str], value: impl Into<Value>) -> Result<(), String> {
         let Some((last, parents)) = path.split_last() else {
             return Err("an empty path names no key".to_owned());

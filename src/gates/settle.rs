@@ -63,6 +63,9 @@ fn write(path: &Path, outcome: Outcome) -> io::Result<Outcome> {
 }
 
 /// Replaces a state file. A link is written through, as the systems' own tools do.
+///
+/// # Errors
+/// The file cannot be replaced; it is as it was then.
 pub fn write_through(path: &Path, text: &str) -> io::Result<()> {
     let is_real = path.to_str().and_then(without_links).is_some();
     let real = match is_real {

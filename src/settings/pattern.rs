@@ -18,7 +18,10 @@ impl Pattern {
     /// and of the glob.
     pub const MAX_BYTES: usize = 1024;
 
-    /// Reads a glob; the error says what is wrong with the text.
+    /// Reads a glob.
+    ///
+    /// # Errors
+    /// Says what is wrong with the text: it is empty, too long, or no glob.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.trim().is_empty() {
             return Err("the glob is empty".to_owned());

@@ -126,8 +126,8 @@ pub struct Taken {
 
 impl Ring {
     /// Moves the items into a new snapshot and drops the oldest ones beyond
-    /// `runs`, never the new one. The run goes on past an entry that has
-    /// vanished or cannot be moved.
+    /// `runs`, never the new one. One that holds nothing is none of them. The run
+    /// goes on past an entry that has vanished or cannot be moved.
     ///
     /// # Errors
     /// The snapshot cannot be made; nothing was moved then.
@@ -163,7 +163,11 @@ impl Ring {
         }
         let path = self.new_snapshot(run)?;
         let places = places(items);
-        manifest::write(&path, self, run, items, &places)?;
+        if let Err(error) = manifest::write(&path, self, run, items, &places) {
+            // The first error is the one to report.
+            let _ = snapshot::remove_empty(&path);
+            return Err(error);
+        }
         let statuses: Vec<Status> = items
             .iter()
             .zip(&places)
@@ -225,6 +229,10 @@ impl Ring {
         self.drop_leftovers()?;
         let mut old = self.snapshots(now)?;
         old.retain(|snapshot| snapshot.path != new);
+        let (empty, old): (Vec<_>, Vec<_>) = old.into_iter().partition(Snapshot::is_empty);
+        for snapshot in empty.iter().filter(|empty| empty.is_abandoned(now)) {
+            snapshot::remove_empty(&snapshot.path)?;
+        }
         let surplus = (old.len() + 1).saturating_sub(self.runs.max(1));
         let mut pruned = Vec::new();
         for snapshot in old.into_iter().take(surplus) {

@@ -6,6 +6,8 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::regular;
+
 /// Puts `bytes` in the place of a file, or makes the file.
 ///
 /// Whoever opens `path` finds the old bytes or the new ones, whole, also after a
@@ -14,12 +16,18 @@ use std::path::{Path, PathBuf};
 /// after the return may bring the old bytes back. A kill can leave a temporary
 /// file behind, see [`is_temp_name`]. Mode and owner of the old file stay. A link at
 /// `path` is replaced, not followed.
+///
+/// # Errors
+/// The bytes or the name cannot be written; the old file stands then.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(path, bytes, File::sync_data)
 }
 
 /// Like [`replace`], without waiting for the device: a kill leaves the file
 /// whole, a power loss may leave it empty. For what a reader can do without.
+///
+/// # Errors
+/// Those of [`replace`].
 pub fn replace_unflushed(path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(path, bytes, |_| Ok(()))
 }
@@ -86,25 +94,46 @@ fn take_over(temp: &Path, old: &Metadata) -> io::Result<()> {
     fs::set_permissions(temp, old.permissions())
 }
 
-/// Copies a file with its mode to a name that is free.
+/// Copies a file with its mode to a name that is free. A kill can leave a part
+/// of the copy.
+///
+/// # Errors
+/// `AlreadyExists` when `to` is taken; `from` is no regular file, or cannot be
+/// read; the copy cannot be written.
 pub fn copy_to_free(from: &Path, to: &Path) -> io::Result<()> {
-    if fs::symlink_metadata(to).is_ok() {
-        return Err(io::ErrorKind::AlreadyExists.into());
+    let (mut from, _) = regular::open(from)?;
+    let mut copy = File::create_new(to)?;
+    let copied = from
+        .metadata()
+        .and_then(|meta| copy.set_permissions(meta.permissions()))
+        .and_then(|()| io::copy(&mut from, &mut copy));
+    if copied.is_err() {
+        // The first error is the one to report.
+        let _ = fs::remove_file(to);
     }
-    fs::copy(from, to).map(drop)
+    copied.map(drop)
 }
 
 /// Makes a directory and those above it.
+///
+/// # Errors
+/// One of them cannot be made, or its name is a file's.
 pub fn make_dir(dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)
 }
 
 /// Makes a directory that must not be there yet.
+///
+/// # Errors
+/// `AlreadyExists` when it is there; else it cannot be made.
 pub fn make_new_dir(dir: &Path) -> io::Result<()> {
     fs::create_dir(dir)
 }
 
 /// Removes a file; one that is not there is no error.
+///
+/// # Errors
+/// The file is there and cannot be removed.
 pub fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -118,6 +147,9 @@ pub fn remove_if_empty(dir: &Path) -> bool {
 }
 
 /// Removes a directory this process made for itself, with all in it.
+///
+/// # Errors
+/// Something in it cannot be removed; what went before that is gone.
 pub fn remove_own_tree(dir: &Path) -> io::Result<()> {
     fs::remove_dir_all(dir)
 }

@@ -28,6 +28,9 @@ const INDENT_IN_EMPTY: &str = "    ";
 
 /// Puts all entries in, with `command` as the program. Entries of ours with
 /// another path or form are replaced; a second merge changes nothing.
+///
+/// # Errors
+/// The text is no JSON, or its shape leaves no place for the entries.
 pub fn merge(text: &str, command: &str) -> Result<Edited, WiringError> {
     let (bom, body) = split_bom(text);
     if is_blank(body) {
@@ -68,6 +71,9 @@ impl Whose<'_> {
 
 /// Takes entries of ours out, and with them the arrays and objects that hold
 /// nothing else.
+///
+/// # Errors
+/// The text is no JSON.
 pub fn remove(text: &str, whose: Whose<'_>) -> Result<Edited, WiringError> {
     let (bom, body) = split_bom(text);
     if is_blank(body) {

@@ -265,6 +265,12 @@ fn what_is_detected_can_be_quarantined_and_restored() {
     let ran = sandbox.run(&["restore", &history[at..at + end]]);
     assert_eq!(ran.code(), 0, "{}", ran.stderr());
     assert_eq!(sandbox.read(".devt/state/todo.txt"), "kept");
+    // What a person brought back stays, until it is written again.
+    sandbox.hook(&event).is_silent();
+    assert_eq!(sandbox.read(".devt/state/todo.txt"), "kept");
+    sandbox.write(".devt/state/todo.txt", "kept");
+    blocked(&sandbox, &event);
+    assert!(!sandbox.exists(".devt/state/todo.txt"));
 }
 
 #[test]

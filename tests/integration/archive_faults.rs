@@ -3,6 +3,7 @@ mod unix;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -206,6 +207,19 @@ fn the_new_snapshot_stays_even_when_it_is_the_oldest() {
         assert!(new.exists());
         assert_eq!(sandbox.names(RING).len(), 1);
     }
+}
+
+#[test]
+fn a_snapshot_that_has_gone_is_not_an_empty_one() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/notes.md", "x");
+    assert_eq!(sandbox.run(&["reset"]).code(), 0);
+    let (ring, now) = (ring(&sandbox, 5), Utc::now());
+    let found = ring.snapshots(now).unwrap();
+    assert_eq!(found[0].holds().unwrap().len(), 1);
+    fs::remove_dir_all(&found[0].path).unwrap();
+    let gone = found[0].holds().map(|held| held.len());
+    assert_eq!(gone.map_err(|error| error.kind()), Err(ErrorKind::NotFound));
 }
 
 #[test]

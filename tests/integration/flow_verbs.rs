@@ -412,3 +412,13 @@ fn a_deep_dive_is_compiled_step_by_step() {
     run(&sandbox, 0, &["deep-dive", "compile", "--mark-complete"]);
     assert!(sandbox.read(DEEP_DIVE).contains("\nphase: \"complete\"\n"));
 }
+
+#[test]
+fn a_second_active_run_is_told() {
+    let sandbox = Sandbox::new();
+    let both = "are now both active";
+    assert!(!run(&sandbox, 0, &["flow", "init", "a"]).contains(both));
+    assert!(run(&sandbox, 0, &["flow", "init", "b", "--team"]).contains(both));
+    run(&sandbox, 0, &["flow", "update", "--team", "--complete"]);
+    assert!(!run(&sandbox, 0, &["flow", "init", "c", "--force"]).contains(both));
+}

@@ -369,3 +369,22 @@ fn a_pipe_in_the_logs_place_is_an_error() {
         );
     }
 }
+
+/// Nor does one in the place of another file that a command opens.
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_an_error() {
+    let sandbox = Sandbox::new();
+    let pipe = sandbox.project().join(".claude/deep-dive.local.md");
+    fs::create_dir_all(pipe.parent().unwrap()).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let pipe = pipe.to_str().unwrap();
+    for args in [&["deep-dive", "init", "--refresh"][..], &["replay", pipe]] {
+        let ran = sandbox.run(args);
+        assert_eq!(ran.code(), 2, "{args:?}");
+        let told = ran.stderr();
+        assert!(told.contains("it is no regular file"), "{args:?}: {told}");
+    }
+    assert_eq!(sandbox.names(".claude"), ["deep-dive.local.md"]);
+}

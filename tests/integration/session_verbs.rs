@@ -36,7 +36,10 @@ fn init(sandbox: &Sandbox, args: &[&str]) -> String {
 #[test]
 fn a_session_goes_from_phase_to_phase() {
     let sandbox = Sandbox::new();
-    sandbox.write(".claude/.specs/jwt.md", "# JWT\n");
+    sandbox.write(
+        ".claude/.specs/jwt.md",
+        "---\nfeature_id: jwt-auth\nstatus: done\n---\n",
+    );
     let spec = ".claude/.specs/jwt.md";
     let id = init(
         &sandbox,
@@ -50,7 +53,7 @@ fn a_session_goes_from_phase_to_phase() {
     );
     assert_eq!(
         new["spec"],
-        json!({ "id": "jwt", "path": spec, "status": "approved" })
+        json!({ "id": "jwt-auth", "path": spec, "status": "done" })
     );
 
     session(&sandbox, 0, &["start", "research"]);
@@ -62,11 +65,12 @@ fn a_session_goes_from_phase_to_phase() {
             "--input", "b",
         ],
     );
-    session(
-        &sandbox,
-        0,
-        &["complete", "research", "--report", "research-report.md"],
-    );
+    let complete = ["complete", "research", "--report", "research-report.md"];
+    let report = format!(".claude/.docs/{id}/research-report.md");
+    let said = session(&sandbox, 2, &complete);
+    assert!(said.contains(&report), "{said}");
+    sandbox.write(&report, "# Research\n");
+    session(&sandbox, 0, &complete);
     session(&sandbox, 0, &["skip", "plan"]);
     session(&sandbox, 0, &["complete", "implement", "--session", &id]);
     let now = state(&sandbox, &id);

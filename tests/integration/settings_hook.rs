@@ -207,6 +207,19 @@ fn one_broken_layer_leaves_the_others() {
 }
 
 #[test]
+fn doctor_names_the_systems_that_are_only_warned_about() {
+    let sandbox = Sandbox::new();
+    let check = |settings: &str, warns_self: bool| {
+        sandbox.write(SETTINGS, settings);
+        let said = sandbox.run(&["doctor"]).stdout();
+        assert!(said.contains("`devt` is only warned about"), "{said}");
+        assert_eq!(said.contains("`self` is only warned about"), warns_self);
+    };
+    check("mode: warn\n", false);
+    check("mode: warn\nsystems: {self: {mode: warn}}\n", true);
+}
+
+#[test]
 fn commands_name_the_trouble_too() {
     let sandbox = Sandbox::new();
     sandbox.write(SETTINGS, "moed: off\n");

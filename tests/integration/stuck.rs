@@ -167,3 +167,16 @@ fn three_refusals_by_the_hook_are_stuck_until_one_recovers() {
         "an allowed name in the same directory closes them",
     );
 }
+
+#[test]
+fn a_byte_order_mark_hides_no_denial_and_a_torn_line_is_told_once() {
+    let sandbox = Sandbox::new();
+    workflow(&sandbox);
+    let records = lines(&three(&sandbox));
+    sandbox.write(DEVT, &format!("\u{feff}{records}{{\"torn\n"));
+    check(&sandbox, 3, "with a mark");
+    let told = sandbox.run(&["stuck"]).stderr();
+    assert_eq!(told.matches("1 unreadable line").count(), 1, "{told}");
+    let listed = sandbox.run(&["denies", "--json"]).json();
+    assert_eq!(listed["denies"].as_array().unwrap().len(), 3);
+}

@@ -219,9 +219,11 @@ pub(crate) fn parse(line: &str) -> Result<Option<Entry<'_>>, Unreadable> {
     }
 }
 
-/// A line of a log as text, without its break; `None` where it is no UTF-8.
+/// A line of a log as text, without its break, or the mark that an editor put
+/// before the first; `None` where it is no UTF-8.
 pub(crate) fn text(line: &[u8]) -> Option<&str> {
-    std::str::from_utf8(line.trim_ascii()).ok()
+    let text = std::str::from_utf8(line.trim_ascii()).ok()?;
+    Some(formats::split_bom(text).1)
 }
 
 /// Lines, most of them as they lie in the reader's buffer; a line past the longest
@@ -337,6 +339,7 @@ mod tests {
             ("[1]", "foreign"),
             (r#"["", "", "statewarden", "deny"]"#, "foreign"),
             (" \r\n", "foreign"),
+            ("\u{feff}{\"source\":\"statewarden\"}\n", "record"),
             (r#"{"source":"state"#, "unreadable"),
             ("\u{0}", "unreadable"),
         ] {

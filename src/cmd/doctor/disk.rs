@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{Finding, Subject};
-use crate::cmd::denies::read::Lines;
+use crate::cmd::denies::read::{self, Lines};
 use crate::cmd::output;
 use crate::regular;
 use crate::store::lock::is_held;
@@ -86,9 +86,9 @@ fn shape(log: &Path) -> io::Result<Shape> {
         if shape.is_torn || line.trim_ascii().is_empty() {
             continue;
         }
-        match serde_json::from_slice::<IgnoredAny>(line) {
-            Ok(_) => shape.n_whole += 1,
-            Err(_) => shape.note_broken(number),
+        match read::text(line).map(serde_json::from_str::<IgnoredAny>) {
+            Some(Ok(_)) => shape.n_whole += 1,
+            _ => shape.note_broken(number),
         }
     }
     Ok(shape)
@@ -205,7 +205,7 @@ fn of_leftovers(dir: &Path, now: DateTime<Utc>) -> Option<Finding> {
                 .is_ok_and(|age| age > TEMP_AGE)
         })
     };
-    let temps = names_in(dir).into_iter().filter(|name| is_temp_name(name));
+    let temps = names_in(dir).into_iter().filter(|name| is_temp(name));
     let old: Vec<_> = temps.map(|name| dir.join(name)).filter(is_old).collect();
     let first = old.first()?.display();
     let what = format!(
@@ -218,6 +218,17 @@ fn of_leftovers(dir: &Path, now: DateTime<Utc>) -> Option<Finding> {
         what,
         "remove them, or run `statewarden cleanup --apply` for a site",
     ))
+}
+
+/// Whether a name is of a temporary file of ours, or has the form of devt's
+/// (`NAME.tmp`) or of Agent Flow's (`NAME.tmp.PID`).
+fn is_temp(name: &str) -> bool {
+    let is_pid = |end: &str| {
+        end.strip_prefix('.')
+            .is_some_and(|pid| pid.parse::<u32>().is_ok())
+    };
+    let end = name.rsplit_once(".tmp").map(|(_, end)| end);
+    is_temp_name(name) || end.is_some_and(|end| end.is_empty() || is_pid(end))
 }
 
 fn of_heartbeat(events: &Path) -> Finding {

@@ -210,15 +210,18 @@ fn logs_locks_and_leftovers_are_examined() {
     temp.write(log, &format!("{beat}\nno json\n{{\"torn\":"));
     fs::set_permissions(temp.0.join(log), fs::Permissions::from_mode(0o644)).unwrap();
     temp.write("project/.devt/state/.lock", "4194305");
-    temp.write("project/.devt/state/.workflow.yaml.77.tmp", "half");
     let old = Utc::now() - chrono::Duration::hours(1);
-    let temp_file = temp.0.join("project/.devt/state/.workflow.yaml.77.tmp");
-    fs::File::options()
-        .write(true)
-        .open(temp_file)
-        .unwrap()
-        .set_modified(old.into())
-        .unwrap();
+    for name in [
+        ".workflow.yaml.77.tmp",
+        "workflow.yaml.tmp",
+        "x.md.tmp.77",
+        "x.tmp.md",
+    ] {
+        let name = format!("project/.devt/state/{name}");
+        temp.write(&name, "half");
+        let file = fs::File::options().write(true).open(temp.0.join(&name));
+        file.unwrap().set_modified(old.into()).unwrap();
+    }
     let expected = [
         ("log-line", Level::Warning),
         ("log-torn", Level::Info),
@@ -227,6 +230,8 @@ fn logs_locks_and_leftovers_are_examined() {
         ("stale-lock", Level::Warning),
     ];
     check(&temp, &expected);
+    let leftovers = |f: &Finding| f.what.starts_with("3 temporary files");
+    assert!(findings(&temp).iter().any(leftovers));
     let heartbeat = findings(&temp).pop().unwrap();
     assert_eq!(
         heartbeat.what,

@@ -152,6 +152,18 @@ fn uninstalling_takes_out_exactly_what_installing_put_in() {
 }
 
 #[test]
+fn an_empty_directory_that_was_there_stays() {
+    for scope in [Scope::Project, Scope::Local] {
+        let temp = Temp::new();
+        fs::create_dir_all(temp.0.join("project/.claude")).unwrap();
+        let before = temp.tree();
+        run(install, scope, &temp);
+        run(unwire, scope, &temp);
+        assert_eq!(temp.tree(), before, "{scope:?}");
+    }
+}
+
+#[test]
 fn a_changed_file_keeps_the_change_and_the_first_backup() {
     let temp = Temp::new();
     temp.write("project/.claude/settings.json", "{\n  \"a\": 1\n}\n");

@@ -1,7 +1,6 @@
 //! One transcript through the guard.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::Path;
 
@@ -22,8 +21,9 @@ use crate::event::{Event, Tool};
 use crate::formats;
 use crate::hook;
 use crate::path;
-use crate::project::{Listing, Project};
+use crate::project::{Listing, Project, read_text};
 use crate::redact;
+use crate::regular;
 use crate::shell::Scene;
 use crate::systems::declared::DeclaredSystem;
 use crate::target::{self, Act, Target};
@@ -89,7 +89,8 @@ pub(super) fn read(file: &Path, around: &Surroundings) -> Result<Report> {
 
 /// Hands the lines to `take` until it has enough; what is no UTF-8 comes out empty.
 fn each_line(file: &Path, take: &mut dyn FnMut(u64, &str) -> bool) -> Result<()> {
-    let open = File::open(file).with_context(|| format!("could not open `{}`", file.display()))?;
+    let (open, _) =
+        regular::open(file).with_context(|| format!("could not open `{}`", file.display()))?;
     let mut lines = Lines::long(BufReader::with_capacity(1 << 20, open));
     let mut number = 0;
     while let Some(line) = lines
@@ -452,7 +453,7 @@ fn agent_beside(file: &Path) -> String {
         #[serde(rename = "agentType")]
         agent_type: String,
     }
-    let meta = fs::read(file.with_extension("meta.json")).ok();
-    let meta = meta.and_then(|bytes| serde_json::from_slice::<Meta>(&bytes).ok());
+    let meta = read_text(&file.with_extension("meta.json")).ok().flatten();
+    let meta = meta.and_then(|text| serde_json::from_str::<Meta>(&text).ok());
     meta.map_or_else(|| UNKNOWN_AGENT.to_owned(), |meta| meta.agent_type)
 }

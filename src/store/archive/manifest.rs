@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{Item, Kind, Ring, Run};
-use crate::path::from_os;
 use crate::store::replace;
 use crate::time;
 
@@ -54,6 +53,13 @@ impl Named {
     }
 }
 
+/// A place below a directory: `/` between components. A backslash in a name is
+/// part of it wherever the platform says so.
+pub(super) fn as_text(place: &Path) -> String {
+    let parts: Vec<_> = place.iter().map(|part| part.to_string_lossy()).collect();
+    parts.join("/")
+}
+
 pub(super) fn write(
     snapshot: &Path,
     ring: &Ring,
@@ -62,7 +68,7 @@ pub(super) fn write(
     places: &[PathBuf],
 ) -> io::Result<()> {
     let entries = items.iter().zip(places).map(|(item, place)| {
-        let place = from_os(place);
+        let place = as_text(place);
         Named {
             name: item.name.to_owned(),
             stored: (place != item.name).then_some(place),

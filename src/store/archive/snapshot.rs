@@ -11,6 +11,12 @@ use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use super::manifest::{self, FILE as MANIFEST, Manifest};
 use super::{Kind, modified, replace};
 
+/// How the name of a manifest that is being written begins.
+const HALF_MANIFEST: &str = ".manifest.json.";
+
+/// What is allowed for clocks that differ, and for a run that waited for the lock.
+const A_RUN: TimeDelta = TimeDelta::minutes(1);
+
 /// One directory of a ring.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
@@ -51,11 +57,21 @@ impl Snapshot {
     }
 
     /// A snapshot from the future was made before the clock was set back, so it
-    /// is older than those of the present. A minute is allowed for clocks that
-    /// differ and for a run that waited for the lock.
+    /// is older than those of the present.
     pub(super) fn order(&self, now: DateTime<Utc>) -> (bool, DateTime<Utc>) {
-        let believable = self.at <= now + TimeDelta::minutes(1);
+        let believable = self.at <= now + A_RUN;
         (believable, self.at)
+    }
+
+    /// Whether a run was killed, or failed, before it had moved anything. One
+    /// that cannot be listed may hold something.
+    pub(super) fn is_empty(&self) -> bool {
+        self.holds().is_ok_and(|held| held.is_empty())
+    }
+
+    /// Whether no run can be about to fill it any more: devt takes no lock for its own.
+    pub(super) fn is_abandoned(&self, now: DateTime<Utc>) -> bool {
+        (now - self.at).abs() > A_RUN
     }
 
     /// The manifest; none in a snapshot of another program.
@@ -66,8 +82,9 @@ impl Snapshot {
     /// What is there, by name.
     ///
     /// # Errors
-    /// The snapshot cannot be listed.
+    /// `NotFound` when it is gone; else it cannot be listed.
     pub fn holds(&self) -> io::Result<Vec<Held>> {
+        fs::symlink_metadata(&self.path)?;
         let manifest = self.manifest();
         let mut held: Vec<Held> = Vec::new();
         let mut known: HashSet<OsString> = HashSet::new();
@@ -77,8 +94,12 @@ impl Snapshot {
             if !is_plain(&place) || !is_plain(&home) {
                 continue;
             }
-            if let Ok(meta) = fs::symlink_metadata(self.path.join(&place)) {
+            let there = fs::symlink_metadata(self.path.join(&place));
+            // The directory for an entry is made before the entry is moved.
+            if there.is_ok() || place.iter().nth(1).is_some() {
                 known.extend(place.iter().next().map(OsString::from));
+            }
+            if let Ok(meta) = there {
                 held.push(Held::new(place, home, &meta, Some(named.reason.clone())));
             }
         }
@@ -87,8 +108,9 @@ impl Snapshot {
         }
         known.insert(manifest::FOREIGN.into());
         for name in list(&self.path)? {
-            let is_temp = replace::is_temp_name(&name.to_string_lossy());
-            if known.contains(&name) || (is_temp && manifest.is_some()) {
+            let text = name.to_string_lossy();
+            let is_of_run = manifest.is_some() || text.starts_with(HALF_MANIFEST);
+            if known.contains(&name) || (is_of_run && replace::is_temp_name(&text)) {
                 continue;
             }
             if let Ok(meta) = fs::symlink_metadata(self.path.join(&name)) {
@@ -119,7 +141,7 @@ pub(super) fn parse(name: &str) -> Option<(Kind, DateTime<Utc>)> {
 impl Held {
     fn new(place: PathBuf, home: PathBuf, meta: &fs::Metadata, reason: Option<String>) -> Self {
         Self {
-            name: crate::path::from_os(&home),
+            name: manifest::as_text(&home),
             place,
             home,
             size: if meta.is_dir() { 0 } else { meta.len() },
@@ -165,16 +187,36 @@ pub(super) fn is_real_dir(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
 }
 
-/// Removes a snapshot that holds nothing but manifests and empty directories.
+/// Removes a snapshot that holds nothing but manifests, what was half made and
+/// empty directories. One with anything else in it keeps its manifest.
 pub(super) fn remove_empty(snapshot: &Path) -> io::Result<()> {
-    for name in list(snapshot)? {
-        let path = snapshot.join(&name);
-        if name == MANIFEST || name == manifest::FOREIGN {
-            replace::remove(&path)?;
+    remove_empty_dirs(snapshot);
+    let names = list(snapshot)?;
+    let is_about = |name: &OsString| {
+        name == MANIFEST
+            || name == manifest::FOREIGN
+            || replace::is_temp_name(&name.to_string_lossy())
+    };
+    if !names.iter().all(is_about) {
+        return Ok(());
+    }
+    for path in names.iter().map(|name| snapshot.join(name)) {
+        if is_real_dir(&path) {
+            replace::remove_own_tree(&path)?;
         } else {
-            replace::remove_if_empty(&path);
+            replace::remove(&path)?;
         }
     }
     replace::remove_if_empty(snapshot);
     Ok(())
+}
+
+/// Removes the empty directories below one, and the one that is left empty.
+fn remove_empty_dirs(dir: &Path) {
+    let names = list(dir).unwrap_or_default();
+    let below = names.iter().map(|name| dir.join(name));
+    below
+        .filter(|path| is_real_dir(path))
+        .for_each(|path| remove_empty_dirs(&path));
+    replace::remove_if_empty(dir);
 }

@@ -309,6 +309,9 @@ fn yaml_value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
 }
 
 /// A session as `status` shows it; the phases stand for gates.
+///
+/// # Errors
+/// `state.json` is missing or no JSON object.
 pub fn read_workflow(
     file: &str,
     files: &dyn Fn(&str) -> Option<String>,

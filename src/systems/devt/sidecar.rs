@@ -87,7 +87,11 @@ pub struct Routing {
     pub missing: Vec<&'static str>,
 }
 
-/// Reads a sidecar. The error names the field and its allowed values.
+/// Reads a sidecar.
+///
+/// # Errors
+/// It is no JSON object that devt can parse, or a field has none of its allowed
+/// values, which the error names.
 pub fn read(name: &str, sidecar: &Sidecar, text: &str) -> Result<Routing, String> {
     if text.starts_with('\u{feff}') {
         return Err(format!(
@@ -125,6 +129,9 @@ pub fn read(name: &str, sidecar: &Sidecar, text: &str) -> Result<Routing, String
 
 /// Whether a text may be written under a sidecar's name, with notes on missing
 /// fields. A name that is no sidecar's is not judged.
+///
+/// # Errors
+/// It may not, for the reasons of [`read`].
 pub fn check_sidecar(name: &str, text: &str) -> Result<Vec<String>, String> {
     let Some(sidecar) = Sidecar::of(name) else {
         return Ok(Vec::new());
@@ -169,6 +176,9 @@ pub fn status_enum(name: &str) -> Option<&'static [&'static str]> {
 
 /// Whether a text may be written under the name of a Markdown artifact. A text
 /// without a `## Status` may.
+///
+/// # Errors
+/// The status is none of the values that its readers know; the error names them.
 pub fn check_status_header(name: &str, text: &str) -> Result<(), String> {
     let (Some(allowed), Some(status)) = (status_enum(name), status_header(text)) else {
         return Ok(());

@@ -27,6 +27,9 @@ pub struct Surroundings<'a> {
 }
 
 /// Applies the pairs in their order. `text` is none without a file.
+///
+/// # Errors
+/// The text is no `workflow.yaml`, or a key is none or holds a list.
 pub fn update(
     text: Option<&str>,
     pairs: &[(&str, &str)],

@@ -151,6 +151,9 @@ pub fn read(text: &str) -> Fields {
 /// Whether a text is a `workflow.yaml` at all: every line that starts a value
 /// must be `key: value`, what opens must close, and only a bare key has lines
 /// below it. devt's own output passes, though YAML would refuse some of it.
+///
+/// # Errors
+/// Names the first line that breaks one of these rules.
 pub fn check(text: &str) -> Result<(), String> {
     let lines: Vec<&str> = split_bom(text).1.lines().collect();
     let entries = entries(&lines);
@@ -185,8 +188,10 @@ pub fn check(text: &str) -> Result<(), String> {
 }
 
 /// Sets or (`None`) removes top-level scalars and leaves every other line as it
-/// is. A key that stood twice stands once afterwards. A key that holds a list
-/// is refused.
+/// is. A key that stood twice stands once afterwards.
+///
+/// # Errors
+/// The text does not pass [`check`], a key is none, or it holds a list.
 pub fn set(text: &str, changes: &[(&str, Option<Scalar>)]) -> Result<String, String> {
     check(text)?;
     let (mark, text) = split_bom(text);

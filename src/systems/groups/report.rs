@@ -61,7 +61,10 @@ pub fn read(kind: ReportKind, text: &str) -> Reading {
     })
 }
 
-/// Whether a text may be written as a verdict file. The error prints the line
+/// Whether a text may be written as a verdict file.
+///
+/// # Errors
+/// It has no status line, a malformed one or several; the error prints the line
 /// to write.
 pub fn check_report(kind: ReportKind, text: &str) -> Result<(), String> {
     match (read(kind, text), statuses(kind, text).count()) {
@@ -111,11 +114,9 @@ pub fn round(text: &str) -> Option<u32> {
         .filter_map(|value| {
             let n_digits = value.bytes().take_while(u8::is_ascii_digit).count();
             let (number, rest) = value.split_at(n_digits);
-            if rest.starts_with(char::is_alphanumeric) {
-                None
-            } else {
-                number.parse().ok()
-            }
+            let is_number = !number.is_empty() && !rest.starts_with(char::is_alphanumeric);
+            // One too large to be held is no smaller one.
+            is_number.then(|| number.parse().unwrap_or(u32::MAX))
         })
         .max()
 }
@@ -211,6 +212,7 @@ mod tests {
                 Some(3),
             ),
             ("**Reviewer Round:** 2/3", Some(2)),
+            ("**Reviewer Round:** 99999999999999999999", Some(u32::MAX)),
             ("**Reviewer Round:** 2nd", None),
             ("**Reviewer Round:** two", None),
             ("Reviewer Round: 2", None),

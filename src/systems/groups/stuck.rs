@@ -72,8 +72,8 @@ fn numbers(text: &str, found: &mut Vec<(u32, u32)>) {
     while let Some((number, rest)) = number(cursor) {
         let (item, rest) = match range_end(rest, dash) {
             None => (Some((number, number)), rest),
-            Some((last, rest)) if last >= number && range_end(rest, Dash::Tight).is_none() => {
-                (Some((number, last)), rest)
+            Some((last, rest)) if range_end(rest, Dash::Tight).is_none() => {
+                (Some((number.min(last), number.max(last))), rest)
             }
             // A date or another dashed number; it cannot be a list's item.
             Some(_) => (is_first.then_some((number, number)), ""),
@@ -158,6 +158,7 @@ mod tests {
         check("Groups 1, 2, and 4 & 6", &[1, 2, 4, 6]);
         check("Groups **1** and **3**", &[1, 3]);
         check("Groups 2-4, 7", &[2, 3, 4, 7]);
+        check("Groups 4-2", &[2, 3, 4]);
         check("Groups 2 – 4", &[2, 3, 4]);
         check("Group 2–3", &[2, 3]);
         check("Group 3 - 5 tests fail", &[3]);

@@ -28,6 +28,9 @@ impl std::error::Error for ContentError {}
 /// Judges a whole new text. `present` is what the file holds now, if anything.
 /// A present text that is itself broken is no hindrance to a good new one, so
 /// that a broken state can be repaired; the notes then say so.
+///
+/// # Errors
+/// `Malformed` or `IllegalTransition`, with what to write instead.
 pub fn check_content(new_text: &str, present: Option<&str>) -> Result<Vec<Note>, ContentError> {
     let new = State::parse(new_text).map_err(ContentError::Malformed)?;
     coherent(&new).map_err(ContentError::IllegalTransition)?;

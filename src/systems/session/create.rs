@@ -3,7 +3,9 @@
 use chrono::{DateTime, NaiveDate, Utc};
 use serde_json::json;
 
+use super::schema::SPEC_STATUSES;
 use super::state::Phase;
+use crate::formats::{front_matter, yaml};
 use crate::time;
 
 /// What `session init` is asked for.
@@ -14,8 +16,41 @@ pub struct NewSession<'a> {
     /// The workflow `code:fast` instead of `code`.
     pub fast: bool,
     pub auto: bool,
-    /// The path of an approved specification; its id is the file's stem.
-    pub spec: Option<&'a str>,
+    pub spec: Option<&'a Spec<'a>>,
+}
+
+/// The specification that a session works from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec<'a> {
+    id: String,
+    path: &'a str,
+    status: String,
+}
+
+impl<'a> Spec<'a> {
+    /// By the `feature_id` and the `status` of the file's front matter; without
+    /// them it is an approved one that is called like the file.
+    ///
+    /// # Errors
+    /// The status is none that a session can hold.
+    pub fn read(path: &'a str, text: &str) -> Result<Self, String> {
+        let front = front_matter::read(text).ok();
+        let field = |key| yaml::text(front.as_ref()?, &[key]);
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        let stem = name.strip_suffix(".md").unwrap_or(name);
+        let status = field("status").unwrap_or_else(|| SPEC_STATUSES[0].to_owned());
+        if !SPEC_STATUSES.contains(&&*status) {
+            let known = SPEC_STATUSES.join("` or `");
+            return Err(format!(
+                "`{path}` has the status `{status}`; a session takes a specification that is `{known}`"
+            ));
+        }
+        Ok(Self {
+            id: field("feature_id").unwrap_or_else(|| stem.to_owned()),
+            path,
+            status,
+        })
+    }
 }
 
 /// The text of a new `state.json`: phase `init` completed, the others pending.
@@ -31,10 +66,9 @@ pub fn new_session(new: &NewSession<'_>, now: DateTime<Utc>) -> String {
         };
         (phase.as_str(), state.clone())
     });
-    let spec = new.spec.map(|path| {
-        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-        json!({ "id": name.strip_suffix(".md").unwrap_or(name), "path": path, "status": "approved" })
-    });
+    let spec = new
+        .spec
+        .map(|spec| json!({ "id": spec.id, "path": spec.path, "status": spec.status }));
     let document = json!({
         "id": new.id,
         "task": new.task,
@@ -96,7 +130,7 @@ mod tests {
             id: "260110-fix-it",
             fast: true,
             auto: false,
-            spec: Some(".claude/.specs/it.md"),
+            spec: Some(&Spec::read(".claude/.specs/it.md", "# It\n").unwrap()),
         };
         let text = new_session(&new, now);
         let keys =
@@ -118,6 +152,25 @@ mod tests {
             (true, Some("research"))
         );
         assert_eq!(workflow.next, "start phase `research`");
+    }
+
+    #[test]
+    fn a_specification_says_what_it_is() {
+        let read = |text: &str| {
+            let spec = Spec::read(".claude/.specs/auth.md", text)?;
+            Ok((spec.id, spec.status))
+        };
+        let check = |text: &str, id: &str, status: &str| {
+            let expected = (id.to_owned(), status.to_owned());
+            assert_eq!(read(text), Ok::<_, String>(expected), "{text}");
+        };
+        let whole = "---\nfeature_id: jwt-auth\nstatus: done\n---\n# Auth\n";
+        check(whole, "jwt-auth", "done");
+        check(&whole.replace('\n', "\r\n"), "jwt-auth", "done");
+        check("---\nfeature_id: ''\n---\n", "auth", "approved");
+        check("# Auth\n\nstatus: draft\n", "auth", "approved");
+        let error = read("---\nstatus: draft\n---\n").unwrap_err();
+        assert!(error.ends_with("`approved` or `done`"), "{error}");
     }
 
     #[track_caller]

@@ -5,6 +5,9 @@ use serde_json::Value;
 use super::state::{Moment, Phase, PhaseState, Status};
 use crate::formats::json::{Document, kind};
 
+/// What a specification is when a session starts from it; the first is the usual one.
+pub(super) const SPEC_STATUSES: [&str; 2] = ["approved", "done"];
+
 #[derive(Default)]
 pub(super) struct Decisions {
     pub(super) research: Option<String>,
@@ -115,8 +118,7 @@ impl<'a> View<'a> {
             Some(Value::Object(_)) => {
                 self.text(&["spec", "id"])?;
                 self.text(&["spec", "path"])?;
-                self.one_of(&["spec", "status"], &["approved", "done"])
-                    .map(|_| ())
+                self.one_of(&["spec", "status"], &SPEC_STATUSES).map(|_| ())
             }
             Some(other) => Err(wrong(&["spec"], other, "an object or null")),
         }

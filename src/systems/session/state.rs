@@ -141,7 +141,8 @@ pub struct State {
 }
 
 impl State {
-    /// The error names the place and what may stand there.
+    /// # Errors
+    /// Names the place that breaks the schema and what may stand there.
     pub fn parse(text: &str) -> Result<Self, String> {
         let document = Document::parse(text)?;
         let mut view = View::new(&document);
@@ -199,6 +200,10 @@ impl State {
     }
 }
 
+/// A session as `status` shows it; the phases stand for gates.
+///
+/// # Errors
+/// The text is no state of a session.
 pub fn read_workflow(text: &str, file: &str) -> anyhow::Result<Workflow> {
     let state =
         State::parse(text).map_err(|why| anyhow::anyhow!("could not read `{file}`: {why}"))?;

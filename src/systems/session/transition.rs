@@ -15,6 +15,9 @@ use crate::time;
 use crate::workflow::{GateChange, GateStatus, Outcome};
 
 /// Pending → in progress. A `started_at` that is already there is kept.
+///
+/// # Errors
+/// The text is no state of a session, or the step leads to none that is allowed.
 pub fn start(text: &str, phase: Phase, now: DateTime<Utc>) -> Result<String, ContentError> {
     edit(text, phase, now, |state, document| {
         if state.status == Status::InProgress && state.started_at.is_some() {
@@ -26,7 +29,11 @@ pub fn start(text: &str, phase: Phase, now: DateTime<Utc>) -> Result<String, Con
 }
 
 /// To completed, by way of in progress: a phase that was pending is started at
-/// the same moment. `report` may only be the phase's own report file.
+/// the same moment.
+///
+/// # Errors
+/// The text is no state of a session, the step leads to none that is allowed, or
+/// `report` is not the phase's own report file.
 pub fn complete(
     text: &str,
     phase: Phase,
@@ -48,6 +55,9 @@ pub fn complete(
 }
 
 /// Leaves a phase out, by the user's choice.
+///
+/// # Errors
+/// The text is no state of a session, or the step leads to none that is allowed.
 pub fn skip(text: &str, phase: Phase, now: DateTime<Utc>) -> Result<String, ContentError> {
     edit(text, phase, now, |state, document| {
         document.set(&field(phase, "status"), "completed")?;
@@ -72,6 +82,9 @@ pub enum Mode {
 
 impl Decision {
     /// One input for each instance; `instances` may be left out.
+    ///
+    /// # Errors
+    /// The mode or the agent is unknown, or their number does not fit the inputs.
     pub fn parse(
         agent: &str,
         mode: &str,
@@ -108,6 +121,9 @@ impl Decision {
 }
 
 /// Records a decision for research or review, the phases that have agents.
+///
+/// # Errors
+/// The phase has no agents, or the text is no state of a session.
 pub fn decide(
     text: &str,
     phase: Phase,
@@ -164,8 +180,11 @@ pub fn on_report_written(text: &str, phase: Phase, now: DateTime<Utc>) -> Outcom
 }
 
 /// The session that an agent's start belongs to, among (name, text of
-/// `state.json`): the newest by `updated_at` with an unfinished phase. The error
-/// says why there is none. Unreadable sessions cannot be ranked and are left out.
+/// `state.json`): the newest by `updated_at` with an unfinished phase. Unreadable
+/// sessions cannot be ranked and are left out.
+///
+/// # Errors
+/// None has an unfinished phase, or the two newest were updated at the same time.
 pub fn newest_unfinished<'a>(sessions: &[(&'a str, &str)]) -> Result<&'a str, String> {
     let mut open: Vec<_> = sessions
         .iter()

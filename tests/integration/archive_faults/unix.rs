@@ -49,6 +49,27 @@ fn links_pipes_and_odd_names_move_as_they_are() {
     assert!(!Path::new(&archive).exists());
 }
 
+#[test]
+fn a_backslash_in_a_name_stays() {
+    let sandbox = Sandbox::new();
+    sandbox.write("openspec/changes/c/tasks.md", "");
+    let names = ["review/a", r"review/a\b"];
+    let path = |name: &str| format!("openspec/changes/c/{name}");
+    names
+        .iter()
+        .for_each(|name| sandbox.write(&path(name), name));
+    let args = ["cleanup", "--apply", "--system", "groups", "--json"];
+    let done = sandbox.run(&args).json();
+    let archive = done["archive_path"].as_str().unwrap();
+    let held = sandbox.run(&["history", "--json"]).json();
+    for (n, name) in names.iter().enumerate() {
+        assert_eq!(held["archives"][0]["entries"][n]["name"], *name);
+        assert_eq!(sandbox.run(&["restore", archive, name]).code(), 0, "{name}");
+        assert_eq!(sandbox.read(&path(name)), *name);
+        assert_eq!(sandbox.exists(&path(names[1])), n == 1);
+    }
+}
+
 /// Permissions do not bind root, so root runs the program as nobody.
 #[test]
 fn an_entry_that_cannot_be_moved_is_reported_and_the_run_goes_on() {
@@ -95,6 +116,55 @@ fn an_entry_that_cannot_be_moved_is_reported_and_the_run_goes_on() {
     let ran = Ran::from(command.output().unwrap());
     assert_eq!(ran.code(), 1);
     assert_eq!(ran.json()["failed"][0]["name"], "locked");
+}
+
+/// A shell that lets the program write nothing, as on a full disk.
+const FULL: &str = "trap '' XFSZ; ulimit -f 0; exec \"$0\" cleanup --apply";
+
+#[test]
+fn runs_that_fail_push_no_snapshot_out() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/statewarden.yaml", "archive:\n  runs: 2\n");
+    for name in ["precious.md", "notes.md"] {
+        sandbox.write(&format!("{STATE}/{name}"), name);
+        assert_eq!(sandbox.run(&["cleanup", "--apply"]).code(), 0);
+    }
+    let kept = sandbox.names(RING);
+    sandbox.write(".devt/state/more.md", "x");
+    for _ in 0..3 {
+        let program = sandbox.command(&[]);
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", FULL]).arg(program.get_program());
+        shell.current_dir(sandbox.project()).env_clear();
+        shell.envs(
+            program
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        );
+        let ran = Ran::from(shell.output().unwrap());
+        assert_eq!(ran.code(), 2, "{}", ran.stderr());
+        assert_eq!(sandbox.names(RING), kept);
+    }
+    // Runs that were killed before they had moved anything.
+    let killed = |n: u8, file: &str, text: &str| {
+        let dir = format!("{RING}/cleanup-2026-01-0{n}T00-00-00-000Z");
+        sandbox.write(&format!("{dir}/{file}"), text);
+    };
+    let manifest = sandbox.read(&format!("{RING}/{}/manifest.json", kept[0]));
+    killed(1, "manifest.json", &manifest);
+    killed(2, ".manifest.json.4711.tmp", "{");
+    killed(
+        3,
+        "manifest.json",
+        &manifest.replace("precious", "a/b/precious"),
+    );
+    for dir in ["3T00-00-00-000Z/a/b", "4T00-00-00-000Z"] {
+        let dir = format!("{RING}/cleanup-2026-01-0{dir}");
+        fs::create_dir_all(sandbox.project().join(dir)).unwrap();
+    }
+    assert_eq!(sandbox.run(&["cleanup", "--apply"]).code(), 0);
+    let left = sandbox.names(RING);
+    assert_eq!((left.len(), &left[0]), (2, &kept[1]), "{left:?}");
 }
 
 /// A directory on another device than the temporary one, if there is any.

@@ -142,3 +142,27 @@ fn an_event_that_writes_nothing_is_named() {
         (0, "Stop event: allow\n")
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn a_directory_whose_path_is_not_utf8_is_an_error() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let sandbox = Sandbox::new();
+    let dir = sandbox
+        .project()
+        .join(std::ffi::OsStr::from_bytes(b"q\xffp"));
+    std::fs::create_dir_all(dir.join(".devt/state")).unwrap();
+    for args in [&["audit"][..], &["flow", "init", "t"], &["install"]] {
+        let here = sandbox.command(args).current_dir(&dir).output().unwrap();
+        let mut named = sandbox.command(args);
+        let named = named.arg("--project").arg(&dir).output().unwrap();
+        for output in [here, named] {
+            assert_eq!(output.status.code(), Some(2), "{args:?}");
+            let told = String::from_utf8_lossy(&output.stderr);
+            assert!(told.contains("UTF-8"), "{args:?}: {told}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1);
+    let beside = std::fs::read_dir(sandbox.project()).unwrap().count();
+    assert_eq!(beside, 2, "`.devt` and the directory itself");
+}
