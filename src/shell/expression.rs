@@ -101,10 +101,7 @@ impl Expression {
     }
 
     /// Files with names of these patterns.
-    pub(super) fn files<'f>(
-        names: impl Iterator<Item = &'f Field>,
-        max_depth: Option<usize>,
-    ) -> Self {
+    pub(super) fn files(names: &mut dyn Iterator<Item = &Field>, max_depth: Option<usize>) -> Self {
         let name = |name: &Field| {
             let glob = Glob::all(name.known()?);
             let (part, case) = (Part::Name, Case::Exact);

@@ -43,8 +43,9 @@ fn with_text(input: &Output, text: String) -> Output {
     }
 }
 
-fn with_lines<'t>(input: &Output, lines: impl Iterator<Item = &'t str>) -> Output {
-    with_text(input, lines.map(|line| format!("{line}\n")).collect())
+fn with_lines(input: &Output, lines: &mut dyn Iterator<Item = &str>) -> Output {
+    let text = lines.flat_map(|line| [line, "\n"]).collect();
+    with_text(input, text)
 }
 
 /// Which end of a text is passed on.
@@ -98,10 +99,10 @@ fn picked(input: &Output, skipped: usize, taken: usize) -> Option<Output> {
     match input.spelling {
         Spelling::Glob { matches: None } if taken == 1 && n_lines > 1 => None,
         Spelling::Glob { matches: None } if taken > 0 => some_of(input.clone()),
-        _ => Some(with_lines(
-            input,
-            input.text.lines().skip(skipped).take(taken),
-        )),
+        _ => {
+            let mut lines = input.text.lines().skip(skipped).take(taken);
+            Some(with_lines(input, &mut lines))
+        }
     }
 }
 
@@ -168,7 +169,7 @@ pub(super) fn grep(shell: &mut Shell<'_>, args: &Args<'_>) -> Option<Output> {
     }
     let inverts = args.has(&["v", "invert-match"]);
     let is_left = |line: &&str| globs.iter().any(|glob| glob.matches(&fold(line))) != inverts;
-    let left = with_lines(&input, input.text.lines().filter(is_left));
+    let left = with_lines(&input, &mut input.text.lines().filter(is_left));
     Some(recounted(left))
 }
 
@@ -192,9 +193,9 @@ pub(super) fn sort(shell: &mut Shell<'_>, args: &Args<'_>) -> Option<Output> {
     if args.has_options() {
         return some_of(input);
     }
-    let mut lines: Vec<&str> = input.text.lines().collect();
+    let mut lines: Vec<String> = input.text.lines().map(str::to_owned).collect();
     lines.sort_unstable();
-    Some(with_lines(&input, lines.into_iter()))
+    Some(with_lines(&input, &mut lines.iter().map(String::as_str)))
 }
 
 pub(super) fn uniq(shell: &mut Shell<'_>, args: &Args<'_>) -> Option<Output> {
@@ -207,13 +208,13 @@ pub(super) fn uniq(shell: &mut Shell<'_>, args: &Args<'_>) -> Option<Output> {
     }
     let mut lines: Vec<&str> = input.text.lines().collect();
     lines.dedup();
-    Some(with_lines(&input, lines.into_iter()))
+    Some(with_lines(&input, &mut lines.into_iter()))
 }
 
 pub(super) fn tac(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let input = input(shell, args)?;
     let lines: Vec<&str> = input.text.lines().collect();
-    Some(with_lines(&input, lines.into_iter().rev()))
+    Some(with_lines(&input, &mut lines.into_iter().rev()))
 }
 
 /// `cut -d X -f N`.
@@ -229,11 +230,11 @@ pub(super) fn cut(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let input = input(shell, &parsed.operands)?;
     let field = |line| fields(line, mark).nth(place.checked_sub(1)?);
     // A line without the mark is passed on whole.
-    let lines = input.text.lines().map(|line| match line.contains(mark) {
+    let mut lines = input.text.lines().map(|line| match line.contains(mark) {
         true => field(line).unwrap_or(""),
         false => line,
     });
-    Some(with_lines(&input, lines))
+    Some(with_lines(&input, &mut lines))
 }
 
 fn fields(line: &str, mark: char) -> impl Iterator<Item = &str> {
@@ -285,8 +286,8 @@ pub(super) fn awk(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         Some(mark) => nth_or_last(fields(line, mark), at),
         None => nth_or_last(str::split_ascii_whitespace(line), at),
     };
-    let lines = input.text.lines().map(|line| field(line).unwrap_or(""));
-    Some(with_lines(&input, lines))
+    let mut lines = input.text.lines().map(|line| field(line).unwrap_or(""));
+    Some(with_lines(&input, &mut lines))
 }
 
 fn nth_or_last<'t>(
@@ -419,5 +420,5 @@ pub(super) fn sed(shell: &mut Shell<'_>, script: &str, files: &[Field]) -> Optio
         (false, false) => line.replacen(&from, to, 1),
     };
     let lines: Vec<String> = input.text.lines().map(turned).collect();
-    Some(with_lines(&input, lines.iter().map(String::as_str)))
+    Some(with_lines(&input, &mut lines.iter().map(String::as_str)))
 }

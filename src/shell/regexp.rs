@@ -24,8 +24,8 @@ pub(super) fn fixed(text: &str, span: Span) -> Glob {
 /// dialect, and with it in the other, counts in all.
 pub(super) fn globs(expression: &str, span: Span) -> Option<Vec<Glob>> {
     let mut plain = expression.to_owned();
-    for mark in ["|", "(", ")"] {
-        plain = plain.replace(&format!("\\{mark}"), mark);
+    for (escaped, mark) in [("\\|", "|"), ("\\(", "("), ("\\)", ")")] {
+        plain = plain.replace(escaped, mark);
     }
     let (mut todo, mut globs) = (vec![plain], Vec::new());
     while let Some(text) = todo.pop() {

@@ -34,7 +34,7 @@ pub(super) fn grep(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     }
     let deep = ["r", "R", "recursive", "dereference-recursive"];
     let depth = (!args.has(&deep)).then_some(0);
-    let files = Expression::files(args.values(&["include"]), depth);
+    let files = Expression::files(&mut args.values(&["include"]), depth);
     found_by(shell, &args, &files)
 }
 
@@ -46,8 +46,8 @@ pub(super) fn ripgrep(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         return filter::grep(shell, &args);
     }
     let globs = args.values(&["g", "glob", "iglob"]);
-    let globs = globs.filter(|glob| !glob.text.starts_with('!'));
-    let files = Expression::files(globs, None);
+    let mut globs = globs.filter(|glob| !glob.text.starts_with('!'));
+    let files = Expression::files(&mut globs, None);
     if names_all {
         return list(shell, &args.operands, &files, ends(&args));
     }
@@ -101,7 +101,7 @@ pub(super) fn fd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         .values(&["e", "extension"])
         .map(|suffix| suffix.with_text(format!("*.{}", suffix.text)))
         .collect();
-    let files = Expression::files(names.iter(), None);
+    let files = Expression::files(&mut names.iter(), None);
     let here = [Field::literal(".")];
     let roots = parsed.operands.get(1..).filter(|roots| !roots.is_empty());
     let found = list(shell, roots.unwrap_or(&here), &files, ends(&parsed));
@@ -121,7 +121,7 @@ pub(super) fn fd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 /// `git ls-files ROOT…`, `git grep -l PATTERN -- ROOT…`.
 pub(super) fn git(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Output> {
     let parsed = Args::parse(args, GREP);
-    let files = Expression::files([].iter(), None);
+    let files = Expression::files(&mut [].iter(), None);
     match verb {
         "ls-files" => list(shell, &parsed.operands, &files, ends(&parsed)),
         _ if lists(&parsed) => found_by(shell, &parsed, &files),
