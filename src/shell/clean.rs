@@ -15,7 +15,7 @@ const MAX_DIRS: usize = 128;
 const MAX_FILES: usize = 512;
 
 /// One line of a `.gitignore`, or of `-e`.
-struct Rule {
+pub(super) struct Rule {
     /// The directory the line counts in, from the repository's root; ends with `/`.
     base: String,
     pattern: String,
@@ -23,7 +23,7 @@ struct Rule {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     File,
     Dir,
 }
@@ -90,13 +90,10 @@ pub(super) fn clean(shell: &mut Shell<'_>, args: &Args<'_>) {
         shell.report_all(paths, Act::Clear);
         return;
     };
-    let excluded = args.values(&["e", "exclude"]);
     let mut cleaning = Cleaning {
         index: read_index(shell, &root),
         root,
-        excluded: excluded
-            .filter_map(|field| Rule::parse(field.known()?, "/"))
-            .collect(),
+        excluded: rules(args.values(&["e", "exclude"])),
         ignores: !args.has(&["x"]),
         takes: match args.has(&["X"]) {
             true => Takes::Ignored,
@@ -140,9 +137,7 @@ pub(super) fn clear_except<'f>(
     excluded: impl Iterator<Item = &'f Field>,
 ) {
     let root = dir.known().and_then(|dir| shell.absolute(dir));
-    let excluded: Vec<Rule> = excluded
-        .filter_map(|field| Rule::parse(field.known()?, "/"))
-        .collect();
+    let excluded = rules(excluded);
     let Some(root) = root.filter(|_| !excluded.is_empty()) else {
         shell.report(dir, Act::Clear);
         return;
@@ -153,6 +148,12 @@ pub(super) fn clear_except<'f>(
         ..Cleaning::new(shell)
     };
     cleaning.path(dir);
+}
+
+/// The patterns of `-e` and of `--exclude`.
+pub(super) fn rules<'f>(patterns: impl Iterator<Item = &'f Field>) -> Vec<Rule> {
+    let rule = |field: &Field| Rule::parse(field.known()?, "/");
+    patterns.filter_map(rule).collect()
 }
 
 /// The nearest directory upwards with an entry `.git`, or the directory itself.
@@ -337,7 +338,7 @@ impl Rule {
 
     /// A pattern with a slash in front or within counts from its base, any
     /// other at every depth.
-    fn matches(&self, path: &str, kind: Kind) -> bool {
+    pub(super) fn matches(&self, path: &str, kind: Kind) -> bool {
         if kind == Kind::File && self.pattern.ends_with('/') {
             return false;
         }

@@ -51,7 +51,7 @@ pub(super) fn rename(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         let new = file.known().and_then(|path| change.made(path));
         if let Some(new) = new {
             shell.report(file, Act::MoveAway);
-            shell.report(&file.with_text(new), Act::Write);
+            shell.carry(file, &file.with_text(new));
         }
     }
     None
