@@ -1,7 +1,7 @@
 //! The `git` subcommands that change files of the work tree.
 
 use super::args::{Args, Syntax};
-use super::clean::clean;
+use super::clean::{clean, stage, stash, unstage};
 use super::eval::Shell;
 use super::field::{Field, Output, UNKNOWN, base_name};
 use super::transfer::inside;
@@ -79,6 +79,7 @@ const VALUED: &[&str] = &[
     "file",
     "reason",
     "name",
+    "message",
 ];
 
 fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Output> {
@@ -96,6 +97,10 @@ fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Outpu
         "checkout" => checkout(shell, args),
         "restore" => restore(shell, &valued("sU")),
         "clean" => clean(shell, &valued("e")),
+        "stash" => stash(shell, &valued("m")),
+        "add" => stage(shell, &valued("")),
+        "commit" => shell.staged.clear(),
+        "reset" => reset(shell, &valued("")),
         "mv" => return writers::run(shell, "mv", &[&[Field::literal("mv")], args].concat()),
         "rm" => remove(shell, &valued("")),
         "format-patch" => format_patch(shell, &valued("o")),
@@ -119,12 +124,7 @@ fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Outpu
         "ls-files" | "grep" => return search::git(shell, verb, args),
         "apply" | "am" => edit::git_apply(shell, &valued("pC")),
         "rev-parse" => return rev_parse(shell, args),
-        "rebase" => {
-            for command in valued("xXCs").values(&["x", "exec"]) {
-                line(shell, std::slice::from_ref(command));
-            }
-            return None;
-        }
+        "rebase" => return rebase(shell, &valued("xXCs")),
         "bisect" if args.first().and_then(Field::known) == Some("run") => {
             return shell.again(args.get(1..)?);
         }
@@ -132,6 +132,22 @@ fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Outpu
         _ => return None,
     }
     Output::nothing()
+}
+
+/// Files that are staged go with `--hard`; without it they only lose their place.
+fn reset(shell: &mut Shell<'_>, args: &Args<'_>) {
+    if args.has(&["hard"]) {
+        unstage(shell);
+    } else if !args.has(&["soft"]) {
+        shell.staged.clear();
+    }
+}
+
+fn rebase(shell: &mut Shell<'_>, args: &Args<'_>) -> Option<Output> {
+    for command in args.values(&["x", "exec"]) {
+        line(shell, std::slice::from_ref(command));
+    }
+    None
 }
 
 /// What stands behind a verb of its own.
