@@ -260,7 +260,8 @@ fn archive(shell: &mut Shell<'_>, args: &Args<'_>) -> Option<Output> {
         return None;
     }
     let paths = args.operands.get(1..)?;
-    archive::stream(shell, paths, args.value(&["prefix"]))
+    let prefix = args.value(&["prefix"]).map_or(Some(""), Field::known)?;
+    archive::stream(shell, paths, |path| Some(format!("{prefix}{path}")))
 }
 
 /// A patch of the files that are named behind `--`; what else it holds is not known.

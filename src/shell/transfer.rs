@@ -7,7 +7,7 @@ use super::clean::{Kind, Rule, clear_except, rules};
 use super::download::local_name;
 use super::eval::Shell;
 use super::field::{Field, base_name};
-use crate::path::collapse;
+use crate::path::{collapse, relative};
 use crate::systems;
 use crate::target::Act;
 
@@ -93,10 +93,16 @@ impl Shell<'_> {
         let root = dir.rfind('/').map_or(0, |at| at + 1);
         let mut todo = vec![(dir.to_owned(), collapse(&place).into_owned())];
         while let Some((from, to)) = todo.pop() {
+            let Some(at) = self.absolute(&from) else {
+                return;
+            };
+            if is_copy_below(&collapse(&at), &to) {
+                continue;
+            }
             let is_open = systems::may_begin_in(&to) || is_place(&to);
-            let names = match (is_open, self.absolute(&from)) {
-                (true, Some(from)) => self.list(&from),
-                _ => systems::outer_dirs().map(str::to_owned).collect(),
+            let names = match is_open {
+                true => self.list(&at),
+                false => systems::outer_dirs().map(str::to_owned).collect(),
             };
             for name in names {
                 let from = format!("{}/{name}", from.trim_end_matches('/'));
@@ -176,6 +182,21 @@ impl Shell<'_> {
 /// `dir/.` stands for what is in the directory.
 fn is_content(path: &str) -> bool {
     matches!(base_name(path), "." | "..")
+}
+
+/// Whether a governed place goes, under its own name, to somewhere below the directory
+/// that it lies in: a copy of it that nobody takes for another.
+pub(super) fn is_copy_below(from: &str, to: &str) -> bool {
+    let ends = from.rsplit('/').zip(to.rsplit('/'));
+    let same = ends.take_while(|(one, other)| one == other);
+    let common: usize = same.map(|(name, _)| name.len() + 1).sum();
+    let split = |path: &'_ str| path.len().checked_sub(common);
+    let (Some(root), Some(around)) = (split(from), split(to)) else {
+        return false;
+    };
+    let (root, tail) = from.split_at(root);
+    let is_below = around > root.len() && relative(&to[..around], root).is_some();
+    is_below && (systems::may_begin_in(tail) || is_place(tail))
 }
 
 /// Whether what lies in a directory lies in a governed place.
