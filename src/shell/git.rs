@@ -69,6 +69,7 @@ const VALUED: &[&str] = &[
     "onto",
     "depth",
     "branch",
+    "initial-branch",
     "origin",
     "config",
     "reference",
@@ -128,7 +129,7 @@ fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Outpu
         "bisect" if args.first().and_then(Field::known) == Some("run") => {
             return shell.again(args.get(1..)?);
         }
-        "init" => shell.report_all(valued("b").operands.first(), Act::MakeDir),
+        "init" => init(shell, &valued("b")),
         _ => return None,
     }
     Output::nothing()
@@ -315,6 +316,16 @@ fn clone(shell: &mut Shell<'_>, operands: &[Field]) {
         [] => return,
     };
     shell.report(&dir, Act::MakeDir);
+}
+
+/// `git init [DIR]`: the repository is a directory in it, or with `--bare` it itself.
+fn init(shell: &mut Shell<'_>, args: &Args<'_>) {
+    let here = Field::literal(".");
+    let dir = args.operands.first().unwrap_or(&here);
+    match args.has(&["bare"]) {
+        true => shell.report(&inside(dir, &Field::literal("HEAD")), Act::Write),
+        false => shell.report(&inside(dir, &Field::literal(".git")), Act::MakeDir),
+    };
 }
 
 /// `git config -f FILE KEY VALUE`.
