@@ -11,6 +11,18 @@ use crate::path::{collapse, relative};
 use crate::systems;
 use crate::target::Act;
 
+/// Options of `rsync` that choose files in ways that are not followed.
+const FILTERS: [&str; 8] = [
+    "C",
+    "F",
+    "f",
+    "exclude-from",
+    "files-from",
+    "filter",
+    "include",
+    "include-from",
+];
+
 /// What an entry of a tree costs of the budget.
 const ENTRY_COST: usize = 1 << 10;
 
@@ -318,17 +330,9 @@ pub(super) fn rsync(shell: &mut Shell<'_>, args: &Args<'_>) {
         let kept = !args.has(&["delete-excluded"]);
         clear_except(shell, last, excluded.filter(|_| kept));
     }
-    let filters = [
-        "C",
-        "F",
-        "f",
-        "exclude-from",
-        "files-from",
-        "filter",
-        "include",
-        "include-from",
-    ];
-    let spared = rules(args.values(&["exclude"]));
+    let all = Field::literal("*");
+    let unknown = Some(&all).filter(|_| args.has(&FILTERS));
+    let spared = rules(args.values(&["exclude"]).chain(unknown));
     for source in sources {
         // A source with a trailing slash gives its content.
         let into = sources.len() > 1 || shell.is_dir(source) || shell.is_dir(last);
@@ -337,10 +341,7 @@ pub(super) fn rsync(shell: &mut Shell<'_>, args: &Args<'_>) {
             file if args.has(&["R", "relative"]) => below(last, &file),
             file => inside(last, &file),
         };
-        match args.has(&filters) {
-            true => drop(shell.report(&to, Act::Write)),
-            false => shell.lay(source, &to, None, &spared),
-        }
+        shell.lay(source, &to, None, &spared);
         if args.has(&["remove-source-files"]) {
             shell.report(source, Act::MoveAway);
         }
