@@ -180,6 +180,15 @@ pub fn analyze_powershell(command: &str, scene: &Scene<'_>) -> Analysis {
     shell.into_analysis()
 }
 
+/// What it would make to take a file or a tree to another path, or into a directory there.
+pub fn carried(from: &str, to: &str, scene: &Scene<'_>) -> Analysis {
+    let mut shell = eval::Shell::new(scene, 0);
+    let [from, to] = [from, to].map(field::Field::literal);
+    let to = shell.destination(&from, &to);
+    shell.carry(&from, &to);
+    shell.into_analysis()
+}
+
 fn readable(command: &str) -> Cow<'_, str> {
     if command.contains(field::UNKNOWN) {
         Cow::Owned(command.replace(field::UNKNOWN, "\u{FFFD}"))

@@ -10,6 +10,7 @@ pub mod own;
 pub mod session;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
@@ -305,12 +306,36 @@ pub fn are_named_in(text: &str) -> bool {
         ),
         false => Cow::Borrowed(text),
     };
-    let mut landmarks = SYSTEMS.iter().flat_map(|system| system.landmarks());
-    landmarks.any(|landmark| {
+    landmarks().any(|landmark| {
         let place = landmark.trim_end_matches('*');
         let file = place.rsplit_once('/').map_or(place, |(_, file)| file);
         text.contains(if file.contains('.') { file } else { place })
     })
+}
+
+fn landmarks() -> impl Iterator<Item = &'static str> {
+    SYSTEMS
+        .iter()
+        .flat_map(|system| system.landmarks().iter().copied())
+}
+
+/// Whether a directory has the name of one that a place of a built-in system lies in, as
+/// `.devt` has for its `state`.
+pub fn may_begin_in(dir: &str) -> bool {
+    let is_it = |outer: &str| {
+        dir.strip_suffix(outer)
+            .is_some_and(|rest| rest.ends_with('/'))
+    };
+    landmarks().any(|landmark| {
+        let mut ends = landmark.match_indices('/').map(|(end, _)| end);
+        ends.any(|end| is_it(&landmark[..end]))
+    })
+}
+
+/// The first components of the landmarks, each once.
+pub fn outer_dirs() -> impl Iterator<Item = &'static str> {
+    let first = landmarks().filter_map(|landmark| landmark.split('/').next());
+    first.collect::<BTreeSet<_>>().into_iter()
 }
 
 /// The ids of the built-in systems, the program's own last. Any other id declares a system.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::event::{Event, Field, Shell, Tool};
 use crate::path;
-use crate::shell::{self, Extent, Limit, Scene};
+use crate::shell::{self, Analysis, Extent, Limit, Scene};
 use crate::systems;
 
 /// How a call would change a path.
@@ -114,7 +114,7 @@ pub fn of(event: &Event<'_>, scene: &Scene<'_>) -> Result<Vec<Target>, Unread> {
         Tool::Mcp(name) => match McpAct::parse(name) {
             Some(act) => {
                 let arguments = event.arguments().map_err(Unread::Arguments)?;
-                Ok(of_arguments(act, &arguments, scene))
+                of_arguments(act, &arguments, scene)
             }
             None => Ok(Vec::new()),
         },
@@ -127,8 +127,13 @@ fn of_command(command: &str, dialect: Shell, scene: &Scene<'_>) -> Result<Vec<Ta
         Shell::Bash => shell::analyze(command, scene),
         Shell::PowerShell => shell::analyze_powershell(command, scene),
     };
+    whole(analysis, [command, scene.cwd])
+}
+
+/// The targets, unless more of them may lie in a governed place that a text names.
+fn whole(analysis: Analysis, texts: [&str; 2]) -> Result<Vec<Target>, Unread> {
     match analysis.extent {
-        Extent::Cut(limit) if [command, scene.cwd].into_iter().any(systems::are_named_in) => {
+        Extent::Cut(limit) if texts.into_iter().any(systems::are_named_in) => {
             Err(Unread::Command(limit))
         }
         _ => Ok(analysis.targets),
@@ -199,7 +204,11 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-fn of_arguments(act: McpAct, arguments: &[(String, String)], scene: &Scene<'_>) -> Vec<Target> {
+fn of_arguments(
+    act: McpAct,
+    arguments: &[(String, String)],
+    scene: &Scene<'_>,
+) -> Result<Vec<Target>, Unread> {
     const SOURCE: &[&str] = &["source", "src", "from", "old"];
     const DIR: &[&str] = &["dir", "directory", "folder"];
     const NAME: &[&str] = &["name", "filename", "file"];
@@ -210,6 +219,10 @@ fn of_arguments(act: McpAct, arguments: &[(String, String)], scene: &Scene<'_>) 
     let is_name = |(key, value): &&(Vec<String>, Cow<'_, str>)| {
         says(key, NAME) && !says(key, DIR) && !value.contains(['/', '\\'])
     };
+    let carries = matches!(act, McpAct::Copy | McpAct::Move);
+    let mut sources = paths.iter().filter(|(key, _)| says(key, SOURCE));
+    let source = sources.next().filter(|_| carries);
+    let source = source.map(|(_, from)| path::absolute(scene.cwd, from, scene.home));
     let mut targets = Vec::new();
     for (key, value) in &paths {
         let act = match (act, says(key, SOURCE)) {
@@ -230,12 +243,18 @@ fn of_arguments(act: McpAct, arguments: &[(String, String)], scene: &Scene<'_>) 
         }
         let act = match act {
             // A directory that is named is there, or made on the way.
-            Act::Write | Act::Edit if says(key, DIR) => Act::MakeDir,
+            Act::Write | Act::Edit if source.is_none() && says(key, DIR) => Act::MakeDir,
             act => act,
         };
-        targets.push(Target::literal(path, act));
+        match source.as_deref().filter(|_| act == Act::Write) {
+            Some(from) => {
+                let carried = shell::carried(from, &path, scene);
+                targets.extend(whole(carried, [&path, scene.cwd])?);
+            }
+            None => targets.push(Target::literal(path, act)),
+        }
     }
-    targets
+    Ok(targets)
 }
 
 fn says(key: &[String], list: &[&str]) -> bool {
@@ -284,9 +303,11 @@ fn path_like(key: Vec<String>, value: &str) -> Option<(Vec<String>, Cow<'_, str>
         "output",
         "name",
     ];
-    let value = of_uri(value.trim());
-    let one_line = !value.is_empty() && value.len() <= 4096 && !value.contains('\n');
-    let looks = value.contains(['/', '\\']) && !value.contains(' ');
+    // What stands in front would hide an absolute path; what stands behind is the name's.
+    let value = of_uri(value.trim_start());
+    let text = value.trim_end();
+    let one_line = !text.is_empty() && text.len() <= 4096 && !text.contains('\n');
+    let looks = text.contains(['/', '\\']) && !text.contains(' ');
     let is_path = one_line && !says(&key, TEXT) && (says(&key, PATH) || looks);
     is_path.then_some((key, value))
 }

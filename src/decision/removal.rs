@@ -86,7 +86,10 @@ fn whole_site(claim: &Claim<'_>) -> Objection {
         site => site,
     };
     let way_on = match (claim.target.act, claim.governed.system.id()) {
-        (Act::Clear, _) => "keep it out (`git clean -e PATTERN`, `rsync --exclude PATTERN`)",
+        (Act::Clear, _) => {
+            "keep it out (`git clean -e PATTERN`, `git stash push -u -- ':!PATH'`, \
+             `rsync --exclude PATTERN`)"
+        }
         (_, own::ID) => "it is for the user to remove; ask them",
         _ => {
             "remove single files by their names, or archive them with `statewarden cleanup` or `reset`"

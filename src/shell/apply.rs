@@ -62,7 +62,12 @@ impl Script<'_, '_, '_, '_> {
                 }
             }
             Effect::ChangeDir => self.change_dir(arguments),
-            Effect::Copy | Effect::Move | Effect::Rename | Effect::Symlink | Effect::HardLink => {
+            Effect::Copy
+            | Effect::CopyTo
+            | Effect::Move
+            | Effect::Rename
+            | Effect::Symlink
+            | Effect::HardLink => {
                 let from = self.argument(arguments, 0);
                 let to = self.argument(arguments, 1);
                 self.pair(effect, &from, &to);
@@ -285,11 +290,9 @@ impl Script<'_, '_, '_, '_> {
                     Effect::HardLink => self.shell.report_hard_link(to, from),
                     Effect::Copy | Effect::Move => {
                         let place = self.shell.destination(from, to);
-                        self.shell.report(&place, Act::Write);
+                        self.shell.carry(from, &place);
                     }
-                    _ => {
-                        self.shell.report(to, Act::Write);
-                    }
+                    _ => self.shell.carry(from, to),
                 }
             }
         }

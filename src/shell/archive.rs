@@ -4,6 +4,8 @@ use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::expression::Expression;
 use super::field::{Field, Output, UNKNOWN, base_name};
+use super::rename;
+use super::transfer::is_copy_below;
 use super::writers::Source;
 use crate::path::collapse;
 use crate::systems;
@@ -71,7 +73,7 @@ fn untar(shell: &mut Shell<'_>, args: &[Field], names: Names) -> Option<Output> 
                 if let Some(dir) = dir {
                     shell.run(&[Field::literal("cd"), dir]);
                 }
-                stream(shell, &operands, None)
+                stream(shell, &operands, |name| renamed(&args, name))
             });
         }
     } else if args.has(&["x", "extract", "get"]) && !args.has(&["O", "to-stdout"]) {
@@ -80,31 +82,52 @@ fn untar(shell: &mut Shell<'_>, args: &[Field], names: Names) -> Option<Output> 
     None
 }
 
-/// What an archive on its way through a pipe holds: names between marks of a text
-/// that is not known otherwise.
+/// What an archive on its way through a pipe holds: the names it gives to files, between
+/// marks of a text that is not known otherwise. Those of directories end with `/`.
 pub(super) fn stream(
     shell: &mut Shell<'_>,
     paths: &[Field],
-    prefix: Option<&Field>,
+    name: impl Fn(&str) -> Option<String>,
 ) -> Option<Output> {
-    let prefix = prefix.map_or(Some(""), Field::known)?;
     let mut text = String::from(STREAM);
     for path in paths {
-        for name in shell.listed(path.known()?, &Expression::parse(&[])) {
-            text.extend([prefix, &name.text]);
+        for path in shell.listed(path.known()?, &Expression::parse(&[])) {
+            let path = path.text.as_str();
+            text.push_str(&name(path)?);
+            if shell.holds_dir(path) {
+                text.push('/');
+            }
             text.push(UNKNOWN);
         }
     }
     Some(Output::literal(text))
 }
 
-/// The members of such an archive, where they come out in a governed directory.
-fn streamed(shell: &Shell<'_>, dir: &Field) -> Option<Vec<Field>> {
+/// The members of such an archive.
+fn streamed(shell: &Shell<'_>) -> Option<Vec<Field>> {
     let text = shell.stdin.as_ref()?.text.strip_prefix(STREAM)?;
-    let at = shell.absolute(dir.known()?)?;
-    let governed = systems::are_named_in(&format!("{}/", collapse(&at)));
     let names = text.split(UNKNOWN).filter(|name| !name.is_empty());
-    governed.then(|| names.map(Field::literal).collect())
+    Some(names.map(Field::literal).collect())
+}
+
+/// Whether a member comes out in a governed place, and not as a copy of one.
+fn is_governed(shell: &Shell<'_>, dir: &Field, member: &Field) -> bool {
+    let at = |path: &str| Some(collapse(&shell.absolute(path)?).into_owned());
+    let from = at(&member.text);
+    let to = dir.known().map(|dir| format!("{dir}/{}", member.text));
+    let paths = from.zip(to.and_then(|to| at(&to)));
+    paths.is_some_and(|(from, to)| {
+        systems::are_named_in(&format!("{to}/")) && !is_copy_below(&from, &to)
+    })
+}
+
+/// The name of a member after `--transform`; `None` where it is not known.
+fn renamed(args: &Args<'_>, name: &str) -> Option<String> {
+    let mut name = name.to_owned();
+    for expression in args.values(&["transform", "xform"]) {
+        name = rename::substituted(expression.known()?, &name)?;
+    }
+    Some(name)
 }
 
 fn extract(shell: &mut Shell<'_>, args: &Args<'_>, names: Names) {
@@ -118,27 +141,27 @@ fn extract(shell: &mut Shell<'_>, args: &Args<'_>, names: Names) {
         top.push(made);
         shell.report(&top, Act::MakeDir);
     }
-    if args.has(&["transform", "xform"]) {
-        return;
-    }
     let names = match args.has(&["wildcards"]) {
         true => Names::Globs,
         false => names,
     };
     let strip = args.value(&["strip-components"]);
     let strip = strip.and_then(|n| n.known()?.parse().ok()).unwrap_or(0);
-    let stripped = |name: &Field| {
-        let parts = name.text.split('/').skip(strip);
-        name.with_text(parts.collect::<Vec<_>>().join("/"))
+    let placed = |name: &Field| {
+        let parts: Vec<&str> = name.text.split('/').skip(strip).collect();
+        Some(name.with_text(renamed(args, &parts.join("/"))?))
     };
     let file = args.value(&["f", "file"]).and_then(Field::known);
     let piped = match args.operands.is_empty() && matches!(file, None | Some("-")) {
-        true => streamed(shell, dir),
+        true => streamed(shell),
         false => None,
     };
     let named = piped.as_deref().unwrap_or(&args.operands);
-    let members_of: Vec<Field> = named.iter().map(stripped).collect();
-    members(shell, dir, &members_of, names);
+    let mut placed: Vec<Field> = named.iter().filter_map(placed).collect();
+    if piped.is_some() {
+        placed.retain(|member| is_governed(shell, dir, member));
+    }
+    members(shell, dir, &placed, names);
 }
 
 /// Members keep their own directories below the one they are taken out to.
@@ -149,7 +172,11 @@ fn members(shell: &mut Shell<'_>, dir: &Field, members: &[Field], names: Names) 
             let mut path = dir.clone();
             path.text.push('/');
             path.push(name);
-            shell.report(&path, Act::Write);
+            let act = match name.text.ends_with('/') {
+                true => Act::MakeDir,
+                false => Act::Write,
+            };
+            shell.report(&path, act);
         }
     }
 }

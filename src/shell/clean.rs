@@ -1,4 +1,5 @@
-//! `git clean` and `rsync --delete`: what they take away, and what exclusions spare.
+//! `git clean`, `git stash`, `git reset --hard` and `rsync --delete`: what they take away,
+//! and what exclusions spare.
 
 use super::args::Args;
 use super::eval::Shell;
@@ -15,7 +16,7 @@ const MAX_DIRS: usize = 128;
 const MAX_FILES: usize = 512;
 
 /// One line of a `.gitignore`, or of `-e`.
-struct Rule {
+pub(super) struct Rule {
     /// The directory the line counts in, from the repository's root; ends with `/`.
     base: String,
     pattern: String,
@@ -23,7 +24,7 @@ struct Rule {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     File,
     Dir,
 }
@@ -86,25 +87,94 @@ pub(super) fn clean(shell: &mut Shell<'_>, args: &Args<'_>) {
         [] => (&here[..], Enters::Tracked),
         paths => (paths, Enters::All),
     };
+    sweep(shell, paths, |cleaning| {
+        cleaning.excluded = rules(args.values(&["e", "exclude"]));
+        cleaning.ignores = !args.has(&["x"]);
+        if args.has(&["X"]) {
+            cleaning.takes = Takes::Ignored;
+        }
+        cleaning.enters = enters;
+    });
+}
+
+/// `git stash`: what is not tracked with `-u`, what is ignored with `-a` too, and what
+/// the same command staged.
+pub(super) fn stash(shell: &mut Shell<'_>, args: &Args<'_>) {
+    let paths = match args.operands.split_first() {
+        None => &[],
+        Some((verb, paths)) => match verb.known() {
+            Some("push") => paths,
+            Some("save") => &[],
+            _ => return,
+        },
+    };
+    if !args.has(&["u", "include-untracked", "a", "all"]) {
+        return unstage(shell);
+    }
+    let named = |path: &&Field| excluded_path(path).is_none();
+    let mut taken: Vec<Field> = paths.iter().filter(named).cloned().collect();
+    if taken.is_empty() {
+        taken.push(top(shell));
+    }
+    let spared: Vec<Field> = paths.iter().filter_map(excluded_path).collect();
+    sweep(shell, &taken, |cleaning| {
+        cleaning.ignores = !args.has(&["a", "all"]);
+        let anchored = spared.iter().filter_map(|path| cleaning.below(path));
+        let rule = |below: String| Rule::parse(&format!("/{below}"), "/");
+        cleaning.excluded = anchored.filter_map(rule).collect();
+    });
+}
+
+/// The path of a pathspec that leaves something out: `:!PATH`, `:^PATH`, `:(exclude)PATH`.
+fn excluded_path(path: &Field) -> Option<Field> {
+    let marks = [":!", ":^", ":(exclude)"];
+    let mark = marks.iter().find(|mark| path.text.starts_with(**mark))?;
+    Some(path.behind(mark.len()))
+}
+
+/// `git add`: what `git reset --hard` and `git stash` will take, as long as it was not
+/// tracked before.
+pub(super) fn stage(shell: &mut Shell<'_>, args: &Args<'_>) {
+    if args.has(&["n", "dry-run", "u", "update"]) {
+        return;
+    }
+    let all = args.has(&["A", "all"]).then(|| top(shell));
+    let paths = args.operands.iter().filter_map(Field::known);
+    let paths = paths.filter_map(|path| shell.absolute(path));
+    let mut paths: Vec<Field> = paths.map(Field::literal).collect();
+    paths.extend(all.filter(|_| paths.is_empty()));
+    shell.staged.extend(paths);
+}
+
+/// Takes what was staged and in no commit.
+pub(super) fn unstage(shell: &mut Shell<'_>) {
+    let staged = std::mem::take(&mut shell.staged);
+    if !staged.is_empty() {
+        sweep(shell, &staged, |_| {});
+    }
+}
+
+/// The top of the work tree.
+fn top(shell: &mut Shell<'_>) -> Field {
+    let cwd = shell.cwd.clone();
+    cwd.map_or_else(Field::unknown, |cwd| {
+        Field::literal(repository(shell, &cwd))
+    })
+}
+
+/// Reports what goes of paths, after the kinds of it were told.
+fn sweep(shell: &mut Shell<'_>, paths: &[Field], tell: impl FnOnce(&mut Cleaning<'_, '_>)) {
     let Some(root) = shell.cwd.clone().map(|cwd| repository(shell, &cwd)) else {
         shell.report_all(paths, Act::Clear);
         return;
     };
-    let excluded = args.values(&["e", "exclude"]);
     let mut cleaning = Cleaning {
         index: read_index(shell, &root),
         root,
-        excluded: excluded
-            .filter_map(|field| Rule::parse(field.known()?, "/"))
-            .collect(),
-        ignores: !args.has(&["x"]),
-        takes: match args.has(&["X"]) {
-            true => Takes::Ignored,
-            false => Takes::Others,
-        },
-        enters,
+        ignores: true,
         ..Cleaning::new(shell)
     };
+    tell(&mut cleaning);
     cleaning.read_rules(".git/info/exclude", "/");
     for path in paths {
         cleaning.path(path);
@@ -140,9 +210,7 @@ pub(super) fn clear_except<'f>(
     excluded: impl Iterator<Item = &'f Field>,
 ) {
     let root = dir.known().and_then(|dir| shell.absolute(dir));
-    let excluded: Vec<Rule> = excluded
-        .filter_map(|field| Rule::parse(field.known()?, "/"))
-        .collect();
+    let excluded = rules(excluded);
     let Some(root) = root.filter(|_| !excluded.is_empty()) else {
         shell.report(dir, Act::Clear);
         return;
@@ -153,6 +221,12 @@ pub(super) fn clear_except<'f>(
         ..Cleaning::new(shell)
     };
     cleaning.path(dir);
+}
+
+/// The patterns of `-e` and of `--exclude`.
+pub(super) fn rules<'f>(patterns: impl Iterator<Item = &'f Field>) -> Vec<Rule> {
+    let rule = |field: &Field| Rule::parse(field.known()?, "/");
+    patterns.filter_map(rule).collect()
 }
 
 /// The nearest directory upwards with an entry `.git`, or the directory itself.
@@ -194,14 +268,17 @@ impl<'h, 's> Cleaning<'h, 's> {
         }
     }
 
+    /// A path as it stands below the root.
+    fn below(&self, path: &Field) -> Option<String> {
+        let at = self.shell.absolute(path.known()?)?;
+        let at = collapse(&at);
+        let below = at.strip_prefix(self.root.as_str())?;
+        Some(below.trim_matches('/').to_owned())
+    }
+
     /// One path of the command line.
     fn path(&mut self, path: &Field) {
-        let at = path.known().and_then(|path| self.shell.absolute(path));
-        let below = at.as_deref().map(collapse);
-        let below = below
-            .as_deref()
-            .and_then(|at| at.strip_prefix(self.root.as_str()));
-        let Some(below) = below.map(|below| below.trim_matches('/').to_owned()) else {
+        let Some(below) = self.below(path) else {
             self.shell.report(path, Act::Clear);
             return;
         };
@@ -337,7 +414,7 @@ impl Rule {
 
     /// A pattern with a slash in front or within counts from its base, any
     /// other at every depth.
-    fn matches(&self, path: &str, kind: Kind) -> bool {
+    pub(super) fn matches(&self, path: &str, kind: Kind) -> bool {
         if kind == Kind::File && self.pattern.ends_with('/') {
             return false;
         }

@@ -280,7 +280,7 @@ fn transfer(shell: &mut Shell<'_>, name: &str, bound: &Bound, piped: &[Field]) {
         }
         for to in &to {
             let place = shell.destination(&from, to);
-            shell.report(&place, Act::Write);
+            shell.carry(&from, &place);
         }
     }
 }
@@ -296,7 +296,7 @@ fn rename(shell: &mut Shell<'_>, bound: &Bound, piped: &[Field]) {
     for from in from {
         shell.report(&from, Act::MoveAway);
         for new in &new {
-            shell.report(&inside(&directory(&from), new), Act::Write);
+            shell.carry(&from, &inside(&directory(&from), new));
         }
     }
 }
@@ -370,7 +370,11 @@ pub(super) fn static_call(
             if method != "copy" {
                 shell.report_all(argument(0), Act::MoveAway);
             }
-            shell.report_all(argument(1), Act::Write);
+            let unknown = Field::unknown();
+            let from = argument(0).first().unwrap_or(&unknown);
+            for to in argument(1) {
+                shell.carry(from, to);
+            }
         }
         ("io.directory", "createdirectory") => shell.report_all(argument(0), Act::MakeDir),
         ("io.directory", "delete") => shell.report_all(argument(0), Act::RemoveTree),

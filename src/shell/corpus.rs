@@ -157,6 +157,7 @@ macro_rules! corpus {
 
 corpus! {
     writes "writes.txt" analyze;
+    trees "trees.txt" analyze;
     programs "programs.txt" analyze;
     removals "removals.txt" analyze;
     reads_and_prose_are_no_targets "no-targets.txt" analyze;

@@ -340,8 +340,11 @@ pub(super) fn patch(shell: &mut Shell<'_>, args: &Args<'_>) {
         shell.report(&out.clone(), Act::Write);
         return;
     }
+    let usual = Field::literal(".orig");
+    let suffix = args.value(&["z", "suffix"]).unwrap_or(&usual);
+    let suffix = Some(suffix).filter(|_| args.has(&["b", "backup"]));
     if let Some(file) = args.operands.first() {
-        shell.report(file, Act::Edit);
+        in_place_edit(shell, std::slice::from_ref(file), suffix);
         return;
     }
     let strip = args
@@ -357,6 +360,7 @@ pub(super) fn patch(shell: &mut Shell<'_>, args: &Args<'_>) {
         &diff.unwrap_or_default(),
         strip.unwrap_or(0),
         dir.as_ref(),
+        suffix,
     );
 }
 
@@ -374,12 +378,20 @@ pub(super) fn git_apply(shell: &mut Shell<'_>, args: &Args<'_>) {
             .collect()
     };
     for diff in diffs {
-        patched(shell, &diff, strip.unwrap_or(1), args.value(&["directory"]));
+        let dir = args.value(&["directory"]);
+        patched(shell, &diff, strip.unwrap_or(1), dir, None);
     }
 }
 
-/// Names behind `+++ `, and behind `--- ` where the file is removed.
-fn patched(shell: &mut Shell<'_>, diff: &str, strip: usize, dir: Option<&Field>) {
+/// Names behind `+++ `, and behind `--- ` where the file is removed. With a suffix the old
+/// text is kept under it.
+fn patched(
+    shell: &mut Shell<'_>,
+    diff: &str,
+    strip: usize,
+    dir: Option<&Field>,
+    suffix: Option<&Field>,
+) {
     let mut old = "";
     for line in diff.lines() {
         let name = |line: &'_ str| line.split('\t').next().unwrap_or("").trim().to_owned();
@@ -396,7 +408,10 @@ fn patched(shell: &mut Shell<'_>, diff: &str, strip: usize, dir: Option<&Field>)
             let path = dir.map_or(path.clone(), |dir| {
                 Field::literal(format!("{}/{}", dir.text, path.text))
             });
-            shell.report(&path, act);
+            match act {
+                Act::Edit => in_place_edit(shell, &[path], suffix),
+                act => drop(shell.report(&path, act)),
+            }
         }
     }
 }

@@ -30,6 +30,7 @@ pub(super) enum Effect {
     Copy,
     Move,
     /// From the first argument to exactly the second.
+    CopyTo,
     Rename,
     /// The first argument is what the link at the second points to.
     Symlink,

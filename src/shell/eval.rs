@@ -89,6 +89,8 @@ pub(super) struct Shell<'s> {
     pub(super) globs_left: Allowance,
     /// How many names programs have made up, `mktemp`'s.
     pub(super) made_up: usize,
+    /// What `git add` took up and no commit holds yet.
+    pub(super) staged: Vec<Field>,
     /// Loops around the present command whose turns are not known.
     pub(super) n_open_loops: usize,
     /// What can be read from `/dev/fd/63` and on, where that is known.
@@ -141,6 +143,7 @@ impl<'s> Shell<'s> {
             frames: Vec::new(),
             globs_left: Allowance::FULL,
             made_up: 0,
+            staged: Vec::new(),
             n_open_loops: 0,
             pipes: Vec::new(),
             extent: Extent::Whole,

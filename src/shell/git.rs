@@ -1,7 +1,7 @@
 //! The `git` subcommands that change files of the work tree.
 
 use super::args::{Args, Syntax};
-use super::clean::clean;
+use super::clean::{clean, stage, stash, unstage};
 use super::eval::Shell;
 use super::field::{Field, Output, UNKNOWN, base_name};
 use super::transfer::inside;
@@ -69,6 +69,7 @@ const VALUED: &[&str] = &[
     "onto",
     "depth",
     "branch",
+    "initial-branch",
     "origin",
     "config",
     "reference",
@@ -79,6 +80,7 @@ const VALUED: &[&str] = &[
     "file",
     "reason",
     "name",
+    "message",
 ];
 
 fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Output> {
@@ -96,6 +98,10 @@ fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Outpu
         "checkout" => checkout(shell, args),
         "restore" => restore(shell, &valued("sU")),
         "clean" => clean(shell, &valued("e")),
+        "stash" => stash(shell, &valued("m")),
+        "add" => stage(shell, &valued("")),
+        "commit" => shell.staged.clear(),
+        "reset" => reset(shell, &valued("")),
         "mv" => return writers::run(shell, "mv", &[&[Field::literal("mv")], args].concat()),
         "rm" => remove(shell, &valued("")),
         "format-patch" => format_patch(shell, &valued("o")),
@@ -119,19 +125,30 @@ fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Outpu
         "ls-files" | "grep" => return search::git(shell, verb, args),
         "apply" | "am" => edit::git_apply(shell, &valued("pC")),
         "rev-parse" => return rev_parse(shell, args),
-        "rebase" => {
-            for command in valued("xXCs").values(&["x", "exec"]) {
-                line(shell, std::slice::from_ref(command));
-            }
-            return None;
-        }
+        "rebase" => return rebase(shell, &valued("xXCs")),
         "bisect" if args.first().and_then(Field::known) == Some("run") => {
             return shell.again(args.get(1..)?);
         }
-        "init" => shell.report_all(valued("b").operands.first(), Act::MakeDir),
+        "init" => init(shell, &valued("b")),
         _ => return None,
     }
     Output::nothing()
+}
+
+/// Files that are staged go with `--hard`; without it they only lose their place.
+fn reset(shell: &mut Shell<'_>, args: &Args<'_>) {
+    if args.has(&["hard"]) {
+        unstage(shell);
+    } else if !args.has(&["soft"]) {
+        shell.staged.clear();
+    }
+}
+
+fn rebase(shell: &mut Shell<'_>, args: &Args<'_>) -> Option<Output> {
+    for command in args.values(&["x", "exec"]) {
+        line(shell, std::slice::from_ref(command));
+    }
+    None
 }
 
 /// What stands behind a verb of its own.
@@ -244,7 +261,8 @@ fn archive(shell: &mut Shell<'_>, args: &Args<'_>) -> Option<Output> {
         return None;
     }
     let paths = args.operands.get(1..)?;
-    archive::stream(shell, paths, args.value(&["prefix"]))
+    let prefix = args.value(&["prefix"]).map_or(Some(""), Field::known)?;
+    archive::stream(shell, paths, |path| Some(format!("{prefix}{path}")))
 }
 
 /// A patch of the files that are named behind `--`; what else it holds is not known.
@@ -298,6 +316,16 @@ fn clone(shell: &mut Shell<'_>, operands: &[Field]) {
         [] => return,
     };
     shell.report(&dir, Act::MakeDir);
+}
+
+/// `git init [DIR]`: the repository is a directory in it, or with `--bare` it itself.
+fn init(shell: &mut Shell<'_>, args: &Args<'_>) {
+    let here = Field::literal(".");
+    let dir = args.operands.first().unwrap_or(&here);
+    match args.has(&["bare"]) {
+        true => shell.report(&inside(dir, &Field::literal("HEAD")), Act::Write),
+        false => shell.report(&inside(dir, &Field::literal(".git")), Act::MakeDir),
+    };
 }
 
 /// `git config -f FILE KEY VALUE`.

@@ -51,7 +51,7 @@ pub(super) fn rename(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         let new = file.known().and_then(|path| change.made(path));
         if let Some(new) = new {
             shell.report(file, Act::MoveAway);
-            shell.report(&file.with_text(new), Act::Write);
+            shell.carry(file, &file.with_text(new));
         }
     }
     None
@@ -108,6 +108,12 @@ fn literal(pattern: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
+/// A path after a substitution of literal text; `None` where that is another one.
+pub(super) fn substituted(expression: &str, path: &str) -> Option<String> {
+    let change = substitution(expression)?;
+    Some(change.within(path).unwrap_or_else(|| path.to_owned()))
+}
+
 impl Change {
     /// The new path, where it is another one.
     fn made(&self, path: &str) -> Option<String> {
@@ -117,12 +123,17 @@ impl Change {
             Some(dir) if within => (dir, name),
             _ => ("", path),
         };
-        let new = match self.place {
-            Place::First => name.replacen(&self.from, &self.to, 1),
-            Place::All => name.replace(&self.from, &self.to),
-            Place::Front => format!("{}{}", self.to, name.strip_prefix(&self.from)?),
-            Place::Back => format!("{}{}", name.strip_suffix(&self.from)?, self.to),
-        };
+        let new = self.within(name)?;
         (new != name).then(|| format!("{dir}{new}"))
+    }
+
+    /// The text after the change; `None` where its end does not match.
+    fn within(&self, text: &str) -> Option<String> {
+        Some(match self.place {
+            Place::First => text.replacen(&self.from, &self.to, 1),
+            Place::All => text.replace(&self.from, &self.to),
+            Place::Front => format!("{}{}", self.to, text.strip_prefix(&self.from)?),
+            Place::Back => format!("{}{}", text.strip_suffix(&self.from)?, self.to),
+        })
     }
 }

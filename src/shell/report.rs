@@ -9,7 +9,7 @@ use super::Limit;
 use super::eval::Shell;
 use super::field::{Field, Output, UNKNOWN};
 use super::syntax::{Fd, Redirect, To};
-use crate::path::collapse;
+use crate::path::{collapse, relative};
 use crate::target::{Act, Spelling, Target};
 
 #[derive(Default)]
@@ -86,9 +86,13 @@ impl Found {
         std::iter::successors(entry(first), move |known| entry(known.next))
     }
 
-    /// Whether this command makes a directory at the path.
+    /// Whether this command makes a directory at the path, or below it.
     pub(super) fn makes_dir(&self, path: &str) -> bool {
-        self.at(path).any(|known| known.target.act == Act::MakeDir)
+        let dir = collapse(path);
+        let is_below = |path: &str| relative(&collapse(path), &dir).is_some();
+        let makes = |known: &Entry| known.target.act == Act::MakeDir;
+        let mut first = self.entries.iter().take(MAX_MADE);
+        self.at(path).any(makes) || first.any(|known| makes(known) && is_below(&known.target.path))
     }
 
     /// The names in a directory of what this command makes there, or below, and does
@@ -118,7 +122,7 @@ impl Found {
 
     /// `path` as the links made so far lead it; a link that is itself the
     /// path counts only when its file is written through it.
-    fn follow(&self, path: &str, act: Act) -> Option<String> {
+    pub(super) fn follow(&self, path: &str, act: Act) -> Option<String> {
         if self.links.is_empty() {
             return None;
         }

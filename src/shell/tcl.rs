@@ -52,7 +52,7 @@ fn command(shell: &mut Shell<'_>, words: &[Field]) {
                     shell.report(from, Act::MoveAway);
                 }
                 let to = shell.destination(from, to);
-                shell.report(&to, Act::Write);
+                shell.carry(from, &to);
             }
         }
         ["exec" | "spawn", ..] => drop(shell.again(words.get(1..).unwrap_or(&[]))),

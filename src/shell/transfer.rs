@@ -1,11 +1,30 @@
 //! Commands that copy, move and link files to other places.
 
+use ecow::EcoString;
+
 use super::args::{Args, Syntax};
-use super::clean::clear_except;
+use super::clean::{Kind, Rule, clear_except, rules};
 use super::download::local_name;
 use super::eval::Shell;
 use super::field::{Field, base_name};
+use crate::path::{collapse, relative};
+use crate::systems;
 use crate::target::Act;
+
+/// Options of `rsync` that choose files in ways that are not followed.
+const FILTERS: [&str; 8] = [
+    "C",
+    "F",
+    "f",
+    "exclude-from",
+    "files-from",
+    "filter",
+    "include",
+    "include-from",
+];
+
+/// What an entry of a tree costs of the budget.
+const ENTRY_COST: usize = 1 << 10;
 
 pub(super) const RSYNC: Syntax = Syntax {
     short: "efBMT",
@@ -37,9 +56,8 @@ struct Transfer {
 impl Shell<'_> {
     fn is_dir(&self, field: &Field) -> bool {
         let known = field.known();
-        known.is_some_and(|path| {
-            path.ends_with('/') || path == "." || path == ".." || path.ends_with("/..")
-        }) || known.is_some_and(|path| self.holds_dir(path))
+        known.is_some_and(|path| path.ends_with('/') || is_content(path))
+            || known.is_some_and(|path| self.holds_dir(path))
     }
 
     pub(super) fn holds_dir(&self, path: &str) -> bool {
@@ -56,6 +74,77 @@ impl Shell<'_> {
         }
     }
 
+    /// What comes to lie at a place: a file, or a directory with what is in it.
+    pub(super) fn carry(&mut self, from: &Field, to: &Field) {
+        let text = self.written(from);
+        self.lay(from, to, text, &[]);
+    }
+
+    /// `text` is what a file holds, as far as that is known.
+    fn lay(&mut self, from: &Field, to: &Field, text: Option<EcoString>, spared: &[Rule]) {
+        if !self.is_dir(from) {
+            self.report_text(to, Act::Write, text);
+            return;
+        }
+        if !to.known().is_some_and(|to| self.holds_dir(to)) {
+            self.report(to, Act::MakeDir);
+        }
+        if let Some(dir) = from.known() {
+            self.lay_tree(dir, to, spared);
+        }
+    }
+
+    /// The entries of a tree that come to lie in governed places. Where such a place
+    /// cannot be, only the directories count in which one begins.
+    fn lay_tree(&mut self, dir: &str, to: &Field, spared: &[Rule]) {
+        let Some(place) = to.known().and_then(|to| self.absolute(to)) else {
+            return;
+        };
+        let place = self.found.follow(&place, Act::Write).unwrap_or(place);
+        // What patterns count from.
+        let root = dir.rfind('/').map_or(0, |at| at + 1);
+        let mut todo = vec![(dir.to_owned(), collapse(&place).into_owned())];
+        while let Some((from, to)) = todo.pop() {
+            let Some(at) = self.absolute(&from) else {
+                return;
+            };
+            if is_copy_below(&collapse(&at), &to) {
+                continue;
+            }
+            let is_open = systems::may_begin_in(&to) || is_place(&to);
+            let names = match is_open {
+                true => self.list(&at),
+                false => systems::outer_dirs().map(str::to_owned).collect(),
+            };
+            for name in names {
+                let from = format!("{}/{name}", from.trim_end_matches('/'));
+                let to = format!("{}/{name}", to.trim_end_matches('/'));
+                let kind = match self.holds_dir(&from) {
+                    true => Kind::Dir,
+                    false => Kind::File,
+                };
+                let below = from.get(root..).unwrap_or("");
+                if spared.iter().any(|rule| rule.matches(below, kind)) {
+                    continue;
+                }
+                match kind {
+                    Kind::Dir if systems::may_begin_in(&to) => todo.push((from, to)),
+                    Kind::Dir if is_open && is_place(&to) => {
+                        if !self.holds_dir(&to) {
+                            self.report(&Field::literal(to.as_str()), Act::MakeDir);
+                        }
+                        todo.push((from, to));
+                    }
+                    Kind::File if is_open && self.spend(ENTRY_COST) => {
+                        let text = self.written(&Field::literal(from));
+                        self.report_text(&Field::literal(to), Act::Write, text);
+                    }
+                    Kind::Dir | Kind::File => {}
+                }
+            }
+        }
+    }
+
     /// Sources and destinations, whether the destination is a directory or not.
     fn transfers(&mut self, args: &Args<'_>) -> Vec<Transfer> {
         let target_dir = args.value(&["t", "target-directory"]);
@@ -64,30 +153,19 @@ impl Shell<'_> {
             (None, Some((last, sources))) => (sources, last),
             (None, None) => return Vec::new(),
         };
-        let no_target_directory = args.has(&["T", "no-target-directory"]);
         let into = target_dir.is_some()
             || sources.len() > 1
-            || (!no_target_directory && self.is_dir(last));
-        // One directory copied onto another: what is in it comes to lie there.
-        let whole;
-        let (into, sources) = match (into, sources) {
-            (false, [dir]) if no_target_directory && self.is_dir(dir) && self.is_dir(last) => {
-                let dir = dir.text.trim_end_matches('/');
-                whole = [sources[0].with_text(format!("{dir}/."))];
-                (true, &whole[..])
-            }
-            _ => (into, sources),
+            || (!args.has(&["T", "no-target-directory"]) && self.is_dir(last));
+        let place = |from: &Field| match into {
+            _ if args.has(&["parents"]) => below(last, from),
+            true if !is_content(&from.text) => inside(last, from),
+            _ => last.clone(),
         };
-        let place = |from: Field| Transfer {
-            to: if into {
-                inside(last, &from)
-            } else {
-                last.clone()
-            },
-            from,
+        let transfer = |from: &Field| Transfer {
+            to: place(from),
+            from: from.clone(),
         };
-        let sources = sources.iter().flat_map(|source| self.content_of(source));
-        let transfers: Vec<Transfer> = sources.map(place).collect();
+        let transfers: Vec<Transfer> = sources.iter().map(transfer).collect();
         self.keep_copies(args, &transfers);
         transfers
     }
@@ -111,17 +189,38 @@ impl Shell<'_> {
             }
         }
     }
+}
 
-    /// `dir/.` stands for what is in the directory.
-    fn content_of(&mut self, source: &Field) -> Vec<Field> {
-        match source.text.strip_suffix('.') {
-            Some(dir) if dir.ends_with('/') || dir.is_empty() => {
-                let all = source.with_text(format!("{dir}*"));
-                self.wildcards(&[all])
-            }
-            _ => vec![source.clone()],
-        }
-    }
+/// `dir/.` stands for what is in the directory.
+fn is_content(path: &str) -> bool {
+    matches!(base_name(path), "." | "..")
+}
+
+/// Whether a governed place goes, under its own name, to somewhere below the directory
+/// that it lies in: a copy of it that nobody takes for another.
+pub(super) fn is_copy_below(from: &str, to: &str) -> bool {
+    let ends = from.rsplit('/').zip(to.rsplit('/'));
+    let same = ends.take_while(|(one, other)| one == other);
+    let common: usize = same.map(|(name, _)| name.len() + 1).sum();
+    let split = |path: &'_ str| path.len().checked_sub(common);
+    let (Some(root), Some(around)) = (split(from), split(to)) else {
+        return false;
+    };
+    let (root, tail) = from.split_at(root);
+    let is_below = around > root.len() && relative(&to[..around], root).is_some();
+    is_below && (systems::may_begin_in(tail) || is_place(tail))
+}
+
+/// Whether what lies in a directory lies in a governed place.
+fn is_place(dir: &str) -> bool {
+    systems::are_named_in(&format!("{dir}/"))
+}
+
+/// A file's whole path in a directory.
+fn below(dir: &Field, file: &Field) -> Field {
+    let mut to = dir.with_text(format!("{}/", dir.text.trim_end_matches('/')));
+    to.push(file);
+    to
 }
 
 /// The file's own name in a directory. A name that is not known leaves the
@@ -147,11 +246,10 @@ pub(super) fn copy(shell: &mut Shell<'_>, args: &Args<'_>) {
     }
     let links = args.has(&["s", "symbolic-link"]);
     for Transfer { from, to } in shell.transfers(args) {
-        if links {
+        if links && !shell.is_dir(&from) {
             shell.report_link(&to, &from);
         } else {
-            let text = shell.written(&from);
-            shell.report_text(&to, Act::Write, text);
+            shell.carry(&from, &to);
         }
     }
 }
@@ -180,7 +278,7 @@ pub(super) fn rename(shell: &mut Shell<'_>, args: &Args<'_>) {
     for Transfer { from, to } in shell.transfers(args) {
         let text = shell.written(&from);
         shell.report(&from, Act::MoveAway);
-        shell.report_text(&to, Act::Write, text);
+        shell.lay(&from, &to, text, &[]);
     }
 }
 
@@ -232,22 +330,18 @@ pub(super) fn rsync(shell: &mut Shell<'_>, args: &Args<'_>) {
         let kept = !args.has(&["delete-excluded"]);
         clear_except(shell, last, excluded.filter(|_| kept));
     }
+    let all = Field::literal("*");
+    let unknown = Some(&all).filter(|_| args.has(&FILTERS));
+    let spared = rules(args.values(&["exclude"]).chain(unknown));
     for source in sources {
         // A source with a trailing slash gives its content.
-        let content = source.text.ends_with('/');
-        let files = match content {
-            true => shell.content_of(&source.with_text(format!("{}.", source.text))),
-            false => vec![source.clone()],
+        let into = sources.len() > 1 || shell.is_dir(source) || shell.is_dir(last);
+        let to = match local_name(source) {
+            _ if source.text.ends_with('/') || is_content(&source.text) || !into => last.clone(),
+            file if args.has(&["R", "relative"]) => below(last, &file),
+            file => inside(last, &file),
         };
-        for file in files {
-            let into = content || sources.len() > 1 || shell.is_dir(last);
-            let to = if into {
-                inside(last, &local_name(&file))
-            } else {
-                last.clone()
-            };
-            shell.report(&to, Act::Write);
-        }
+        shell.lay(source, &to, None, &spared);
         if args.has(&["remove-source-files"]) {
             shell.report(source, Act::MoveAway);
         }

@@ -285,6 +285,9 @@ pub(super) fn nix(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 /// `npm exec [-c LINE] COMMAND…`.
 pub(super) fn tool_exec(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let (verb, rest) = args.split_first()?;
+    if verb.known() == Some("init") {
+        shell.report(&Field::literal("package.json"), Act::Write);
+    }
     if !matches!(verb.known(), Some("exec" | "x" | "dlx")) {
         super::writers::outputs(shell, rest);
         return None;

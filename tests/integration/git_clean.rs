@@ -115,3 +115,32 @@ fn in_a_work_tree_beside_the_repository() {
     let moved = "git add -A; git commit -qm x; mv .git ../kept; echo 'gitdir: ../kept' > .git";
     assert_eq!(check(moved, COMMANDS), 0);
 }
+
+const STASHES: &[&str] = &[
+    "git stash -q",
+    "git stash -uq",
+    "git stash -aq",
+    "git stash save -uq 'all of it'",
+    "git stash push -uq -- src",
+    "git stash push -uq -- .devt",
+    "git stash push -aq -- .devt/state",
+    "git stash push -aq -- ':!.devt'",
+    "cd src && git stash -uq -- .",
+    "git add -A && git stash -q",
+    "git add -A && git reset -q --hard",
+    "git add src && git reset -q --hard",
+    "git add -A && git reset -q && git reset -q --hard",
+    "git add -A && git commit -qm x && git reset -q --hard",
+];
+
+#[test]
+fn what_is_stashed_or_reset() {
+    let first = "touch a; git add a; git commit -qm x; date > a; date > src/b";
+    assert_ne!(check(first, STASHES), 0);
+    let ignored = format!("echo .devt > .gitignore; {first}");
+    assert_ne!(check(&ignored, STASHES), 0);
+    let tracked = "git add -A; git commit -qm x; date > src/b";
+    assert_eq!(check(tracked, STASHES), 0);
+    let part = "git add src .devt/state/spec.md; git commit -qm x; date > src/b";
+    assert_ne!(check(part, STASHES), 0);
+}

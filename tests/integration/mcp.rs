@@ -342,6 +342,29 @@ fn actors_and_names_count_as_for_every_tool() {
 }
 
 #[test]
+fn what_is_copied_or_moved_counts_where_it_comes_to_lie() {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/a.md", "x");
+    sandbox.write("drafts/review/1.md", "x");
+    for (tool, from, to, expected) in [
+        ("move_file", "src/a.md", ".devt/state", "ad-hoc-name"),
+        ("move_file", "src/a.md", ".devt/state/plan.md", "allow"),
+        ("move_file", "drafts", "openspec/changes/c9", "wrong-writer"),
+        (
+            "copy_file",
+            "drafts",
+            ".devt/state/x",
+            "undeclared-directory",
+        ),
+        ("copy_file", "drafts", "src/drafts", "allow"),
+    ] {
+        let tool = format!("mcp__fs__{tool}");
+        let input = json!({ "source": from, "destination": to });
+        assert_eq!(verdict(&sandbox, &tool, input), expected, "{from} to {to}");
+    }
+}
+
+#[test]
 fn many_and_odd_arguments_are_borne() {
     let sandbox = Sandbox::new();
     let mut paths: Vec<String> = (0..2_000).map(|n| format!("src/{n}.rs")).collect();
@@ -358,6 +381,7 @@ fn many_and_odd_arguments_are_borne() {
         ("x".repeat(5_000_000), "allow"),
         (format!(".devt/state/{}", "n".repeat(4_000)), "ad-hoc-name"),
         (".devt/state/a\u{0}b".to_owned(), "path-escape"),
+        (".devt/state/plan.md\n".to_owned(), "path-escape"),
     ] {
         assert_eq!(
             verdict(&sandbox, "mcp__fs__write_file", json!({ "path": path })),

@@ -51,11 +51,8 @@ pub(super) const PYTHON: &[Row] = &[
     (OS, &["link"], Effect::HardLink),
     (OS, &["chdir"], Effect::ChangeDir),
     (OS, &["system", "popen"], Effect::Run),
-    (
-        SHUTIL,
-        &["copy", "copyfile", "copy2", "copytree"],
-        Effect::Copy,
-    ),
+    (SHUTIL, &["copy", "copyfile", "copy2"], Effect::Copy),
+    (SHUTIL, &["copytree"], Effect::CopyTo),
     (SHUTIL, &["move"], Effect::Move),
     (SHUTIL, &["rmtree"], First(RemoveTree)),
     (
@@ -156,9 +153,9 @@ pub(super) const SCRIPT: &[Row] = &[
     (
         On::Any,
         &["copyFile", "copyFileSync", "cpSync", "copySync"],
-        Second(Write),
+        Effect::CopyTo,
     ),
-    (FS, &["cp", "copy"], Second(Write)),
+    (FS, &["cp", "copy"], Effect::CopyTo),
     (
         On::Any,
         &["mkdirSync", "ensureDirSync", "ensureDir"],
