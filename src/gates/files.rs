@@ -1,7 +1,6 @@
 //! The files of a state: where they are, how they are read, and what a plan saw of them.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::catalog::Governed;
@@ -69,11 +68,15 @@ impl Files for InDir<'_> {
 
 type Answer = Result<Option<String>, String>;
 
-/// The files of a state, each asked for once. What a plan says follows from
-/// these answers alone, so it holds for as long as they do.
+/// How many of the latest answers are given again. What was asked for long before
+/// is asked for anew, so that a plan over very many files need not be searched.
+const LATEST: usize = 8;
+
+/// The files of a state and the answers that were given. What a plan says follows
+/// from these alone, so it holds for as long as they do.
 pub struct Asked<'f> {
     files: &'f dyn Files,
-    texts: RefCell<BTreeMap<String, Answer>>,
+    texts: RefCell<Vec<(String, Answer)>>,
     dirs: OnceCell<Vec<String>>,
 }
 
@@ -110,12 +113,15 @@ impl<'f> Asked<'f> {
 
 impl Files for Asked<'_> {
     fn read(&self, name: &str) -> Answer {
-        if let Some(text) = self.texts.borrow().get(name) {
+        let texts = self.texts.borrow();
+        let mut latest = texts.iter().rev().take(LATEST);
+        if let Some((_, text)) = latest.find(|(known, _)| known == name) {
             return text.clone();
         }
+        drop(texts);
         let text = self.files.read(name);
-        let mut texts = self.texts.borrow_mut();
-        texts.insert(name.to_owned(), text.clone());
+        let answer = (name.to_owned(), text.clone());
+        self.texts.borrow_mut().push(answer);
         text
     }
 

@@ -45,27 +45,38 @@ pub fn with_lock<T>(
     wait: Duration,
     f: impl FnOnce(&Locked<'_>) -> io::Result<T>,
 ) -> io::Result<T> {
-    with_locks(&[dir.to_owned()], wait, || f(&Locked { dir }))
+    let alone = |dir: &Path| vec![dir.to_owned()];
+    with_locks(alone, dir, wait, f)
 }
 
 fn with_locks<T>(
-    dirs: &[PathBuf],
+    dirs: fn(&Path) -> Vec<PathBuf>,
+    dir: &Path,
     wait: Duration,
-    f: impl FnOnce() -> io::Result<T>,
+    f: impl FnOnce(&Locked<'_>) -> io::Result<T>,
 ) -> io::Result<T> {
     let mut f = Some(f);
     let mut result = Err(io::ErrorKind::WouldBlock.into());
-    run_locked(dirs, wait, &mut || {
+    run_locked(dirs, dir, wait, &mut |locked| {
         if let Some(f) = f.take() {
-            result = f();
+            result = f(locked);
         }
     })?;
     result
 }
 
-/// Calls `f` once, under the locks of all directories. Without a type parameter,
-/// so that the loop is compiled once.
-fn run_locked(dirs: &[PathBuf], wait: Duration, f: &mut dyn FnMut()) -> io::Result<()> {
+/// Calls `f` once, under the locks of all directories that a state needs. Without
+/// a type parameter, so that it is compiled once.
+fn run_locked(
+    dirs: fn(&Path) -> Vec<PathBuf>,
+    dir: &Path,
+    wait: Duration,
+    f: &mut dyn FnMut(&Locked<'_>),
+) -> io::Result<()> {
+    lock_each(&dirs(dir), wait, &mut || f(&Locked { dir }))
+}
+
+fn lock_each(dirs: &[PathBuf], wait: Duration, f: &mut dyn FnMut()) -> io::Result<()> {
     let Some((dir, others)) = dirs.split_first() else {
         f();
         return Ok(());
@@ -74,7 +85,7 @@ fn run_locked(dirs: &[PathBuf], wait: Duration, f: &mut dyn FnMut()) -> io::Resu
     let begun = Instant::now();
     loop {
         match lock.try_write() {
-            Ok(_guard) => return run_locked(others, wait, f),
+            Ok(_guard) => return lock_each(others, wait, f),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),
         }
@@ -135,8 +146,7 @@ pub fn with_state_lock<T>(
     wait: Duration,
     f: impl FnOnce(&Locked<'_>) -> io::Result<T>,
 ) -> io::Result<T> {
-    let locked = &Locked { dir };
-    with_locks(&with_linked(dir), wait, || match pid_lock {
+    with_locks(with_linked, dir, wait, |locked| match pid_lock {
         Some(name) => with_pid_lock(locked, name, wait, || f(locked)),
         None => f(locked),
     })
