@@ -153,12 +153,10 @@ pub(super) fn grep(shell: &mut Shell<'_>, args: &Args<'_>) -> Option<Output> {
     let is_fixed = args.has(&["F", "fixed-strings"]);
     for expression in expressions {
         let text = fold(expression.known()?);
-        match is_fixed {
-            true => globs.push(regexp::fixed(&text, span)),
-            false => match regexp::globs(&text, span) {
-                Some(more) => globs.extend(more),
-                None => return some_of(input),
-            },
+        if is_fixed {
+            globs.push(regexp::fixed(&text, span));
+        } else if regexp::add_globs(&mut globs, &text, span).is_none() {
+            return some_of(input);
         }
     }
     if !shell.spend(globs.len() * input.text.len() / 16) {

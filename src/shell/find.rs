@@ -60,10 +60,10 @@ pub(super) fn find(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 }
 
 impl Shell<'_> {
-    /// The paths `find` would print, spelled as it spells them.
+    /// The paths `find` would reach for the last action, spelled as it spells them.
     pub(super) fn listed(&mut self, root: &str, expression: &Expression) -> Vec<Field> {
-        let reached = self.reach(root, expression).into_iter();
-        reached.flat_map(|reach| reach.entries).collect()
+        let last = self.reach(root, expression).pop();
+        last.unwrap_or_default().entries
     }
 
     /// What `find` would reach below `root` for each action.

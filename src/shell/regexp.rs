@@ -19,15 +19,15 @@ pub(super) fn fixed(text: &str, span: Span) -> Glob {
     close(glob, span)
 }
 
-/// The patterns an expression comes to: plain text, `.`, `.*`, `.+`, `[…]`, `^` and `$`, and
+/// Adds the patterns an expression comes to: plain text, `.`, `.*`, `.+`, `[…]`, `^` and `$`, and
 /// branches. Names hold no brackets and bars, so what they mean without a backslash in one
 /// dialect, and with it in the other, counts in all.
-pub(super) fn globs(expression: &str, span: Span) -> Option<Vec<Glob>> {
+pub(super) fn add_globs(globs: &mut Vec<Glob>, expression: &str, span: Span) -> Option<()> {
     let mut plain = expression.to_owned();
     for (escaped, mark) in [("\\|", "|"), ("\\(", "("), ("\\)", ")")] {
         plain = plain.replace(escaped, mark);
     }
-    let (mut todo, mut globs) = (vec![plain], Vec::new());
+    let mut todo = vec![plain];
     while let Some(text) = todo.pop() {
         if todo.len() + globs.len() > MAX_BRANCHES {
             return None;
@@ -46,7 +46,7 @@ pub(super) fn globs(expression: &str, span: Span) -> Option<Vec<Glob>> {
         let branches = group.split('|');
         todo.extend(branches.map(|branch| format!("{before}{branch}{after}")));
     }
-    Some(globs)
+    Some(())
 }
 
 fn glob(branch: &str, span: Span) -> Option<Glob> {
