@@ -323,18 +323,18 @@ pub(super) fn options(shell: &mut Shell<'_>, letters: &str, given: &[Field]) -> 
         if !shell.spend(arg.text.len()) || arg.text == "--" {
             break;
         }
-        for (at, letter) in arg.text.char_indices().skip(1) {
+        for (at, letter) in arg.text.bytes().enumerate().skip(1) {
+            let kind = letters.bytes().position(|known| known == letter);
+            let takes_value = kind.is_some_and(|at| letters.as_bytes().get(at + 1) == Some(&b':'));
             let mut value = Field::literal("");
-            let kind = letters.split(letter).nth(1);
-            let takes_value = kind.is_some_and(|kind| kind.starts_with(':'));
             if takes_value {
-                value = arg.behind(at + letter.len_utf8());
+                value = arg.behind(at + 1);
                 if value.text.is_empty() {
                     value = args.get(next).cloned().unwrap_or_else(Field::unknown);
                     next += 1;
                 }
             }
-            let mut turn = value.with_text(letter);
+            let mut turn = value.with_text(char::from(letter));
             turn.text.push(' ');
             turn.text.push_str(&value.text);
             turns.push(turn);

@@ -289,9 +289,10 @@ impl<'a> Lexer<'a> {
     fn perl_glob(&mut self, rest: &'a str) -> bool {
         let is_perl = self.language == Language::Perl;
         let inner = rest.strip_prefix('<').filter(|_| is_perl).unwrap_or("");
-        let ends = |c: char| c.is_whitespace() || matches!(c, '<' | '>' | ';');
-        let (pattern, behind) = inner.split_at(inner.find(ends).unwrap_or(0));
-        let is_glob = behind.starts_with('>') && pattern.contains(['*', '?', '{']);
+        let ends = |c: u8| c.is_ascii_whitespace() || matches!(c, b'<' | b'>' | b';');
+        let (pattern, behind) = inner.split_at(inner.bytes().position(ends).unwrap_or(0));
+        let stands_for_names = |c: u8| matches!(c, b'*' | b'?' | b'{');
+        let is_glob = behind.starts_with('>') && pattern.bytes().any(stands_for_names);
         if is_glob {
             self.at += pattern.len() + 2;
             self.tokens.push(Token::Word("glob"));
