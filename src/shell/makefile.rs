@@ -37,12 +37,12 @@ pub(super) fn make(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     })
 }
 
-/// The makefile that is read where none is named.
+/// The makefile that is read where none is named, if this command wrote it.
 fn usual(shell: &Shell<'_>) -> Option<EcoString> {
     let names = ["GNUmakefile", "makefile", "Makefile"];
     let mut texts = names
         .iter()
-        .map(|name| shell.script_text(&Field::literal(*name)));
+        .map(|name| shell.written(&Field::literal(*name)));
     texts.find_map(|text| text)
 }
 

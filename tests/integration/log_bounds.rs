@@ -377,7 +377,7 @@ fn a_pipe_in_the_place_of_a_file_is_an_error() {
     let sandbox = Sandbox::new();
     let pipe = sandbox.project().join(".claude/deep-dive.local.md");
     fs::create_dir_all(pipe.parent().unwrap()).unwrap();
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    let made = Command::new("mkfifo").arg(&pipe).status();
     assert!(made.unwrap().success());
     let pipe = pipe.to_str().unwrap();
     for args in [&["deep-dive", "init", "--refresh"][..], &["replay", pipe]] {
