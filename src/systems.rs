@@ -10,7 +10,6 @@ pub mod own;
 pub mod session;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
@@ -264,17 +263,16 @@ pub fn are_named_in(text: &str) -> bool {
         ),
         false => Cow::Borrowed(text),
     };
-    landmarks().any(|landmark| {
+    any_landmark(&mut |landmark| {
         let place = landmark.trim_end_matches('*');
         let file = place.rsplit_once('/').map_or(place, |(_, file)| file);
         text.contains(if file.contains('.') { file } else { place })
     })
 }
 
-fn landmarks() -> impl Iterator<Item = &'static str> {
-    SYSTEMS
-        .iter()
-        .flat_map(|system| system.landmarks().iter().copied())
+fn any_landmark(is_it: &mut dyn FnMut(&'static str) -> bool) -> bool {
+    let mut systems = SYSTEMS.iter();
+    systems.any(|system| system.landmarks().iter().any(|landmark| is_it(landmark)))
 }
 
 /// Whether a directory has the name of one that a place of a built-in system lies in, as
@@ -284,16 +282,23 @@ pub fn may_begin_in(dir: &str) -> bool {
         dir.strip_suffix(outer)
             .is_some_and(|rest| rest.ends_with('/'))
     };
-    landmarks().any(|landmark| {
+    any_landmark(&mut |landmark| {
         let mut ends = landmark.match_indices('/').map(|(end, _)| end);
         ends.any(|end| is_it(&landmark[..end]))
     })
 }
 
 /// The first components of the landmarks, each once.
-pub fn outer_dirs() -> impl Iterator<Item = &'static str> {
-    let first = landmarks().filter_map(|landmark| landmark.split('/').next());
-    first.collect::<BTreeSet<_>>().into_iter()
+pub fn outer_dirs() -> Vec<String> {
+    let mut dirs = Vec::new();
+    any_landmark(&mut |landmark| {
+        let (dir, _) = landmark.split_once('/').unwrap_or_default();
+        if dirs.iter().all(|known| known != dir) {
+            dirs.push(dir.to_owned());
+        }
+        false
+    });
+    dirs
 }
 
 /// The ids of the built-in systems, the program's own last. Any other id declares a system.

@@ -73,7 +73,7 @@ fn untar(shell: &mut Shell<'_>, args: &[Field], names: Names) -> Option<Output> 
                 if let Some(dir) = dir {
                     shell.run(&[Field::literal("cd"), dir]);
                 }
-                stream(shell, &operands, |name| renamed(&args, name))
+                stream(shell, &operands, &|name| renamed(&args, name))
             });
         }
     } else if args.has(&["x", "extract", "get"]) && !args.has(&["O", "to-stdout"]) {
@@ -87,7 +87,7 @@ fn untar(shell: &mut Shell<'_>, args: &[Field], names: Names) -> Option<Output> 
 pub(super) fn stream(
     shell: &mut Shell<'_>,
     paths: &[Field],
-    name: impl Fn(&str) -> Option<String>,
+    name: &dyn Fn(&str) -> Option<String>,
 ) -> Option<Output> {
     let mut text = String::from(STREAM);
     for path in paths {
@@ -146,19 +146,17 @@ fn extract(shell: &mut Shell<'_>, args: &Args<'_>, names: Names) {
     };
     let strip = args.value(&["strip-components"]);
     let strip = strip.and_then(|n| n.known()?.parse().ok()).unwrap_or(0);
-    let placed = |name: &Field| {
-        let parts: Vec<&str> = name.text.split('/').skip(strip).collect();
-        Some(name.with_text(renamed(args, &parts.join("/"))?))
-    };
     let file = args.value(&["f", "file"]).and_then(Field::known);
     let piped = match args.operands.is_empty() && matches!(file, None | Some("-")) {
         true => streamed(shell),
         false => None,
     };
-    let named = piped.as_deref().unwrap_or(&args.operands);
-    let mut placed: Vec<Field> = named.iter().filter_map(placed).collect();
-    if piped.is_some() {
-        placed.retain(|member| is_governed(shell, dir, member));
+    let mut placed = Vec::new();
+    for name in piped.as_deref().unwrap_or(&args.operands) {
+        let parts: Vec<&str> = name.text.split('/').skip(strip).collect();
+        let member = renamed(args, &parts.join("/")).map(|new| name.with_text(new));
+        let counts = |member: &Field| piped.is_none() || is_governed(shell, dir, member);
+        placed.extend(member.filter(counts));
     }
     members(shell, dir, &placed, names);
 }

@@ -59,18 +59,34 @@ enum Enters {
     Tracked,
 }
 
-struct Cleaning<'h, 's> {
-    shell: &'h mut Shell<'s>,
-    /// The repository's root.
-    root: String,
-    index: Index,
-    rules: Vec<Rule>,
+/// What of a tree goes.
+struct Sort {
     /// The patterns of `-e`, which win over all files.
     excluded: Vec<Rule>,
     /// Whether `.gitignore` counts.
     ignores: bool,
     takes: Takes,
     enters: Enters,
+}
+
+impl Default for Sort {
+    fn default() -> Self {
+        Self {
+            excluded: Vec::new(),
+            ignores: true,
+            takes: Takes::Others,
+            enters: Enters::All,
+        }
+    }
+}
+
+struct Cleaning<'h, 's> {
+    shell: &'h mut Shell<'s>,
+    /// The repository's root.
+    root: String,
+    index: Index,
+    rules: Vec<Rule>,
+    sort: Sort,
     dirs_left: usize,
     files_left: usize,
 }
@@ -87,14 +103,16 @@ pub(super) fn clean(shell: &mut Shell<'_>, args: &Args<'_>) {
         [] => (&here[..], Enters::Tracked),
         paths => (paths, Enters::All),
     };
-    sweep(shell, paths, |cleaning| {
-        cleaning.excluded = rules(args.values(&["e", "exclude"]));
-        cleaning.ignores = !args.has(&["x"]);
-        if args.has(&["X"]) {
-            cleaning.takes = Takes::Ignored;
-        }
-        cleaning.enters = enters;
-    });
+    let sort = Sort {
+        excluded: rules(&mut args.values(&["e", "exclude"])),
+        ignores: !args.has(&["x"]),
+        takes: match args.has(&["X"]) {
+            true => Takes::Ignored,
+            false => Takes::Others,
+        },
+        enters,
+    };
+    sweep(shell, paths, sort);
 }
 
 /// `git stash`: what is not tracked with `-u`, what is ignored with `-a` too, and what
@@ -111,25 +129,23 @@ pub(super) fn stash(shell: &mut Shell<'_>, args: &Args<'_>) {
     if !args.has(&["u", "include-untracked", "a", "all"]) {
         return unstage(shell);
     }
-    let named = |path: &&Field| excluded_path(path).is_none();
-    let mut taken: Vec<Field> = paths.iter().filter(named).cloned().collect();
+    let (mut taken, mut spared) = (Vec::new(), Vec::new());
+    for path in paths {
+        let marks = [":!", ":^", ":(exclude)"];
+        match marks.iter().find(|mark| path.text.starts_with(**mark)) {
+            Some(mark) => spared.push(path.behind(mark.len())),
+            None => taken.push(path.clone()),
+        }
+    }
     if taken.is_empty() {
         taken.push(top(shell));
     }
-    let spared: Vec<Field> = paths.iter().filter_map(excluded_path).collect();
-    sweep(shell, &taken, |cleaning| {
-        cleaning.ignores = !args.has(&["a", "all"]);
-        let anchored = spared.iter().filter_map(|path| cleaning.below(path));
-        let rule = |below: String| Rule::parse(&format!("/{below}"), "/");
-        cleaning.excluded = anchored.filter_map(rule).collect();
-    });
-}
-
-/// The path of a pathspec that leaves something out: `:!PATH`, `:^PATH`, `:(exclude)PATH`.
-fn excluded_path(path: &Field) -> Option<Field> {
-    let marks = [":!", ":^", ":(exclude)"];
-    let mark = marks.iter().find(|mark| path.text.starts_with(**mark))?;
-    Some(path.behind(mark.len()))
+    let sort = Sort {
+        excluded: rules(&mut spared.iter()),
+        ignores: !args.has(&["a", "all"]),
+        ..Sort::default()
+    };
+    sweep(shell, &taken, sort);
 }
 
 /// `git add`: what `git reset --hard` and `git stash` will take, as long as it was not
@@ -138,19 +154,21 @@ pub(super) fn stage(shell: &mut Shell<'_>, args: &Args<'_>) {
     if args.has(&["n", "dry-run", "u", "update"]) {
         return;
     }
-    let all = args.has(&["A", "all"]).then(|| top(shell));
-    let paths = args.operands.iter().filter_map(Field::known);
-    let paths = paths.filter_map(|path| shell.absolute(path));
-    let mut paths: Vec<Field> = paths.map(Field::literal).collect();
-    paths.extend(all.filter(|_| paths.is_empty()));
-    shell.staged.extend(paths);
+    if args.operands.is_empty() && args.has(&["A", "all"]) {
+        let top = top(shell);
+        shell.staged.push(top);
+    }
+    for path in &args.operands {
+        let path = path.known().and_then(|path| shell.absolute(path));
+        shell.staged.extend(path.map(Field::literal));
+    }
 }
 
 /// Takes what was staged and in no commit.
 pub(super) fn unstage(shell: &mut Shell<'_>) {
     let staged = std::mem::take(&mut shell.staged);
     if !staged.is_empty() {
-        sweep(shell, &staged, |_| {});
+        sweep(shell, &staged, Sort::default());
     }
 }
 
@@ -162,8 +180,8 @@ fn top(shell: &mut Shell<'_>) -> Field {
     })
 }
 
-/// Reports what goes of paths, after the kinds of it were told.
-fn sweep(shell: &mut Shell<'_>, paths: &[Field], tell: impl FnOnce(&mut Cleaning<'_, '_>)) {
+/// Reports what goes of paths.
+fn sweep(shell: &mut Shell<'_>, paths: &[Field], sort: Sort) {
     let Some(root) = shell.cwd.clone().map(|cwd| repository(shell, &cwd)) else {
         shell.report_all(paths, Act::Clear);
         return;
@@ -171,10 +189,9 @@ fn sweep(shell: &mut Shell<'_>, paths: &[Field], tell: impl FnOnce(&mut Cleaning
     let mut cleaning = Cleaning {
         index: read_index(shell, &root),
         root,
-        ignores: true,
+        sort,
         ..Cleaning::new(shell)
     };
-    tell(&mut cleaning);
     cleaning.read_rules(".git/info/exclude", "/");
     for path in paths {
         cleaning.path(path);
@@ -204,10 +221,10 @@ pub(super) fn tracked_below(shell: &mut Shell<'_>, dir: &str, most: usize) -> Ve
 
 /// `rsync --delete --exclude PATTERN`: what is in the directory, less what the
 /// patterns spare.
-pub(super) fn clear_except<'f>(
+pub(super) fn clear_except(
     shell: &mut Shell<'_>,
     dir: &Field,
-    excluded: impl Iterator<Item = &'f Field>,
+    excluded: &mut dyn Iterator<Item = &Field>,
 ) {
     let root = dir.known().and_then(|dir| shell.absolute(dir));
     let excluded = rules(excluded);
@@ -217,14 +234,18 @@ pub(super) fn clear_except<'f>(
     };
     let mut cleaning = Cleaning {
         root: collapse(&root).trim_end_matches('/').to_owned(),
-        excluded,
+        sort: Sort {
+            excluded,
+            ignores: false,
+            ..Sort::default()
+        },
         ..Cleaning::new(shell)
     };
     cleaning.path(dir);
 }
 
 /// The patterns of `-e` and of `--exclude`.
-pub(super) fn rules<'f>(patterns: impl Iterator<Item = &'f Field>) -> Vec<Rule> {
+pub(super) fn rules(patterns: &mut dyn Iterator<Item = &Field>) -> Vec<Rule> {
     let rule = |field: &Field| Rule::parse(field.known()?, "/");
     patterns.filter_map(rule).collect()
 }
@@ -250,10 +271,7 @@ impl<'h, 's> Cleaning<'h, 's> {
             root: String::new(),
             index: Index::default(),
             rules: Vec::new(),
-            excluded: Vec::new(),
-            ignores: false,
-            takes: Takes::Others,
-            enters: Enters::All,
+            sort: Sort::default(),
             dirs_left: MAX_DIRS,
             files_left: MAX_FILES,
         }
@@ -261,24 +279,27 @@ impl<'h, 's> Cleaning<'h, 's> {
 
     fn read_rules(&mut self, file: &str, base: &str) {
         let path = format!("{}/{file}", self.root);
-        if let Some(text) = self.shell.scene.disk.text(&path).filter(|_| self.ignores) {
+        if let Some(text) = self
+            .shell
+            .scene
+            .disk
+            .text(&path)
+            .filter(|_| self.sort.ignores)
+        {
             let lines = text.lines().map(str::trim_end);
             self.rules
                 .extend(lines.filter_map(|line| Rule::parse(line, base)));
         }
     }
 
-    /// A path as it stands below the root.
-    fn below(&self, path: &Field) -> Option<String> {
-        let at = self.shell.absolute(path.known()?)?;
-        let at = collapse(&at);
-        let below = at.strip_prefix(self.root.as_str())?;
-        Some(below.trim_matches('/').to_owned())
-    }
-
     /// One path of the command line.
     fn path(&mut self, path: &Field) {
-        let Some(below) = self.below(path) else {
+        let at = path.known().and_then(|path| self.shell.absolute(path));
+        let below = at.as_deref().map(collapse);
+        let below = below
+            .as_deref()
+            .and_then(|at| at.strip_prefix(self.root.as_str()));
+        let Some(below) = below.map(|below| below.trim_matches('/').to_owned()) else {
             self.shell.report(path, Act::Clear);
             return;
         };
@@ -292,7 +313,7 @@ impl<'h, 's> Cleaning<'h, 's> {
                 self.read_rules(&format!("{dir}/.gitignore"), &format!("/{dir}/"));
             }
         }
-        if lies == Lies::Ignored && self.takes == Takes::Others {
+        if lies == Lies::Ignored && self.sort.takes == Takes::Others {
             return;
         }
         match self.cleared(&below, 0, lies) {
@@ -360,11 +381,11 @@ impl<'h, 's> Cleaning<'h, 's> {
             Kind::Dir => self.index.reaches(path),
             Kind::File => self.index.holds(path),
         };
-        let enters = is_tracked || self.enters == Enters::All;
+        let enters = is_tracked || self.sort.enters == Enters::All;
         match kind {
             Kind::File if goes && !is_tracked => None,
             // Of what is not ignored itself, parts may be.
-            Kind::Dir if enters && (goes || self.takes == Takes::Ignored) => {
+            Kind::Dir if enters && (goes || self.sort.takes == Takes::Ignored) => {
                 self.cleared(path, depth + 1, lies)
             }
             Kind::File | Kind::Dir => Some(Vec::new()),
@@ -381,18 +402,18 @@ impl<'h, 's> Cleaning<'h, 's> {
 
     /// Whether what lies so is of the kind that goes.
     fn goes(&self, lies: Lies) -> bool {
-        (lies == Lies::Ignored) == (self.takes == Takes::Ignored)
+        (lies == Lies::Ignored) == (self.sort.takes == Takes::Ignored)
     }
 
     /// Whether the rules name a path: the last one that matches decides.
     fn names(&mut self, path: &str, kind: Kind) -> bool {
         if !self
             .shell
-            .spend(4 * (self.rules.len() + self.excluded.len()))
+            .spend(4 * (self.rules.len() + self.sort.excluded.len()))
         {
             return false;
         }
-        let rules = self.rules.iter().chain(&self.excluded);
+        let rules = self.rules.iter().chain(&self.sort.excluded);
         let found = rules.rev().find(|rule| rule.matches(path, kind));
         found.is_some_and(|rule| rule.effect == Effect::Spares)
     }

@@ -67,14 +67,6 @@ pub(super) const ARIA2: Syntax = Syntax {
 };
 
 pub(super) fn curl(shell: &mut Shell<'_>, args: &Args<'_>) {
-    for file in args.values(&["K", "config"]) {
-        let text = shell.script_text(file).unwrap_or_default();
-        let words: Vec<Field> = text.lines().flat_map(config_line).collect();
-        shell.deeper(|shell| {
-            curl(shell, &Args::parse(&words, CURL));
-            None
-        });
-    }
     let dir = args.value(&["output-dir"]);
     let place = |file: &Field| dir.map_or_else(|| file.clone(), |dir| inside(dir, file));
     let outputs: Vec<Field> = args.values(&["o", "output"]).map(place).collect();
@@ -94,22 +86,6 @@ pub(super) fn curl(shell: &mut Shell<'_>, args: &Args<'_>) {
         "etag-save",
     ];
     shell.report_all(args.values(&others), Act::Write);
-}
-
-/// A line of curl's settings, `NAME = "VALUE"`, as arguments.
-fn config_line(line: &str) -> Vec<Field> {
-    let line = line.trim();
-    let between = [' ', '\t', '=', ':'];
-    let (name, value) = line.split_once(between).unwrap_or((line, ""));
-    let name = match name {
-        "" => return Vec::new(),
-        _ if name.starts_with(['-', '#']) => name.to_owned(),
-        _ => format!("--{name}"),
-    };
-    let value = value.trim_start_matches(between).trim_matches('"');
-    let words = [name.as_str(), value].into_iter();
-    let given = words.filter(|word| !word.is_empty() && !name.starts_with('#'));
-    given.map(Field::literal).collect()
 }
 
 /// The file name a download without a name of its own gets.

@@ -27,11 +27,15 @@ pub(super) fn make(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
             Some(file) => shell.script_text(file)?,
             None => usual(shell)?,
         };
-        let rules = rules(&text.replace("\\\n", " "));
+        let text = text.as_str().replace("\\\n", " ");
+        let rules = rules(&text);
         let wanted = wanted(shell, &rules, &parsed.operands);
-        let run = rules.iter().filter(|rule| rule.makes_one_of(&wanted));
-        for line in run.flat_map(|rule| &rule.commands) {
-            shell.subshell(|shell| shell.run_again(line));
+        for rule in &rules {
+            if wanted.iter().any(|goal| rule.makes(goal)) {
+                for line in &rule.commands {
+                    shell.subshell(|shell| shell.run_again(line));
+                }
+            }
         }
         None
     })
@@ -46,51 +50,54 @@ fn usual(shell: &Shell<'_>) -> Option<EcoString> {
     texts.find_map(|text| text)
 }
 
-/// A rule, with the variables put in that are plain text.
-struct Rule {
-    targets: Vec<String>,
-    needs: Vec<String>,
+/// A rule. Its commands have the variables put in that are plain text.
+struct Rule<'m> {
+    targets: &'m str,
+    needs: &'m str,
     commands: Vec<String>,
 }
 
-impl Rule {
-    /// Patterns, and names that are not known, may be any.
+impl Rule<'_> {
+    /// Patterns, and names with variables in them, may be any.
     fn makes(&self, goal: &str) -> bool {
-        let is_it = |target: &String| target == goal || target.contains(['%', UNKNOWN]);
-        goal.contains(UNKNOWN) || self.targets.iter().any(is_it)
-    }
-
-    fn makes_one_of(&self, goals: &[String]) -> bool {
-        goals.iter().any(|goal| self.makes(goal))
+        let mut targets = self.targets.split_whitespace();
+        goal.contains(['$', UNKNOWN])
+            || self.targets.contains(['%', '$'])
+            || targets.any(|target| target == goal)
     }
 }
 
-/// The goals of the command line, or the first of the makefile, with all they need.
-fn wanted(shell: &mut Shell<'_>, rules: &[Rule], operands: &[Field]) -> Vec<String> {
-    let named = operands.iter().filter(|goal| !goal.text.contains('='));
-    let mut wanted: Vec<String> = named.map(|goal| goal.text.to_string()).collect();
-    if wanted.is_empty() {
-        let mut targets = rules.iter().flat_map(|rule| rule.targets.first());
-        wanted.extend(targets.find(|target| !target.starts_with('.')).cloned());
+/// The rules that the goals of the command line need, or the first of the makefile.
+fn wanted<'m>(shell: &mut Shell<'_>, rules: &[Rule<'m>], operands: &'m [Field]) -> Vec<&'m str> {
+    let mut wanted = Vec::new();
+    for goal in operands {
+        if !goal.text.contains('=') {
+            wanted.push(goal.text.as_str());
+        }
+    }
+    let first = rules.iter().find(|rule| !rule.targets.starts_with('.'));
+    if let Some(first) = first.filter(|_| wanted.is_empty()) {
+        wanted.extend(first.targets.split_whitespace().next());
     }
     let mut at = 0;
-    while let Some(goal) = wanted.get(at).cloned()
+    while let Some(goal) = wanted.get(at).copied()
         && shell.spend(16 * rules.len())
     {
-        let makers = rules.iter().filter(|rule| rule.makes(&goal));
-        for need in makers.flat_map(|rule| &rule.needs) {
-            if shell.spend(wanted.len()) && !wanted.contains(need) {
-                wanted.push(need.clone());
+        at += 1;
+        for rule in rules.iter().filter(|rule| rule.makes(goal)) {
+            for need in rule.needs.split_whitespace() {
+                if shell.spend(wanted.len()) && !wanted.contains(&need) {
+                    wanted.push(need);
+                }
             }
         }
-        at += 1;
     }
     wanted
 }
 
-fn rules(makefile: &str) -> Vec<Rule> {
+fn rules(makefile: &str) -> Vec<Rule<'_>> {
     let mut variables: Vec<(&str, &str)> = vec![("MAKE", "make")];
-    let mut rules: Vec<Rule> = Vec::new();
+    let mut rules: Vec<Rule<'_>> = Vec::new();
     for line in makefile.lines() {
         let command = match line.strip_prefix('\t') {
             Some(command) => command,
@@ -104,27 +111,22 @@ fn rules(makefile: &str) -> Vec<Rule> {
                     continue;
                 }
                 _ => {
-                    let (head, rest) = line.split_once(':').unwrap_or((line, ""));
+                    let (targets, rest) = line.split_once(':').unwrap_or((line, ""));
                     let (needs, command) = rest.split_once(';').unwrap_or((rest, ""));
-                    let names = |text: &str| {
-                        let text = filled(text, "", &variables);
-                        let names = text.split([' ', '\t', ':', '|']);
-                        let names = names.filter(|name| !name.is_empty());
-                        names.map(str::to_owned).collect()
-                    };
-                    rules.push(Rule {
-                        targets: names(head),
-                        needs: names(needs),
-                        commands: Vec::new(),
-                    });
+                    if !targets.is_empty() {
+                        rules.push(Rule {
+                            targets,
+                            needs: needs.trim_start_matches(':'),
+                            commands: Vec::new(),
+                        });
+                    }
                     command
                 }
             },
         };
         let command = command.trim_start_matches(['@', '-', '+', ' ', '\t']);
         if let Some(rule) = rules.last_mut().filter(|_| !command.is_empty()) {
-            let target = rule.targets.first().map_or("", String::as_str);
-            let command = filled(command, target, &variables);
+            let command = filled(command, rule.targets.trim(), &variables);
             rule.commands.push(command);
         }
     }

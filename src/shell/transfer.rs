@@ -6,7 +6,7 @@ use super::args::{Args, Syntax};
 use super::clean::{Kind, Rule, clear_except, rules};
 use super::download::local_name;
 use super::eval::Shell;
-use super::field::{Field, base_name};
+use super::field::{Field, base_name, join};
 use crate::path::{collapse, relative};
 use crate::systems;
 use crate::target::Act;
@@ -94,8 +94,8 @@ impl Shell<'_> {
         }
     }
 
-    /// The entries of a tree that come to lie in governed places. Where such a place
-    /// cannot be, only the directories count in which one begins.
+    /// The files of a tree that come to lie in governed places. Where such a place cannot
+    /// be, only the directories count in which one begins.
     fn lay_tree(&mut self, dir: &str, to: &Field, spared: &[Rule]) {
         let Some(place) = to.known().and_then(|to| self.absolute(to)) else {
             return;
@@ -114,28 +114,22 @@ impl Shell<'_> {
             let is_open = systems::may_begin_in(&to) || is_place(&to);
             let names = match is_open {
                 true => self.list(&at),
-                false => systems::outer_dirs().map(str::to_owned).collect(),
+                false => systems::outer_dirs(),
             };
             for name in names {
-                let from = format!("{}/{name}", from.trim_end_matches('/'));
-                let to = format!("{}/{name}", to.trim_end_matches('/'));
+                let (from, to) = (join(&from, &name), join(&to, &name));
                 let kind = match self.holds_dir(&from) {
                     true => Kind::Dir,
                     false => Kind::File,
                 };
                 let below = from.get(root..).unwrap_or("");
-                if spared.iter().any(|rule| rule.matches(below, kind)) {
-                    continue;
-                }
+                let is_spared = spared.iter().any(|rule| rule.matches(below, kind));
                 match kind {
-                    Kind::Dir if systems::may_begin_in(&to) => todo.push((from, to)),
-                    Kind::Dir if is_open && is_place(&to) => {
-                        if !self.holds_dir(&to) {
-                            self.report(&Field::literal(to.as_str()), Act::MakeDir);
-                        }
+                    _ if is_spared || !self.spend(ENTRY_COST) => {}
+                    Kind::Dir if systems::may_begin_in(&to) || is_place(&to) => {
                         todo.push((from, to));
                     }
-                    Kind::File if is_open && self.spend(ENTRY_COST) => {
+                    Kind::File if is_open => {
                         let text = self.written(&Field::literal(from));
                         self.report_text(&Field::literal(to), Act::Write, text);
                     }
@@ -328,11 +322,11 @@ pub(super) fn rsync(shell: &mut Shell<'_>, args: &Args<'_>) {
     if args.has(&deletes) {
         let excluded = args.values(&["exclude"]);
         let kept = !args.has(&["delete-excluded"]);
-        clear_except(shell, last, excluded.filter(|_| kept));
+        clear_except(shell, last, &mut excluded.filter(|_| kept));
     }
     let all = Field::literal("*");
     let unknown = Some(&all).filter(|_| args.has(&FILTERS));
-    let spared = rules(args.values(&["exclude"]).chain(unknown));
+    let spared = rules(&mut args.values(&["exclude"]).chain(unknown));
     for source in sources {
         // A source with a trailing slash gives its content.
         let into = sources.len() > 1 || shell.is_dir(source) || shell.is_dir(last);
