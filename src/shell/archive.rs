@@ -73,7 +73,7 @@ fn untar(shell: &mut Shell<'_>, args: &[Field], names: Names) -> Option<Output> 
                 if let Some(dir) = dir {
                     shell.run(&[Field::literal("cd"), dir]);
                 }
-                stream(shell, &operands, |name| renamed(&args, name))
+                stream(shell, &operands, &|name| renamed(&args, name))
             });
         }
     } else if args.has(&["x", "extract", "get"]) && !args.has(&["O", "to-stdout"]) {
@@ -87,7 +87,7 @@ fn untar(shell: &mut Shell<'_>, args: &[Field], names: Names) -> Option<Output> 
 pub(super) fn stream(
     shell: &mut Shell<'_>,
     paths: &[Field],
-    name: impl Fn(&str) -> Option<String>,
+    name: &dyn Fn(&str) -> Option<String>,
 ) -> Option<Output> {
     let mut text = String::from(STREAM);
     for path in paths {

@@ -221,10 +221,10 @@ pub(super) fn tracked_below(shell: &mut Shell<'_>, dir: &str, most: usize) -> Ve
 
 /// `rsync --delete --exclude PATTERN`: what is in the directory, less what the
 /// patterns spare.
-pub(super) fn clear_except<'f>(
+pub(super) fn clear_except(
     shell: &mut Shell<'_>,
     dir: &Field,
-    excluded: &mut dyn Iterator<Item = &'f Field>,
+    excluded: &mut dyn Iterator<Item = &Field>,
 ) {
     let root = dir.known().and_then(|dir| shell.absolute(dir));
     let excluded = rules(excluded);
@@ -245,7 +245,7 @@ pub(super) fn clear_except<'f>(
 }
 
 /// The patterns of `-e` and of `--exclude`.
-pub(super) fn rules<'f>(patterns: &mut dyn Iterator<Item = &'f Field>) -> Vec<Rule> {
+pub(super) fn rules(patterns: &mut dyn Iterator<Item = &Field>) -> Vec<Rule> {
     let rule = |field: &Field| Rule::parse(field.known()?, "/");
     patterns.filter_map(rule).collect()
 }

@@ -262,7 +262,7 @@ fn archive(shell: &mut Shell<'_>, args: &Args<'_>) -> Option<Output> {
     }
     let paths = args.operands.get(1..)?;
     let prefix = args.value(&["prefix"]).map_or(Some(""), Field::known)?;
-    archive::stream(shell, paths, |path| Some(format!("{prefix}{path}")))
+    archive::stream(shell, paths, &|path| Some(format!("{prefix}{path}")))
 }
 
 /// A patch of the files that are named behind `--`; what else it holds is not known.
