@@ -113,23 +113,23 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     let change = match &args.step {
         Step::Show(which) => return show(which, context, out),
         Step::Init(args) => init(args, context)?,
-        Step::Start(on) => step(on, None, context, "session start", |text| {
+        Step::Start(on) => step(on, None, context, "session start", &|text| {
             transition::start(text, on.phase, now)
         })?,
         Step::Complete(Complete { on, report }) => {
             let report = report.as_deref();
-            step(on, report, context, "session complete", |text| {
+            step(on, report, context, "session complete", &|text| {
                 transition::complete(text, on.phase, report, now)
             })?
         }
-        Step::Skip(on) => step(on, None, context, "session skip", |text| {
+        Step::Skip(on) => step(on, None, context, "session skip", &|text| {
             transition::skip(text, on.phase, now)
         })?,
         Step::Decide(args) => {
             let (agent, mode) = (args.agent.as_str(), args.mode.as_str());
             let decision = Decision::parse(agent, mode, args.instances, args.input.clone());
             let decision = decision.map_err(usage)?;
-            step(&args.on, None, context, "session decide", |text| {
+            step(&args.on, None, context, "session decide", &|text| {
                 transition::decide(text, args.on.phase, &decision, now)
             })?
         }
@@ -191,7 +191,7 @@ fn step(
     report: Option<&str>,
     context: &Context<'_>,
     verb: &str,
-    apply: impl FnOnce(&str) -> Result<String, transition::ContentError>,
+    apply: &dyn Fn(&str) -> Result<String, transition::ContentError>,
 ) -> Result<Change> {
     let docs = docs(context);
     let (file, outcome) = change::locked(&docs, SYSTEM, || {

@@ -75,15 +75,17 @@ impl Deny {
 }
 
 pub(crate) fn run(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let sites = devt_sites(context).into_iter();
-    let begun = sites.filter_map(|dir| begun(&dir).transpose());
-    let begun = begun.collect::<Result<Vec<_>>>()?;
-    let recovered = match begun.as_slice() {
-        [] => HashSet::new(),
-        _ => recovered(context)?,
-    };
-    let workflows = begun.into_iter().map(|begun| examine(begun, &recovered));
-    let document = document(workflows.collect::<Result<_>>()?);
+    let (mut workflows, mut known) = (Vec::new(), None);
+    for dir in devt_sites(context) {
+        if let Some(begun) = begun(&dir)? {
+            let recovered = match &known {
+                Some(recovered) => recovered,
+                None => known.insert(recovered(context)?),
+            };
+            workflows.push(examine(begun, recovered)?);
+        }
+    }
+    let document = document(workflows);
     context.print(out, &document, |out| write_text(&document, context, out))?;
     Ok(if document.stuck {
         Answer::No
