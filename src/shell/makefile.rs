@@ -41,13 +41,10 @@ pub(super) fn make(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     })
 }
 
-/// The makefile that is read where none is named, if this command wrote it.
+/// The makefile that is read where none is named, if the command wrote it.
 fn usual(shell: &Shell<'_>) -> Option<EcoString> {
-    let names = ["GNUmakefile", "makefile", "Makefile"];
-    let mut texts = names
-        .iter()
-        .map(|name| shell.written(&Field::literal(*name)));
-    texts.find_map(|text| text)
+    let mut names = ["GNUmakefile", "makefile", "Makefile"].iter();
+    names.find_map(|name| shell.written(&Field::literal(*name)))
 }
 
 /// A rule. Its commands have the variables put in that are plain text.
