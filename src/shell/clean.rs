@@ -1,13 +1,15 @@
 //! `git clean`, `git stash`, `git reset --hard` and `rsync --delete`: what they take away,
 //! and what exclusions spare.
 
+use ecow::EcoString;
+
 use super::args::Args;
 use super::eval::Shell;
 use super::field::Field;
 use super::glob::{Pattern, all_active};
 use super::index::Index;
 use crate::path::collapse;
-use crate::target::Act;
+use crate::target::{Act, Spelling};
 
 /// How deep, and how many directories, the tree is searched for what is spared,
 /// and how many files are told apart.
@@ -148,6 +150,12 @@ pub(super) fn stash(shell: &mut Shell<'_>, args: &Args<'_>) {
     sweep(shell, &taken, sort);
 }
 
+/// Stands for the top of the work tree, which most commands need not look for.
+const EVERYTHING: Field = Field {
+    text: EcoString::new(),
+    spelling: Spelling::Literal,
+};
+
 /// `git add`: what `git reset --hard` and `git stash` will take, as long as it was not
 /// tracked before.
 pub(super) fn stage(shell: &mut Shell<'_>, args: &Args<'_>) {
@@ -155,8 +163,7 @@ pub(super) fn stage(shell: &mut Shell<'_>, args: &Args<'_>) {
         return;
     }
     if args.operands.is_empty() && args.has(&["A", "all"]) {
-        let top = top(shell);
-        shell.staged.push(top);
+        shell.staged.push(EVERYTHING);
     }
     for path in &args.operands {
         let path = path.known().and_then(|path| shell.absolute(path));
@@ -166,8 +173,11 @@ pub(super) fn stage(shell: &mut Shell<'_>, args: &Args<'_>) {
 
 /// Takes what was staged and in no commit.
 pub(super) fn unstage(shell: &mut Shell<'_>) {
-    let staged = std::mem::take(&mut shell.staged);
+    let mut staged = std::mem::take(&mut shell.staged);
     if !staged.is_empty() {
+        for path in staged.iter_mut().filter(|path| **path == EVERYTHING) {
+            *path = top(shell);
+        }
         sweep(shell, &staged, Sort::default());
     }
 }
