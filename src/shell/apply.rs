@@ -38,8 +38,7 @@ impl Script<'_, '_, '_, '_> {
             Effect::OpenAt(n) => self.open_at(arguments, n),
             Effect::Own(act) => self.shell.report_all(own, act),
             Effect::OwnOpen => {
-                let mode = self.mode(arguments, 0);
-                if let Some(act) = mode {
+                if let Some(act) = self.mode(arguments, 0) {
                     self.shell.report_all(own, act);
                 }
             }
@@ -49,19 +48,15 @@ impl Script<'_, '_, '_, '_> {
                     self.run_code(&code.text);
                 }
             }
-            Effect::InPlace => {
-                if arguments
-                    .iter()
-                    .any(|span| self.has_word(*span, &["inplace"]))
-                {
-                    let files = self.argument(arguments, 0);
-                    self.shell.report_all(&files, Act::Edit);
-                    let suffixes = self.named(arguments, &["backup"]);
-                    let backups = product(&files, &suffixes, "");
-                    self.shell.report_all(&backups, Act::Write);
-                }
-            }
+            Effect::InPlace => self.in_place(arguments),
             Effect::ChangeDir => self.change_dir(arguments),
+            _ => self.apply_pair(effect, own, arguments),
+        }
+    }
+
+    /// What has two ends: where it comes from, and where it goes or leads.
+    fn apply_pair(&mut self, effect: Effect, own: &[Field], arguments: &[Span]) {
+        match effect {
             Effect::Copy
             | Effect::CopyTo
             | Effect::Move
@@ -80,7 +75,19 @@ impl Script<'_, '_, '_, '_> {
                 let target = self.argument(arguments, 0);
                 self.pair(Effect::Symlink, &target, own);
             }
-            Effect::OwnRename => {}
+            _ => {}
+        }
+    }
+
+    /// `fileinput.input(FILES, inplace=True, backup=SUFFIX)`.
+    fn in_place(&mut self, arguments: &[Span]) {
+        let mut spans = arguments.iter();
+        if spans.any(|span| self.has_word(*span, &["inplace"])) {
+            let files = self.argument(arguments, 0);
+            self.shell.report_all(&files, Act::Edit);
+            let suffixes = self.named(arguments, &["backup"]);
+            let backups = product(&files, &suffixes, "");
+            self.shell.report_all(&backups, Act::Write);
         }
     }
 

@@ -409,40 +409,34 @@ fn ls(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         }
         _ => None,
     };
-    let is_long = parsed.has(&["l"]);
-    let (mut text, mut n_lines) = (String::new(), 0);
-    let mut add = |name: &str| {
-        let before = if is_long {
-            "- 1 u g 0 Jan 1 00:00 "
-        } else {
-            ""
-        };
-        text.extend([before, name, "\n"]);
-        n_lines += 1;
+    let hides = !parsed.has(&["A", "a"]);
+    let (total, before) = match parsed.has(&["l"]) {
+        true => (Some("total 0".to_owned()), "- 1 u g 0 Jan 1 00:00 "),
+        false => (None, ""),
     };
-    let mut spelling = None;
-    match dir {
+    let line = |name: &str| [before, name].concat();
+    let (lines, spelling): (Vec<String>, _) = match dir {
         Some(dir) => {
-            if is_long {
-                add("total 0");
-            }
-            let names = shell.list(&dir).into_iter();
-            let hides = !parsed.has(&["A", "a"]);
-            names
-                .filter(|name| !(hides && name.starts_with('.')))
-                .for_each(|name| add(&name));
+            let mut names = shell.list(&dir);
+            names.retain(|name| !(hides && name.starts_with('.')));
+            let names = names.iter().map(|name| line(name));
+            let lines: Vec<String> = total.into_iter().chain(names).collect();
+            let matches = Some(lines.len());
+            (lines, Spelling::Glob { matches })
         }
         None => {
-            for path in paths {
-                add(path.known()?);
-            }
-            spelling = Some(paths.first()?.spelling);
+            let names = paths.iter().map(|path| path.known().map(line));
+            (names.collect::<Option<_>>()?, paths.first()?.spelling)
         }
-    }
-    let matches = Some(n_lines);
+    };
+    let n_lines = lines.len();
     let listed = Output {
-        text: text.into(),
-        spelling: spelling.unwrap_or(Spelling::Glob { matches }),
+        text: (lines
+            .into_iter()
+            .map(|line| line + "\n")
+            .collect::<String>())
+        .into(),
+        spelling,
     };
     // Names are in order where nothing else is asked for.
     match n_lines > 1 && parsed.has(&["c", "r", "S", "t", "U", "u"]) {

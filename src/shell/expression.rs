@@ -77,7 +77,7 @@ pub(super) struct Expression {
 
 /// What an expression says of an entry.
 #[derive(Default)]
-pub(super) struct Verdict {
+pub(super) struct Judged {
     /// The places of the actions it comes to.
     pub(super) actions: Vec<usize>,
     pub(super) is_pruned: bool,
@@ -127,13 +127,13 @@ impl Expression {
         self
     }
 
-    pub(super) fn judge(&self, path: &str, depth: usize, kind: Kind) -> Verdict {
-        let mut verdict = Verdict::default();
+    pub(super) fn judge(&self, path: &str, depth: usize, kind: Kind) -> Judged {
+        let mut judged = Judged::default();
         if depth >= self.min_depth {
-            self.test.holds(path, kind, Holds::Yes, &mut verdict);
+            self.test.holds(path, kind, Holds::Yes, &mut judged);
         }
-        verdict.is_pruned &= !self.bottom_up;
-        verdict
+        judged.is_pruned &= !self.bottom_up;
+        judged
     }
 
     /// Whether an action takes all below a root: nothing is left out that is known here.
@@ -144,9 +144,9 @@ impl Expression {
     /// Whether a file of no special name comes to an action.
     pub(super) fn takes_any(&self, root: &str, action: usize) -> bool {
         let path = join(root, UNKNOWN.encode_utf8(&mut [0; 4]));
-        let mut verdict = Verdict::default();
-        self.test.holds(&path, Kind::File, Holds::Yes, &mut verdict);
-        verdict.actions.contains(&action)
+        let mut judged = Judged::default();
+        self.test.holds(&path, Kind::File, Holds::Yes, &mut judged);
+        judged.actions.contains(&action)
     }
 }
 
@@ -179,26 +179,26 @@ impl Text {
 
 impl Test {
     /// `reached`: whether `find` asks it at all.
-    fn holds(&self, path: &str, kind: Kind, reached: Holds, verdict: &mut Verdict) -> Holds {
+    fn holds(&self, path: &str, kind: Kind, reached: Holds, judged: &mut Judged) -> Holds {
         let sure = |holds| if holds { Holds::Yes } else { Holds::No };
         match self {
             Self::Text(text) => {
                 let holds = text.holds(path);
-                verdict.is_named |= holds && text.glob.is_plain();
+                judged.is_named |= holds && text.glob.is_plain();
                 sure(holds)
             }
             Self::Kind(wanted) => sure(*wanted == kind),
             Self::Open => Holds::Maybe,
             Self::Never => Holds::No,
             Self::Prune => {
-                verdict.is_pruned |= reached == Holds::Yes;
+                judged.is_pruned |= reached == Holds::Yes;
                 Holds::Yes
             }
             Self::Act(action) => {
-                verdict.actions.push(*action);
+                judged.actions.push(*action);
                 Holds::Yes
             }
-            Self::Not(test) => match test.holds(path, kind, reached, verdict) {
+            Self::Not(test) => match test.holds(path, kind, reached, judged) {
                 Holds::No => Holds::Yes,
                 Holds::Maybe => Holds::Maybe,
                 Holds::Yes => Holds::No,
@@ -206,7 +206,7 @@ impl Test {
             Self::All(tests) => {
                 let mut all = Holds::Yes;
                 for test in tests {
-                    all = all.min(test.holds(path, kind, reached.min(all), verdict));
+                    all = all.min(test.holds(path, kind, reached.min(all), judged));
                     if all == Holds::No {
                         break;
                     }
@@ -220,7 +220,7 @@ impl Test {
                         Holds::No => reached,
                         _ => Holds::Maybe,
                     };
-                    any = any.max(test.holds(path, kind, reached, verdict));
+                    any = any.max(test.holds(path, kind, reached, judged));
                     if any == Holds::Yes {
                         break;
                     }

@@ -106,31 +106,32 @@ fn picked(input: &Output, skipped: usize, taken: usize) -> Option<Output> {
     }
 }
 
+/// With these what comes out is no line, or there are others around it.
+const NO_LINES: &[&str] = &[
+    "c",
+    "count",
+    "q",
+    "quiet",
+    "silent",
+    "o",
+    "only-matching",
+    "n",
+    "line-number",
+    "b",
+    "H",
+    "r",
+    "R",
+    "recursive",
+    "f",
+    "file",
+    "A",
+    "B",
+    "C",
+];
+
 /// `grep PATTERN` and `grep -v PATTERN` of its input.
 pub(super) fn grep(shell: &mut Shell<'_>, args: &Args<'_>) -> Option<Output> {
-    // What comes out is no line, or there are others around it.
-    let other = [
-        "c",
-        "count",
-        "q",
-        "quiet",
-        "silent",
-        "o",
-        "only-matching",
-        "n",
-        "line-number",
-        "b",
-        "H",
-        "r",
-        "R",
-        "recursive",
-        "f",
-        "file",
-        "A",
-        "B",
-        "C",
-    ];
-    if args.has(&other) {
+    if args.has(NO_LINES) {
         return None;
     }
     let mut expressions: Vec<&Field> = args.values(&["e", "regexp"]).collect();

@@ -80,18 +80,18 @@ impl Shell<'_> {
             };
             let is_dir = self.scene.disk.is_dir(&at) || self.found.makes_dir(&at);
             let kind = if is_dir { Kind::Dir } else { Kind::File };
-            let verdict = expression.judge(&path, depth, kind);
-            n_found += verdict.actions.len();
-            let spelling = match verdict.is_named {
+            let judged = expression.judge(&path, depth, kind);
+            n_found += judged.actions.len();
+            let spelling = match judged.is_named {
                 true => Spelling::Literal,
                 false => Spelling::Glob { matches: None },
             };
-            for action in verdict.actions {
+            for action in judged.actions {
                 let text = path.as_str().into();
                 reached[action].entries.push(Field { text, spelling });
             }
             let below = expression.max_depth.is_none_or(|max| depth < max);
-            if verdict.is_pruned || !is_dir || !below {
+            if judged.is_pruned || !is_dir || !below {
                 continue;
             }
             is_cut |= n_found + todo.len() >= MAX_MATCHES;

@@ -46,10 +46,15 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
             _ => {}
         }
         let argument = arguments.into_iter().next().map(|given| given.bound);
+        self.made_of(name, first, argument.unwrap_or_default())
+    }
+
+    /// What a call makes of its first argument.
+    fn made_of(&mut self, name: &str, first: &str, argument: Bound) -> Vec<Field> {
         let Bound {
             values: argument,
             shape: list,
-        } = argument.unwrap_or_default();
+        } = argument;
         match name {
             "str" | "String" | "expanduser" | "abspath" | "realpath" | "fspath" | "normpath"
             | "expand_path" | "sorted" | "list" | "reversed" => {

@@ -249,12 +249,18 @@ fn a_session_leaves_a_heartbeat_where_there_is_a_site() {
     assert_eq!(sandbox.read(".claude/statewarden/.gitignore"), "*\n");
 }
 
-#[test]
-fn what_is_detected_can_be_quarantined_and_restored() {
+/// A project with a stray file that is younger than the setting to move such files away.
+fn quarantining() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write(".claude/statewarden.yaml", "quarantine: true\n");
     std::thread::sleep(std::time::Duration::from_millis(2_200));
     sandbox.write(".devt/state/todo.txt", "kept");
+    sandbox
+}
+
+#[test]
+fn what_is_detected_can_be_quarantined_and_restored() {
+    let sandbox = quarantining();
     let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
     let reason = blocked(&sandbox, &event);
     assert!(reason.contains(".archive/quarantine-"), "{reason}");
@@ -275,10 +281,7 @@ fn what_is_detected_can_be_quarantined_and_restored() {
 
 #[test]
 fn nothing_is_quarantined_while_devt_writes() {
-    let sandbox = Sandbox::new();
-    sandbox.write(".claude/statewarden.yaml", "quarantine: true\n");
-    std::thread::sleep(std::time::Duration::from_millis(2_200));
-    sandbox.write(".devt/state/todo.txt", "kept");
+    let sandbox = quarantining();
     sandbox.write(".devt/state/.lock", &std::process::id().to_string());
     let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
     let ran = sandbox.hook(&event);
