@@ -3,7 +3,7 @@
 mod tables;
 
 use super::code::Language;
-use super::table::Sieve;
+use super::table::{Hash, Sieve};
 use crate::target::Act;
 use tables::Row;
 
@@ -99,7 +99,7 @@ static NAMES: Sieve = {
 
 /// The rows of a language that speak of a name.
 pub(super) fn rows(language: Language, name: &str) -> impl Iterator<Item = (On, Effect)> {
-    let rows = match NAMES.may_hold(name) {
+    let rows = match NAMES.may_hold(Hash::of(name)) {
         true => table(language),
         false => &[],
     };

@@ -4,7 +4,7 @@
 //! the tables and nothing is redirected to a file, reading the grammar finds no
 //! target, so it is not read.
 
-use super::table::Sieve;
+use super::table::{Hash, Sieve};
 use super::{command, inline, nested, wrapper, writers};
 
 /// The names of the tables. Most words are in none, and asking all of them would
@@ -26,57 +26,98 @@ pub fn may_change(text: &str) -> bool {
     let mut at = 0;
     let mut in_word = false;
     while let Some(&byte) = bytes.get(at) {
-        let rest = bytes.get(at..).unwrap_or_default();
-        if is_name(byte) {
-            if in_word {
-                return true;
+        match KINDS[usize::from(byte)] {
+            Kind::Name => {
+                let (end, likely) = sift(bytes, at);
+                let is_known = || is_known(text.get(at..end).unwrap_or("."), text.get(..at));
+                if in_word || (likely == Likely::Known && is_known()) {
+                    return true;
+                }
+                at = end;
+                in_word = true;
             }
-            let len = rest.iter().position(|&b| !is_name(b));
-            let end = len.map_or(bytes.len(), |len| at + len);
-            let word = text.get(at..end).unwrap_or(".");
-            if is_known(word) && (word != "." || begins_command(text.get(..at))) {
-                return true;
-            }
-            at = end;
-            in_word = true;
-        } else if byte == b'>' {
-            let Some(len) = harmless_redirect(rest) else {
-                return true;
-            };
-            at += len;
-            in_word = false;
-        } else {
-            if rest.starts_with(b"$'") {
-                return true;
+            Kind::Redirect => {
+                let Some(len) = harmless_redirect(bytes.get(at..).unwrap_or_default()) else {
+                    return true;
+                };
+                at += len;
+                in_word = false;
             }
             // What joins the pieces of a word leaves it open.
-            let is_continued =
-                byte == b'\n' && text.get(..at).is_some_and(|before| before.ends_with('\\'));
-            in_word &= is_joint(byte) || is_continued;
-            at += 1;
+            Kind::Joint if byte == b'$' && bytes.get(at + 1) == Some(&b'\'') => return true,
+            Kind::Joint => at += 1,
+            Kind::Blank => {
+                in_word &= byte == b'\n' && bytes.get(..at).is_some_and(|b| b.ends_with(b"\\"));
+                at += 1;
+            }
         }
     }
     false
 }
 
-fn is_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte >= 0x80 || matches!(byte, b'_' | b'.' | b'+' | b'-' | b'[')
+/// What a byte is to a look at the text.
+#[derive(Clone, Copy)]
+enum Kind {
+    Name,
+    Joint,
+    Redirect,
+    Blank,
 }
 
-fn is_joint(byte: u8) -> bool {
-    matches!(
-        byte,
-        b'\'' | b'"' | b'\\' | b'`' | b'$' | b'(' | b')' | b'{' | b'}' | b',' | b'*' | b'?' | b']'
-    )
-}
-
-fn is_known(word: &str) -> bool {
-    let name = command::table_name(word);
-    if !NAMES.may_hold(name) && !NAMES.may_hold(inline::stem(name)) {
-        return false;
+static KINDS: [Kind; 256] = {
+    let mut kinds = [Kind::Blank; 256];
+    let mut at = 0;
+    while at < kinds.len() {
+        kinds[at] = match at as u8 {
+            b'>' => Kind::Redirect,
+            b'\'' | b'"' | b'\\' | b'`' | b'$' | b'(' | b')' | b'{' | b'}' | b',' | b'*' | b'?'
+            | b']' => Kind::Joint,
+            b'_' | b'.' | b'+' | b'-' | b'[' | 0x80.. => Kind::Name,
+            byte if byte.is_ascii_alphanumeric() => Kind::Name,
+            _ => Kind::Blank,
+        };
+        at += 1;
     }
+    kinds
+};
+
+#[derive(PartialEq, Eq)]
+enum Likely {
+    Known,
+    Unknown,
+}
+
+/// Where the word that begins at a place ends, and whether the tables may know it. Its
+/// hash is taken while it is read, as a whole and without the version behind it.
+fn sift(bytes: &[u8], start: usize) -> (usize, Likely) {
+    let mut at = start;
+    let (mut whole, mut stem) = (Hash::NEW, Hash::NEW);
+    while let Some(&byte) = bytes.get(at)
+        && matches!(KINDS[usize::from(byte)], Kind::Name)
+    {
+        whole = whole.and(byte);
+        if !byte.is_ascii_digit() && byte != b'.' {
+            stem = whole;
+        }
+        at += 1;
+    }
+    let word = bytes.get(start..at).unwrap_or_default();
+    let is_likely = NAMES.may_hold(whole)
+        || NAMES.may_hold(stem)
+        || word.ends_with(b".exe")
+        || (word.first() == Some(&b'g') && sift(bytes, start + 1).1 == Likely::Known);
+    let likely = if is_likely {
+        Likely::Known
+    } else {
+        Likely::Unknown
+    };
+    (at, likely)
+}
+
+fn is_known(word: &str, before: Option<&str>) -> bool {
+    let name = command::table_name(word);
     command::WRITERS.contains(&name)
-        || nested::is_runner(name)
+        || (nested::is_runner(name) && (word != "." || begins_command(before)))
         || inline::is_interpreter(name)
         || writers::is_writer(name)
         || writers::OUTPUT_FILES.contains(&name)

@@ -74,30 +74,45 @@ impl Sieve {
     pub(super) const fn with(mut self, names: &[&str]) -> Self {
         let mut at = 0;
         while at < names.len() {
-            let hash = hash(names[at]);
-            self.0[hash / 64] |= 1 << (hash % 64);
+            let bit = Hash::of(names[at]).bit();
+            self.0[bit / 64] |= 1 << (bit % 64);
             at += 1;
         }
         self
     }
 
     /// `false` only for what is none of the names.
-    pub(super) fn may_hold(&self, name: &str) -> bool {
-        let hash = hash(name);
-        self.0[hash / 64] >> (hash % 64) & 1 == 1
+    pub(super) fn may_hold(&self, name: Hash) -> bool {
+        let bit = name.bit();
+        self.0[bit / 64] >> (bit % 64) & 1 == 1
     }
 }
 
-/// Twelve bits of FNV-1a.
-const fn hash(name: &str) -> usize {
-    let bytes = name.as_bytes();
-    let mut hash: u32 = 0x811c_9dc5;
-    let mut at = 0;
-    while at < bytes.len() {
-        hash = (hash ^ bytes[at] as u32).wrapping_mul(0x0100_0193);
-        at += 1;
+/// FNV-1a of the bytes so far.
+#[derive(Clone, Copy)]
+pub(super) struct Hash(u32);
+
+impl Hash {
+    pub(super) const NEW: Self = Self(0x811c_9dc5);
+
+    pub(super) const fn and(self, byte: u8) -> Self {
+        Self((self.0 ^ byte as u32).wrapping_mul(0x0100_0193))
     }
-    (hash >> 20) as usize
+
+    pub(super) const fn of(name: &str) -> Self {
+        let mut hash = Self::NEW;
+        let mut at = 0;
+        while at < name.len() {
+            hash = hash.and(name.as_bytes()[at]);
+            at += 1;
+        }
+        hash
+    }
+
+    /// The twelve bits that mixed best.
+    const fn bit(self) -> usize {
+        (self.0 >> 20) as usize
+    }
 }
 
 #[cfg(test)]
