@@ -64,11 +64,11 @@ impl<T> Table<T> {
 }
 
 /// A bit for each of some names, by its hash.
-pub(super) struct Sieve([u64; 64]);
+pub(super) struct Sieve([u64; 256]);
 
 impl Sieve {
     pub(super) const fn new() -> Self {
-        Self([0; 64])
+        Self([0; 256])
     }
 
     pub(super) const fn with(mut self, names: &[&str]) -> Self {
@@ -109,9 +109,9 @@ impl Hash {
         hash
     }
 
-    /// The twelve bits that mixed best.
+    /// The fourteen bits that mixed best.
     const fn bit(self) -> usize {
-        (self.0 >> 20) as usize
+        (self.0 >> 18) as usize
     }
 }
 
