@@ -158,6 +158,23 @@ fn an_allowed_write_settles_the_agents_open_denials() {
     assert_eq!(recovered[0]["resolves"], denial["id"]);
 }
 
+/// A denial does not make the directory, so it stands in the project's own log.
+#[test]
+fn a_denial_from_before_the_site_was_made_is_settled_too() {
+    let sandbox = Sandbox::new();
+    std::fs::remove_dir(sandbox.project().join(".devt/state")).unwrap();
+    sandbox
+        .hook(&sandbox.write_event(".devt/state/notes.md", "x"))
+        .is_denied("ad-hoc-name");
+    let denial = &sandbox.records(".claude/statewarden/denies.jsonl")[0];
+    sandbox.write(".devt/state/scratchpad.md", "x");
+    let input = json!({ "file_path": sandbox.path(".devt/state/scratchpad.md"), "content": "x" });
+    let event = after(&sandbox, "Write", input, json!({ "type": "create" }));
+    sandbox.hook(&event).is_silent();
+    let events = sandbox.records(".claude/statewarden/events.jsonl");
+    assert_eq!(events[0]["resolves"], denial["id"], "{events:?}");
+}
+
 #[cfg(unix)]
 #[test]
 fn writes_at_the_same_moment_close_a_denial_once() {
