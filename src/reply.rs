@@ -206,7 +206,7 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
             let by = first
                 .agent
                 .as_deref()
-                .map(|agent| format!(" --agent {}", quoted(agent)));
+                .map(|agent| format!(" --agent {}", quoted(&self::shown(agent, 60))));
             let by = by.unwrap_or_default();
             write!(end, " More: `statewarden explain {}{by}`.", quoted(&shown))
         }

@@ -269,6 +269,19 @@ fn the_reason_stays_short_whatever_the_path() {
 }
 
 #[test]
+fn the_reason_stays_short_and_printable_whoever_the_agent_is() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/statewarden.yaml", &"mod: x\n".repeat(100));
+    let path = format!("{}/.devt/state/workflow.yaml", "d".repeat(200));
+    for agent in ["a".repeat(5_000), "'".repeat(5_000), "a\nb".repeat(100)] {
+        let event = sandbox.by(&agent, sandbox.write_event(&path, "active: true\n"));
+        let reason = sandbox.hook(&event).is_denied("wrong-writer");
+        assert!(!reason.contains(char::is_control), "{reason:?}");
+        assert!(reason.contains(" --agent "), "{reason}");
+    }
+}
+
+#[test]
 fn the_reason_is_one_line_of_printable_text() {
     let sandbox = Sandbox::new();
     for name in [
