@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use chrono::{DateTime, Utc};
 
 use crate::actor::AgentName;
-use crate::contract::{Contract, Row, Writer};
+use crate::contract::{Contract, Name, Row, Writer};
 use crate::decision::DenyCode;
 use crate::workflow::{GateStatus, Outcome, Workflow};
 
@@ -294,8 +294,8 @@ pub static SYSTEMS: &[&dyn System] = &[
 ];
 
 /// Whether a text names a place of a built-in system, wherever that may lie: a
-/// landmark up to its wildcard, a file by its name alone. `\` counts as `/`, and so
-/// does what JSON makes of either.
+/// landmark up to its wildcard, a file by its name alone, or a name of the contract in a
+/// directory that is shared. `\` counts as `/`, and so does what JSON makes of either.
 pub fn are_named_in(text: &str) -> bool {
     let text = match text.contains('\\') {
         true => Cow::Owned(
@@ -309,7 +309,21 @@ pub fn are_named_in(text: &str) -> bool {
         let place = landmark.trim_end_matches('*');
         let file = place.rsplit_once('/').map_or(place, |(_, file)| file);
         text.contains(if file.contains('.') { file } else { place })
-    })
+    }) || SYSTEMS
+        .iter()
+        .any(|system| names_in_shared_dir(*system, &text))
+}
+
+fn names_in_shared_dir(system: &dyn System, text: &str) -> bool {
+    let Some(dir) = system.shared_dir() else {
+        return false;
+    };
+    let is_named = |below: &str| {
+        let mut rows = system.contract().rows.iter();
+        rows.any(|row| matches!(row.name, Name::Exact(name) if below.starts_with(name)))
+    };
+    let mut below = text.split(dir).skip(1);
+    below.any(|behind| behind.strip_prefix('/').is_some_and(is_named))
 }
 
 fn any_landmark(is_it: &mut dyn FnMut(&'static str) -> bool) -> bool {

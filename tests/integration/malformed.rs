@@ -19,6 +19,7 @@ fn unreadable_bytes_that_name_no_governed_place_pass_with_a_word() {
         b"{\"cwd\":\"/x\",\"tool_name\":\"Write\",\"tool_input\":{\"file_path\":\"/x/a",
         b"{\"tool_name\":\"Write\"} trailing",
         b"{\"cwd\":\"\xff\xfe\"}",
+        b"{\"file_path\":\"/p/.claude/commands/x\",\"content\":\"test-command",
         b"{\"transcript_path\":\"/h/.claude/.docs/x/openspec/changes/y\",",
         b"{\"agent_transcript_path\":\"/h/.devt/state/y\",",
     ] {
@@ -27,7 +28,7 @@ fn unreadable_bytes_that_name_no_governed_place_pass_with_a_word() {
     let faults = sandbox.records(".claude/statewarden/events.jsonl");
     assert_eq!(
         faults.len(),
-        9,
+        10,
         "each is recorded, since the project is known"
     );
     assert!(faults.iter().all(|fault| fault["decision"] == "fault"));
@@ -44,6 +45,9 @@ fn unreadable_bytes_that_name_a_governed_place_are_refused() {
         ".claude/orchestration.local.md",
         ".claude/team-orchestration.local.md",
         ".claude/deep-dive.local.md",
+        ".claude/skip-test-verification",
+        r".claude\\known-test-failures",
+        ".claude/test-command",
         ".agentmux/.sessions/x",
         "openspec/changes/x",
         ".claude/statewarden.yaml",
