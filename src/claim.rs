@@ -407,10 +407,7 @@ fn held(root: &Root, dir: &str, governed: &Governed<'_>, catalog: &Catalog<'_>) 
     let named = catalog.named_sites.iter();
     let mut named = named.filter(|(id, _)| id == system.id());
     let is_named = named.any(|(_, sites)| sites.iter().any(|site| site == dir));
-    let view = OnDisk {
-        root,
-        named: &catalog.named_sites,
-    };
+    let view = OnDisk::of(root, catalog);
     // A declared system's site is known by its glob alone.
     let is_declared = || {
         let place = system

@@ -226,6 +226,12 @@ pub trait System: Sync {
         None
     }
 
+    /// The file that makes a root a site, and stands in each directory that the settings
+    /// name as one; `None` for a system with neither.
+    fn root_file(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The name of a directory that is also for other programs' files, and may hold
     /// some of the system's where no landmark is.
     fn shared_dir(&self) -> Option<&'static str> {

@@ -82,7 +82,8 @@ fn note_fault(what: &str, env: &Env, project: Option<&str>, now: DateTime<Utc>) 
     };
     let rules = world.project.settings(env);
     let declared = DeclaredSystem::all(&rules.settings);
-    if world.is_concerned(&Catalog::new(&rules.settings, &declared)) {
+    let catalog = Catalog::new(&rules.settings, &declared);
+    if world.is_concerned(&world.sites_around(&catalog)) {
         let record = Record::new(What::Fault, what, None, now);
         world.append(
             &world.logs().events(),

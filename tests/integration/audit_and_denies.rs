@@ -185,6 +185,23 @@ fn audit_reads_every_system_and_can_be_asked_for_one() {
 
 #[cfg(unix)]
 #[test]
+fn a_declared_glob_names_only_directories_that_are_there() {
+    let sandbox = Sandbox::new();
+    let settings = "systems: {notes: {site: \"*\", canonical: [\"*.md\"]}}\n";
+    sandbox.write(".claude/statewarden.yaml", settings);
+    sandbox.write("docs/a.md", "x");
+    let document = sandbox
+        .run(&["audit", "--json", "--system", "notes"])
+        .json();
+    let sites = document["sites"].as_array().unwrap().iter();
+    let dirs: Vec<&str> = sites
+        .map(|site| site["state_dir"].as_str().unwrap())
+        .collect();
+    let expected = [".claude", ".devt", "docs"].map(|dir| sandbox.path(dir));
+    assert_eq!(dirs, expected);
+}
+
+#[test]
 fn audit_tells_directories_and_links_from_files() {
     let sandbox = Sandbox::new();
     let state = sandbox.project().join(".devt/state");
