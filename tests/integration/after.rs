@@ -121,9 +121,17 @@ fn files_that_the_client_lists_are_judged() {
         sandbox.path("src/x.rs"),
     ] } });
     let event = after(&sandbox, "Bash", json!({ "command": "python3 x.py" }), diff);
-    let reason = blocked(&sandbox, &sandbox.by("programmer", event));
+    let mut event = sandbox.by("programmer", event);
+    let reason = blocked(&sandbox, &event);
     assert!(
         reason.contains("notes.md") && reason.contains("wrong-writer"),
+        "{reason}"
+    );
+    // Of a list that several calls share nobody knows who wrote what.
+    event["tool_response"]["bashEditDiff"]["shared"] = true.into();
+    let reason = blocked(&sandbox, &event);
+    assert!(
+        reason.contains("notes.md") && !reason.contains("wrong-writer"),
         "{reason}"
     );
 }
@@ -139,6 +147,14 @@ fn an_allowed_write_settles_the_agents_open_denials() {
         sandbox.write_event(".devt/state/todo.md", "x"),
     );
     sandbox.hook(&other).is_denied("ad-hoc-name");
+    let log = sandbox.read(".devt/state/preflight-denies.jsonl");
+    let first = log.lines().next().unwrap();
+    let foreign = first.replace("statewarden\",\"decision", "devt\",\"decision");
+    assert_ne!(foreign, first);
+    sandbox.write(
+        ".devt/state/preflight-denies.jsonl",
+        &format!("{log}{foreign}\n"),
+    );
     sandbox.write(".devt/state/scratchpad.md", "x");
     let input = json!({ "file_path": sandbox.path(".devt/state/scratchpad.md"), "content": "x" });
     let event = after(&sandbox, "Write", input, json!({ "type": "create" }));
@@ -153,7 +169,7 @@ fn an_allowed_write_settles_the_agents_open_denials() {
     assert_eq!(
         recovered.len(),
         1,
-        "the other agent's stays open, and this one closes once"
+        "the others' stay open, and this one closes once"
     );
     assert_eq!(recovered[0]["resolves"], denial["id"]);
 }
