@@ -4,8 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::commands::{DEVT, keys};
-use crate::support::Sandbox;
+use crate::support::{DEVT, Sandbox, keys};
 
 #[test]
 fn audit_lists_every_entry_of_every_site_by_bucket() {
