@@ -191,6 +191,7 @@ impl World<'_> {
             // A site that cannot be listed has nothing to tell; the guard stands.
             let entries = inventory::entries_changed(site, catalog, since);
             let mut entries = entries.unwrap_or_default();
+            entries.sort_unstable_by(|one, other| one.name.cmp(&other.name));
             if entries.iter().any(is_wrong) {
                 let restored = Restored::read(self.logs().own_folder());
                 let of = site.ring(&self.project, rules.settings.archive_runs).site;

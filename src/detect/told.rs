@@ -31,6 +31,9 @@ pub(super) enum End {
     Again,
 }
 
+/// So many of what was found are named; all of it is recorded.
+const LISTED: usize = 5;
+
 /// What the model is told.
 pub(super) struct Told<'a> {
     pub(super) culprit: Culprit,
@@ -55,7 +58,15 @@ impl Told<'_> {
 
     fn text(&self) -> Option<String> {
         let first = self.found.first()?;
-        let list: Vec<String> = self.found.iter().take(5).map(item).collect();
+        let mut list: Vec<String> = self.found.iter().take(LISTED).map(item).collect();
+        if let Some(more) = self
+            .found
+            .len()
+            .checked_sub(LISTED)
+            .filter(|more| *more > 0)
+        {
+            list.push(format!("and {more} more"));
+        }
         let strays = self.found.iter().any(|denial| denial.code.is_about_names());
         let todo = match (self.moved_to, first.code) {
             ([], _) if strays && self.culprit == Culprit::Call => {

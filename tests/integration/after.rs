@@ -62,6 +62,21 @@ fn a_name_that_a_command_computed_is_detected() {
 }
 
 #[test]
+fn of_many_strays_the_first_are_named_and_the_rest_counted() {
+    let sandbox = Sandbox::new();
+    for n in 1..=7 {
+        sandbox.write(&format!(".devt/state/n{n}.txt"), "x");
+    }
+    let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+    let reason = blocked(&sandbox, &event);
+    let named: Vec<usize> = (1..=7)
+        .filter_map(|n| reason.find(&format!("state/n{n}.txt` (ad-hoc-name")))
+        .collect();
+    assert!(named.len() == 5 && named.is_sorted(), "{reason}");
+    assert!(reason.contains("), and 2 more. Move"), "{reason}");
+}
+
+#[test]
 fn a_command_that_failed_is_looked_at_as_well() {
     let sandbox = Sandbox::new();
     sandbox.write(".devt/state/todo.txt", "x");
