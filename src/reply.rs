@@ -240,7 +240,7 @@ fn also(others: &[Denial], room: usize) -> String {
 }
 
 /// A path as one word of a shell command.
-fn quoted(path: &str) -> Cow<'_, str> {
+pub fn quoted(path: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '…');
     if path.chars().all(is_plain) {
         Cow::Borrowed(path)
@@ -250,7 +250,7 @@ fn quoted(path: &str) -> Cow<'_, str> {
 }
 
 /// At most `max` characters of a text of an agent's making, safe to show.
-fn shown(text: &str, max: usize) -> Cow<'_, str> {
+pub fn shown(text: &str, max: usize) -> Cow<'_, str> {
     if text.len() <= max && !text.contains(is_obeyed) {
         return Cow::Borrowed(text);
     }

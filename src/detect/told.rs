@@ -89,7 +89,7 @@ impl Told<'_> {
             "{} left what the rules refuse: {}. {todo} More: `statewarden explain {}`.",
             self.culprit.as_str(),
             list.join(", "),
-            first.shown
+            reply::quoted(&reply::shown(&first.shown, 160))
         );
         Some(reply::cut(&text, reply::MAX_REASON))
     }
@@ -97,13 +97,10 @@ impl Told<'_> {
 
 /// A name says by its code what is wrong with it; the rest needs words.
 fn item(denial: &Denial) -> String {
-    let code = denial.code.as_str();
+    let (code, shown) = (denial.code.as_str(), reply::shown(&denial.shown, 160));
     match &denial.instead {
-        Some(name) => format!("`{}` ({code}, should be `{name}`)", denial.shown),
-        None if denial.code.is_about_names() => format!("`{}` ({code})", denial.shown),
-        None => {
-            let why = reply::cut(&reply::printable(&denial.why), 160);
-            format!("`{}` ({code}: {why})", denial.shown)
-        }
+        Some(name) => format!("`{shown}` ({code}, should be `{name}`)"),
+        None if denial.code.is_about_names() => format!("`{shown}` ({code})"),
+        None => format!("`{shown}` ({code}: {})", reply::shown(&denial.why, 160)),
     }
 }
