@@ -14,6 +14,7 @@ use crate::landing::{Ground, LastLink, resolve};
 use crate::layers::OWN_FOLDER;
 use crate::path;
 use crate::project::{OnDisk, Project, Root};
+use crate::reply::shown;
 use crate::sites;
 use crate::systems::{agentmux, own};
 use crate::target::{Act, Target, Unread};
@@ -97,12 +98,15 @@ impl fmt::Display for Unsettled {
                 error,
             } => write!(
                 out,
-                "`{path}` belongs to {system} and could not be judged: {error}"
+                "`{}` belongs to {system} and could not be judged: {}",
+                shown(path, 160),
+                shown(&error.to_string(), 420)
             ),
             Self::TooLarge { path } => write!(
                 out,
-                "`{path}` may hold workflow state and is too large to be searched for it: \
-                 more than {MAX_SEARCHED} directories"
+                "`{}` may hold workflow state and is too large to be searched for it: \
+                 more than {MAX_SEARCHED} directories",
+                shown(path, 160)
             ),
             Self::Call(unread) => write!(out, "{unread}"),
         }

@@ -120,9 +120,7 @@ impl World<'_> {
             log = log_of(&self.logs(), system, site.as_deref());
         }
         self.append(&log, &record.to_line(), &record.ts, rules);
-        Reply::Deny {
-            reason: reply::cut(&reason, reply::MAX_REASON),
-        }
+        Reply::Deny { reason }
     }
 }
 

@@ -407,6 +407,10 @@ fn links_that_loop_are_refused_in_a_site_and_ignored_elsewhere() {
         "{reason}"
     );
     sandbox.hook(&sandbox.write_event("a/x", "x")).is_silent();
+    let far = format!(".devt/state/plan.md/a\u{7}b/{}x", "d/".repeat(800));
+    let reason = sandbox.hook(&sandbox.write_event(&far, "x")).reason();
+    assert!(!reason.contains(char::is_control), "{reason:?}");
+    assert!(reason.ends_with("run `statewarden doctor`."), "{reason}");
 }
 
 #[test]
