@@ -78,7 +78,9 @@ impl Reply {
             },
             (Kind::PreToolUse, Decision::Allow { notes }) if !notes.is_empty() => Self::Context {
                 event: kind,
-                text: notes.iter().map(Note::text).collect::<Vec<_>>().join("\n"),
+                text: (notes.iter().map(|note| shown(note.text(), 420)))
+                    .collect::<Vec<_>>()
+                    .join("\n"),
             },
             _ => Self::Silent,
         }
