@@ -292,8 +292,9 @@ impl World<'_> {
         claims: &[Claim<'_>],
         rules: &Resolved,
     ) {
+        let is_judged = |claim: &&Claim<'_>| claim.governed.system.judges(&claim.entry);
         for note in notes {
-            let (Note::Repair(reason), Some(claim)) = (note, claims.first()) else {
+            let (Note::Repair(reason), Some(claim)) = (note, claims.iter().find(is_judged)) else {
                 continue;
             };
             let mut record = Record::new(What::Fault, reason, Some(event), self.now);

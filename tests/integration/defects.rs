@@ -268,11 +268,17 @@ fn a_repaired_state_is_told_and_recorded() {
         let told = answer["hookSpecificOutput"]["additionalContext"].to_string();
         assert!(told.contains("is broken") && told.len() < 500, "{told}");
     }
+    // The state need not be the first that a command writes.
+    let report = format!("touch .claude/.docs/{session}/plan-report.md");
+    let command = format!("{report}; cat > {state} <<'E'\n{good}E");
+    sandbox.hook(&sandbox.bash_event(&command)).json();
     let records = sandbox.records(".claude/statewarden/events.jsonl");
-    let fault = records.iter().find(|record| record["decision"] == "fault");
-    let fault = fault.unwrap_or_else(|| panic!("{records:?}"));
-    assert_eq!(fault["system"], "session");
-    assert_eq!(fault["file_path"], sandbox.path(&state));
+    assert_eq!(records.len(), 3);
+    for fault in records {
+        assert_eq!(fault["decision"], "fault");
+        assert_eq!(fault["system"], "session");
+        assert_eq!(fault["file_path"], sandbox.path(&state));
+    }
 }
 
 /// Denials do not stay open for having been rotated away.
