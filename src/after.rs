@@ -95,9 +95,15 @@ impl World<'_> {
         record
     }
 
-    /// The denials of the event's agent in a site.
+    /// The denials of the event's agent in a site. Those from before there was one are
+    /// in the project's own log.
     fn denials(&self, event: &Event<'_>, site: &str, claim: &Claim<'_>) -> Vec<Denied> {
-        let log = log_of(&self.logs(), claim.governed.system.id(), Some(site));
+        let own = self.logs().denies();
+        let mut logs = vec![
+            log_of(&self.logs(), claim.governed.system.id(), Some(site)),
+            own,
+        ];
+        logs.dedup();
         let mine = |record: &Value| {
             let same = |key: &str, field| record[key].as_str() == event.get(field);
             let path = record["file_path"].as_str().unwrap_or_default();
@@ -108,7 +114,7 @@ impl World<'_> {
                 && path::relative(path, site).is_some()
         };
         let mut denials = Vec::new();
-        each_record(&log, &mut |record| {
+        let mut take = |record: &Value| {
             if let (true, Some(id)) = (mine(record), record["id"].as_str()) {
                 let name = record["name"].as_str().unwrap_or_default().to_owned();
                 denials.push(Denied {
@@ -116,7 +122,8 @@ impl World<'_> {
                     name,
                 });
             }
-        });
+        };
+        logs.iter().for_each(|log| each_record(log, &mut take));
         denials
     }
 }

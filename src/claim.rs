@@ -14,6 +14,7 @@ use crate::landing::{Ground, LastLink, resolve};
 use crate::layers::OWN_FOLDER;
 use crate::path;
 use crate::project::{OnDisk, Project, Root};
+use crate::reply::shown;
 use crate::sites;
 use crate::systems::{agentmux, own};
 use crate::target::{Act, Target, Unread};
@@ -97,12 +98,15 @@ impl fmt::Display for Unsettled {
                 error,
             } => write!(
                 out,
-                "`{path}` belongs to {system} and could not be judged: {error}"
+                "`{}` belongs to {system} and could not be judged: {}",
+                shown(path, 160),
+                shown(&error.to_string(), 420)
             ),
             Self::TooLarge { path } => write!(
                 out,
-                "`{path}` may hold workflow state and is too large to be searched for it: \
-                 more than {MAX_SEARCHED} directories"
+                "`{}` may hold workflow state and is too large to be searched for it: \
+                 more than {MAX_SEARCHED} directories",
+                shown(path, 160)
             ),
             Self::Call(unread) => write!(out, "{unread}"),
         }
@@ -407,10 +411,7 @@ fn held(root: &Root, dir: &str, governed: &Governed<'_>, catalog: &Catalog<'_>) 
     let named = catalog.named_sites.iter();
     let mut named = named.filter(|(id, _)| id == system.id());
     let is_named = named.any(|(_, sites)| sites.iter().any(|site| site == dir));
-    let view = OnDisk {
-        root,
-        named: &catalog.named_sites,
-    };
+    let view = OnDisk::of(root, catalog);
     // A declared system's site is known by its glob alone.
     let is_declared = || {
         let place = system

@@ -22,7 +22,7 @@ use crate::event::{Document, Event, Field, Kind, Tool};
 use crate::hook::World;
 use crate::inventory::{self, Entry};
 use crate::layers::Layers;
-use crate::moments::{TO_COUNT, session};
+use crate::moments::TO_COUNT;
 use crate::path;
 use crate::project::read_text;
 use crate::record::{Record, What};
@@ -99,7 +99,7 @@ impl World<'_> {
         let document = document.unwrap_or_default();
         let background = noted
             .as_ref()
-            .and_then(|noted| noted.since(session(event), agent(event), self.now));
+            .and_then(|noted| noted.since(event.session(), event.agent_id(), self.now));
         let span = Span {
             call: runs_code.then(|| self.now - window(&document)),
             background,
@@ -191,6 +191,7 @@ impl World<'_> {
             // A site that cannot be listed has nothing to tell; the guard stands.
             let entries = inventory::entries_changed(site, catalog, since);
             let mut entries = entries.unwrap_or_default();
+            entries.sort_unstable_by(|one, other| one.name.cmp(&other.name));
             if entries.iter().any(is_wrong) {
                 let restored = Restored::read(self.logs().own_folder());
                 let of = site.ring(&self.project, rules.settings.archive_runs).site;
@@ -248,7 +249,7 @@ impl World<'_> {
         found: &mut Vec<Found>,
     ) {
         let logs = self.logs();
-        let session = session(event);
+        let session = event.session();
         let going_on = document.get("background_tasks");
         let kept = make_own_folder(logs.own_folder()).and_then(|()| {
             with_lock(logs.own_folder(), TO_COUNT, |locked| {
@@ -260,7 +261,7 @@ impl World<'_> {
                     noted.tell(session, &denial.path, *changed, by)
                 });
                 if let Some((id, since)) = begun.zip(span.call) {
-                    noted.begin(session, agent(event), id, since);
+                    noted.begin(session, event.agent_id(), id, since);
                 }
                 if let Some(going_on) = going_on.as_array() {
                     noted.end(session, |id| going_on.iter().all(|task| task["id"] != id));
@@ -456,11 +457,6 @@ fn background_task(event: &Event<'_>, document: &Document<'_>) -> Option<String>
     }
     let ids = ["backgroundTaskId", "taskId"].map(|key| document.response(key));
     ids.iter().find_map(Value::as_str).map(str::to_owned)
-}
-
-/// The agent an event is about; empty for the main thread.
-fn agent<'e>(event: &'e Event<'_>) -> &'e str {
-    event.get(Field::AgentId).unwrap_or_default()
 }
 
 /// What makes the next word of a command a directory to work in.

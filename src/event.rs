@@ -231,6 +231,16 @@ impl<'b> Event<'b> {
         self.get(Field::Cwd)
     }
 
+    /// The session's id; empty where the event has none.
+    pub fn session(&self) -> &str {
+        self.get(Field::SessionId).unwrap_or_default()
+    }
+
+    /// The agent an event is about; empty for the main thread.
+    pub fn agent_id(&self) -> &str {
+        self.get(Field::AgentId).unwrap_or_default()
+    }
+
     /// Whether an event of this kind about this tool can matter at all, in any reading.
     pub fn may_concern(&self) -> bool {
         let values = |field| self.fields.iter().filter(move |(name, _)| *name == field);

@@ -292,8 +292,9 @@ impl World<'_> {
         claims: &[Claim<'_>],
         rules: &Resolved,
     ) {
+        let is_judged = |claim: &&Claim<'_>| claim.governed.system.judges(&claim.entry);
         for note in notes {
-            let (Note::Repair(reason), Some(claim)) = (note, claims.first()) else {
+            let (Note::Repair(reason), Some(claim)) = (note, claims.iter().find(is_judged)) else {
                 continue;
             };
             let mut record = Record::new(What::Fault, reason, Some(event), self.now);
@@ -325,23 +326,10 @@ impl World<'_> {
         }
     }
 
-    /// One line a session, so that the morning after shows that the hook ran.
-    pub(crate) fn heartbeat(&self, event: &Event<'_>, rules: &Resolved, catalog: &Catalog<'_>) {
-        if self.is_concerned(catalog) {
-            let edition = rules.settings.system(devt::ID).contract.as_str();
-            let what = format!(
-                "statewarden {}, devt contract {edition}",
-                env!("CARGO_PKG_VERSION")
-            );
-            let record = Record::new(What::Heartbeat, &what, Some(event), self.now);
-            self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
-        }
-    }
-
     /// Whether the project has a site, or our folder already: what is none of
     /// our business stays untouched.
-    pub(crate) fn is_concerned(&self, catalog: &Catalog<'_>) -> bool {
-        self.logs().own_folder().is_dir() || !self.sites_around(catalog).is_empty()
+    pub(crate) fn is_concerned(&self, sites: &[Site<'_>]) -> bool {
+        !sites.is_empty() || self.logs().own_folder().is_dir()
     }
 
     /// The sites at the project's root, and at the event's directory and above it.

@@ -135,10 +135,7 @@ fn settle<'c>(
 
 /// In a directory that several systems share, an entry belongs to the one that claims it.
 fn belongs(site: &Site<'_>, name: &str, catalog: &Catalog<'_>) -> bool {
-    let view = OnDisk {
-        root: &site.root,
-        named: &catalog.named_sites,
-    };
+    let view = OnDisk::of(&site.root, catalog);
     let path = path::below(&site.site, name);
     site.governed
         .system

@@ -21,7 +21,7 @@ use crate::runs::Runs;
 use crate::settings::{Completion, Dispatch, Mode, Resolved};
 use crate::store::lock::{IN_HOOK, Locked, with_lock};
 use crate::store::{Above, make_own_folder, note_wired};
-use crate::systems::{ClosedGate, Moment};
+use crate::systems::{ClosedGate, Moment, devt};
 use crate::target::Act;
 use crate::wiring::Wiring;
 use crate::workflow::Workflow;
@@ -51,10 +51,10 @@ impl World<'_> {
             let forgotten = with_lock(self.logs().own_folder(), TO_COUNT, |locked| {
                 let mut runs = Runs::read(locked);
                 let id = agent_id.unwrap_or_default();
-                if !runs.is_counted(session(event), id) {
+                if !runs.is_counted(event.session(), id) {
                     return Ok(());
                 }
-                runs.forget(session(event), id);
+                runs.forget(event.session(), id);
                 runs.write(locked)
             });
             self.complain_about("runs.json", forgotten);
@@ -131,7 +131,7 @@ impl World<'_> {
     ) -> io::Result<Counted> {
         let mut runs = Runs::read(locked);
         let id = ending.agent_id.as_deref().unwrap_or_default();
-        if !id.is_empty() && runs.is_counted(session(event), id) {
+        if !id.is_empty() && runs.is_counted(event.session(), id) {
             return Ok(Counted::Before);
         }
         let about = about(event, ending);
@@ -149,7 +149,7 @@ impl World<'_> {
         let effects = plan.carry_out(&self.project, &about);
         // Where nothing could be written, the run's second event is another chance.
         if !id.is_empty() && !effects.has_failed {
-            runs.count(session(event), id);
+            runs.count(event.session(), id);
             // The gate has moved; at worst the run's second event moves it again.
             self.complain_about("runs.json", runs.write(locked));
         }
@@ -297,11 +297,12 @@ impl World<'_> {
         rules: &Resolved,
         catalog: &Catalog<'_>,
     ) -> Reply {
-        self.heartbeat(event, rules, catalog);
-        if self.is_concerned(catalog) {
+        let sites = self.sites_around(catalog);
+        if self.is_concerned(&sites) {
+            self.heartbeat(event, rules);
             self.note_wiring();
         }
-        let runs = self.sites_around(catalog).into_iter().flat_map(|site| {
+        let runs = sites.iter().flat_map(|site| {
             let dir = site.dir();
             let files = InDir { dir: dir.as_ref() };
             site.governed.system.runs(&site.site, &files)
@@ -319,6 +320,15 @@ impl World<'_> {
             event: Kind::SessionStart,
             text: reply::cut(text.trim_end(), 999),
         }
+    }
+
+    /// One line a session, so that the morning after shows that the hook ran.
+    fn heartbeat(&self, event: &Event<'_>, rules: &Resolved) {
+        let edition = rules.settings.system(devt::ID).contract.as_str();
+        let version = env!("CARGO_PKG_VERSION");
+        let what = format!("statewarden {version}, devt contract {edition}");
+        let record = Record::new(What::Heartbeat, &what, Some(event), self.now);
+        self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
     }
 
     /// Remembers that the project's settings run the hook, for the day they do not.
@@ -378,10 +388,6 @@ fn about<'a>(event: &'a Event<'a>, ending: &'a Ending) -> About<'a> {
         agent_type: Some(&ending.agent_type),
         agent_id: ending.agent_id.as_deref(),
     }
-}
-
-pub(crate) fn session<'e>(event: &'e Event<'_>) -> &'e str {
-    event.get(Field::SessionId).unwrap_or_default()
 }
 
 /// The agent's next message replaces the one it ended with, so it has to hold

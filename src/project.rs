@@ -7,6 +7,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::OnceLock;
 
+use crate::catalog::Catalog;
 use crate::env::Env;
 use crate::landing::{Ground, There, real_dir};
 use crate::layers::{self, OWN_FOLDER};
@@ -287,6 +288,16 @@ pub struct OnDisk<'a> {
 
 /// A state file that a rule reads is small; what is larger is no state file.
 const MAX_TEXT: u64 = 16 * 1024 * 1024;
+
+impl<'a> OnDisk<'a> {
+    /// With the sites that the settings name.
+    pub fn of(root: &'a Root, catalog: &'a Catalog<'_>) -> Self {
+        Self {
+            root,
+            named: &catalog.named_sites,
+        }
+    }
+}
 
 impl View for OnDisk<'_> {
     fn exists(&self, path: &str) -> bool {

@@ -78,7 +78,9 @@ impl Reply {
             },
             (Kind::PreToolUse, Decision::Allow { notes }) if !notes.is_empty() => Self::Context {
                 event: kind,
-                text: notes.iter().map(Note::text).collect::<Vec<_>>().join("\n"),
+                text: (notes.iter().map(|note| shown(note.text(), 420)))
+                    .collect::<Vec<_>>()
+                    .join("\n"),
             },
             _ => Self::Silent,
         }
@@ -206,7 +208,7 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
             let by = first
                 .agent
                 .as_deref()
-                .map(|agent| format!(" --agent {}", quoted(agent)));
+                .map(|agent| format!(" --agent {}", quoted(&self::shown(agent, 60))));
             let by = by.unwrap_or_default();
             write!(end, " More: `statewarden explain {}{by}`.", quoted(&shown))
         }
@@ -240,7 +242,7 @@ fn also(others: &[Denial], room: usize) -> String {
 }
 
 /// A path as one word of a shell command.
-fn quoted(path: &str) -> Cow<'_, str> {
+pub fn quoted(path: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '…');
     if path.chars().all(is_plain) {
         Cow::Borrowed(path)
@@ -250,7 +252,7 @@ fn quoted(path: &str) -> Cow<'_, str> {
 }
 
 /// At most `max` characters of a text of an agent's making, safe to show.
-fn shown(text: &str, max: usize) -> Cow<'_, str> {
+pub fn shown(text: &str, max: usize) -> Cow<'_, str> {
     if text.len() <= max && !text.contains(is_obeyed) {
         return Cow::Borrowed(text);
     }

@@ -258,14 +258,17 @@ pub fn named<'c>(root: &Root, governed: &'c Governed<'c>, catalog: &Catalog<'_>)
 
 /// A path in each directory that the settings name as a site, and in the root.
 fn named_paths(root: &Root, governed: &Governed<'_>, catalog: &Catalog<'_>) -> Vec<String> {
+    let Some(file) = governed.system.root_file() else {
+        return Vec::new();
+    };
     let id = governed.system.id();
     let named = catalog.named_sites.iter().filter(|(of, _)| of == id);
     let there = named
         .flat_map(|(_, sites)| sites)
         .filter(|site| Path::new(&root.real()).join(site).is_dir());
     there
-        .map(|site| path::below(site, "tasks.md"))
-        .chain(["tasks.md".to_owned()])
+        .map(|site| path::below(site, file))
+        .chain([file.to_owned()])
         .collect()
 }
 
@@ -275,10 +278,7 @@ fn located<'c>(
     governed: &'c Governed<'c>,
     catalog: &Catalog<'_>,
 ) -> Vec<Site<'c>> {
-    let view = OnDisk {
-        root,
-        named: &catalog.named_sites,
-    };
+    let view = OnDisk::of(root, catalog);
     let mut found: Vec<&str> = Vec::new();
     for path in paths {
         if let Some(place) = governed.system.locate(path, &view)

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use chrono::{DateTime, Utc};
 
 use crate::actor::AgentName;
-use crate::contract::{Contract, Row, Writer};
+use crate::contract::{Contract, Name, Row, Writer};
 use crate::decision::DenyCode;
 use crate::workflow::{GateStatus, Outcome, Workflow};
 
@@ -226,6 +226,12 @@ pub trait System: Sync {
         None
     }
 
+    /// The file that makes a root a site, and stands in each directory that the settings
+    /// name as one; `None` for a system with neither.
+    fn root_file(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The name of a directory that is also for other programs' files, and may hold
     /// some of the system's where no landmark is.
     fn shared_dir(&self) -> Option<&'static str> {
@@ -294,8 +300,8 @@ pub static SYSTEMS: &[&dyn System] = &[
 ];
 
 /// Whether a text names a place of a built-in system, wherever that may lie: a
-/// landmark up to its wildcard, a file by its name alone. `\` counts as `/`, and so
-/// does what JSON makes of either.
+/// landmark up to its wildcard, a file by its name alone, or a name of the contract in a
+/// directory that is shared. `\` counts as `/`, and so does what JSON makes of either.
 pub fn are_named_in(text: &str) -> bool {
     let text = match text.contains('\\') {
         true => Cow::Owned(
@@ -309,7 +315,21 @@ pub fn are_named_in(text: &str) -> bool {
         let place = landmark.trim_end_matches('*');
         let file = place.rsplit_once('/').map_or(place, |(_, file)| file);
         text.contains(if file.contains('.') { file } else { place })
-    })
+    }) || SYSTEMS
+        .iter()
+        .any(|system| names_in_shared_dir(*system, &text))
+}
+
+fn names_in_shared_dir(system: &dyn System, text: &str) -> bool {
+    let Some(dir) = system.shared_dir() else {
+        return false;
+    };
+    let is_named = |below: &str| {
+        let mut rows = system.contract().rows.iter();
+        rows.any(|row| matches!(row.name, Name::Exact(name) if below.starts_with(name)))
+    };
+    let mut below = text.split(dir).skip(1);
+    below.any(|behind| behind.strip_prefix('/').is_some_and(is_named))
 }
 
 fn any_landmark(is_it: &mut dyn FnMut(&'static str) -> bool) -> bool {

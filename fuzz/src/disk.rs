@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use statewarden::path;
 use statewarden::shell::Disk;
 
 /// Files with their text; what stands above them is a directory.
@@ -30,15 +31,7 @@ pub(crate) struct Memory {
 impl Memory {
     fn ask(&self, path: &str) -> String {
         self.questions.set(self.questions.get() + 1);
-        let mut parts = Vec::new();
-        for part in path.split('/') {
-            match part {
-                "" | "." => {}
-                ".." => drop(parts.pop()),
-                name => parts.push(name),
-            }
-        }
-        parts.iter().flat_map(|part| ["/", *part]).collect()
+        path::collapse(path).trim_end_matches('/').to_owned()
     }
 }
 

@@ -31,6 +31,9 @@ pub(super) enum End {
     Again,
 }
 
+/// So many of what was found are named; all of it is recorded.
+const LISTED: usize = 5;
+
 /// What the model is told.
 pub(super) struct Told<'a> {
     pub(super) culprit: Culprit,
@@ -55,7 +58,15 @@ impl Told<'_> {
 
     fn text(&self) -> Option<String> {
         let first = self.found.first()?;
-        let list: Vec<String> = self.found.iter().take(5).map(item).collect();
+        let mut list: Vec<String> = self.found.iter().take(LISTED).map(item).collect();
+        if let Some(more) = self
+            .found
+            .len()
+            .checked_sub(LISTED)
+            .filter(|more| *more > 0)
+        {
+            list.push(format!("and {more} more"));
+        }
         let strays = self.found.iter().any(|denial| denial.code.is_about_names());
         let todo = match (self.moved_to, first.code) {
             ([], _) if strays && self.culprit == Culprit::Call => {
@@ -78,7 +89,7 @@ impl Told<'_> {
             "{} left what the rules refuse: {}. {todo} More: `statewarden explain {}`.",
             self.culprit.as_str(),
             list.join(", "),
-            first.shown
+            reply::quoted(&reply::shown(&first.shown, 160))
         );
         Some(reply::cut(&text, reply::MAX_REASON))
     }
@@ -86,13 +97,10 @@ impl Told<'_> {
 
 /// A name says by its code what is wrong with it; the rest needs words.
 fn item(denial: &Denial) -> String {
-    let code = denial.code.as_str();
+    let (code, shown) = (denial.code.as_str(), reply::shown(&denial.shown, 160));
     match &denial.instead {
-        Some(name) => format!("`{}` ({code}, should be `{name}`)", denial.shown),
-        None if denial.code.is_about_names() => format!("`{}` ({code})", denial.shown),
-        None => {
-            let why = reply::cut(&reply::printable(&denial.why), 160);
-            format!("`{}` ({code}: {why})", denial.shown)
-        }
+        Some(name) => format!("`{shown}` ({code}, should be `{name}`)"),
+        None if denial.code.is_about_names() => format!("`{shown}` ({code})"),
+        None => format!("`{shown}` ({code}: {})", reply::shown(&denial.why, 160)),
     }
 }

@@ -129,3 +129,42 @@ impl Files for Asked<'_> {
         self.dirs.get_or_init(|| self.files.dirs()).clone()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Memory {
+        text: RefCell<Option<String>>,
+        dirs: RefCell<Vec<String>>,
+    }
+
+    impl Files for Memory {
+        fn read(&self, _: &str) -> Answer {
+            Ok(self.text.borrow().clone())
+        }
+
+        fn dirs(&self) -> Vec<String> {
+            self.dirs.borrow().clone()
+        }
+    }
+
+    #[test]
+    fn a_plan_holds_until_an_answer_would_be_another() {
+        let files = Memory::default();
+        let asked = Asked::new(&files);
+        files.dirs.borrow_mut().push("a".to_owned());
+        assert!(asked.holds(), "nothing was asked");
+        assert_eq!(asked.dirs(), ["a"]);
+        assert_eq!(asked.read("x").unwrap(), None);
+        assert!(asked.holds());
+        files.dirs.borrow_mut().push("b".to_owned());
+        assert!(!asked.holds(), "a session was begun");
+        files.dirs.borrow_mut().pop();
+        *files.text.borrow_mut() = Some(String::new());
+        assert!(!asked.holds(), "a file was made");
+    }
+}

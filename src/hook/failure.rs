@@ -82,7 +82,8 @@ fn note_fault(what: &str, env: &Env, project: Option<&str>, now: DateTime<Utc>) 
     };
     let rules = world.project.settings(env);
     let declared = DeclaredSystem::all(&rules.settings);
-    if world.is_concerned(&Catalog::new(&rules.settings, &declared)) {
+    let catalog = Catalog::new(&rules.settings, &declared);
+    if world.is_concerned(&world.sites_around(&catalog)) {
         let record = Record::new(What::Fault, what, None, now);
         world.append(
             &world.logs().events(),
@@ -119,9 +120,7 @@ impl World<'_> {
             log = log_of(&self.logs(), system, site.as_deref());
         }
         self.append(&log, &record.to_line(), &record.ts, rules);
-        Reply::Deny {
-            reason: reply::cut(&reason, reply::MAX_REASON),
-        }
+        Reply::Deny { reason }
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::{Analysis, Disk, Scene, analyze, analyze_powershell};
+use crate::path;
 use crate::target::{Act, Spelling, Target};
 
 const CWD: &str = "/p";
@@ -34,21 +35,9 @@ impl Memory {
     }
 }
 
-fn tidy(path: &str) -> String {
-    let mut parts = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()),
-            name => parts.push(name),
-        }
-    }
-    format!("/{}", parts.join("/"))
-}
-
 impl Disk for Memory {
     fn entries(&self, dir: &str) -> Vec<String> {
-        let dir = tidy(dir);
+        let dir = path::collapse(dir);
         let all = self.files.keys().chain(&self.dirs);
         let below = all.filter_map(|path| path.rsplit_once('/'));
         let names = below.filter(|(parent, name)| *parent == dir && !name.is_empty());
@@ -56,11 +45,11 @@ impl Disk for Memory {
     }
 
     fn is_dir(&self, path: &str) -> bool {
-        self.dirs.contains(&tidy(path))
+        self.dirs.contains(&*path::collapse(path))
     }
 
     fn text(&self, path: &str) -> Option<String> {
-        self.files.get(&tidy(path)).cloned()
+        self.files.get(&*path::collapse(path)).cloned()
     }
 }
 

@@ -117,8 +117,8 @@ impl System for AgentFlow {
     }
 
     fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
-        let names = [FileKind::Single, FileKind::Team, FileKind::DeepDive].map(FileKind::name);
-        let texts = names
+        let texts = FileKind::ALL
+            .map(FileKind::name)
             .into_iter()
             .filter_map(|name| Some((name, files.text(name)?)));
         texts

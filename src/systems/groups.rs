@@ -20,6 +20,9 @@ use crate::workflow::Workflow;
 
 pub struct Groups;
 
+/// The file that holds the groups.
+const TASKS: &str = "tasks.md";
+
 /// The id of the system.
 pub const ID: &str = "groups";
 
@@ -84,6 +87,10 @@ impl System for Groups {
         name.is_some_and(|name| name.ends_with(change))
     }
 
+    fn root_file(&self) -> Option<&'static str> {
+        Some(TASKS)
+    }
+
     fn gate_dir(&self) -> Option<&'static str> {
         Some("openspec/changes")
     }
@@ -142,7 +149,7 @@ fn at_root<'p>(path: &'p str, view: &dyn View) -> Option<Place<'p>> {
     };
     let numbered = ROWS.iter().any(|row| row.matches(path));
     let is_root = || {
-        view.text("tasks.md")
+        view.text(TASKS)
             .is_some_and(|tasks| has_numbered_groups(&tasks))
     };
     (numbered && is_root()).then_some(place)
@@ -207,7 +214,7 @@ static CONTRACT: Contract<'static> = Contract {
 
 const ROWS: &[Row<'_>] = &[
     Row::file(
-        "tasks.md",
+        TASKS,
         Writer::Roles(
             List::Borrowed(&["developer", "architect"]),
             Others::MainAndUnknown,

@@ -154,20 +154,26 @@ pub fn states(files: &dyn Files) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The newest unfinished one of [`states`].
+/// The one of [`states`] that an agent's start belongs to: the newest by `updated_at`
+/// with an unfinished phase. Unreadable sessions cannot be ranked and are left out.
 ///
 /// # Errors
-/// There is none, or two are equally new.
+/// None has an unfinished phase, or the two newest were updated at the same time.
 pub fn newest_of(sessions: &[(String, String)]) -> Result<(&str, &str), String> {
-    let pairs: Vec<(&str, &str)> = sessions
-        .iter()
-        .map(|(name, text)| (name.as_str(), text.as_str()))
-        .collect();
-    let name = transition::newest_unfinished(&pairs)?;
-    pairs
-        .into_iter()
-        .find(|(found, _)| *found == name)
-        .ok_or_else(|| "no session".to_owned())
+    let states = sessions.iter().filter_map(|(name, text)| {
+        let state = State::parse(text).ok()?;
+        state.unfinished()?;
+        Some((state.updated_at.at, name.as_str(), text.as_str()))
+    });
+    let mut open: Vec<_> = states.collect();
+    open.sort_unstable_by(|a, b| b.cmp(a));
+    match open.as_slice() {
+        [] => Err("no session has an unfinished phase".to_owned()),
+        [(at, name, _), (next_at, other, _), ..] if at == next_at => Err(format!(
+            "sessions `{other}` and `{name}` were updated at the same time"
+        )),
+        [(_, name, text), ..] => Ok((name, text)),
+    }
 }
 
 /// The start of an agent belongs to the newest unfinished session.

@@ -37,11 +37,7 @@ fn text(entry: &str) -> &'static str {
 
 /// The event of an actor; `main` is the main thread.
 fn event(sandbox: &Sandbox, actor: &str, path: &str) -> Value {
-    let event = sandbox.write_event(path, text(path));
-    match actor {
-        "main" => event,
-        agent => sandbox.by(agent, event),
-    }
+    sandbox.by_actor(actor, sandbox.write_event(path, text(path)))
 }
 
 /// Each row is an actor, the expected answer, and entries of a site.
@@ -268,13 +264,8 @@ fn edits_and_notebook_edits_obey_the_rules_of_writes() {
             ("main", "notes.ipynb", "allow"),
         ] {
             let event = sandbox.event(tool, json!({ key: sandbox.path(path) }));
-            let event = if actor == "main" {
-                event
-            } else {
-                sandbox.by(actor, event)
-            };
             assert_eq!(
-                sandbox.hook(&event).verdict(),
+                sandbox.hook(&sandbox.by_actor(actor, event)).verdict(),
                 expected,
                 "{tool} {path} by {actor}"
             );

@@ -1,8 +1,7 @@
 //! Agent Flow's own readers are shell pipelines over lines: what is written
 //! for them has to come out of those as it went in.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use chrono::{DateTime, Utc};
 use regex::Regex;
@@ -13,29 +12,18 @@ use statewarden::systems::agent_flow::script::{DeepDive, Init, init};
 use statewarden::systems::agent_flow::state::Mode;
 use statewarden::workflow::Outcome;
 
+use crate::support::serve;
+
 fn now() -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).unwrap()
 }
 
 /// Runs a pipeline of the readers with the file on standard input.
 fn shell(pipeline: &str, file: &str) -> String {
-    let mut child = Command::new("sh")
-        .args(["-c", pipeline])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(file.as_bytes())
-        .unwrap();
-    let output = child.wait_with_output().unwrap();
-    String::from_utf8(output.stdout)
-        .unwrap()
-        .trim_end_matches('\n')
-        .to_owned()
+    let mut command = Command::new("sh");
+    command.args(["-c", pipeline]);
+    let stdout = serve(command, file.as_bytes()).stdout();
+    stdout.trim_end_matches('\n').to_owned()
 }
 
 fn key(file: &str, key: &str) -> String {

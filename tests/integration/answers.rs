@@ -1,12 +1,11 @@
 //! What Claude Code reads: form and content of a refusal.
 
-use std::io::Write;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::after::after;
-use crate::support::{Ran, Sandbox};
+use crate::support::{Ran, Sandbox, feed};
 
 /// The reason for refusing a Write to a path of the project.
 #[track_caller]
@@ -55,13 +54,9 @@ fn a_refusal_reaches_whom_stdout_does_not_and_a_note_refuses_nothing() {
     let unheard = |event: &Value| {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let mut command = sandbox.command(&["hook"]);
-        command.env("CLAUDE_PROJECT_DIR", sandbox.project());
-        command.stdin(Stdio::piped()).stdout(writer);
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        stdin.write_all(event.to_string().as_bytes()).unwrap();
-        drop(stdin);
+        let mut command = sandbox.hook_command();
+        command.stdout(writer).stderr(Stdio::piped());
+        let child = feed(&mut command, event.to_string().as_bytes());
         Ran::from(child.wait_with_output().unwrap())
     };
     let call = sandbox.write_event(".devt/state/notes.md", "x");
@@ -266,6 +261,19 @@ fn the_reason_stays_short_whatever_the_path() {
     );
     let reason = reason(&sandbox, &deep, "ad-hoc-name");
     assert!(reason.contains("statewarden explain"), "{reason}");
+}
+
+#[test]
+fn the_reason_stays_short_and_printable_whoever_the_agent_is() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/statewarden.yaml", &"mod: x\n".repeat(100));
+    let path = format!("{}/.devt/state/workflow.yaml", "d".repeat(200));
+    for agent in ["a".repeat(5_000), "'".repeat(5_000), "a\nb".repeat(100)] {
+        let event = sandbox.by(&agent, sandbox.write_event(&path, "active: true\n"));
+        let reason = sandbox.hook(&event).is_denied("wrong-writer");
+        assert!(!reason.contains(char::is_control), "{reason:?}");
+        assert!(reason.contains(" --agent "), "{reason}");
+    }
 }
 
 #[test]

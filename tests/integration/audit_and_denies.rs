@@ -4,8 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::commands::{DEVT, keys};
-use crate::support::Sandbox;
+use crate::support::{DEVT, Sandbox, keys};
 
 #[test]
 fn audit_lists_every_entry_of_every_site_by_bucket() {
@@ -184,6 +183,23 @@ fn audit_reads_every_system_and_can_be_asked_for_one() {
 }
 
 #[cfg(unix)]
+#[test]
+fn a_declared_glob_names_only_directories_that_are_there() {
+    let sandbox = Sandbox::new();
+    let settings = "systems: {notes: {site: \"*\", canonical: [\"*.md\"]}}\n";
+    sandbox.write(".claude/statewarden.yaml", settings);
+    sandbox.write("docs/a.md", "x");
+    let document = sandbox
+        .run(&["audit", "--json", "--system", "notes"])
+        .json();
+    let sites = document["sites"].as_array().unwrap().iter();
+    let dirs: Vec<&str> = sites
+        .map(|site| site["state_dir"].as_str().unwrap())
+        .collect();
+    let expected = [".claude", ".devt", "docs"].map(|dir| sandbox.path(dir));
+    assert_eq!(dirs, expected);
+}
+
 #[test]
 fn audit_tells_directories_and_links_from_files() {
     let sandbox = Sandbox::new();

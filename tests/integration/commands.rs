@@ -7,20 +7,9 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::support::{Ran, Sandbox, serve};
-
-pub(crate) const DEVT: &str = ".devt/state/preflight-denies.jsonl";
-
-pub(crate) fn keys(value: &Value) -> Vec<&str> {
-    value
-        .as_object()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect()
-}
+use crate::support::{DEVT, Ran, Sandbox, keys, serve};
 
 /// Exit 2, one line on stderr that names every part, nothing on stdout.
 #[track_caller]

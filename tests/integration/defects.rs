@@ -259,15 +259,26 @@ fn a_repaired_state_is_told_and_recorded() {
     let session = sandbox.names(".claude/.docs").remove(0);
     let state = format!(".claude/.docs/{session}/state.json");
     let good = sandbox.read(&state);
-    sandbox.write(&state, "{oops");
-    let answer = sandbox.hook(&sandbox.write_event(&state, &good)).json();
-    let told = &answer["hookSpecificOutput"]["additionalContext"];
-    assert!(told.to_string().contains("is broken"), "{answer}");
+    let odd = format!("\"workflow\": \"{}\"", "x".repeat(100_000));
+    let odd = good.replace("\"workflow\": \"code\"", &odd);
+    assert_ne!(odd, good);
+    for broken in ["{oops", &odd] {
+        sandbox.write(&state, broken);
+        let answer = sandbox.hook(&sandbox.write_event(&state, &good)).json();
+        let told = answer["hookSpecificOutput"]["additionalContext"].to_string();
+        assert!(told.contains("is broken") && told.len() < 500, "{told}");
+    }
+    // The state need not be the first that a command writes.
+    let report = format!("touch .claude/.docs/{session}/plan-report.md");
+    let command = format!("{report}; cat > {state} <<'E'\n{good}E");
+    sandbox.hook(&sandbox.bash_event(&command)).json();
     let records = sandbox.records(".claude/statewarden/events.jsonl");
-    let fault = records.iter().find(|record| record["decision"] == "fault");
-    let fault = fault.unwrap_or_else(|| panic!("{records:?}"));
-    assert_eq!(fault["system"], "session");
-    assert_eq!(fault["file_path"], sandbox.path(&state));
+    assert_eq!(records.len(), 3);
+    for fault in records {
+        assert_eq!(fault["decision"], "fault");
+        assert_eq!(fault["system"], "session");
+        assert_eq!(fault["file_path"], sandbox.path(&state));
+    }
 }
 
 /// Denials do not stay open for having been rotated away.

@@ -11,10 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::records::{denial, lines, many, with};
-use crate::support::Sandbox;
-
-const DEVT: &str = ".devt/state/preflight-denies.jsonl";
-const OWN: &str = ".claude/statewarden/denies.jsonl";
+use crate::support::{DENIES, DEVT, Sandbox};
 
 /// Denials in two logs, a rotated log, and lines that are none.
 fn project() -> Sandbox {
@@ -39,7 +36,7 @@ fn project() -> Sandbox {
         at("a3", "2026-03-03T10:00:00.000Z"),
         json!({"system": "session", "rule": "wrong-writer", "name": "state.json"}),
     );
-    sandbox.write(OWN, &lines(&[own]));
+    sandbox.write(DENIES, &lines(&[own]));
     sandbox.write(
         ".devt/state/.archive/preflight-denies-2026-03-01T00-00-00-000Z.jsonl",
         &lines(&[at("a1", "2026-02-28T10:00:00.000Z")]),
@@ -321,7 +318,7 @@ fn following_goes_on_through_a_rotation() {
     assert_eq!([next(), next(), next(), next()], ["b1", "b2", "b3", "b4"]);
     // A log that was not there at the start.
     fs::create_dir_all(sandbox.path(".claude/statewarden")).unwrap();
-    append(&sandbox, OWN, &lines(&[record("a7")]));
+    append(&sandbox, DENIES, &lines(&[record("a7")]));
     assert_eq!(next(), "a7");
     child.kill().unwrap();
     child.wait().unwrap();

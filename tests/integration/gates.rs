@@ -11,12 +11,10 @@ mod session;
 use serde_json::{Value, json};
 use statewarden::systems::agent_flow::state::read_workflow;
 
-use crate::support::{Ran, Sandbox};
+use crate::support::{EVENTS, GATES, Ran, Sandbox};
 
 pub(crate) const SINGLE: &str = ".claude/orchestration.local.md";
 pub(crate) const TEAM: &str = ".claude/team-orchestration.local.md";
-const GATES: &str = ".claude/statewarden/gates.jsonl";
-const EVENTS: &str = ".claude/statewarden/events.jsonl";
 
 pub(crate) const APPROVED: &str = "Read it all.\n\n### Verdict: APPROVED";
 pub(crate) const NEEDS_CHANGES: &str = "### Verdict\n\n**NEEDS_CHANGES**";

@@ -5,7 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::support::{Ran, Sandbox};
+use statewarden::contract::Name;
+use statewarden::systems::SYSTEMS;
+
+use crate::support::{Ran, Sandbox, serve};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/install.sh");
 const PROGRAM: &str = env!("CARGO_BIN_EXE_statewarden");
@@ -146,6 +149,52 @@ fn a_program_that_was_there_before_stays() {
     let said = script(&sandbox, &["--uninstall"]);
     assert!(said.contains("was there before and stays"), "{said}");
     assert_eq!(tree(&sandbox), before);
+}
+
+/// What the plugin runs hands over to the program, and without it keeps the places that
+/// the program would know.
+#[test]
+fn the_plugins_script_guards_what_the_program_would() {
+    const PLUGIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/bin/statewarden");
+    if Path::new("/usr/local/bin/statewarden").exists() {
+        return eprintln!("skipped: the script would run the installed program");
+    }
+    let sandbox = Sandbox::new();
+    let run = |verb: &str, event: &str| {
+        let mut command = Command::new("sh");
+        command.args([PLUGIN, verb]).env_clear();
+        command
+            .env("HOME", sandbox.home())
+            .env("PATH", "/usr/bin:/bin");
+        serve(command, event.as_bytes())
+    };
+    let places = SYSTEMS.iter().flat_map(|system| {
+        let landmarks = system.landmarks().iter().map(|mark| mark.replace('*', "x"));
+        let names = system
+            .contract()
+            .rows
+            .iter()
+            .filter_map(|row| match row.name {
+                Name::Exact(name) => Some(format!("{}/{name}", system.shared_dir()?)),
+                _ => None,
+            });
+        landmarks.chain(names).collect::<Vec<_>>()
+    });
+    for place in places {
+        run("hook", &sandbox.write_event(&place, "x").to_string()).is_refused_unread();
+    }
+    let elsewhere = sandbox.write_event("src/a.rs", "x").to_string();
+    run("hook", &elsewhere).is_silent();
+    let begun = r#"{"hook_event_name":"SessionStart"}"#;
+    assert!(run("hook", begun).json()["systemMessage"].is_string());
+    assert_eq!(run("doctor", "").code(), 2);
+
+    let bin = sandbox.home().join(".local/bin");
+    fs::create_dir_all(&bin).unwrap();
+    std::os::unix::fs::symlink(PROGRAM, bin.join("statewarden")).unwrap();
+    let stray = sandbox.write_event(".devt/state/notes.md", "x").to_string();
+    run("hook", &stray).is_denied("ad-hoc-name");
+    run("hook", &elsewhere).is_silent();
 }
 
 #[test]

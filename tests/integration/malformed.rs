@@ -19,6 +19,7 @@ fn unreadable_bytes_that_name_no_governed_place_pass_with_a_word() {
         b"{\"cwd\":\"/x\",\"tool_name\":\"Write\",\"tool_input\":{\"file_path\":\"/x/a",
         b"{\"tool_name\":\"Write\"} trailing",
         b"{\"cwd\":\"\xff\xfe\"}",
+        b"{\"file_path\":\"/p/.claude/commands/x\",\"content\":\"test-command",
         b"{\"transcript_path\":\"/h/.claude/.docs/x/openspec/changes/y\",",
         b"{\"agent_transcript_path\":\"/h/.devt/state/y\",",
     ] {
@@ -27,7 +28,7 @@ fn unreadable_bytes_that_name_no_governed_place_pass_with_a_word() {
     let faults = sandbox.records(".claude/statewarden/events.jsonl");
     assert_eq!(
         faults.len(),
-        9,
+        10,
         "each is recorded, since the project is known"
     );
     assert!(faults.iter().all(|fault| fault["decision"] == "fault"));
@@ -44,6 +45,9 @@ fn unreadable_bytes_that_name_a_governed_place_are_refused() {
         ".claude/orchestration.local.md",
         ".claude/team-orchestration.local.md",
         ".claude/deep-dive.local.md",
+        ".claude/skip-test-verification",
+        r".claude\\known-test-failures",
+        ".claude/test-command",
         ".agentmux/.sessions/x",
         "openspec/changes/x",
         ".claude/statewarden.yaml",
@@ -106,9 +110,8 @@ fn on_error_closed_refuses_everything_unreadable() {
 
 fn left_open(sandbox: &Sandbox, bytes: &[u8]) -> (Ran, Duration) {
     use std::io::Write;
-    let mut command = sandbox.command(&["hook"]);
-    command.env("CLAUDE_PROJECT_DIR", sandbox.project());
-    let mut child = command
+    let mut child = sandbox
+        .hook_command()
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -378,10 +381,7 @@ fn a_log_that_cannot_be_written_changes_no_decision() {
     // A directory in the log's place; permissions would not stop root.
     fs::create_dir(sandbox.project().join(".devt/state/preflight-denies.jsonl")).unwrap();
     let ran = sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
-    assert_eq!(
-        ran.json()["hookSpecificOutput"]["permissionDecision"],
-        "deny"
-    );
+    ran.reason();
     assert!(
         ran.stderr().contains("preflight-denies.jsonl"),
         "{}",
@@ -407,6 +407,10 @@ fn links_that_loop_are_refused_in_a_site_and_ignored_elsewhere() {
         "{reason}"
     );
     sandbox.hook(&sandbox.write_event("a/x", "x")).is_silent();
+    let far = format!(".devt/state/plan.md/a\u{7}b/{}x", "d/".repeat(800));
+    let reason = sandbox.hook(&sandbox.write_event(&far, "x")).reason();
+    assert!(!reason.contains(char::is_control), "{reason:?}");
+    assert!(reason.ends_with("run `statewarden doctor`."), "{reason}");
 }
 
 #[test]

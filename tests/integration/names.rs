@@ -156,6 +156,14 @@ fn a_directory_the_contract_does_not_know_is_refused_with_all_in_it() {
 }
 
 #[test]
+fn a_file_tool_puts_no_file_in_a_sites_place() {
+    let sandbox = Sandbox::new();
+    std::fs::remove_dir(sandbox.path(STATE)).unwrap();
+    assert_eq!(write(&sandbox, STATE), "path-escape");
+    assert_eq!(write(&sandbox, ".claude/.docs/260110-a"), "path-escape");
+}
+
+#[test]
 fn a_name_with_a_control_character_is_no_plain_file_name() {
     let sandbox = Sandbox::new();
     let names = [

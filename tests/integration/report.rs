@@ -12,10 +12,7 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::records::{denial, lines, many, with};
-use crate::support::Sandbox;
-
-const DEVT: &str = ".devt/state/preflight-denies.jsonl";
-const EVENTS: &str = ".claude/statewarden/events.jsonl";
+use crate::support::{DEVT, EVENTS, Sandbox};
 
 fn report(sandbox: &Sandbox, args: &[&str]) -> (Value, String) {
     let ran = sandbox.run(&[&["denies", "report", "--html", "r.html", "--json"], args].concat());

@@ -2,9 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
-
-const LOG: &str = ".claude/statewarden/gates.jsonl";
+use crate::support::{GATES, Sandbox};
 
 /// Runs `session …`, which must end with `code`.
 #[track_caller]
@@ -90,7 +88,7 @@ fn a_session_goes_from_phase_to_phase() {
         (&shown["id"], &shown["phase"], &shown["task"]),
         (&json!(id), &json!("quality"), &json!("Add JWT auth"))
     );
-    let records = sandbox.records(LOG);
+    let records = sandbox.records(GATES);
     let moves: Vec<_> = records
         .iter()
         .map(|record| {

@@ -15,6 +15,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::json;
+use statewarden::path;
 use statewarden::project::Listing;
 use statewarden::shell::{Scene, analyze};
 use statewarden::target::Act;
@@ -44,18 +45,6 @@ fn files(dir: &Path, below: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-fn clean(path: &str) -> String {
-    let mut parts = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()),
-            name => parts.push(name),
-        }
-    }
-    format!("/{}", parts.join("/"))
-}
-
 /// What the targets of a command say of the names below a directory.
 #[derive(Default)]
 struct Predicted {
@@ -77,7 +66,7 @@ impl Predicted {
         };
         let mut predicted = Self::default();
         for target in analyze(command, &scene).targets {
-            let path = clean(&target.path);
+            let path = path::collapse(&target.path);
             let Some(below) = path.strip_prefix(&format!("{dir}/")) else {
                 continue;
             };
@@ -181,7 +170,7 @@ fn compare(command: &str) -> Difference {
         sandbox.write(&format!("../home/{path}"), text);
     }
     let (dir, home) = (sandbox.path(".devt/state"), sandbox.path("../home"));
-    let predicted = Predicted::of(command, &dir, &clean(&home));
+    let predicted = Predicted::of(command, &dir, &path::collapse(&home));
     run(command, &sandbox);
     let mut now = BTreeSet::new();
     files(Path::new(&dir), "", &mut now);

@@ -43,12 +43,7 @@ fn check(cases: &[(&str, &str)]) {
 fn check_by(actor: &str, cases: &[(&str, &str)]) {
     let sandbox = project();
     for (command, expected) in cases {
-        let event = sandbox.bash_event(command);
-        let event = if actor == "main" {
-            event
-        } else {
-            sandbox.by(actor, event)
-        };
+        let event = sandbox.by_actor(actor, sandbox.bash_event(command));
         assert_eq!(
             sandbox.hook(&event).verdict(),
             *expected,

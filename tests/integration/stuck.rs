@@ -3,10 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::records::{denial, lines, with};
-use crate::support::Sandbox;
+use crate::support::{DEVT, EVENTS, Sandbox};
 
-const DEVT: &str = ".devt/state/preflight-denies.jsonl";
-const EVENTS: &str = ".claude/statewarden/events.jsonl";
 const BEGUN: &str = "2026-03-01T09:00:00.000Z";
 
 fn workflow(sandbox: &Sandbox) {

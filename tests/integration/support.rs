@@ -3,11 +3,17 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
+
+/// The denials in the project's devt site.
+pub const DEVT: &str = ".devt/state/preflight-denies.jsonl";
+pub const DENIES: &str = ".claude/statewarden/denies.jsonl";
+pub const EVENTS: &str = ".claude/statewarden/events.jsonl";
+pub const GATES: &str = ".claude/statewarden/gates.jsonl";
 
 /// A temporary directory with a home and a project; gone with the value.
 pub struct Sandbox {
@@ -111,11 +117,15 @@ impl Sandbox {
         Ran(self.command(args).stdin(Stdio::null()).output().unwrap())
     }
 
-    /// Feeds bytes to `statewarden hook`, as Claude Code does.
-    pub fn hook_bytes(&self, bytes: &[u8]) -> Ran {
+    /// `statewarden hook` as Claude Code runs it in the project.
+    pub fn hook_command(&self) -> Command {
         let mut command = self.command(&["hook"]);
         command.env("CLAUDE_PROJECT_DIR", self.project());
-        serve(command, bytes)
+        command
+    }
+
+    pub fn hook_bytes(&self, bytes: &[u8]) -> Ran {
+        serve(self.hook_command(), bytes)
     }
 
     pub fn hook(&self, event: &Value) -> Ran {
@@ -162,6 +172,14 @@ impl Sandbox {
         event
     }
 
+    /// The same event by an actor of a table: `main` is the main thread.
+    pub fn by_actor(&self, actor: &str, event: Value) -> Value {
+        match actor {
+            "main" => event,
+            agent => self.by(agent, event),
+        }
+    }
+
     /// The records of a log of the project.
     pub fn records(&self, below: &str) -> Vec<Value> {
         let text = fs::read_to_string(self.project().join(below)).unwrap_or_default();
@@ -183,15 +201,23 @@ pub fn in_parallel<T: Sync, R: Send>(items: &[T], act: impl Fn(&T) -> R + Sync) 
     })
 }
 
+/// Starts a command and feeds it bytes; one that is gone already reads nothing.
+pub fn feed(command: &mut Command, bytes: &[u8]) -> Child {
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let _ = child.stdin.take().unwrap().write_all(bytes);
+    child
+}
+
 /// Feeds bytes to a command and waits for its end.
 pub fn serve(mut command: Command, bytes: &[u8]) -> Ran {
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(bytes).unwrap();
-    Ran(child.wait_with_output().unwrap())
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    Ran(feed(&mut command, bytes).wait_with_output().unwrap())
+}
+
+/// The keys of an object, in their order.
+pub fn keys(object: &Value) -> Vec<&str> {
+    let members = object.as_object().unwrap();
+    members.keys().map(String::as_str).collect()
 }
 
 impl Drop for Sandbox {
@@ -237,29 +263,29 @@ impl Ran {
         );
     }
 
-    /// Refused by JSON with this code in the reason, which comes back.
+    /// Refused by JSON, whatever stands on stderr; the reason comes back.
     #[track_caller]
-    pub fn is_denied(&self, code: &str) -> String {
-        assert_eq!(
-            (self.code(), self.stderr()),
-            (0, String::new()),
-            "{}",
-            self.stdout()
-        );
+    pub fn reason(&self) -> String {
         let answer = self.json();
         let output = &answer["hookSpecificOutput"];
+        assert_eq!(self.code(), 0, "{answer}");
         assert_eq!(output["hookEventName"], "PreToolUse", "{answer}");
         assert_eq!(output["permissionDecision"], "deny", "{answer}");
         assert!(answer.get("decision").is_none(), "{answer}");
-        let reason = output["permissionDecisionReason"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+        let reason = output["permissionDecisionReason"].as_str().unwrap();
+        assert!(reason.chars().count() < 1_200, "{reason}");
+        reason.to_owned()
+    }
+
+    /// Refused by JSON with this code in the reason, which comes back.
+    #[track_caller]
+    pub fn is_denied(&self, code: &str) -> String {
+        assert_eq!(self.stderr(), "", "{}", self.stdout());
+        let reason = self.reason();
         assert!(
             reason.contains(&format!("({code})")),
             "`{code}` is not in: {reason}"
         );
-        assert!(reason.chars().count() < 1_200, "{reason}");
         reason
     }
 
@@ -270,10 +296,7 @@ impl Ran {
             self.is_silent();
             return "allow".to_owned();
         }
-        let reason = self.json()["hookSpecificOutput"]["permissionDecisionReason"].clone();
-        let reason = reason
-            .as_str()
-            .unwrap_or_else(|| panic!("{}", self.stdout()));
+        let reason = self.reason();
         let code = reason
             .split_once("is refused (")
             .and_then(|(_, rest)| rest.split_once(')'))

@@ -142,6 +142,36 @@ fn every_file_of_our_folder_has_a_row() {
 }
 
 #[test]
+fn every_key_of_a_record_is_named() {
+    let readme = read("README.md");
+    let (_, logs) = readme.split_once("\n## Logs\n").unwrap();
+    for (file, head, keys) in [
+        (
+            "src/record.rs",
+            "pub struct Record {",
+            "Keys of the records of",
+        ),
+        (
+            "src/gates.rs",
+            "pub struct GateRecord {",
+            "Keys of `gates.jsonl`",
+        ),
+    ] {
+        let source = read(file);
+        let (_, fields) = source.split_once(head).unwrap();
+        let (fields, _) = fields.split_once("\n}").unwrap();
+        let (_, named) = logs.split_once(keys).unwrap();
+        let named = quoted(named.split("\n\n").next().unwrap());
+        let fields = fields.lines().filter_map(|line| {
+            let field = line.trim_start().strip_prefix("pub ")?;
+            Some(field.split_once(':')?.0.to_owned())
+        });
+        let missing = fields.filter(|field| !named.contains(&field.as_str()));
+        check_none("not in README.md", missing.collect());
+    }
+}
+
+#[test]
 fn every_deny_code_has_a_row() {
     let readme = read("README.md");
     let codes = DenyCode::ALL.iter().map(|code| code.as_str());

@@ -61,12 +61,14 @@ fn a_git_work_tree_inside_the_project_is_a_root_of_its_own() {
         &sandbox.project().join("trees/near"),
         "../../.git/worktrees/near",
     );
+    let inner = sandbox.project().join("trees/feature/inner");
+    work_tree(&sandbox, &inner, &sandbox.path(".git/worktrees/inner"));
     sandbox.write("lib/.git", "gitdir: ../.git/modules/lib\n");
     sandbox.write(
         ".claude/statewarden.yaml",
         "systems: {groups: {roots: [docs/specs]}}\n",
     );
-    for tree in ["trees/feature", "trees/near", "lib"] {
+    for tree in ["trees/feature", "trees/feature/inner", "trees/near", "lib"] {
         sandbox.write(&format!("{tree}/tasks.md"), NUMBERED);
     }
     check(
@@ -76,6 +78,7 @@ fn a_git_work_tree_inside_the_project_is_a_root_of_its_own() {
             ("trees/feature/review/1.md", "wrong-writer"),
             ("trees/feature/review/x.md", "allow"),
             ("trees/feature/docs/specs/review/x.md", "ad-hoc-name"),
+            ("trees/feature/inner/review/1.md", "wrong-writer"),
             ("trees/near/test-reports/12.md", "wrong-writer"),
             // A submodule is no work tree of the project; its sites count, its root does not.
             ("lib/.devt/state/notes.md", "ad-hoc-name"),

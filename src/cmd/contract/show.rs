@@ -100,10 +100,7 @@ pub(super) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         };
         Ok(governed
             .map(|governed| {
-                let view = OnDisk {
-                    root: &context.project.main,
-                    named: &catalog.named_sites,
-                };
+                let view = OnDisk::of(&context.project.main, catalog);
                 show(
                     governed,
                     dirs(governed),

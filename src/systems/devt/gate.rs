@@ -74,12 +74,10 @@ fn changes(judged: &Judged) -> Vec<(&'static str, Option<Scalar>)> {
 }
 
 fn reason(artifact: &Artifact, judged: &Judged) -> String {
-    match (&judged.substance, &judged.status) {
-        (Substance::Missing(name), _) => format!("`{name}` is missing"),
-        (Substance::Stub(why), _) => format!("`{}` is a stub: {why}", artifact.file),
-        (Substance::Invalid(why), _) => why.clone(),
-        (Substance::Substantive, Some(status)) => format!("`{}` says {status}", artifact.file),
-        (Substance::Substantive, None) => format!("`{}` is written", artifact.file),
+    match (judged.fault(), &judged.status) {
+        (Some(fault), _) => fault,
+        (None, Some(status)) => format!("`{}` says {status}", artifact.file),
+        (None, None) => format!("`{}` is written", artifact.file),
     }
 }
 

@@ -7,13 +7,15 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
+use crate::path;
 use crate::workflow::{Gate, GateStatus, Workflow};
 
 use super::report::{self, Reading, ReportKind};
 use super::stuck;
 use super::tasks::{self, Section};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum GroupState {
     /// No box is checked and nobody has reviewed.
     Pending,
@@ -46,12 +48,6 @@ impl GroupState {
     }
 }
 
-impl Serialize for GroupState {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Group {
     pub group: u32,
@@ -74,7 +70,7 @@ const ESCALATION_ROUND: u32 = 3;
 /// The groups in the order of `tasks.md`. `files` gives the text of a file by
 /// its path below the directory that holds `tasks.md`; `None` where that is missing.
 pub fn derive(files: &dyn Fn(&str) -> Option<String>) -> Option<Vec<Group>> {
-    let sections = tasks::parse(&files("tasks.md")?);
+    let sections = tasks::parse(&files(super::TASKS)?);
     let stuck = stuck::mentions(&files("STUCK.md").unwrap_or_default());
     let mut n_headings: HashMap<u32, usize> = HashMap::new();
     for section in &sections {
@@ -136,9 +132,7 @@ pub fn workflow(groups: &[Group], site: &str) -> Workflow {
         .find(|group| group.state != GroupState::GroupDone);
     Workflow {
         system: super::ID,
-        file: format!("{site}/tasks.md")
-            .trim_start_matches('/')
-            .to_owned(),
+        file: path::below(site, super::TASKS),
         active: open.is_some()
             && groups
                 .iter()

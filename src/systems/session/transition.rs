@@ -179,29 +179,6 @@ pub fn on_report_written(text: &str, phase: Phase, now: DateTime<Utc>) -> Outcom
     outcome(text, change, phase, format!("`{report}` was written"))
 }
 
-/// The session that an agent's start belongs to, among (name, text of
-/// `state.json`): the newest by `updated_at` with an unfinished phase. Unreadable
-/// sessions cannot be ranked and are left out.
-///
-/// # Errors
-/// None has an unfinished phase, or the two newest were updated at the same time.
-pub fn newest_unfinished<'a>(sessions: &[(&'a str, &str)]) -> Result<&'a str, String> {
-    let mut open: Vec<_> = sessions
-        .iter()
-        .filter_map(|(name, text)| Some((*name, State::parse(text).ok()?)))
-        .filter(|(_, state)| state.unfinished().is_some())
-        .map(|(name, state)| (state.updated_at.at, name))
-        .collect();
-    open.sort_unstable_by(|a, b| b.cmp(a));
-    match open.as_slice() {
-        [] => Err("no session has an unfinished phase".to_owned()),
-        [(at, name), (next_at, other), ..] if at == next_at => Err(format!(
-            "sessions `{other}` and `{name}` were updated at the same time"
-        )),
-        [(_, name), ..] => Ok(name),
-    }
-}
-
 /// A step of one phase as the gate log keeps it.
 pub fn outcome(
     before: &str,
@@ -294,6 +271,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::super::create::{NewSession, new_session};
+    use super::super::newest_of;
     use super::super::state::read_workflow;
     use super::*;
 
@@ -459,26 +437,26 @@ mod tests {
         );
     }
 
+    #[track_caller]
+    fn check_newest(texts: &[(&str, &str)], expected: Result<&str, &str>) {
+        let owned = |(name, text): &(&str, &str)| (String::from(*name), String::from(*text));
+        let sessions: Vec<_> = texts.iter().map(owned).collect();
+        match (newest_of(&sessions), expected) {
+            (Ok((name, _)), Ok(expected)) => assert_eq!(name, expected),
+            (Err(why), Err(part)) => assert!(why.contains(part), "{why}"),
+            (found, expected) => panic!("{found:?} is not {expected:?}"),
+        }
+    }
+
     #[test]
     fn an_agent_belongs_to_the_newest_open_session() {
         let old = start(&fresh(), Phase::Research, at(1)).unwrap();
         let new = start(&fresh(), Phase::Research, at(2)).unwrap();
         let closed = include_str!("../../../tests/fixtures/session/complete.json");
         let closed = closed.replace("15:45:33", "23:00:00");
-        let newest = |sessions: &[(&'static str, &str)]| newest_unfinished(sessions);
-        assert_eq!(
-            newest(&[("a", &old), ("b", &new), ("c", &closed), ("d", "{")]),
-            Ok("b")
-        );
-        assert!(
-            newest(&[("a", &old), ("b", &old)])
-                .unwrap_err()
-                .contains("`a` and `b`")
-        );
-        assert!(
-            newest(&[("c", &closed)])
-                .unwrap_err()
-                .contains("no session")
-        );
+        let all = [("a", &*old), ("b", &new), ("c", &closed), ("d", "{")];
+        check_newest(&all, Ok("b"));
+        check_newest(&[("a", &old), ("b", &old)], Err("`a` and `b`"));
+        check_newest(&[("c", &closed)], Err("no session"));
     }
 }

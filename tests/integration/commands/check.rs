@@ -209,8 +209,7 @@ fn an_event_is_judged_as_the_hook_does() {
     };
     let nested = format!("{}touch .devt/state/x{}", "( ".repeat(60), ")".repeat(60));
     let event = sandbox.bash_event(&nested);
-    let answer = sandbox.hook(&event).json();
-    assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "deny");
+    sandbox.hook(&event).reason();
     let ran = judge(&event);
     assert_eq!(ran.code(), 1, "{}", ran.stderr());
     assert!(ran.stdout().contains("40 levels"), "{}", ran.stdout());

@@ -1,30 +1,19 @@
 //! Several processes at once, processes that die, and a lock that is held.
 
 use std::fs::File;
-use std::io::Write as _;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use statewarden::systems::agent_flow::state::FlowState;
 
 use super::*;
+use crate::support::feed;
 
-/// Starts the hook and feeds it the event.
-fn feed(stage: &Stage, event: &Value) -> Child {
-    let mut command = stage.0.command(&["hook"]);
-    command.env("CLAUDE_PROJECT_DIR", stage.0.project());
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    // A child that was killed meanwhile reads nothing.
-    let _ = child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(event.to_string().as_bytes());
-    child
+/// Starts the hook with an event, and does not wait for it.
+fn start(stage: &Stage, event: &Value) -> Child {
+    let mut command = stage.0.hook_command();
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    feed(&mut command, event.to_string().as_bytes())
 }
 
 #[test]
@@ -46,7 +35,7 @@ fn two_members_at_the_same_moment_lose_nothing() {
         };
         let review = stage.stop_event("lawliet", &format!("l-{pair}"), verdict);
         let verification = stage.stop_event("alphonse", &format!("a-{pair}"), VERIFIED);
-        for mut child in [feed(&stage, &review), feed(&stage, &verification)] {
+        for mut child in [start(&stage, &review), start(&stage, &verification)] {
             assert!(child.wait().unwrap().success());
         }
         assert_eq!(
@@ -81,7 +70,7 @@ fn the_two_events_of_one_run_at_the_same_moment_count_once() {
             stage.stop_event("riko", &id, "found"),
             stage.launched("riko", &id, "found"),
         ];
-        for mut child in events.each_ref().map(|event| feed(&stage, event)) {
+        for mut child in events.each_ref().map(|event| start(&stage, event)) {
             assert!(child.wait().unwrap().success());
         }
         assert_eq!(stage.records().len(), n, "{id}");
@@ -99,7 +88,7 @@ fn a_command_and_the_hook_at_the_same_moment_lose_nothing() {
                 .0
                 .command(&["flow", "update", "--message", &format!("update {n}.")]);
         let mut update = command.stdout(Stdio::null()).spawn().unwrap();
-        let mut hook = feed(
+        let mut hook = start(
             &stage,
             &stage.stop_event("riko", &format!("r-{n}"), &format!("report {n}.")),
         );
@@ -122,12 +111,12 @@ fn a_kill_leaves_whole_files() {
     let stage = Stage::with_run(&[]);
     let event = |n: u32| stage.stop_event("riko", &format!("r-{n}"), &format!("report {n}."));
     let begun = Instant::now();
-    assert!(feed(&stage, &event(0)).wait().unwrap().success());
+    assert!(start(&stage, &event(0)).wait().unwrap().success());
     let usual = begun.elapsed();
     let mut old = stage.0.read(SINGLE);
     let mut n_killed = 0;
     for n in 1..=150 {
-        let mut child = feed(&stage, &event(n));
+        let mut child = start(&stage, &event(n));
         let moment = Instant::now() + usual.mul_f64(f64::from(n * 37 % 150) / 140.0);
         while Instant::now() < moment {
             std::hint::spin_loop();
@@ -147,7 +136,7 @@ fn a_kill_leaves_whole_files() {
         old = new;
     }
     assert!(n_killed > 0);
-    assert!(feed(&stage, &event(151)).wait().unwrap().success());
+    assert!(start(&stage, &event(151)).wait().unwrap().success());
     assert!(
         stage.0.read(SINGLE).contains("message: \"report 151.\"\n"),
         "no lock outlives its process"
@@ -194,7 +183,7 @@ fn what_is_written_between_the_plan_and_the_lock_is_kept() {
     let lock_of = |dir: &str| fd_lock::RwLock::new(File::open(stage.0.path(dir)).unwrap());
     let mut lock = lock_of(".claude");
     let guard = lock.write().unwrap();
-    let mut hook = feed(&stage, &stage.stop_event("riko", "r-1", "found"));
+    let mut hook = start(&stage, &stage.stop_event("riko", "r-1", "found"));
     // An end is counted when it is planned already.
     let begun = Instant::now();
     while lock_of(".claude/statewarden").try_write().is_ok() {
