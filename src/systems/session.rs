@@ -88,7 +88,7 @@ impl System for Session {
     fn closed_gate(&self, agent: &AgentName, files: &dyn Files) -> Option<ClosedGate> {
         let phase = Phase::of_agent(agent)?;
         let sessions = states(files);
-        let state = State::parse(newest_of(&sessions).ok()?.1).ok()?;
+        let state = State::parse(transition::newest_unfinished(&sessions).ok()?.1).ok()?;
         let before = state.unfinished_before(phase)?;
         let status = before.gate_status();
         Some(ClosedGate::new(before.phase.as_str(), status))
@@ -154,29 +154,13 @@ pub fn states(files: &dyn Files) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The newest unfinished one of [`states`].
-///
-/// # Errors
-/// There is none, or two are equally new.
-pub fn newest_of(sessions: &[(String, String)]) -> Result<(&str, &str), String> {
-    let pairs: Vec<(&str, &str)> = sessions
-        .iter()
-        .map(|(name, text)| (name.as_str(), text.as_str()))
-        .collect();
-    let name = transition::newest_unfinished(&pairs)?;
-    pairs
-        .into_iter()
-        .find(|(found, _)| *found == name)
-        .ok_or_else(|| "no session".to_owned())
-}
-
 /// The start of an agent belongs to the newest unfinished session.
 fn newest(files: &dyn Files, agent: &AgentName, now: DateTime<Utc>) -> Option<(String, Outcome)> {
     let sessions = states(files);
     if sessions.is_empty() {
         return None;
     }
-    Some(match newest_of(&sessions) {
+    Some(match transition::newest_unfinished(&sessions) {
         Ok((name, text)) => (
             name.to_owned(),
             transition::on_agent_start(text, agent, now),

@@ -7,7 +7,7 @@ use serde_json::json;
 
 pub use super::check::ContentError;
 use super::check::check_content;
-use super::schema::{AGENTS, INSTANCES_MAX};
+use super::schema::{AGENTS, BLOCKS, INSTANCES_MAX};
 use super::state::{Phase, PhaseState, State, Status};
 use crate::actor::AgentName;
 use crate::formats::json::Document;
@@ -147,13 +147,16 @@ pub fn decide(
         "inputs": decision.inputs,
     });
     rewrite(text, now, |_, document| {
+        let mut blocks = BLOCKS.into_iter();
+        let block = blocks.find(|block| document.get(&[block]).is_some());
+        let block = block.unwrap_or(BLOCKS[0]);
         if document
-            .get(&["dispatcher_decisions"])
+            .get(&[block])
             .is_some_and(serde_json::Value::is_null)
         {
-            document.set(&["dispatcher_decisions"], json!({}))?;
+            document.set(&[block], json!({}))?;
         }
-        document.set(&["dispatcher_decisions", phase.as_str()], value)
+        document.set(&[block, phase.as_str()], value)
     })
 }
 
@@ -185,20 +188,20 @@ pub fn on_report_written(text: &str, phase: Phase, now: DateTime<Utc>) -> Outcom
 ///
 /// # Errors
 /// None has an unfinished phase, or the two newest were updated at the same time.
-pub fn newest_unfinished<'a>(sessions: &[(&'a str, &str)]) -> Result<&'a str, String> {
-    let mut open: Vec<_> = sessions
-        .iter()
-        .filter_map(|(name, text)| Some((*name, State::parse(text).ok()?)))
-        .filter(|(_, state)| state.unfinished().is_some())
-        .map(|(name, state)| (state.updated_at.at, name))
-        .collect();
+pub fn newest_unfinished(sessions: &[(String, String)]) -> Result<(&str, &str), String> {
+    let parsed = sessions.iter().filter_map(|(name, text)| {
+        let state = State::parse(text).ok()?;
+        state.unfinished()?;
+        Some((state.updated_at.at, name.as_str(), text.as_str()))
+    });
+    let mut open: Vec<_> = parsed.collect();
     open.sort_unstable_by(|a, b| b.cmp(a));
     match open.as_slice() {
         [] => Err("no session has an unfinished phase".to_owned()),
-        [(at, name), (next_at, other), ..] if at == next_at => Err(format!(
+        [(at, name, _), (next_at, other, _), ..] if at == next_at => Err(format!(
             "sessions `{other}` and `{name}` were updated at the same time"
         )),
-        [(_, name), ..] => Ok(name),
+        [(_, name, text), ..] => Ok((name, text)),
     }
 }
 
@@ -373,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn decisions_are_validated_and_stored_under_the_schemas_name() {
+    fn decisions_are_validated_and_stored_under_the_name_that_is_there() {
         let inputs = |n| (0..n).map(|n: u32| n.to_string()).collect::<Vec<_>>();
         for (agent, mode, instances, n_inputs) in [
             ("scouter", "single", None, 2),
@@ -394,6 +397,9 @@ mod tests {
         let stored = value(&text, &["dispatcher_decisions", "research"]);
         let expected = "{\"agent\":\"scouter\",\"mode\":\"parallel\",\"instances\":2,\"inputs\":[\"0\",\"1\"]}";
         assert_eq!(stored.to_string(), expected);
+        let known = text.replace("dispatcher_decisions", "delegating_decisions");
+        let text = decide(&known, Phase::Review, &decision, at(1)).unwrap();
+        assert!(!text.contains("dispatcher_decisions"), "{text}");
         check_refused(
             decide(&text, Phase::Plan, &decision, at(1)),
             "research and review",
@@ -465,9 +471,15 @@ mod tests {
         let new = start(&fresh(), Phase::Research, at(2)).unwrap();
         let closed = include_str!("../../../tests/fixtures/session/complete.json");
         let closed = closed.replace("15:45:33", "23:00:00");
-        let newest = |sessions: &[(&'static str, &str)]| newest_unfinished(sessions);
+        let newest = |sessions: &[(&str, &str)]| {
+            let owned = sessions
+                .iter()
+                .map(|(id, text)| ((*id).into(), (*text).into()));
+            let owned: Vec<(String, String)> = owned.collect();
+            newest_unfinished(&owned).map(|(name, _)| name.to_owned())
+        };
         assert_eq!(
-            newest(&[("a", &old), ("b", &new), ("c", &closed), ("d", "{")]),
+            newest(&[("a", &old), ("b", &new), ("c", &closed), ("d", "{")]).as_deref(),
             Ok("b")
         );
         assert!(
