@@ -76,13 +76,17 @@ pub(super) fn write_entry(
     let name = or(&entry.file_path, &entry.name);
     let below = format!("{}/", context.project.main.dir);
     let name = name.strip_prefix(&below).unwrap_or(&name);
+    let more = match entry.also.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
     let instead = match entry.suggestion.as_ref() {
         "" => String::new(),
         instead => format!(" → {}", output::printable(instead)),
     };
     writeln!(
         out,
-        "{}  {}  {}  {} by {}{}",
+        "{}  {}  {}{more}  {} by {}{}",
         output::printable(&entry.ts),
         context
             .paint
