@@ -163,9 +163,9 @@ fn write_text(findings: &[Finding], paint: Paint, out: &mut dyn Write) -> Result
             Level::Warning => paint.red("warning "),
             Level::Error => paint.red("error   "),
         };
-        writeln!(out, "{mark} {id:<16} {what}")?;
+        writeln!(out, "{mark} {id:<16} {}", output::printable(what))?;
         if !fix.is_empty() {
-            writeln!(out, "{:<25} {fix}", "")?;
+            writeln!(out, "{:<25} {}", "", output::printable(fix))?;
         }
     }
     let count = |level| {

@@ -32,7 +32,7 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     let logs = logs.map(|name| folder.join(name));
     let site_logs = subject.sites.iter().map(|site| Logs::devt(site).path());
     let max_bytes = subject.settings.settings.log_max_bytes;
-    for log in logs.chain(site_logs.filter(|log| log.exists())) {
+    for log in logs.chain(site_logs.filter(|log| log.try_exists().unwrap_or(true))) {
         findings.extend(of_log(&log, max_bytes));
     }
     for site in subject.sites {

@@ -232,6 +232,10 @@ fn logs_locks_and_leftovers_are_examined() {
     check(&temp, &expected);
     let leftovers = |f: &Finding| f.what.starts_with("3 temporary files");
     assert!(findings(&temp).iter().any(leftovers));
+    // A log that cannot be asked for is not taken for none.
+    let denials = "project/.devt/state/preflight-denies.jsonl";
+    std::os::unix::fs::symlink("preflight-denies.jsonl", temp.0.join(denials)).unwrap();
+    check(&temp, &[&expected[..], &[("log", Level::Error)]].concat());
     let heartbeat = findings(&temp).pop().unwrap();
     assert_eq!(
         heartbeat.what,
