@@ -27,7 +27,7 @@ pub struct Args {
     #[arg(long, value_name = "A")]
     agent: Option<String>,
     /// The path to explain; it need not exist
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "PATH", value_parser = check::filled)]
     path: String,
 }
 
