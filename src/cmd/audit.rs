@@ -88,11 +88,7 @@ pub(crate) fn run(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> 
         switched_off: context.all_switched_off(),
     };
     context.print(out, &document, |out| write_text(&document, context, out))?;
-    Ok(if findings || !ok {
-        Answer::No
-    } else {
-        Answer::Yes
-    })
+    Ok(Answer::yes_if(ok && !findings))
 }
 
 fn audit(catalog: &Catalog<'_>, context: &Context<'_>) -> Result<Vec<Report>> {

@@ -155,7 +155,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         }
         Ok(())
     })?;
-    Ok(if denied { Answer::No } else { Answer::Yes })
+    Ok(Answer::yes_if(!denied))
 }
 
 /// Parses a path, which names something.

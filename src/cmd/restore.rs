@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         is_gone: !from.snapshot.path.exists(),
     };
     context.print(out, &document, |out| write_text(&document, context, out))?;
-    Ok(if document.ok { Answer::Yes } else { Answer::No })
+    Ok(Answer::yes_if(document.ok))
 }
 
 /// The one snapshot that is meant.

@@ -75,11 +75,7 @@ pub(crate) fn print<'o, D: Serialize>(
     if !errors.is_empty() {
         bail!("{}", errors.join("; "));
     }
-    Ok(if outcomes.iter().all(Outcome::ok) {
-        Answer::Yes
-    } else {
-        Answer::No
-    })
+    Ok(Answer::yes_if(outcomes.iter().all(Outcome::ok)))
 }
 
 fn write_text(
