@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{Effect, Moved, Outcome};
 use crate::cmd::{Answer, Context, output};
+use crate::store::archive::Status;
 
 /// The JSON document of `cleanup` and `sweep`.
 #[derive(Serialize)]
@@ -117,10 +118,14 @@ fn write_outcome(
         );
         let name = output::printable(&item.name);
         write!(out, "  {name}{slash}  {}", context.paint.dim(&about))?;
-        match (&item.error, item.status) {
-            (Some(error), _) => writeln!(out, "  {}", context.paint.red(error))?,
-            (None, "archived" | "would_archive") => writeln!(out)?,
-            (None, status) => writeln!(out, "  {status}")?,
+        match &item.status {
+            Status::Moved | Status::WouldArchive => writeln!(out)?,
+            Status::Vanished => writeln!(out, "  vanished")?,
+            Status::InUse => writeln!(out, "  in use")?,
+            Status::Failed { error } => {
+                let error = output::printable(error);
+                writeln!(out, "  {}", context.paint.red(&error))?;
+            }
         }
     }
     for name in &outcome.live {
