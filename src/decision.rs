@@ -188,9 +188,10 @@ impl Decision {
 }
 
 /// A decision without its grounds, as documents say it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ruling {
+    #[default]
     Allow,
     Warn,
     Deny,

@@ -54,31 +54,31 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn info(id: &'static str, what: impl Into<String>) -> Self {
+    fn new(
+        id: &'static str,
+        level: Level,
+        what: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Self {
+        let (what, fix) = (what.into(), fix.into());
         Self {
             id,
-            level: Level::Info,
-            what: what.into(),
-            fix: String::new(),
+            level,
+            what,
+            fix,
         }
+    }
+
+    fn info(id: &'static str, what: impl Into<String>) -> Self {
+        Self::new(id, Level::Info, what, "")
     }
 
     fn warning(id: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self {
-            id,
-            level: Level::Warning,
-            what: what.into(),
-            fix: fix.into(),
-        }
+        Self::new(id, Level::Warning, what, fix)
     }
 
     fn error(id: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self {
-            id,
-            level: Level::Error,
-            what: what.into(),
-            fix: fix.into(),
-        }
+        Self::new(id, Level::Error, what, fix)
     }
 }
 

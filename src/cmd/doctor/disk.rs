@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::{Finding, Subject};
+use super::{Finding, Level, Subject};
 use crate::cmd::denies::read::{self, Lines};
 use crate::cmd::output;
 use crate::regular;
@@ -252,9 +252,11 @@ fn of_heartbeat(events: &Path) -> Finding {
                 format!("last session start: {} ({})", of("ts"), of("reason")),
             )
         }
-        None => Finding {
-            fix: "start a session in this project; trust the folder if Claude Code asks".to_owned(),
-            ..Finding::info("heartbeat", "no start of a session is on record here")
-        },
+        None => Finding::new(
+            "heartbeat",
+            Level::Info,
+            "no start of a session is on record here",
+            "start a session in this project; trust the folder if Claude Code asks",
+        ),
     }
 }
