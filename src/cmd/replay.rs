@@ -163,12 +163,8 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
         )?;
     }
     for row in &document.refused {
-        let instead = match &row.suggestion {
-            Some(instead) => context
-                .paint
-                .green(&format!(" → {}", output::printable(instead))),
-            None => String::new(),
-        };
+        let instead = row.suggestion.as_deref().unwrap_or_default();
+        let instead = context.paint.instead(instead);
         writeln!(
             out,
             "{:>6}  {}  {}  {}{instead}",

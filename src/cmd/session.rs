@@ -1,14 +1,14 @@
 //! `session`: the steps of a session's `state.json`.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Error, Result, anyhow, bail};
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 
-use super::change::{self, Change, usage};
+use super::change::{self, Change};
 use super::{Answer, Context, number, output, status};
 use crate::gates::{self, InDir};
 use crate::path;
@@ -128,7 +128,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         Step::Decide(args) => {
             let (agent, mode) = (args.agent.as_str(), args.mode.as_str());
             let decision = Decision::parse(agent, mode, args.instances, args.input.clone());
-            let decision = decision.map_err(usage)?;
+            let decision = decision.map_err(Error::msg)?;
             step(&args.on, None, context, DECIDE, &|text| {
                 transition::decide(text, args.on.phase, &decision, now)
             })?
@@ -179,7 +179,7 @@ fn read_spec<'a>(path: &'a str, context: &Context<'_>) -> Result<Spec<'a>> {
     let here = path::join(&context.cwd, path, context.env.home.as_deref());
     for file in [here, context.project.main.path(path)] {
         if let Some(text) = change::present(Path::new(&file))? {
-            return Spec::read(path, &text).map_err(usage);
+            return Spec::read(path, &text).map_err(Error::msg);
         }
     }
     bail!("there is no specification `{path}`")
@@ -204,7 +204,7 @@ fn step(
     (verb, end): Goal,
     apply: &dyn Fn(&str) -> Result<String, transition::ContentError>,
 ) -> Result<Change> {
-    let docs = docs(context);
+    let docs = change::nearest(context, SYSTEM, ".claude/.docs");
     let (file, outcome) = change::locked(&docs, SYSTEM, || {
         let (name, text) = chosen(&docs, &on.which)?;
         let file = docs.join(&name);
@@ -233,15 +233,6 @@ fn step(
     })?;
     change::record(context, (SYSTEM, verb), &file, &outcome);
     Ok(Change::new(context, &file, &outcome))
-}
-
-/// The directory of sessions that the hook would take.
-fn docs(context: &Context<'_>) -> PathBuf {
-    let nearest = context.with_all_systems(|catalog| {
-        let governed = catalog.get(SYSTEM)?;
-        gates::nearest(&context.project, &context.cwd, governed)
-    });
-    nearest.unwrap_or_else(|| Path::new(&context.project.main.dir).join(".claude/.docs"))
 }
 
 /// The named session, else the newest unfinished one; its file and text.
@@ -304,7 +295,7 @@ fn newest_finished(docs: &Path) -> Option<(String, String)> {
 }
 
 fn show(which: &Which, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let docs = docs(context);
+    let docs = change::nearest(context, SYSTEM, ".claude/.docs");
     let (name, text) = match chosen(&docs, which) {
         Err(why) if which.session.is_none() => newest_finished(&docs).ok_or(why)?,
         found => found?,
@@ -313,7 +304,7 @@ fn show(which: &Which, context: &Context<'_>, out: &mut dyn Write) -> Result<Ans
     let workflow = state::read_workflow(&text, &file)?;
     let State {
         id, task, notes, ..
-    } = State::parse(&text).map_err(usage)?;
+    } = State::parse(&text).map_err(Error::msg)?;
     let document = Document {
         sessions: vec![Shown {
             id,

@@ -223,12 +223,7 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
             output::printable(&workflow.state_dir),
         )?;
         for deny in &workflow.denies {
-            let instead = match deny.suggestion.as_str() {
-                "" => String::new(),
-                instead => context
-                    .paint
-                    .green(&format!(" → {}", output::printable(instead))),
-            };
+            let instead = context.paint.instead(&deny.suggestion);
             writeln!(
                 out,
                 "  {}  {:<20}  {} by {}{instead}",

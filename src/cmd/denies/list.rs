@@ -80,10 +80,6 @@ pub(super) fn write_entry(
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let instead = match entry.suggestion.as_ref() {
-        "" => String::new(),
-        instead => format!(" → {}", output::printable(instead)),
-    };
     writeln!(
         out,
         "{}  {}  {}{more}  {} by {}{}",
@@ -94,6 +90,6 @@ pub(super) fn write_entry(
         or(name, "?"),
         or(&entry.tool, "?"),
         or(&entry.agent_type, "main"),
-        context.paint.green(&instead),
+        context.paint.instead(&entry.suggestion),
     )
 }
