@@ -62,7 +62,7 @@ parse() {
     while [ $# -gt 0 ]; do
         case $1 in
             --prefix | --project | --scope | --from | --sha256)
-                if [ $# -lt 2 ] || [ -z "$2" ]; then die "$1 needs a value"; fi
+                if [ $# -lt 2 ] || [ -z "$2" ]; then usage_error "$1 needs a value"; fi
                 set_option "$1" "$2"
                 shift
                 ;;

@@ -132,6 +132,15 @@ pub enum Answer {
     No,
 }
 
+impl Answer {
+    fn yes_if(fine: bool) -> Self {
+        match fine {
+            true => Self::Yes,
+            false => Self::No,
+        }
+    }
+}
+
 /// What every command gets.
 pub(crate) struct Context<'a> {
     pub(crate) env: &'a Env,
@@ -265,7 +274,7 @@ fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<A
         Verb::Uninstall(args) => {
             install::uninstall(args, &place(&context)?, out).map(|()| Answer::Yes)
         }
-        Verb::Doctor => examine(&context, out),
+        Verb::Doctor => doctor::run(&place(&context)?, &context, out),
         Verb::Hook | Verb::Completions { .. } | Verb::Man => Ok(Answer::Yes),
     }
 }
@@ -313,27 +322,6 @@ fn context<'a>(cli: &Cli, env: &'a Env, now: DateTime<Utc>) -> Result<Context<'a
         paint: Paint::for_stdout(env),
         now,
     })
-}
-
-fn examine(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let sites: Vec<PathBuf> = context.with_all_systems(|catalog| {
-        let sites = crate::sites::find(&context.project, catalog);
-        sites.iter().map(|site| PathBuf::from(site.dir())).collect()
-    });
-    let subject = doctor::Subject {
-        place: &place(context)?,
-        settings: &context.rules,
-        switched_off: &context.all_switched_off(),
-        sites: &sites,
-        temp: std::env::temp_dir(),
-        now: context.now,
-    };
-    Ok(
-        match doctor::run(context.format, context.paint, &subject, out)? {
-            doctor::Health::Well => Answer::Yes,
-            doctor::Health::Ill => Answer::No,
-        },
-    )
 }
 
 fn place(context: &Context<'_>) -> Result<install::Place> {

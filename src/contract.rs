@@ -91,7 +91,8 @@ impl Editions {
 }
 
 /// What `reset` does to a row's file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum AtReset {
     Archived,
     Exempt,

@@ -12,7 +12,7 @@ use crate::claim::{Before, Claim, Lands, Unsettled};
 use crate::contract::{Bucket, DirKind, Others, Row, Standing, Writer};
 use crate::event::Tool;
 use crate::settings::Mode;
-use crate::systems::{Note, OwnKey};
+use crate::systems::{Note, OwnKey, devt};
 use crate::target::{Act, Target};
 use removal::removal_rules;
 use suggest::{Near, near};
@@ -152,8 +152,9 @@ pub enum Decision {
 impl Decision {
     /// What objections lead to; without one, to nothing.
     pub fn of(mut denials: Vec<Denial>) -> Self {
-        // The denials that hold come first; the reason leads with them.
-        denials.sort_by_key(|denial| denial.mode != Mode::Enforce);
+        // The denials that hold come first; the reason leads with them. Among them are
+        // devt's: the one that leads says which log gets the record, and devt reads its own.
+        denials.sort_by_key(|denial| (denial.mode != Mode::Enforce, denial.system != devt::ID));
         match denials.first().map(|first| first.mode) {
             None => Self::Allow { notes: Vec::new() },
             Some(Mode::Enforce) => Self::Deny(denials),
@@ -187,9 +188,10 @@ impl Decision {
 }
 
 /// A decision without its grounds, as documents say it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ruling {
+    #[default]
     Allow,
     Warn,
     Deny,
@@ -375,7 +377,7 @@ fn undeclared_directory(claim: &Claim<'_>, call: &Call<'_>, entry: &str) -> Obje
     let id = claim.governed.system.id();
     let name = entry.rsplit('/').next().unwrap_or(entry);
     let why = format!(
-        "the contract of {id} knows no directory `{}`; the settings can declare it (`systems.{id}.subdirectories`)",
+        "neither the contract of {id} nor the settings (`systems.{id}.subdirectories`) know a directory `{}`",
         entry.rsplit_once('/').map_or(entry, |(dir, _)| dir)
     );
     let near = match claim.target.act {

@@ -55,25 +55,23 @@ pub fn entries_changed<'c>(
     since: DateTime<Utc>,
 ) -> Result<Vec<Entry<'c>>> {
     let mut found = Vec::new();
-    list(site, "", catalog, since, &mut found)?;
+    let dir = site.dir();
+    list(site, (dir.as_ref(), ""), catalog, since, &mut found)?;
     found.retain(|entry| entry.changed >= since);
     Ok(found)
 }
 
-/// Lists one directory of a site, and those below it whose names the contract tells.
+/// Lists one directory of a site, by its path and its name there, and those below it
+/// whose names the contract tells.
 fn list<'c>(
     site: &Site<'c>,
-    below: &str,
+    (dir, below): (&Path, &str),
     catalog: &Catalog<'_>,
     since: DateTime<Utc>,
     found: &mut Vec<Entry<'c>>,
 ) -> Result<()> {
-    let dir = match below {
-        "" => PathBuf::from(site.dir()),
-        below => Path::new(&site.dir()).join(below),
-    };
     let failed = || format!("could not list `{}`", dir.display());
-    for entry in listing::entries(&dir).with_context(failed)? {
+    for entry in listing::entries(dir).with_context(failed)? {
         let entry = entry.with_context(failed)?;
         let path = dir.join(&entry.name);
         let Ok(meta) = fs::symlink_metadata(&path) else {
@@ -93,9 +91,9 @@ fn list<'c>(
             .standing(&name, site.governed.edition);
         match standing {
             Standing::Directory(dir) if meta.is_dir() && dir.kind == DirKind::Closed => {
-                list(site, &name, catalog, since, found)?;
+                list(site, (&path, &name), catalog, since, found)?;
             }
-            Standing::Free if meta.is_dir() => list(site, &name, catalog, since, found)?,
+            Standing::Free if meta.is_dir() => list(site, (&path, &name), catalog, since, found)?,
             standing => found.extend(settle(standing, &meta, name, path)),
         }
     }

@@ -10,7 +10,6 @@ use crate::decision::{Decision, Denial, DenyCode};
 use crate::event::Kind;
 use crate::formats::line;
 use crate::settings::Mode;
-use crate::systems::Note;
 
 /// The most characters a reason may have.
 pub const MAX_REASON: usize = 1_200;
@@ -158,7 +157,8 @@ fn print(output: &Output<'_>) -> io::Result<()> {
 
 /// One line on stderr, for the person who reads Claude Code's debug log.
 pub fn complain(message: &str) {
-    let line = format!("statewarden: {}\n", message.replace('\n', " "));
+    let line = printable(&message.replace('\n', " "));
+    let line = format!("statewarden: {line}\n");
     // There is nowhere left to report to when stderr is closed.
     let _ = io::stderr().lock().write_all(line.as_bytes());
 }

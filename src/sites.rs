@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::catalog::{Catalog, Governed};
 use crate::contract::DirKind;
-use crate::listing::{self, Entry, Kind};
+use crate::listing::{self, Kind};
 use crate::path;
 use crate::project::{OnDisk, Project, Root};
 use crate::store::archive::Ring;
@@ -149,7 +149,8 @@ fn subdirs(root: &Root, dir: &str) -> Vec<String> {
     let here = Path::new(root.real()).join(dir);
     let names = listing::readable(&here)
         .filter(|entry| entry.kind == Kind::Dir)
-        .map(Entry::into_name)
+        // Paths are text here, so nothing below another name would be found.
+        .filter_map(|entry| entry.name.into_string().ok())
         .filter(|name| !SKIPPED.contains(&name.as_str()));
     // What looks like a site in an archive is none.
     let is_archive = |path: &String| {
@@ -310,7 +311,7 @@ fn expand(root: &Root, path: &str) -> Vec<String> {
             let dir = Path::new(root.real()).join(parent);
             let dirs = listing::readable(&dir).filter(|entry| entry.leads_to_dir(&dir));
             let mut paths: Vec<String> = dirs
-                .map(|entry| format!("{parent}/{}", entry.into_name()))
+                .filter_map(|entry| Some(format!("{parent}/{}", entry.name.to_str()?)))
                 .collect();
             paths.sort_unstable();
             paths

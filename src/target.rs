@@ -152,6 +152,15 @@ enum McpAct {
 }
 
 impl McpAct {
+    fn on_destination(self) -> Act {
+        match self {
+            Self::Copy | Self::Move | Self::Write => Act::Write,
+            Self::Edit => Act::Edit,
+            Self::MakeDir => Act::MakeDir,
+            Self::Delete => Act::RemoveTree,
+        }
+    }
+
     /// `None` for a tool whose name has no word for changing something.
     fn parse(name: &str) -> Option<Self> {
         let words = words(name);
@@ -186,6 +195,11 @@ impl McpAct {
             None
         }
     }
+}
+
+/// What an MCP tool of this name does to the path that it is about, if it changes anything.
+pub fn mcp_act(name: &str) -> Option<Act> {
+    McpAct::parse(name).map(McpAct::on_destination)
 }
 
 /// The lower-case words of a name in `snake_case`, `kebab-case` or `camelCase`.
@@ -228,10 +242,7 @@ fn of_arguments(
         let act = match (act, says(key, SOURCE)) {
             (McpAct::Copy, true) => continue,
             (McpAct::Move, true) => Act::MoveAway,
-            (McpAct::Copy | McpAct::Move | McpAct::Write, _) => Act::Write,
-            (McpAct::Edit, _) => Act::Edit,
-            (McpAct::MakeDir, _) => Act::MakeDir,
-            (McpAct::Delete, _) => Act::RemoveTree,
+            _ => act.on_destination(),
         };
         let path = path::absolute(scene.cwd, value, scene.home);
         if says(key, DIR) {

@@ -228,8 +228,13 @@ fn our_command(hook: &Value) -> Option<&str> {
         args if args[0] == json!("hook") => command,
         _ => return None,
     };
-    let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
-    matches!(name, "statewarden" | "statewarden.exe").then_some(program)
+    is_our_name(program).then_some(program)
+}
+
+/// Whether entries that run a program are known again as ours.
+pub fn is_our_name(program: &str) -> bool {
+    let name = program.rsplit(['/', '\\']).next();
+    matches!(name, Some("statewarden" | "statewarden.exe"))
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use super::{Answer, Context, output};
 use crate::gates::InDir;
 use crate::project::read_text;
 use crate::regular;
-use crate::sites;
 use crate::systems::agentmux::event::{self, Events};
 use crate::systems::agentmux::state::{self, Session};
 use crate::systems::{Files, agentmux};
@@ -77,15 +76,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
 /// The directories of the wanted sessions, by name.
 fn dirs(args: &Args, context: &Context<'_>) -> Result<Vec<(String, String)>> {
     context.require(agentmux::ID)?;
-    let mut dirs: Vec<(String, String)> = context.with_all_systems(|catalog| {
-        let sites = sites::all(&context.project, catalog).into_iter();
-        let ours = sites.filter(|site| site.governed.system.id() == agentmux::ID);
-        let named = ours.map(|site| {
-            let dir = site.dir();
-            let name = dir.rsplit('/').next().unwrap_or_default().to_owned();
-            (name, dir)
-        });
-        named.collect()
+    let mut dirs = context.sites_of(agentmux::ID, |site| {
+        let dir = site.dir();
+        let name = dir.rsplit('/').next().unwrap_or_default().to_owned();
+        (name, dir)
     });
     if let Some(wanted) = &args.session {
         let known = names(&dirs);
@@ -126,11 +120,7 @@ fn validate(sessions: &[Session], context: &Context<'_>, out: &mut dyn Write) ->
         }
         Ok(())
     })?;
-    Ok(if document.problems.is_empty() {
-        Answer::Yes
-    } else {
-        Answer::No
-    })
+    Ok(Answer::yes_if(document.problems.is_empty()))
 }
 
 /// A log of events that is larger is none.

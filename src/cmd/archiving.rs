@@ -46,6 +46,26 @@ pub(crate) enum Effect {
     Apply,
 }
 
+/// The arguments of `cleanup` and `sweep`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Choice {
+    /// Move the entries; without it they are only listed
+    #[arg(long, conflicts_with = "dry_run")]
+    apply: bool,
+    /// Only list the entries, as without `--apply`
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Choice {
+    pub(crate) fn effect(&self) -> Effect {
+        match self.apply {
+            true => Effect::Apply,
+            false => Effect::DryRun,
+        }
+    }
+}
+
 /// What was, or would be, done in one site.
 #[derive(Debug)]
 pub(crate) struct Outcome {
@@ -69,9 +89,8 @@ pub(crate) struct Moved {
     /// Bytes; 0 for a directory.
     pub(crate) size: u64,
     reason: String,
-    pub(crate) status: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
+    #[serde(flatten)]
+    status: Status,
     #[serde(skip)]
     modified: DateTime<Utc>,
     #[serde(skip)]
@@ -105,13 +124,14 @@ impl Outcome {
 
     /// The items that were, or would be, moved.
     pub(crate) fn moved(&self) -> impl Iterator<Item = &Moved> {
-        let moved = |item: &&Moved| matches!(item.status, "archived" | "would_archive");
+        let moved = |item: &&Moved| matches!(item.status, Status::Moved | Status::WouldArchive);
         self.items.iter().filter(moved)
     }
 
     /// The items that could not be moved.
     pub(crate) fn failed(&self) -> impl Iterator<Item = &Moved> {
-        self.items.iter().filter(|item| item.error.is_some())
+        let failed = |item: &&Moved| matches!(item.status, Status::Failed { .. });
+        self.items.iter().filter(failed)
     }
 
     pub(crate) fn total_bytes(&self) -> u64 {
@@ -163,7 +183,7 @@ fn in_site(
     let mut outcome = Outcome::empty(site.governed.system.id(), site.dir());
     let done = match job.effect {
         Effect::DryRun => plan(job, site, catalog, &mut outcome).map(|chosen| {
-            let item = |(entry, reason)| Moved::new(entry, reason, "would_archive", None);
+            let item = |(entry, reason)| Moved::new(entry, reason, Status::WouldArchive);
             outcome.items = chosen.into_iter().map(item).collect();
         }),
         Effect::Apply => {
@@ -270,24 +290,18 @@ fn carry_out(
     outcome.items = chosen
         .into_iter()
         .zip(statuses)
-        .map(|((entry, reason), status)| match status {
-            Status::Moved => Moved::new(entry, reason, "archived", None),
-            Status::Vanished => Moved::new(entry, reason, "vanished", None),
-            Status::InUse => Moved::new(entry, reason, "in_use", None),
-            Status::Failed(error) => Moved::new(entry, reason, "error", Some(error)),
-        })
+        .map(|((entry, reason), status)| Moved::new(entry, reason, status))
         .collect();
     Ok(())
 }
 
 impl Moved {
-    fn new(entry: Entry<'_>, reason: String, status: &'static str, error: Option<String>) -> Self {
+    fn new(entry: Entry<'_>, reason: String, status: Status) -> Self {
         Self {
             name: entry.name,
             size: entry.size,
             reason,
             status,
-            error,
             modified: entry.modified,
             is_dir: entry.is_dir,
         }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anyhow::Result;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::global::{SwitchedOff, write_switched_off};
 use super::{Answer, Context, output};
@@ -28,34 +28,6 @@ struct Item {
     is_dir: bool,
 }
 
-#[derive(Debug, Default, Serialize)]
-struct Buckets {
-    canonical: Vec<Item>,
-    pattern_allowed: Vec<Item>,
-    ephemeral: Vec<Item>,
-    ad_hoc: Vec<Item>,
-}
-
-impl Buckets {
-    fn of(&mut self, bucket: Bucket) -> &mut Vec<Item> {
-        match bucket {
-            Bucket::Canonical => &mut self.canonical,
-            Bucket::PatternAllowed => &mut self.pattern_allowed,
-            Bucket::Ephemeral => &mut self.ephemeral,
-            Bucket::AdHoc => &mut self.ad_hoc,
-        }
-    }
-}
-
-#[derive(Debug, Default, Serialize)]
-struct Counts {
-    canonical: usize,
-    pattern_allowed: usize,
-    ephemeral: usize,
-    ad_hoc: usize,
-    total: usize,
-}
-
 /// What `audit` says about one site.
 #[derive(Debug, Serialize)]
 struct Report {
@@ -64,9 +36,16 @@ struct Report {
     reason: Option<String>,
     system: String,
     state_dir: String,
-    counts: Counts,
+    #[serde(serialize_with = "as_map")]
+    counts: Vec<(&'static str, usize)>,
     total_bytes: u64,
-    buckets: Buckets,
+    /// In the order of [`Bucket::ALL`].
+    #[serde(serialize_with = "as_map")]
+    buckets: [(&'static str, Vec<Item>); 4],
+}
+
+fn as_map<T: Serialize, S: Serializer>(pairs: &[(&str, T)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(pairs.iter().map(|(key, value)| (key, value)))
 }
 
 #[derive(Debug, Serialize)]
@@ -81,91 +60,66 @@ struct Document {
 pub(crate) fn run(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
     let reports = context.with_catalog(|catalog| audit(catalog, context))?;
     let ok = reports.iter().all(|report| report.ok);
-    let findings = reports.iter().any(|report| report.counts.ad_hoc > 0);
+    let findings = reports
+        .iter()
+        .any(|report| !report.buckets[Bucket::AdHoc as usize].1.is_empty());
     let document = Document {
         ok,
         sites: reports,
         switched_off: context.all_switched_off(),
     };
     context.print(out, &document, |out| write_text(&document, context, out))?;
-    Ok(if findings || !ok {
-        Answer::No
-    } else {
-        Answer::Yes
-    })
+    Ok(Answer::yes_if(ok && !findings))
 }
 
 fn audit(catalog: &Catalog<'_>, context: &Context<'_>) -> Result<Vec<Report>> {
     let sites = sites::find(&context.project, catalog);
     let mut reports: Vec<Report> = sites.iter().map(|site| report(site, catalog)).collect();
-    if reports.is_empty() {
-        let missing = devt::ID;
-        if catalog.get(missing).is_some() {
-            let dir = format!("{}/.devt/state", context.project.main.dir);
-            reports.push(Report {
-                reason: Some(MISSING.to_owned()),
-                ..Report::empty(missing, dir)
-            });
-        }
+    if reports.is_empty() && catalog.get(devt::ID).is_some() {
+        let dir = context.project.main.path(".devt/state");
+        reports.push(Report {
+            reason: Some(MISSING.to_owned()),
+            ..Report::new(devt::ID, dir, Vec::new())
+        });
     }
     Ok(reports)
 }
 
 impl Report {
-    fn empty(system: &str, state_dir: String) -> Self {
+    fn new(system: &str, state_dir: String, entries: Vec<Entry<'_>>) -> Self {
+        let mut buckets = Bucket::ALL.map(|bucket| (bucket.as_str(), Vec::<Item>::new()));
+        for entry in entries {
+            buckets[entry.bucket as usize].1.push(entry.into());
+        }
+        let [canonical, others @ ..] = &mut buckets;
+        canonical.1.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        for (_, items) in others {
+            items.sort_unstable_by(|a, b| (b.size, &a.name).cmp(&(a.size, &b.name)));
+        }
+        let all = || buckets.iter().flat_map(|(_, items)| items);
+        let counts = buckets.iter().map(|(bucket, items)| (*bucket, items.len()));
         Self {
             ok: true,
             reason: None,
             system: system.to_owned(),
             state_dir,
-            counts: Counts::default(),
-            total_bytes: 0,
-            buckets: Buckets::default(),
+            counts: counts.chain([("total", all().count())]).collect(),
+            total_bytes: all().map(|item| item.size).sum(),
+            buckets,
         }
     }
 }
 
 fn report(site: &Site<'_>, catalog: &Catalog<'_>) -> Report {
-    let mut report = Report::empty(site.governed.system.id(), site.dir());
+    let new = |entries| Report::new(site.governed.system.id(), site.dir(), entries);
     match inventory::entries(site, catalog) {
-        Ok(entries) => entries
-            .into_iter()
-            .for_each(|entry| report.buckets.of(entry.bucket).push(entry.into())),
-        Err(error) => {
-            report.ok = false;
-            report.reason = Some(format!("{error:#}"));
-        }
+        Ok(entries) => new(entries),
+        Err(error) => Report {
+            ok: false,
+            reason: Some(format!("{error:#}")),
+            ..new(Vec::new())
+        },
     }
-    let buckets = &mut report.buckets;
-    buckets
-        .canonical
-        .sort_unstable_by(|a, b| a.name.cmp(&b.name));
-    for bucket in [
-        &mut buckets.pattern_allowed,
-        &mut buckets.ephemeral,
-        &mut buckets.ad_hoc,
-    ] {
-        bucket.sort_unstable_by(|a, b| b.size.cmp(&a.size).then_with(|| a.name.cmp(&b.name)));
-    }
-    let lists = [
-        &buckets.canonical,
-        &buckets.pattern_allowed,
-        &buckets.ephemeral,
-        &buckets.ad_hoc,
-    ];
-    report.total_bytes = lists
-        .iter()
-        .flat_map(|items| items.iter())
-        .map(|item| item.size)
-        .sum();
-    report.counts = Counts {
-        canonical: buckets.canonical.len(),
-        pattern_allowed: buckets.pattern_allowed.len(),
-        ephemeral: buckets.ephemeral.len(),
-        ad_hoc: buckets.ad_hoc.len(),
-        total: lists.iter().map(|items| items.len()).sum(),
-    };
-    report
 }
 
 impl From<Entry<'_>> for Item {
@@ -198,38 +152,24 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
             writeln!(out, "  {reason}")?;
             continue;
         }
-        let buckets = &report.buckets;
-        for (bucket, items) in [
-            (Bucket::Canonical, &buckets.canonical),
-            (Bucket::PatternAllowed, &buckets.pattern_allowed),
-            (Bucket::Ephemeral, &buckets.ephemeral),
-            (Bucket::AdHoc, &buckets.ad_hoc),
-        ] {
-            let line = format!("  {:<16}{:>6}", bucket.as_str(), items.len());
-            let line = if bucket == Bucket::AdHoc && !items.is_empty() {
-                context.paint.red(&line)
-            } else {
-                line
+        for (bucket, (name, items)) in Bucket::ALL.into_iter().zip(&report.buckets) {
+            let line = format!("  {name:<16}{:>6}", items.len());
+            let line = match bucket {
+                Bucket::AdHoc if !items.is_empty() => context.paint.red(&line),
+                _ => line,
             };
             writeln!(out, "{line}")?;
-            if matches!(bucket, Bucket::Ephemeral | Bucket::AdHoc) {
-                for item in items {
-                    let slash = if item.is_dir { "/" } else { "" };
-                    let about =
-                        context
-                            .paint
-                            .dim(&format!("{}, {}", output::size(item.size), item.mtime));
-                    writeln!(out, "    {}{slash}  {about}", output::printable(&item.name))?;
-                }
+            let is_listed = matches!(bucket, Bucket::Ephemeral | Bucket::AdHoc);
+            for item in items.iter().filter(|_| is_listed) {
+                let slash = if item.is_dir { "/" } else { "" };
+                let about = format!("{}, {}", output::size(item.size), item.mtime);
+                let about = context.paint.dim(&about);
+                writeln!(out, "    {}{slash}  {about}", output::printable(&item.name))?;
             }
         }
-        writeln!(
-            out,
-            "  {:<16}{:>6}  {}",
-            "total",
-            report.counts.total,
-            output::size(report.total_bytes)
-        )?;
+        let total: usize = report.buckets.iter().map(|(_, items)| items.len()).sum();
+        let bytes = output::size(report.total_bytes);
+        writeln!(out, "  {:<16}{total:>6}  {bytes}", "total")?;
     }
     write_switched_off(&document.switched_off, out)
 }

@@ -2,9 +2,9 @@
 //! the same records as the hook's.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result};
 use serde::Serialize;
 
 use super::archiving::with_site_lock;
@@ -43,6 +43,14 @@ pub(super) fn locked<T>(dir: &Path, system: &str, f: impl FnOnce() -> Result<T>)
         missing.into_iter().all(remove_if_empty);
     }
     result
+}
+
+/// The directory of a system that the hook would take, else `below` the project.
+pub(super) fn nearest(context: &Context<'_>, system: &str, below: &str) -> PathBuf {
+    let nearest = context.with_all_systems(|catalog| {
+        gates::nearest(&context.project, &context.cwd, catalog.get(system)?)
+    });
+    nearest.unwrap_or_else(|| context.project.main.path(below).into())
 }
 
 /// The present text of a state file.
@@ -127,9 +135,4 @@ pub(super) fn record(
         };
         world.append_gates([record], &context.rules);
     }
-}
-
-/// An error of the pure part, which is a sentence.
-pub(super) fn usage(why: String) -> anyhow::Error {
-    anyhow!(why)
 }

@@ -15,7 +15,7 @@ use crate::hook::World;
 use crate::path;
 use crate::project::Project;
 use crate::reply;
-use crate::target::{Act, Target};
+use crate::target::{Act, Target, mcp_act};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "paths")]
     event: Option<String>,
     /// The paths to be written
-    #[arg(value_name = "PATH", required_unless_present = "event")]
+    #[arg(value_name = "PATH", required_unless_present = "event", value_parser = filled)]
     paths: Vec<String>,
 }
 
@@ -155,7 +155,15 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         }
         Ok(())
     })?;
-    Ok(if denied { Answer::No } else { Answer::Yes })
+    Ok(Answer::yes_if(!denied))
+}
+
+/// Parses a path, which names something.
+pub(super) fn filled(path: &str) -> Result<String, &'static str> {
+    match path {
+        "" => Err("a path is empty; name a file"),
+        path => Ok(path.to_owned()),
+    }
 }
 
 pub(super) fn actor(agent: Option<&str>) -> Actor {
@@ -169,18 +177,19 @@ fn of_paths(args: &Args, context: &Context<'_>) -> Result<Vec<Row>> {
     let actor = actor(args.agent.as_deref());
     let tool = Tool::parse(&args.tool);
     let act = match tool {
-        Tool::Write | Tool::Shell(_) | Tool::Mcp(_) => Act::Write,
-        Tool::Edit | Tool::MultiEdit | Tool::NotebookEdit => Act::Edit,
-        Tool::Agent | Tool::Other => bail!(
+        Tool::Write | Tool::Shell(_) => Some(Act::Write),
+        Tool::Edit | Tool::MultiEdit | Tool::NotebookEdit => Some(Act::Edit),
+        Tool::Mcp(name) => mcp_act(name),
+        Tool::Agent | Tool::Other => None,
+    };
+    let Some(act) = act else {
+        bail!(
             "`--tool {}` writes no files; use Write, Edit, MultiEdit, NotebookEdit, Bash, PowerShell, \
-             Monitor or an mcp__ tool",
+             Monitor or an mcp__ tool that writes",
             args.tool
-        ),
+        );
     };
     let decide = |path: &String| {
-        if path.is_empty() {
-            bail!("a path is empty; name a file");
-        }
         let path_there = path::absolute(&context.cwd, path, context.env.home.as_deref());
         let targets = [Target::literal(path_there, act)];
         let call = Call {

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::{Result, bail};
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::archiving::{self, Document, Effect, Job};
+use super::archiving::{self, Choice, Document, Effect, Job};
 use super::{Answer, Context, number};
 use crate::contract::Bucket;
 use crate::inventory::Entry;
@@ -19,12 +19,8 @@ use crate::systems::{self, Upkeep};
     object, several give {\"sites\": [...]}. Exit 1: an entry could not be moved."
 )]
 pub struct Args {
-    /// Move the entries; without it they are only listed
-    #[arg(long, conflicts_with = "dry_run")]
-    apply: bool,
-    /// Only list the entries, as without `--apply`
-    #[arg(long)]
-    dry_run: bool,
+    #[command(flatten)]
+    choice: Choice,
     /// Files of a pattern count as stale after N times 24 hours
     #[arg(long, value_name = "N", default_value_t = 21, allow_negative_numbers = true, value_parser = number::<u32>(0..=36_500))]
     stale_days: u32,
@@ -40,17 +36,13 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     {
         bail!("`cleanup` does not apply to {system}: its files are a program's own");
     }
-    if args.apply && !context.rules.problems.is_empty() {
+    let effect = args.choice.effect();
+    if effect == Effect::Apply && !context.rules.problems.is_empty() {
         bail!(
             "nothing was archived: names that the broken settings file adds would count as strays; \
              mend it first"
         );
     }
-    let effect = if args.apply {
-        Effect::Apply
-    } else {
-        Effect::DryRun
-    };
     let job = Job {
         kind: Kind::Cleanup,
         by: "statewarden cleanup",
@@ -62,13 +54,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         },
     };
     let outcomes = archiving::run(&job, context)?;
-    archiving::print(
-        &outcomes,
-        effect,
-        |outcome| Document::of(outcome, effect),
-        context,
-        out,
-    )
+    let document = |outcome| Document::of(outcome, effect);
+    archiving::print(&outcomes, effect, document, context, out)
 }
 
 /// From when on a file of a pattern is stale.

@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Error, Result, anyhow, bail};
 use clap::Subcommand;
 
-use super::change::{self, Change, usage};
+use super::change::{self, Change};
 use super::flow::SYSTEM;
 use super::{Answer, Context};
 use crate::store::replace::copy_to_free;
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
 }
 
 fn init(args: &Init, file: &Path, context: &Context<'_>) -> Result<String> {
-    let scope = Scope::parse(&args.scope, args.focus_path.as_deref()).map_err(usage)?;
+    let scope = Scope::parse(&args.scope, args.focus_path.as_deref()).map_err(Error::msg)?;
     let is_there = file.exists();
     if is_there && !args.refresh {
         bail!(
@@ -154,5 +154,5 @@ fn compile(args: &Compile, file: &Path, context: &Context<'_>) -> Result<String>
         Stage::InProgress
     };
     deep_dive::compile(&text, &sections, stage, context.now)
-        .map_err(|why| usage(format!("`{}`: {why}", file.display())))
+        .map_err(|why| anyhow!("`{}`: {why}", file.display()))
 }

@@ -15,7 +15,6 @@ use anyhow::{Result, bail};
 
 use super::{Answer, Context, Format, output};
 use crate::reply;
-use crate::sites;
 use crate::store::log::{LogFile, Logs};
 use crate::systems::devt;
 
@@ -72,13 +71,7 @@ fn write_none(passes: &Passes, out: &mut dyn Write) -> io::Result<()> {
 fn logs(context: &Context<'_>) -> Vec<LogFile> {
     let main = Path::new(&context.project.main.dir);
     let mut dirs = vec![main.join(".devt/state")];
-    context.with_all_systems(|catalog| {
-        let sites = sites::find(&context.project, catalog);
-        let devt = sites
-            .iter()
-            .filter(|site| site.governed.system.id() == devt::ID);
-        dirs.extend(devt.map(|site| PathBuf::from(site.dir())));
-    });
+    dirs.extend(context.sites_of(devt::ID, |site| PathBuf::from(site.dir())));
     dirs.sort_unstable();
     dirs.dedup();
     let devt = dirs.iter().map(|dir| Logs::devt(dir));

@@ -4,7 +4,7 @@ mod disk;
 mod process;
 mod program;
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -12,11 +12,12 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::global::SwitchedOff;
+use super::install::Place;
+use super::output::{self, Paint};
+use super::{Answer, Context};
 use crate::catalog::mode_of;
-use crate::cmd::Format;
-use crate::cmd::install::Place;
-use crate::cmd::output::{self, Paint};
 use crate::settings::{Mode, Resolved};
+use crate::sites;
 use crate::systems::{self, devt};
 
 /// What the examination starts from.
@@ -53,55 +54,58 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn info(id: &'static str, what: impl Into<String>) -> Self {
+    fn new(
+        id: &'static str,
+        level: Level,
+        what: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Self {
+        let (what, fix) = (what.into(), fix.into());
         Self {
             id,
-            level: Level::Info,
-            what: what.into(),
-            fix: String::new(),
+            level,
+            what,
+            fix,
         }
+    }
+
+    fn info(id: &'static str, what: impl Into<String>) -> Self {
+        Self::new(id, Level::Info, what, "")
     }
 
     fn warning(id: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self {
-            id,
-            level: Level::Warning,
-            what: what.into(),
-            fix: fix.into(),
-        }
+        Self::new(id, Level::Warning, what, fix)
     }
 
     fn error(id: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self {
-            id,
-            level: Level::Error,
-            what: what.into(),
-            fix: fix.into(),
-        }
+        Self::new(id, Level::Error, what, fix)
     }
 }
 
-/// The answer of the whole examination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Health {
-    Well,
-    Ill,
+#[derive(Serialize)]
+struct Document {
+    findings: Vec<Finding>,
 }
 
-/// Examines and prints.
-pub(crate) fn run(
-    format: Format,
-    paint: Paint,
-    subject: &Subject<'_>,
-    out: &mut dyn Write,
-) -> Result<Health> {
-    let findings = examine(subject);
-    match format {
-        Format::Json => writeln!(out, "{}", serde_json::json!({ "findings": findings }))?,
-        Format::Text => write_text(&findings, paint, out)?,
-    }
-    let is_ill = findings.iter().any(|finding| finding.level > Level::Info);
-    Ok(if is_ill { Health::Ill } else { Health::Well })
+pub(crate) fn run(place: &Place, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let sites: Vec<PathBuf> = context.with_all_systems(|catalog| {
+        let sites = sites::find(&context.project, catalog);
+        sites.iter().map(|site| PathBuf::from(site.dir())).collect()
+    });
+    let findings = examine(&Subject {
+        place,
+        settings: &context.rules,
+        switched_off: &context.all_switched_off(),
+        sites: &sites,
+        temp: std::env::temp_dir(),
+        now: context.now,
+    });
+    let is_well = findings.iter().all(|finding| finding.level == Level::Info);
+    let document = Document { findings };
+    context.print(out, &document, |out| {
+        write_text(&document.findings, context.paint, out)
+    })?;
+    Ok(Answer::yes_if(is_well))
 }
 
 /// All findings, in the order in which a person would look.
@@ -149,7 +153,7 @@ fn of_settings(subject: &Subject<'_>) -> Vec<Finding> {
     findings
 }
 
-fn write_text(findings: &[Finding], paint: Paint, out: &mut dyn Write) -> Result<()> {
+fn write_text(findings: &[Finding], paint: Paint, out: &mut dyn Write) -> io::Result<()> {
     for Finding {
         id,
         level,
@@ -163,9 +167,9 @@ fn write_text(findings: &[Finding], paint: Paint, out: &mut dyn Write) -> Result
             Level::Warning => paint.red("warning "),
             Level::Error => paint.red("error   "),
         };
-        writeln!(out, "{mark} {id:<16} {what}")?;
+        writeln!(out, "{mark} {id:<16} {}", output::printable(what))?;
         if !fix.is_empty() {
-            writeln!(out, "{:<25} {fix}", "")?;
+            writeln!(out, "{:<25} {}", "", output::printable(fix))?;
         }
     }
     let count = |level| {

@@ -27,12 +27,12 @@ pub struct Args {
     #[arg(long, value_name = "A")]
     agent: Option<String>,
     /// The path to explain; it need not exist
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "PATH", value_parser = check::filled)]
     path: String,
 }
 
 /// The JSON document. Keys that do not apply are null.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Story {
     path: String,
     root: Option<String>,
@@ -94,19 +94,6 @@ fn tell(path: &str, claim: Option<&Claim<'_>>, decision: &Decision) -> Story {
     let denial = decision.denials().first();
     let mut story = Story {
         path: path.to_owned(),
-        root: None,
-        system: None,
-        site: None,
-        name: None,
-        contract: None,
-        site_kind: None,
-        edition: None,
-        switched_off_by: None,
-        bucket: None,
-        rule: None,
-        purpose: None,
-        owner: None,
-        readers: None,
         decision: decision.ruling(),
         code: denial.map(|denial| denial.code.as_str()),
         reason: denial.map(|denial| reply::reason(std::slice::from_ref(denial), &[])),
@@ -114,6 +101,7 @@ fn tell(path: &str, claim: Option<&Claim<'_>>, decision: &Decision) -> Story {
             .and_then(|denial| denial.suggestion.clone())
             .into_iter()
             .collect(),
+        ..Story::default()
     };
     if let Some(claim) = claim {
         place(&mut story, claim);

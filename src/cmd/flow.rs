@@ -3,13 +3,12 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, anyhow, bail};
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::change::{self, Change, usage};
+use super::change::{self, Change};
 use super::{Answer, Context, number};
-use crate::gates;
 pub(super) use crate::systems::agent_flow::ID as SYSTEM;
 use crate::systems::agent_flow::deep_dive;
 use crate::systems::agent_flow::script::{self, DeepDive, GroupPart};
@@ -124,7 +123,7 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
         max_iterations: args.max_iterations,
         deep_dive,
     };
-    let text = script::init(&new, context.now).map_err(usage)?;
+    let text = script::init(&new, context.now).map_err(Error::msg)?;
     let began = GateChange {
         gate: Phase::Exploration.to_string(),
         from: GateStatus::Pending,
@@ -141,8 +140,7 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
             change::present(&file)?
         };
         if let Some(present) = present {
-            script::may_replace(&present)
-                .map_err(|why| usage(format!("`{}`: {why}", file.display())))?;
+            script::may_replace(&present).map_err(|why| anyhow!("`{}`: {why}", file.display()))?;
         }
         let changes = vec![began];
         change::write(&file, Outcome::Changed { text, changes })
@@ -185,7 +183,7 @@ fn update(args: &Update, context: &Context<'_>) -> Result<Change> {
         args.teammate.as_deref(),
         args.merge_parallel.then_some(GroupPart::Merge),
     )
-    .map_err(usage)?;
+    .map_err(Error::msg)?;
     let wanted = script::Update {
         phase: args.phase,
         gate_result: args.gate_result,
@@ -199,24 +197,15 @@ fn update(args: &Update, context: &Context<'_>) -> Result<Change> {
         (false, None) => &[FileKind::Single, FileKind::Team],
         _ => &[FileKind::Team],
     };
-    let dir = dir(context);
+    let dir = change::nearest(context, SYSTEM, ".claude");
     let (file, outcome) = change::locked(&dir, SYSTEM, || {
         let (file, text) = chosen(&dir, kinds)?;
         let outcome = script::update(&text, &wanted, context.now)
-            .map_err(|why| usage(format!("`{}`: {why}", file.display())))?;
+            .map_err(|why| anyhow!("`{}`: {why}", file.display()))?;
         change::write(&file, outcome).map(|outcome| (file, outcome))
     })?;
     change::record(context, (SYSTEM, "flow update"), &file, &outcome);
     Ok(Change::new(context, &file, &outcome))
-}
-
-/// The directory that the hook would take: the nearest with a run in it.
-pub(super) fn dir(context: &Context<'_>) -> PathBuf {
-    let nearest = context.with_all_systems(|catalog| {
-        let governed = catalog.get(SYSTEM)?;
-        gates::nearest(&context.project, &context.cwd, governed)
-    });
-    nearest.unwrap_or_else(|| Path::new(&context.project.main.dir).join(".claude"))
 }
 
 /// The run that an update is for: the active one of those kinds.

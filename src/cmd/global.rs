@@ -12,6 +12,7 @@ use super::{Cli, Context, number, output};
 use crate::catalog::Catalog;
 use crate::claim::Claim;
 use crate::settings::{Mode, Settings, nearest};
+use crate::sites::{self, Site};
 use crate::systems::declared::DeclaredSystem;
 use crate::systems::{self, agent_flow, agentmux, devt, groups, session};
 
@@ -172,6 +173,15 @@ impl Context<'_> {
     pub(super) fn with_all_systems<T>(&self, f: impl FnOnce(&Catalog<'_>) -> T) -> T {
         let declared = DeclaredSystem::all(&self.rules.settings);
         f(&Catalog::new(&self.rules.settings, &declared))
+    }
+
+    /// What `f` makes of each site of one system, whatever `--system` says.
+    pub(super) fn sites_of<T>(&self, id: &str, f: impl FnMut(Site<'_>) -> T) -> Vec<T> {
+        self.with_all_systems(|catalog| {
+            let sites = sites::all(&self.project, catalog).into_iter();
+            let ours = sites.filter(|site| site.governed.system.id() == id);
+            ours.map(f).collect()
+        })
     }
 
     /// Runs `f` with every system, those that are switched off included.

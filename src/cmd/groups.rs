@@ -9,7 +9,6 @@ use serde::Serialize;
 use super::{Answer, Context, change, number, output};
 use crate::gates::InDir;
 use crate::path;
-use crate::sites;
 use crate::systems::groups::state::{self, Group, GroupState};
 use crate::systems::{Files, groups};
 
@@ -99,19 +98,15 @@ fn derive(dir: &str) -> Result<Option<Vec<Group>>> {
 /// The groups of every site that has a `tasks.md`.
 fn everywhere(context: &Context<'_>) -> Result<Vec<(String, Vec<Group>)>> {
     context.require(groups::ID)?;
-    context.with_all_systems(|catalog| {
-        let sites = sites::find(&context.project, catalog).into_iter();
-        let ours = sites.filter(|site| site.governed.system.id() == groups::ID);
-        let groups = ours.filter_map(|site| {
-            let groups = derive(&site.dir()).transpose()?;
-            let shown = match site.shown(&context.project) {
-                root if root.is_empty() => ".".to_owned(),
-                dir => dir,
-            };
-            Some(groups.map(|groups| (shown, groups)))
-        });
-        groups.collect()
-    })
+    let found = context.sites_of(groups::ID, |site| {
+        let groups = derive(&site.dir()).transpose()?;
+        let shown = match site.shown(&context.project) {
+            root if root.is_empty() => ".".to_owned(),
+            dir => dir,
+        };
+        Some(groups.map(|groups| (shown, groups)))
+    });
+    found.into_iter().flatten().collect()
 }
 
 fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {

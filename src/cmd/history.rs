@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{Answer, Context, output};
 use crate::path::{self, from_os};
 use crate::project::read_text;
-use crate::sites::{self, OWN_ARCHIVE};
+use crate::sites::{self, OWN_ARCHIVE, Site};
 use crate::store::archive::{Held, Kind, Ring, Snapshot, rings_below};
 use crate::store::log::Logs;
 use crate::systems::devt::workflow_yaml;
@@ -45,17 +45,11 @@ pub(super) fn archived(context: &Context<'_>) -> Result<Vec<Archived>> {
 /// The ring of every site, and those in our own folder whose site is no longer
 /// one: a reset takes away what a site is known by.
 fn rings(context: &Context<'_>) -> Result<Vec<(Ring, PathBuf)>> {
+    let runs = context.rules.settings.archive_runs;
     let mut rings: Vec<(Ring, PathBuf)> = context.with_catalog(|catalog| {
-        let sites = sites::find(&context.project, catalog);
-        Ok(sites
-            .iter()
-            .map(|site| {
-                (
-                    site.ring(&context.project, context.rules.settings.archive_runs),
-                    PathBuf::from(site.dir()),
-                )
-            })
-            .collect())
+        let sites = sites::find(&context.project, catalog).into_iter();
+        let ring = |site: Site<'_>| (site.ring(&context.project, runs), site.dir().into());
+        Ok(sites.map(ring).collect())
     })?;
     let main = Path::new(&context.project.main.dir);
     let own = Logs::of(main).own_folder().to_owned();
@@ -68,7 +62,7 @@ fn rings(context: &Context<'_>) -> Result<Vec<(Ring, PathBuf)>> {
             system: String::new(),
             site: String::new(),
             own_folder: Some(own.clone()),
-            runs: context.rules.settings.archive_runs,
+            runs,
         };
         let snapshots = ring.snapshots(context.now)?;
         let Some(manifest) = snapshots.iter().find_map(Snapshot::manifest) else {

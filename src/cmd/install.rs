@@ -103,6 +103,9 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
     if !place.program.is_absolute() {
         bail!("`{program}` is not an absolute path; the hook would not find it");
     }
+    if !wiring::is_our_name(program) {
+        bail!("entries that run `{program}` would not be known again; name it `statewarden`");
+    }
     let project_file = place.settings(Scope::Project)?;
     let is_home = place
         .settings(Scope::User)

@@ -2,8 +2,10 @@
 
 use std::io::{self, Write};
 
-use clap::Command;
+use clap::{Command, CommandFactory};
 use clap_mangen::Man;
+
+use super::Cli;
 
 /// What a page says behind the verbs: a heading, then names and what they mean.
 type Section = (&'static str, &'static [(&'static str, &'static str)]);
@@ -98,9 +100,13 @@ pub(crate) fn write(command: Command, out: &mut dyn Write) -> io::Result<()> {
     page.render_options_section(out)?;
     writeln!(
         out,
-        ".SH COMMANDS\nEvery command takes the options above but \\-\\-version, too."
+        ".SH COMMANDS\nEvery command takes \\-\\-project and \\-\\-help too, and the other global options where they \
+         have a meaning."
     )?;
-    for verb in command.get_subcommands() {
+    // A verb that was changed stands behind the others in the changed command.
+    let named = Cli::command();
+    let verbs = named.get_subcommands().map(Command::get_name);
+    for verb in verbs.filter_map(|name| command.find_subcommand(name)) {
         write_verb(verb, "", out)?;
     }
     for (heading, rows) in SECTIONS {
@@ -123,6 +129,8 @@ fn write_verb(verb: &Command, above: &str, out: &mut dyn Write) -> io::Result<()
     writeln!(text, ".PP")?;
     page.render_synopsis_section(&mut text)?;
     page.render_options_section(&mut text)?;
+    writeln!(text, ".PP")?;
+    page.render_extra_section(&mut text)?;
     writeln!(out, ".SS {}", name.replace('-', "\\-"))?;
     for line in String::from_utf8_lossy(&text).lines() {
         // Each part begins as a page of its own would.
@@ -143,10 +151,7 @@ fn write_verb(verb: &Command, above: &str, out: &mut dyn Write) -> io::Result<()
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use clap::CommandFactory;
-
     use super::*;
-    use crate::cmd::Cli;
 
     fn check(command: &Command, above: &str, page: &str) {
         for verb in command.get_subcommands() {
@@ -168,6 +173,9 @@ mod tests {
         write(Cli::command(), &mut page).unwrap();
         let page = String::from_utf8(page).unwrap();
         check(&Cli::command(), "", &page);
+        let place = |verb: &str| page.find(&format!("\n.SS {verb}\n"));
+        assert!(place("check") < place("sweep") && place("sweep") < place("history"));
+        assert!(page.contains("Without \\-\\-apply this is a dry run."));
         for heading in [
             "NAME",
             "OPTIONS",

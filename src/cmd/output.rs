@@ -40,6 +40,14 @@ impl Paint {
         self.wrap("2", text)
     }
 
+    /// The name to use in place of a refused one, if there is any.
+    pub(crate) fn instead(self, name: &str) -> String {
+        match name {
+            "" => String::new(),
+            name => self.green(&format!(" → {}", printable(name))),
+        }
+    }
+
     fn wrap(self, code: &str, text: &str) -> String {
         match self {
             Self::Plain => text.to_owned(),

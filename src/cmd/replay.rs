@@ -53,11 +53,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     }
     context.print(out, &document, |out| write_text(&document, context, out))?;
     let refused = !document.refused.is_empty();
-    Ok(if args.fail_on_deny && refused {
-        Answer::No
-    } else {
-        Answer::Yes
-    })
+    Ok(Answer::yes_if(!(args.fail_on_deny && refused)))
 }
 
 /// The files that are named, and every `*.jsonl` below the folders that are.
@@ -167,12 +163,8 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
         )?;
     }
     for row in &document.refused {
-        let instead = match &row.suggestion {
-            Some(instead) => context
-                .paint
-                .green(&format!(" → {}", output::printable(instead))),
-            None => String::new(),
-        };
+        let instead = row.suggestion.as_deref().unwrap_or_default();
+        let instead = context.paint.instead(instead);
         writeln!(
             out,
             "{:>6}  {}  {}  {}{instead}",

@@ -50,9 +50,8 @@ struct Document {
 struct Row {
     name: String,
     size: u64,
-    status: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
+    #[serde(flatten)]
+    returned: Return,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
@@ -75,11 +74,16 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         let (returns, replaced_to) =
             from.ring
                 .bring_back(locked, run, &from.snapshot, &wanted, newer)?;
-        let rows = wanted.into_iter().zip(returns).map(Row::new);
-        Ok((rows.collect::<Vec<_>>(), replaced_to))
+        let rows = wanted.into_iter().zip(returns);
+        let row = |(held, returned): (Held, Return)| Row {
+            name: held.name,
+            size: held.size,
+            returned,
+        };
+        Ok((rows.map(row).collect::<Vec<_>>(), replaced_to))
     })?;
     let document = Document {
-        ok: restored.iter().all(|row| row.status == "restored"),
+        ok: restored.iter().all(|row| row.returned == Return::Restored),
         archive: from_os(&from.snapshot.path),
         state_dir: from_os(dir),
         restored,
@@ -87,7 +91,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         is_gone: !from.snapshot.path.exists(),
     };
     context.print(out, &document, |out| write_text(&document, context, out))?;
-    Ok(if document.ok { Answer::Yes } else { Answer::No })
+    Ok(Answer::yes_if(document.ok))
 }
 
 /// The one snapshot that is meant.
@@ -163,35 +167,20 @@ fn note(site: &str, wanted: &[Held], context: &Context<'_>) -> io::Result<()> {
     })
 }
 
-impl Row {
-    fn new((held, returned): (Held, Return)) -> Self {
-        let (status, error) = match returned {
-            Return::Restored => ("restored", None),
-            Return::Skipped => ("skipped", None),
-            Return::Vanished => ("vanished", None),
-            Return::Failed(error) => ("error", Some(error)),
-        };
-        Self {
-            name: held.name,
-            size: held.size,
-            status,
-            error,
-        }
-    }
-}
-
 fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
     for row in &document.restored {
         let name = output::printable(&row.name);
-        match (row.status, &row.error) {
-            ("skipped", _) => {
+        match &row.returned {
+            Return::Restored => writeln!(out, "{name}  restored")?,
+            Return::Vanished => writeln!(out, "{name}  vanished")?,
+            Return::Skipped => {
                 let why = "a newer one is there; `--force` replaces it";
                 writeln!(out, "{name}  {} {why}", context.paint.red("skipped:"))?;
             }
-            (status, Some(error)) => {
-                writeln!(out, "{name}  {} {error}", context.paint.red(status))?;
+            Return::Failed { error } => {
+                let error = output::printable(error);
+                writeln!(out, "{name}  {} {error}", context.paint.red("error"))?;
             }
-            (status, None) => writeln!(out, "{name}  {status}")?,
         }
     }
     if let Some(path) = &document.replaced_to {

@@ -1,14 +1,14 @@
 //! `session`: the steps of a session's `state.json`.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Error, Result, anyhow, bail};
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 
-use super::change::{self, Change, usage};
+use super::change::{self, Change};
 use super::{Answer, Context, number, output, status};
 use crate::gates::{self, InDir};
 use crate::path;
@@ -36,9 +36,9 @@ enum Step {
     Complete(Complete),
     /// A phase is left out, by the user's choice
     Skip(On),
-    /// Which agents work for a phase, and at what
+    /// Which agents work for research or review, and at what
     Decide(Decide),
-    /// Where the session is
+    /// Where the session is; where every one is finished, the newest
     Show(Which),
 }
 
@@ -113,23 +113,23 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     let change = match &args.step {
         Step::Show(which) => return show(which, context, out),
         Step::Init(args) => init(args, context)?,
-        Step::Start(on) => step(on, None, context, "session start", &|text| {
+        Step::Start(on) => step(on, None, context, START, &|text| {
             transition::start(text, on.phase, now)
         })?,
         Step::Complete(Complete { on, report }) => {
             let report = report.as_deref();
-            step(on, report, context, "session complete", &|text| {
+            step(on, report, context, COMPLETE, &|text| {
                 transition::complete(text, on.phase, report, now)
             })?
         }
-        Step::Skip(on) => step(on, None, context, "session skip", &|text| {
+        Step::Skip(on) => step(on, None, context, SKIP, &|text| {
             transition::skip(text, on.phase, now)
         })?,
         Step::Decide(args) => {
             let (agent, mode) = (args.agent.as_str(), args.mode.as_str());
             let decision = Decision::parse(agent, mode, args.instances, args.input.clone());
-            let decision = decision.map_err(usage)?;
-            step(&args.on, None, context, "session decide", &|text| {
+            let decision = decision.map_err(Error::msg)?;
+            step(&args.on, None, context, DECIDE, &|text| {
                 transition::decide(text, args.on.phase, &decision, now)
             })?
         }
@@ -179,26 +179,41 @@ fn read_spec<'a>(path: &'a str, context: &Context<'_>) -> Result<Spec<'a>> {
     let here = path::join(&context.cwd, path, context.env.home.as_deref());
     for file in [here, context.project.main.path(path)] {
         if let Some(text) = change::present(Path::new(&file))? {
-            return Spec::read(path, &text).map_err(usage);
+            return Spec::read(path, &text).map_err(Error::msg);
         }
     }
     bail!("there is no specification `{path}`")
 }
+
+/// A step's name in the logs, and the gate it takes its phase to, with a word for it.
+type Goal = (&'static str, Option<(GateStatus, &'static str)>);
+
+const START: Goal = (
+    "session start",
+    Some((GateStatus::InProgress, "in progress")),
+);
+const COMPLETE: Goal = ("session complete", Some((GateStatus::Passed, "completed")));
+const SKIP: Goal = ("session skip", Some((GateStatus::Skipped, "skipped")));
+const DECIDE: Goal = ("session decide", None);
 
 /// One update of a session's state. A report that it names must be there.
 fn step(
     on: &On,
     report: Option<&str>,
     context: &Context<'_>,
-    verb: &str,
+    (verb, end): Goal,
     apply: &dyn Fn(&str) -> Result<String, transition::ContentError>,
 ) -> Result<Change> {
-    let docs = docs(context);
+    let docs = change::nearest(context, SYSTEM, ".claude/.docs");
     let (file, outcome) = change::locked(&docs, SYSTEM, || {
         let (name, text) = chosen(&docs, &on.which)?;
         let file = docs.join(&name);
         let change = apply(&text);
-        if let (Err(_), Some(why)) = (&change, already(&text, on.phase, verb)) {
+        if let (Err(_), Some((status, word))) = (&change, end)
+            // The hook may have seen the agent's start, or the report, before.
+            && State::parse(&text).is_ok_and(|state| state.phase(on.phase).gate_status() == status)
+        {
+            let why = format!("phase `{}` is already {word}", on.phase.as_str());
             return Ok((file, Outcome::Unchanged { why }));
         }
         let report = report
@@ -218,29 +233,6 @@ fn step(
     })?;
     change::record(context, (SYSTEM, verb), &file, &outcome);
     Ok(Change::new(context, &file, &outcome))
-}
-
-/// Whether a phase is already where the verb would take it: the hook may have
-/// seen the agent's start, or the report, before the verb was called.
-fn already(text: &str, phase: Phase, verb: &str) -> Option<String> {
-    let state = State::parse(text).ok()?;
-    let status = state.phase(phase).gate_status();
-    let (word, wanted) = match verb {
-        "session start" => ("in progress", GateStatus::InProgress),
-        "session complete" => ("completed", GateStatus::Passed),
-        "session skip" => ("skipped", GateStatus::Skipped),
-        _ => return None,
-    };
-    (status == wanted).then(|| format!("phase `{}` is already {word}", phase.as_str()))
-}
-
-/// The directory of sessions that the hook would take.
-fn docs(context: &Context<'_>) -> PathBuf {
-    let nearest = context.with_all_systems(|catalog| {
-        let governed = catalog.get(SYSTEM)?;
-        gates::nearest(&context.project, &context.cwd, governed)
-    });
-    nearest.unwrap_or_else(|| Path::new(&context.project.main.dir).join(".claude/.docs"))
 }
 
 /// The named session, else the newest unfinished one; its file and text.
@@ -287,14 +279,32 @@ struct Shown {
     notes: Vec<String>,
 }
 
+/// The newest session where every one is finished.
+fn newest_finished(docs: &Path) -> Option<(String, String)> {
+    let sessions = states(&InDir { dir: docs }).into_iter();
+    let parsed = sessions.filter_map(|found| Some((State::parse(&found.1).ok()?, found)));
+    let parsed: Vec<_> = parsed.collect();
+    let is_finished = |(state, _): &(State, _)| state.unfinished().is_none();
+    let finished = parsed
+        .iter()
+        .all(is_finished)
+        .then_some(parsed)?
+        .into_iter();
+    let newest = finished.max_by_key(|(state, _)| state.updated_at.at)?;
+    Some(newest.1)
+}
+
 fn show(which: &Which, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let docs = docs(context);
-    let (name, text) = chosen(&docs, which)?;
+    let docs = change::nearest(context, SYSTEM, ".claude/.docs");
+    let (name, text) = match chosen(&docs, which) {
+        Err(why) if which.session.is_none() => newest_finished(&docs).ok_or(why)?,
+        found => found?,
+    };
     let file = gates::shown(&context.project, &docs.join(name));
     let workflow = state::read_workflow(&text, &file)?;
     let State {
         id, task, notes, ..
-    } = State::parse(&text).map_err(usage)?;
+    } = State::parse(&text).map_err(Error::msg)?;
     let document = Document {
         sessions: vec![Shown {
             id,

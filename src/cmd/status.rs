@@ -34,11 +34,7 @@ pub(crate) fn run(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> 
     let mut document = context.with_catalog(|catalog| Ok(read(context, catalog)))?;
     document.switched_off = context.all_switched_off();
     context.print(out, &document, |out| write_text(&document, context, out))?;
-    Ok(if document.problems.is_empty() {
-        Answer::Yes
-    } else {
-        Answer::No
-    })
+    Ok(Answer::yes_if(document.problems.is_empty()))
 }
 
 fn read(context: &Context<'_>, catalog: &Catalog<'_>) -> Document {

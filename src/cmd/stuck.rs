@@ -11,7 +11,6 @@ use serde::Serialize;
 use super::denies::read::{self, Entry, Newest, Reach};
 use super::{Answer, Context, output};
 use crate::project::read_text;
-use crate::sites;
 use crate::store::log::Logs;
 use crate::systems::devt::{self, workflow_yaml};
 use crate::time;
@@ -76,7 +75,7 @@ impl Deny {
 
 pub(crate) fn run(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
     let (mut workflows, mut known) = (Vec::new(), None);
-    for dir in devt_sites(context) {
+    for dir in context.sites_of(devt::ID, |site| PathBuf::from(site.dir())) {
         if let Some(begun) = begun(&dir)? {
             let recovered = match &known {
                 Some(recovered) => recovered,
@@ -87,11 +86,7 @@ pub(crate) fn run(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> 
     }
     let document = document(workflows);
     context.print(out, &document, |out| write_text(&document, context, out))?;
-    Ok(if document.stuck {
-        Answer::No
-    } else {
-        Answer::Yes
-    })
+    Ok(Answer::yes_if(!document.stuck))
 }
 
 fn document(workflows: Vec<Workflow>) -> Document {
@@ -108,16 +103,6 @@ fn document(workflows: Vec<Workflow>) -> Document {
             .unwrap_or_default(),
         workflows,
     }
-}
-
-fn devt_sites(context: &Context<'_>) -> Vec<PathBuf> {
-    context.with_all_systems(|catalog| {
-        let sites = sites::find(&context.project, catalog);
-        let devt = sites
-            .iter()
-            .filter(|site| site.governed.system.id() == devt::ID);
-        devt.map(|site| PathBuf::from(site.dir())).collect()
-    })
 }
 
 /// A workflow before its denials are counted.
@@ -238,12 +223,7 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
             output::printable(&workflow.state_dir),
         )?;
         for deny in &workflow.denies {
-            let instead = match deny.suggestion.as_str() {
-                "" => String::new(),
-                instead => context
-                    .paint
-                    .green(&format!(" → {}", output::printable(instead))),
-            };
+            let instead = context.paint.instead(&deny.suggestion);
             writeln!(
                 out,
                 "  {}  {:<20}  {} by {}{instead}",

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::{Context as _, Result};
 
-use super::archiving::{self, Document, Effect, Job, Rule};
+use super::archiving::{self, Choice, Document, Job, Rule};
 use super::cleanup::is_leftover;
 use super::{Answer, Context};
 use crate::contract::{Bucket, Sweep};
@@ -21,20 +21,12 @@ use crate::systems::devt::{self, sweep::Gates};
     {\"sites\": [...]}. Exit 1: an entry could not be moved."
 )]
 pub struct Args {
-    /// Move the entries; without it they are only listed
-    #[arg(long, conflicts_with = "dry_run")]
-    apply: bool,
-    /// Only list the entries, as without `--apply`
-    #[arg(long)]
-    dry_run: bool,
+    #[command(flatten)]
+    choice: Choice,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let effect = if args.apply {
-        Effect::Apply
-    } else {
-        Effect::DryRun
-    };
+    let effect = args.choice.effect();
     let job = Job {
         kind: Kind::Sweep,
         by: "statewarden sweep",
@@ -43,13 +35,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         rule: &|site| rule(site, context),
     };
     let outcomes = archiving::run(&job, context)?;
-    archiving::print(
-        &outcomes,
-        effect,
-        |outcome| Document::of(outcome, effect),
-        context,
-        out,
-    )
+    let document = |outcome| Document::of(outcome, effect);
+    archiving::print(&outcomes, effect, document, context, out)
 }
 
 fn rule<'s>(site: &'s Site<'_>, context: &Context<'_>) -> Result<Box<Rule<'s>>> {

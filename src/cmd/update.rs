@@ -15,7 +15,6 @@ use crate::project::read_text;
 use crate::regular;
 use crate::reply;
 use crate::settings::Edition;
-use crate::sites;
 use crate::store::lock::IN_COMMAND;
 use crate::store::log::LogFile;
 use crate::store::replace;
@@ -98,13 +97,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
 /// The site that holds the named project or the current directory, the innermost
 /// one, or else that of the project itself.
 fn site(context: &Context<'_>) -> Result<PathBuf> {
-    let sites: Vec<String> = context.with_all_systems(|catalog| {
-        let sites = sites::find(&context.project, catalog);
-        let devt = sites
-            .iter()
-            .filter(|site| site.governed.system.id() == devt::ID);
-        devt.map(|site| site.dir()).collect()
-    });
+    let sites = context.sites_of(devt::ID, |site| site.dir());
     // A project that is named is meant, wherever one stands.
     let given = context.given_project.as_deref();
     let here = given.map(|dir| path::absolute(&context.cwd, dir, None));

@@ -101,14 +101,19 @@ pub enum WhenChanged {
 }
 
 /// What became of one entry.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
 pub enum Status {
+    /// Nothing: it was a dry run.
+    WouldArchive,
+    #[serde(rename = "archived")]
     Moved,
     /// Another process took it first.
     Vanished,
     /// Left because it is in use.
     InUse,
-    Failed(String),
+    #[serde(rename = "error")]
+    Failed { error: String },
 }
 
 /// What a run did.
@@ -307,6 +312,8 @@ fn move_one(item: &Item<'_>, snapshot: &Path, place: &Path) -> Status {
     match above.and_then(|()| move_to_free(item.path, &to)) {
         Ok(()) => Status::Moved,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Status::Vanished,
-        Err(error) => Status::Failed(error.to_string()),
+        Err(error) => Status::Failed {
+            error: error.to_string(),
+        },
     }
 }

@@ -181,31 +181,27 @@ impl Logs {
         &self.own
     }
 
-    /// Denials of every system that has no log of its own.
-    pub fn denies(&self) -> LogFile {
+    fn named(&self, name: &'static str) -> LogFile {
         LogFile {
             dir: self.own.clone(),
-            name: "denies.jsonl",
+            name,
             rotated: "",
         }
+    }
+
+    /// Denials of every system that has no log of its own.
+    pub fn denies(&self) -> LogFile {
+        self.named("denies.jsonl")
     }
 
     /// Everything that is no denial.
     pub fn events(&self) -> LogFile {
-        LogFile {
-            dir: self.own.clone(),
-            name: "events.jsonl",
-            rotated: "",
-        }
+        self.named("events.jsonl")
     }
 
     /// What agents' completions did to gates.
     pub fn gates(&self) -> LogFile {
-        LogFile {
-            dir: self.own.clone(),
-            name: "gates.jsonl",
-            rotated: "",
-        }
+        self.named("gates.jsonl")
     }
 
     /// Denials in one devt site.

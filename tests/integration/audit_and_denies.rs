@@ -294,6 +294,25 @@ fn filters_of_denies_combine() {
     }
 }
 
+/// A call is one record, whatever number of systems refuse it: devt's readers find
+/// it in devt's log, and people under each of the systems.
+#[test]
+fn a_call_refused_by_two_systems_is_found_by_both() {
+    let sandbox = Sandbox::new();
+    let docs = ".claude/.docs/260110-a";
+    let command = format!("touch {docs}/a.md .devt/state/b.md {docs}/c.md");
+    let denied = sandbox.hook(&sandbox.bash_event(&command));
+    let reason = denied.is_denied("ad-hoc-name");
+    assert!(reason.starts_with("`.devt/state/b.md`"), "{reason}");
+    assert_eq!(sandbox.read(DEVT).lines().count(), 1);
+    for system in ["devt", "session"] {
+        assert_eq!(listed(&sandbox, &["--system", system]), ["b.md"]);
+    }
+    assert!(listed(&sandbox, &["--system", "groups"]).is_empty());
+    let text = sandbox.run(&["denies"]).stdout();
+    assert!(text.contains("b.md and 2 more  Bash by main"), "{text}");
+}
+
 #[test]
 fn denies_skips_what_others_wrote_and_changes_nothing() {
     let sandbox = denied();

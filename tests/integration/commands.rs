@@ -253,6 +253,7 @@ fn text_of_an_agents_making_cannot_steer_the_terminal() {
         &["check", &path],
         &["denies"],
         &["audit"],
+        &["groups", "--root", &path],
     ] {
         let ran = sandbox.run(args);
         let all = ran.stdout() + &ran.stderr();

@@ -198,6 +198,15 @@ fn the_plugins_script_guards_what_the_program_would() {
 }
 
 #[test]
+fn wrong_options_end_with_two() {
+    let sandbox = Sandbox::new();
+    for args in [&["--bogus"][..], &["--prefix"], &["--scope", "x"]] {
+        let ran = Ran::from(command(&sandbox, args).output().unwrap());
+        assert_eq!((ran.code(), ran.stdout()), (2, String::new()), "{args:?}");
+    }
+}
+
+#[test]
 fn without_a_home_the_script_says_what_to_set() {
     let sandbox = Sandbox::new();
     let mut command = command(&sandbox, &["--dry-run"]);

@@ -405,7 +405,9 @@ fn what_is_no_transcript_is_said_to_be_none() {
         .write(".devt/state/one.md")
         .save("s.jsonl");
     let ran = replay(&sandbox, &["--json"]);
-    assert_eq!(refused(&ran.json()), ["ad-hoc-name one.md 1"]);
+    let document = ran.json();
+    assert_eq!(refused(&document), ["ad-hoc-name one.md 1"]);
+    assert_eq!(document["files"], 1, "those left out are none of them");
     assert!(
         ran.stderr()
             .contains("a.jsonl` and 1 other file: no transcript")

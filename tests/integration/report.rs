@@ -193,6 +193,28 @@ fn the_old_page_stays_until_the_new_one_is_whole() {
     assert!(ran.stderr().contains("nowhere/r.html"), "{}", ran.stderr());
 }
 
+#[cfg(unix)]
+#[test]
+fn a_page_takes_the_place_of_nothing_but_a_file() {
+    let sandbox = Sandbox::new();
+    let page = sandbox.project().join("page.html");
+    std::os::unix::fs::symlink(sandbox.home().join("page.html"), &page).unwrap();
+    fs::write(sandbox.home().join("page.html"), "old").unwrap();
+    let ran = sandbox.run(&["denies", "report", "--html", "page.html"]);
+    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    assert!(page.is_symlink(), "a link is written through");
+    assert!(sandbox.read("page.html").ends_with("</html>\n"));
+    let pipe = Command::new("mkfifo")
+        .arg(sandbox.project().join("pipe"))
+        .status();
+    assert!(pipe.unwrap().success());
+    for (file, why) in [("pipe", "is no regular file"), (".", "is a directory")] {
+        let ran = sandbox.run(&["denies", "report", "--html", file]);
+        assert_eq!((ran.code(), ran.stdout().as_str()), (2, ""), "{file}");
+        assert!(ran.stderr().contains(why), "{}", ran.stderr());
+    }
+}
+
 #[test]
 fn nothing_refused_is_not_the_same_as_never_ran() {
     let sandbox = Sandbox::new();

@@ -233,6 +233,20 @@ fn the_newest_unfinished_session_is_meant() {
 }
 
 #[test]
+fn a_session_that_is_over_is_still_shown() {
+    let sandbox = Sandbox::new();
+    let none = session(&sandbox, 2, &["show"]);
+    assert!(none.contains("statewarden session init"), "{none}");
+    let id = init(&sandbox, &["one"]);
+    for phase in ["research", "plan", "implement", "quality", "review"] {
+        session(&sandbox, 0, &["skip", phase]);
+    }
+    let shown = session(&sandbox, 0, &["show"]);
+    assert!(shown.contains(&id), "{shown}");
+    session(&sandbox, 2, &["start", "review"]);
+}
+
+#[test]
 fn of_two_sessions_equally_new_one_must_be_named() {
     let sandbox = Sandbox::new();
     let ids = [init(&sandbox, &["one"]), init(&sandbox, &["two"])];

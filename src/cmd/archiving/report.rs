@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{Effect, Moved, Outcome};
 use crate::cmd::{Answer, Context, output};
+use crate::store::archive::Status;
 
 /// The JSON document of `cleanup` and `sweep`.
 #[derive(Serialize)]
@@ -75,11 +76,7 @@ pub(crate) fn print<'o, D: Serialize>(
     if !errors.is_empty() {
         bail!("{}", errors.join("; "));
     }
-    Ok(if outcomes.iter().all(Outcome::ok) {
-        Answer::Yes
-    } else {
-        Answer::No
-    })
+    Ok(Answer::yes_if(outcomes.iter().all(Outcome::ok)))
 }
 
 fn write_text(
@@ -121,10 +118,14 @@ fn write_outcome(
         );
         let name = output::printable(&item.name);
         write!(out, "  {name}{slash}  {}", context.paint.dim(&about))?;
-        match (&item.error, item.status) {
-            (Some(error), _) => writeln!(out, "  {}", context.paint.red(error))?,
-            (None, "archived" | "would_archive") => writeln!(out)?,
-            (None, status) => writeln!(out, "  {status}")?,
+        match &item.status {
+            Status::Moved | Status::WouldArchive => writeln!(out)?,
+            Status::Vanished => writeln!(out, "  vanished")?,
+            Status::InUse => writeln!(out, "  in use")?,
+            Status::Failed { error } => {
+                let error = output::printable(error);
+                writeln!(out, "  {}", context.paint.red(&error))?;
+            }
         }
     }
     for name in &outcome.live {

@@ -58,7 +58,7 @@ struct Row {
     writer: String,
     purpose: String,
     readers: String,
-    at_reset: &'static str,
+    at_reset: AtReset,
     from: String,
 }
 
@@ -223,10 +223,7 @@ fn shown_row(row: &contract::Row<'_>, system: &dyn System, origins: &Origins) ->
         writer: owner(&system.writer(row, row.title())),
         purpose: row.purpose.to_owned(),
         readers: row.readers.to_owned(),
-        at_reset: match row.at_reset {
-            AtReset::Archived => "archived",
-            AtReset::Exempt => "exempt",
-        },
+        at_reset: row.at_reset,
         from: origins.of_row(system, row),
     }
 }
@@ -293,11 +290,7 @@ fn write_contract(shown: &Shown, context: &Context<'_>, out: &mut dyn Write) -> 
         let path = output::printable(path);
         writeln!(out, "  {}: {path}{}", dir.kind, from(&dir.from))?;
     }
-    for role in shown
-        .roles
-        .iter()
-        .filter(|role| role.agent != role.role || role.from != BUILT_IN)
-    {
+    for role in shown.roles.iter().filter(|role| role.agent != role.role) {
         writeln!(
             out,
             "  agent {} is {}{}",

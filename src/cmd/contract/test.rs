@@ -111,7 +111,7 @@ pub(super) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         tests: rows,
     };
     context.print(out, &document, |out| write_text(&document, context, out))?;
-    Ok(if document.ok { Answer::Yes } else { Answer::No })
+    Ok(Answer::yes_if(document.ok))
 }
 
 fn parse(text: &str) -> Result<Vec<Test>> {

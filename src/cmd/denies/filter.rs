@@ -84,7 +84,8 @@ impl Passes {
             false => entry.agent() == AgentName::parse(wanted).as_str(),
         };
         same(&self.session, &entry.session_id)
-            && same(&self.system, &entry.system)
+            && (same(&self.system, &entry.system)
+                || entry.also.iter().any(|also| same(&self.system, also)))
             && self.rule.is_none_or(|rule| entry.rule == rule.as_str())
             && self.agent.as_deref().is_none_or(agent)
             && self.is_recent(&entry.ts)

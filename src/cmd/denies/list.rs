@@ -76,13 +76,13 @@ pub(super) fn write_entry(
     let name = or(&entry.file_path, &entry.name);
     let below = format!("{}/", context.project.main.dir);
     let name = name.strip_prefix(&below).unwrap_or(&name);
-    let instead = match entry.suggestion.as_ref() {
-        "" => String::new(),
-        instead => format!(" → {}", output::printable(instead)),
+    let more = match entry.also.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
     };
     writeln!(
         out,
-        "{}  {}  {}  {} by {}{}",
+        "{}  {}  {}{more}  {} by {}{}",
         output::printable(&entry.ts),
         context
             .paint
@@ -90,6 +90,6 @@ pub(super) fn write_entry(
         or(name, "?"),
         or(&entry.tool, "?"),
         or(&entry.agent_type, "main"),
-        context.paint.green(&instead),
+        context.paint.instead(&entry.suggestion),
     )
 }

@@ -44,6 +44,8 @@ pub struct Entry<'l> {
     pub agent_type: Cow<'l, str>,
     /// The id of the denial that a recovery closes.
     pub resolves: Cow<'l, str>,
+    /// The systems of the further denials of the same call.
+    pub also: Vec<String>,
 }
 
 impl<'l> Entry<'l> {
@@ -67,7 +69,11 @@ impl<'l> Entry<'l> {
     fn of_object(object: serde_json::Map<String, Value>) -> Option<Self> {
         let mut entry = Self::default();
         for (key, value) in object {
-            if let Some(field) = entry.field(&key) {
+            if key == "also" {
+                let systems = value.as_array().into_iter().flatten();
+                let system = |also: &Value| also["system"].as_str().unwrap_or_default().to_owned();
+                entry.also = systems.map(system).collect();
+            } else if let Some(field) = entry.field(&key) {
                 let Value::String(text) = value else {
                     return None;
                 };

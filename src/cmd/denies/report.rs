@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use super::super::Context;
 use super::filter::Passes;
+use crate::gates::write_through;
 use crate::path;
-use crate::store::replace::replace;
 use collect::Findings;
 
 /// Records on the page where `--limit` does not say; the numbers count all.
@@ -55,9 +55,13 @@ pub(super) fn run(
             dir.display()
         ),
         None if path.is_dir() => bail!("`{file}` is a directory; name a file to write"),
+        // A device would be replaced by the page.
+        None if path.exists() && !path.is_file() => {
+            bail!("`{file}` is no regular file; name one to write")
+        }
         None => {}
     }
-    replace(&path, page.as_bytes()).with_context(|| format!("could not write `{file}`"))?;
+    write_through(&path, &page).with_context(|| format!("could not write `{file}`"))?;
     let written = Written {
         denies: findings.total(),
         shown: findings.records.len(),

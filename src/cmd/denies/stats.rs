@@ -6,6 +6,8 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use anyhow::Result;
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use serde::Serialize;
 
 use super::super::{Context, output};
@@ -19,7 +21,7 @@ pub(super) struct Args {
     by: By,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum By {
     Rule,
@@ -31,17 +33,6 @@ pub(super) enum By {
 }
 
 impl By {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Rule => "rule",
-            Self::Agent => "agent",
-            Self::System => "system",
-            Self::Name => "name",
-            Self::Day => "day",
-            Self::Session => "session",
-        }
-    }
-
     /// The group of a record; `(none)` where the record does not say.
     fn key<'e>(self, entry: &'e Entry<'_>) -> Cow<'e, str> {
         let key = match self {
@@ -167,11 +158,9 @@ fn write_text(
         words if words.is_empty() => String::new(),
         words => format!(" ({})", output::printable(&words)),
     };
-    let title = format!(
-        "{} refused, by {}{about}",
-        document.total,
-        document.by.as_str()
-    );
+    let by = document.by.to_possible_value();
+    let by = by.as_ref().map_or("", PossibleValue::get_name);
+    let title = format!("{} refused, by {by}{about}", document.total);
     writeln!(out, "{}", context.paint.bold(&title))?;
     let keys: Vec<String> = document
         .groups

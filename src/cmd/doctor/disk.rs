@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::{Finding, Subject};
+use super::{Finding, Level, Subject};
 use crate::cmd::denies::read::{self, Lines};
 use crate::cmd::output;
 use crate::regular;
@@ -32,7 +32,7 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     let logs = logs.map(|name| folder.join(name));
     let site_logs = subject.sites.iter().map(|site| Logs::devt(site).path());
     let max_bytes = subject.settings.settings.log_max_bytes;
-    for log in logs.chain(site_logs.filter(|log| log.exists())) {
+    for log in logs.chain(site_logs.filter(|log| log.try_exists().unwrap_or(true))) {
         findings.extend(of_log(&log, max_bytes));
     }
     for site in subject.sites {
@@ -252,9 +252,11 @@ fn of_heartbeat(events: &Path) -> Finding {
                 format!("last session start: {} ({})", of("ts"), of("reason")),
             )
         }
-        None => Finding {
-            fix: "start a session in this project; trust the folder if Claude Code asks".to_owned(),
-            ..Finding::info("heartbeat", "no start of a session is on record here")
-        },
+        None => Finding::new(
+            "heartbeat",
+            Level::Info,
+            "no start of a session is on record here",
+            "start a session in this project; trust the folder if Claude Code asks",
+        ),
     }
 }

@@ -352,6 +352,19 @@ fn a_file_that_cannot_be_edited_is_left_alone() {
 }
 
 #[test]
+fn a_program_by_another_name_is_not_wired() {
+    let temp = Temp::new();
+    let place = Place {
+        program: temp.0.join("bin/statewarden-x86_64"),
+        ..temp.place()
+    };
+    let before = temp.tree();
+    let error = install(&project_scope(), &place, &mut Vec::new()).unwrap_err();
+    assert!(error.to_string().contains("name it `statewarden`"));
+    assert_eq!(temp.tree(), before);
+}
+
+#[test]
 fn the_home_directory_is_no_project() {
     let temp = Temp::new();
     let place = Place {

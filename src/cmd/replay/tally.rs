@@ -122,6 +122,7 @@ pub(super) struct Place {
 impl Document {
     /// `reports` stand in the order of `files`.
     pub(super) fn of(files: &[PathBuf], reports: Vec<Report>) -> Self {
+        let n_files = reports.iter().filter(|report| report.is_transcript).count();
         let calls = reports.iter().map(|report| report.calls).sum();
         let warned = reports.iter().map(|report| report.warned).sum();
         let unreadable_lines = reports.iter().map(|report| report.unreadable_lines).sum();
@@ -154,7 +155,7 @@ impl Document {
                 .count() as u64
         };
         Self {
-            files: files.len(),
+            files: n_files,
             calls,
             refused_calls: leading(|_| true),
             already_refused: leading(|then| then == Then::Refused),

@@ -18,13 +18,17 @@ pub enum Newer {
 }
 
 /// What became of one entry that was to come back.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(tag = "status", rename_all = "lowercase")]
 pub enum Return {
     Restored,
     /// The site has a newer one.
     Skipped,
     Vanished,
-    Failed(String),
+    #[serde(rename = "error")]
+    Failed {
+        error: String,
+    },
 }
 
 impl Ring {
@@ -99,7 +103,9 @@ fn come_home(snapshot: &Snapshot, held: &Held, site: &Path) -> Return {
             Return::Restored
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Return::Vanished,
-        Err(error) => Return::Failed(error.to_string()),
+        Err(error) => Return::Failed {
+            error: error.to_string(),
+        },
     }
 }
 

@@ -94,6 +94,11 @@ impl Snapshot {
             if !is_plain(&place) || !is_plain(&home) {
                 continue;
             }
+            let (place, home) = match self.on_disk(&place) {
+                Some(found) if place == home => (found.clone(), found),
+                Some(found) => (found, home),
+                None => (place, home),
+            };
             let there = fs::symlink_metadata(self.path.join(&place));
             // The directory for an entry is made before the entry is moved.
             if there.is_ok() || place.iter().nth(1).is_some() {
@@ -119,6 +124,17 @@ impl Snapshot {
         }
         held.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         Ok(held)
+    }
+
+    /// What a manifest, which is text, calls by a name that is not quite its own.
+    fn on_disk(&self, place: &Path) -> Option<PathBuf> {
+        let is_own = |name: &OsString| {
+            let name = place.with_file_name(name);
+            (manifest::as_text(&name) == manifest::as_text(place)).then_some(name)
+        };
+        place.to_str().filter(|name| name.contains('\u{fffd}'))?;
+        let names = list(&self.path.join(place.parent()?)).ok()?;
+        names.iter().find_map(is_own)
     }
 }
 

@@ -5,6 +5,10 @@ use serde_json::Value;
 use super::state::{Moment, Phase, PhaseState, Status};
 use crate::formats::json::{Document, kind};
 
+/// Where decisions are: the schema of the original says the first, its phase
+/// documents write the second.
+pub(super) const BLOCKS: [&str; 2] = ["dispatcher_decisions", "delegating_decisions"];
+
 /// What a specification is when a session starts from it; the first is the usual one.
 pub(super) const SPEC_STATUSES: [&str; 2] = ["approved", "done"];
 
@@ -124,12 +128,11 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The phase documents of the original write `delegating_decisions`, its
-    /// schema says `dispatcher_decisions`; both are read, the schema's wins.
+    /// Both blocks are read, the schema's wins.
     pub(super) fn decisions(&mut self) -> Result<Decisions, String> {
         let mut decisions = Decisions::default();
         let mut present = false;
-        for block in ["dispatcher_decisions", "delegating_decisions"] {
+        for block in BLOCKS {
             match self.document.get(&[block]) {
                 None => continue,
                 Some(Value::Null | Value::Object(_)) => present = true,

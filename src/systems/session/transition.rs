@@ -7,7 +7,7 @@ use serde_json::json;
 
 pub use super::check::ContentError;
 use super::check::check_content;
-use super::schema::{AGENTS, INSTANCES_MAX};
+use super::schema::{AGENTS, BLOCKS, INSTANCES_MAX};
 use super::state::{Phase, PhaseState, State, Status};
 use crate::actor::AgentName;
 use crate::formats::json::Document;
@@ -147,13 +147,16 @@ pub fn decide(
         "inputs": decision.inputs,
     });
     rewrite(text, now, |_, document| {
+        let mut blocks = BLOCKS.into_iter();
+        let block = blocks.find(|block| document.get(&[block]).is_some());
+        let block = block.unwrap_or(BLOCKS[0]);
         if document
-            .get(&["dispatcher_decisions"])
+            .get(&[block])
             .is_some_and(serde_json::Value::is_null)
         {
-            document.set(&["dispatcher_decisions"], json!({}))?;
+            document.set(&[block], json!({}))?;
         }
-        document.set(&["dispatcher_decisions", phase.as_str()], value)
+        document.set(&[block, phase.as_str()], value)
     })
 }
 
@@ -351,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn decisions_are_validated_and_stored_under_the_schemas_name() {
+    fn decisions_are_validated_and_stored_under_the_name_that_is_there() {
         let inputs = |n| (0..n).map(|n: u32| n.to_string()).collect::<Vec<_>>();
         for (agent, mode, instances, n_inputs) in [
             ("scouter", "single", None, 2),
@@ -372,6 +375,9 @@ mod tests {
         let stored = value(&text, &["dispatcher_decisions", "research"]);
         let expected = "{\"agent\":\"scouter\",\"mode\":\"parallel\",\"instances\":2,\"inputs\":[\"0\",\"1\"]}";
         assert_eq!(stored.to_string(), expected);
+        let known = text.replace("dispatcher_decisions", "delegating_decisions");
+        let text = decide(&known, Phase::Review, &decision, at(1)).unwrap();
+        assert!(!text.contains("dispatcher_decisions"), "{text}");
         check_refused(
             decide(&text, Phase::Plan, &decision, at(1)),
             "research and review",

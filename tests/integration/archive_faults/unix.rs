@@ -5,6 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
 
+use serde_json::json;
+
 use super::*;
 
 #[test]
@@ -47,6 +49,50 @@ fn links_pipes_and_odd_names_move_as_they_are() {
         b"bytes"
     );
     assert!(!Path::new(&archive).exists());
+}
+
+#[test]
+fn a_name_that_is_no_text_comes_back_from_below_a_directory() {
+    let sandbox = Sandbox::new();
+    let change = "openspec/changes/c";
+    sandbox.write(&format!("{change}/tasks.md"), "");
+    sandbox.write(&format!("{change}/review/1.md"), "");
+    let odd = sandbox.project().join(change).join("review");
+    let odd = odd.join(OsStr::from_bytes(b"b\xff.md"));
+    fs::write(&odd, "bytes").unwrap();
+    let ran = sandbox.run(&["cleanup", "--apply", "--system", "groups", "--json"]);
+    assert!(!odd.exists(), "{}", ran.stdout());
+    let history = sandbox.run(&["history", "--json"]).json();
+    let entry = &history["archives"][0]["entries"][0];
+    assert_eq!(
+        (&entry["name"], &entry["reason"]),
+        (&json!("review/b\u{fffd}.md"), &json!("ad_hoc"))
+    );
+    let archive = ran.json()["archive_path"].as_str().unwrap().to_owned();
+    assert_eq!(sandbox.run(&["restore", &archive]).code(), 0);
+    assert_eq!(fs::read(&odd).unwrap(), b"bytes");
+    assert!(!Path::new(&archive).exists());
+}
+
+#[test]
+fn a_directory_whose_name_is_no_text_hides_nothing_beside_it() {
+    let sandbox = Sandbox::new();
+    let session = ".agentmux/.sessions/a";
+    sandbox.write(&format!("{session}/notes.md"), "");
+    for (above, file) in [(session, "x"), ("openspec/changes", "tasks.md")] {
+        let odd = sandbox
+            .project()
+            .join(above)
+            .join(OsStr::from_bytes(b"\xff"));
+        fs::create_dir_all(&odd).unwrap();
+        fs::write(odd.join(file), "## 1. A\n- [ ] x\n").unwrap();
+    }
+    let ran = sandbox.run(&["audit", "--json"]);
+    let document = ran.json();
+    assert_eq!((ran.code(), &document["ok"]), (0, &json!(true)));
+    let sites = document["sites"].as_array().unwrap();
+    let systems: Vec<_> = sites.iter().map(|site| &site["system"]).collect();
+    assert_eq!(systems, ["devt", "agentmux"]);
 }
 
 #[test]

@@ -57,6 +57,16 @@ fn check_answers_by_its_exit_code_and_leaves_no_trace() {
             &["deny"],
         ),
         (
+            &[
+                "check",
+                "--tool",
+                "mcp__fs__delete_file",
+                ".devt/state/a.md",
+            ],
+            0,
+            &["allow"],
+        ),
+        (
             &["check", "--tool", "Edit", ".devt/state/notes.md"],
             1,
             &["deny"],

@@ -52,6 +52,11 @@ fn wrong_values_are_answered_with_the_right_ones() {
         ),
         (&["status", "--system", "self"], &["does not apply to self"]),
         (&["check", ""], &["a path is empty"]),
+        (&["explain", ""], &["a path is empty"]),
+        (
+            &["check", "--tool", "mcp__fs__read_file", "x"],
+            &["writes no files"],
+        ),
     ] {
         is_usage_error(&sandbox.run(args), parts);
     }
