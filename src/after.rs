@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::iter;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -11,7 +12,7 @@ use crate::catalog::Catalog;
 use crate::claim::Claim;
 use crate::decision::Decision;
 use crate::event::{Event, Field, Kind};
-use crate::hook::{World, log_of};
+use crate::hook::World;
 use crate::moments::TO_COUNT;
 use crate::path;
 use crate::record::{Record, What};
@@ -19,7 +20,7 @@ use crate::regular;
 use crate::reply::Reply;
 use crate::settings::Resolved;
 use crate::store::lock::with_lock;
-use crate::store::log::LogFile;
+use crate::store::log::{LogFile, Logs};
 use crate::store::make_own_folder;
 use crate::target::Act;
 
@@ -95,28 +96,32 @@ impl World<'_> {
         record
     }
 
-    /// The denials of the event's agent in a site.
+    /// The denials of the event's agent in a site. Those from before the site was
+    /// there lie in the common log, and other systems' sites may lie in this one.
     fn denials(&self, event: &Event<'_>, site: &str, claim: &Claim<'_>) -> Vec<Denied> {
-        let log = log_of(&self.logs(), claim.governed.system.id(), Some(site));
+        let system = claim.governed.system.id();
         let mine = |record: &Value| {
             let same = |key: &str, field| record[key].as_str() == event.get(field);
             let path = record["file_path"].as_str().unwrap_or_default();
             record["source"] == "statewarden"
                 && record["decision"] == "deny"
+                && record["system"] == system
                 && same("session_id", Field::SessionId)
                 && same("agent_id", Field::AgentId)
                 && path::relative(path, site).is_some()
         };
         let mut denials = Vec::new();
-        each_record(&log, &mut |record| {
-            if let (true, Some(id)) = (mine(record), record["id"].as_str()) {
-                let name = record["name"].as_str().unwrap_or_default().to_owned();
-                denials.push(Denied {
-                    id: id.to_owned(),
-                    name,
-                });
-            }
-        });
+        for log in [Logs::devt(Path::new(site)), self.logs().denies()] {
+            each_record(&log, &mut |record| {
+                if let (true, Some(id)) = (mine(record), record["id"].as_str()) {
+                    let name = record["name"].as_str().unwrap_or_default().to_owned();
+                    denials.push(Denied {
+                        id: id.to_owned(),
+                        name,
+                    });
+                }
+            });
+        }
         denials
     }
 }

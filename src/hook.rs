@@ -377,7 +377,7 @@ fn content(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Option<Content>> 
 }
 
 /// The log that keeps the denials in a site.
-pub(crate) fn log_of(logs: &Logs, system: &str, site: Option<&str>) -> LogFile {
+fn log_of(logs: &Logs, system: &str, site: Option<&str>) -> LogFile {
     match site
         .map(Path::new)
         .filter(|site| system == devt::ID && site.is_dir())
