@@ -55,7 +55,6 @@ impl Told<'_> {
 
     fn text(&self) -> Option<String> {
         let first = self.found.first()?;
-        let list: Vec<String> = self.found.iter().take(5).map(item).collect();
         let strays = self.found.iter().any(|denial| denial.code.is_about_names());
         let todo = match (self.moved_to, first.code) {
             ([], _) if strays && self.culprit == Culprit::Call => {
@@ -74,14 +73,33 @@ impl Told<'_> {
                 moved.join("`, `")
             ),
         };
-        let text = format!(
-            "{} left what the rules refuse: {}. {todo} More: `statewarden explain {}`.",
-            self.culprit.as_str(),
-            list.join(", "),
-            first.shown
-        );
+        let end = format!("{todo} More: `statewarden explain {}`.", first.shown);
+        let culprit = self.culprit.as_str();
+        let list = listed(self.found, ROOM.saturating_sub(end.len()));
+        let text = format!("{culprit} left what the rules refuse: {list}. {end}");
         Some(reply::cut(&text, reply::MAX_REASON))
     }
+}
+
+/// What the list and the end of a text have, beside its beginning.
+const ROOM: usize = reply::MAX_REASON - 120;
+
+/// As many as there is room for, and the number of the rest.
+fn listed(found: &[Denial], room: usize) -> String {
+    let mut used = 0;
+    let mut items: Vec<String> = found
+        .iter()
+        .map(item)
+        .take_while(|item| {
+            used += item.len() + 2;
+            used <= room
+        })
+        .collect();
+    if items.len() < found.len() {
+        let rest = found.len() - items.len();
+        items.push(format!("and {rest} more"));
+    }
+    items.join(", ")
 }
 
 /// A name says by its code what is wrong with it; the rest needs words.

@@ -158,39 +158,20 @@ fn an_allowed_write_settles_the_agents_open_denials() {
     assert_eq!(recovered[0]["resolves"], denial["id"]);
 }
 
-/// Whether a refused write is settled by an allowed one.
-fn settles(sandbox: &Sandbox, refused: &str, written: &str, content: &str) -> bool {
-    sandbox
-        .hook(&sandbox.write_event(refused, "x"))
-        .is_denied("ad-hoc-name");
-    sandbox.write(written, content);
-    let input = json!({ "file_path": sandbox.path(written), "content": content });
-    let event = after(sandbox, "Write", input, json!({ "type": "create" }));
-    sandbox.hook(&event).is_silent();
-    !sandbox
-        .records(".claude/statewarden/events.jsonl")
-        .is_empty()
-}
-
 #[test]
-fn a_denial_from_before_the_site_was_there_is_settled_in_it() {
+fn of_many_finds_the_rest_is_counted_and_what_to_do_is_told() {
     let sandbox = Sandbox::new();
-    std::fs::remove_dir_all(sandbox.project().join(".devt")).unwrap();
-    let written = ".devt/state/scratchpad.md";
-    assert!(settles(&sandbox, ".devt/state/notes.md", written, "x"));
-}
-
-#[test]
-fn a_write_settles_no_denial_of_another_system() {
-    let refused = ".claude/orchestration_v2.local.md";
-    for (written, content) in [
-        ("tasks.md", "## 1. A\n- [ ] 1.1 x\n"),
-        (".claude/settings.local.json", "{}"),
-    ] {
-        let sandbox = Sandbox::new();
-        sandbox.write(written, content);
-        assert!(!settles(&sandbox, refused, written, content), "{written}");
+    for at in 0..40 {
+        sandbox.write(&format!(".devt/state/notes-{at}.md"), "x");
     }
+    let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+    let told = blocked(&sandbox, &event);
+    assert!(told.len() < 1_200, "{told}");
+    let n_shown = told.matches("ad-hoc-name").count();
+    let rest = format!(", and {} more. Move what matters", 40 - n_shown);
+    assert!(told.contains(&rest), "{told}");
+    let events = sandbox.records(".claude/statewarden/events.jsonl");
+    assert_eq!(events.len(), 40);
 }
 
 #[cfg(unix)]
