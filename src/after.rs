@@ -95,13 +95,13 @@ impl World<'_> {
         record
     }
 
-    /// The denials of the event's agent in a site. Those from before there was one are
-    /// in the project's own log.
+    /// The denials of the event's agent in a site. Those from before the site was
+    /// there lie in the common log, and other systems' sites may lie in this one.
     fn denials(&self, event: &Event<'_>, site: &str, claim: &Claim<'_>) -> Vec<Denied> {
-        let own = self.logs().denies();
+        let system = claim.governed.system.id();
         let mut logs = vec![
-            log_of(&self.logs(), claim.governed.system.id(), Some(site)),
-            own,
+            log_of(&self.logs(), system, Some(site)),
+            self.logs().denies(),
         ];
         logs.dedup();
         let mine = |record: &Value| {
@@ -109,6 +109,7 @@ impl World<'_> {
             let path = record["file_path"].as_str().unwrap_or_default();
             record["source"] == "statewarden"
                 && record["decision"] == "deny"
+                && record["system"] == system
                 && same("session_id", Field::SessionId)
                 && same("agent_id", Field::AgentId)
                 && path::relative(path, site).is_some()

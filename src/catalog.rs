@@ -60,7 +60,8 @@ impl<'s> Deref for Table<'s> {
 /// The systems that are not switched off; [`Catalog::complete`] holds those as well.
 pub struct Catalog<'s> {
     pub governed: Vec<Governed<'s>>,
-    /// Directories that the settings name as sites, by system.
+    /// Directories that the settings name as sites, by system. A declared
+    /// system's is a glob, which names one where it has nothing to expand.
     pub named_sites: Vec<(String, Vec<String>)>,
 }
 
@@ -89,16 +90,18 @@ impl<'s> Catalog<'s> {
             let roots = &settings.system(system.id()).roots;
             (!roots.is_empty()).then(|| (system.id().to_owned(), roots.clone()))
         });
+        let declared = declared
+            .iter()
+            .map(|system| (system.id().to_owned(), vec![system.site().to_owned()]));
         Self {
             governed: governed.collect(),
-            named_sites: named.collect(),
+            named_sites: named.chain(declared).collect(),
         }
     }
 
     /// Whether the settings name a site, by its directory or by a glob.
     pub fn names_sites(&self) -> bool {
-        let declares = |governed: &Governed<'_>| governed.system.landmarks().is_empty();
-        !self.named_sites.is_empty() || self.governed.iter().any(declares)
+        !self.named_sites.is_empty()
     }
 
     pub fn get(&self, id: &str) -> Option<&Governed<'s>> {

@@ -31,9 +31,6 @@ pub(super) enum End {
     Again,
 }
 
-/// So many of what was found are named; all of it is recorded.
-const LISTED: usize = 5;
-
 /// What the model is told.
 pub(super) struct Told<'a> {
     pub(super) culprit: Culprit,
@@ -58,15 +55,6 @@ impl Told<'_> {
 
     fn text(&self) -> Option<String> {
         let first = self.found.first()?;
-        let mut list: Vec<String> = self.found.iter().take(LISTED).map(item).collect();
-        if let Some(more) = self
-            .found
-            .len()
-            .checked_sub(LISTED)
-            .filter(|more| *more > 0)
-        {
-            list.push(format!("and {more} more"));
-        }
         let strays = self.found.iter().any(|denial| denial.code.is_about_names());
         let todo = match (self.moved_to, first.code) {
             ([], _) if strays && self.culprit == Culprit::Call => {
@@ -85,14 +73,37 @@ impl Told<'_> {
                 moved.join("`, `")
             ),
         };
-        let text = format!(
-            "{} left what the rules refuse: {}. {todo} More: `statewarden explain {}`.",
-            self.culprit.as_str(),
-            list.join(", "),
-            reply::quoted(&reply::shown(&first.shown, 160))
+        let shown = reply::shown(&first.shown, 160);
+        let end = format!(
+            "{todo} More: `statewarden explain {}`.",
+            reply::quoted(&shown)
         );
+        let culprit = self.culprit.as_str();
+        let list = listed(self.found, ROOM.saturating_sub(end.len()));
+        let text = format!("{culprit} left what the rules refuse: {list}. {end}");
         Some(reply::cut(&text, reply::MAX_REASON))
     }
+}
+
+/// What the list and the end of a text have, beside its beginning.
+const ROOM: usize = reply::MAX_REASON - 120;
+
+/// As many as there is room for, and the number of the rest.
+fn listed(found: &[Denial], room: usize) -> String {
+    let mut used = 0;
+    let mut items: Vec<String> = found
+        .iter()
+        .map(item)
+        .take_while(|item| {
+            used += item.len() + 2;
+            used <= room
+        })
+        .collect();
+    if items.len() < found.len() {
+        let rest = found.len() - items.len();
+        items.push(format!("and {rest} more"));
+    }
+    items.join(", ")
 }
 
 /// A name says by its code what is wrong with it; the rest needs words.

@@ -24,6 +24,10 @@ impl<'s> DeclaredSystem<'s> {
             })
             .collect()
     }
+
+    pub fn site(&self) -> &str {
+        self.declared.site.as_str()
+    }
 }
 
 const CLOSED: &[Dir<'_>] = &[Dir::new("", DirKind::Closed)];

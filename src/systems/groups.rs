@@ -83,8 +83,8 @@ impl System for Groups {
             return false;
         };
         let archived = below(to, &format!("{changes}/archive")).map(|place| place.entry);
-        let name = archived.and_then(|entry| entry.split('/').next());
-        name.is_some_and(|name| name.ends_with(change))
+        let mut names = archived.into_iter().flat_map(|entry| entry.split('/'));
+        names.any(|name| name.ends_with(change))
     }
 
     fn root_file(&self) -> Option<&'static str> {

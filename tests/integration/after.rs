@@ -61,21 +61,6 @@ fn a_name_that_a_command_computed_is_detected() {
     );
 }
 
-#[test]
-fn of_many_strays_the_first_are_named_and_the_rest_counted() {
-    let sandbox = Sandbox::new();
-    for n in 1..=7 {
-        sandbox.write(&format!(".devt/state/n{n}.txt"), "x");
-    }
-    let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
-    let reason = blocked(&sandbox, &event);
-    let named: Vec<usize> = (1..=7)
-        .filter_map(|n| reason.find(&format!("state/n{n}.txt` (ad-hoc-name")))
-        .collect();
-    assert!(named.len() == 5 && named.is_sorted(), "{reason}");
-    assert!(reason.contains("), and 2 more. Move"), "{reason}");
-}
-
 /// A command names files as it likes, and the model reads what is told of them.
 #[cfg(unix)]
 #[test]
@@ -219,6 +204,24 @@ fn a_denial_from_before_the_site_was_made_is_settled_too() {
     sandbox.hook(&event).is_silent();
     let events = sandbox.records(".claude/statewarden/events.jsonl");
     assert_eq!(events[0]["resolves"], denial["id"], "{events:?}");
+}
+
+#[test]
+fn of_many_finds_the_rest_is_counted_and_what_to_do_is_told() {
+    let sandbox = Sandbox::new();
+    for at in 10..50 {
+        sandbox.write(&format!(".devt/state/notes-{at}.md"), "x");
+    }
+    let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+    let told = blocked(&sandbox, &event);
+    assert!(told.len() < 1_200, "{told}");
+    let n_shown = told.matches("ad-hoc-name").count();
+    let first = (10..10 + n_shown).map(|at| told.find(&format!("notes-{at}.md` (ad-hoc")));
+    assert!(first.is_sorted() && told.contains("notes-10.md"), "{told}");
+    let rest = format!(", and {} more. Move what matters", 40 - n_shown);
+    assert!(told.contains(&rest), "{told}");
+    let events = sandbox.records(".claude/statewarden/events.jsonl");
+    assert_eq!(events.len(), 40);
 }
 
 #[cfg(unix)]

@@ -55,6 +55,13 @@ impl<'a> Draft<'a> {
         });
     }
 
+    /// Marks a gate as running; what was said at its last end no longer holds.
+    pub(super) fn begin(&mut self, gate: Phase, agent: &str) {
+        self.gate(gate, GateStatus::InProgress, "the agent started");
+        self.sign(gate, Some(agent), None);
+        self.blank(["gates", gate.as_str(), "message"]);
+    }
+
     /// Notes when a gate was changed, by whom, and what was said.
     pub(super) fn sign(&mut self, gate: Phase, agent: Option<&str>, message: Option<&str>) {
         let at = self.at.clone();
@@ -108,6 +115,7 @@ impl<'a> Draft<'a> {
                 ["parallel_groups", GROUP, "status"],
                 GateStatus::InProgress.as_str(),
             );
+            self.blank(["parallel_groups", GROUP, "completed_at"]);
         }
         self.set_group_start();
         if self.state.gate(Phase::ReviewVerification) != GateStatus::InProgress {
@@ -148,18 +156,15 @@ impl<'a> Draft<'a> {
         &mut self,
         gate: Phase,
         status: GateStatus,
-        result: Option<&str>,
+        result: &str,
     ) -> Option<GateStatus> {
         let at = self.at.clone();
-        let fields = [
-            ("status", Some(status.as_str())),
+        for (key, value) in [
+            ("status", status.as_str()),
             ("result", result),
-            ("timestamp", Some(&at)),
-        ];
-        for (key, value) in fields {
-            if let Some(value) = value {
-                self.set(["parallel_groups", GROUP, gate.as_str(), key], value);
-            }
+            ("timestamp", &at),
+        ] {
+            self.set(["parallel_groups", GROUP, gate.as_str(), key], value);
         }
         let other = if gate == Phase::Review {
             Phase::Verification
@@ -231,7 +236,7 @@ impl<'a> Draft<'a> {
         self.edits.push(Change::text(path, value));
     }
 
-    /// Empties a field that speaks of the iteration before.
+    /// Empties a field that speaks of what was before.
     fn blank<const N: usize>(&mut self, path: [&str; N]) {
         if yaml::text(&self.value, &path).is_some() {
             self.set(path, "");

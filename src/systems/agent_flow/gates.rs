@@ -120,7 +120,7 @@ fn complete(
             Verdict::EnvironmentBlocked => Verdict::Verified,
             verdict => verdict,
         };
-        let outcome = draft.member(gate, to, Some(result.as_str()));
+        let outcome = draft.member(gate, to, result.as_str());
         match outcome {
             Some(outcome) => draft.settle_group(outcome, &evidence),
             None if standing == Standing::Current => draft.begin_group(),
@@ -195,11 +195,10 @@ fn start(text: &str, name: &AgentName, now: DateTime<Utc>) -> Result<Outcome, St
     }
     draft.enter(own);
     if !is_closed {
-        draft.gate(gate, GateStatus::InProgress, "the agent started");
-        draft.sign(gate, Some(agent.as_str()), None);
+        draft.begin(gate, agent.as_str());
         if own == Phase::ReviewVerification {
             draft.begin_group();
-            draft.member(gate, GateStatus::InProgress, None);
+            draft.member(gate, GateStatus::InProgress, "");
         }
     }
     draft.finish()

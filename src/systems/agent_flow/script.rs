@@ -435,7 +435,7 @@ fn apply_to_group(
         GroupPart::Member(gate) => {
             draft.gate(gate, to, "flow update");
             draft.sign(gate, update.agent.as_deref(), message);
-            match draft.member(gate, to, Some(result_word(gate, to))) {
+            match draft.member(gate, to, result_word(gate, to)) {
                 Some(outcome) => draft.settle_group(outcome, "flow update"),
                 None if to != GateStatus::Pending => draft.begin_group(),
                 None => {}

@@ -1,7 +1,7 @@
 //! What the end of an agent does to `workflow.yaml`.
 
 use super::artifact::{Artifact, Judged, Substance};
-use super::workflow_yaml::{self, Scalar};
+use super::workflow_yaml::{self, Fields, Scalar};
 use crate::workflow::{Gate, GateChange, GateStatus, Outcome, Workflow};
 
 /// Carries a judged artifact into the `workflow.yaml` of an active workflow: `status` and `verdict` of a
@@ -20,17 +20,19 @@ pub fn on_agent_end(text: &str, artifact: &Artifact, judged: &Judged) -> Outcome
     };
     let why = reason(artifact, judged);
     if new_text == text {
-        return Outcome::Unchanged { why };
+        let status = judged.status.as_ref();
+        let so = status.map_or("", |_| ", as `workflow.yaml` does already");
+        return Outcome::Unchanged { why: why + so };
     }
-    let status = |text| {
-        workflow_yaml::read(text)
-            .text("status")
-            .map_or(GateStatus::Pending, gate_status)
-    };
+    let status =
+        |text| outcome(&workflow_yaml::read(text)).map_or(GateStatus::Pending, gate_status);
     let change = GateChange {
         gate: artifact.file.to_owned(),
         from: status(text),
-        to: status(&new_text),
+        to: match judged.verdict.as_deref().map(gate_status) {
+            Some(GateStatus::Failed) => GateStatus::Failed,
+            _ => status(&new_text),
+        },
         phase: before.text("phase").map(str::to_owned),
         iteration: match before.get("iteration") {
             Some(Scalar::Int(iteration)) => Some(*iteration),
@@ -76,7 +78,11 @@ fn changes(judged: &Judged) -> Vec<(&'static str, Option<Scalar>)> {
 fn reason(artifact: &Artifact, judged: &Judged) -> String {
     match (judged.fault(), &judged.status) {
         (Some(fault), _) => fault,
-        (None, Some(status)) => format!("`{}` says {status}", artifact.file),
+        (None, Some(status)) => {
+            let words = [Some(status), judged.verdict.as_ref()];
+            let words: Vec<&str> = words.into_iter().flatten().map(String::as_str).collect();
+            format!("`{}` says {}", artifact.file, words.join(", "))
+        }
         (None, None) => format!("`{}` is written", artifact.file),
     }
 }
@@ -91,13 +97,14 @@ pub fn read_workflow(text: &str, file: &str) -> Workflow {
             .filter(|text| *text != "null")
             .map(str::to_owned)
     };
-    let (phase, status) = (field("phase"), field("status"));
+    let phase = field("phase");
+    let status = outcome(&fields).filter(|text| *text != "null");
     let active = fields.is_true("active");
     let iteration = match fields.get("iteration") {
         Some(Scalar::Int(iteration)) => Some(*iteration),
         _ => None,
     };
-    let next = match (active, &phase, &status) {
+    let next = match (active, &phase, status) {
         (false, ..) => "no workflow is active".to_owned(),
         (true, Some(phase), Some(status)) => match gate_status(status) {
             GateStatus::Passed => {
@@ -115,7 +122,7 @@ pub fn read_workflow(text: &str, file: &str) -> Workflow {
     };
     let gates = phase.iter().map(|phase| Gate {
         name: phase.clone(),
-        status: status.as_deref().map_or(GateStatus::Pending, gate_status),
+        status: status.map_or(GateStatus::Pending, gate_status),
         timestamp: None,
         agent: None,
     });
@@ -132,11 +139,24 @@ pub fn read_workflow(text: &str, file: &str) -> Workflow {
     }
 }
 
-/// devt's status words as gates.
-fn gate_status(status: &str) -> GateStatus {
-    match status {
+/// The word that says how the phase stands. A reviewer is `DONE` with work that
+/// has to be done again: in the phases with a verdict, one that sends it back
+/// outweighs the status.
+fn outcome(fields: &Fields) -> Option<&str> {
+    let has_verdict = ["implement", "test", "review", "verify"]
+        .into_iter()
+        .any(|phase| fields.text("phase") == Some(phase));
+    let verdict = fields.text("verdict").filter(|_| has_verdict);
+    let sends_back = |verdict: &&str| gate_status(verdict) == GateStatus::Failed;
+    verdict.filter(sends_back).or_else(|| fields.text("status"))
+}
+
+/// devt's words of status and verdict as gates.
+fn gate_status(word: &str) -> GateStatus {
+    match word {
         "DONE" | "DONE_WITH_CONCERNS" | "VERIFIED" | "FIXED" => GateStatus::Passed,
-        "FAILED" | "BLOCKED" | "GAPS_FOUND" => GateStatus::Failed,
+        "FAILED" | "BLOCKED" | "GAPS_FOUND" | "FAIL" | "NEEDS_WORK" | "needs_revision"
+        | "failed" => GateStatus::Failed,
         "PARTIAL" | "NEEDS_CONTEXT" | "NEEDS_MORE_INVESTIGATION" => GateStatus::InProgress,
         _ => GateStatus::Pending,
     }
@@ -179,6 +199,27 @@ mod tests {
         check(routed, valid, Err("says DONE"));
         check(running, "", Err("`test-summary.json` is missing"));
         check("active: true\nstatus:\n  - x\n", valid, Err("holds a list"));
+    }
+
+    #[test]
+    fn a_verdict_that_sends_the_work_back_fails_the_phase_that_gave_it() {
+        let text = "active: true\nphase: review\nstatus: DONE\nverdict: NEEDS_WORK\n";
+        let status = |text: &str| read_workflow(text, "").gates[0].status;
+        assert_eq!(status(text), GateStatus::Failed);
+        assert!(read_workflow(text, "").next.contains("NEEDS_WORK; it has"));
+        assert_eq!(
+            status(&text.replace("NEEDS_WORK", "APPROVED")),
+            GateStatus::Passed
+        );
+        let artifact = Artifact::of_agent(&AgentName::parse("code-reviewer")).unwrap();
+        let json = r#"{"status":"DONE","verdict":"NEEDS_WORK","agent":"code-reviewer"}"#;
+        let judged = judge(artifact, Some(&"word ".repeat(300)), Some(json));
+        match on_agent_end("active: true\nstatus: DONE\n", artifact, &judged) {
+            Outcome::Changed { changes, .. } => assert_eq!(changes[0].to, GateStatus::Failed),
+            Outcome::Unchanged { why } => panic!("unchanged: {why}"),
+        }
+        // What the phase before left does not concern a phase without a verdict.
+        assert_eq!(status(&text.replace("review", "docs")), GateStatus::Passed);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What settings add to the names, and take from the refusals.
 
 use super::*;
+use crate::after::{after, blocked};
 
 #[test]
 fn settings_add_names_globs_and_directories() {
@@ -97,6 +98,20 @@ fn a_declared_system_is_closed_to_names_it_does_not_list() {
     assert_eq!(bash("echo > audit/a/state/run.json"), "ad-hoc-name");
     assert_eq!(bash("echo > audit/a/state/x.part"), "allow");
     assert_eq!(bash("cd audit/a && echo > state/run.json"), "ad-hoc-name");
+}
+
+#[test]
+fn what_a_command_leaves_in_a_declared_site_is_detected() {
+    let sandbox = Sandbox::new();
+    let declared = "systems:\n  notes:\n    site: docs/notes\n    canonical: [index.md]\n";
+    sandbox.write(".claude/statewarden.yaml", declared);
+    sandbox.write("docs/notes/todo.md", "x");
+    let call = json!({ "command": "./generate" });
+    let told = blocked(&sandbox, &after(&sandbox, "Bash", call, json!({})));
+    assert!(
+        told.contains("`docs/notes/todo.md` (ad-hoc-name)"),
+        "{told}"
+    );
 }
 
 /// What the client gets of a call in warn mode.

@@ -25,6 +25,10 @@ fn name(agent: &str) -> AgentName {
     AgentName::parse(agent)
 }
 
+fn front_matter(text: &str) -> &str {
+    text.split("\n---\n").next().unwrap()
+}
+
 #[track_caller]
 fn changed(outcome: Outcome) -> (String, Vec<GateChange>) {
     match outcome {
@@ -283,6 +287,18 @@ fn the_group_is_filled_from_both_members() {
         now(),
     ));
     assert!(text.starts_with("---\nactive: false\n"));
+}
+
+#[test]
+fn a_member_that_starts_again_leaves_no_word_of_its_last_end() {
+    let reply = "### Overall: FAILED";
+    let alphonse = name("Alphonse");
+    let (text, _) = changed(on_completion(TEAM_SAMPLE, &alphonse, reply, now()));
+    let (text, _) = changed(on_start(&text, &alphonse, now()));
+    let said = ["FAILED", "completed_at: \"2027", "message: \"O"];
+    let front = front_matter(&text);
+    assert!(said.iter().all(|word| !front.contains(word)), "{front}");
+    assert!(front.contains("started_at: \"2024-01-15T10:45:00Z\"\n    completed_at: \"\"\n"));
 }
 
 #[test]
