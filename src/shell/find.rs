@@ -6,6 +6,8 @@ use super::expression::{Action, Expression, Kind};
 use super::field::{Field, Output, base_name};
 use super::glob::MAX_MATCHES;
 use super::nested::fill;
+use crate::sites::SKIPPED;
+use crate::systems;
 use crate::target::{Act, Spelling};
 
 /// What comes to an action below one root.
@@ -70,6 +72,7 @@ impl Shell<'_> {
     fn reach(&mut self, root: &str, expression: &Expression) -> Vec<Reach> {
         let mut reached = Vec::new();
         reached.resize_with(expression.actions.len(), Reach::default);
+        let outer = systems::outer_dirs();
         let mut n_found = 0;
         let mut is_cut = false;
         let mut todo = vec![(root.to_owned(), 0)];
@@ -91,14 +94,20 @@ impl Shell<'_> {
                 reached[action].entries.push(Field { text, spelling });
             }
             let below = expression.max_depth.is_none_or(|max| depth < max);
-            if judged.is_pruned || !is_dir || !below {
+            let is_skipped = depth > 0 && SKIPPED.contains(&base_name(&path));
+            if judged.is_pruned || !is_dir || !below || is_skipped {
                 continue;
             }
-            is_cut |= n_found + todo.len() >= MAX_MATCHES;
+            is_cut |= n_found + todo.len() >= MAX_MATCHES || self.globs_left.walks == 0;
             if !is_cut {
+                self.globs_left.walks -= 1;
                 let dir = path.trim_end_matches('/');
-                let names = self.list(&at).into_iter().rev();
-                todo.extend(names.map(|name| (format!("{dir}/{name}"), depth + 1)));
+                let mut names = self.list(&at);
+                names.reverse();
+                // Sites come first: the walk may end early.
+                names.sort_by_key(|name| outer.contains(name));
+                let paths = names.iter().map(|name| format!("{dir}/{name}"));
+                todo.extend(paths.map(|path| (path, depth + 1)));
             }
         }
         let may_sweep = expression.is_open() || is_cut || self.globs_left.listings == 0;

@@ -335,9 +335,10 @@ fn what_stays_unread_is_said() {
             before("x=aaaaaaaa; for i in {1..30}; do x=$x$x; done; touch $x"),
             steps,
         ),
-        (many(300, "touch zzz*\n"), Extent::Cut(Limit::Listings)),
+        (many(5_000, "touch zzz*\n"), Extent::Cut(Limit::Listings)),
         (many(60, &format!("touch {}b\n", "*a".repeat(500))), steps),
         (many(100, "ln -s a b\n"), Extent::Cut(Limit::Links)),
+        (before("find . -name x -delete"), Extent::Whole),
         (before("while true; do touch a; done"), Extent::Whole),
         (before("alias a=b b=a; a"), depth),
         (
