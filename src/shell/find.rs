@@ -4,6 +4,7 @@ use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::expression::{Action, Expression, Kind};
 use super::field::{Field, Output, base_name};
+use super::flow::MAX_TURNS;
 use super::glob::MAX_MATCHES;
 use super::nested::fill;
 use crate::sites::SKIPPED;
@@ -72,7 +73,6 @@ impl Shell<'_> {
     fn reach(&mut self, root: &str, expression: &Expression) -> Vec<Reach> {
         let mut reached = Vec::new();
         reached.resize_with(expression.actions.len(), Reach::default);
-        let outer = systems::outer_dirs();
         let mut n_found = 0;
         let mut is_cut = false;
         let mut todo = vec![(root.to_owned(), 0)];
@@ -105,7 +105,7 @@ impl Shell<'_> {
                 let mut names = self.list(&at);
                 names.reverse();
                 // Sites come first: the walk may end early.
-                names.sort_by_key(|name| outer.contains(name));
+                names.sort_by_key(|name| systems::is_outer_dir(name));
                 let paths = names.iter().map(|name| format!("{dir}/{name}"));
                 todo.extend(paths.map(|path| (path, depth + 1)));
             }
@@ -138,12 +138,16 @@ impl Shell<'_> {
                         self.beside_entry(words, item);
                     }
                 }
-                // It may run for what is not known here.
-                _ if reach.entries.is_empty() => self.run_on(words, &Field::unknown()),
-                _ => reach
-                    .entries
-                    .iter()
-                    .for_each(|item| self.run_on(words, item)),
+                _ => {
+                    let n_entries = reach.entries.len();
+                    for item in reach.entries.iter().take(MAX_TURNS) {
+                        self.run_on(words, item);
+                    }
+                    // It may run for what is not known here.
+                    if n_entries == 0 || n_entries > MAX_TURNS {
+                        self.run_on(words, &Field::unknown());
+                    }
+                }
             },
         }
     }

@@ -339,6 +339,10 @@ fn what_stays_unread_is_said() {
         (many(60, &format!("touch {}b\n", "*a".repeat(500))), steps),
         (many(100, "ln -s a b\n"), Extent::Cut(Limit::Links)),
         (before("find . -name x -delete"), Extent::Whole),
+        (
+            before("for i in {1..4000}; do touch a b; touch c; done"),
+            Extent::Whole,
+        ),
         (before("while true; do touch a; done"), Extent::Whole),
         (before("alias a=b b=a; a"), depth),
         (
