@@ -223,11 +223,11 @@ fn analyse_file(
     calls::analyse(shell, language, &text, arguments);
 }
 
-/// The text of a script, or of the input.
-fn source(shell: &Shell<'_>, file: Option<&Field>) -> EcoString {
+/// The text of a script, or of the input, which nothing else reads then.
+fn source(shell: &mut Shell<'_>, file: Option<&Field>) -> EcoString {
     let text = match file.filter(|file| file.known() != Some("-")) {
         Some(file) => shell.script_text(file),
-        None => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
+        None => shell.stdin.take().map(|stdin| stdin.text),
     };
     text.unwrap_or_default()
 }
