@@ -106,7 +106,7 @@ pub fn all<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
 }
 
 /// Directories that hold other programs' files in great number, never a site.
-const SKIPPED: &[&str] = &[".git", "node_modules", "target", ".venv", "__pycache__"];
+pub const SKIPPED: &[&str] = &[".git", "node_modules", "target", ".venv", "__pycache__"];
 
 /// Finds every site, by walking the project. The program's own folder is none.
 pub fn find<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {

@@ -350,6 +350,11 @@ pub fn may_begin_in(dir: &str) -> bool {
     })
 }
 
+/// Whether a landmark begins with a component of this name.
+pub fn is_outer_dir(name: &str) -> bool {
+    any_landmark(&mut |landmark| landmark.split_once('/').is_some_and(|(dir, _)| dir == name))
+}
+
 /// The first components of the landmarks, each once.
 pub fn outer_dirs() -> Vec<String> {
     let mut dirs = Vec::new();

@@ -5,16 +5,18 @@ use ecow::EcoString;
 
 use super::args::Args;
 use super::eval::Shell;
-use super::field::Field;
+use super::field::{Field, base_name};
 use super::glob::{Pattern, all_active};
 use super::index::Index;
 use crate::path::collapse;
+use crate::sites::SKIPPED;
+use crate::systems;
 use crate::target::{Act, Spelling};
 
 /// How deep, and how many directories, the tree is searched for what is spared,
 /// and how many files are told apart.
 const MAX_DEPTH: usize = 5;
-const MAX_DIRS: usize = 128;
+const MAX_DIRS: usize = 1024;
 const MAX_FILES: usize = 512;
 
 /// One line of a `.gitignore`, or of `-e`.
@@ -347,11 +349,13 @@ impl<'h, 's> Cleaning<'h, 's> {
             return whole();
         }
         let at = format!("{}/{dir}", self.root);
-        let names = self.shell.list(at.trim_end_matches('/'));
+        let mut names = self.shell.list(at.trim_end_matches('/'));
         if names.is_empty() {
             return whole();
         }
         self.dirs_left -= 1;
+        // Sites come first: not every directory is looked at.
+        names.sort_by_key(|name| !systems::is_outer_dir(name));
         if depth > 0 && names.iter().any(|name| name == ".gitignore") {
             self.read_rules(&format!("{dir}/.gitignore"), &format!("/{dir}/"));
         }
@@ -385,6 +389,9 @@ impl<'h, 's> Cleaning<'h, 's> {
             .disk
             .is_dir(&format!("{}/{path}", self.root));
         let kind = if is_dir { Kind::Dir } else { Kind::File };
+        if kind == Kind::Dir && SKIPPED.contains(&base_name(path)) {
+            return Some(Vec::new());
+        }
         let lies = self.lies(lies, path, kind);
         let goes = self.goes(lies);
         let is_tracked = match kind {

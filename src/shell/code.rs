@@ -136,6 +136,8 @@ impl<'a> Lexer<'a> {
                     self.lines.push((self.tokens.len(), indent));
                 }
             }
+            // The line goes on.
+            '\\' if rest.starts_with("\\\n") => self.at += 2,
             ';' => {
                 self.at += 1;
                 self.tokens.push(Token::End);

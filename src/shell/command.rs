@@ -1,5 +1,7 @@
 //! One simple command: functions, builtins, commands that run commands.
 
+use std::rc::Rc;
+
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output, base_name, join};
@@ -9,6 +11,9 @@ use super::world::{Halt, Scope, Status};
 use super::{arith, assign, decode, filter, inline, nested, print, search, utility, writers};
 use crate::path::collapse;
 use crate::target::Spelling;
+
+/// How many calls of one function are followed into one another.
+const MAX_RECURSION: usize = 8;
 
 /// Builtins that end what they declare with the running function.
 pub(super) fn is_local(name: &str) -> bool {
@@ -24,15 +29,22 @@ pub(super) fn declares(name: &str) -> bool {
 }
 
 impl Shell<'_> {
-    /// Runs a command; gives what it prints, where that is known.
+    /// Runs a command as the shell finds it, functions first; gives what it prints, where
+    /// that is known.
+    pub(super) fn invoke(&mut self, words: &[Field]) -> Option<Output> {
+        let (first, args) = words.split_first()?;
+        if !self.functions.is_empty()
+            && let Some(body) = self.functions.get(first.known()?).cloned()
+        {
+            return self.call(body, args);
+        }
+        self.run(words)
+    }
+
+    /// Runs a builtin or a program; gives what it prints, where that is known.
     pub(super) fn run(&mut self, words: &[Field]) -> Option<Output> {
         let (first, args) = words.split_first()?;
         let name = first.known()?;
-        if !self.functions.is_empty()
-            && let Some(body) = self.functions.get(name).cloned()
-        {
-            return self.call(&body, args);
-        }
         if name.contains('/')
             && let Some(text) = self.written(first)
         {
@@ -52,10 +64,17 @@ impl Shell<'_> {
         writers::run(self, name, words)
     }
 
-    fn call(&mut self, body: &str, args: &[Field]) -> Option<Output> {
+    /// A function that calls itself goes on as a loop does, which is not followed to its end.
+    fn call(&mut self, body: Rc<str>, args: &[Field]) -> Option<Output> {
+        let calls = self.calls.iter();
+        if calls.filter(|call| Rc::ptr_eq(call, &body)).count() == MAX_RECURSION {
+            return None;
+        }
         let outer = std::mem::replace(&mut self.positional, args.into());
         self.locals.push(Vec::new());
-        let output = self.framed(Scope::Function, |shell| shell.run_again(body));
+        self.calls.push(Rc::clone(&body));
+        let output = self.framed(Scope::Function, |shell| shell.run_again(&body));
+        self.calls.pop();
         for (name, held) in self.locals.pop().unwrap_or_default().into_iter().rev() {
             for world in &mut self.worlds {
                 world.learn(&name, held.clone());

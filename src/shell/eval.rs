@@ -111,6 +111,8 @@ pub(super) struct Shell<'s> {
     pub(super) status: Status,
     /// The directory in which the present chain of `&&` and `||` began.
     pub(super) chain_dir: Option<Rc<str>>,
+    /// The bodies of the functions that run.
+    pub(super) calls: Vec<Rc<str>>,
     /// What the locals of each running function hold outside of it.
     pub(super) locals: Vec<Vec<(EcoString, Held)>>,
     /// The last word of the command before, `$_`.
@@ -155,6 +157,7 @@ impl<'s> Shell<'s> {
             ignores_case: false,
             status: Status::Success,
             chain_dir: None,
+            calls: Vec::new(),
             locals: Vec::new(),
             last_word: None,
             documents: Vec::new(),
@@ -408,7 +411,7 @@ impl<'s> Shell<'s> {
             let streams = shell.open(&simple.redirects);
             shell.streamed(streams, |shell| match fields.is_empty() {
                 true => Output::nothing(),
-                false => shell.run(&fields),
+                false => shell.invoke(&fields),
             })
         };
         let output = if lasting {

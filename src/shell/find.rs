@@ -4,8 +4,11 @@ use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::expression::{Action, Expression, Kind};
 use super::field::{Field, Output, base_name};
+use super::flow::MAX_TURNS;
 use super::glob::MAX_MATCHES;
 use super::nested::fill;
+use crate::sites::SKIPPED;
+use crate::systems;
 use crate::target::{Act, Spelling};
 
 /// What comes to an action below one root.
@@ -91,14 +94,20 @@ impl Shell<'_> {
                 reached[action].entries.push(Field { text, spelling });
             }
             let below = expression.max_depth.is_none_or(|max| depth < max);
-            if judged.is_pruned || !is_dir || !below {
+            let is_skipped = depth > 0 && SKIPPED.contains(&base_name(&path));
+            if judged.is_pruned || !is_dir || !below || is_skipped {
                 continue;
             }
-            is_cut |= n_found + todo.len() >= MAX_MATCHES;
+            is_cut |= n_found + todo.len() >= MAX_MATCHES || self.globs_left.walks == 0;
             if !is_cut {
+                self.globs_left.walks -= 1;
                 let dir = path.trim_end_matches('/');
-                let names = self.list(&at).into_iter().rev();
-                todo.extend(names.map(|name| (format!("{dir}/{name}"), depth + 1)));
+                let mut names = self.list(&at);
+                names.reverse();
+                // Sites come first: the walk may end early.
+                names.sort_by_key(|name| systems::is_outer_dir(name));
+                let paths = names.iter().map(|name| format!("{dir}/{name}"));
+                todo.extend(paths.map(|path| (path, depth + 1)));
             }
         }
         let may_sweep = expression.is_open() || is_cut || self.globs_left.listings == 0;
@@ -129,12 +138,16 @@ impl Shell<'_> {
                         self.beside_entry(words, item);
                     }
                 }
-                // It may run for what is not known here.
-                _ if reach.entries.is_empty() => self.run_on(words, &Field::unknown()),
-                _ => reach
-                    .entries
-                    .iter()
-                    .for_each(|item| self.run_on(words, item)),
+                _ => {
+                    let n_entries = reach.entries.len();
+                    for item in reach.entries.iter().take(MAX_TURNS) {
+                        self.run_on(words, item);
+                    }
+                    // It may run for what is not known here.
+                    if n_entries == 0 || n_entries > MAX_TURNS {
+                        self.run_on(words, &Field::unknown());
+                    }
+                }
             },
         }
     }

@@ -10,6 +10,10 @@ use super::syntax::{Arm, Command, Compound, List, Sense, Step, Then};
 use super::world::{Scope, Status};
 use super::{arith, assign};
 
+/// How many turns of a loop are followed one by one; those behind are one turn with a
+/// value that is not known.
+pub(super) const MAX_TURNS: usize = 512;
+
 /// Whether none of the branches may run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Skips {
@@ -290,8 +294,11 @@ impl Shell<'_> {
         arith::evaluate(self, first);
         let mut goes_on = arith::evaluate(self, test);
         let outer = self.repeats;
+        let mut n_left = MAX_TURNS;
         self.framed(Scope::Loop, |shell| {
-            while goes_on.is_some_and(|value| value != 0) && shell.spend(REPEAT_COST) {
+            while goes_on.is_some_and(|value| value != 0) && n_left > 0 && shell.spend(REPEAT_COST)
+            {
+                n_left -= 1;
                 shell.framed(Scope::Turn, |shell| shell.walk(body));
                 if shell.halted.is_some() {
                     goes_on = Some(0);
@@ -314,7 +321,16 @@ impl Shell<'_> {
     }
 
     /// Runs a loop's body once per value; all but the first are repeats.
-    fn over(&mut self, names: &[&str], values: Vec<Field>, body: &[Step<'_>]) -> Option<Output> {
+    fn over(
+        &mut self,
+        names: &[&str],
+        mut values: Vec<Field>,
+        body: &[Step<'_>],
+    ) -> Option<Output> {
+        if values.len() > MAX_TURNS {
+            values.truncate(MAX_TURNS);
+            values.push(Field::unknown());
+        }
         let mut printed = Some(EcoString::new());
         let outer = self.repeats;
         self.framed(Scope::Loop, |shell| {

@@ -6,8 +6,9 @@ use super::Disk;
 use super::field::join;
 use super::report::Found;
 
-/// How many directories one command may list, and how many names a glob may give.
-pub(super) const MAX_LISTINGS: usize = 256;
+/// How many directories one command may list, large ones counted more than once, and how
+/// many names a glob may give.
+pub(super) const MAX_LISTINGS: usize = 4096;
 pub(super) const MAX_MATCHES: usize = 4096;
 
 /// The longest product of pattern and name that is matched: the steps it may take.
@@ -185,6 +186,9 @@ fn set_holds(set: &str, c: char) -> bool {
 #[derive(Clone, Copy)]
 pub(super) struct Allowance {
     pub(super) listings: usize,
+    /// How many of them `find` may go through. Behind that it is not followed: most
+    /// trees are searched for what is no state.
+    pub(super) walks: usize,
     /// Characters of a pattern, times those of the name it is compared with.
     pub(super) effort: usize,
 }
@@ -192,6 +196,7 @@ pub(super) struct Allowance {
 impl Allowance {
     pub(super) const FULL: Self = Self {
         listings: MAX_LISTINGS,
+        walks: MAX_LISTINGS / 4,
         effort: 1 << 27,
     };
 }
@@ -209,8 +214,9 @@ impl Search<'_> {
         if self.left.listings == 0 {
             return Vec::new();
         }
-        self.left.listings -= 1;
         let mut names = self.disk.entries(dir);
+        let cost = 1 + names.len() / 256;
+        self.left.listings = self.left.listings.saturating_sub(cost);
         let made = self.made.made_in(dir).into_iter();
         names.extend(made.map(|name| name.trim_end_matches('/').to_owned()));
         names.sort_unstable();

@@ -316,8 +316,8 @@ fn what_stays_unread_is_said() {
         (nested("f() { ", "; }; f"), depth),
         (nested("eval ", ""), depth),
         (nested("sudo ", ""), depth),
-        (before("f() { f; }; f"), depth),
-        (before("f() { g; g; }; g() { f; f; }; f"), depth),
+        (before("f() { f; }; f"), Extent::Whole),
+        (before("f() { g; g; }; g() { f; f; }; f"), steps),
         (
             before(&format!(
                 "cat > a <<E\n{}E\npython3 a",
@@ -335,11 +335,16 @@ fn what_stays_unread_is_said() {
             before("x=aaaaaaaa; for i in {1..30}; do x=$x$x; done; touch $x"),
             steps,
         ),
-        (many(300, "touch zzz*\n"), Extent::Cut(Limit::Listings)),
+        (many(5_000, "touch zzz*\n"), Extent::Cut(Limit::Listings)),
         (many(60, &format!("touch {}b\n", "*a".repeat(500))), steps),
         (many(100, "ln -s a b\n"), Extent::Cut(Limit::Links)),
+        (before("find . -name x -delete"), Extent::Whole),
+        (
+            before("for i in {1..4000}; do touch a b; touch c; done"),
+            Extent::Whole,
+        ),
         (before("while true; do touch a; done"), Extent::Whole),
-        (before("alias a=b b=a; a"), depth),
+        (before("alias a=b b=a; a"), Extent::Whole),
         (
             before(&format!("touch {}", "x".repeat(1 << 20))),
             Extent::Whole,

@@ -138,7 +138,8 @@ pub(super) fn is_interpreter(name: &str) -> bool {
 }
 
 pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<Output> {
-    match interpreter(name)? {
+    let interpreter = interpreter(name).filter(|_| !only_checks(name, args));
+    match interpreter? {
         Plain(dialect) => program(shell, dialect, args),
         Interpreter::Deno => deno(shell, args),
         OneLiner(language) => one_liner(shell, language, args),
@@ -150,6 +151,18 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<O
         Interpreter::Tcl => tcl(shell, args),
     }
     None
+}
+
+/// Whether the program's syntax is checked, and nothing run.
+fn only_checks(name: &str, args: &[Field]) -> bool {
+    let flags: &[&str] = match stem(name) {
+        "node" | "nodejs" => &["-c", "--check"],
+        "perl" | "ruby" => &["-c", "-cw", "-wc"],
+        "php" => &["-l", "--syntax-check"],
+        _ => return false,
+    };
+    let mut options = args.iter().take_while(|arg| arg.is_option());
+    options.any(|arg| arg.known().is_some_and(|flag| flags.contains(&flag)))
 }
 
 /// Reads the code of `-c CODE`, of a file, or of the input.
@@ -210,11 +223,11 @@ fn analyse_file(
     calls::analyse(shell, language, &text, arguments);
 }
 
-/// The text of a script, or of the input.
-fn source(shell: &Shell<'_>, file: Option<&Field>) -> EcoString {
+/// The text of a script, or of the input, which nothing else reads then.
+fn source(shell: &mut Shell<'_>, file: Option<&Field>) -> EcoString {
     let text = match file.filter(|file| file.known() != Some("-")) {
         Some(file) => shell.script_text(file),
-        None => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
+        None => shell.stdin.take().map(|stdin| stdin.text),
     };
     text.unwrap_or_default()
 }

@@ -163,7 +163,7 @@ fn parallel(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         if is_line {
             line(shell, &filled);
         } else {
-            shell.again(&filled);
+            shell.subshell(|shell| shell.invoke(&filled));
         }
     }
     None
@@ -320,11 +320,11 @@ fn sh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let (text, positional) = match (inline, words.split_first()) {
         (true, Some((code, rest))) => (code.text.clone(), rest.get(1..).unwrap_or(&[])),
         (true, None) => return None,
-        (false, _) if reads_input => (shell.stdin.as_ref()?.text.clone(), words),
+        (false, _) if reads_input => (shell.stdin.take()?.text, words),
         (false, Some((file, rest))) if file.known() != Some("-") => {
             (shell.script_text(file)?, rest)
         }
-        (false, _) => (shell.stdin.as_ref()?.text.clone(), &[][..]),
+        (false, _) => (shell.stdin.take()?.text, &[][..]),
     };
     let zero = words.get(1).filter(|_| inline).cloned();
     shell.process(|shell| {

@@ -28,6 +28,15 @@ pub(super) fn remove(shell: &mut Shell<'_>, args: &Args<'_>) {
     shell.report_all(&args.operands, act);
 }
 
+/// A directory that is there goes only when it is empty, and then nothing is lost.
+pub(super) fn remove_dir(shell: &mut Shell<'_>, args: &Args<'_>) {
+    for dir in &args.operands {
+        if !shell.holds_dir(&dir.text) {
+            shell.report(dir, Act::Remove);
+        }
+    }
+}
+
 pub(super) fn shred(shell: &mut Shell<'_>, args: &Args<'_>) {
     let removes = args.has(&["u", "remove"]);
     let act = if removes { Act::Remove } else { Act::Edit };

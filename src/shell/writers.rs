@@ -196,7 +196,7 @@ const WRITERS: &[Writer] = &[
     writer("repomix", "o", Rule::Tool),
     writer("rimraf", "", Rule::Each(Act::RemoveTree)),
     writer("rm", "", Rule::Args(utility::remove)),
-    writer("rmdir", "", Rule::Each(Act::Remove)),
+    writer("rmdir", "", Rule::Args(utility::remove_dir)),
     writer("rollup", "o", Rule::Tool),
     long("rsync", super::transfer::RSYNC, Rule::Args(rsync)),
     long("ruff", LINT, Rule::Args(edit::ruff)),

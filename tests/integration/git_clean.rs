@@ -116,6 +116,15 @@ fn in_a_work_tree_beside_the_repository() {
     assert_eq!(check(moved, COMMANDS), 0);
 }
 
+#[test]
+fn behind_many_directories() {
+    let many = "mkdir -p lib/{1..150} node_modules/{1..150} web/.devt/state; \
+                touch lib/{1..150}/a node_modules/{1..150}/a web/.devt/state/plan.md; \
+                echo node_modules > .gitignore; git add -A; git commit -qm x";
+    let commands = ["git clean -fd", "git clean -fdx -e .devt", "git stash -uq"];
+    assert_eq!(check(many, &commands), 0);
+}
+
 const STASHES: &[&str] = &[
     "git stash -q",
     "git stash -uq",
