@@ -393,11 +393,10 @@ fn about<'a>(event: &'a Event<'a>, ending: &'a Ending) -> About<'a> {
 /// The agent's next message replaces the one it ended with, so it has to hold
 /// everything again.
 fn send_back(owed: &[Due]) -> String {
-    let list = owed
+    let owed = owed
         .iter()
-        .take(5)
         .map(|due| format!("`{}` ({})", due.file, due.why));
-    let list = list.collect::<Vec<_>>().join(", ");
+    let list = reply::listed(owed.collect(), reply::MAX_REASON - 160);
     reply::cut(
         &format!(
             "Before you end: {list}. Write what is owed, then give your full report again: the next message \

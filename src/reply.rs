@@ -241,6 +241,22 @@ fn also(others: &[Denial], room: usize) -> String {
     text
 }
 
+/// As many as there is room for, at least one, and the number of the rest.
+pub fn listed(mut items: Vec<String>, room: usize) -> String {
+    let mut used = 0;
+    let fit = |item: &&String| {
+        used += item.len() + 2;
+        used <= room
+    };
+    let shown = items.iter().take_while(fit).count().max(1);
+    if items.len() > shown {
+        let rest = items.len() - shown;
+        items.truncate(shown);
+        items.push(format!("and {rest} more"));
+    }
+    items.join(", ")
+}
+
 /// A path as one word of a shell command.
 pub fn quoted(path: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '…');

@@ -79,7 +79,8 @@ impl Told<'_> {
             reply::quoted(&shown)
         );
         let culprit = self.culprit.as_str();
-        let list = listed(self.found, ROOM.saturating_sub(end.len()));
+        let items = self.found.iter().map(item).collect();
+        let list = reply::listed(items, ROOM.saturating_sub(end.len()));
         let text = format!("{culprit} left what the rules refuse: {list}. {end}");
         Some(reply::cut(&text, reply::MAX_REASON))
     }
@@ -87,24 +88,6 @@ impl Told<'_> {
 
 /// What the list and the end of a text have, beside its beginning.
 const ROOM: usize = reply::MAX_REASON - 120;
-
-/// As many as there is room for, and the number of the rest.
-fn listed(found: &[Denial], room: usize) -> String {
-    let mut used = 0;
-    let mut items: Vec<String> = found
-        .iter()
-        .map(item)
-        .take_while(|item| {
-            used += item.len() + 2;
-            used <= room
-        })
-        .collect();
-    if items.len() < found.len() {
-        let rest = found.len() - items.len();
-        items.push(format!("and {rest} more"));
-    }
-    items.join(", ")
-}
 
 /// A name says by its code what is wrong with it; the rest needs words.
 fn item(denial: &Denial) -> String {

@@ -207,6 +207,21 @@ fn reviewers_and_testers_owe_their_verdict_files() {
 }
 
 #[test]
+fn what_there_is_no_room_to_ask_for_is_counted() {
+    let stage = devt("block");
+    let groups = (1..=40).map(|n| format!("## {n}. A\n- [x] a\n"));
+    let tasks: String = groups.collect();
+    stage.0.write("openspec/changes/auth/tasks.md", &tasks);
+    let reason = blocked(&stage.0.hook(&stage.stop_event("tester", "t-1", "done")));
+    let rest = 40 - reason.matches("test-reports/").count();
+    assert!(
+        reason.contains(&format!(", and {rest} more. Write")),
+        "{reason}"
+    );
+    assert!(reason.contains("full report again") && reason.len() < 1_200);
+}
+
+#[test]
 fn a_long_phase_does_not_make_a_long_record() {
     let stage = devt("off");
     let long = WORKFLOW.replace("implement", &"pé".repeat(3_000));
