@@ -37,7 +37,7 @@ use chrono::{DateTime, Utc};
 use clap::{FromArgMatches, Parser, Subcommand};
 
 use crate::env::Env;
-use crate::hook::{self, Clock};
+use crate::hook::{self, Clock, World};
 use crate::path;
 use crate::project::Project;
 use crate::settings::Resolved;
@@ -142,6 +142,7 @@ impl Answer {
 }
 
 /// What every command gets.
+#[derive(Clone)]
 pub(crate) struct Context<'a> {
     pub(crate) env: &'a Env,
     pub(crate) project: Project,
@@ -161,7 +162,28 @@ pub(crate) enum Format {
     Json,
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    /// The same around another directory: its project, and the settings of that.
+    pub(crate) fn at(&self, cwd: &str) -> Self {
+        let project = Project::discover(self.given_project.as_deref(), self.env, cwd);
+        Self {
+            rules: project.settings(self.env),
+            project,
+            cwd: cwd.to_owned(),
+            ..self.clone()
+        }
+    }
+
+    /// What the hook would find here.
+    pub(crate) fn world(&self) -> World<'a> {
+        World {
+            project: self.project.clone(),
+            cwd: self.cwd.clone(),
+            env: self.env,
+            now: self.now,
+        }
+    }
+
     /// Prints the document of a reading verb.
     pub(crate) fn print(
         &self,

@@ -10,7 +10,6 @@ use serde::Serialize;
 use super::archiving::with_site_lock;
 use super::{Context, output};
 use crate::gates::{self, About, GateRecord, Moved};
-use crate::hook::World;
 use crate::project::read_text;
 use crate::store::replace::{make_dir, remove_if_empty};
 use crate::workflow::Outcome;
@@ -127,12 +126,6 @@ pub(super) fn record(
         let record = GateRecord::new(&About::default(), system, &file, context.now);
         let mut record = record.changed(changes);
         record.evidence = Some(verb.to_owned());
-        let world = World {
-            project: context.project.clone(),
-            cwd: context.cwd.clone(),
-            env: context.env,
-            now: context.now,
-        };
-        world.append_gates([record], &context.rules);
+        context.world().append_gates([record], &context.rules);
     }
 }

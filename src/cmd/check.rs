@@ -11,9 +11,7 @@ use crate::actor::{Actor, AgentName};
 use crate::claim::{self, Claim};
 use crate::decision::{self, Call, Channel, Decision, DenyCode, Ruling};
 use crate::event::{Event, EventError, Field, Kind, Tool};
-use crate::hook::World;
 use crate::path;
-use crate::project::Project;
 use crate::reply;
 use crate::target::{Act, Target, mcp_act};
 
@@ -63,11 +61,11 @@ struct Row {
 }
 
 #[derive(Debug, Serialize)]
-struct Document<'a> {
+struct Document {
     decisions: Vec<Row>,
     /// What is wrong with the settings, which the hook says with every denial.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    problems: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    problems: Vec<String>,
 }
 
 impl Row {
@@ -125,14 +123,17 @@ fn check_owners(claims: &[Claim<'_>], context: &Context<'_>) -> Result<()> {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let decisions = match &args.event {
-        Some(file) => vec![of_event(file, context)?],
-        None => of_paths(args, context)?,
+    let (decisions, problems) = match &args.event {
+        Some(file) => {
+            let (row, problems) = of_event(file, context)?;
+            (vec![row], problems)
+        }
+        None => (of_paths(args, context)?, context.rules.problems.clone()),
     };
     let denied = decisions.iter().any(|row| row.decision == Ruling::Deny);
     let document = Document {
         decisions,
-        problems: &context.rules.problems,
+        problems,
     };
     context.print(out, &document, |out| {
         for row in &document.decisions {
@@ -212,7 +213,8 @@ fn of_paths(args: &Args, context: &Context<'_>) -> Result<Vec<Row>> {
     args.paths.iter().map(decide).collect()
 }
 
-fn of_event(file: &str, context: &Context<'_>) -> Result<Row> {
+/// The answer about an event, and what is wrong with the settings of its project.
+fn of_event(file: &str, context: &Context<'_>) -> Result<(Row, Vec<String>)> {
     let bytes = if file == "-" {
         let mut bytes = Vec::new();
         std::io::stdin().lock().read_to_end(&mut bytes)?;
@@ -227,22 +229,28 @@ fn of_event(file: &str, context: &Context<'_>) -> Result<Row> {
         }
         Err(EventError::Malformed(error)) => bail!("`{file}` is no hook event: {error}"),
     };
-    let cwd = event.cwd().unwrap_or(&context.cwd).to_owned();
-    let given = context.given_project.as_deref();
-    let project = Project::discover(given, context.env, &cwd);
-    let world = World {
-        project,
-        cwd,
-        env: context.env,
-        now: context.now,
-    };
-    if event.kind() != Kind::PreToolUse {
-        // Nothing is written before it.
-        let name = event.get(Field::EventName).unwrap_or(file);
-        let allowed = Decision::Allow { notes: Vec::new() };
-        return Ok(Row::new(format!("{name} event"), &allowed));
+    let there = context.at(event.cwd().unwrap_or(&context.cwd));
+    for problem in &there.rules.problems {
+        if !context.rules.problems.contains(problem) {
+            reply::complain(problem);
+        }
     }
-    let subject = subject(&event).unwrap_or(file).to_owned();
+    let row = match event.kind() {
+        Kind::PreToolUse => judged(&event, file, &there)?,
+        _ => {
+            // Nothing is written before it.
+            let name = event.get(Field::EventName).unwrap_or(file);
+            let allowed = Decision::Allow { notes: Vec::new() };
+            Row::new(format!("{name} event"), &allowed)
+        }
+    };
+    Ok((row, there.rules.problems))
+}
+
+/// The answer about a call that comes.
+fn judged(event: &Event<'_>, file: &str, context: &Context<'_>) -> Result<Row> {
+    let world = context.world();
+    let subject = subject(event).unwrap_or(file).to_owned();
     let off = context.with_complete_catalog(|catalog| {
         let mut off = None;
         for reading in event.readings() {
@@ -255,7 +263,7 @@ fn of_event(file: &str, context: &Context<'_>) -> Result<Row> {
     })?;
     let row = context.with_all_systems(|catalog| {
         if event.tool() == Tool::Agent {
-            let objection = world.objection_to_dispatch(&event, &context.rules, catalog);
+            let objection = world.objection_to_dispatch(event, &context.rules, catalog);
             return Row::new(subject, &Decision::of(objection.into_iter().collect()));
         }
         let mut worst = Decision::Allow { notes: Vec::new() };

@@ -97,8 +97,7 @@ pub(super) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     let world = World {
         project: Project::discover(Some(&context.project.main.dir), context.env, &context.cwd),
         cwd: context.project.main.dir.clone(),
-        env: context.env,
-        now: context.now,
+        ..context.world()
     };
     let rows = context.with_all_systems(|catalog| {
         let judged = tests.iter().map(|test| judge(test, &world, catalog));

@@ -236,6 +236,26 @@ fn an_event_is_judged_as_the_hook_does() {
     assert!(ran.stdout().contains("gate-closed"), "{}", ran.stdout());
 }
 
+/// As for the hook, an event's project and its settings count, wherever one stands.
+#[test]
+fn an_event_of_another_project_is_judged_by_its_settings() {
+    let sandbox = Sandbox::new();
+    let settings = "systems:\n  devt:\n    extra_names: [notes.md]\n";
+    sandbox.write(".claude/statewarden.yaml", settings);
+    let event = sandbox.write_event(".devt/state/notes.md", "x").to_string();
+    let judge = || {
+        let mut command = sandbox.command(&["check", "--json", "--event", "-"]);
+        command.current_dir(sandbox.home());
+        serve(command, event.as_bytes())
+    };
+    assert_eq!(judge().code(), 0, "{}", judge().stdout());
+    sandbox.write(".claude/statewarden.yaml", "moed: warn\n");
+    let ran = judge();
+    assert_eq!(ran.code(), 1);
+    assert!(ran.stderr().contains("`moed`"), "{}", ran.stderr());
+    assert_eq!(ran.json()["problems"].as_array().unwrap().len(), 1);
+}
+
 #[test]
 fn explain_judges_for_the_agent_that_the_denial_names() {
     let sandbox = Sandbox::new();
