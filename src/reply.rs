@@ -10,7 +10,6 @@ use crate::decision::{Decision, Denial, DenyCode};
 use crate::event::Kind;
 use crate::formats::line;
 use crate::settings::Mode;
-use crate::systems::Note;
 
 /// The most characters a reason may have.
 pub const MAX_REASON: usize = 1_200;
