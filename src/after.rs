@@ -98,20 +98,26 @@ impl World<'_> {
     /// The denials of the event's agent in a site. Those from before there was one are
     /// in the project's own log.
     fn denials(&self, event: &Event<'_>, site: &str, claim: &Claim<'_>) -> Vec<Denied> {
-        let own = self.logs().denies();
+        let system = claim.governed.system.id();
         let mut logs = vec![
-            log_of(&self.logs(), claim.governed.system.id(), Some(site)),
-            own,
+            log_of(&self.logs(), system, Some(site)),
+            self.logs().denies(),
         ];
         logs.dedup();
         let mine = |record: &Value| {
             let same = |key: &str, field| record[key].as_str() == event.get(field);
             let path = record["file_path"].as_str().unwrap_or_default();
+            // Another site may lie in this one. What could not be judged has no name.
+            let is_here = match record["name"].as_str() {
+                Some(name) => path::below(site, name).trim_end_matches('/') == path,
+                None => path::relative(path, site).is_some(),
+            };
             record["source"] == "statewarden"
                 && record["decision"] == "deny"
                 && same("session_id", Field::SessionId)
                 && same("agent_id", Field::AgentId)
-                && path::relative(path, site).is_some()
+                && record["system"] == system
+                && is_here
         };
         let mut denials = Vec::new();
         let mut take = |record: &Value| {
