@@ -107,12 +107,17 @@ impl World<'_> {
         let mine = |record: &Value| {
             let same = |key: &str, field| record[key].as_str() == event.get(field);
             let path = record["file_path"].as_str().unwrap_or_default();
+            // What could not be judged has no name.
+            let is_here = match record["name"].as_str() {
+                Some(name) => path::below(site, name).trim_end_matches('/') == path,
+                None => path::relative(path, site).is_some(),
+            };
             record["source"] == "statewarden"
                 && record["decision"] == "deny"
                 && record["system"] == system
                 && same("session_id", Field::SessionId)
                 && same("agent_id", Field::AgentId)
-                && path::relative(path, site).is_some()
+                && is_here
         };
         let mut denials = Vec::new();
         let mut take = |record: &Value| {

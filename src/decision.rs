@@ -5,7 +5,7 @@ mod suggest;
 
 use std::io;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::actor::Actor;
 use crate::claim::{Before, Claim, Lands, Unsettled};
@@ -18,7 +18,7 @@ use removal::removal_rules;
 use suggest::{Near, near};
 
 /// Why a call is refused. The text form is stable: logs, settings and tests use it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DenyCode {
     AdHocName,

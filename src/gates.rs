@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub use self::files::{Asked, InDir, nearest};
 use self::files::{below_main, nearest_from};
@@ -31,7 +31,7 @@ use crate::time;
 use crate::workflow::{GateChange, GateStatus, Outcome};
 
 /// One completion, as `gates.jsonl` keeps it: a change, or why there was none.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GateRecord {
     pub id: String,
     /// UTC, RFC 3339, milliseconds.
@@ -39,33 +39,33 @@ pub struct GateRecord {
     pub system: String,
     /// Relative to the project.
     pub file: String,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<GateStatus>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<GateStatus>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub iteration: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
     /// Why nothing was changed.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
     /// The further gates that the same completion moved.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Moved>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Moved {
     pub gate: String,
     pub from: GateStatus,
@@ -232,8 +232,6 @@ impl<'c> Around<'c> {
 
     /// The gate before an agent's phase that has not passed.
     pub fn closed_gate(&self, agent: &AgentName) -> Option<ClosedGate> {
-        let role = self.role_of(agent);
-        let agent = role.as_ref().unwrap_or(agent);
         self.governed.system.closed_gate(agent, self)
     }
 

@@ -1,9 +1,9 @@
 //! The model that every system's state is read into: a workflow with gates.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// How far a gate is. Each system's file maps its own spelling to these.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateStatus {
     Pending,

@@ -148,11 +148,9 @@ fn is_recorded_in_one_line(event: &Event<'_>) {
     let line = Record::new(What::Deny, "why", Some(event), now).to_line();
     assert!(line.len() <= record::MAX_LINE, "{} bytes", line.len());
     assert_eq!(line.find('\n'), Some(line.len() - 1));
-    let read: Record = serde_json::from_str(&line).unwrap();
-    assert_eq!(
-        (read.decision, read.source.as_str()),
-        (What::Deny, "statewarden")
-    );
+    let read: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(read["decision"], "deny");
+    assert_eq!(read["source"], "statewarden");
 }
 
 /// The needed fields in the order of the wire.

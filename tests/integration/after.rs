@@ -1,4 +1,4 @@
-//! After a call: what got past the guard, and which denials are settled.
+//! After a call: what got past the guard.
 
 use serde_json::{Value, json};
 
@@ -152,61 +152,6 @@ fn files_that_the_client_lists_are_judged() {
 }
 
 #[test]
-fn an_allowed_write_settles_the_agents_open_denials() {
-    let sandbox = Sandbox::new();
-    sandbox
-        .hook(&sandbox.write_event(".devt/state/notes.md", "x"))
-        .is_denied("ad-hoc-name");
-    let other = sandbox.by(
-        "programmer",
-        sandbox.write_event(".devt/state/todo.md", "x"),
-    );
-    sandbox.hook(&other).is_denied("ad-hoc-name");
-    let log = sandbox.read(".devt/state/preflight-denies.jsonl");
-    let first = log.lines().next().unwrap();
-    let foreign = first.replace("statewarden\",\"decision", "devt\",\"decision");
-    assert_ne!(foreign, first);
-    sandbox.write(
-        ".devt/state/preflight-denies.jsonl",
-        &format!("{log}{foreign}\n"),
-    );
-    sandbox.write(".devt/state/scratchpad.md", "x");
-    let input = json!({ "file_path": sandbox.path(".devt/state/scratchpad.md"), "content": "x" });
-    let event = after(&sandbox, "Write", input, json!({ "type": "create" }));
-    sandbox.hook(&event).is_silent();
-    sandbox.hook(&event).is_silent();
-    let denial = &sandbox.records(".devt/state/preflight-denies.jsonl")[0];
-    let events = sandbox.records(".claude/statewarden/events.jsonl");
-    let recovered: Vec<_> = events
-        .iter()
-        .filter(|record| record["decision"] == "recovered")
-        .collect();
-    assert_eq!(
-        recovered.len(),
-        1,
-        "the others' stay open, and this one closes once"
-    );
-    assert_eq!(recovered[0]["resolves"], denial["id"]);
-}
-
-/// A denial does not make the directory, so it stands in the project's own log.
-#[test]
-fn a_denial_from_before_the_site_was_made_is_settled_too() {
-    let sandbox = Sandbox::new();
-    std::fs::remove_dir(sandbox.project().join(".devt/state")).unwrap();
-    sandbox
-        .hook(&sandbox.write_event(".devt/state/notes.md", "x"))
-        .is_denied("ad-hoc-name");
-    let denial = &sandbox.records(".claude/statewarden/denies.jsonl")[0];
-    sandbox.write(".devt/state/scratchpad.md", "x");
-    let input = json!({ "file_path": sandbox.path(".devt/state/scratchpad.md"), "content": "x" });
-    let event = after(&sandbox, "Write", input, json!({ "type": "create" }));
-    sandbox.hook(&event).is_silent();
-    let events = sandbox.records(".claude/statewarden/events.jsonl");
-    assert_eq!(events[0]["resolves"], denial["id"], "{events:?}");
-}
-
-#[test]
 fn of_many_finds_the_rest_is_counted_and_what_to_do_is_told() {
     let sandbox = Sandbox::new();
     for at in 10..50 {
@@ -222,53 +167,6 @@ fn of_many_finds_the_rest_is_counted_and_what_to_do_is_told() {
     assert!(told.contains(&rest), "{told}");
     let events = sandbox.records(".claude/statewarden/events.jsonl");
     assert_eq!(events.len(), 40);
-}
-
-#[cfg(unix)]
-#[test]
-fn writes_at_the_same_moment_close_a_denial_once() {
-    let sandbox = Sandbox::new();
-    sandbox
-        .hook(&sandbox.write_event(".devt/state/notes.md", "x"))
-        .is_denied("ad-hoc-name");
-    sandbox.write(".claude/statewarden/.gitignore", "*\n");
-    let folder = std::fs::File::open(sandbox.path(".claude/statewarden")).unwrap();
-    let mut lock = fd_lock::RwLock::new(folder);
-    let guard = lock.write().unwrap();
-    std::thread::scope(|scope| {
-        for name in ["plan.md", "spec.md"] {
-            let input = json!({ "file_path": sandbox.path(&format!(".devt/state/{name}")), "content": "x" });
-            let event = after(&sandbox, "Write", input, json!({ "type": "create" }));
-            let sandbox = &sandbox;
-            scope.spawn(move || sandbox.hook(&event).is_silent());
-        }
-        // Both have come to the log by then.
-        std::thread::sleep(std::time::Duration::from_millis(150));
-        drop(guard);
-    });
-    assert_eq!(sandbox.records(".claude/statewarden/events.jsonl").len(), 1);
-}
-
-/// Only the end of a long log is read, which may begin within a character.
-#[test]
-fn a_denial_in_a_long_log_is_found_wherever_its_end_begins() {
-    const LOG: &str = ".devt/state/preflight-denies.jsonl";
-    for shift in ["", " "] {
-        let sandbox = Sandbox::new();
-        sandbox
-            .hook(&sandbox.write_event(".devt/state/notes.md", "x"))
-            .is_denied("ad-hoc-name");
-        let denial = sandbox.read(LOG);
-        let long = format!("{{\"reason\":\"{}\"}}\n{shift}", "é".repeat(300_000));
-        let log = [long.as_bytes(), b"{\"torn\":\"\xc3\n", denial.as_bytes()].concat();
-        std::fs::write(sandbox.project().join(LOG), log).unwrap();
-        let input = json!({ "file_path": sandbox.path(".devt/state/plan.md"), "content": "x" });
-        let event = after(&sandbox, "Write", input, json!({ "type": "create" }));
-        sandbox.hook(&event).is_silent();
-        let events = sandbox.records(".claude/statewarden/events.jsonl");
-        assert_eq!(events.len(), 1, "shifted by {shift:?}");
-        assert_eq!(events[0]["decision"], "recovered");
-    }
 }
 
 #[test]

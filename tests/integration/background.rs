@@ -162,6 +162,10 @@ fn what_nobody_saw_end_is_forgotten() {
     let bash = after(&sandbox, "Bash", json!({ "command": "ls" }), json!({}));
     blocked(&sandbox, &bash);
     assert!(!sandbox.exists(NOTES));
+    std::fs::remove_file(sandbox.path(".devt/state/todo.txt")).unwrap();
+    sandbox.write(NOTES, &old.to_string());
+    sandbox.hook(&bash).is_silent();
+    assert!(!sandbox.exists(NOTES), "with nothing to tell as well");
 }
 
 #[test]

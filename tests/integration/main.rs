@@ -81,6 +81,8 @@ mod places;
 mod real_client;
 /// Deny records in any number.
 mod records;
+/// Which denials are settled.
+mod recoveries;
 /// No credential reaches a log.
 mod redaction;
 /// The guard over past sessions.

@@ -46,6 +46,10 @@ fn what_nobody_could_bring_back_is_not_removed() {
         ("rm -rf .claude/.docs", "allow"),
         ("rm -rf .agentmux/.sessions/s", "bulk-removal"),
         ("rm -rf openspec/changes/add", "bulk-removal"),
+        (
+            "touch openspec/changes/archive/add; rm -rf openspec/changes/add",
+            "bulk-removal",
+        ),
         ("rm .devt/state/.lock", "program-owned"),
         ("rm -f .devt/state/deferred.md", "bulk-removal"),
         ("rm -rf .devt/state/.archive", "bulk-removal"),
