@@ -183,6 +183,23 @@ fn audit_reads_every_system_and_can_be_asked_for_one() {
 }
 
 #[cfg(unix)]
+#[cfg(unix)]
+#[test]
+fn a_session_that_is_a_link_is_a_site() {
+    let sandbox = Sandbox::new();
+    sandbox.write("docs/a/state.json", "{}");
+    sandbox.write(".claude/.docs/README.md", "x");
+    let link = sandbox.path(".claude/.docs/260110-a");
+    std::os::unix::fs::symlink("../../docs/a", &link).unwrap();
+    let ran = sandbox.run(&["audit", "--json", "--system", "session"]);
+    let sites = ran.json()["sites"].clone();
+    assert_eq!(sites.as_array().map(Vec::len), Some(1), "{sites}");
+    assert_eq!(
+        (&sites[0]["state_dir"], &sites[0]["counts"]["total"]),
+        (&json!(link), &json!(1))
+    );
+}
+
 #[test]
 fn a_declared_glob_names_only_directories_that_are_there() {
     let sandbox = Sandbox::new();

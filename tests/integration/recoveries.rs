@@ -110,6 +110,21 @@ fn writes_at_the_same_moment_close_a_denial_once() {
     assert_eq!(sandbox.records(EVENTS).len(), 1);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_lock_that_stays_busy_costs_no_record() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .hook(&sandbox.write_event(".devt/state/notes.md", "x"))
+        .is_denied("ad-hoc-name");
+    sandbox.write(".claude/statewarden/.gitignore", "*\n");
+    let folder = std::fs::File::open(sandbox.path(".claude/statewarden")).unwrap();
+    let mut lock = fd_lock::RwLock::new(folder);
+    let _guard = lock.write().unwrap();
+    sandbox.hook(&written(&sandbox, "plan.md")).is_silent();
+    assert_eq!(sandbox.records(EVENTS).len(), 1);
+}
+
 /// Only the end of a long log is read, which may begin within a character.
 #[test]
 fn a_denial_in_a_long_log_is_found_wherever_its_end_begins() {
