@@ -350,9 +350,14 @@ pub fn may_begin_in(dir: &str) -> bool {
     })
 }
 
-/// Whether a landmark begins with a component of this name.
-pub fn is_outer_dir(name: &str) -> bool {
-    any_landmark(&mut |landmark| landmark.split_once('/').is_some_and(|(dir, _)| dir == name))
+/// The names in a directory, first those with which a landmark begins.
+pub fn outer_first(names: Vec<String>) -> Vec<String> {
+    let is_outer = |name: &String| {
+        any_landmark(&mut |landmark| landmark.split_once('/').is_some_and(|(dir, _)| dir == name))
+    };
+    let (mut names, others): (Vec<_>, Vec<_>) = names.into_iter().partition(is_outer);
+    names.extend(others);
+    names
 }
 
 /// The first components of the landmarks, each once.
@@ -370,9 +375,8 @@ pub fn outer_dirs() -> Vec<String> {
 
 /// The ids of the built-in systems, the program's own last. Any other id declares a system.
 pub fn ids() -> Vec<&'static str> {
-    let mut ids: Vec<&str> = SYSTEMS.iter().map(|system| system.id()).collect();
-    ids.sort_by_key(|id| *id == own::ID);
-    ids
+    let ids = SYSTEMS.iter().map(|system| system.id());
+    ids.filter(|id| *id != own::ID).chain([own::ID]).collect()
 }
 
 /// The built-in system with this id.

@@ -349,13 +349,12 @@ impl<'h, 's> Cleaning<'h, 's> {
             return whole();
         }
         let at = format!("{}/{dir}", self.root);
-        let mut names = self.shell.list(at.trim_end_matches('/'));
+        // Sites come first: not every directory is looked at.
+        let names = systems::outer_first(self.shell.list(at.trim_end_matches('/')));
         if names.is_empty() {
             return whole();
         }
         self.dirs_left -= 1;
-        // Sites come first: not every directory is looked at.
-        names.sort_by_key(|name| !systems::is_outer_dir(name));
         if depth > 0 && names.iter().any(|name| name == ".gitignore") {
             self.read_rules(&format!("{dir}/.gitignore"), &format!("/{dir}/"));
         }

@@ -102,12 +102,9 @@ impl Shell<'_> {
             if !is_cut {
                 self.globs_left.walks -= 1;
                 let dir = path.trim_end_matches('/');
-                let mut names = self.list(&at);
-                names.reverse();
                 // Sites come first: the walk may end early.
-                names.sort_by_key(|name| systems::is_outer_dir(name));
-                let paths = names.iter().map(|name| format!("{dir}/{name}"));
-                todo.extend(paths.map(|path| (path, depth + 1)));
+                let names = systems::outer_first(self.list(&at)).into_iter().rev();
+                todo.extend(names.map(|name| (format!("{dir}/{name}"), depth + 1)));
             }
         }
         let may_sweep = expression.is_open() || is_cut || self.globs_left.listings == 0;
