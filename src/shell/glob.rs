@@ -196,7 +196,7 @@ pub(super) struct Allowance {
 impl Allowance {
     pub(super) const FULL: Self = Self {
         listings: MAX_LISTINGS,
-        walks: MAX_LISTINGS / 4,
+        walks: MAX_LISTINGS / 8,
         effort: 1 << 27,
     };
 }

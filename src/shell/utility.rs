@@ -31,7 +31,8 @@ pub(super) fn remove(shell: &mut Shell<'_>, args: &Args<'_>) {
 /// A directory that is there goes only when it is empty, and then nothing is lost.
 pub(super) fn remove_dir(shell: &mut Shell<'_>, args: &Args<'_>) {
     for dir in &args.operands {
-        if !shell.holds_dir(&dir.text) {
+        let path = shell.absolute(&dir.text);
+        if !path.is_some_and(|path| shell.scene.disk.is_dir(&path)) {
             shell.report(dir, Act::Remove);
         }
     }
