@@ -58,14 +58,10 @@ impl Told<'_> {
 
     fn text(&self) -> Option<String> {
         let first = self.found.first()?;
-        let mut list: Vec<String> = self.found.iter().take(LISTED).map(item).collect();
-        if let Some(more) = self
-            .found
-            .len()
-            .checked_sub(LISTED)
-            .filter(|more| *more > 0)
-        {
-            list.push(format!("and {more} more"));
+        let (named, more) = self.found.split_at(self.found.len().min(LISTED));
+        let mut list: Vec<String> = named.iter().map(item).collect();
+        if !more.is_empty() {
+            list.push(format!("and {} more", more.len()));
         }
         let strays = self.found.iter().any(|denial| denial.code.is_about_names());
         let todo = match (self.moved_to, first.code) {
