@@ -259,17 +259,16 @@ pub fn named<'c>(root: &Root, governed: &'c Governed<'c>, catalog: &Catalog<'_>)
 
 /// A path in each directory that the settings name as a site, and in the root.
 fn named_paths(root: &Root, governed: &Governed<'_>, catalog: &Catalog<'_>) -> Vec<String> {
-    let Some(file) = governed.system.root_file() else {
-        return Vec::new();
-    };
+    let file = governed.system.root_file();
     let id = governed.system.id();
     let named = catalog.named_sites.iter().filter(|(of, _)| of == id);
     let there = named
         .flat_map(|(_, sites)| sites)
         .filter(|site| Path::new(&root.real()).join(site).is_dir());
+    // Of a declared system any name tells its site.
     there
-        .map(|site| path::below(site, file))
-        .chain([file.to_owned()])
+        .map(|site| path::below(site, file.unwrap_or("a")))
+        .chain(file.map(str::to_owned))
         .collect()
 }
 

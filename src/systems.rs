@@ -226,8 +226,7 @@ pub trait System: Sync {
         None
     }
 
-    /// The file that makes a root a site, and stands in each directory that the settings
-    /// name as one; `None` for a system with neither.
+    /// The file that makes a root a site; `None` for a system of which no root is one.
     fn root_file(&self) -> Option<&'static str> {
         None
     }
