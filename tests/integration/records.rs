@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::after::after;
 use crate::support::Sandbox;
 
 /// A denial of a Write to the project's devt directory.
@@ -133,39 +132,4 @@ fn a_denial_is_recorded_in_the_site_that_it_is_about() {
     assert!(!sandbox.exists(".devt/state/preflight-denies.jsonl"));
     let records = sandbox.records(".claude/worktrees/w/.devt/state/preflight-denies.jsonl");
     assert_eq!(records[0]["workflow_id"], "wf-1", "{records:?}");
-}
-
-/// Whether a refused write is settled by an allowed one.
-fn settles(sandbox: &Sandbox, refused: &str, written: &str, content: &str) -> bool {
-    sandbox
-        .hook(&sandbox.write_event(refused, "x"))
-        .is_denied("ad-hoc-name");
-    sandbox.write(written, content);
-    let input = json!({ "file_path": sandbox.path(written), "content": content });
-    let event = after(sandbox, "Write", input, json!({ "type": "create" }));
-    sandbox.hook(&event).is_silent();
-    !sandbox
-        .records(".claude/statewarden/events.jsonl")
-        .is_empty()
-}
-
-#[test]
-fn a_denial_from_before_the_site_was_there_is_settled_in_it() {
-    let sandbox = Sandbox::new();
-    std::fs::remove_dir_all(sandbox.project().join(".devt")).unwrap();
-    let written = ".devt/state/scratchpad.md";
-    assert!(settles(&sandbox, ".devt/state/notes.md", written, "x"));
-}
-
-#[test]
-fn a_write_settles_no_denial_of_another_system() {
-    let refused = ".claude/orchestration_v2.local.md";
-    for (written, content) in [
-        ("tasks.md", "## 1. A\n- [ ] 1.1 x\n"),
-        (".claude/settings.local.json", "{}"),
-    ] {
-        let sandbox = Sandbox::new();
-        sandbox.write(written, content);
-        assert!(!settles(&sandbox, refused, written, content), "{written}");
-    }
 }

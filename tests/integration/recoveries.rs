@@ -12,12 +12,26 @@ fn written(sandbox: &Sandbox, name: &str) -> Value {
     after(sandbox, "Write", input, json!({ "type": "create" }))
 }
 
-#[test]
-fn an_allowed_write_settles_the_agents_open_denials() {
+/// A project in which `notes.md` was refused in the devt site.
+fn with_a_denial() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox
         .hook(&sandbox.write_event(".devt/state/notes.md", "x"))
         .is_denied("ad-hoc-name");
+    sandbox
+}
+
+/// The lock of the folder with the logs.
+#[cfg(unix)]
+fn lock(sandbox: &Sandbox) -> fd_lock::RwLock<std::fs::File> {
+    sandbox.write(".claude/statewarden/.gitignore", "*\n");
+    let folder = std::fs::File::open(sandbox.path(".claude/statewarden")).unwrap();
+    fd_lock::RwLock::new(folder)
+}
+
+#[test]
+fn an_allowed_write_settles_the_agents_open_denials() {
+    let sandbox = with_a_denial();
     let other = sandbox.by(
         "programmer",
         sandbox.write_event(".devt/state/todo.md", "x"),
@@ -89,13 +103,8 @@ fn a_denial_from_before_the_site_was_made_is_settled_too() {
 #[cfg(unix)]
 #[test]
 fn writes_at_the_same_moment_close_a_denial_once() {
-    let sandbox = Sandbox::new();
-    sandbox
-        .hook(&sandbox.write_event(".devt/state/notes.md", "x"))
-        .is_denied("ad-hoc-name");
-    sandbox.write(".claude/statewarden/.gitignore", "*\n");
-    let folder = std::fs::File::open(sandbox.path(".claude/statewarden")).unwrap();
-    let mut lock = fd_lock::RwLock::new(folder);
+    let sandbox = with_a_denial();
+    let mut lock = lock(&sandbox);
     let guard = lock.write().unwrap();
     std::thread::scope(|scope| {
         for name in ["plan.md", "spec.md"] {
@@ -113,13 +122,8 @@ fn writes_at_the_same_moment_close_a_denial_once() {
 #[cfg(unix)]
 #[test]
 fn a_lock_that_stays_busy_costs_no_record() {
-    let sandbox = Sandbox::new();
-    sandbox
-        .hook(&sandbox.write_event(".devt/state/notes.md", "x"))
-        .is_denied("ad-hoc-name");
-    sandbox.write(".claude/statewarden/.gitignore", "*\n");
-    let folder = std::fs::File::open(sandbox.path(".claude/statewarden")).unwrap();
-    let mut lock = fd_lock::RwLock::new(folder);
+    let sandbox = with_a_denial();
+    let mut lock = lock(&sandbox);
     let _guard = lock.write().unwrap();
     sandbox.hook(&written(&sandbox, "plan.md")).is_silent();
     assert_eq!(sandbox.records(EVENTS).len(), 1);
@@ -129,10 +133,7 @@ fn a_lock_that_stays_busy_costs_no_record() {
 #[test]
 fn a_denial_in_a_long_log_is_found_wherever_its_end_begins() {
     for shift in ["", " "] {
-        let sandbox = Sandbox::new();
-        sandbox
-            .hook(&sandbox.write_event(".devt/state/notes.md", "x"))
-            .is_denied("ad-hoc-name");
+        let sandbox = with_a_denial();
         let denial = sandbox.read(DEVT);
         let long = format!("{{\"reason\":\"{}\"}}\n{shift}", "é".repeat(300_000));
         let log = [long.as_bytes(), b"{\"torn\":\"\xc3\n", denial.as_bytes()].concat();
