@@ -183,7 +183,6 @@ fn audit_reads_every_system_and_can_be_asked_for_one() {
 }
 
 #[cfg(unix)]
-#[cfg(unix)]
 #[test]
 fn a_session_that_is_a_link_is_a_site() {
     let sandbox = Sandbox::new();
