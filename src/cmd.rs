@@ -169,7 +169,7 @@ impl<'a> Context<'a> {
         Self {
             rules: project.settings(self.env),
             project,
-            cwd: cwd.to_owned(),
+            cwd: path::slashed(cwd).into_owned(),
             ..self.clone()
         }
     }

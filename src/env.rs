@@ -2,6 +2,8 @@
 
 use std::env;
 
+use crate::path;
+
 /// The variable that names the person's own directory.
 pub const HOME: &str = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
 
@@ -43,12 +45,16 @@ impl Env {
             reason = "the one reader of the environment"
         )]
         let text = |name| env::var(name).ok().filter(|value| !value.is_empty());
+        let dir = |name| match text(name) {
+            Some(dir) if dir.contains('\\') => Some(path::slashed(&dir).into_owned()),
+            dir => dir,
+        };
         Self {
-            project_dir: text("CLAUDE_PROJECT_DIR"),
-            home: text(HOME),
-            config_home: text("XDG_CONFIG_HOME"),
-            claude_config_dir: text("CLAUDE_CONFIG_DIR"),
-            feature_dir: text("FEATURE_DIR"),
+            project_dir: dir("CLAUDE_PROJECT_DIR"),
+            home: dir(HOME),
+            config_home: dir("XDG_CONFIG_HOME"),
+            claude_config_dir: dir("CLAUDE_CONFIG_DIR"),
+            feature_dir: dir("FEATURE_DIR"),
             agent_teams: text("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS").as_deref() == Some("1"),
             no_color: text("NO_COLOR").is_some(),
         }

@@ -50,8 +50,8 @@ fn serve(input: &Input, project: Option<&str>, now: Clock) -> Reply {
     match Event::parse(&input.bytes) {
         Ok(event) if event.may_concern() => {
             let (event, env) = (event.with_bulk(input.bulk), Env::read());
-            let given = directory_of(&event).or(env.project_dir.as_deref());
-            match given.map(str::to_owned).or_else(current_dir) {
+            let given = directory_of(&event).or(env.project_dir.as_deref().map(Cow::Borrowed));
+            match given.map(Cow::into_owned).or_else(current_dir) {
                 Some(cwd) => answer(&event, &cwd, &env, project, now()),
                 None => {
                     let what = "the event has no absolute `cwd`";
@@ -71,10 +71,9 @@ fn serve(input: &Input, project: Option<&str>, now: Clock) -> Reply {
 }
 
 /// The directory an event happened in; relative to what another one is, nobody says.
-fn directory_of<'e>(event: &'e Event<'_>) -> Option<&'e str> {
-    event
-        .cwd()
-        .filter(|cwd| path::is_absolute(&path::slashed(cwd)))
+fn directory_of<'e>(event: &'e Event<'_>) -> Option<Cow<'e, str>> {
+    let cwd = event.cwd().map(path::slashed);
+    cwd.filter(|cwd| path::is_absolute(cwd))
 }
 
 /// Answers one event; a call is judged in every reading of its bytes.
@@ -140,11 +139,11 @@ fn is_call(event: &Event<'_>) -> bool {
 fn read<'e>(event: &'e Event<'e>, cwd: &str, env: &Env) -> Vec<Reading<'e>> {
     let disk = Listing::default();
     let reading = |event: Cow<'e, Event<'e>>| {
-        let scene = scene(directory_of(&event).unwrap_or(cwd), env, &disk);
-        Reading {
-            targets: target::of(&event, &scene),
-            event,
-        }
+        let targets = {
+            let cwd = directory_of(&event).unwrap_or(Cow::Borrowed(cwd));
+            target::of(&event, &scene(&cwd, env, &disk))
+        };
+        Reading { event, targets }
     };
     event
         .readings()

@@ -213,8 +213,11 @@ impl<'a> Lexer<'a> {
         let next = self.rest().chars().next();
         match (self.language, next) {
             (Language::Python, Some(quote @ ('\'' | '"'))) if is_prefix(word) => {
-                let formatted = word.contains(['f', 'F']);
-                let holes = if formatted { Holes::Brace } else { Holes::None };
+                let holes = match (word.contains(['f', 'F']), word.contains(['r', 'R'])) {
+                    (true, _) => Holes::Brace,
+                    (false, true) => Holes::Raw,
+                    (false, false) => Holes::None,
+                };
                 self.quoted(quote, holes);
             }
             (Language::Perl, Some(mark)) if !is_word_char(mark) => self.perl_word(word, mark),

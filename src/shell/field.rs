@@ -1,7 +1,10 @@
 //! One word of a command after expansion.
 
+use std::borrow::Cow;
+
 use ecow::EcoString;
 
+use crate::path::slashed;
 use crate::target::Spelling;
 
 /// Stands in a text for a part whose value is not known. It is no character:
@@ -124,11 +127,29 @@ pub(super) fn join(dir: &str, path: &str) -> String {
 /// The same, in place of what `whole` holds.
 pub(super) fn join_to(dir: &str, path: &str, whole: &mut String) {
     whole.clear();
+    let path = &*if cfg!(windows) {
+        windows_path(path)
+    } else {
+        Cow::Borrowed(path)
+    };
     if !is_absolute(path) {
         whole.push_str(dir.strip_suffix('/').unwrap_or(dir));
         whole.push('/');
     }
     whole.push_str(path);
+}
+
+/// A path as programs on Windows take it: `\` separates, and the Bash of Git for Windows
+/// names drives by `/c`.
+fn windows_path(path: &str) -> Cow<'_, str> {
+    let path = slashed(path);
+    match path.as_bytes() {
+        [b'/', drive] if drive.is_ascii_alphabetic() => format!("{}:/", &path[1..]).into(),
+        [b'/', drive, b'/', ..] if drive.is_ascii_alphabetic() => {
+            format!("{}:{}", &path[1..2], &path[2..]).into()
+        }
+        _ => path,
+    }
 }
 
 /// `/x`, `C:\x`, `C:/x`, `\\server`.
@@ -145,4 +166,25 @@ fn is_absolute(path: &str) -> bool {
 pub(super) fn base_name(path: &str) -> &str {
     let path = path.trim_end_matches('/');
     path.rfind('/').map_or(path, |at| &path[at + 1..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::windows_path;
+
+    #[test]
+    fn windows_has_drives_and_backslashes() {
+        for (path, expected) in [
+            ("/c/Users/x", "c:/Users/x"),
+            ("/d", "d:/"),
+            (r"a\b", "a/b"),
+            (r"C:\x\y", "C:/x/y"),
+            ("/tmp/x", "/tmp/x"),
+            ("/1/x", "/1/x"),
+            ("c/x", "c/x"),
+            ("/", "/"),
+        ] {
+            assert_eq!(windows_path(path), expected, "{path}");
+        }
+    }
 }

@@ -17,6 +17,8 @@ pub(super) enum Piece<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holes {
     None,
+    /// Not even escapes: `r"…"` of Python.
+    Raw,
     /// `{name}`
     Brace,
     /// `${name}`
@@ -30,6 +32,7 @@ pub(super) enum Holes {
 /// Takes the escapes out of a literal and finds its holes.
 pub(super) fn pieces(body: &str, holes: Holes) -> Few<Piece<'_>> {
     let mark = match holes {
+        Holes::Raw => return Few::One([Piece::Literal(body.into())]),
         Holes::None => b'\\',
         Holes::Brace => b'{',
         Holes::DollarBrace | Holes::Dollar => b'$',
@@ -69,7 +72,7 @@ pub(super) fn pieces(body: &str, holes: Holes) -> Few<Piece<'_>> {
 /// What stands in a hole, and the hole's length.
 fn hole(rest: &str, holes: Holes) -> Option<(&str, usize)> {
     let opening = match holes {
-        Holes::None => return None,
+        Holes::None | Holes::Raw => return None,
         Holes::Brace => "{",
         Holes::DollarBrace | Holes::Dollar => "${",
         Holes::HashBrace => "#{",

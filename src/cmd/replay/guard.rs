@@ -170,7 +170,7 @@ impl Reader<'_> {
     }
 
     fn calls(&mut self, number: u64, line: &Line<'_>) {
-        self.enter(line.cwd.as_str());
+        self.enter(&path::slashed(line.cwd.as_str()));
         for block in line.calls() {
             self.report.calls += 1;
             let Some(reach) = Reach::of(block.name.as_str()) else {

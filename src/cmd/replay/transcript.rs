@@ -123,7 +123,8 @@ pub(super) fn cwd(line: &str) -> Option<String> {
     }
     let told = || serde_json::from_str::<Where>(line).ok();
     let told = line.contains("\"cwd\":").then(told).flatten()?;
-    path::is_absolute(&path::slashed(&told.cwd)).then_some(told.cwd)
+    let cwd = path::slashed(&told.cwd);
+    path::is_absolute(&cwd).then(|| cwd.into_owned())
 }
 
 /// What could be made of a line.
