@@ -166,8 +166,10 @@ fn is_plain(name: &str) -> bool {
     name.is_ascii() && !name.contains('~')
 }
 
+/// What is too long for a path or a name cannot exist.
 fn is_missing(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+    use ErrorKind::{InvalidFilename, NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory | InvalidFilename)
 }
 
 /// A directory's path without links.

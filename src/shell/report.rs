@@ -50,7 +50,7 @@ impl Found {
             known.text = None;
             if known.target.act == act {
                 known.target.link_to = link_to;
-                return at.unwrap_or(place);
+                return self.to_the_end(at.unwrap_or(place));
             }
             at = Some(*known.next.get_or_insert(place));
         }
@@ -58,6 +58,17 @@ impl Found {
         (target.spelling, target.link_to) = (spelling, link_to);
         let (text, next) = (None, None);
         self.entries.push(Entry { target, text, next });
+        place
+    }
+
+    /// Makes an act that comes again the last one of its path.
+    fn to_the_end(&mut self, mut place: Place) -> Place {
+        while let Some(next) = self.entries[place].next {
+            if let Ok([here, behind]) = self.entries.get_disjoint_mut([place, next]) {
+                std::mem::swap(&mut here.target, &mut behind.target);
+            }
+            place = next;
+        }
         place
     }
 
