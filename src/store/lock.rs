@@ -81,13 +81,17 @@ fn lock_each(dirs: &[PathBuf], wait: Duration, f: &mut dyn FnMut()) -> io::Resul
         f();
         return Ok(());
     };
-    let mut lock = RwLock::new(File::open(lockable(dir))?);
+    let failed = |error: io::Error| {
+        let why = format!("could not lock `{}`: {error}", dir.display());
+        io::Error::new(error.kind(), why)
+    };
+    let mut lock = RwLock::new(File::open(lockable(dir)).map_err(failed)?);
     let begun = Instant::now();
     loop {
         match lock.try_write() {
             Ok(_guard) => return lock_each(others, wait, f),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error),
+            Err(error) => return Err(failed(error)),
         }
         if begun.elapsed() >= wait {
             let message = format!(
