@@ -214,7 +214,7 @@ fn a_failure_names_its_place_and_leaves_nothing_half_made() {
     }
     let check = |args: &[&str], inject: &str, said: &str| {
         let sandbox = Sandbox::new();
-        let inject = format!("inject={inject}:when=1");
+        let inject = format!("inject={inject}");
         let ran = traced(&["-o", "/dev/null", "-e", &inject], &sandbox, args, "");
         let stderr = String::from_utf8_lossy(&ran.stderr);
         let said = said.replace("PROJECT", sandbox.project().to_str().unwrap());
@@ -224,13 +224,31 @@ fn a_failure_names_its_place_and_leaves_nothing_half_made() {
     };
     let docs = "`PROJECT/.claude/.docs`: No locks available";
     let init = ["session", "init", "x"];
-    check(
-        &init,
-        "fdatasync:error=ENOSPC",
-        "state.json`: No space left",
-    );
-    check(&init, "flock:error=ENOLCK", docs);
-    check(&["status"], "write:error=ENOSPC", "stdout: No space left");
+    let full = "state.json`: No space left";
+    check(&init, "fdatasync:error=ENOSPC:when=1", full);
+    let full = ".docs`: No space left";
+    check(&init, "mkdir:error=ENOSPC:when=3+", full);
+    check(&init, "flock:error=ENOLCK:when=1", docs);
+    let full = "stdout: No space left";
+    check(&["status"], "write:error=ENOSPC:when=1", full);
+}
+
+#[test]
+fn a_stray_that_cannot_be_moved_is_told() {
+    if !can_trace() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/statewarden.yaml", "quarantine: true\n");
+    sandbox.write(".devt/state/notes.txt", "x");
+    let mut event = sandbox.bash_event("make");
+    event["hook_event_name"] = "PostToolUse".into();
+    let option = ["-o", "/dev/null", "-e", "inject=renameat2:error=EBUSY"];
+    let ran = traced(&option, &sandbox, &["hook"], &event.to_string());
+    let stderr = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{stderr}");
+    assert!(stderr.contains("`notes.txt`: "), "{stderr}");
+    assert!(sandbox.exists(".devt/state/notes.txt"));
 }
 
 /// Runs a script in a mount namespace in which `$DISK` is a disk of 256 KiB.
