@@ -221,6 +221,7 @@ fn a_failure_names_its_place_and_leaves_nothing_half_made() {
         assert_eq!(ran.status.code(), Some(2), "{stderr}");
         assert!(stderr.contains(&said), "{stderr}");
         assert!(!sandbox.exists(".claude"), "{args:?} at {inject}");
+        assert_eq!(sandbox.names(".devt/state"), [""; 0]);
     };
     let docs = "`PROJECT/.claude/.docs`: No locks available";
     let init = ["session", "init", "x"];
@@ -229,6 +230,9 @@ fn a_failure_names_its_place_and_leaves_nothing_half_made() {
     let full = ".docs`: No space left";
     check(&init, "mkdir:error=ENOSPC:when=3+", full);
     check(&init, "flock:error=ENOLCK:when=1", docs);
+    // The process id is written into `.lock` itself where there are no hard links.
+    let update = ["update", "phase=test"];
+    check(&update, "write:error=EDQUOT:when=1..2", "(os error 122)");
     let full = "stdout: No space left";
     check(&["status"], "write:error=ENOSPC:when=1", full);
 }

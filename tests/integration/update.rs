@@ -342,7 +342,7 @@ fn a_linked_file_stays_one() {
 fn a_pipe_in_the_place_of_the_directory_is_not_waited_for() {
     let sandbox = Sandbox::new();
     let state = sandbox.project().join(".devt/state");
-    std::fs::remove_dir(&state).unwrap();
+    fs::remove_dir(&state).unwrap();
     let pipe = std::process::Command::new("mkfifo").arg(&state).status();
     assert!(pipe.unwrap().success());
     let ran = sandbox.run(&["update", "phase=test"]);
