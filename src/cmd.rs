@@ -224,7 +224,7 @@ pub fn main(now: Clock) -> ExitCode {
     if let Verb::Hook = cli.verb {
         return hook::main(cli.project.map(|project| &*project.leak()), now);
     }
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(Stdout(io::stdout().lock()));
     let ended = run(cli, &Env::read(), now(), &mut out).and_then(|answer| {
         out.flush()?;
         Ok(answer)
@@ -238,6 +238,24 @@ pub fn main(now: Clock) -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Says of an error that it was not the command that failed, but the telling.
+struct Stdout<'a>(io::StdoutLock<'a>);
+
+impl Write for Stdout<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(untold)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().map_err(untold)
+    }
+}
+
+fn untold(error: io::Error) -> io::Error {
+    let why = format!("the answer could not be written to stdout: {error}");
+    io::Error::new(error.kind(), why)
 }
 
 /// A reader that has seen enough is no error.

@@ -7,6 +7,7 @@
 
 mod told;
 
+use std::fmt::Display;
 use std::fs;
 use std::path::Path;
 
@@ -30,7 +31,7 @@ use crate::reply::{self, Reply};
 use crate::restored::Restored;
 use crate::settings::{Mode, Resolved};
 use crate::sites::{self, Site};
-use crate::store::archive::{self, Item, Run, WhenChanged};
+use crate::store::archive::{self, Item, Run, Status, WhenChanged};
 use crate::store::lock::{IN_HOOK, with_lock, with_state_lock};
 use crate::store::{self, make_own_folder};
 use crate::systems::{self, own};
@@ -273,7 +274,7 @@ impl World<'_> {
     }
 
     /// Moves entries that no row names into the site's archive; gives the
-    /// snapshot. Where that fails the entries stay, and stderr says why.
+    /// snapshot. Where that fails an entry stays, and stderr says why.
     fn quarantine(
         &self,
         site: &Site<'_>,
@@ -303,13 +304,17 @@ impl World<'_> {
         let taken = with_state_lock(Path::new(&dir), pid_lock, IN_HOOK, |locked| {
             ring.take(locked, run, &items, &mut |_| {})
         });
-        match taken {
-            Ok(taken) => taken.path.map(|path| path::from_os(&path)),
-            Err(error) => {
-                reply::complain(&format!("could not quarantine in `{dir}`: {error}"));
-                None
+        let complain = |error: &dyn Display| {
+            reply::complain(&format!("could not quarantine in `{dir}`: {error}"));
+        };
+        let taken = taken.inspect_err(|error| complain(error)).ok()?;
+        for (status, item) in taken.statuses.iter().zip(&items) {
+            if let Status::Failed { error } = status {
+                complain(&format_args!("`{}`: {error}", item.name));
             }
         }
+        taken.trouble.iter().for_each(|trouble| complain(trouble));
+        taken.path.map(|path| path::from_os(&path))
     }
 
     /// Our settings, and Claude Code's with our entries in them, as a command

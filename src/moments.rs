@@ -111,7 +111,9 @@ impl World<'_> {
                 reason: send_back(&owed),
             },
             Err(error) => {
-                reply::complain_of("the agent's end changed no gate", &error);
+                let folder = self.logs().own_folder().display().to_string();
+                let what = format!("the agent's end changed no gate: `{folder}` cannot be written");
+                reply::complain_of(&what, &error);
                 let about = about(event, &ending);
                 let why = format!("could not be counted: {error}");
                 let effects = plan.skip_all(&self.project, &about, &why);

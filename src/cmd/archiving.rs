@@ -6,7 +6,7 @@ mod report;
 use std::io;
 use std::path::Path;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ use crate::path;
 use crate::project::{Root, read_text};
 use crate::sites::{self, Site};
 use crate::store::archive::{Item, Kind, Run, Status, Taken, WhenChanged};
-use crate::store::lock::{IN_COMMAND, Locked, with_state_lock};
+use crate::store::lock::{IN_COMMAND, Locked, with_lock, with_state_lock};
 use crate::systems::devt::{self, workflow_yaml};
 use crate::systems::{self, System};
 
@@ -192,7 +192,7 @@ fn in_site(
                 let chosen = plan(job, site, catalog, &mut outcome).map_err(io::Error::other)?;
                 carry_out(job, locked, site, chosen, &mut outcome, context)
             })
-            .map_err(|error| placed(error, &dir))
+            .map_err(|error| placed(error, "archive in", &dir).into())
         }
     };
     outcome.error = done.err().map(|error| format!("{error:#}"));
@@ -201,11 +201,12 @@ fn in_site(
 }
 
 /// An error of the operating system names no place.
-fn placed(error: io::Error, dir: &str) -> anyhow::Error {
-    match error.raw_os_error() {
-        Some(_) => anyhow!("could not archive in `{dir}`: {error}; see that you may write there"),
-        None => error.into(),
+pub(crate) fn placed(error: io::Error, what: &str, dir: &str) -> io::Error {
+    if error.raw_os_error().is_none() {
+        return error;
     }
+    let why = format!("could not {what} `{dir}`: {error}; see that you may write there");
+    io::Error::new(error.kind(), why)
 }
 
 fn plan<'c>(
@@ -308,14 +309,24 @@ impl Moved {
     }
 }
 
-/// Holds a site for a command: its directory, and its system's own mutex.
+/// Holds a site for a command: its directory, its system's own mutex, and the
+/// directory above where the hook locks that one, as it does for sessions.
 pub(crate) fn with_site_lock<T>(
     system: &str,
     dir: &Path,
     f: impl FnOnce(&Locked<'_>) -> io::Result<T>,
 ) -> io::Result<T> {
-    let pid_lock = systems::by_id(system).and_then(System::pid_lock);
-    with_state_lock(dir, pid_lock, IN_COMMAND, f)
+    let system = systems::by_id(system);
+    let pid_lock = system.and_then(System::pid_lock);
+    let in_site = || with_state_lock(dir, pid_lock, IN_COMMAND, f);
+    let gate_dir = system.and_then(System::gate_dir);
+    match dir
+        .parent()
+        .filter(|above| gate_dir.is_some_and(|gate_dir| above.ends_with(gate_dir)))
+    {
+        Some(above) => with_lock(above, IN_COMMAND, |_| in_site()),
+        None => in_site(),
+    }
 }
 
 #[cfg(test)]
@@ -324,13 +335,14 @@ mod tests {
 
     #[test]
     fn an_error_names_its_place() {
-        let bare = placed(io::Error::from_raw_os_error(13), "/p/.devt/state").to_string();
+        let denied = io::Error::from_raw_os_error(13);
+        let bare = placed(denied, "archive in", "/p/.devt/state").to_string();
         assert!(
             bare.starts_with("could not archive in `/p/.devt/state`: "),
             "{bare}"
         );
         assert!(bare.ends_with("; see that you may write there"), "{bare}");
         let told = io::Error::other("`/p` is locked");
-        assert_eq!(placed(told, "/p").to_string(), "`/p` is locked");
+        assert_eq!(placed(told, "", "/p").to_string(), "`/p` is locked");
     }
 }

@@ -35,11 +35,12 @@ pub(super) struct Change {
 /// such as `.claude` marks a project.
 pub(super) fn locked<T>(dir: &Path, system: &str, f: impl FnOnce() -> Result<T>) -> Result<T> {
     let missing: Vec<&Path> = dir.ancestors().take_while(|dir| !dir.exists()).collect();
-    make_dir(dir).with_context(|| format!("could not make `{}`", dir.display()))?;
-    let result = with_site_lock(system, dir, |_| Ok(f()));
-    let result = result.map_err(Into::into).flatten();
+    let made = make_dir(dir).with_context(|| format!("could not make `{}`", dir.display()));
+    let result = made.and_then(|()| with_site_lock(system, dir, |_| Ok(f()))?);
     if result.is_err() {
-        missing.into_iter().all(remove_if_empty);
+        missing.into_iter().for_each(|dir| {
+            remove_if_empty(dir);
+        });
     }
     result
 }

@@ -87,10 +87,12 @@ fn named(root: &str, context: &Context<'_>) -> Result<(String, Vec<Group>)> {
 /// The groups of a directory; `None` where it has no `tasks.md`.
 fn derive(dir: &str) -> Result<Option<Vec<Group>>> {
     let dir = Path::new(dir);
-    // A file that is there and cannot be read must not look like one without groups.
+    // A file that is there and cannot be read must not look like one without groups,
+    // nor like one in which none of them is stuck.
     if change::present(&dir.join("tasks.md"))?.is_none() {
         return Ok(None);
     }
+    change::present(&dir.join("STUCK.md"))?;
     let files = InDir { dir };
     Ok(state::derive(&|name| files.text(name)))
 }

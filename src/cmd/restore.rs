@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use serde::Serialize;
 
-use super::archiving::with_site_lock;
+use super::archiving::{placed, with_site_lock};
 use super::history::{Archived, archived};
 use super::{Answer, Context, output};
 use crate::path::from_os;
@@ -81,7 +81,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
             returned,
         };
         Ok((rows.map(row).collect::<Vec<_>>(), replaced_to))
-    })?;
+    })
+    .map_err(|error| placed(error, "restore into", &from_os(dir)))?;
     let document = Document {
         ok: restored.iter().all(|row| row.returned == Return::Restored),
         archive: from_os(&from.snapshot.path),
@@ -164,6 +165,13 @@ fn note(site: &str, wanted: &[Held], context: &Context<'_>) -> io::Result<()> {
             restored.add(site, &held.name, held.modified);
         }
         restored.write(locked)
+    })
+    .map_err(|error| {
+        placed(
+            error,
+            "note what comes back in",
+            &from_os(logs.own_folder()),
+        )
     })
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use anyhow::{Error, Result, anyhow, bail};
+use anyhow::{Context as _, Error, Result, anyhow, bail};
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
@@ -12,7 +12,7 @@ use super::change::{self, Change};
 use super::{Answer, Context, number, output, status};
 use crate::gates::{self, InDir};
 use crate::path;
-use crate::store::replace::make_new_dir;
+use crate::store::replace::{make_new_dir, remove_if_empty};
 use crate::systems::Files;
 use crate::systems::session::create::{NewSession, Spec, new_session, session_id};
 use crate::systems::session::state::{self, Phase, State};
@@ -157,7 +157,7 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
             spec: spec.as_ref(),
         };
         let dir = docs.join(&id);
-        make_new_dir(&dir)?;
+        make_new_dir(&dir).with_context(|| format!("could not make `{}`", dir.display()))?;
         let file = dir.join("state.json");
         let began = GateChange {
             gate: Phase::Init.as_str().to_owned(),
@@ -168,7 +168,11 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
             evidence: "session init".to_owned(),
         };
         let (text, changes) = (new_session(&new, context.now), vec![began]);
-        change::write(&file, Outcome::Changed { text, changes }).map(|outcome| (file, outcome))
+        let written = change::write(&file, Outcome::Changed { text, changes });
+        if written.is_err() {
+            remove_if_empty(&dir);
+        }
+        written.map(|outcome| (file, outcome))
     })?;
     change::record(context, (SYSTEM, "session init"), &file, &outcome);
     Ok(Change::new(context, &file, &outcome).of_new_file())

@@ -81,13 +81,17 @@ fn lock_each(dirs: &[PathBuf], wait: Duration, f: &mut dyn FnMut()) -> io::Resul
         f();
         return Ok(());
     };
-    let mut lock = RwLock::new(File::open(lockable(dir))?);
+    let failed = |error: io::Error| {
+        let why = format!("could not lock `{}`: {error}", dir.display());
+        io::Error::new(error.kind(), why)
+    };
+    let mut lock = RwLock::new(open(dir).map_err(failed)?);
     let begun = Instant::now();
     loop {
         match lock.try_write() {
             Ok(_guard) => return lock_each(others, wait, f),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error),
+            Err(error) => return Err(failed(error)),
         }
         if begun.elapsed() >= wait {
             let message = format!(
@@ -103,18 +107,22 @@ fn lock_each(dirs: &[PathBuf], wait: Duration, f: &mut dyn FnMut()) -> io::Resul
 
 /// Whether a process holds the directory at this moment.
 pub fn is_held(dir: &Path) -> bool {
-    File::open(lockable(dir)).is_ok_and(|file| RwLock::new(file).try_write().is_err())
+    open(dir).is_ok_and(|file| RwLock::new(file).try_write().is_err())
 }
 
+/// Opens a directory for locking, without waiting for what has the name of one,
+/// such as a pipe.
 #[cfg(unix)]
-fn lockable(dir: &Path) -> PathBuf {
-    dir.to_owned()
+fn open(dir: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags, open};
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(open(dir, flags, Mode::empty())?.into())
 }
 
 /// A directory cannot be opened for locking here, so a file in the temporary
 /// directory that is named after it stands for it.
 #[cfg(not(unix))]
-fn lockable(dir: &Path) -> PathBuf {
+fn open(dir: &Path) -> io::Result<File> {
     // Every version of this program has to come to the same name: FNV-1a.
     let real = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
     let hash = real
@@ -125,13 +133,12 @@ fn lockable(dir: &Path) -> PathBuf {
             (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
         });
     let file = std::env::temp_dir().join(format!("statewarden-{hash:016x}.lock"));
-    // An error shows when the file is opened.
     #[expect(clippy::disallowed_methods, reason = "this is the store")]
-    let _ = std::fs::OpenOptions::new()
+    std::fs::OpenOptions::new()
         .create(true)
+        .read(true)
         .append(true)
-        .open(&file);
-    file
+        .open(file)
 }
 
 /// Like [`with_lock`], and where another program guards the same state by a
@@ -163,7 +170,7 @@ fn with_linked(dir: &Path) -> Vec<PathBuf> {
     let outside = files.filter(|file| file.is_file() && !file.starts_with(&real));
     let parents = outside.filter_map(|file| Some(file.parent()?.to_owned()));
     // One that cannot be opened cannot be locked.
-    let mut dirs: Vec<PathBuf> = parents.filter(|dir| File::open(dir).is_ok()).collect();
+    let mut dirs: Vec<PathBuf> = parents.filter(|dir| open(dir).is_ok()).collect();
     dirs.push(real);
     dirs.sort_unstable();
     dirs.dedup();

@@ -148,7 +148,12 @@ fn own_id() -> String {
 
 fn create_in_place(path: &Path) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(own_id().as_bytes())
+    let written = file.write_all(own_id().as_bytes());
+    if written.is_err() {
+        // The first error is the one to report.
+        let _ = fs::remove_file(path);
+    }
+    written
 }
 
 /// What is known about whoever made a pid file.

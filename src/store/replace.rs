@@ -6,6 +6,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::transfer::move_to_free;
 use crate::regular;
 
 /// Puts `bytes` in the place of a file, or makes the file.
@@ -94,24 +95,25 @@ fn take_over(temp: &Path, old: &Metadata) -> io::Result<()> {
     fs::set_permissions(temp, old.permissions())
 }
 
-/// Copies a file with its mode to a name that is free. A kill can leave a part
-/// of the copy.
+/// Copies a file with its mode to a name that is free. The copy has its name once
+/// it is whole and on the device.
 ///
 /// # Errors
 /// `AlreadyExists` when `to` is taken; `from` is no regular file, or cannot be
 /// read; the copy cannot be written.
 pub fn copy_to_free(from: &Path, to: &Path) -> io::Result<()> {
     let (mut from, _) = regular::open(from)?;
-    let mut copy = File::create_new(to)?;
-    let copied = from
-        .metadata()
-        .and_then(|meta| copy.set_permissions(meta.permissions()))
-        .and_then(|()| io::copy(&mut from, &mut copy));
+    let old = from.metadata()?;
+    let (temp, mut copy) = create_beside(to, Some(&old))?;
+    let copied = io::copy(&mut from, &mut copy)
+        .and_then(|_| take_over(&temp, &old))
+        .and_then(|()| copy.sync_data())
+        .and_then(|()| move_to_free(&temp, to));
     if copied.is_err() {
         // The first error is the one to report.
-        let _ = fs::remove_file(to);
+        let _ = fs::remove_file(&temp);
     }
-    copied.map(drop)
+    copied
 }
 
 /// Makes a directory and those above it.
@@ -137,7 +139,10 @@ pub fn make_new_dir(dir: &Path) -> io::Result<()> {
 pub fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-        result => result,
+        result => result.map_err(|e| {
+            let why = format!("could not remove `{}`: {e}", path.display());
+            io::Error::new(e.kind(), why)
+        }),
     }
 }
 
@@ -201,6 +206,8 @@ mod tests {
             "a directory cannot be replaced"
         );
         assert!(copy_to_free(&file, &file).is_err());
+        let error = remove(&dir).unwrap_err().to_string();
+        assert!(error.contains(dir.to_str().unwrap()), "{error}");
         let leftovers = fs::read_dir(std::env::temp_dir()).unwrap().flatten();
         let ours = format!(".statewarden-replace-{}.", std::process::id());
         assert!(

@@ -14,7 +14,7 @@ use super::{
     ClosedGate, Consequences, ContentError, Files, Moment, Note, Place, System, View, split_site,
 };
 use crate::actor::AgentName;
-use crate::contract::{Contract, Dir, DirKind, List, Row, Writer};
+use crate::contract::{Contract, Dir, DirKind, List, Row, Shape, Slug, Writer};
 use crate::decision::DenyCode;
 use crate::workflow::{Outcome, Workflow};
 
@@ -121,6 +121,19 @@ static CONTRACT: Contract<'static> = Contract {
             Writer::Main,
             "report of the review phase",
         ),
+        // What `store::replace` puts beside the file while it writes it.
+        Row::slug(
+            &Slug {
+                prefix: ".state.json.",
+                shape: Shape::Digits,
+                endings: &[".tmp"],
+                regex: r"^\.state\.json\.[0-9]+\.tmp$",
+                example: ".state.json.4711.tmp",
+            },
+            Writer::Main,
+            "update in progress",
+        )
+        .ephemeral(),
     ]),
     dirs: List::Borrowed(&[Dir::new("", DirKind::Closed)]),
     roles: List::Borrowed(&[]),

@@ -195,11 +195,15 @@ fn other_systems_keep_their_archive_in_our_own_folder() {
         (".claude/orchestration.local.md", 90 * DAY),
         (".claude/my-orchestration.local.md", 0),
         (".claude/orchestration.local.md.tmp.77", 60),
+        (".claude/.orchestration.local.md.77.tmp", 60),
         (".claude/deep-dive.local.md.bak.20260101120000", 30 * DAY),
         (".claude/skip-test-verification", 90 * DAY),
         (".claude/other-plugin.local.md", 90 * DAY),
         (".claude/.docs/260110-add-login/state.json", 90 * DAY),
         (".claude/.docs/260110-add-login/notes.md", 0),
+        (".claude/.docs/260110-add-login/.state.json.77.tmp", 60),
+        // Another process is about to rename it.
+        (".claude/.docs/260110-add-login/.state.json.78.tmp", 0),
         ("openspec/changes/add-login/tasks.md", 90 * DAY),
         ("openspec/changes/add-login/proposal.md", 90 * DAY),
         ("openspec/changes/add-login/review/1.md", 90 * DAY),
@@ -239,8 +243,10 @@ fn other_systems_keep_their_archive_in_our_own_folder() {
         [
             ".claude/my-orchestration.local.md",
             ".claude/orchestration.local.md.tmp.77",
+            ".claude/.orchestration.local.md.77.tmp",
             ".claude/deep-dive.local.md.bak.20260101120000",
             ".claude/.docs/260110-add-login/notes.md",
+            ".claude/.docs/260110-add-login/.state.json.77.tmp",
             "openspec/changes/add-login/review/01.md",
         ]
     );

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::json;
 
@@ -14,8 +14,12 @@ const WORKFLOW: &str =
 
 const RUN: &str = include_str!("../fixtures/agent-flow/01-orchestration-init-default.md");
 
+const SETTINGS: &str = ".claude/settings.json";
+
+const MODEL: &str = "{ \"model\": \"opus\" }\n";
+
 /// The program under a tracer with this option.
-fn traced(option: &[&str], sandbox: &Sandbox, args: &[&str], stdin: &str) -> ExitStatus {
+fn traced(option: &[&str], sandbox: &Sandbox, args: &[&str], stdin: &str) -> Output {
     use std::io::Write;
     let mut child = Command::new("strace")
         .args(["-f", "-qq"])
@@ -29,12 +33,12 @@ fn traced(option: &[&str], sandbox: &Sandbox, args: &[&str], stdin: &str) -> Exi
         .env("CLAUDE_PROJECT_DIR", sandbox.project())
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     // A process that is killed early closes the pipe.
     let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
-    child.wait().unwrap()
+    child.wait_with_output().unwrap()
 }
 
 /// The system calls of a whole run, each with how often it was made.
@@ -82,6 +86,7 @@ fn kill_everywhere(
         sandbox.write(".devt/state/workflow.yaml", WORKFLOW);
         sandbox.write(".devt/state/notes.md", "stray");
         sandbox.write(".claude/orchestration.local.md", RUN);
+        sandbox.write(SETTINGS, MODEL);
         sandbox
     };
     let whole = fresh();
@@ -92,7 +97,7 @@ fn kill_everywhere(
             let sandbox = fresh();
             let inject = format!("inject={name}:signal=SIGKILL:when={nth}");
             let option = ["-o", "/dev/null", "-e", &inject];
-            let status = traced(&option, &sandbox, args, &stdin(&sandbox));
+            let status = traced(&option, &sandbox, args, &stdin(&sandbox)).status;
             n_kills += u32::from(status.signal() == Some(9) || status.code() == Some(137));
             check(&sandbox, &format!("{name} {nth}"));
         }
@@ -184,6 +189,70 @@ fn a_cleanup_killed_at_any_system_call_loses_nothing() {
             assert!(archived.iter().all(|text| text == "stray"));
         },
     );
+}
+
+#[test]
+fn an_install_killed_at_any_system_call_leaves_whole_settings_and_a_whole_backup() {
+    kill_everywhere(&["install"], &|_| String::new(), &|sandbox, nth| {
+        let text = sandbox.read(SETTINGS);
+        assert!(
+            text == MODEL || (text.contains("opus") && text.contains("SubagentStop")),
+            "killed at {nth}: {text}"
+        );
+        let backup = format!("{SETTINGS}.statewarden-backup");
+        assert!(
+            !sandbox.exists(&backup) || sandbox.read(&backup) == MODEL,
+            "killed at {nth}"
+        );
+    });
+}
+
+#[test]
+fn a_failure_names_its_place_and_leaves_nothing_half_made() {
+    if !can_trace() {
+        return;
+    }
+    let check = |args: &[&str], inject: &str, said: &str| {
+        let sandbox = Sandbox::new();
+        let inject = format!("inject={inject}");
+        let ran = traced(&["-o", "/dev/null", "-e", &inject], &sandbox, args, "");
+        let stderr = String::from_utf8_lossy(&ran.stderr);
+        let said = said.replace("PROJECT", sandbox.project().to_str().unwrap());
+        assert_eq!(ran.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(&said), "{stderr}");
+        assert!(!sandbox.exists(".claude"), "{args:?} at {inject}");
+        assert_eq!(sandbox.names(".devt/state"), [""; 0]);
+    };
+    let docs = "`PROJECT/.claude/.docs`: No locks available";
+    let init = ["session", "init", "x"];
+    let full = "state.json`: No space left";
+    check(&init, "fdatasync:error=ENOSPC:when=1", full);
+    let full = ".docs`: No space left";
+    check(&init, "mkdir:error=ENOSPC:when=3+", full);
+    check(&init, "flock:error=ENOLCK:when=1", docs);
+    // The process id is written into `.lock` itself where there are no hard links.
+    let update = ["update", "phase=test"];
+    check(&update, "write:error=EDQUOT:when=1..2", "(os error 122)");
+    let full = "stdout: No space left";
+    check(&["status"], "write:error=ENOSPC:when=1", full);
+}
+
+#[test]
+fn a_stray_that_cannot_be_moved_is_told() {
+    if !can_trace() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/statewarden.yaml", "quarantine: true\n");
+    sandbox.write(".devt/state/notes.txt", "x");
+    let mut event = sandbox.bash_event("make");
+    event["hook_event_name"] = "PostToolUse".into();
+    let option = ["-o", "/dev/null", "-e", "inject=renameat2:error=EBUSY"];
+    let ran = traced(&option, &sandbox, &["hook"], &event.to_string());
+    let stderr = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{stderr}");
+    assert!(stderr.contains("`notes.txt`: "), "{stderr}");
+    assert!(sandbox.exists(".devt/state/notes.txt"));
 }
 
 /// Runs a script in a mount namespace in which `$DISK` is a disk of 256 KiB.

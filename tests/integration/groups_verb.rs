@@ -92,6 +92,11 @@ fn no_answer_is_an_error() {
         "{}",
         ran.stderr()
     );
-    std::fs::write(sandbox.path("openspec/changes/auth/tasks.md"), b"\xff").unwrap();
-    assert_eq!(sandbox.run(&["groups"]).code(), 2, "unreadable is not done");
+    for name in ["STUCK.md", "tasks.md"] {
+        let file = sandbox.path(&format!("openspec/changes/auth/{name}"));
+        std::fs::write(file, b"Group 1 \xff").unwrap();
+        let ran = sandbox.run(&["groups"]);
+        assert_eq!(ran.code(), 2, "unreadable is neither done nor free");
+        assert!(ran.stderr().contains(name), "{}", ran.stderr());
+    }
 }

@@ -129,6 +129,18 @@ fn an_older_file_gives_way_and_is_kept() {
 }
 
 #[test]
+fn a_place_that_cannot_be_written_is_named() {
+    let (sandbox, archive) = archived();
+    let note = ".claude/statewarden/restored.json";
+    std::fs::create_dir_all(sandbox.project().join(note)).unwrap();
+    let ran = sandbox.run(&["restore", &archive]);
+    assert_eq!(ran.code(), 2);
+    let place = sandbox.path(".claude/statewarden");
+    assert!(ran.stderr().contains(&place), "{}", ran.stderr());
+    assert!(!sandbox.exists(".devt/state/plan.md"));
+}
+
+#[test]
 fn a_snapshot_of_devt_itself_comes_back() {
     let sandbox = Sandbox::new();
     let name = "cleanup-2026-01-10T14-30-22-123Z";

@@ -1,5 +1,6 @@
 //! The health of what lies on the disk: logs, locks, leftovers, the heartbeat.
 
+use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
 use std::io::{self, BufReader};
 use std::mem;
@@ -39,8 +40,12 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
         findings.extend(of_locks(site));
     }
     let sites = subject.sites.iter().map(PathBuf::as_path);
-    let dirs = sites.chain(folder.parent()).chain([folder]);
-    findings.extend(dirs.filter_map(|dir| of_leftovers(dir, subject.now)));
+    // `.claude` can be a site as well.
+    let dirs: BTreeSet<&Path> = sites.chain(folder.parent()).chain([folder]).collect();
+    findings.extend(
+        dirs.into_iter()
+            .filter_map(|dir| of_leftovers(dir, subject.now)),
+    );
     findings.push(of_heartbeat(&own.events().path()));
     findings
 }

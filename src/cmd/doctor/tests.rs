@@ -13,7 +13,7 @@ use crate::cmd::install::{self, Scope};
 /// What `doctor` says about a project, one `id:level` a finding.
 fn findings(temp: &Temp) -> Vec<Finding> {
     let place = temp.place();
-    let sites = [place.project.join(".devt/state")];
+    let sites = [".devt/state", ".claude"].map(|site| place.project.join(site));
     let subject = Subject {
         place: &place,
         settings: &Resolved::default(),
@@ -217,7 +217,7 @@ fn logs_locks_and_leftovers_are_examined() {
         "x.md.tmp.77",
         "x.tmp.md",
     ] {
-        let name = format!("project/.devt/state/{name}");
+        let name = format!("project/.claude/{name}");
         temp.write(&name, "half");
         let file = fs::File::options().write(true).open(temp.0.join(&name));
         file.unwrap().set_modified(old.into()).unwrap();
@@ -231,7 +231,7 @@ fn logs_locks_and_leftovers_are_examined() {
     ];
     check(&temp, &expected);
     let leftovers = |f: &Finding| f.what.starts_with("3 temporary files");
-    assert!(findings(&temp).iter().any(leftovers));
+    assert_eq!(findings(&temp).into_iter().filter(leftovers).count(), 1);
     // A log that cannot be asked for is not taken for none.
     let denials = "project/.devt/state/preflight-denies.jsonl";
     std::os::unix::fs::symlink("preflight-denies.jsonl", temp.0.join(denials)).unwrap();

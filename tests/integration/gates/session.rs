@@ -101,3 +101,38 @@ fn a_tie_moves_nothing() {
     }
     assert!(stage.skipped().contains("same time"));
 }
+
+#[test]
+fn a_state_that_another_process_writes_is_no_stray() {
+    let stage = Stage::new();
+    let id = session(&stage, "a task");
+    let temp = format!(".claude/.docs/{id}/.state.json.4711.tmp");
+    stage.0.write(&temp, "{");
+    let mut event = stage.0.bash_event("make");
+    event["hook_event_name"] = "PostToolUse".into();
+    stage.0.hook(&event).is_silent();
+    assert_eq!(stage.0.run(&["audit"]).code(), 0);
+    let write = stage.0.write_event(&temp, "{}");
+    stage.0.hook(&write).is_denied("ephemeral-name");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_clears_a_session_waits_for_the_hook() {
+    use statewarden::store::lock::{IN_COMMAND, with_lock};
+    let stage = Stage::new();
+    session(&stage, "a task");
+    let docs = stage.0.project().join(".claude/.docs");
+    let clear = || {
+        let mut reset = stage.0.command(&["reset", "--system", "session"]);
+        reset.stdout(std::process::Stdio::null()).spawn()
+    };
+    let mut reset = with_lock(&docs, IN_COMMAND, |_| {
+        let mut reset = clear()?;
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        assert!(reset.try_wait()?.is_none(), "it did not wait");
+        Ok(reset)
+    })
+    .unwrap();
+    assert!(reset.wait().unwrap().success());
+}
