@@ -4,6 +4,7 @@ use super::{Call, Objection};
 use crate::claim::Claim;
 use crate::contract::{Name, Row, Standing, Writer};
 use crate::nearest::nearest;
+use crate::systems;
 
 /// A contract with so few names can say them all.
 const FEW: usize = 6;
@@ -65,19 +66,27 @@ pub(super) fn near(claim: &Claim<'_>, call: &Call<'_>, name: &str) -> Near {
     }
 }
 
+/// The names in the entry's directory, where they are few.
 fn all_of_few(claim: &Claim<'_>, may_write: &dyn Fn(&Row<'_>) -> bool) -> Near {
     let governed = claim.governed;
+    let (dir, _) = governed
+        .contract
+        .nearest_dir(&claim.entry, governed.edition);
     let is_offered = |row: &&Row<'_>| {
         row.editions.hold(governed.edition)
             && !matches!(row.writer, Writer::Program | Writer::User)
             && may_write(row)
     };
-    let rows: Vec<_> = governed.contract.rows.iter().filter(is_offered).collect();
-    let are_names = rows.iter().all(|row| !matches!(row.name, Name::Slug(_)));
-    match rows.len() {
-        1..=FEW if are_names => {
-            Near::OneOf(rows.iter().map(|row| row.title().to_owned()).collect())
-        }
+    let rows = governed.contract.rows.iter().filter(is_offered);
+    let names = rows.map(|row| match row.name {
+        Name::Slug(slug) => format!("{}N{}", slug.prefix, slug.endings[0]),
+        _ => row.title().to_owned(),
+    });
+    let names: Vec<_> = names
+        .filter(|name| systems::below(name, dir.path).is_some())
+        .collect();
+    match names.len() {
+        1..=FEW => Near::OneOf(names),
         _ => Near::Nothing,
     }
 }

@@ -385,6 +385,21 @@ fn a_contract_of_few_names_says_them_all() {
     let reason = reason(&sandbox, ".claude/.docs/260110-a/todo.md", "ad-hoc-name");
     let names = "only `state.json`, `research-report.md`, `plan-report.md`, `review-report.md`.";
     assert!(reason.contains(names), "{reason}");
+    for (agent, entry, names) in [
+        ("reviewer", "review/notes.md", ", only `review/N.md`."),
+        (
+            "tester",
+            "test-reports/2/all.md",
+            ", only `test-reports/N.md`.",
+        ),
+        // Nothing in there is theirs to write.
+        ("developer", "review/notes.md", "no name `review/notes.md`."),
+    ] {
+        let event = sandbox.write_event(&format!("openspec/changes/x/{entry}"), "x");
+        let ran = sandbox.hook(&sandbox.by(agent, event));
+        let answer = ran.reason();
+        assert!(answer.contains(names), "{answer}");
+    }
 }
 
 /// Read from another directory, a path below the root would be another file.
