@@ -402,6 +402,30 @@ fn a_contract_of_few_names_says_them_all() {
     }
 }
 
+/// What the commands do not archive, the reason does not send to them.
+#[test]
+fn a_whole_site_has_its_own_way_out() {
+    let sandbox = Sandbox::new();
+    for (site, file, way) in [
+        (".devt/state", "plan.md", "`statewarden cleanup` or `reset`"),
+        (
+            "openspec/changes/x",
+            "tasks.md",
+            "move a finished change into `archive/`",
+        ),
+        (
+            ".agentmux/.sessions/s",
+            "state.json",
+            "for the user to remove",
+        ),
+    ] {
+        sandbox.write(&format!("{site}/{file}"), "x");
+        let event = sandbox.bash_event(&format!("rm -rf {site}"));
+        let reason = sandbox.hook(&event).is_denied("bulk-removal");
+        assert!(reason.contains(way), "{reason}");
+    }
+}
+
 /// Read from another directory, a path below the root would be another file.
 #[test]
 fn paths_can_be_used_where_the_call_was_made() {
