@@ -377,6 +377,22 @@ fn a_name_that_is_anothers_leads_to_the_place_for_notes() {
     ] {
         assert!(reason.contains(part), "`{part}` is not in: {reason}");
     }
+    for (file, meant) in [
+        (
+            ".claude/my-orchestration.local.md",
+            "orchestration.local.md",
+        ),
+        (".claude/.docs/260110-a/plan_report.md", "plan-report.md"),
+        ("openspec/changes/x/review/1.txt", "review/1.md"),
+    ] {
+        let event = sandbox.by("qa", sandbox.write_event(file, "x"));
+        let reason = sandbox.hook(&event).is_denied("ad-hoc-name");
+        let way = format!("`{meant}` is for another to write; report what you have");
+        assert!(
+            reason.contains(&way) && !reason.contains("Use `"),
+            "{reason}"
+        );
+    }
 }
 
 #[test]
