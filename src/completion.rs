@@ -104,7 +104,7 @@ const TRIES: u32 = 4;
 const BETWEEN_TRIES: Duration = Duration::from_millis(50);
 
 /// The last report in a transcript: what was handed back and not refused, else
-/// the last text.
+/// the last text, where nothing follows it.
 fn last_words(path: &str) -> String {
     for attempt in 0..TRIES {
         if attempt > 0 {
@@ -122,6 +122,8 @@ fn search(path: &str) -> Option<String> {
     let mut said = None;
     let mut take = |line: &str| {
         let line: Value = serde_json::from_str(line).unwrap_or_default();
+        // The client puts its own words about a failure into the agent's mouth.
+        let is_said = line["type"] == "assistant" && line["isApiErrorMessage"] != true;
         for block in line["message"]["content"].as_array().into_iter().flatten() {
             match block["type"].as_str() {
                 Some("tool_use") if block["name"] == "SubagentHandback" => handed_back.push((
@@ -134,8 +136,11 @@ fn search(path: &str) -> Option<String> {
                 Some("tool_result") if block["is_error"] == true => {
                     handed_back.retain(|(id, _)| block["tool_use_id"] != id.as_str());
                 }
-                Some("text") if line["type"] == "assistant" => {
-                    said = block["text"].as_str().map(str::to_owned).or(said.take());
+                // Words before a call or an interruption say what comes next.
+                Some("tool_use") => said = None,
+                Some("text") => {
+                    let text = block["text"].as_str().filter(|_| is_said);
+                    said = text.map(str::to_owned);
                 }
                 _ => {}
             }

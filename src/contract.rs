@@ -345,7 +345,7 @@ impl<'a> Contract<'a> {
     }
 
     /// The deepest declared directory above the entry, and whether the entry lies directly in it.
-    fn nearest_dir(&'a self, entry: &str, edition: Edition) -> (Dir<'a>, bool) {
+    pub fn nearest_dir(&'a self, entry: &str, edition: Edition) -> (Dir<'a>, bool) {
         let mut parent = entry;
         while let Some((above, _)) = parent.rsplit_once('/') {
             parent = above;

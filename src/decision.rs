@@ -422,6 +422,9 @@ fn row_rules(claim: &Claim<'_>, row: &Row<'_>, call: &Call<'_>) -> Result<Asks, 
     }
 }
 
+/// What to do where another's file is all there is to write.
+const REPORT: &str = "report what you have in your final message instead";
+
 fn wrong_writer(
     claim: &Claim<'_>,
     writer: &Writer<'_>,
@@ -442,16 +445,15 @@ fn wrong_writer(
     // Elsewhere the owners are plain names.
     let has_roles = claim.governed.system.own_keys().contains(&OwnKey::Roles);
     let by_role = matches!(writer, Writer::Roles(..)) && has_roles;
-    let report = "report what you have in your final message instead";
     let hint = match (by_role, role) {
-        (true, Some(role)) => format!("that is a role transgression of a {role}; {report}"),
+        (true, Some(role)) => format!("that is a role transgression of a {role}; {REPORT}"),
         (true, None) => {
             let name = actor.as_str();
             format!(
                 "if {actor} plays that role, map it in the settings: `systems.{id}.roles: {{{name}: ROLE}}`"
             )
         }
-        (false, _) => report.to_owned(),
+        (false, _) => REPORT.to_owned(),
     };
     Objection::new(
         DenyCode::WrongWriter,

@@ -111,7 +111,7 @@ impl World<'_> {
         let sites = self.sites_of(event, catalog, claims);
         let (mut found, moved_to) = self.look(&sites, since, rules, catalog);
         if let Some(since) = span.call {
-            let listed = self.listed_changes(event, &document, catalog);
+            let listed = self.listed_changes(event, &document, since, catalog);
             let settings = self.settings_changed(since);
             add_new(&mut found, listed.into_iter().chain(settings));
         }
@@ -383,15 +383,17 @@ impl World<'_> {
 
     /// What the client lists as changed by a command and breaks a rule. What
     /// programs own is left out, since commands run them; and so is who wrote,
-    /// where the client says that several calls share the list.
+    /// where the client says that several calls share the list, or where the hook
+    /// itself moved a gate meanwhile.
     fn listed_changes(
         &self,
         event: &Event<'_>,
         document: &Document<'_>,
+        since: DateTime<Utc>,
         catalog: &Catalog<'_>,
     ) -> Vec<Denial> {
         let diff = document.response("bashEditDiff");
-        let shared = diff["shared"] == true;
+        let shared = diff["shared"] == true || has_changed(&self.logs().gates().path(), since);
         let files = diff["changedFiles"]
             .as_array()
             .into_iter()

@@ -25,6 +25,7 @@ use crate::path;
 use crate::project::Project;
 use crate::record;
 use crate::reply;
+use crate::settings::Mode;
 use crate::sites;
 use crate::systems::{ClosedGate, Consequences, Files, Moment, Owed};
 use crate::time;
@@ -294,6 +295,8 @@ pub struct Effects {
 /// An artifact that an agent owes.
 pub struct Due {
     pub system: String,
+    /// How its system is governed.
+    pub mode: Mode,
     /// Relative to the project.
     pub file: String,
     pub why: String,
@@ -371,6 +374,7 @@ impl<'a> Plan<'a> {
                 let unread = unreadable.iter().find(is_it);
                 dues.push(Due {
                     system: state.around.governed.system.id().to_owned(),
+                    mode: state.around.governed.mode,
                     file: shown(project, &state.dir.join(file)),
                     why: unread.map_or(why.clone(), |(_, why)| format!("it cannot be read: {why}")),
                 });

@@ -143,9 +143,14 @@ impl World<'_> {
             self.append_gates_locked(locked, &skipped, rules);
             return Ok(Counted::Now(Vec::new()));
         }
-        let owed = plan.owed(&self.project);
+        let mut owed = plan.owed(&self.project);
+        let is_enforced = |due: &Due| due.mode == Mode::Enforce;
         let setting = rules.settings.completion;
-        if !owed.is_empty() && setting == Completion::Block && ending.told_by == ToldBy::Stop {
+        if setting == Completion::Block
+            && ending.told_by == ToldBy::Stop
+            && owed.iter().any(is_enforced)
+        {
+            owed.retain(is_enforced);
             return Ok(Counted::SentBack(owed));
         }
         let effects = plan.carry_out(&self.project, &about);

@@ -222,10 +222,16 @@ fn chosen(dir: &Path, kinds: &[FileKind]) -> Result<(PathBuf, String)> {
         runs.retain(|(_, text)| is_active(text));
     }
     match (runs.len(), runs.pop()) {
-        (0, _) => bail!(
-            "there is no run in `{}`; start one with `statewarden flow init`",
-            dir.display()
-        ),
+        (0, _) => {
+            let (team, flag) = match kinds {
+                [FileKind::Team] => ("team ", " --team"),
+                _ => ("", ""),
+            };
+            bail!(
+                "there is no {team}run in `{}`; start one with `statewarden flow init{flag}`",
+                dir.display()
+            )
+        }
         (1, Some(run)) => Ok(run),
         _ => bail!(
             "the single run and the team run are both active; pass `--team`, or close one of them"

@@ -5,7 +5,7 @@ use crate::actor::Actor;
 use crate::claim::{Claim, Lands};
 use crate::contract::{AtReset, Row, Standing, Writer};
 use crate::path;
-use crate::systems::own;
+use crate::systems::{Upkeep, own};
 use crate::target::{Act, Spelling, Target};
 
 /// Deleting by name is everyday work; what takes more than it names, or what
@@ -85,13 +85,16 @@ fn whole_site(claim: &Claim<'_>) -> Objection {
         "" => "the project's root",
         site => site,
     };
-    let way_on = match (claim.target.act, claim.governed.system.id()) {
+    let way_on = match (claim.target.act, claim.governed.system.upkeep()) {
         (Act::Clear, _) => {
             "keep it out (`git clean -e PATTERN`, `git stash push -u -- ':!PATH'`, \
              `rsync --exclude PATTERN`)"
         }
-        (_, own::ID) => "it is for the user to remove; ask them",
-        _ => {
+        (_, Upkeep::Program) => "it is for the user to remove; ask them",
+        (_, Upkeep::Work) => {
+            "remove single files by their names, or move a finished change into `archive/` beside it"
+        }
+        (_, Upkeep::Run) => {
             "remove single files by their names, or archive them with `statewarden cleanup` or `reset`"
         }
     };

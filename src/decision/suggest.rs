@@ -1,9 +1,11 @@
 //! What to write instead of a name that is in no contract.
 
-use super::{Call, Objection};
+use super::{Call, Objection, REPORT};
+use crate::actor::Actor;
 use crate::claim::Claim;
 use crate::contract::{Name, Row, Standing, Writer};
 use crate::nearest::nearest;
+use crate::systems;
 
 /// A contract with so few names can say them all.
 const FEW: usize = 6;
@@ -12,10 +14,10 @@ const FEW: usize = 6;
 pub(super) enum Near {
     Nothing,
     Name(String),
-    /// It is another's to write; the actor's own is the next best.
+    /// It is another's to write; the actor's own, if there is one, is the next best.
     Others {
         meant: String,
-        own: String,
+        own: Option<String>,
     },
     /// Nothing is near; these are all there are.
     OneOf(Vec<String>),
@@ -29,7 +31,10 @@ impl Near {
             Self::Name(name) => objection.suggestion = Some(name),
             Self::Others { meant, own } => {
                 objection.why += &format!("; `{meant}` is for another to write");
-                objection.suggestion = Some(own);
+                if own.is_none() {
+                    objection.why += &format!("; {REPORT}");
+                }
+                objection.suggestion = own;
             }
             Self::OneOf(names) => {
                 objection.why += &format!(", only `{}`", names.join("`, `"));
@@ -51,33 +56,43 @@ pub(super) fn near(claim: &Claim<'_>, call: &Call<'_>, name: &str) -> Near {
     let Some(meant) = nearest(contract, name, governed.edition, &|_| true) else {
         return all_of_few(claim, &may_write);
     };
-    let is_own = match contract.standing(&meant, governed.edition) {
+    let is_own = |name: &str| match contract.standing(name, governed.edition) {
         Standing::Row(row) => may_write(row),
         _ => true,
     };
-    if is_own {
+    if is_own(&meant) {
         return Near::Name(meant);
     }
     let notes = contract.fallback.map(str::to_owned);
-    match notes.or_else(|| nearest(contract, name, governed.edition, &may_write)) {
-        Some(own) => Near::Others { meant, own },
-        None => Near::Name(meant),
+    let own = notes.or_else(|| nearest(contract, name, governed.edition, &may_write));
+    match own.filter(|own| is_own(own)) {
+        // The main thread can dispatch the one whose name it is.
+        None if *call.actor == Actor::Main => Near::Name(meant),
+        own => Near::Others { meant, own },
     }
 }
 
+/// The names in the entry's directory, where they are few.
 fn all_of_few(claim: &Claim<'_>, may_write: &dyn Fn(&Row<'_>) -> bool) -> Near {
     let governed = claim.governed;
+    let (dir, _) = governed
+        .contract
+        .nearest_dir(&claim.entry, governed.edition);
     let is_offered = |row: &&Row<'_>| {
         row.editions.hold(governed.edition)
             && !matches!(row.writer, Writer::Program | Writer::User)
             && may_write(row)
     };
-    let rows: Vec<_> = governed.contract.rows.iter().filter(is_offered).collect();
-    let are_names = rows.iter().all(|row| !matches!(row.name, Name::Slug(_)));
-    match rows.len() {
-        1..=FEW if are_names => {
-            Near::OneOf(rows.iter().map(|row| row.title().to_owned()).collect())
-        }
+    let rows = governed.contract.rows.iter().filter(is_offered);
+    let names = rows.map(|row| match row.name {
+        Name::Slug(slug) => format!("{}N{}", slug.prefix, slug.endings[0]),
+        _ => row.title().to_owned(),
+    });
+    let names: Vec<_> = names
+        .filter(|name| systems::below(name, dir.path).is_some())
+        .collect();
+    match names.len() {
+        1..=FEW => Near::OneOf(names),
         _ => Near::Nothing,
     }
 }

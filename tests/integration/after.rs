@@ -151,6 +151,27 @@ fn files_that_the_client_lists_are_judged() {
     );
 }
 
+/// Beside an agent's command the end of another agent changes the run's file.
+#[test]
+fn a_gate_that_the_hook_moved_is_not_laid_to_a_command() {
+    let sandbox = Sandbox::new();
+    let run = ".claude/orchestration.local.md";
+    sandbox.write(
+        run,
+        include_str!("../fixtures/agent-flow/01-orchestration-init-default.md"),
+    );
+    let diff = json!({ "bashEditDiff": { "changedFiles": [sandbox.path(run)] } });
+    let event = after(&sandbox, "Bash", json!({ "command": "npm test" }), diff);
+    let event = sandbox.by("alphonse", event);
+    assert!(blocked(&sandbox, &event).contains("wrong-writer"));
+    let end = json!({
+        "hook_event_name": "SubagentStop", "cwd": sandbox.path("."), "session_id": "s",
+        "agent_type": "riko", "agent_id": "r", "last_assistant_message": "found",
+    });
+    sandbox.hook(&end).is_silent();
+    sandbox.hook(&event).is_silent();
+}
+
 #[test]
 fn of_many_finds_the_rest_is_counted_and_what_to_do_is_told() {
     let sandbox = Sandbox::new();

@@ -377,6 +377,22 @@ fn a_name_that_is_anothers_leads_to_the_place_for_notes() {
     ] {
         assert!(reason.contains(part), "`{part}` is not in: {reason}");
     }
+    for (file, meant) in [
+        (
+            ".claude/my-orchestration.local.md",
+            "orchestration.local.md",
+        ),
+        (".claude/.docs/260110-a/plan_report.md", "plan-report.md"),
+        ("openspec/changes/x/review/1.txt", "review/1.md"),
+    ] {
+        let event = sandbox.by("qa", sandbox.write_event(file, "x"));
+        let reason = sandbox.hook(&event).is_denied("ad-hoc-name");
+        let way = format!("`{meant}` is for another to write; report what you have");
+        assert!(
+            reason.contains(&way) && !reason.contains("Use `"),
+            "{reason}"
+        );
+    }
 }
 
 #[test]
@@ -385,6 +401,45 @@ fn a_contract_of_few_names_says_them_all() {
     let reason = reason(&sandbox, ".claude/.docs/260110-a/todo.md", "ad-hoc-name");
     let names = "only `state.json`, `research-report.md`, `plan-report.md`, `review-report.md`.";
     assert!(reason.contains(names), "{reason}");
+    for (agent, entry, names) in [
+        ("reviewer", "review/notes.md", ", only `review/N.md`."),
+        (
+            "tester",
+            "test-reports/2/all.md",
+            ", only `test-reports/N.md`.",
+        ),
+        // Nothing in there is theirs to write.
+        ("developer", "review/notes.md", "no name `review/notes.md`."),
+    ] {
+        let event = sandbox.write_event(&format!("openspec/changes/x/{entry}"), "x");
+        let ran = sandbox.hook(&sandbox.by(agent, event));
+        let answer = ran.reason();
+        assert!(answer.contains(names), "{answer}");
+    }
+}
+
+/// What the commands do not archive, the reason does not send to them.
+#[test]
+fn a_whole_site_has_its_own_way_out() {
+    let sandbox = Sandbox::new();
+    for (site, file, way) in [
+        (".devt/state", "plan.md", "`statewarden cleanup` or `reset`"),
+        (
+            "openspec/changes/x",
+            "tasks.md",
+            "move a finished change into `archive/`",
+        ),
+        (
+            ".agentmux/.sessions/s",
+            "state.json",
+            "for the user to remove",
+        ),
+    ] {
+        sandbox.write(&format!("{site}/{file}"), "x");
+        let event = sandbox.bash_event(&format!("rm -rf {site}"));
+        let reason = sandbox.hook(&event).is_denied("bulk-removal");
+        assert!(reason.contains(way), "{reason}");
+    }
 }
 
 /// Read from another directory, a path below the root would be another file.

@@ -267,7 +267,7 @@ fn wrong_flags_are_errors_and_change_nothing() {
             "--parallel-group",
         ),
         (&["update", "--parallel-group", "other"], "other"),
-        (&["update", "--merge-parallel"], "no run"),
+        (&["update", "--merge-parallel"], "no team run"),
     ] {
         let args: Vec<&str> = ["flow"].iter().chain(args).copied().collect();
         let said = run(&sandbox, 2, &args);

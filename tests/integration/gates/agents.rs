@@ -335,6 +335,49 @@ fn the_last_words_are_found_in_a_long_transcript() {
     }
 }
 
+/// An agent that was stopped at work, or that the service failed, has reported nothing.
+#[test]
+fn words_before_a_call_are_no_report() {
+    let line = |who: &str, block: Value| json!({ "type": who, "message": { "content": [block] } });
+    let text = |who: &str, text: &str| line(who, json!({ "type": "text", "text": text }));
+    let call = line(
+        "assistant",
+        json!({ "type": "tool_use", "id": "t", "name": "Read", "input": {} }),
+    );
+    let result = line(
+        "user",
+        json!({ "type": "tool_result", "tool_use_id": "t", "content": "x" }),
+    );
+    let stopped = text("user", "[Request interrupted by user]");
+    let mut failed = text("assistant", "API Error: 529 overloaded");
+    failed["isApiErrorMessage"] = true.into();
+    let will = || text("assistant", "I will look around.");
+    for (lines, expected) in [
+        (vec![will(), call.clone()], "exploration/1: i pe pe pe pe"),
+        (
+            vec![will(), call.clone(), result.clone(), stopped.clone()],
+            "exploration/1: i pe pe pe pe",
+        ),
+        (vec![will(), stopped], "exploration/1: i pe pe pe pe"),
+        (
+            vec![will(), call.clone(), result.clone(), failed],
+            "exploration/1: i pe pe pe pe",
+        ),
+        (
+            vec![will(), call, result, text("assistant", "Found.")],
+            "exploration/1: pa pe pe pe pe",
+        ),
+    ] {
+        let stage = Stage::with_run(&[]);
+        let transcript: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        stage.0.write("../transcript.jsonl", &transcript);
+        let mut event = stage.stop_event("riko", "a-1", "");
+        event["agent_transcript_path"] = stage.0.path("../transcript.jsonl").into();
+        stage.0.hook(&event).is_silent();
+        assert_eq!(stage.run(SINGLE), expected, "{transcript}");
+    }
+}
+
 /// A package of a monorepo has a `.claude` for its settings; the run is at the root.
 #[test]
 fn the_nearest_state_is_the_one_that_is_there() {

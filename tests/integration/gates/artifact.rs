@@ -48,6 +48,12 @@ fn a_missing_artifact_is_warned_of_or_asked_for() {
     end(&off, false).is_silent();
     assert_eq!(owed(&off).len(), 0);
 
+    for mode in ["mode: warn", "systems:\n  devt: {mode: warn}"] {
+        let warned = devt(&format!("block\n{mode}"));
+        end(&warned, false).is_silent();
+        assert_eq!(owed(&warned).len(), 1, "{mode}");
+    }
+
     let stage = devt("block");
     let reason = blocked(&end(&stage, false));
     assert!(
