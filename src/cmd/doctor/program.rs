@@ -40,8 +40,8 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     match commands.len() {
         0 => findings.push(Finding::error(
             "not-wired",
-            "no settings file of this project runs statewarden",
-            "run `statewarden install`",
+            "no settings file of this project runs statewarden, and no plugin that it enables",
+            "run `statewarden install`, unless Claude Code is started with `--plugin-dir`",
         )),
         1 => {}
         n => findings.push(Finding::warning(
@@ -289,7 +289,7 @@ impl Sandbox {
     }
 
     /// Asks about a write to the state directory. The person's own settings
-    /// stay out of it.
+    /// stay out of it; the home stays, where the plugin's script finds the program.
     fn write(&self, path: &str, name: &str) -> io::Result<Answer> {
         let file = self.0.join(".devt/state").join(name);
         let event = json!({
@@ -308,9 +308,7 @@ impl Sandbox {
             .current_dir(&self.0)
             .env_remove("FEATURE_DIR");
         command.env("CLAUDE_PROJECT_DIR", &self.0);
-        for variable in ["HOME", "USERPROFILE", "XDG_CONFIG_HOME"] {
-            command.env(variable, self.0.join("home"));
-        }
+        command.env("XDG_CONFIG_HOME", self.0.join("home"));
         process::run(&mut command, &format!("{event}\n"))
     }
 }
