@@ -341,7 +341,7 @@ fn context<'a>(cli: &Cli, env: &'a Env, now: DateTime<Utc>) -> Result<Context<'a
         given_project: cli.project.clone(),
         system: cli.system.clone(),
         format: if cli.json { Format::Json } else { Format::Text },
-        paint: Paint::for_stdout(env),
+        paint: Paint::for_stdout(),
         now,
     })
 }

@@ -20,8 +20,6 @@ pub struct Env {
     pub feature_dir: Option<String>,
     /// `CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS` is `1`.
     pub agent_teams: bool,
-    /// `NO_COLOR` is set and not empty.
-    pub no_color: bool,
 }
 
 impl Env {
@@ -38,11 +36,6 @@ impl Env {
     }
 
     pub fn read() -> Self {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the one reader of the environment"
-        )]
-        let text = |name| env::var(name).ok().filter(|value| !value.is_empty());
         Self {
             project_dir: text("CLAUDE_PROJECT_DIR"),
             home: text(HOME),
@@ -50,7 +43,19 @@ impl Env {
             claude_config_dir: text("CLAUDE_CONFIG_DIR"),
             feature_dir: text("FEATURE_DIR"),
             agent_teams: text("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS").as_deref() == Some("1"),
-            no_color: text("NO_COLOR").is_some(),
         }
     }
+}
+
+/// Whether a terminal may be sent colors: by `NO_COLOR`, and by `TERM`, where `dumb` knows none.
+pub fn allows_colors() -> bool {
+    text("NO_COLOR").is_none() && text("TERM").is_none_or(|term| term != "dumb")
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one reader of the environment"
+)]
+fn text(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
 }

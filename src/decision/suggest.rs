@@ -2,7 +2,7 @@
 
 use super::{Call, Objection};
 use crate::claim::Claim;
-use crate::contract::{Name, Row, Standing, Writer};
+use crate::contract::{Bucket, Name, Row, Standing, Writer};
 use crate::nearest::nearest;
 
 /// A contract with so few names can say them all.
@@ -32,7 +32,7 @@ impl Near {
                 objection.suggestion = Some(own);
             }
             Self::OneOf(names) => {
-                objection.why += &format!(", only `{}`", names.join("`, `"));
+                objection.why += &format!("; the names here are `{}`", names.join("`, `"));
             }
         }
         objection
@@ -69,6 +69,7 @@ fn all_of_few(claim: &Claim<'_>, may_write: &dyn Fn(&Row<'_>) -> bool) -> Near {
     let governed = claim.governed;
     let is_offered = |row: &&Row<'_>| {
         row.editions.hold(governed.edition)
+            && row.bucket != Bucket::Ephemeral
             && !matches!(row.writer, Writer::Program | Writer::User)
             && may_write(row)
     };
