@@ -219,7 +219,13 @@ fn write_text(
     };
     writeln!(out, "  {:<11} {word} for {actor}", "a Write is")?;
     match &story.reason {
-        Some(reason) => writeln!(out, "  {}", output::printable(reason)),
+        Some(reason) => {
+            // Where there is more to read is here.
+            let said = reason
+                .rsplit_once(" More: ")
+                .map_or(&**reason, |(said, _)| said);
+            writeln!(out, "  {}", output::printable(said))
+        }
         None => Ok(()),
     }
 }

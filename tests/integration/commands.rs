@@ -239,6 +239,7 @@ fn explain_reads_for_people() {
             assert!(text.contains(part), "`{part}` is not in: {text}");
         }
         assert!(!text.contains('\u{1b}'), "no colour in a pipe: {text}");
+        assert!(!text.contains("More:"), "this is more: {text}");
     }
     sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
     let text = sandbox.run(&["explain", ".devt/state/notes.md"]).stdout();
