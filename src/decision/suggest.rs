@@ -32,7 +32,7 @@ impl Near {
                 objection.suggestion = Some(own);
             }
             Self::OneOf(names) => {
-                objection.why += &format!("; the names here are `{}`", names.join("`, `"));
+                objection.why += &format!("; you may write `{}`", names.join("`, `"));
             }
         }
         objection

@@ -383,7 +383,8 @@ fn a_name_that_is_anothers_leads_to_the_place_for_notes() {
 fn a_contract_of_few_names_says_them_all() {
     let sandbox = Sandbox::new();
     let reason = reason(&sandbox, ".claude/.docs/260110-a/todo.md", "ad-hoc-name");
-    let names = "; the names here are `state.json`, `research-report.md`, `plan-report.md`, `review-report.md`.";
+    let names =
+        "; you may write `state.json`, `research-report.md`, `plan-report.md`, `review-report.md`.";
     assert!(reason.contains(names), "{reason}");
 }
 
@@ -403,7 +404,7 @@ fn a_temporary_name_is_not_offered_where_it_is_refused() {
         ("a/z", "undeclared-directory", "know a directory `a`"),
     ] {
         let reason = reason(&sandbox, &format!("docs/{name}"), code);
-        let all = format!("{why}; the names here are `index.md`. Scratch files");
+        let all = format!("{why}; you may write `index.md`. Scratch files");
         assert!(reason.contains(&all), "{reason}");
     }
 }
