@@ -41,7 +41,14 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
         0 => findings.push(Finding::error(
             "not-wired",
             "no settings file of this project runs statewarden, and no plugin that it enables",
-            "run `statewarden install`, unless Claude Code is started with `--plugin-dir`",
+            match place.work_tree {
+                None => {
+                    "run `statewarden install`, unless Claude Code is started with `--plugin-dir`"
+                }
+                Some(_) => {
+                    "run `statewarden install --scope local`, which holds in every work tree"
+                }
+            },
         )),
         1 => {}
         n => findings.push(Finding::warning(
@@ -61,7 +68,7 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
 
 /// What one settings file says, and the commands it runs.
 fn of_scope(place: &Place, scope: Scope) -> (Vec<Finding>, Vec<String>) {
-    let path = match place.settings(scope) {
+    let path = match place.settings_here(scope) {
         Ok(path) => path,
         Err(e) => {
             let what = format!("scope {} is not looked at: {e}", scope.as_str());
@@ -148,7 +155,8 @@ fn plugin_command(place: &Place) -> Option<String> {
     )?;
     let mut plugins = list["plugins"].as_object()?.iter();
     let (id, installs) = plugins.find(|(id, _)| id.starts_with("statewarden@"))?;
-    let says = |scope| read_json(&place.settings(scope).ok()?)?["enabledPlugins"][id].as_bool();
+    let says =
+        |scope| read_json(&place.settings_here(scope).ok()?)?["enabledPlugins"][id].as_bool();
     // The scope that is nearest to the person at work decides.
     let is_enabled = [Scope::Local, Scope::Project, Scope::User]
         .into_iter()
