@@ -463,3 +463,19 @@ fn without_a_home_the_project_is_wired_and_examined_all_the_same() {
     assert_eq!(run(&["uninstall"]).code(), 0);
     assert!(!sandbox.exists(".claude"));
 }
+
+#[test]
+fn settings_that_a_session_below_does_not_read_are_told_of() {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/a.rs", "");
+    sandbox.run(&["install"]);
+    let doctor = |dir: &str| {
+        let mut command = sandbox.command(&["doctor"]);
+        let ran = Ran::from(command.current_dir(sandbox.path(dir)).output().unwrap());
+        assert_eq!(ran.code(), 0, "{}", ran.stdout());
+        ran.stdout().contains("does not read these settings")
+    };
+    assert_eq!((doctor("src"), doctor("")), (true, false));
+    sandbox.run(&["install", "--scope", "user"]);
+    assert!(!doctor("src"));
+}

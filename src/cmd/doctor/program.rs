@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::process::{self, Answer};
-use super::{Finding, Subject};
+use super::{Finding, Level, Subject};
 use crate::cmd::install::{Place, Scope};
 use crate::project::read_text;
 use crate::settings::Mode;
@@ -22,9 +22,11 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     let what = format!("statewarden {version} at `{}`", place.program.display());
     let mut findings = vec![Finding::info("program", what)];
     let mut commands = Vec::new();
+    let mut everywhere = false;
     for scope in Scope::ALL {
         let (found, more) = of_scope(place, scope);
         findings.extend(found);
+        everywhere |= scope == Scope::User && !more.is_empty();
         commands.extend(more);
     }
     let is_in_settings = !commands.is_empty();
@@ -50,7 +52,8 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
                 }
             },
         )),
-        1 => {}
+        1 if everywhere || !is_in_settings => {}
+        1 => findings.extend(subject.below.map(of_start_below)),
         n => findings.push(Finding::warning(
             "wired-twice",
             format!("{n} different programs are wired; each event runs them all"),
@@ -64,6 +67,13 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
         findings.extend(of_command(&command, subject));
     }
     findings
+}
+
+/// Claude Code looks for a project's settings in the directory it starts in alone.
+fn of_start_below(dir: &str) -> Finding {
+    let what = format!("a session that starts in `{dir}` does not read these settings");
+    let fix = "start it in the project's directory, or wire with `--scope user`";
+    Finding::new("starts-below", Level::Info, what, fix)
 }
 
 /// What one settings file says, and the commands it runs.
