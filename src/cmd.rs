@@ -359,14 +359,21 @@ fn context<'a>(cli: &Cli, env: &'a Env, now: DateTime<Utc>) -> Result<Context<'a
         given_project: cli.project.clone(),
         system: cli.system.clone(),
         format: if cli.json { Format::Json } else { Format::Text },
-        paint: Paint::for_stdout(env),
+        paint: Paint::for_stdout(),
         now,
     })
 }
 
 fn place(context: &Context<'_>) -> Result<install::Place> {
+    let main = &context.project.main;
+    let given = context.given_project.as_deref();
+    let here = given.map_or(context.cwd.clone(), |dir| {
+        path::absolute(&context.cwd, dir, None)
+    });
+    let root = context.project.root_of(&here);
     Ok(install::Place {
-        project: PathBuf::from(&context.project.main.dir),
+        project: PathBuf::from(&main.dir),
+        work_tree: (root.filter(|root| !main.is_at(&root.dir))).map(|root| PathBuf::from(root.dir)),
         user_dir: context.project.claude_dir.as_ref().map(PathBuf::from),
         program: std::env::current_exe().context("the path of this program cannot be found")?,
     })

@@ -411,9 +411,7 @@ fn row_rules(claim: &Claim<'_>, row: &Row<'_>, call: &Call<'_>) -> Result<Asks, 
                 && (claim.target.act == Act::Write || claim.before == Before::Missing) =>
         {
             let final_name = entry.trim_end_matches('~').trim_end_matches(".tmp");
-            let why = format!(
-                "`{entry}` is a temporary name; temporary files belong in the OS temp directory"
-            );
+            let why = format!("`{entry}` is a temporary name");
             let objection = Objection::new(DenyCode::EphemeralName, why);
             Err(near(claim, call, final_name).complete(objection))
         }

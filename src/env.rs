@@ -22,8 +22,6 @@ pub struct Env {
     pub feature_dir: Option<String>,
     /// `CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS` is `1`.
     pub agent_teams: bool,
-    /// `NO_COLOR` is set and not empty.
-    pub no_color: bool,
 }
 
 impl Env {
@@ -40,15 +38,6 @@ impl Env {
     }
 
     pub fn read() -> Self {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the one reader of the environment"
-        )]
-        let text = |name| env::var(name).ok().filter(|value| !value.is_empty());
-        let dir = |name| match text(name) {
-            Some(dir) if dir.contains('\\') => Some(path::slashed(&dir).into_owned()),
-            dir => dir,
-        };
         Self {
             project_dir: dir("CLAUDE_PROJECT_DIR"),
             home: dir(HOME),
@@ -56,7 +45,27 @@ impl Env {
             claude_config_dir: dir("CLAUDE_CONFIG_DIR"),
             feature_dir: dir("FEATURE_DIR"),
             agent_teams: text("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS").as_deref() == Some("1"),
-            no_color: text("NO_COLOR").is_some(),
         }
+    }
+}
+
+/// Whether a terminal may be sent colors: by `NO_COLOR`, and by `TERM`, where `dumb` knows none.
+pub fn allows_colors() -> bool {
+    text("NO_COLOR").is_none() && text("TERM").is_none_or(|term| term != "dumb")
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one reader of the environment"
+)]
+fn text(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The path of a directory in a variable, with `/` between its parts.
+fn dir(name: &str) -> Option<String> {
+    match text(name) {
+        Some(dir) if dir.contains('\\') => Some(path::slashed(&dir).into_owned()),
+        dir => dir,
     }
 }

@@ -297,8 +297,11 @@ pub struct Due {
     pub system: String,
     /// How its system is governed.
     pub mode: Mode,
-    /// Relative to the project.
-    pub file: String,
+    /// Relative to the site.
+    pub name: String,
+    pub path: PathBuf,
+    /// The path, relative to the project.
+    pub shown: String,
     pub why: String,
 }
 
@@ -372,10 +375,13 @@ impl<'a> Plan<'a> {
             for Owed { file, why } in &state.consequences.owed {
                 let is_it = |(name, _): &&(String, String)| name == file;
                 let unread = unreadable.iter().find(is_it);
+                let path = state.dir.join(file);
                 dues.push(Due {
                     system: state.around.governed.system.id().to_owned(),
                     mode: state.around.governed.mode,
-                    file: shown(project, &state.dir.join(file)),
+                    name: file.clone(),
+                    shown: shown(project, &path),
+                    path,
                     why: unread.map_or(why.clone(), |(_, why)| format!("it cannot be read: {why}")),
                 });
             }

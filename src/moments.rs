@@ -165,10 +165,11 @@ impl World<'_> {
     }
 
     fn note_owed(&self, event: &Event<'_>, due: &Due, rules: &Resolved) {
-        let reason = format!("`{}` is owed: {}", due.file, due.why);
+        let reason = format!("`{}` is owed: {}", due.shown, due.why);
         let mut record = Record::new(What::Warn, &reason, Some(event), self.now);
         record.system = Some(due.system.clone());
-        record.name = Some(due.file.clone());
+        record.file_path = Some(path::from_os(&due.path));
+        record.name = Some(due.name.clone());
         self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
     }
 
@@ -402,7 +403,7 @@ fn about<'a>(event: &'a Event<'a>, ending: &'a Ending) -> About<'a> {
 fn send_back(owed: &[Due]) -> String {
     let owed = owed
         .iter()
-        .map(|due| format!("`{}` ({})", due.file, due.why));
+        .map(|due| format!("`{}` ({})", due.shown, due.why));
     let list = reply::listed(owed.collect(), reply::MAX_REASON - 160);
     reply::cut(
         &format!(

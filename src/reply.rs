@@ -215,7 +215,11 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
     };
     let room = MAX_REASON - 1 - end.chars().count();
     if !others.is_empty() {
-        text += &also(others, room.saturating_sub(text.chars().count()));
+        text += &also(
+            first.mode,
+            others,
+            room.saturating_sub(text.chars().count()),
+        );
     }
     if text.len() > room {
         text = cut(&text, room);
@@ -224,8 +228,11 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
 }
 
 /// The further denials, as many as fit, and the number of the rest.
-fn also(others: &[Denial], room: usize) -> String {
-    let mut text = String::from(" Also refused: ");
+fn also(mode: Mode, others: &[Denial], room: usize) -> String {
+    let mut text = String::from(match mode {
+        Mode::Enforce => " Also refused: ",
+        Mode::Warn | Mode::Off => " Also against a rule: ",
+    });
     for (at, other) in others.iter().enumerate() {
         let mut item = format!("`{}` ({}", shown(&other.shown, 120), other.code.as_str());
         if let Some(instead) = &other.instead {

@@ -133,7 +133,8 @@ fn events(dirs: &[(String, String)], context: &Context<'_>) -> Result<Events> {
         [] => bail!("there is no session of AgentMux here"),
         several => active(several, context).with_context(|| {
             format!(
-                "several sessions and none of them active; pass `--session NAME`, one of {}",
+                "several sessions, and `.agentmux/.active_session` names none of them; pass `--session \
+                 NAME`, one of {}",
                 names(several)
             )
         })?,
@@ -153,8 +154,12 @@ fn events(dirs: &[(String, String)], context: &Context<'_>) -> Result<Events> {
     Ok(event::read(&log, event::cursor(cursor.as_deref())))
 }
 
-/// The session that AgentMux itself says it works on.
+/// The session that the environment names, or that AgentMux itself says it works on.
 fn active(dirs: &[(String, String)], context: &Context<'_>) -> Option<String> {
+    let of_env = context.project.feature_dir().map(|root| root.dir.as_str());
+    if let Some((_, dir)) = dirs.iter().find(|(_, dir)| Some(dir.as_str()) == of_env) {
+        return Some(dir.clone());
+    }
     let note = format!("{}/.agentmux/.active_session", context.project.main.dir);
     let note: serde_json::Value = serde_json::from_str(&read_text(&note).ok()??).ok()?;
     let name = note["feature_dir"].as_str()?.trim_end_matches('/');

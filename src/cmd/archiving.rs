@@ -79,7 +79,8 @@ pub(crate) struct Outcome {
     trouble: Option<String>,
     /// Why nothing could be done here.
     error: Option<String>,
-    is_missing: bool,
+    /// What was looked for and is not there.
+    missing: Option<&'static str>,
 }
 
 /// One entry and what became of it.
@@ -108,7 +109,7 @@ impl Outcome {
             pruned: Vec::new(),
             trouble: None,
             error: None,
-            is_missing: false,
+            missing: None,
         }
     }
 
@@ -118,7 +119,7 @@ impl Outcome {
 
     /// Why there is nothing in the document.
     pub(crate) fn reason(&self) -> Option<&str> {
-        let missing = self.is_missing.then_some("state_dir_missing");
+        let missing = self.missing.map(|_| "state_dir_missing");
         self.error.as_deref().or(missing)
     }
 
@@ -156,7 +157,10 @@ pub(crate) fn run(job: &Job<'_>, context: &Context<'_>) -> Result<Vec<Outcome>> 
             context.require(devt::ID)?;
             let dir = root.path(".devt/state");
             outcomes.push(Outcome {
-                is_missing: true,
+                missing: Some(match job.kind {
+                    Kind::Reset | Kind::Sweep => "state directory of devt",
+                    Kind::Cleanup | Kind::Quarantine | Kind::Restore => "state directory",
+                }),
                 ..Outcome::empty(devt::ID, dir)
             });
         }

@@ -1,6 +1,7 @@
 //! `check`: the decision without its effects.
 
 use std::io::{Read, Write};
+use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use serde::Serialize;
@@ -208,6 +209,14 @@ fn of_paths(args: &Args, context: &Context<'_>) -> Result<Vec<Row>> {
             claim::of(&targets, &context.project, catalog)
                 .and_then(|claims| decision::decide(&claims, &call, &|_| Ok(None)))
         })?;
+        let there = &targets[0].path;
+        let is_astray = Path::new(path).is_relative() && context.project.locate(there).is_none();
+        if is_astray && decision.ruling() == Ruling::Allow {
+            let main = &context.project.main.dir;
+            reply::complain(&format!(
+                "`{there}` lies outside the project `{main}`, where nothing is judged"
+            ));
+        }
         Ok(Row::new(path.clone(), &decision).unless_off(off))
     };
     args.paths.iter().map(decide).collect()

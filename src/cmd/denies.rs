@@ -57,11 +57,38 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     Ok(Answer::Yes)
 }
 
-/// Says that there is no denial, or none that the filter lets through.
-fn write_none(passes: &Passes, out: &mut dyn Write) -> io::Result<()> {
-    match passes.in_words() {
-        words if words.is_empty() => writeln!(out, "nothing was refused"),
-        words => writeln!(out, "no denial matches ({})", output::printable(&words)),
+/// Says that there is no denial, or none that the filter lets through; and of a log
+/// without any, whether that is because nothing is refused here, or nothing ran.
+fn write_none(passes: &Passes, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let words = passes.in_words();
+    if !words.is_empty() {
+        return writeln!(out, "no denial matches ({})", output::printable(&words));
+    }
+    writeln!(out, "nothing was refused")?;
+    let log = Logs::of(Path::new(&context.project.main.dir)).events();
+    let (mut sessions, mut told) = (0, 0);
+    for path in read::files(&log, Reach::All) {
+        let mut take = |entry: &Entry<'_>, _: &str| match entry.decision.as_ref() {
+            "heartbeat" => sessions += 1,
+            "warn" | "detected" => told += 1,
+            _ => {}
+        };
+        read::entries(&path, &mut take).map_err(io::Error::other)?;
+    }
+    match (told, sessions) {
+        (0, 0) => writeln!(
+            out,
+            "the hook never reported in here; see `statewarden doctor`"
+        ),
+        (0, _) => Ok(()),
+        _ => {
+            let log = log.path();
+            writeln!(
+                out,
+                "{told} warned about or detected; see `{}`",
+                log.display()
+            )
+        }
     }
 }
 

@@ -23,6 +23,8 @@ use crate::systems::{self, devt};
 /// What the examination starts from.
 pub struct Subject<'a> {
     pub place: &'a Place,
+    /// Where one stands, if that is below the project's directory.
+    pub below: Option<&'a str>,
     pub settings: &'a Resolved,
     /// The systems that the settings switch off.
     pub(super) switched_off: &'a [SwitchedOff],
@@ -92,8 +94,12 @@ pub(crate) fn run(place: &Place, context: &Context<'_>, out: &mut dyn Write) -> 
         let sites = sites::find(&context.project, catalog);
         sites.iter().map(|site| PathBuf::from(site.dir())).collect()
     });
+    let roots = [Some(&place.project), place.work_tree.as_ref()];
+    let is_root = |dir: &str| roots.contains(&Some(&PathBuf::from(dir)));
+    let is_named = context.given_project.is_some() || context.env.project_dir.is_some();
     let findings = examine(&Subject {
         place,
+        below: Some(context.cwd.as_str()).filter(|dir| !is_named && !is_root(dir)),
         settings: &context.rules,
         switched_off: &context.all_switched_off(),
         sites: &sites,

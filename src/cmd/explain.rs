@@ -212,13 +212,20 @@ fn write_text(
         );
     }
     write_rows(story, system, site, out)?;
-    let (word, reason) = match &story.reason {
-        None => (context.paint.green("allowed"), None),
-        Some(reason) => (context.paint.red("refused"), Some(reason)),
+    let word = match story.decision {
+        Ruling::Allow => context.paint.green("allowed"),
+        Ruling::Warn => context.paint.red("warned about, and not refused,"),
+        Ruling::Deny => context.paint.red("refused"),
     };
     writeln!(out, "  {:<11} {word} for {actor}", "a Write is")?;
-    match reason {
-        Some(reason) => writeln!(out, "  {}", output::printable(reason)),
+    match &story.reason {
+        Some(reason) => {
+            // Where there is more to read is here.
+            let said = reason
+                .rsplit_once(" More: ")
+                .map_or(&**reason, |(said, _)| said);
+            writeln!(out, "  {}", output::printable(said))
+        }
         None => Ok(()),
     }
 }

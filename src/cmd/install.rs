@@ -63,6 +63,8 @@ pub struct Args {
 #[derive(Clone, Debug)]
 pub struct Place {
     pub project: PathBuf,
+    /// The work tree in which one stands, or that was named.
+    pub work_tree: Option<PathBuf>,
     /// Claude Code's directory of the user: `$CLAUDE_CONFIG_DIR`, or `~/.claude`;
     /// `None` where the environment names neither.
     pub user_dir: Option<PathBuf>,
@@ -82,6 +84,18 @@ impl Place {
                 "neither `{HOME}` nor `CLAUDE_CONFIG_DIR` is set; set `{HOME}` to your home directory"
             ),
         })
+    }
+
+    /// The file of a scope that Claude Code reads when it is started here: each
+    /// work tree has shared settings of its own, and no others.
+    ///
+    /// # Errors
+    /// As of `settings`.
+    pub fn settings_here(&self, scope: Scope) -> Result<PathBuf> {
+        match (&self.work_tree, scope) {
+            (Some(tree), Scope::Project) => Ok(tree.join(".claude/settings.json")),
+            _ => self.settings(scope),
+        }
     }
 
     /// The folder of our logs, which a project gets and the user's directory does not.
@@ -144,6 +158,12 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
                 writeln!(out, "the file as it was: `{}`", backup.display())?;
             }
         }
+    }
+    if file.path != place.settings_here(args.scope)? {
+        writeln!(
+            out,
+            "a session in this work tree reads another: commit the file, or use `--scope local`"
+        )?;
     }
     if !args.dry_run {
         note_in_receipt(args.scope, place, out)?;

@@ -86,7 +86,7 @@ const SECTIONS: [Section; 3] = [
             ),
             (
                 "NO_COLOR",
-                "Not empty: no colors. There are none outside a terminal.",
+                "Not empty: no colors. There are none outside a terminal, or with TERM=dumb.",
             ),
         ],
     ),

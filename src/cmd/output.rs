@@ -5,10 +5,10 @@ use std::io::{IsTerminal, Write};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::env::Env;
+use crate::env;
 pub(crate) use crate::reply::printable;
 
-/// Colors, on a terminal only and never against `NO_COLOR`.
+/// Colors, on a terminal only and where the environment allows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Paint {
     Plain,
@@ -16,8 +16,8 @@ pub(crate) enum Paint {
 }
 
 impl Paint {
-    pub(crate) fn for_stdout(env: &Env) -> Self {
-        if std::io::stdout().is_terminal() && !env.no_color {
+    pub(crate) fn for_stdout() -> Self {
+        if std::io::stdout().is_terminal() && env::allows_colors() {
             Self::Colors
         } else {
             Self::Plain

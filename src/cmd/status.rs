@@ -96,7 +96,7 @@ pub(super) fn write_run(
 ) -> io::Result<()> {
     let title = format!("{}  {}", run.system, output::printable(&run.file));
     if !run.active {
-        let next = output::printable(&run.next);
+        let next = output::printable(run.next.trim_start_matches("nothing: "));
         return writeln!(
             out,
             "{}  {}",

@@ -122,13 +122,13 @@ fn site(context: &Context<'_>) -> Result<PathBuf> {
         replace::make_dir(Path::new(&own)).with_context(|| format!("could not make `{own}`"))?;
         return Ok(PathBuf::from(own));
     }
-    let advice = "go to one, or name the project with `--project DIR`";
-    if sites.is_empty() {
-        bail!("no project of devt in `{main}`; {advice}");
-    }
+    let others = match sites.as_slice() {
+        [] => String::new(),
+        sites => format!("; the state directories here are {}", sites.join(", ")),
+    };
     bail!(
-        "`{main}` is no project of devt, {} are; {advice}",
-        sites.join(", ")
+        "`{main}` is no project of devt{others}; go to one, name one with `--project DIR`, or make \
+         this one with `mkdir .devt`"
     )
 }
 

@@ -3,7 +3,7 @@
 use super::{Call, Objection, REPORT};
 use crate::actor::Actor;
 use crate::claim::Claim;
-use crate::contract::{Name, Row, Standing, Writer};
+use crate::contract::{Bucket, Name, Row, Standing, Writer};
 use crate::nearest::nearest;
 use crate::systems;
 
@@ -37,7 +37,7 @@ impl Near {
                 objection.suggestion = own;
             }
             Self::OneOf(names) => {
-                objection.why += &format!(", only `{}`", names.join("`, `"));
+                objection.why += &format!("; you may write `{}`", names.join("`, `"));
             }
         }
         objection
@@ -80,6 +80,7 @@ fn all_of_few(claim: &Claim<'_>, may_write: &dyn Fn(&Row<'_>) -> bool) -> Near {
         .nearest_dir(&claim.entry, governed.edition);
     let is_offered = |row: &&Row<'_>| {
         row.editions.hold(governed.edition)
+            && row.bucket != Bucket::Ephemeral
             && !matches!(row.writer, Writer::Program | Writer::User)
             && may_write(row)
     };

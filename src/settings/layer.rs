@@ -419,11 +419,13 @@ fn globs(key: &str, texts: &Option<Vec<String>>) -> Result<Vec<Pattern>, String>
 }
 
 fn names(key: &str, texts: &Option<Vec<String>>) -> Result<Vec<String>, String> {
-    texts
-        .iter()
-        .flatten()
-        .map(|text| relative(key, text, Root::Refused))
-        .collect()
+    let plain = |text: &String| match text.contains(['*', '?']) {
+        true => Err(format!(
+            "`{key}`: `{text}` is no plain name; globs go into `extra_globs`"
+        )),
+        false => relative(key, text, Root::Refused),
+    };
+    texts.iter().flatten().map(plain).collect()
 }
 
 /// Whether a path may be the root itself.

@@ -203,6 +203,10 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
         &["extra_names", "../x"],
     );
     refuses(
+        "systems: {devt: {extra_names: ['*.md']}}\n",
+        &["extra_names", "`*.md`", "`extra_globs`"],
+    );
+    refuses(
         "systems: {devt: {subdirectories: [/x]}}\n",
         &["subdirectories"],
     );

@@ -290,6 +290,12 @@ fn the_plugin_has_the_same_entries() {
     assert!(is_live(&hooks));
     let manifest = value(include_str!("../../.claude-plugin/plugin.json"));
     assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"));
+    let marketplace = value(include_str!("../../.claude-plugin/marketplace.json"));
+    let offered = &marketplace["plugins"][0];
+    assert_eq!(
+        (&offered["name"], &offered["source"]),
+        (&manifest["name"], &json!("./"))
+    );
 }
 
 fn arb_json() -> impl Strategy<Value = Value> {

@@ -64,7 +64,7 @@ fn problems_are_an_answer_of_no() {
 
 #[test]
 fn unapplied_events_are_whole_lines_behind_the_cursor() {
-    let sandbox = two_sessions();
+    let mut sandbox = two_sessions();
     let log = ".agentmux/.sessions/one/tool_events.jsonl";
     sandbox.write(log, EVENTS);
     sandbox.write(".agentmux/.sessions/one/tool_event_state.json", CURSOR);
@@ -77,6 +77,12 @@ fn unapplied_events_are_whole_lines_behind_the_cursor() {
         applied,
         json!({ "cursor": EVENTS.len(), "unapplied": [], "torn": false })
     );
+
+    let other = sandbox.path(".agentmux/.sessions/two");
+    sandbox.env.push(("FEATURE_DIR", other));
+    let of_env = sandbox.run(&["agentmux", "events", "--json"]).json();
+    assert_eq!(of_env["cursor"], 0);
+    sandbox.env.clear();
 
     let more = "{\"tool\":\"submit_done\",\"timestamp\":\"t\",\"payload\":{\"subplan_index\":1}}\n{\"tool\":\"subm";
     sandbox.write(log, &format!("{EVENTS}{more}"));

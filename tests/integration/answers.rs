@@ -399,7 +399,8 @@ fn a_name_that_is_anothers_leads_to_the_place_for_notes() {
 fn a_contract_of_few_names_says_them_all() {
     let sandbox = Sandbox::new();
     let reason = reason(&sandbox, ".claude/.docs/260110-a/todo.md", "ad-hoc-name");
-    let names = "only `state.json`, `research-report.md`, `plan-report.md`, `review-report.md`.";
+    let names =
+        "; you may write `state.json`, `research-report.md`, `plan-report.md`, `review-report.md`.";
     assert!(reason.contains(names), "{reason}");
     for (agent, entry, names) in [
         ("reviewer", "review/notes.md", ", only `review/N.md`."),
@@ -440,6 +441,38 @@ fn a_whole_site_has_its_own_way_out() {
         let reason = sandbox.hook(&event).is_denied("bulk-removal");
         assert!(reason.contains(way), "{reason}");
     }
+}
+
+#[test]
+fn a_temporary_name_is_not_offered_where_it_is_refused() {
+    let sandbox = Sandbox::new();
+    let system = "{site: docs, canonical: [index.md], ephemeral: ['*.tmp']}";
+    let settings = format!("systems: {{notes: {system}}}\n");
+    sandbox.write(".claude/statewarden.yaml", &settings);
+    for (name, code, why) in [
+        ("x.tmp", "ephemeral-name", "`x.tmp` is a temporary name"),
+        (
+            "y",
+            "ad-hoc-name",
+            "the contract of notes knows no name `y`",
+        ),
+        ("a/z", "undeclared-directory", "know a directory `a`"),
+    ] {
+        let reason = reason(&sandbox, &format!("docs/{name}"), code);
+        let all = format!("{why}; you may write `index.md`. Scratch files");
+        assert!(reason.contains(&all), "{reason}");
+    }
+}
+
+#[test]
+fn a_warning_does_not_say_that_something_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
+    let event = sandbox.bash_event("echo a > .devt/state/a.md; echo b > .devt/state/b.md");
+    let told = sandbox.hook(&event).stdout();
+    assert!(!told.contains("refused"), "{told}");
+    let other = "Also against a rule: `.devt/state/b.md` (ad-hoc-name, use";
+    assert!(told.contains(other), "{told}");
 }
 
 /// Read from another directory, a path below the root would be another file.

@@ -258,16 +258,18 @@ fn other_systems_keep_their_archive_in_our_own_folder() {
 fn without_a_state_directory_there_is_nothing_to_do() {
     let sandbox = Sandbox::new();
     std::fs::remove_dir_all(sandbox.project().join(".devt")).unwrap();
-    for args in [
-        &["cleanup", "--apply", "--json"][..],
-        &["reset", "--json"],
-        &["sweep", "--json"],
+    for (verb, what) in [
+        ("cleanup", "state directory"),
+        ("reset", "state directory of devt"),
+        ("sweep", "state directory of devt"),
     ] {
-        let ran = sandbox.run(args);
+        let ran = sandbox.run(&[verb, "--json"]);
         assert_eq!((ran.code(), ran.stderr()), (0, String::new()));
         let document = ran.json();
         assert_eq!(document["ok"], true);
         assert_eq!(document["reason"], "state_dir_missing");
+        let text = sandbox.run(&[verb]).stdout();
+        assert!(text.starts_with(&format!("no {what} below `")), "{text}");
     }
     assert_eq!(
         sandbox.names(""),

@@ -5,6 +5,8 @@ mod options;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+#[cfg(target_os = "linux")]
+use std::process::Command;
 use std::process::Stdio;
 
 use serde_json::json;
@@ -237,6 +239,36 @@ fn explain_reads_for_people() {
             assert!(text.contains(part), "`{part}` is not in: {text}");
         }
         assert!(!text.contains('\u{1b}'), "no colour in a pipe: {text}");
+        assert!(!text.contains("More:"), "this is more: {text}");
+    }
+    sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
+    let text = sandbox.run(&["explain", ".devt/state/notes.md"]).stdout();
+    let word = "a Write is  warned about, and not refused, for the main thread";
+    assert!(text.contains(word), "{text}");
+}
+
+/// `script` from util-linux gives the program a terminal.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_terminal_gets_colors_unless_it_knows_none_or_they_are_not_wanted() {
+    let sandbox = Sandbox::new();
+    let program = sandbox.command(&[]).get_program().to_owned();
+    let line = format!("'{}' explain .devt/state/a", program.display());
+    for (name, value, expected) in [
+        ("TERM", "xterm", true),
+        ("TERM", "dumb", false),
+        ("NO_COLOR", "1", false),
+    ] {
+        let mut command = Command::new("script");
+        command.args(["-qec", &line, "/dev/null"]);
+        command.current_dir(sandbox.project()).env_clear();
+        command.env("PATH", "/usr/bin:/bin").env(name, value);
+        let Ok(ran) = command.stdin(Stdio::null()).output() else {
+            return eprintln!("skipped: no `script`");
+        };
+        let text = String::from_utf8_lossy(&ran.stdout);
+        assert!(text.contains("ad-hoc-name"), "{text}");
+        assert_eq!(text.contains('\u{1b}'), expected, "{name}={value}: {text}");
     }
 }
 
@@ -430,4 +462,20 @@ fn without_a_home_the_project_is_wired_and_examined_all_the_same() {
     assert_eq!(run(&["install", "--scope", "user"]).code(), 2);
     assert_eq!(run(&["uninstall"]).code(), 0);
     assert!(!sandbox.exists(".claude"));
+}
+
+#[test]
+fn settings_that_a_session_below_does_not_read_are_told_of() {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/a.rs", "");
+    sandbox.run(&["install"]);
+    let doctor = |dir: &str| {
+        let mut command = sandbox.command(&["doctor"]);
+        let ran = Ran::from(command.current_dir(sandbox.path(dir)).output().unwrap());
+        assert_eq!(ran.code(), 0, "{}", ran.stdout());
+        ran.stdout().contains("does not read these settings")
+    };
+    assert_eq!((doctor("src"), doctor("")), (true, false));
+    sandbox.run(&["install", "--scope", "user"]);
+    assert!(!doctor("src"));
 }

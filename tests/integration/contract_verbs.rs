@@ -174,13 +174,14 @@ fn one_site_at_a_time() {
         "it need not exist"
     );
     assert_eq!(systems(&["--system", "groups"]), ["groups"]);
-    let ran = sandbox.run(&["contract", "show", "src"]);
-    assert_eq!(ran.code(), 2);
-    assert!(
-        ran.stderr().contains("is no state directory"),
-        "{}",
-        ran.stderr()
-    );
+    for (dir, said) in [
+        ("src", "is no state directory"),
+        ("devt", "of a system say `--system devt`"),
+    ] {
+        let ran = sandbox.run(&["contract", "show", dir]);
+        assert_eq!(ran.code(), 2);
+        assert!(ran.stderr().contains(said), "{}", ran.stderr());
+    }
     let text = sandbox.run(&["contract", "show", ".devt/state"]).stdout();
     assert!(text.contains("    scratchpad.md "), "{text}");
 }

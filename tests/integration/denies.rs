@@ -188,11 +188,28 @@ fn statistics_are_bars_without_color_in_a_pipe() {
             "█".repeat(32)
         )
     );
-    let empty = Sandbox::new();
-    assert_eq!(
-        empty.run(&["denies", "stats"]).stdout(),
-        "nothing was refused\n"
-    );
+}
+
+#[test]
+fn nothing_refused_is_told_from_never_ran_and_from_only_warned() {
+    let sandbox = Sandbox::new();
+    let check = |said: &str| {
+        for args in [&["denies"][..], &["denies", "stats"]] {
+            let expected = format!("nothing was refused\n{said}");
+            assert_eq!(sandbox.run(args).stdout(), expected);
+        }
+    };
+    check("the hook never reported in here; see `statewarden doctor`\n");
+    let mut start = sandbox.event("", json!({}));
+    start["hook_event_name"] = "SessionStart".into();
+    start["source"] = "startup".into();
+    sandbox.write(".devt/state/plan.md", "x\n");
+    sandbox.hook(&start).is_silent();
+    check("");
+    sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
+    sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x\n"));
+    let events = sandbox.path(".claude/statewarden/events.jsonl");
+    check(&format!("1 warned about or detected; see `{events}`\n"));
 }
 
 #[test]

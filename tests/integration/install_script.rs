@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde_json::json;
 use statewarden::contract::Name;
 use statewarden::systems::SYSTEMS;
 
@@ -195,6 +196,17 @@ fn the_plugins_script_guards_what_the_program_would() {
     let stray = sandbox.write_event(".devt/state/notes.md", "x").to_string();
     run("hook", &stray).is_denied("ad-hoc-name");
     run("hook", &elsewhere).is_silent();
+
+    let installed =
+        json!({"plugins": {"statewarden@x": [{"installPath": env!("CARGO_MANIFEST_DIR")}]}});
+    let settings = sandbox.home().join(".claude");
+    fs::create_dir_all(settings.join("plugins")).unwrap();
+    let list = settings.join("plugins/installed_plugins.json");
+    fs::write(list, installed.to_string()).unwrap();
+    let enabled = json!({"enabledPlugins": {"statewarden@x": true}}).to_string();
+    fs::write(settings.join("settings.json"), enabled).unwrap();
+    let doctor = sandbox.run(&["doctor"]);
+    assert_eq!(doctor.code(), 0, "{}", doctor.stdout());
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn people_get_gates_and_what_comes_next() {
         "  planning        passed",
         "  implementation  pending",
         "  next: Loid implements (implementation)",
-        "session  .claude/.docs/260110-x/state.json  nothing: every phase is completed",
+        "session  .claude/.docs/260110-x/state.json  every phase is completed",
     ] {
         assert!(
             text.lines().any(|found| found.starts_with(line)),

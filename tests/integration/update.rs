@@ -213,6 +213,7 @@ fn b19_the_settings_of_the_user_make_home_no_project() {
         command.current_dir(&dir);
         let ran = Ran::from(command.output().unwrap());
         assert_eq!(ran.code(), 2, "in `{}`: {}", dir.display(), ran.stdout());
+        assert!(ran.stderr().contains("or make this one with `mkdir .devt`"));
     }
     assert_eq!(
         fs::read_dir(sandbox.home().join(".devt")).unwrap().count(),

@@ -273,3 +273,36 @@ fn archives_of_a_work_tree_are_its_own_and_come_back() {
         );
     }
 }
+
+/// Claude Code reads a work tree's own `settings.json`, and the main checkout's
+/// `settings.local.json`.
+#[test]
+fn entries_that_a_work_tree_does_not_have_are_missed() {
+    let sandbox = Sandbox::new();
+    let beside = sandbox.base().join("beside");
+    let inside = sandbox.project().join(".claude/worktrees/x");
+    for dir in [&beside, &inside] {
+        let name = text(Path::new(dir.file_name().unwrap()));
+        let gitdir = sandbox.project().join(".git/worktrees").join(name);
+        work_tree(&sandbox, dir, &text(&gitdir));
+        let run = |args: &[&str]| {
+            let mut command = sandbox.command(args);
+            Ran::from(command.current_dir(dir).output().unwrap())
+        };
+        assert!(run(&["install"]).stdout().contains("use `--scope local`"));
+        let doctor = run(&["doctor"]);
+        assert_eq!(doctor.code(), 1);
+        let said = doctor.stdout();
+        assert!(
+            said.contains("`statewarden install --scope local`"),
+            "{said}"
+        );
+        let of_main = sandbox.run(&["doctor"]);
+        assert_eq!(of_main.code(), 0, "{}", of_main.stdout());
+
+        run(&["install", "--scope", "local"]);
+        let doctor = run(&["doctor"]);
+        assert_eq!(doctor.code(), 0, "{}", doctor.stdout());
+        run(&["uninstall", "--scope", "local"]);
+    }
+}

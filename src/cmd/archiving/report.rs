@@ -85,9 +85,13 @@ fn write_text(
     context: &Context<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    if outcomes.iter().all(|outcome| outcome.is_missing) {
+    let missing = match outcomes {
+        [] => Some("state directory"),
+        [first, ..] => first.missing,
+    };
+    if let Some(what) = missing {
         let dir = super::root(context).dir;
-        return writeln!(out, "no state directory below `{dir}`");
+        return writeln!(out, "no {what} below `{dir}`");
     }
     // Why nothing could be done somewhere is said on stderr.
     let done = outcomes.iter().filter(|outcome| outcome.error.is_none());

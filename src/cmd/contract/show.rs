@@ -144,6 +144,9 @@ fn systems_of(
         if let Some((owner, wanted)) = claimant.as_deref().zip(context.system.as_deref()) {
             bail!("`{dir}` belongs to {owner}, not to {wanted}; leave `--system` out");
         }
+        if catalog.get(written).is_some() {
+            bail!("`{dir}` is no state directory; of a system say `--system {written}`");
+        }
         let known: Vec<String> = sites
             .iter()
             .map(|site| format!("`{}`", site.dir()))

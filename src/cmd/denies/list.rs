@@ -40,7 +40,7 @@ pub(super) fn run(
     };
     context.print(out, &document, |out| {
         if total == 0 {
-            return super::write_none(passes, out);
+            return super::write_none(passes, context, out);
         }
         write_text(&document.denies, total, context, out)
     })

@@ -152,7 +152,7 @@ fn write_text(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     if document.groups.is_empty() {
-        return super::write_none(passes, out);
+        return super::write_none(passes, context, out);
     }
     let about = match passes.in_words() {
         words if words.is_empty() => String::new(),

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::process::{self, Answer};
-use super::{Finding, Subject};
+use super::{Finding, Level, Subject};
 use crate::cmd::install::{Place, Scope};
 use crate::project::read_text;
 use crate::settings::Mode;
@@ -22,9 +22,11 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     let what = format!("statewarden {version} at `{}`", place.program.display());
     let mut findings = vec![Finding::info("program", what)];
     let mut commands = Vec::new();
+    let mut everywhere = false;
     for scope in Scope::ALL {
         let (found, more) = of_scope(place, scope);
         findings.extend(found);
+        everywhere |= scope == Scope::User && !more.is_empty();
         commands.extend(more);
     }
     let is_in_settings = !commands.is_empty();
@@ -40,10 +42,18 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     match commands.len() {
         0 => findings.push(Finding::error(
             "not-wired",
-            "no settings file of this project runs statewarden",
-            "run `statewarden install`",
+            "no settings file of this project runs statewarden, and no plugin that it enables",
+            match place.work_tree {
+                None => {
+                    "run `statewarden install`, unless Claude Code is started with `--plugin-dir`"
+                }
+                Some(_) => {
+                    "run `statewarden install --scope local`, which holds in every work tree"
+                }
+            },
         )),
-        1 => {}
+        1 if everywhere || !is_in_settings => {}
+        1 => findings.extend(subject.below.map(of_start_below)),
         n => findings.push(Finding::warning(
             "wired-twice",
             format!("{n} different programs are wired; each event runs them all"),
@@ -59,9 +69,16 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     findings
 }
 
+/// Claude Code looks for a project's settings in the directory it starts in alone.
+fn of_start_below(dir: &str) -> Finding {
+    let what = format!("a session that starts in `{dir}` does not read these settings");
+    let fix = "start it in the project's directory, or wire with `--scope user`";
+    Finding::new("starts-below", Level::Info, what, fix)
+}
+
 /// What one settings file says, and the commands it runs.
 fn of_scope(place: &Place, scope: Scope) -> (Vec<Finding>, Vec<String>) {
-    let path = match place.settings(scope) {
+    let path = match place.settings_here(scope) {
         Ok(path) => path,
         Err(e) => {
             let what = format!("scope {} is not looked at: {e}", scope.as_str());
@@ -148,7 +165,8 @@ fn plugin_command(place: &Place) -> Option<String> {
     )?;
     let mut plugins = list["plugins"].as_object()?.iter();
     let (id, installs) = plugins.find(|(id, _)| id.starts_with("statewarden@"))?;
-    let says = |scope| read_json(&place.settings(scope).ok()?)?["enabledPlugins"][id].as_bool();
+    let says =
+        |scope| read_json(&place.settings_here(scope).ok()?)?["enabledPlugins"][id].as_bool();
     // The scope that is nearest to the person at work decides.
     let is_enabled = [Scope::Local, Scope::Project, Scope::User]
         .into_iter()
@@ -289,7 +307,7 @@ impl Sandbox {
     }
 
     /// Asks about a write to the state directory. The person's own settings
-    /// stay out of it.
+    /// stay out of it; the home stays, where the plugin's script finds the program.
     fn write(&self, path: &str, name: &str) -> io::Result<Answer> {
         let file = self.0.join(".devt/state").join(name);
         let event = json!({
@@ -308,9 +326,7 @@ impl Sandbox {
             .current_dir(&self.0)
             .env_remove("FEATURE_DIR");
         command.env("CLAUDE_PROJECT_DIR", &self.0);
-        for variable in ["HOME", "USERPROFILE", "XDG_CONFIG_HOME"] {
-            command.env(variable, self.0.join("home"));
-        }
+        command.env("XDG_CONFIG_HOME", self.0.join("home"));
         process::run(&mut command, &format!("{event}\n"))
     }
 }

@@ -16,6 +16,7 @@ fn findings(temp: &Temp) -> Vec<Finding> {
     let sites = [".devt/state", ".claude"].map(|site| place.project.join(site));
     let subject = Subject {
         place: &place,
+        below: None,
         settings: &Resolved::default(),
         switched_off: &[],
         sites: &sites,
@@ -308,6 +309,7 @@ fn both_forms_say_the_same() {
         Ok("moed: off"),
     )]);
     let findings = examine(&Subject {
+        below: None,
         place: &place,
         settings: &settings,
         switched_off: &[],

@@ -21,6 +21,7 @@ impl Temp {
     pub(crate) fn place(&self) -> Place {
         Place {
             project: self.0.join("project"),
+            work_tree: None,
             user_dir: Some(self.0.join("home/.claude")),
             program: self.0.join("bin/statewarden"),
         }

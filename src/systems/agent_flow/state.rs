@@ -296,7 +296,11 @@ impl FlowState {
     /// What comes next, for a person.
     pub fn next(&self) -> String {
         if !self.active {
-            return "nothing: the run is closed".to_owned();
+            let failed = |gate: &&Phase| self.gate(**gate) == GateStatus::Failed;
+            return match self.mode.gates().iter().rfind(failed) {
+                None => "nothing: the run is closed".to_owned(),
+                Some(gate) => format!("nothing: the run is closed, and `{gate}` failed"),
+            };
         }
         if self.is_sent_back() {
             return "Loid implements again (implementation)".to_owned();

@@ -303,3 +303,18 @@ fn broken_settings_are_said_and_nothing_is_archived_by_them() {
     );
     assert!(sandbox.exists(".devt/state/council-notes.md"));
 }
+
+#[test]
+fn a_relative_path_that_misses_the_project_is_not_allowed_in_silence() {
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.base().join("other/.git")).unwrap();
+    let other = sandbox.base().join("other").display().to_string();
+    let path = ".devt/state/notes.md";
+    let ran = sandbox.run(&["check", "--project", &other, path]);
+    let said = format!(
+        "statewarden: `{}` lies outside the project `{other}`, where nothing is judged\n",
+        sandbox.path(path)
+    );
+    assert_eq!((ran.code(), ran.stderr()), (0, said));
+    assert_eq!(sandbox.run(&["check", "src/a.rs"]).stderr(), "");
+}

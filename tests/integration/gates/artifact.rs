@@ -42,8 +42,10 @@ fn a_missing_artifact_is_warned_of_or_asked_for() {
     assert_eq!(warnings.len(), 1);
     assert_eq!(
         (&warnings[0]["system"], &warnings[0]["name"]),
-        (&json!("devt"), &json!(".devt/state/impl-summary.md"))
+        (&json!("devt"), &json!("impl-summary.md"))
     );
+    let path = stage.0.path(".devt/state/impl-summary.md");
+    assert_eq!(warnings[0]["file_path"], path);
     let off = devt("off");
     end(&off, false).is_silent();
     assert_eq!(owed(&off).len(), 0);

@@ -86,6 +86,11 @@ fn the_next_step_is_told() {
         "nothing: the run is closed",
     );
     check_next(
+        REVIEW,
+        &[("active: true", "active: false"), ("pending", "failed")],
+        "nothing: the run is closed, and `verification` failed",
+    );
+    check_next(
         TEAM,
         &[],
         "Lawliet reviews and Alphonse verifies (review_verification)",
