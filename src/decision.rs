@@ -320,7 +320,7 @@ fn name_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
     match &claim.lands {
         Lands::Outside { real } => {
             let why = format!(
-                "a link takes the write out of `{}`, to `{real}`",
+                "a link takes the write out of `{}`, to `{real}`; use that path, not a link",
                 claim.site
             );
             Err(Objection::new(DenyCode::PathEscape, why))
