@@ -14,7 +14,9 @@ pub(super) fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Ob
     let governed = claim.governed;
     let (id, entry) = (governed.system.id(), claim.entry.as_str());
     let standing = governed.contract.standing(entry, governed.edition);
-    let clears = claim.target.act == Act::Clear && !matches!(standing, Standing::Free);
+    let spares_state =
+        matches!(standing, Standing::Free) && claim.target.spelling == Spelling::Literal;
+    let clears = claim.target.act == Act::Clear && !spares_state;
     if clears || claim.lands == Lands::WholeSite {
         if is_archiving(claim, call) {
             return Ok(());
@@ -86,7 +88,7 @@ fn whole_site(claim: &Claim<'_>) -> Objection {
     let taken = match (claim.site.as_str(), claim.entry.as_str()) {
         ("", "") => "all of the project's root".to_owned(),
         (site, "") => format!("all of `{site}`"),
-        (_, entry) => format!("`{entry}` and what else lies there unnamed"),
+        (_, entry) => format!("`{entry}`"),
     };
     let way_on = match (claim.target.act, claim.governed.system.id()) {
         (Act::Clear, _) => {
