@@ -320,7 +320,7 @@ fn name_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
     match &claim.lands {
         Lands::Outside { real } => {
             let why = format!(
-                "a link takes the write out of `{}`, to `{real}`",
+                "a link takes the write out of `{}`, to `{real}`; use that path, not a link",
                 claim.site
             );
             Err(Objection::new(DenyCode::PathEscape, why))
@@ -353,14 +353,20 @@ fn entry_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
         Standing::Row(row) => row_rules(claim, row, call),
         Standing::UndeclaredDirectory => Err(undeclared_directory(claim, call, entry)),
         Standing::AdHoc if makes_dir => Err(undeclared_directory(claim, call, entry)),
-        Standing::AdHoc | Standing::Directory(_) => Err(ad_hoc(claim, call)),
+        Standing::AdHoc | Standing::Directory(_) => ad_hoc(claim, call),
     }
 }
 
-fn ad_hoc(claim: &Claim<'_>, call: &Call<'_>) -> Objection {
+/// A name that the call itself takes away again is one its readers never meet.
+fn ad_hoc(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
+    let mut targets = call.targets.iter();
+    let last = targets.rfind(|at| at.path == claim.target.path);
+    if last.is_some_and(|last| matches!(last.act, Act::Remove | Act::RemoveTree | Act::MoveAway)) {
+        return Ok(Asks::Nothing);
+    }
     let (id, entry) = (claim.governed.system.id(), claim.entry.as_str());
     let why = format!("the contract of {id} knows no name `{entry}`");
-    near(claim, call, entry).complete(Objection::new(DenyCode::AdHocName, why))
+    Err(near(claim, call, entry).complete(Objection::new(DenyCode::AdHocName, why)))
 }
 
 /// `purpose` is what the contract says of the entry; it may name the way to have it written.
@@ -405,7 +411,7 @@ fn row_rules(claim: &Claim<'_>, row: &Row<'_>, call: &Call<'_>) -> Result<Asks, 
         });
     }
     match row.bucket {
-        Bucket::AdHoc => Err(ad_hoc(claim, call)),
+        Bucket::AdHoc => ad_hoc(claim, call),
         Bucket::Ephemeral
             if call.channel == Channel::FileTool
                 && (claim.target.act == Act::Write || claim.before == Before::Missing) =>

@@ -291,6 +291,13 @@ fn path_like(key: Vec<String>, value: &str) -> Option<(Vec<String>, Cow<'_, str>
         "comment",
         "diff",
         "str",
+        "needle",
+        "pattern",
+        "regex",
+        "repl",
+        "replace",
+        "replacement",
+        "search",
     ];
     const PATH: &[&str] = &[
         "path",

@@ -15,7 +15,10 @@ const MAX_ENTRIES: usize = 1_000;
 /// there are several, the directory counts as a pattern that takes them all.
 pub(super) fn taken_along<'s>(claim: &mut Claim<'s>) -> Vec<Claim<'s>> {
     let (contract, edition) = (&claim.governed.contract, claim.governed.edition);
-    let takes_trees = matches!(claim.target.act, Act::RemoveTree | Act::MoveAway);
+    let takes_trees = matches!(
+        claim.target.act,
+        Act::RemoveTree | Act::MoveAway | Act::Clear
+    );
     let is_row = || matches!(contract.standing(&claim.entry, edition), Standing::Row(_));
     if !takes_trees || claim.lands != Lands::Inside || is_row() {
         return Vec::new();

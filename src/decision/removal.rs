@@ -13,7 +13,11 @@ use crate::target::{Act, Spelling, Target};
 pub(super) fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Objection> {
     let governed = claim.governed;
     let (id, entry) = (governed.system.id(), claim.entry.as_str());
-    if claim.target.act == Act::Clear || claim.lands == Lands::WholeSite {
+    let standing = governed.contract.standing(entry, governed.edition);
+    let spares_state =
+        matches!(standing, Standing::Free) && claim.target.spelling == Spelling::Literal;
+    let clears = claim.target.act == Act::Clear && !spares_state;
+    if clears || claim.lands == Lands::WholeSite {
         if is_archiving(claim, call) {
             return Ok(());
         }
@@ -30,7 +34,7 @@ pub(super) fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Ob
         let why = format!("it {several} at once; remove them by their names");
         return Err(Objection::new(DenyCode::BulkRemoval, why));
     }
-    match governed.contract.standing(entry, governed.edition) {
+    match standing {
         Standing::ProgramDirectory
             if governed.contract.dirs.iter().any(|dir| dir.path == entry) =>
         {
@@ -81,9 +85,10 @@ fn row_removal(claim: &Claim<'_>, call: &Call<'_>, row: &Row<'_>) -> Result<(), 
 
 /// A call that takes a site along, with how to have what it is after without that.
 fn whole_site(claim: &Claim<'_>) -> Objection {
-    let site = match claim.site.as_str() {
-        "" => "the project's root",
-        site => site,
+    let taken = match (claim.site.as_str(), claim.entry.as_str()) {
+        ("", "") => "all of the project's root".to_owned(),
+        (site, "") => format!("all of `{site}`"),
+        (_, entry) => format!("`{entry}`"),
     };
     let way_on = match (claim.target.act, claim.governed.system.upkeep()) {
         (Act::Clear, _) => {
@@ -98,7 +103,7 @@ fn whole_site(claim: &Claim<'_>) -> Objection {
             "remove single files by their names, or archive them with `statewarden cleanup` or `reset`"
         }
     };
-    let why = format!("it would take all of `{site}` away; {way_on}");
+    let why = format!("it would take {taken} away; {way_on}");
     Objection::new(DenyCode::BulkRemoval, why)
 }
 

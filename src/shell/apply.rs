@@ -168,7 +168,9 @@ impl Script<'_, '_, '_, '_> {
         let names = product(&names, &suffixes, "");
         for dir in self.part(arguments, n + 2, dirs) {
             for name in names.iter().filter(|_| !dir.text.is_empty()) {
-                self.shell.report(&inside(&dir, name), act);
+                let path = inside(&dir, name);
+                self.shell.report(&path, act);
+                self.made_up.push(path);
             }
         }
     }
@@ -285,6 +287,12 @@ impl Script<'_, '_, '_, '_> {
     }
 
     fn pair(&mut self, effect: Effect, from: &[Field], to: &[Field]) {
+        // A file with a name that was made up is most often the one that takes another's place.
+        let made_up = match from.iter().any(|from| from.gap().is_none()) {
+            true => Vec::new(),
+            false => std::mem::take(&mut self.made_up),
+        };
+        let from = if made_up.is_empty() { from } else { &made_up };
         if matches!(effect, Effect::Move | Effect::Rename) {
             self.shell.report_all(from, Act::MoveAway);
         }

@@ -80,7 +80,7 @@ impl Shell<'_> {
     /// `name[index]=value`. The array's other elements stay; what an index that
     /// is not plain leads to is not known.
     fn set_element(&mut self, name: &str, index: &str, value: Value) {
-        let index = index.trim_matches(['"', '\'']);
+        let index = self.key(index);
         let mut fields = match self.variable(name) {
             Some(Value::Many(fields)) => fields,
             Some(Value::One(_)) | None => Vec::new(),

@@ -40,6 +40,8 @@ pub(super) struct Script<'c, 'a, 'h, 's> {
     pub(super) running: Vec<usize>,
     /// What the innermost of them gives back.
     pub(super) returned: Vec<Field>,
+    /// Files whose names the program made up, as long as nothing renames what is not known.
+    pub(super) made_up: Vec<Field>,
     /// Calls that were followed for their value before the walk comes to them.
     pub(super) followed: Vec<usize>,
     /// How deep the present function stands, and how many calls deeper is followed.
@@ -162,6 +164,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
             running: Vec::new(),
             returned: Vec::new(),
             followed: Vec::new(),
+            made_up: Vec::new(),
             depth: 0,
             levels: MAX_LEVELS,
             room: MAX_FOLLOWED,

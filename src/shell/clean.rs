@@ -15,7 +15,7 @@ use crate::target::{Act, Spelling};
 
 /// How deep, and how many directories, the tree is searched for what is spared,
 /// and how many files are told apart.
-const MAX_DEPTH: usize = 5;
+const MAX_DEPTH: usize = 8;
 const MAX_DIRS: usize = 1024;
 const MAX_FILES: usize = 512;
 
@@ -342,8 +342,9 @@ impl<'h, 's> Cleaning<'h, 's> {
 
     /// The directories and files below that go; `None` where all of it does.
     fn cleared(&mut self, dir: &str, depth: usize, lies: Lies) -> Option<Vec<String>> {
-        // What is not looked at, or empty, goes if it is of the kind that goes.
-        let goes = self.goes(lies);
+        // What is not looked at, or empty, goes if it is of the kind that goes and nothing in
+        // it is tracked.
+        let goes = self.goes(lies) && !self.index.reaches(dir);
         let whole = || (!goes).then(Vec::new);
         if depth == MAX_DEPTH || self.dirs_left == 0 {
             return whole();

@@ -57,6 +57,10 @@ impl Glob {
         self.text.push_str(text);
     }
 
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Whether it is the text itself.
     pub(super) fn is_plain(&self) -> bool {
         self.active.is_empty()

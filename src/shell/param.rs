@@ -1,5 +1,7 @@
 //! `${name…}`: what the operators make of a value.
 
+use ecow::EcoString;
+
 use super::arith;
 use super::eval::Shell;
 use super::field::Field;
@@ -92,7 +94,7 @@ impl Shell<'_> {
     /// What a name holds, or one element of it.
     pub(super) fn indexed(&mut self, param: &Param<'_>) -> Option<Value> {
         if let Some(index) = param.index
-            && let Some(value) = self.variable(&format!("{}[{index}]", param.name))
+            && let Some(value) = self.variable(&format!("{}[{}]", param.name, self.key(index)))
         {
             return Some(value);
         }
@@ -114,6 +116,18 @@ impl Shell<'_> {
 }
 
 impl Shell<'_> {
+    /// The key that an index comes to: quotes are taken off, and `$name` is looked up.
+    pub(super) fn key(&self, index: &str) -> EcoString {
+        let index = index.trim_matches(['"', '\'']);
+        let name = index.strip_prefix('$');
+        let name = name.map(|name| name.trim_start_matches('{').trim_end_matches('}'));
+        let held = name.and_then(|name| self.variable(name));
+        let held = held
+            .map(Value::into_field)
+            .filter(|held| held.gap().is_none());
+        held.map_or_else(|| index.into(), |held| held.text)
+    }
+
     /// The keys of an array, as far as they are held; of a plain one its indices.
     fn keys(&self, name: &str) -> Vec<Field> {
         let key = |held: &str| Some(Field::literal(held.strip_suffix(']')?));

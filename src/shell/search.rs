@@ -8,6 +8,7 @@ use super::eval::Shell;
 use super::expression::Expression;
 use super::field::{Field, Output};
 use super::filter;
+use super::regexp::{self, Span};
 use crate::systems;
 use crate::target::Spelling;
 
@@ -97,11 +98,7 @@ pub(super) fn fd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         ..Syntax::default()
     };
     let parsed = Args::parse(own, syntax);
-    let names: Vec<Field> = parsed
-        .values(&["e", "extension"])
-        .map(|suffix| suffix.with_text(format!("*.{}", suffix.text)))
-        .collect();
-    let files = Expression::files(&mut names.iter(), None);
+    let files = Expression::parse(&fd_tests(&parsed));
     let here = [Field::literal(".")];
     let roots = parsed.operands.get(1..).filter(|roots| !roots.is_empty());
     let found = list(shell, roots.unwrap_or(&here), &files, ends(&parsed));
@@ -116,6 +113,61 @@ pub(super) fn fd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         shell.run_on(&command, &item);
     }
     None
+}
+
+/// What `fd` looks for, as `find` says it.
+fn fd_tests(args: &Args<'_>) -> Vec<Field> {
+    let mut left_out = texts(args, ["E", "exclude"]);
+    if !args.has(&["H", "hidden", "u", "unrestricted"]) {
+        left_out.push(".*".to_owned());
+    }
+    let mut tests: Vec<String> = vec!["-mindepth".into(), "1".into()];
+    if let Some(depth) = texts(args, ["d", "max-depth"]).pop() {
+        tests.extend(["-maxdepth".into(), depth]);
+    }
+    one_of(&mut tests, "-name", left_out);
+    tests.extend(["-prune", "-o", "-type", "f"].map(str::to_owned));
+    let mut suffixes = texts(args, ["e", "extension"]);
+    if !suffixes.is_empty() {
+        suffixes
+            .iter_mut()
+            .for_each(|suffix| suffix.insert_str(0, "*."));
+        one_of(&mut tests, "-name", suffixes);
+    }
+    if let Some(names) = fd_names(args) {
+        one_of(&mut tests, "-iname", names);
+    }
+    tests.push("-print".to_owned());
+    tests.into_iter().map(Field::literal).collect()
+}
+
+/// The known values of an option.
+fn texts(args: &Args<'_>, names: [&str; 2]) -> Vec<String> {
+    let values = args.values(&names).filter_map(Field::known);
+    values.map(str::to_owned).collect()
+}
+
+/// The patterns that the first operand of `fd` comes to.
+fn fd_names(args: &Args<'_>) -> Option<Vec<String>> {
+    let pattern = args.operands.first()?.known()?;
+    if args.has(&["p", "full-path"]) {
+        return None;
+    }
+    if args.has(&["g", "glob"]) {
+        return Some(vec![pattern.to_owned()]);
+    }
+    let mut globs = Vec::new();
+    regexp::add_globs(&mut globs, pattern, Span::Part)?;
+    Some(globs.iter().map(|glob| glob.text().to_owned()).collect())
+}
+
+/// Adds a test that one of these patterns passes.
+fn one_of(tests: &mut Vec<String>, test: &str, patterns: Vec<String>) {
+    tests.extend(["(", "-false"].map(str::to_owned));
+    for pattern in patterns {
+        tests.extend(["-o".to_owned(), test.to_owned(), pattern]);
+    }
+    tests.push(")".to_owned());
 }
 
 /// `git ls-files ROOT…`, `git grep -l PATTERN -- ROOT…`.

@@ -125,6 +125,17 @@ fn behind_many_directories() {
     assert_eq!(check(many, &commands), 0);
 }
 
+#[test]
+fn below_many_directories() {
+    let deep = "d=openspec/changes/add/specs/auth/login/more; \
+                for top in . packages/web; do \
+                mkdir -p $top/$d; touch $top/$d/spec.md $top/openspec/changes/add/tasks.md; done; \
+                echo .devt > .gitignore; git add -A; git commit -qm x; \
+                mkdir $d/new; touch $d/new/spec.md openspec/changes/add/draft.md";
+    let commands = ["git clean -fd", "git clean -fdx packages", "git stash -uq"];
+    assert_eq!(check(deep, &commands), 0);
+}
+
 const STASHES: &[&str] = &[
     "git stash -q",
     "git stash -uq",

@@ -147,6 +147,8 @@ fn text_is_no_path() {
         json!({ "path": "src/a.rs", "body": format!("write {notes}\nnow") }),
         json!({ "path": "src/a.rs", "old_string": notes, "new_string": notes }),
         json!({ "path": "src/a.rs", "edits": [{ "oldText": notes, "newText": notes }] }),
+        json!({ "relative_path": "src/a.rs", "needle": notes, "repl": notes }),
+        json!({ "path": "src/a.rs", "search": notes, "replace": notes, "pattern": notes }),
         json!({ "title": "state", "description": format!("see {notes}") }),
         json!({ "message": notes }),
         json!({ "query": notes }),
