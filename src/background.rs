@@ -151,8 +151,6 @@ impl Background {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     fn at(seconds: i64) -> DateTime<Utc> {
