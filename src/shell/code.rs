@@ -41,6 +41,10 @@ impl Language {
         Self::AppleScript,
         Self::Java,
     ];
+
+    pub(super) fn counts_from_one(self) -> bool {
+        matches!(self, Self::Lua | Self::R | Self::Julia)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -43,8 +43,6 @@ pub(super) fn sed(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     }
     if in_place {
         in_place_edit(shell, files, suffix.as_ref());
-    }
-    if in_place {
         return Output::nothing();
     }
     match (scripts.as_slice(), script) {
