@@ -14,7 +14,7 @@ use crate::event::{Event, Field, Kind};
 use crate::hook::{World, log_of};
 use crate::moments::TO_COUNT;
 use crate::path;
-use crate::record::{Record, What};
+use crate::record::{LogLine, Record, What};
 use crate::regular;
 use crate::reply::Reply;
 use crate::settings::Resolved;

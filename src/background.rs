@@ -8,10 +8,9 @@ use std::path::Path;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::formats::line;
-use crate::project::read_text;
 use crate::store::lock::Locked;
-use crate::store::replace::{remove, replace_unflushed};
+use crate::store::replace::remove;
+use crate::store::{read_own, write_own};
 
 const FILE: &str = "background.json";
 
@@ -67,8 +66,7 @@ impl Background {
     /// `None` without a command in the background. A file that cannot be read
     /// counts as none: at worst an entry is told twice, or not at all.
     pub fn read(own_folder: &Path) -> Option<Self> {
-        let text = read_text(&own_folder.join(FILE)).ok()??;
-        serde_json::from_str(&text).ok()
+        read_own(own_folder, FILE)
     }
 
     /// When the oldest command of an agent began; of any in the session for the
@@ -141,18 +139,15 @@ impl Background {
     pub fn write(&mut self, locked: &Locked<'_>, now: DateTime<Utc>) -> io::Result<()> {
         let oldest = (now - MAX_AGE).timestamp_micros();
         self.tasks.retain(|task| task.since >= oldest);
-        let file = locked.dir().join(FILE);
-        if self.tasks.is_empty() {
-            return remove(&file);
+        match self.tasks.is_empty() {
+            true => remove(&locked.dir().join(FILE)),
+            false => write_own(locked, FILE, self),
         }
-        replace_unflushed(&file, line(self).as_bytes())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     fn at(seconds: i64) -> DateTime<Utc> {

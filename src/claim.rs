@@ -181,6 +181,13 @@ struct Found<'s> {
     entry: String,
 }
 
+impl Found<'_> {
+    /// The site's path; links in it are not followed yet.
+    fn real_site(&self) -> String {
+        format!("{}/{}", self.root.real(), self.site)
+    }
+}
+
 /// The search for the sites of one call's targets.
 struct Search<'p, 's> {
     project: &'p Project,
@@ -318,7 +325,7 @@ impl<'p, 's> Search<'p, 's> {
             let there = self.find(real);
             return (there.unwrap_or(found), Lands::Inside);
         }
-        let site = format!("{}/{}", found.root.real(), found.site);
+        let site = found.real_site();
         let site = resolve(&site, LastLink::Follow).unwrap_or(site);
         match path::relative(real, &site) {
             Some(entry) => (
@@ -397,11 +404,7 @@ fn link_out(target: &Target, found: &Found<'_>) -> Option<String> {
         .filter(|_| target.act == Act::Link)?;
     let (dir, _) = path::split_last(&target.path)?;
     let real = resolve(&path::join(dir, link_to, None), LastLink::Follow).ok()?;
-    let site = resolve(
-        &format!("{}/{}", found.root.real(), found.site),
-        LastLink::Follow,
-    )
-    .ok()?;
+    let site = resolve(&found.real_site(), LastLink::Follow).ok()?;
     path::relative(&real, &site).is_none().then_some(real)
 }
 

@@ -141,7 +141,7 @@ impl World<'_> {
             let denials = std::slice::from_ref(denial);
             let reason = reply::reason(denials, &[]);
             let record = Record::of_denials(What::Detected, denials, &reason, event, self.now);
-            self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
+            self.append(&self.logs().events(), &record, rules);
         }
     }
 
@@ -283,15 +283,7 @@ impl World<'_> {
     ) -> Option<String> {
         let items: Vec<Item<'_>> = entries
             .iter()
-            .map(|entry| Item {
-                name: &entry.name,
-                path: &entry.path,
-                size: entry.size,
-                modified: entry.modified,
-                is_dir: entry.is_dir,
-                reason: "ad_hoc",
-                when_changed: WhenChanged::Move,
-            })
+            .map(|entry| entry.item("ad_hoc", WhenChanged::Move))
             .collect();
         let run = Run {
             kind: archive::Kind::Quarantine,

@@ -23,7 +23,7 @@ use crate::catalog::{Catalog, Governed};
 use crate::event::{Event, Field};
 use crate::path;
 use crate::project::Project;
-use crate::record;
+use crate::record::{self, LogLine};
 use crate::reply;
 use crate::settings::Mode;
 use crate::sites;
@@ -136,13 +136,14 @@ impl GateRecord {
         self.skipped = Some(why);
         self
     }
+}
 
-    /// The record as one line of at most [`record::MAX_LINE`] bytes. Names that
-    /// an event or a file of the system brings can be of any length.
-    pub fn to_line(&self) -> String {
-        record::bounded_line(self, Self::shorten)
+impl LogLine for GateRecord {
+    fn ts(&self) -> &str {
+        &self.ts
     }
 
+    /// Names that an event or a file of the system brings can be of any length.
     fn shorten(&mut self, limit: usize) {
         self.also.truncate(limit / 60);
         let also = self.also.iter_mut().map(|moved| &mut moved.gate);

@@ -21,7 +21,7 @@ use crate::event::{Bulk, Event, EventError, Kind, Tool};
 use crate::gates::InDir;
 use crate::path;
 use crate::project::{Listing, Project, read_text};
-use crate::record::{Record, What};
+use crate::record::{LogLine, Record, What};
 use crate::reply::{self, Reply};
 use crate::settings::{Resolved, Settings};
 use crate::shell::Scene;
@@ -280,7 +280,7 @@ impl World<'_> {
             };
             claim.governed.system.workflow_id(&files)
         });
-        self.append(&log, &record.to_line(), &record.ts, rules);
+        self.append(&log, &record, rules);
     }
 
     /// A state that was broken until this call is worth knowing the morning after.
@@ -300,7 +300,7 @@ impl World<'_> {
             record.system = Some(claim.governed.system.id().to_owned());
             record.file_path = Some(claim.path());
             record.name = Some(claim.entry.clone());
-            self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
+            self.append(&self.logs().events(), &record, rules);
         }
     }
 
@@ -308,8 +308,12 @@ impl World<'_> {
         Logs::of(Path::new(&self.project.main.dir))
     }
 
-    /// Appends a line; a log that cannot be written changes no decision.
-    pub(crate) fn append(&self, log: &LogFile, line: &str, ts: &str, rules: &Resolved) {
+    /// Appends a record; a log that cannot be written changes no decision.
+    pub(crate) fn append(&self, log: &LogFile, record: &impl LogLine, rules: &Resolved) {
+        self.append_line(log, &record.to_line(), record.ts(), rules);
+    }
+
+    fn append_line(&self, log: &LogFile, line: &str, ts: &str, rules: &Resolved) {
         let max_bytes = rules.settings.log_max_bytes;
         let logs = self.logs();
         let ready = if log.dir == logs.own_folder() {

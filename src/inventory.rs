@@ -13,6 +13,7 @@ use crate::path;
 use crate::project::OnDisk;
 use crate::sites::Site;
 use crate::store;
+use crate::store::archive::{Item, WhenChanged};
 
 /// One entry of a site.
 #[derive(Clone, Debug)]
@@ -33,6 +34,21 @@ pub struct Entry<'c> {
     pub at_reset: AtReset,
     /// The row that names it; `None` for a directory and for what is ad hoc.
     pub row: Option<&'c Row<'c>>,
+}
+
+impl Entry<'_> {
+    /// The entry as one to be moved away.
+    pub fn item<'e>(&'e self, reason: &'e str, when_changed: WhenChanged) -> Item<'e> {
+        Item {
+            name: &self.name,
+            path: &self.path,
+            size: self.size,
+            modified: self.modified,
+            is_dir: self.is_dir,
+            reason,
+            when_changed,
+        }
+    }
 }
 
 /// Every entry the contract has a say in, in no order. An entry that vanishes

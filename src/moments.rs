@@ -15,7 +15,7 @@ use crate::gates::{About, Around, Due, Effects, GateRecord, InDir, Plan};
 use crate::hook::World;
 use crate::path;
 use crate::project::read_text;
-use crate::record::{Record, What};
+use crate::record::{LogLine, Record, What};
 use crate::reply::{self, Reply};
 use crate::runs::Runs;
 use crate::settings::{Completion, Dispatch, Mode, Resolved};
@@ -170,7 +170,7 @@ impl World<'_> {
         record.system = Some(due.system.clone());
         record.file_path = Some(path::from_os(&due.path));
         record.name = Some(due.name.clone());
-        self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
+        self.append(&self.logs().events(), &record, rules);
     }
 
     /// The main thread's turn is over: a run whose gates have all passed is
@@ -185,8 +185,7 @@ impl World<'_> {
             let around = Around::all(catalog, &self.project, &self.cwd);
             let about = About {
                 event: Some(event),
-                agent_type: None,
-                agent_id: None,
+                ..About::default()
             };
             let plan = Plan::new(&around, Moment::TurnEnd, self.now);
             let effects = plan.carry_out(&self.project, &about);
@@ -220,8 +219,7 @@ impl World<'_> {
             let around = [Around::at_dir(governed, format!("{above}/{dir}").into())];
             let about = About {
                 event: Some(event),
-                agent_type: None,
-                agent_id: None,
+                ..About::default()
             };
             let moment = Moment::Wrote { entry };
             let effects = Plan::new(&around, moment, self.now).carry_out(&self.project, &about);
@@ -245,7 +243,7 @@ impl World<'_> {
         };
         let reason = reply::reason(denials, &[]);
         let record = Record::of_denials(what, denials, &reason, event, self.now);
-        self.append(&log, &record.to_line(), &record.ts, rules);
+        self.append(&log, &record, rules);
         Reply::to(Kind::PreToolUse, &decision, reason, &rules.problems)
     }
 
@@ -336,7 +334,7 @@ impl World<'_> {
         let version = env!("CARGO_PKG_VERSION");
         let what = format!("statewarden {version}, devt contract {edition}");
         let record = Record::new(What::Heartbeat, &what, Some(event), self.now);
-        self.append(&self.logs().events(), &record.to_line(), &record.ts, rules);
+        self.append(&self.logs().events(), &record, rules);
     }
 
     /// Remembers that the project's settings run the hook, for the day they do not.
@@ -367,7 +365,7 @@ impl World<'_> {
         rules: &Resolved,
     ) {
         for record in records {
-            self.append(&self.logs().gates(), &record.to_line(), &record.ts, rules);
+            self.append(&self.logs().gates(), &record, rules);
         }
     }
 

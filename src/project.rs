@@ -240,10 +240,7 @@ fn beside(main: &Root, dir: &str) -> Option<Root> {
         return None;
     }
     ancestors(dir)
-        .find(|dir| {
-            main_checkout_of_git_file(&format!("{dir}/.git"))
-                .is_some_and(|found| same_dir(&found, main))
-        })
+        .find(|dir| main_checkout(dir).is_some_and(|found| same_dir(&found, main)))
         .map(|dir| Root::new(dir.to_owned()))
 }
 

@@ -144,13 +144,14 @@ impl Record {
             .collect();
         record
     }
+}
 
-    /// The record as one line of at most [`MAX_LINE`] bytes. The longest fields
-    /// are cut first; `id`, `ts`, `decision`, `rule` and `system` never are.
-    pub fn to_line(&self) -> String {
-        bounded_line(self, Self::shorten)
+impl LogLine for Record {
+    fn ts(&self) -> &str {
+        &self.ts
     }
 
+    /// `id`, `ts`, `decision`, `rule` and `system` are never cut.
     fn shorten(&mut self, limit: usize) {
         self.also.truncate(limit / 60);
         let also = self
@@ -181,20 +182,28 @@ impl Record {
     }
 }
 
-/// A record as one line of at most [`MAX_LINE`] bytes. `shorten` brings its texts to
-/// a limit each, and its lists to a sixtieth of it.
-pub fn bounded_line<R: Clone + Serialize>(record: &R, shorten: fn(&mut R, usize)) -> String {
-    let mut text = line(record);
-    let mut limits = [1_000, 300, 100, 30].into_iter();
-    let mut shorter = None;
-    while text.len() > MAX_LINE
-        && let Some(limit) = limits.next()
-    {
-        let shorter = shorter.get_or_insert_with(|| record.clone());
-        shorten(shorter, limit);
-        text = line(shorter);
+/// A record of a log.
+pub trait LogLine: Clone + Serialize {
+    /// UTC, RFC 3339, milliseconds.
+    fn ts(&self) -> &str;
+
+    /// Brings the texts to a limit each, and the lists to a sixtieth of it.
+    fn shorten(&mut self, limit: usize);
+
+    /// One line of at most [`MAX_LINE`] bytes. The longest fields are cut first.
+    fn to_line(&self) -> String {
+        let mut text = line(self);
+        let mut limits = [1_000, 300, 100, 30].into_iter();
+        let mut shorter = None;
+        while text.len() > MAX_LINE
+            && let Some(limit) = limits.next()
+        {
+            let shorter = shorter.get_or_insert_with(|| self.clone());
+            shorter.shorten(limit);
+            text = line(shorter);
+        }
+        text
     }
-    text
 }
 
 /// Cuts a text to so many bytes, of which those that JSON escapes weigh up to six times as much.

@@ -88,7 +88,7 @@ pub fn tail(path: &Path, max: u64, take: &mut dyn FnMut(&str)) -> io::Result<u64
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+    #![allow(clippy::disallowed_methods)]
 
     use std::fs;
 

@@ -199,7 +199,7 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
         text += " Do not work around this through the shell.";
     }
     let mut end = String::new();
-    for problem in problems.iter().take(1) {
+    if let Some(problem) = problems.first() {
         let _ = write!(end, " Note: {}.", self::shown(problem, 240));
     }
     let _ = match first.code {

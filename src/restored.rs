@@ -7,11 +7,9 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::formats::line;
 use crate::path;
-use crate::project::read_text;
 use crate::store::lock::Locked;
-use crate::store::{modified, replace};
+use crate::store::{modified, read_own, write_own};
 
 const FILE: &str = "restored.json";
 
@@ -35,9 +33,7 @@ impl Restored {
     /// A file that cannot be read counts as none: at worst an entry is told, or moved
     /// away, again.
     pub fn read(own_folder: &Path) -> Self {
-        let text = read_text(&own_folder.join(FILE)).ok().flatten();
-        let read = text.and_then(|text| serde_json::from_str(&text).ok());
-        read.unwrap_or_default()
+        read_own(own_folder, FILE).unwrap_or_default()
     }
 
     /// Whether an entry of a site is here as it was brought back.
@@ -65,6 +61,6 @@ impl Restored {
     /// # Errors
     /// The file cannot be replaced.
     pub fn write(&self, locked: &Locked<'_>) -> io::Result<()> {
-        replace::replace_unflushed(&locked.dir().join(FILE), line(self).as_bytes())
+        write_own(locked, FILE, self)
     }
 }

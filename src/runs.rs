@@ -5,9 +5,8 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use crate::project::read_text;
 use crate::store::lock::Locked;
-use crate::store::replace::replace_unflushed;
+use crate::store::{read_own, write_own};
 
 /// Counted runs kept; a session has far fewer agents.
 const MAX_RUNS: usize = 500;
@@ -30,9 +29,7 @@ struct Run {
 impl Runs {
     /// A file that cannot be read counts as empty: at worst a run counts twice.
     pub fn read(locked: &Locked<'_>) -> Self {
-        let text = read_text(&locked.dir().join(FILE)).ok().flatten();
-        text.and_then(|text| serde_json::from_str(&text).ok())
-            .unwrap_or_default()
+        read_own(locked.dir(), FILE).unwrap_or_default()
     }
 
     pub fn is_counted(&self, session: &str, agent: &str) -> bool {
@@ -60,7 +57,6 @@ impl Runs {
     /// # Errors
     /// The file cannot be replaced.
     pub fn write(&self, locked: &Locked<'_>) -> io::Result<()> {
-        let text = serde_json::to_string(self).map_err(io::Error::other)?;
-        replace_unflushed(&locked.dir().join(FILE), text.as_bytes())
+        write_own(locked, FILE, self)
     }
 }

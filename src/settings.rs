@@ -33,7 +33,7 @@ pub enum Mode {
 }
 
 /// What an owed artifact that is missing or invalid leads to. Weakest first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Completion {
     Off,
@@ -43,7 +43,7 @@ pub enum Completion {
 }
 
 /// What the dispatch of an agent before its gate leads to. Weakest first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dispatch {
     Off,
@@ -53,7 +53,7 @@ pub enum Dispatch {
 }
 
 /// The answer to an event that cannot be read and names no governed place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnError {
     #[default]

@@ -12,6 +12,10 @@ use crate::store::archive::Ring;
 use crate::store::log::Logs;
 use crate::systems::{System, agentmux, own};
 
+/// Where the rings of sites without a program's directory lie, in this
+/// program's own folder.
+pub const OWN_ARCHIVE: &str = "archive";
+
 /// One site on the disk.
 pub struct Site<'c> {
     pub governed: &'c Governed<'c>,
@@ -35,13 +39,7 @@ impl Site<'_> {
             self.dir()
         }
     }
-}
 
-/// Where the rings of sites without a program's directory lie, in this
-/// program's own folder.
-pub const OWN_ARCHIVE: &str = "archive";
-
-impl Site<'_> {
     /// The archive ring of the site: in the directory that its contract gives to
     /// programs, else in this program's own folder, named after the system and
     /// the site.
@@ -164,11 +162,6 @@ fn subdirs(root: &Root, dir: &str) -> Vec<String> {
     paths
 }
 
-/// The sites that lie at the root itself, for callers that cannot walk.
-pub fn at_root<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
-    held_by_any(&project.main, "", catalog).collect()
-}
-
 /// The sites of every system but our own that a directory holds.
 fn held_by_any<'c>(
     root: &Root,
@@ -186,7 +179,7 @@ fn held_by_any<'c>(
 /// and those at the given directories and above them, up to the root of the work
 /// tree that each lies in.
 pub fn around<'c>(project: &Project, catalog: &'c Catalog<'c>, dirs: &[String]) -> Vec<Site<'c>> {
-    let mut sites = at_root(project, catalog);
+    let mut sites: Vec<_> = held_by_any(&project.main, "", catalog).collect();
     for dir in dirs {
         // A client's work tree is told by a path in it.
         let inside = format!("{}/x", path::collapse(dir));

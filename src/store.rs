@@ -16,8 +16,13 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
+use crate::formats::line;
+use crate::project::read_text;
 use crate::regular;
+use lock::Locked;
 
 /// Makes the folder of the program's own logs and state, with a `.gitignore`
 /// that keeps it out of commits.
@@ -31,6 +36,21 @@ pub fn make_own_folder(dir: &Path) -> io::Result<()> {
     }
     replace::make_dir(dir)?;
     replace::replace(&ignore, b"*\n")
+}
+
+/// What a JSON file in the program's own folder holds; one that cannot be read counts
+/// as none.
+pub fn read_own<T: DeserializeOwned>(own_folder: &Path, file: &str) -> Option<T> {
+    let text = read_text(&own_folder.join(file)).ok()??;
+    serde_json::from_str(&text).ok()
+}
+
+/// Replaces such a file, without waiting for the device.
+///
+/// # Errors
+/// The file cannot be replaced.
+pub fn write_own(locked: &Locked<'_>, file: &str, value: &impl Serialize) -> io::Result<()> {
+    replace::replace_unflushed(&locked.dir().join(file), line(value).as_bytes())
 }
 
 /// The file in the program's own folder that says that the project's settings

@@ -19,7 +19,6 @@ pub struct Entry {
     pub event: &'static str,
     /// `None` where the event has no tools to choose from.
     pub matcher: Option<&'static str>,
-    pub timeout_s: u32,
     pub on_failure: OnFailure,
 }
 
@@ -35,6 +34,9 @@ pub enum OnFailure {
 /// tool's name. Everything that can write, run code or start an agent.
 const TOOLS: &str =
     "^(Write|Edit|MultiEdit|NotebookEdit|Bash|PowerShell|Monitor|Agent|Task|mcp__.*)$";
+
+/// How long Claude Code waits for the hook.
+const TIMEOUT_S: u32 = 10;
 
 /// All entries. `hooks/hooks.json` and every settings file are made from these.
 pub const ENTRIES: [Entry; 7] = [
@@ -55,7 +57,6 @@ impl Entry {
         Self {
             event,
             matcher,
-            timeout_s: 10,
             on_failure,
         }
     }
@@ -64,7 +65,7 @@ impl Entry {
     /// the answer.
     fn group(&self, command: &str) -> Value {
         let mut hook = json!({
-            "type": "command", "command": command, "args": ["hook"], "timeout": self.timeout_s,
+            "type": "command", "command": command, "args": ["hook"], "timeout": TIMEOUT_S,
         });
         if self.on_failure == OnFailure::Block {
             hook["onFailure"] = json!("block");
@@ -136,7 +137,7 @@ impl Wiring {
             return Self::default();
         };
         let mut wiring = Self {
-            hooks_are_disabled: settings["disableAllHooks"] == json!(true),
+            hooks_are_disabled: settings["disableAllHooks"] == true,
             ..Self::default()
         };
         for (event, groups) in settings["hooks"].as_object().into_iter().flatten() {
@@ -191,20 +192,17 @@ fn fault(event: &str, hook: &Value) -> Option<String> {
     if !matches!(event, "PreToolUse" | "PermissionRequest") {
         return None;
     }
-    let is_number = hook["timeout"].is_null() || hook["timeout"].is_number();
-    let is_known = matches!(&hook["onFailure"], Value::Null)
-        || ["block", "continue"]
-            .iter()
-            .any(|word| hook["onFailure"] == json!(word));
-    let command_is_text = hook["type"] != json!("command") || hook["command"].is_string();
-    match (is_number, is_known, command_is_text) {
-        (true, true, true) => None,
-        (false, ..) => Some(format!(
-            "a `{event}` hook has a `timeout` that is not a number"
-        )),
-        (_, false, _) => Some(format!("a `{event}` hook has an unknown `onFailure`")),
-        (_, _, false) => Some(format!("a `{event}` hook has no `command`")),
-    }
+    let (timeout, on_failure) = (&hook["timeout"], &hook["onFailure"]);
+    let what = if !(timeout.is_null() || timeout.is_number()) {
+        "a `timeout` that is not a number"
+    } else if !(on_failure.is_null() || on_failure == "block" || on_failure == "continue") {
+        "an unknown `onFailure`"
+    } else if hook["type"] == "command" && !hook["command"].is_string() {
+        "no `command`"
+    } else {
+        return None;
+    };
+    Some(format!("a `{event}` hook has {what}"))
 }
 
 /// Whether an edit leaves alone what a settings file does for us: every entry
@@ -225,7 +223,7 @@ fn our_command(hook: &Value) -> Option<&str> {
     let command = hook["command"].as_str()?;
     let program = match &hook["args"] {
         Value::Null => command.strip_suffix(" hook")?.trim_matches(['"', '\'']),
-        args if args[0] == json!("hook") => command,
+        args if args[0] == "hook" => command,
         _ => return None,
     };
     is_our_name(program).then_some(program)

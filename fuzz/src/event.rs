@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use statewarden::actor::Actor;
 use statewarden::completion::Ending;
 use statewarden::event::{Event, EventError, Field, Kind, Tool};
-use statewarden::record::{self, Record, What};
+use statewarden::record::{self, LogLine, Record, What};
 use statewarden::shell::Scene;
 use statewarden::stdin;
 use statewarden::target;

@@ -53,7 +53,8 @@ struct Problem {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
     let dirs = dirs(args, context)?;
-    if matches!(args.view, Some(View::Events)) {
+    let view = args.view.unwrap_or_default();
+    if let View::Events = view {
         let events = events(&dirs, context)?;
         context.print(out, &events, |out| write_events(&events, out))?;
         return Ok(Answer::Yes);
@@ -65,7 +66,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         state::session(name, &|file| files.text(file))
     };
     let sessions: Vec<Session> = dirs.iter().map(session).collect();
-    if let Some(View::Validate) = args.view {
+    if let View::Validate = view {
         return validate(&sessions, context, out);
     }
     let document = Document { sessions };

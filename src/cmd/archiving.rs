@@ -261,17 +261,12 @@ fn carry_out(
 ) -> io::Result<()> {
     let items: Vec<Item<'_>> = chosen
         .iter()
-        .map(|(entry, reason)| Item {
-            name: &entry.name,
-            path: &entry.path,
-            size: entry.size,
-            modified: entry.modified,
-            is_dir: entry.is_dir,
-            reason,
-            when_changed: match entry.bucket {
+        .map(|(entry, reason)| {
+            let when_changed = match entry.bucket {
                 Bucket::Ephemeral => WhenChanged::Leave,
                 _ => WhenChanged::Move,
-            },
+            };
+            entry.item(reason, when_changed)
         })
         .collect();
     let run = Run {

@@ -149,8 +149,6 @@ fn write_verb(verb: &Command, above: &str, out: &mut dyn Write) -> io::Result<()
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     fn check(command: &Command, above: &str, page: &str) {

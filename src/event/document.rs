@@ -45,8 +45,6 @@ fn read(parts: &Parts<'_>, key: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use serde_json::json;
 
     use super::*;

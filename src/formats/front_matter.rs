@@ -125,8 +125,6 @@ pub fn read(text: &str) -> Result<Value, String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use proptest::prelude::*;
 
     use super::*;

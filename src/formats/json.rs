@@ -76,8 +76,6 @@ pub fn kind(value: &Value) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use proptest::prelude::*;
     use serde_json::json;
 

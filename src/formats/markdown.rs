@@ -82,18 +82,22 @@ fn close(lines: &mut [Line<'_>]) {
 /// How far a list item's marker, and the blanks behind it, reach in a line.
 fn item(body: &str) -> Option<usize> {
     let bare = body.trim_start_matches(' ');
-    let n_digits = bare.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = match n_digits {
-        0 => bare.strip_prefix(['-', '*', '+'])?,
-        1..=9 => bare[n_digits..].strip_prefix(['.', ')'])?,
-        _ => return None,
-    };
+    let rest = behind_marker(bare)?;
     let text = rest.trim_start_matches(' ');
     let n_blanks = rest.len() - text.len();
     let is_item = body.len() - bare.len() <= 3 && n_blanks > 0;
     // More blanks are those of indented code.
     let beyond = if n_blanks > 4 { n_blanks - 1 } else { 0 };
     is_item.then(|| body.len() - text.len() - beyond)
+}
+
+/// What stands behind a list item's marker.
+fn behind_marker(line: &str) -> Option<&str> {
+    match line.bytes().take_while(u8::is_ascii_digit).count() {
+        0 => line.strip_prefix(['-', '*', '+']),
+        n_digits @ 1..=9 => line[n_digits..].strip_prefix(['.', ')']),
+        _ => None,
+    }
 }
 
 /// The lines that are not code: a fence left open hides all that follows it.
@@ -146,14 +150,7 @@ pub enum Checkbox {
 /// `/^\s*(?:[-*+]|\d{1,9}[.)])\s*\[([\sxX])\]\s*(.*)/`, so nested tasks and
 /// tasks in code fences count.
 pub fn checkbox(line: &str) -> Option<Checkbox> {
-    let line = line.trim_start_matches(is_js_space);
-    let n_digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = match n_digits {
-        0 => line.strip_prefix(['-', '*', '+'])?,
-        1..=9 => line[n_digits..].strip_prefix(['.', ')'])?,
-        _ => return None,
-    };
-    let mut inside = rest
+    let mut inside = behind_marker(line.trim_start_matches(is_js_space))?
         .trim_start_matches(is_js_space)
         .strip_prefix('[')?
         .chars();
@@ -172,8 +169,6 @@ fn is_js_space(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use proptest::prelude::*;
 
     use super::*;

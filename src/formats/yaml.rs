@@ -234,8 +234,6 @@ fn expect(value: &mut Value, path: &[String], scalar: &Scalar) -> Option<()> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use proptest::prelude::*;
 
     use super::*;

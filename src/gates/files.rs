@@ -132,8 +132,6 @@ impl Files for Asked<'_> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     #[derive(Default)]

@@ -85,12 +85,7 @@ fn note_fault(what: &str, env: &Env, project: Option<&str>, now: DateTime<Utc>) 
     let catalog = Catalog::new(&rules.settings, &declared);
     if world.is_concerned(&world.sites_around(&catalog)) {
         let record = Record::new(What::Fault, what, None, now);
-        world.append(
-            &world.logs().events(),
-            &record.to_line(),
-            &record.ts,
-            &rules,
-        );
+        world.append(&world.logs().events(), &record, &rules);
     }
     rules.settings.on_error
 }
@@ -119,7 +114,7 @@ impl World<'_> {
             let site = claim::site_of(path, &self.project, catalog).map(|site| site.dir());
             log = log_of(&self.logs(), system, site.as_deref());
         }
-        self.append(&log, &record.to_line(), &record.ts, rules);
+        self.append(&log, &record, rules);
         Reply::Deny { reason }
     }
 }

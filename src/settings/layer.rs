@@ -101,9 +101,10 @@ fn read(text: &str, earlier: &File) -> Result<(File, Settings), String> {
     };
     for (id, system) in file.systems.iter().flatten() {
         if !known(id) && system.as_ref().is_none_or(|s| s.site.is_none()) {
-            let meant = nearest(id, systems::ids())
-                .map(|near| format!("did you mean `{near}`? A"))
-                .unwrap_or_else(|| "a".to_owned());
+            let meant = nearest(id, systems::ids()).map_or_else(
+                || "a".to_owned(),
+                |near| format!("did you mean `{near}`? A"),
+            );
             return Err(format!(
                 "`systems.{id}`: unknown system; {meant} new one needs a `site`"
             ));

@@ -94,7 +94,7 @@ impl Script<'_, '_, '_, '_> {
     fn change_dir(&mut self, arguments: &[Span]) {
         let dir = self.argument(arguments, 0).into_iter().next();
         let dir = dir.unwrap_or_else(Field::unknown);
-        self.shell.run(&[Field::literal("cd"), dir]);
+        self.shell.change_dir(Some(&dir));
     }
 
     fn argument(&mut self, arguments: &[Span], n: usize) -> Vec<Field> {
@@ -130,7 +130,7 @@ impl Script<'_, '_, '_, '_> {
         };
         let outer = self.shell.cwd.clone();
         if let Some(dir) = dirs.first() {
-            self.shell.run(&[Field::literal("cd"), dir.clone()]);
+            self.shell.change_dir(Some(dir));
         }
         // A script may run itself.
         self.shell.repeats += 1;

@@ -71,7 +71,7 @@ fn untar(shell: &mut Shell<'_>, args: &[Field], names: Names) -> Option<Output> 
             let operands = args.operands.clone();
             return shell.subshell(|shell| {
                 if let Some(dir) = dir {
-                    shell.run(&[Field::literal("cd"), dir]);
+                    shell.change_dir(Some(&dir));
                 }
                 stream(shell, &operands, &|name| renamed(&args, name))
             });
@@ -224,12 +224,7 @@ pub(super) fn seven_zip(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output>
     };
     let here = Field::literal(".");
     let dir = args.value(&["o"]).unwrap_or(&here);
-    match verb.known() {
-        Some("a" | "u" | "d" | "rn") => drop(shell.report(archive, Act::Write)),
-        Some("x") => members(shell, dir, named, Names::Globs),
-        Some("e") => members(shell, dir, &flat(named), Names::Globs),
-        _ => {}
-    }
+    packed(shell, verb, archive, named, dir);
     None
 }
 
@@ -244,13 +239,18 @@ pub(super) fn unrar(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         Some((last, named)) if last.text.ends_with('/') => (last, named),
         _ => (&here, named),
     };
+    packed(shell, verb, archive, named, dir);
+    None
+}
+
+/// What a verb of `7z` or `rar` does: `rn` is the one's, `m` the other's.
+fn packed(shell: &mut Shell<'_>, verb: &Field, archive: &Field, named: &[Field], dir: &Field) {
     match verb.known() {
-        Some("a" | "u" | "d" | "m") => drop(shell.report(archive, Act::Write)),
+        Some("a" | "u" | "d" | "m" | "rn") => drop(shell.report(archive, Act::Write)),
         Some("x") => members(shell, dir, named, Names::Globs),
         Some("e") => members(shell, dir, &flat(named), Names::Globs),
         _ => {}
     }
-    None
 }
 
 /// `ar r ARCHIVE …` and `ar x ARCHIVE MEMBER…`.
@@ -289,11 +289,7 @@ pub(super) fn compress(shell: &mut Shell<'_>, args: &Args<'_>, suffix: &str, sou
     if args.has(&["d", "decompress"]) {
         return decompress(shell, args);
     }
-    if args.has(&["c", "stdout", "t", "l"]) {
-        return;
-    }
-    if let Some(out) = args.value(&["o", "output"]) {
-        shell.report(out, Act::Write);
+    if !replaces(shell, args) {
         return;
     }
     for file in &args.operands {
@@ -307,11 +303,7 @@ pub(super) fn compress(shell: &mut Shell<'_>, args: &Args<'_>, suffix: &str, sou
 }
 
 pub(super) fn decompress(shell: &mut Shell<'_>, args: &Args<'_>) {
-    if args.has(&["c", "stdout", "t", "l"]) {
-        return;
-    }
-    if let Some(out) = args.value(&["o", "output"]) {
-        shell.report(out, Act::Write);
+    if !replaces(shell, args) {
         return;
     }
     for file in &args.operands {
@@ -326,6 +318,14 @@ pub(super) fn decompress(shell: &mut Shell<'_>, args: &Args<'_>) {
             packed.then(|| stem.to_owned())
         });
     }
+}
+
+/// Whether operands are replaced, and nothing is printed or written elsewhere.
+fn replaces(shell: &mut Shell<'_>, args: &Args<'_>) -> bool {
+    let out = args.value(&["o", "output"]);
+    let prints = args.has(&["c", "stdout", "t", "l"]);
+    shell.report_all(out.filter(|_| !prints), Act::Write);
+    !prints && out.is_none()
 }
 
 fn replace(

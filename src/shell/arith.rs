@@ -238,7 +238,7 @@ impl<'t> Reader<'t, '_, '_> {
 
     /// A name's number. Within a loop whose turns are not known it may be
     /// another one in every turn.
-    fn held(&mut self, name: &str) -> Option<i64> {
+    fn held(&self, name: &str) -> Option<i64> {
         if self.shell.n_open_loops > 0 {
             return None;
         }

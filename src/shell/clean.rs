@@ -6,7 +6,7 @@ use ecow::EcoString;
 use super::args::Args;
 use super::eval::Shell;
 use super::field::{Field, base_name};
-use super::glob::{Pattern, all_active};
+use super::glob::components;
 use super::index::Index;
 use crate::path::collapse;
 use crate::sites::SKIPPED;
@@ -424,14 +424,12 @@ impl<'h, 's> Cleaning<'h, 's> {
 
     /// Whether the rules name a path: the last one that matches decides.
     fn names(&mut self, path: &str, kind: Kind) -> bool {
-        if !self
-            .shell
-            .spend(4 * (self.rules.len() + self.sort.excluded.len()))
-        {
+        let rules = || self.rules.iter().chain(&self.sort.excluded);
+        let cost = rules().map(|rule| 4 + rule.pattern.len() / 16).sum();
+        if !self.shell.spend(cost) {
             return false;
         }
-        let rules = self.rules.iter().chain(&self.sort.excluded);
-        let found = rules.rev().find(|rule| rule.matches(path, kind));
+        let found = rules().rev().find(|rule| rule.matches(path, kind));
         found.is_some_and(|rule| rule.effect == Effect::Spares)
     }
 }
@@ -473,22 +471,5 @@ impl Rule {
                 .last()
                 .is_some_and(|name| components(&pattern, &[name])),
         }
-    }
-}
-
-fn components(pattern: &[&str], names: &[&str]) -> bool {
-    match (pattern, names) {
-        ([], []) => true,
-        (["**", rest @ ..], _) => (0..=names.len()).any(|n| components(rest, &names[n..])),
-        ([first, rest @ ..], [name, names @ ..]) => {
-            let active = all_active(first);
-            let glob = Pattern {
-                text: first,
-                active: &active,
-                offset: 0,
-            };
-            glob.matches(name) && components(rest, names)
-        }
-        _ => false,
     }
 }

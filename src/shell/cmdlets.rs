@@ -15,7 +15,7 @@ struct Bound {
 }
 
 /// Parameters without a value.
-const SWITCHES: [&str; 20] = [
+const SWITCHES: [&str; 19] = [
     "recurse",
     "force",
     "append",
@@ -29,7 +29,6 @@ const SWITCHES: [&str; 20] = [
     "directory",
     "file",
     "name",
-    "useblockparsing",
     "usebasicparsing",
     "r",
     "fo",
@@ -101,7 +100,7 @@ fn cmdlet(name: &str) -> &str {
         "ac" => "add-content",
         "clc" => "clear-content",
         "ni" => "new-item",
-        "md" | "mkdir" => "mkdir",
+        "md" => "mkdir",
         "cp" | "copy" | "cpi" => "copy-item",
         "mv" | "move" | "mi" => "move-item",
         "ren" | "rni" => "rename-item",
@@ -237,17 +236,12 @@ fn new_item(shell: &mut Shell<'_>, bound: &Bound) {
         .get(&["target", "value"])
         .map(|to| slashed(to))
         .unwrap_or_default();
+    let to = to.first().cloned().unwrap_or_else(Field::unknown);
     for path in paths {
         match kind.map(str::to_ascii_lowercase).as_deref() {
             Some("directory" | "d") => drop(shell.report(&path, Act::MakeDir)),
-            Some("symboliclink" | "junction") => {
-                let unknown = Field::unknown();
-                shell.report_link(&path, to.first().unwrap_or(&unknown));
-            }
-            Some("hardlink") => {
-                let unknown = Field::unknown();
-                shell.report_hard_link(&path, to.first().unwrap_or(&unknown));
-            }
+            Some("symboliclink" | "junction") => shell.report_link(&path, &to),
+            Some("hardlink") => shell.report_hard_link(&path, &to),
             _ => drop(shell.report(&path, Act::Write)),
         }
     }

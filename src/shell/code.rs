@@ -41,6 +41,10 @@ impl Language {
         Self::AppleScript,
         Self::Java,
     ];
+
+    pub(super) fn counts_from_one(self) -> bool {
+        matches!(self, Self::Lua | Self::R | Self::Julia)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +77,7 @@ pub(super) fn read(language: Language, text: &str) -> Code<'_> {
         tokens: Vec::new(),
         open: Vec::new(),
         lines: vec![(0, indentation(text))],
+        room: 8 * text.len(),
     };
     while lexer.at < text.len() {
         lexer.token();
@@ -99,6 +104,8 @@ struct Lexer<'a> {
     /// Brackets not yet closed: a line's end inside `(` ends no statement.
     open: Vec<char>,
     lines: Vec<(usize, usize)>,
+    /// How much may still be read in search of a regex's end and not be one.
+    room: usize,
 }
 
 impl<'a> Lexer<'a> {
@@ -421,7 +428,9 @@ impl<'a> Lexer<'a> {
     fn regex(&mut self) {
         let rest = self.rest();
         let (mut escaped, mut in_set) = (false, false);
-        for (at, c) in rest.char_indices().skip(1) {
+        let mut len = 0;
+        for (at, c) in rest.char_indices().skip(1).take(self.room) {
+            len = at;
             match c {
                 _ if escaped => escaped = false,
                 '\\' => escaped = true,
@@ -435,6 +444,7 @@ impl<'a> Lexer<'a> {
                 _ => {}
             }
         }
+        self.room = self.room.saturating_sub(len);
         self.at += 1;
         self.tokens.push(Token::Mark('/'));
     }

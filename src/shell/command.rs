@@ -98,7 +98,8 @@ impl Shell<'_> {
         }
     }
 
-    fn change_dir(&mut self, target: Option<&Field>) {
+    /// `cd TARGET`.
+    pub(super) fn change_dir(&mut self, target: Option<&Field>) {
         let path = match target {
             None => self.variable("HOME").map(Value::into_field),
             Some(field) if field.known() == Some("-") => {
@@ -144,73 +145,25 @@ impl Shell<'_> {
 pub(super) fn table_name(name: &str) -> &str {
     let name = name.strip_suffix(".exe").unwrap_or(name);
     match name.strip_prefix('g') {
-        Some(plain) if is_of_gnu(plain) => plain,
+        Some(plain) if GNU.binary_search(&plain).is_ok() => plain,
         _ => name,
     }
 }
 
-fn is_of_gnu(name: &str) -> bool {
-    matches!(
-        name,
-        "awk"
-            | "base64"
-            | "basename"
-            | "cat"
-            | "cp"
-            | "csplit"
-            | "cut"
-            | "date"
-            | "dd"
-            | "dirname"
-            | "echo"
-            | "env"
-            | "find"
-            | "grep"
-            | "head"
-            | "install"
-            | "link"
-            | "ln"
-            | "ls"
-            | "make"
-            | "mkdir"
-            | "mkfifo"
-            | "mknod"
-            | "mktemp"
-            | "mv"
-            | "nice"
-            | "nohup"
-            | "patch"
-            | "printf"
-            | "pwd"
-            | "readlink"
-            | "realpath"
-            | "rm"
-            | "rmdir"
-            | "sed"
-            | "seq"
-            | "shred"
-            | "shuf"
-            | "sort"
-            | "split"
-            | "stdbuf"
-            | "tail"
-            | "tar"
-            | "tee"
-            | "time"
-            | "timeout"
-            | "touch"
-            | "tr"
-            | "truncate"
-            | "uniq"
-            | "unlink"
-            | "xargs"
-    )
-}
+/// GNU's programs, sorted.
+const GNU: [&str; 52] = [
+    "awk", "base64", "basename", "cat", "cp", "csplit", "cut", "date", "dd", "dirname", "echo",
+    "env", "find", "grep", "head", "install", "link", "ln", "ls", "make", "mkdir", "mkfifo",
+    "mknod", "mktemp", "mv", "nice", "nohup", "patch", "printf", "pwd", "readlink", "realpath",
+    "rm", "rmdir", "sed", "seq", "shred", "shuf", "sort", "split", "stdbuf", "tail", "tar", "tee",
+    "time", "timeout", "touch", "tr", "truncate", "uniq", "unlink", "xargs",
+];
 
-type Builtin = fn(&mut Shell<'_>, &[Field]) -> Option<Output>;
+/// What a program does with its arguments; gives what it prints, where that is known.
+pub(super) type Program = fn(&mut Shell<'_>, &[Field]) -> Option<Output>;
 
 /// Sorted by name.
-const BUILTINS: &[(&str, Builtin)] = &[
+const BUILTINS: &[(&str, Program)] = &[
     (":", silent),
     ("[", silent),
     ("ack", search::ripgrep),
@@ -277,7 +230,7 @@ const BUILTINS: &[(&str, Builtin)] = &[
 
 const NAMES: [&str; BUILTINS.len()] = names!(BUILTINS, 0);
 
-static BY_NAME: Table<(&str, Builtin)> = Table::new(BUILTINS, &NAMES, |row| row.0);
+static BY_NAME: Table<(&str, Program)> = Table::new(BUILTINS, &NAMES, |row| row.0);
 
 /// The builtins of the table that can have a target of their own.
 pub(super) const WRITERS: [&str; 4] = ["base64", "fd", "fdfind", "xxd"];
@@ -409,10 +362,7 @@ fn realpath(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 /// What `ls DIR` and `ls FILE…` list. In a long listing the names are the ninth words.
 fn ls(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let is_known = |flag: &str| {
-        flag.bytes()
-            .all(|letter| b"-1AacdhlrStUu".contains(&letter))
-    };
+    let is_known = |flag: &str| flag.bytes().all(|c| b"-1AacdhlrStUu".contains(&c));
     let mut flags = args.iter().filter(|arg| arg.is_option());
     if !flags.all(|flag| flag.known().is_some_and(is_known)) {
         return None;
@@ -430,10 +380,10 @@ fn ls(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     };
     let hides = !parsed.has(&["A", "a"]);
     let (total, before) = match parsed.has(&["l"]) {
-        true => (Some("total 0".to_owned()), "- 1 u g 0 Jan 1 00:00 "),
+        true => (Some("total 0\n".to_owned()), "- 1 u g 0 Jan 1 00:00 "),
         false => (None, ""),
     };
-    let line = |name: &str| [before, name].concat();
+    let line = |name: &str| [before, name, "\n"].concat();
     let (lines, spelling): (Vec<String>, _) = match dir {
         Some(dir) => {
             let mut names = shell.list(&dir);
@@ -449,14 +399,8 @@ fn ls(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         }
     };
     let n_lines = lines.len();
-    let listed = Output {
-        text: (lines
-            .into_iter()
-            .map(|line| line + "\n")
-            .collect::<String>())
-        .into(),
-        spelling,
-    };
+    let text = lines.concat().into();
+    let listed = Output { text, spelling };
     // Names are in order where nothing else is asked for.
     match n_lines > 1 && parsed.has(&["c", "r", "S", "t", "U", "u"]) {
         true => filter::some_of(listed),

@@ -1,7 +1,5 @@
 //! Runs the cases of `tests/shell-cases`, whose format its `README.md` tells.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 

@@ -43,8 +43,6 @@ pub(super) fn sed(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     }
     if in_place {
         in_place_edit(shell, files, suffix.as_ref());
-    }
-    if in_place {
         return Output::nothing();
     }
     match (scripts.as_slice(), script) {
@@ -125,11 +123,8 @@ fn sed_line(line: &str, deeds: &mut Vec<Deed>) {
                 let Some(after) = sed_parts(rest, 2) else {
                     return;
                 };
-                let flags = after.len()
-                    - after
-                        .trim_start_matches(|c: char| c.is_ascii_digit() || "gpiIme".contains(c))
-                        .len();
-                rest = &after[flags..];
+                let is_flag = |c: char| c.is_ascii_digit() || "gpiIme".contains(c);
+                rest = after.trim_start_matches(is_flag);
                 if let Some(name) = rest.strip_prefix('w') {
                     deeds.push(Deed::Writes(name.trim().to_owned()));
                     return;

@@ -30,36 +30,30 @@ pub(super) const REPEAT_COST: usize = 128;
 /// What any command may spend, besides a share by its length.
 pub(super) const STEPS: usize = 1 << 20;
 
-/// What a list's commands printed.
-pub(super) struct Course {
-    /// As long as all of it is known.
-    printed: Option<EcoString>,
-    spelling: Option<Spelling>,
-}
+/// What a list's commands printed, as long as all of it is known.
+pub(super) struct Course(Option<Output>);
 
 impl Default for Course {
     fn default() -> Self {
-        Self {
-            printed: Some(EcoString::new()),
-            spelling: None,
-        }
+        Self(Output::nothing())
     }
 }
 
 impl Course {
     pub(super) fn print(&mut self, output: Option<Output>) {
-        match (&mut self.printed, output) {
-            (Some(text), Some(output)) => {
-                text.push_str(&output.text);
-                self.spelling = self.spelling.or(Some(output.spelling));
+        match (&mut self.0, output) {
+            (Some(all), Some(output)) => {
+                all.text.push_str(&output.text);
+                if output.spelling != Spelling::Literal {
+                    all.spelling = output.spelling;
+                }
             }
-            _ => self.printed = None,
+            _ => self.0 = None,
         }
     }
 
-    fn output(self) -> Option<Output> {
-        let spelling = self.spelling.unwrap_or(Spelling::Literal);
-        self.printed.map(|text| Output { text, spelling })
+    pub(super) fn output(self) -> Option<Output> {
+        self.0
     }
 }
 
@@ -340,7 +334,7 @@ impl<'s> Shell<'s> {
 
     fn step(&mut self, step: &Step<'_>, course: &mut Course) -> Next {
         if self.repeats > 0 && self.repeat_room == 0 {
-            course.printed = None;
+            course.print(None);
             self.give_up(Limit::Steps);
             return Next::Ends;
         }

@@ -198,7 +198,7 @@ impl Shell<'_> {
     }
 
     /// The word's first unquoted text, where a tilde may stand.
-    fn bare(&mut self, text: &str, builder: &mut Builder) {
+    fn bare(&self, text: &str, builder: &mut Builder) {
         let Some(rest) = text.strip_prefix('~') else {
             builder.push_active(&Field::literal(text));
             return;

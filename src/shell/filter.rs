@@ -223,21 +223,17 @@ pub(super) fn cut(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         ..Syntax::default()
     };
     let parsed = Args::parse(args, syntax);
-    let place: usize = parsed.value(&["f"])?.known()?.parse().ok()?;
+    let number: usize = parsed.value(&["f"])?.known()?.parse().ok()?;
+    let place = number.checked_sub(1)?;
     let mark = parsed.value(&["d"]).map_or(Some("\t"), Field::known)?;
     let mark = mark.chars().next()?;
     let input = input(shell, &parsed.operands)?;
-    let field = |line| fields(line, mark).nth(place.checked_sub(1)?);
     // A line without the mark is passed on whole.
     let mut lines = input.text.lines().map(|line| match line.contains(mark) {
-        true => field(line).unwrap_or(""),
+        true => line.split(mark).nth(place).unwrap_or(""),
         false => line,
     });
     Some(with_lines(&input, &mut lines))
-}
-
-fn fields(line: &str, mark: char) -> impl Iterator<Item = &str> {
-    line.split(mark)
 }
 
 /// `awk '{print $N}'`, also with `-F`; `awk 'NR>N'`, and other conditions alone.
@@ -282,7 +278,7 @@ pub(super) fn awk(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         None => None,
     };
     let field = |line| match mark {
-        Some(mark) => nth_or_last(fields(line, mark), at),
+        Some(mark) => nth_or_last(str::split(line, mark), at),
         None => nth_or_last(str::split_ascii_whitespace(line), at),
     };
     let mut lines = input.text.lines().map(|line| field(line).unwrap_or(""));

@@ -1,7 +1,7 @@
 //! `find`: the entries it would reach, and what it does with them.
 
 use super::args::{Args, Syntax};
-use super::eval::Shell;
+use super::eval::{REPEAT_COST, Shell};
 use super::expression::{Action, Expression, Kind};
 use super::field::{Field, Output, base_name};
 use super::flow::MAX_TURNS;
@@ -165,7 +165,7 @@ impl Shell<'_> {
 
     /// Runs a command in which `{}` stands for an entry.
     pub(super) fn run_on(&mut self, words: &[Field], item: &Field) {
-        if self.spend(128 + 16 * words.len()) {
+        if self.spend(REPEAT_COST + 16 * words.len()) {
             let filled: Vec<Field> = words.iter().map(|word| fill(word, "{}", item)).collect();
             self.again(&filled);
         }
@@ -178,7 +178,7 @@ impl Shell<'_> {
         let dir = item.with_text(if dir.is_empty() { "." } else { dir });
         let name = item.with_text(format!("./{name}"));
         self.subshell(|shell| {
-            shell.run(&[Field::literal("cd"), dir]);
+            shell.change_dir(Some(&dir));
             shell.run_on(words, &name);
             None
         });

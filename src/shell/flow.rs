@@ -1,8 +1,6 @@
 //! Branches and loops: every branch is taken, every known value is looped over.
 
-use ecow::EcoString;
-
-use super::eval::{REPEAT_COST, Shell};
+use super::eval::{Course, REPEAT_COST, Shell};
 use super::field::{Field, Output};
 use super::glob::{Pattern, all_active};
 use super::lex::{Part, Word};
@@ -156,7 +154,7 @@ impl Shell<'_> {
             };
             return self.branches(&branches, Skips::unless(arms.iter().any(rest)));
         };
-        let mut printed = Some(EcoString::new());
+        let mut course = Course::default();
         let mut then = Then::NextMatch;
         for arm in arms {
             let runs = match then {
@@ -168,15 +166,14 @@ impl Shell<'_> {
                 }
             };
             if runs {
-                let output = self.walk(&arm.body);
-                append(&mut printed, output);
+                course.print(self.walk(&arm.body));
                 then = arm.then;
             }
         }
-        printed.map(Output::literal)
+        course.output()
     }
 
-    fn case_matches(&mut self, pattern: &Word<'_>, text: &str) -> bool {
+    fn case_matches(&self, pattern: &Word<'_>, text: &str) -> bool {
         // Too long to match within bounds: taking the branch is the safe side.
         if text.len() > 1024 {
             return true;
@@ -331,15 +328,15 @@ impl Shell<'_> {
             values.truncate(MAX_TURNS);
             values.push(Field::unknown());
         }
-        let mut printed = Some(EcoString::new());
+        let mut course = Course::default();
         let outer = self.repeats;
         self.framed(Scope::Loop, |shell| {
             for (n, value) in values.into_iter().enumerate() {
                 if n > 0 && !shell.spend(REPEAT_COST) {
-                    printed = None;
+                    course.print(None);
                     break;
                 }
-                shell.turn(names, value, body, &mut printed);
+                shell.turn(names, value, body, &mut course);
                 if shell.halted.is_some() {
                     break;
                 }
@@ -348,28 +345,14 @@ impl Shell<'_> {
             None
         });
         self.repeats = outer;
-        printed.map(Output::literal)
+        course.output()
     }
 
-    fn turn(
-        &mut self,
-        names: &[&str],
-        value: Field,
-        body: &[Step<'_>],
-        printed: &mut Option<EcoString>,
-    ) {
+    fn turn(&mut self, names: &[&str], value: Field, body: &[Step<'_>], course: &mut Course) {
         self.deal(names, value);
         for world in &mut self.worlds {
             names.iter().for_each(|name| world.share(name));
         }
-        let output = self.framed(Scope::Turn, |shell| shell.walk(body));
-        append(printed, output);
-    }
-}
-
-fn append(printed: &mut Option<EcoString>, output: Option<Output>) {
-    match (printed.as_mut(), output) {
-        (Some(text), Some(output)) => text.push_str(&output.text),
-        _ => *printed = None,
+        course.print(self.framed(Scope::Turn, |shell| shell.walk(body)));
     }
 }

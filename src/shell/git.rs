@@ -46,11 +46,11 @@ pub(super) fn git(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
                 .is_none_or(|(cwd, tree)| relative(cwd, &collapse(&tree)).is_none())
         };
         for dir in dirs {
-            shell.run(&[Field::literal("cd"), dir]);
+            shell.change_dir(Some(&dir));
         }
         for tree in trees {
             if is_outside(shell, &tree) {
-                shell.run(&[Field::literal("cd"), tree]);
+                shell.change_dir(Some(&tree));
             }
         }
         subcommand(shell, &verb, rest)

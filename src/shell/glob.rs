@@ -76,6 +76,32 @@ impl Glob {
     }
 }
 
+/// Whether the names of a path match the parts of a pattern, of which `**` takes any
+/// number of names. A mismatch goes back to the last `**` only.
+pub(super) fn components(pattern: &[&str], names: &[&str]) -> bool {
+    let (mut rest, mut left) = (pattern, names);
+    let mut last = None;
+    loop {
+        match (rest, left) {
+            ([], []) => return true,
+            (["**", behind @ ..], _) => {
+                rest = behind;
+                last = Some((behind, left));
+            }
+            ([first, behind @ ..], [name, others @ ..]) if Glob::all(first).matches(name) => {
+                (rest, left) = (behind, others);
+            }
+            _ => match last {
+                Some((behind, [_, others @ ..])) => {
+                    (rest, left) = (behind, others);
+                    last = Some((behind, others));
+                }
+                _ => return false,
+            },
+        }
+    }
+}
+
 impl Pattern<'_> {
     fn is_active(&self, at: usize) -> bool {
         self.active.binary_search(&(at + self.offset)).is_ok()
@@ -294,5 +320,32 @@ impl Search<'_> {
             }
         }
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(pattern: &str, path: &str, expected: bool) {
+        let [pattern, names] = [pattern, path].map(|text| text.split('/').collect::<Vec<_>>());
+        assert_eq!(components(&pattern, &names), expected, "{pattern:?} {path}");
+    }
+
+    #[test]
+    fn two_stars_take_any_number_of_names() {
+        check("a/**/b", "a/b", true);
+        check("a/**/b", "a/x/y/b", true);
+        check("a/**/b", "a/b/x", false);
+        check("**/a/b", "a/x/a/b", true);
+        check("**/a/**/b/*.md", "a/b/a/b/x.md", true);
+        check("a/**", "a", true);
+        check("a/*", "a/x/y", false);
+    }
+
+    #[test]
+    fn many_stars_come_to_an_end() {
+        check(&("**/a/".repeat(50) + "b"), &"a/".repeat(500), false);
     }
 }

@@ -260,12 +260,18 @@ fn every_command_comes_to_an_end() {
     }
 }
 
-/// One of each kind: nesting, expansion, growing values, many targets.
+/// One of each kind: nesting, expansion, growing values, many targets, ends that are not there.
 #[test]
 fn large_commands_come_to_an_end() {
     let kinds = ["$(", "{a,b}", "x=\"$x$x\"; ", "cd a; touch b\n"];
     for fragment in kinds {
         check(&filled("touch first\n", fragment, LARGE), fragment);
+    }
+    for fragment in ["/[", "/\\"] {
+        check(
+            &filled("touch first\nnode - <<'END'\n", fragment, LARGE),
+            fragment,
+        );
     }
 }
 

@@ -45,8 +45,7 @@ impl<'a> Script<'_, 'a, '_, '_> {
                 _ => break,
             }
             pattern.end += 1;
-            let is_single = matches!(self.language, Language::Perl);
-            if is_single && depth == 0 {
+            if self.language == Language::Perl && depth == 0 {
                 break;
             }
         }
@@ -210,18 +209,14 @@ impl<'a> Script<'_, 'a, '_, '_> {
     /// Spreads the items of a list over the places of names.
     fn spread(&mut self, pattern: &Pattern<'a>, list: Bound, columns: &mut [Vec<Field>]) {
         let is_php = self.language == Language::Php;
-        let (open, last) = match (list.shape, columns) {
-            (Shape::Literal((open, _)), columns)
-                if columns.len() > 1 || pattern.is_keyed || is_php =>
-            {
-                (open, columns)
-            }
+        let takes_apart = columns.len() > 1 || pattern.is_keyed || is_php;
+        let open = match (list.shape, &mut *columns) {
+            (Shape::Literal((open, _)), _) if takes_apart => open,
             // `$list as $n => $item`
             (_, [.., last]) if is_php => return *last = list.values,
             (_, [first, ..]) => return *first = list.values,
             _ => return,
         };
-        let columns = last;
         if !self.shell.spend(self.after(open) - open) {
             return;
         }
@@ -260,7 +255,7 @@ impl<'a> Script<'_, 'a, '_, '_> {
     }
 
     /// `i = 0; i < 3`, in the head of a loop or before it.
-    pub(super) fn counted(&mut self, name: &str, (from, end): Span) -> Option<Bound> {
+    pub(super) fn counted(&self, name: &str, (from, end): Span) -> Option<Bound> {
         let first = self.word(from).filter(|_| end == from + 1)?;
         let mut at = end + 1;
         while self.word(at) == Some("while") || self.mark(at) == Some('(') {

@@ -20,7 +20,7 @@ pub(super) fn make(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let dir = parsed.value(&["C", "directory"]).cloned();
     shell.subshell(|shell| {
         if let Some(dir) = dir {
-            shell.run(&[Field::literal("cd"), dir]);
+            shell.change_dir(Some(&dir));
         }
         let text = match parsed.value(&["f", "file", "makefile"]) {
             Some(file) if file.known() == Some("-") => shell.stdin.as_ref()?.text.clone(),

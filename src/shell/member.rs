@@ -42,10 +42,8 @@ impl Script<'_, '_, '_, '_> {
             return None;
         }
         let items = self.items_in(open);
-        let counts_from_one =
-            matches!(self.language, Language::Lua | Language::R | Language::Julia);
         if let Some(item) = key.parse().ok().and_then(|n: usize| items.get(n))
-            && !counts_from_one
+            && !self.language.counts_from_one()
             && self.key_and_value(open, *item).is_none()
         {
             return Some(*item);
@@ -277,13 +275,10 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
 
     /// The place of an index in a list of a length.
     pub(super) fn place(&self, number: usize, from: From, len: usize) -> usize {
-        let counts_from_one = matches!(
-            self.script.language,
-            Language::Lua | Language::R | Language::Julia
-        );
+        let first = usize::from(self.script.language.counts_from_one());
         match from {
             From::End => len.wrapping_sub(number),
-            From::Start => number.wrapping_sub(usize::from(counts_from_one)),
+            From::Start => number.wrapping_sub(first),
         }
     }
 }

@@ -3,7 +3,8 @@
 use ecow::EcoString;
 
 use super::args::{Args, Syntax};
-use super::eval::Shell;
+use super::command::Program;
+use super::eval::{REPEAT_COST, Shell};
 use super::field::{Field, Output, base_name};
 use super::table::Table;
 use super::variable::Value;
@@ -12,10 +13,8 @@ use super::wrapper::{self, from_operand, line, run_assigned};
 use super::{decode, makefile};
 use crate::target::{Act, Spelling};
 
-type Runner = fn(&mut Shell<'_>, &[Field]) -> Option<Output>;
-
 /// Sorted by name.
-const RUNNERS: &[(&str, Runner)] = &[
+const RUNNERS: &[(&str, Program)] = &[
     (".", source),
     ("asdf", wrapper::tool_exec),
     ("ash", sh),
@@ -69,9 +68,9 @@ const RUNNERS: &[(&str, Runner)] = &[
 
 pub(super) const NAMES: [&str; RUNNERS.len()] = names!(RUNNERS, 0);
 
-static BY_NAME: Table<(&str, Runner)> = Table::new(RUNNERS, &NAMES, |row| row.0);
+static BY_NAME: Table<(&str, Program)> = Table::new(RUNNERS, &NAMES, |row| row.0);
 
-fn runner(name: &str) -> Option<Runner> {
+fn runner(name: &str) -> Option<Program> {
     BY_NAME.get(name).map(|row| row.1)
 }
 
@@ -150,7 +149,7 @@ fn parallel(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         .iter()
         .any(|word| word.text.contains(['>', '<', ';', '|', '&', ' ']));
     for item in items {
-        if !shell.spend(128 + 16 * words.len()) {
+        if !shell.spend(REPEAT_COST + 16 * words.len()) {
             break;
         }
         let mut filled: Vec<Field> = words
@@ -216,7 +215,7 @@ fn env(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let dir = options.value(&["C", "chdir"]).cloned();
     shell.subshell(|shell| {
         if let Some(dir) = dir {
-            shell.run(&[Field::literal("cd"), dir]);
+            shell.change_dir(Some(&dir));
         }
         match split {
             Some(text) => line(shell, &[&[Field::literal(text)], rest].concat()),
@@ -397,7 +396,7 @@ fn xargs(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         None => shell.again(&[words, &items].concat()),
         Some(mark) => {
             for item in items {
-                if !shell.spend(128 + 16 * words.len()) {
+                if !shell.spend(REPEAT_COST + 16 * words.len()) {
                     break;
                 }
                 let filled: Vec<Field> = words.iter().map(|word| fill(word, mark, &item)).collect();

@@ -15,21 +15,18 @@ pub(super) fn apply(
     param: &Param<'_>,
     value: Option<Value>,
 ) -> Option<Value> {
-    if matches!(param.op, Op::Plain | Op::Require) {
-        return value;
-    }
-    let filled = value.clone().filter(|value| !value.is_empty());
+    let filled = |value: Option<Value>| value.filter(|value| !value.is_empty());
     match &param.op {
         Op::Plain | Op::Require => value,
-        Op::Default(word) => filled.or_else(|| Some(Value::One(shell.single(word)))),
-        Op::Assign(word) => filled.or_else(|| {
+        Op::Default(word) => filled(value).or_else(|| Some(Value::One(shell.single(word)))),
+        Op::Assign(word) => filled(value).or_else(|| {
             let value = Value::One(shell.single(word));
             shell.set(param.name, value.clone());
             Some(value)
         }),
         Op::Alternative(word) => {
             let word = shell.single(word);
-            filled.map(|_| Value::One(word))
+            filled(value).map(|_| Value::One(word))
         }
         Op::Cut {
             end,
@@ -101,21 +98,14 @@ impl Shell<'_> {
         match (self.variable(param.name)?, param.index) {
             (value, None | Some("@" | "*")) => Some(value),
             (Value::Many(fields), Some(index)) => {
-                let at = arith::evaluate(self, index)?;
-                let back = usize::try_from(at.unsigned_abs()).ok()?;
-                let at = match at {
-                    0.. => back,
-                    _ => fields.len().checked_sub(back)?,
-                };
+                let at = place(arith::evaluate(self, index)?, fields.len())?;
                 fields.get(at).cloned().map(Value::One)
             }
             (value, Some("0")) => Some(value),
             _ => None,
         }
     }
-}
 
-impl Shell<'_> {
     /// The key that an index comes to: quotes are taken off, and `$name` is looked up.
     pub(super) fn key(&self, index: &str) -> EcoString {
         let index = index.trim_matches(['"', '\'']);
@@ -227,34 +217,30 @@ fn first(text: &str, change: fn(&str) -> String) -> String {
 
 /// `${a[@]:1:2}`; `$@` begins with `$0`.
 fn sublist(fields: Vec<Field>, range: &str) -> Option<Value> {
-    let (offset, length) = match range.split_once(':') {
-        Some((offset, length)) => (offset, length.trim().parse().ok()?),
-        None => (range, fields.len()),
-    };
-    let offset: i64 = offset.trim().parse().ok()?;
-    let back = usize::try_from(offset.unsigned_abs()).ok()?;
-    let offset = match offset {
-        0.. => back,
-        _ => fields.len().checked_sub(back)?,
-    };
-    Some(Value::Many(
-        fields.into_iter().skip(offset).take(length).collect(),
-    ))
+    let (start, length) = span(range, fields.len())?;
+    let part = fields.into_iter().skip(start).take(length);
+    Some(Value::Many(part.collect()))
 }
 
 fn slice(text: &str, range: &str) -> Option<String> {
+    let (start, length) = span(range, text.chars().count())?;
+    Some(text.chars().skip(start).take(length).collect())
+}
+
+/// Where the part of something of a length begins, and how long it may be.
+fn span(range: &str, len: usize) -> Option<(usize, usize)> {
     let (offset, length) = match range.split_once(':') {
-        Some((offset, length)) => (offset, Some(length.trim().parse::<usize>().ok()?)),
-        None => (range, None),
+        Some((offset, length)) => (offset, length.trim().parse().ok()?),
+        None => (range, len),
     };
-    let n_chars = text.chars().count();
-    let offset: i64 = offset.trim().parse().ok()?;
-    let back = usize::try_from(offset.unsigned_abs()).ok()?;
-    let start = if offset < 0 {
-        n_chars.checked_sub(back)?
-    } else {
-        back
-    };
-    let chars = text.chars().skip(start);
-    Some(chars.take(length.unwrap_or(n_chars)).collect())
+    Some((place(offset.trim().parse().ok()?, len)?, length))
+}
+
+/// Negative places count from the end.
+fn place(at: i64, len: usize) -> Option<usize> {
+    let distance = usize::try_from(at.unsigned_abs()).ok()?;
+    match at {
+        0.. => Some(distance),
+        _ => len.checked_sub(distance),
+    }
 }

@@ -1,11 +1,8 @@
 //! `echo` and `printf`: what they print.
 
-use ecow::EcoString;
-
 use super::eval::Shell;
 use super::field::{Field, Output};
 use super::variable::Value;
-use crate::target::Spelling;
 
 pub(super) fn echo(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let mut words = args;
@@ -21,22 +18,18 @@ pub(super) fn echo(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         }
         words = rest;
     }
-    let mut spelling = Spelling::Literal;
-    let mut text = EcoString::new();
+    let mut line = Field::literal("");
     for (n, word) in words.iter().enumerate() {
         if n > 0 {
-            text.push(' ');
+            line.text.push(' ');
         }
-        text.push_str(&word.text);
-        if word.spelling != Spelling::Literal {
-            spelling = word.spelling;
-        }
+        line.push(word);
     }
     if escapes {
-        text = unescape(&text).into();
+        line.text = unescape(&line.text).into();
     }
-    text.push_str(end);
-    Some(Output { text, spelling })
+    line.text.push_str(end);
+    Some(line.into())
 }
 
 /// Backslash escapes of `echo -e` and `printf`.
@@ -102,33 +95,28 @@ pub(super) fn printf(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let (format, values) = args.split_first()?;
     let format = unescape(&format.text);
     let mut values = values.iter().peekable();
-    let mut spelling = Spelling::Literal;
-    let mut text = String::new();
+    let mut printed = Field::literal("");
     loop {
         let before = values.len();
         let mut parts = format.split('%');
-        text.push_str(parts.next()?);
+        printed.text.push_str(parts.next()?);
         while let Some(part) = parts.next() {
             if part.is_empty() {
-                text.push('%');
-                text.push_str(parts.next().unwrap_or(""));
+                printed.text.push('%');
+                printed.text.push_str(parts.next().unwrap_or(""));
                 continue;
             }
             let (width, rest) = zero_padded(part);
             let rest = rest.strip_prefix(['s', 'd', 'b'])?;
             if let Some(value) = values.next() {
                 let n_zeros = width.saturating_sub(value.text.len());
-                text.push_str(&"0".repeat(n_zeros));
-                text.push_str(&value.text);
-                if value.spelling != Spelling::Literal {
-                    spelling = value.spelling;
-                }
+                printed.text.push_str(&"0".repeat(n_zeros));
+                printed.push(value);
             }
-            text.push_str(rest);
+            printed.text.push_str(rest);
         }
         if values.peek().is_none() || values.len() == before {
-            let text = text.into();
-            return Some(Output { text, spelling });
+            return Some(printed.into());
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Expressions of scripting languages that come to a known path.
 
 use super::bind::{Bound, Shape};
-
 use super::calls::Script;
 use super::code::{Language, Token};
 use super::field::Field;

@@ -341,11 +341,10 @@ impl Shell<'_> {
     /// that nothing led away from is no other state: most chains go on.
     #[inline(never)]
     fn otherwise(&mut self, step: &Step<'_>) {
-        let left = self.place();
         let failed = World {
             cwd: self.chain_dir.clone(),
             status: Status::Failure,
-            ..left.clone()
+            ..self.place()
         };
         let mut ends = Vec::new();
         self.attempt(failed.clone(), &mut ends, |shell| {

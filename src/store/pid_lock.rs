@@ -251,8 +251,6 @@ fn take_away(path: &Path, judged: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
     use crate::store::lock::{IN_COMMAND, with_lock};
 

@@ -161,7 +161,7 @@ pub fn remove_own_tree(dir: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+    #![allow(clippy::disallowed_methods)]
 
     use super::*;
 

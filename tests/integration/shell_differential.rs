@@ -4,7 +4,6 @@
 //! a change is counted by cause.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used)]
 
 mod flow;
 mod grammar;

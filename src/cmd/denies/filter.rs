@@ -156,8 +156,6 @@ fn since(text: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     #[test]

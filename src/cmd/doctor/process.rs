@@ -77,8 +77,6 @@ fn read(pipe: Option<impl Read>) -> String {
 
 #[cfg(all(test, unix))]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     fn sh(wait: Duration, script: &str) -> io::Result<Answer> {

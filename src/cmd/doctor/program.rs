@@ -278,8 +278,8 @@ fn is_denial(answer: &Answer) -> bool {
     let output: Value = serde_json::from_str(&answer.stdout).unwrap_or_default();
     let specific = &output["hookSpecificOutput"];
     answer.code == Some(0)
-        && specific["hookEventName"] == json!("PreToolUse")
-        && specific["permissionDecision"] == json!("deny")
+        && specific["hookEventName"] == "PreToolUse"
+        && specific["permissionDecision"] == "deny"
 }
 
 fn shown(answer: &Answer) -> String {

@@ -56,8 +56,6 @@ fn gap(before: &[&str], after: &[&str]) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     #[track_caller]

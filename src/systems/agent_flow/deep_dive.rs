@@ -243,8 +243,6 @@ fn section_of(body: &str, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::super::content::check_content;
     use super::*;
 

@@ -81,8 +81,6 @@ fn parse(line: &[u8], offset: u64) -> Option<Event> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     const LOG: &str = include_str!("../../../tests/fixtures/agentmux/happy-tool_events.jsonl");

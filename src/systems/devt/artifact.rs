@@ -199,8 +199,6 @@ fn stub_phrase(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     fn artifact(agent: &str) -> &'static Artifact {

@@ -164,8 +164,6 @@ fn gate_status(word: &str) -> GateStatus {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::super::artifact::judge;
     use super::*;
     use crate::actor::AgentName;

@@ -229,8 +229,6 @@ fn after_status(line: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     /// `expected`: the number of notes, or a part of the refusal.

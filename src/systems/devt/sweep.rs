@@ -98,8 +98,6 @@ fn date(fields: &Fields, key: &str) -> Option<DateTime<Utc>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     fn hours(n: i64) -> DateTime<Utc> {

@@ -249,8 +249,6 @@ fn near<'w>(word: &str, words: impl IntoIterator<Item = &'w &'static str>) -> Op
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     fn run(text: Option<&str>, pairs: &[(&str, &str)]) -> Updated {

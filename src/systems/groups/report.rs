@@ -123,8 +123,6 @@ pub fn round(text: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     #[track_caller]

@@ -303,8 +303,6 @@ impl<'a> Evidence<'a> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     fn groups(files: &[(&str, &str)]) -> Vec<Group> {

@@ -130,8 +130,6 @@ fn reachable(old: &State, new: &State) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use serde_json::{Value, json};
 
     use super::super::create::{NewSession, new_session};

@@ -116,8 +116,6 @@ pub fn session_id(task: &str, date: NaiveDate, taken: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::super::state::{State, read_workflow};
     use super::*;
     use crate::formats::json::Document;

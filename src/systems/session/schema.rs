@@ -200,8 +200,6 @@ fn wrong(path: &[&str], found: &Value, expected: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use serde_json::json;
 
     use super::super::state::State;

@@ -248,8 +248,6 @@ fn next_step(state: &State) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     const COMPLETE: &str = include_str!("../../../tests/fixtures/session/complete.json");

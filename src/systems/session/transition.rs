@@ -271,8 +271,6 @@ fn end_time(state: &PhaseState, now: DateTime<Utc>) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::super::create::{NewSession, new_session};
     use super::super::newest_of;
     use super::super::state::read_workflow;

@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used)]
-
 use super::*;
 use crate::workflow::GateChange;
 
@@ -25,6 +23,14 @@ fn name(agent: &str) -> AgentName {
     AgentName::parse(agent)
 }
 
+fn after_start(text: &str, agent: &str) -> Outcome {
+    on_start(text, &name(agent), now())
+}
+
+fn after_end(text: &str, agent: &str, reply: &str) -> Outcome {
+    on_completion(text, &name(agent), reply, now())
+}
+
 fn front_matter(text: &str) -> &str {
     text.split("\n---\n").next().unwrap()
 }
@@ -48,12 +54,7 @@ fn unchanged(outcome: Outcome, expected: &str) {
 #[test]
 fn a_completion_settles_its_gate_and_nothing_else() {
     let reply = "## Exploration \"Results\"\n\nFound 5 files.\n";
-    let (text, changes) = changed(on_completion(
-        SINGLE,
-        &name("agent-flow:Riko"),
-        reply,
-        now(),
-    ));
+    let (text, changes) = changed(after_end(SINGLE, "agent-flow:Riko", reply));
     let expected = SINGLE
         .replace(
             "    status: \"in_progress\"\n    timestamp: \"2026-11-21T08:48:20Z\"\n",
@@ -76,7 +77,7 @@ fn a_completion_settles_its_gate_and_nothing_else() {
 #[test]
 fn a_start_enters_the_next_phase() {
     let passed = SINGLE.replacen("\"in_progress\"", "\"passed\"", 1);
-    let (text, changes) = changed(on_start(&passed, &name("senku"), now()));
+    let (text, changes) = changed(after_start(&passed, "senku"));
     let expected = passed
         .replace("current_phase: \"exploration\"", "current_phase: \"planning\"")
         .replace(
@@ -89,18 +90,15 @@ fn a_start_enters_the_next_phase() {
         (changes.len(), changes[0].phase.as_deref()),
         (1, Some("planning"))
     );
-    unchanged(
-        on_start(&text, &name("senku"), now()),
-        "already `in_progress`",
-    );
+    unchanged(after_start(&text, "senku"), "already `in_progress`");
     let skipped = SINGLE.replacen("\"in_progress\"", "\"skipped\"", 1);
-    changed(on_start(&skipped, &name("senku"), now()));
+    changed(after_start(&skipped, "senku"));
 }
 
 #[test]
 fn events_that_do_not_fit_change_nothing() {
-    let completion = |text: &str, agent, reply| on_completion(text, &name(agent), reply, now());
-    let start = |text: &str, agent| on_start(text, &name(agent), now());
+    let completion = |text: &str, agent, reply| after_end(text, agent, reply);
+    let start = |text: &str, agent| after_start(text, agent);
     unchanged(
         completion(SINGLE, "Loid", "done"),
         "the run is in `exploration`",
@@ -163,14 +161,13 @@ fn events_that_do_not_fit_change_nothing() {
 
 #[test]
 fn a_failure_sends_the_work_back_once() {
-    let (failed, _) = changed(on_completion(
+    let (failed, _) = changed(after_end(
         REVIEW,
-        &name("Lawliet"),
+        "Lawliet",
         "Bad.\n### Verdict: NEEDS_CHANGES",
-        now(),
     ));
     assert!(failed.contains("  review:\n    status: \"failed\"\n    timestamp: \"2027-01-02T03:04:05Z\"\n    agent: \"Lawliet\"\n    message: \"Bad.\"\n"));
-    let (again, changes) = changed(on_start(&failed, &name("Loid"), now()));
+    let (again, changes) = changed(after_start(&failed, "Loid"));
     assert!(
         again.contains("iteration: 2\n") && again.contains("current_phase: \"implementation\"\n")
     );
@@ -186,15 +183,12 @@ fn a_failure_sends_the_work_back_once() {
             ("implementation", GateStatus::InProgress)
         ]
     );
-    unchanged(
-        on_start(&again, &name("Loid"), now()),
-        "already `in_progress`",
-    );
+    unchanged(after_start(&again, "Loid"), "already `in_progress`");
     let moved = failed
         .replace("\"review\"", "\"implementation\"")
         .replace("iteration: 1\n", "iteration: 5\n");
     assert!(
-        changed(on_start(&moved, &name("Loid"), now()))
+        changed(after_start(&moved, "Loid"))
             .0
             .contains("\niteration: 5\n")
     );
@@ -203,29 +197,19 @@ fn a_failure_sends_the_work_back_once() {
 #[test]
 fn the_last_iteration_closes_a_failed_run() {
     let last = REVIEW.replace("\niteration: 1\n", "\niteration: 10\n");
-    let (text, changes) = changed(on_completion(
-        &last,
-        &name("Lawliet"),
-        "### Verdict: NEEDS_CHANGES",
-        now(),
-    ));
+    let (text, changes) = changed(after_end(&last, "Lawliet", "### Verdict: NEEDS_CHANGES"));
     assert!(text.starts_with("---\nactive: false\ncurrent_phase: \"complete\"\niteration: 10\n"));
     assert!(text.contains("  review:\n    status: \"failed\"\n"));
     assert!(text.ends_with("### Phase: Complete\n- Agent: Orchestrator\n- Result: Aborted: max iterations reached\n- Gate: failed\n- Timestamp: 2027-01-02T03:04:05Z\n"));
     assert_eq!(changes.len(), 1);
-    let (text, _) = changed(on_completion(
-        &last,
-        &name("Lawliet"),
-        "### Verdict: APPROVED",
-        now(),
-    ));
+    let (text, _) = changed(after_end(&last, "Lawliet", "### Verdict: APPROVED"));
     assert!(text.starts_with("---\nactive: true\n"));
 }
 
 #[test]
 fn a_run_with_all_gates_passed_is_closed_at_stop() {
     let reply = "### Overall: ENVIRONMENT_BLOCKED (python 3.9)";
-    let (text, _) = changed(on_completion(VERIFY, &name("Alphonse"), reply, now()));
+    let (text, _) = changed(after_end(VERIFY, "Alphonse", reply));
     let message = "    message: \"Environment blocked, passed with a caveat: Overall: ENVIRONMENT_BLOCKED (python 3.9)\"\n";
     assert!(text.contains(message), "{text}");
     let (closed, changes) = changed(on_stop(&text, now()));
@@ -236,28 +220,18 @@ fn a_run_with_all_gates_passed_is_closed_at_stop() {
 
 #[test]
 fn the_group_is_filled_from_both_members() {
-    let (text, changes) = changed(on_start(TEAM, &name("Alphonse"), now()));
+    let (text, changes) = changed(after_start(TEAM, "Alphonse"));
     let at = "2027-01-02T03:04:05Z";
     assert!(text.contains(&format!("  review_verification:\n    status: \"in_progress\"\n    started_at: \"{at}\"\n    completed_at: \"\"\n    review:\n      status: \"pending\"\n")));
     assert!(text.contains(&format!("    verification:\n      status: \"in_progress\"\n      agent: \"Alphonse\"\n      timestamp: \"{at}\"\n      result: \"\"\n")));
     assert_eq!(changes.len(), 2);
     // A completion whose start was never seen begins the group as well.
-    let (text, _) = changed(on_completion(
-        TEAM,
-        &name("Lawliet"),
-        "### Verdict: APPROVED",
-        now(),
-    ));
+    let (text, _) = changed(after_end(TEAM, "Lawliet", "### Verdict: APPROVED"));
     assert!(
         text.contains("      result: \"APPROVED\"\n")
             && text.contains(&format!("    started_at: \"{at}\"\n"))
     );
-    let (text, changes) = changed(on_completion(
-        TEAM_SAMPLE,
-        &name("Alphonse"),
-        "Overall: FAILED",
-        now(),
-    ));
+    let (text, changes) = changed(after_end(TEAM_SAMPLE, "Alphonse", "Overall: FAILED"));
     assert!(text.contains(&format!("    status: \"failed\"\n    started_at: \"2024-01-15T10:45:00Z\"\n    completed_at: \"{at}\"\n")));
     assert!(text.contains("      result: \"FAILED\"\n") && text.contains("active: true\n"));
     let gates: Vec<_> = changes
@@ -273,28 +247,17 @@ fn the_group_is_filled_from_both_members() {
     );
     // One member's failure alone does not end the last iteration.
     let last = TEAM.replace("\niteration: 1\n", "\niteration: 10\n");
-    let (text, _) = changed(on_completion(
-        &last,
-        &name("Lawliet"),
-        "### Verdict: NEEDS_CHANGES",
-        now(),
-    ));
+    let (text, _) = changed(after_end(&last, "Lawliet", "### Verdict: NEEDS_CHANGES"));
     assert!(text.starts_with("---\nactive: true\n"));
-    let (text, _) = changed(on_completion(
-        &text,
-        &name("Alphonse"),
-        "### Overall: VERIFIED",
-        now(),
-    ));
+    let (text, _) = changed(after_end(&text, "Alphonse", "### Overall: VERIFIED"));
     assert!(text.starts_with("---\nactive: false\n"));
 }
 
 #[test]
 fn a_member_that_starts_again_leaves_no_word_of_its_last_end() {
     let reply = "### Overall: FAILED";
-    let alphonse = name("Alphonse");
-    let (text, _) = changed(on_completion(TEAM_SAMPLE, &alphonse, reply, now()));
-    let (text, _) = changed(on_start(&text, &alphonse, now()));
+    let (text, _) = changed(after_end(TEAM_SAMPLE, "Alphonse", reply));
+    let (text, _) = changed(after_start(&text, "Alphonse"));
     let said = ["FAILED", "completed_at: \"2027", "message: \"O"];
     let front = front_matter(&text);
     assert!(said.iter().all(|word| !front.contains(word)), "{front}");
@@ -303,18 +266,12 @@ fn a_member_that_starts_again_leaves_no_word_of_its_last_end() {
 
 #[test]
 fn a_completion_after_loid_took_over_is_late() {
-    let started = changed(on_start(TEAM, &name("Lawliet"), now())).0;
-    let started = changed(on_start(&started, &name("Alphonse"), now())).0;
-    let failed = changed(on_completion(
-        &started,
-        &name("Lawliet"),
-        "### Verdict: NEEDS_CHANGES",
-        now(),
-    ))
-    .0;
-    let again = changed(on_start(&failed, &name("Loid"), now())).0;
+    let started = changed(after_start(TEAM, "Lawliet")).0;
+    let started = changed(after_start(&started, "Alphonse")).0;
+    let failed = changed(after_end(&started, "Lawliet", "### Verdict: NEEDS_CHANGES")).0;
+    let again = changed(after_start(&failed, "Loid")).0;
     unchanged(
-        on_completion(&again, &name("Alphonse"), "### Overall: VERIFIED", now()),
+        after_end(&again, "Alphonse", "### Overall: VERIFIED"),
         "the run is in `implementation`",
     );
 }
@@ -336,8 +293,8 @@ fn an_event_belongs_to_the_file_whose_phase_fits() {
 
 #[test]
 fn a_script_in_between_is_respected() {
-    let start = |text: &str, agent| on_start(text, &name(agent), now());
-    let end = |text: &str, agent, reply| on_completion(text, &name(agent), reply, now());
+    let start = |text: &str, agent| after_start(text, agent);
+    let end = |text: &str, agent, reply| after_end(text, agent, reply);
     // Moved to the last iteration, not beyond it.
     let moved = REVIEW
         .replacen("\"review\"", "\"implementation\"", 1)
@@ -385,7 +342,7 @@ fn a_script_in_between_is_respected() {
 
 #[test]
 fn a_member_whose_group_was_closed_by_a_script_only_fills_its_own_part() {
-    let start = |text: &str, agent| changed(on_start(text, &name(agent), now())).0;
+    let start = |text: &str, agent| changed(after_start(text, agent)).0;
     let running = start(&start(TEAM, "Lawliet"), "Alphonse").replacen(
         "\niteration: 1\n",
         "\niteration: 10\n",
@@ -401,7 +358,7 @@ fn a_member_whose_group_was_closed_by_a_script_only_fills_its_own_part() {
             "  review_verification:\n    status: \"in_progress\"",
             "  review_verification:\n    status: \"failed\"",
         );
-    let end = |text: &str, agent, reply| changed(on_completion(text, &name(agent), reply, now())).0;
+    let end = |text: &str, agent, reply| changed(after_end(text, agent, reply)).0;
     let first = end(&moved, "Lawliet", "### Verdict: NEEDS_CHANGES");
     assert_eq!(
         first
@@ -420,11 +377,11 @@ fn the_status_is_written_first() {
         "    # note\n    timestamp: \"2026-11-21T08:48:20Z\"\n    status: 'in_progress' # now\n    owner: me\n",
         1,
     );
-    let text = changed(on_completion(&swapped, &name("Riko"), "x", now())).0;
+    let text = changed(after_end(&swapped, "Riko", "x")).0;
     let expected = "  exploration:\n    status: \"passed\"\n    # now\n    # note\n    timestamp: \"2027-01-02T03:04:05Z\"\n    owner: me\n    agent: \"Riko\"\n    message: \"x\"\n  planning:\n";
     assert!(text.contains(expected), "{text}");
     let missing = REVIEW.replacen("  review:\n    status: \"pending\"\n", "", 1);
-    let text = changed(on_start(&missing, &name("Lawliet"), now())).0;
+    let text = changed(after_start(&missing, "Lawliet")).0;
     let expected = "  review:\n    status: \"in_progress\"\n    timestamp: \"2027-01-02T03:04:05Z\"\n    agent: \"Lawliet\"\n";
     assert!(text.contains(expected), "{text}");
 }
@@ -452,11 +409,11 @@ proptest::proptest! {
         }
         let mut text = lines.join("\n");
         for (agent, is_start) in events {
-            let agent = name(Agent::ALL[agent].as_str());
+            let agent = Agent::ALL[agent].as_str();
             let outcome = if is_start {
-                on_start(&text, &agent, now())
+                after_start(&text, agent)
             } else {
-                on_completion(&text, &agent, "### Verdict: NEEDS_CHANGES\n### Overall: VERIFIED", now())
+                after_end(&text, agent, "### Verdict: NEEDS_CHANGES\n### Overall: VERIFIED")
             };
             if let Outcome::Changed { text: new, .. } = outcome {
                 proptest::prop_assert!(FlowState::read(&new).is_ok());

@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used)]
-
 use super::super::content::check_content;
 use super::*;
 use crate::formats::front_matter;
