@@ -50,7 +50,7 @@ impl Found {
             known.text = None;
             if known.target.act == act {
                 known.target.link_to = link_to;
-                return self.to_the_end(at.unwrap_or(place));
+                return self.moved_last(at.unwrap_or(place));
             }
             at = Some(*known.next.get_or_insert(place));
         }
@@ -62,7 +62,7 @@ impl Found {
     }
 
     /// Makes an act that comes again the last one of its path.
-    fn to_the_end(&mut self, mut place: Place) -> Place {
+    fn moved_last(&mut self, mut place: Place) -> Place {
         while let Some(next) = self.entries[place].next {
             if let Ok([here, behind]) = self.entries.get_disjoint_mut([place, next]) {
                 std::mem::swap(&mut here.target, &mut behind.target);
