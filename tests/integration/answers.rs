@@ -403,7 +403,11 @@ fn a_contract_of_few_names_says_them_all() {
         "; you may write `state.json`, `research-report.md`, `plan-report.md`, `review-report.md`.";
     assert!(reason.contains(names), "{reason}");
     for (agent, entry, names) in [
-        ("reviewer", "review/notes.md", "; you may write `review/N.md`."),
+        (
+            "reviewer",
+            "review/notes.md",
+            "; you may write `review/N.md`.",
+        ),
         (
             "tester",
             "test-reports/2/all.md",

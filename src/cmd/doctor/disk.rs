@@ -1,6 +1,5 @@
 //! The health of what lies on the disk: logs, locks, leftovers, the heartbeat.
 
-use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
 use std::io::{self, BufReader};
 use std::mem;
@@ -41,11 +40,11 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     }
     let sites = subject.sites.iter().map(PathBuf::as_path);
     // `.claude` can be a site as well.
-    let dirs: BTreeSet<&Path> = sites.chain(folder.parent()).chain([folder]).collect();
-    findings.extend(
-        dirs.into_iter()
-            .filter_map(|dir| of_leftovers(dir, subject.now)),
-    );
+    let above = folder
+        .parent()
+        .filter(|above| sites.clone().all(|site| site != *above));
+    let dirs = sites.chain(above).chain([folder]);
+    findings.extend(dirs.filter_map(|dir| of_leftovers(dir, subject.now)));
     findings.push(of_heartbeat(&own.events().path()));
     findings
 }
