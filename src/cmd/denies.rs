@@ -73,7 +73,10 @@ fn write_none(passes: &Passes, context: &Context<'_>, out: &mut dyn Write) -> io
             "warn" | "detected" => told += 1,
             _ => {}
         };
-        read::entries(&path, &mut take).map_err(io::Error::other)?;
+        if let Err(error) = read::entries(&path, &mut take) {
+            reply::complain(&format!("{error:#}"));
+            return Ok(());
+        }
     }
     match (told, sessions) {
         (0, 0) => writeln!(

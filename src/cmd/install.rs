@@ -110,16 +110,7 @@ impl Place {
 /// The program's path cannot be wired, the project is the home directory, or a
 /// file cannot be read, edited or written.
 pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
-    let program = place
-        .program
-        .to_str()
-        .context("the path of this program is not UTF-8")?;
-    if !place.program.is_absolute() {
-        bail!("`{program}` is not an absolute path; the hook would not find it");
-    }
-    if !wiring::is_our_name(program) {
-        bail!("entries that run `{program}` would not be known again; name it `statewarden`");
-    }
+    let program = named(&place.program)?;
     let project_file = place.settings(Scope::Project)?;
     let is_home = place
         .settings(Scope::User)
@@ -174,6 +165,20 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
         Some(folder) if !folder.is_dir() => Ok(writeln!(out, "would make `{}`", folder.display())?),
         _ => Ok(()),
     }
+}
+
+/// The program as entries name it.
+fn named(path: &Path) -> Result<&str> {
+    let program = path
+        .to_str()
+        .context("the path of this program is not UTF-8")?;
+    if !path.is_absolute() {
+        bail!("`{program}` is not an absolute path; the hook would not find it");
+    }
+    if !wiring::is_our_name(program) {
+        bail!("entries that run `{program}` would not be known again; name it `statewarden`");
+    }
+    Ok(program)
 }
 
 /// The list of what `install.sh` put in, beside the program it installed.

@@ -210,6 +210,13 @@ fn nothing_refused_is_told_from_never_ran_and_from_only_warned() {
     sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x\n"));
     let events = sandbox.path(".claude/statewarden/events.jsonl");
     check(&format!("1 warned about or detected; see `{events}`\n"));
+    // A log that cannot be read makes the answer no other.
+    fs::remove_file(&events).unwrap();
+    fs::create_dir(&events).unwrap();
+    check("");
+    let ran = sandbox.run(&["denies"]);
+    assert_eq!(ran.code(), 0);
+    assert!(ran.stderr().contains(&events), "{}", ran.stderr());
 }
 
 #[test]
