@@ -70,7 +70,7 @@ impl Field {
     }
 
     pub(super) fn is_option(&self) -> bool {
-        self.text.len() > 1 && self.text.starts_with('-')
+        matches!(self.text.as_bytes(), [b'-', _, ..])
     }
 }
 
@@ -133,8 +133,10 @@ pub(super) fn join_to(dir: &str, path: &str, whole: &mut String) {
         Cow::Borrowed(path)
     };
     if !is_absolute(path) {
-        whole.push_str(dir.strip_suffix('/').unwrap_or(dir));
-        whole.push('/');
+        whole.push_str(dir);
+        if dir.as_bytes().last() != Some(&b'/') {
+            whole.push('/');
+        }
     }
     whole.push_str(path);
 }
@@ -159,11 +161,15 @@ fn is_absolute(path: &str) -> bool {
         && bytes[0].is_ascii_alphabetic()
         && bytes[1] == b':'
         && matches!(bytes[2], b'/' | b'\\');
-    path.starts_with('/') || path.starts_with(r"\\") || drive
+    matches!(bytes, [b'/', ..] | [b'\\', b'\\', ..]) || drive
 }
 
 /// The name after the last separator, trailing separators ignored.
 pub(super) fn base_name(path: &str) -> &str {
+    // Most are names already.
+    if !path.as_bytes().contains(&b'/') {
+        return path;
+    }
     let path = path.trim_end_matches('/');
     path.rfind('/').map_or(path, |at| &path[at + 1..])
 }

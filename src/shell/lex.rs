@@ -141,8 +141,9 @@ pub(super) struct Cursor<'a> {
     depth: usize,
     pub(super) extent: Extent,
     pub(super) pending: Vec<Pending>,
-    /// Commands and pipelines that ran already, whose room the next ones take.
+    /// Commands, lists and pipelines that ran already, whose room the next ones take.
     pub(super) spare: Vec<Simple<'a>>,
+    pub(super) spare_lists: Vec<List<'a>>,
     pub(super) spare_pipeline: Option<Vec<Command<'a>>>,
 }
 
@@ -156,6 +157,7 @@ impl<'a> Cursor<'a> {
             extent: Extent::Whole,
             pending: Vec::new(),
             spare: Vec::new(),
+            spare_lists: Vec::new(),
             spare_pipeline: None,
         }
     }

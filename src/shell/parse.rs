@@ -26,7 +26,7 @@ fn put_in_background(steps: &mut List<'_>) {
 impl<'a> Cursor<'a> {
     /// Commands up to a closing word, a parenthesis or the end.
     pub(super) fn list(&mut self) -> List<'a> {
-        let mut steps = List::new();
+        let mut steps = self.spare_lists.pop().unwrap_or_default();
         let mut link = Link::Always;
         self.rest_of_list(&mut steps, &mut link);
         steps
@@ -111,11 +111,23 @@ impl<'a> Cursor<'a> {
     }
 
     fn take_back(&mut self, command: Command<'a>) {
-        if let Command::Simple(mut simple) = command {
-            simple.assignments.clear();
-            simple.words.clear();
-            simple.redirects.clear();
-            self.spare.push(simple);
+        match command {
+            Command::Simple(mut simple) => {
+                simple.assignments.clear();
+                simple.words.clear();
+                simple.redirects.clear();
+                self.spare.push(simple);
+            }
+            Command::Compound(
+                Compound::Group(mut list)
+                | Compound::Subshell(mut list)
+                | Compound::For { body: mut list, .. },
+                _,
+            ) => {
+                self.recycle(&mut list);
+                self.spare_lists.push(list);
+            }
+            Command::Compound(..) => {}
         }
     }
 

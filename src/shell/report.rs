@@ -1,5 +1,6 @@
 //! Targets as they are found: resolved, followed through links, each once.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use ecow::EcoString;
@@ -15,7 +16,7 @@ use crate::target::{Act, Spelling, Target};
 #[derive(Default)]
 pub(super) struct Found {
     entries: Vec<Entry>,
-    /// The first entry of each path.
+    /// The first entry of each path, collapsed or as a command spelled it.
     by_path: HashMap<String, Place, RandomState>,
     /// Links this command made: where they stand, and where they point.
     links: Vec<(String, String)>,
@@ -39,11 +40,18 @@ pub(super) type Place = usize;
 
 impl Found {
     fn add(&mut self, path: &str, act: Act, spelling: Spelling, link_to: Option<String>) -> Place {
-        let key = collapse(path);
         let place = self.entries.len();
-        let mut at = self.by_path.get(key.as_ref()).copied();
+        let mut at = self.by_path.get(path).copied();
         if at.is_none() {
-            self.by_path.insert(key.into_owned(), place);
+            let mut key = collapse(path);
+            if let Cow::Owned(collapsed) = &key {
+                at = self.by_path.get(collapsed).copied();
+                if at.is_some() {
+                    // The next one that is spelled so is found without a look at its parts.
+                    key = Cow::Borrowed(path);
+                }
+            }
+            self.by_path.insert(key.into_owned(), at.unwrap_or(place));
         }
         while let Some(known) = at.and_then(|at| self.entries.get_mut(at)) {
             // What the file held before is no longer what it will hold.
@@ -173,7 +181,7 @@ const FIRST_PIPE: usize = 63;
 
 /// Streams rather than files; `-` is how commands name their own.
 fn is_device(path: &str) -> bool {
-    if !path.starts_with(['-', '/']) {
+    if !matches!(path.as_bytes(), [b'-' | b'/', ..]) {
         return false;
     }
     matches!(
