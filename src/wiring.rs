@@ -137,18 +137,23 @@ impl Wiring {
             return Self::default();
         };
         let mut wiring = Self {
-            hooks_are_disabled: settings["disableAllHooks"] == true,
+            // Of another type than a boolean it makes Claude Code ignore the file.
+            hooks_are_disabled: settings
+                .get("disableAllHooks")
+                .is_some_and(|it| *it != false),
             ..Self::default()
         };
         for (event, groups) in settings["hooks"].as_object().into_iter().flatten() {
+            if matches!(event.as_str(), "PreToolUse" | "PermissionRequest") && !groups.is_null() {
+                let fault = invalid_key(groups).map(|key| {
+                    format!("an entry of `{event}` has no valid `{key}`; Claude Code ignores the whole file")
+                });
+                wiring.invalid = wiring.invalid.or(fault);
+            }
             for group in groups.as_array().into_iter().flatten() {
                 let hooks = group["hooks"].as_array().map_or(&[][..], Vec::as_slice);
-                for hook in hooks {
-                    wiring.entries.extend(wired(event, group, hook));
-                    if wiring.invalid.is_none() {
-                        wiring.invalid = fault(event, hook);
-                    }
-                }
+                let ours = hooks.iter().filter_map(|hook| wired(event, group, hook));
+                wiring.entries.extend(ours);
             }
         }
         wiring
@@ -186,24 +191,54 @@ fn wired(event: &str, group: &Value, hook: &Value) -> Option<Wired> {
     })
 }
 
-/// Why Claude Code would ignore the whole file for the sake of this hook. It
-/// does so for the events that can grant or refuse a call.
-fn fault(event: &str, hook: &Value) -> Option<String> {
-    if !matches!(event, "PreToolUse" | "PermissionRequest") {
-        return None;
-    }
-    let (timeout, on_failure) = (&hook["timeout"], &hook["onFailure"]);
-    let what = if !(timeout.is_null() || timeout.is_number()) {
-        "a `timeout` that is not a number"
-    } else if !(on_failure.is_null() || on_failure == "block" || on_failure == "continue") {
-        "an unknown `onFailure`"
-    } else if hook["type"] == "command" && !hook["command"].is_string() {
-        "no `command`"
-    } else {
-        return None;
+/// The key for which Claude Code ignores the whole file. It does so for the
+/// entries of events that can grant or refuse a call.
+fn invalid_key(groups: &Value) -> Option<&'static str> {
+    let Some(groups) = groups.as_array() else {
+        return Some("hooks");
     };
-    Some(format!("a `{event}` hook has {what}"))
+    groups
+        .iter()
+        .find_map(|group| match group["hooks"].as_array() {
+            _ if !group["matcher"].is_string() && group.get("matcher").is_some() => Some("matcher"),
+            Some(hooks) => hooks.iter().find_map(invalid_key_of_hook),
+            None => Some("hooks"),
+        })
 }
+
+fn invalid_key_of_hook(hook: &Value) -> Option<&'static str> {
+    let needed: &[&str] = match hook["type"].as_str() {
+        Some("command") => &["command"],
+        Some("prompt" | "agent") => &["prompt"],
+        Some("http") => &["url"],
+        Some("mcp_tool") => &["server", "tool"],
+        _ => return Some("type"),
+    };
+    let lacking = needed.iter().find(|key| !hook[**key].is_string());
+    let unfit = || {
+        OPTIONAL
+            .iter()
+            .find(|(key, fits)| hook.get(key).is_some_and(|it| !fits(it)))
+    };
+    lacking.copied().or_else(|| unfit().map(|(key, _)| *key))
+}
+
+const OPTIONAL: [(&str, fn(&Value) -> bool); 9] = [
+    ("timeout", |it| {
+        it.as_f64().is_some_and(|seconds| seconds > 0.0)
+    }),
+    ("onFailure", |it| it == "block" || it == "continue"),
+    ("args", |it| {
+        it.as_array()
+            .is_some_and(|args| args.iter().all(Value::is_string))
+    }),
+    ("shell", |it| it == "bash" || it == "powershell"),
+    ("if", Value::is_string),
+    ("statusMessage", Value::is_string),
+    ("once", Value::is_boolean),
+    ("async", Value::is_boolean),
+    ("asyncRewake", Value::is_boolean),
+];
 
 /// Whether an edit leaves alone what a settings file does for us: every entry
 /// of ours stays as it was, and nothing switches hooks off.

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
 use crate::env::HOME;
 use crate::project::read_text;
@@ -130,7 +130,15 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
             file.path.display()
         )
     };
-    match merged.with_context(broken)? {
+    let merged = merged.with_context(broken)?;
+    let text = match &merged {
+        Edited::Changed(text) => text,
+        Edited::Unchanged => file.text(),
+    };
+    if let Some(fault) = Wiring::read(text).invalid {
+        return Err(anyhow!(fault)).with_context(broken);
+    }
+    match merged {
         Edited::Unchanged => writeln!(out, "already wired: `{}`", file.path.display())?,
         Edited::Changed(text) if args.dry_run => {
             writeln!(out, "would write `{}`:", file.path.display())?;

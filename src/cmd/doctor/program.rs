@@ -115,7 +115,7 @@ fn of_scope(place: &Place, scope: Scope) -> (Vec<Finding>, Vec<String>) {
         ));
     }
     if let Some(fault) = &wiring.invalid {
-        let fix = "correct that entry; Claude Code ignores the whole file";
+        let fix = "correct that entry";
         findings.push(Finding::error(
             "settings-file",
             format!("`{shown}`: {fault}"),
