@@ -158,7 +158,7 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
             }
         }
     }
-    if file.path != place.settings_here(args.scope)? {
+    if place.settings(args.scope)? != place.settings_here(args.scope)? {
         writeln!(
             out,
             "a session in this work tree reads another: commit the file, or use `--scope local`"

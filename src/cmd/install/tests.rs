@@ -401,7 +401,8 @@ fn a_linked_settings_file_is_changed_where_it_is() {
     fs::create_dir_all(temp.place().user_dir.unwrap()).unwrap();
     let link = temp.place().settings(Scope::User).unwrap();
     std::os::unix::fs::symlink(temp.0.join("dotfiles/settings.json"), &link).unwrap();
-    run(install, Scope::User, &temp);
+    let out = run(install, Scope::User, &temp);
+    assert!(!out.contains("reads another"), "{out}");
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     let wired = Wiring::read(&fs::read_to_string(&link).unwrap());
     assert!(wired.missing().is_empty());
