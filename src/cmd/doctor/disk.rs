@@ -32,7 +32,9 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     let logs = logs.map(|name| folder.join(name));
     let site_logs = subject.sites.iter().map(|site| Logs::devt(site).path());
     let max_bytes = subject.settings.settings.log_max_bytes;
-    for log in logs.chain(site_logs.filter(|log| log.try_exists().unwrap_or(true))) {
+    for log in
+        logs.chain(site_logs.filter(|log| log.is_symlink() || log.try_exists().unwrap_or(true)))
+    {
         findings.extend(of_log(&log, max_bytes));
     }
     for site in subject.sites {
@@ -100,7 +102,11 @@ fn shape(log: &Path) -> io::Result<Shape> {
 
 fn of_log(log: &Path, max_bytes: u64) -> Vec<Finding> {
     let shown = log.display();
-    let (meta, shape) = match fs::metadata(log).and_then(|meta| Ok((meta, shape(log)?))) {
+    let read = || match fs::symlink_metadata(log)? {
+        link if link.is_symlink() => Err(io::Error::other("it is a link, and gets no records")),
+        meta => Ok((meta, shape(log)?)),
+    };
+    let (meta, shape) = match read() {
         Ok(read) => read,
         Err(e) => {
             let fix = "make it a file that you can read and write";

@@ -233,10 +233,17 @@ fn logs_locks_and_leftovers_are_examined() {
     check(&temp, &expected);
     let leftovers = |f: &Finding| f.what.starts_with("3 temporary files");
     assert_eq!(findings(&temp).into_iter().filter(leftovers).count(), 1);
-    // A log that cannot be asked for is not taken for none.
-    let denials = "project/.devt/state/preflight-denies.jsonl";
-    std::os::unix::fs::symlink("preflight-denies.jsonl", temp.0.join(denials)).unwrap();
-    check(&temp, &[&expected[..], &[("log", Level::Error)]].concat());
+    // A log that cannot be asked for is not taken for none, and a link gets no records.
+    let denials = temp.0.join("project/.devt/state/preflight-denies.jsonl");
+    for target in [
+        "preflight-denies.jsonl",
+        "nowhere",
+        "../../.claude/statewarden/events.jsonl",
+    ] {
+        std::os::unix::fs::symlink(target, &denials).unwrap();
+        check(&temp, &[&expected[..], &[("log", Level::Error)]].concat());
+        fs::remove_file(&denials).unwrap();
+    }
     let heartbeat = findings(&temp).pop().unwrap();
     assert_eq!(
         heartbeat.what,
