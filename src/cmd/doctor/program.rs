@@ -30,12 +30,10 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
         commands.extend(more);
     }
     let is_in_settings = !commands.is_empty();
-    if let Some(plugin) = plugin_command(place) {
-        findings.push(Finding::info(
-            "plugin",
-            format!("wired as a plugin, runs `{plugin}`"),
-        ));
-        commands.push(plugin);
+    for (plugin, command) in plugin_commands(place) {
+        let what = format!("wired by the plugin `{plugin}`, runs `{command}`");
+        findings.push(Finding::info("plugin", what));
+        commands.push(command);
     }
     commands.sort_unstable();
     commands.dedup();
@@ -155,24 +153,33 @@ fn of_entries(wiring: &Wiring, scope: Scope, path: &Path) -> Option<Finding> {
     Some(Finding::error("wired-otherwise", what, fix))
 }
 
-/// The command of the plugin, where it is installed and the settings enable it.
-fn plugin_command(place: &Place) -> Option<String> {
-    let list = read_json(
-        &place
-            .user_dir
-            .as_ref()?
-            .join("plugins/installed_plugins.json"),
-    )?;
-    let mut plugins = list["plugins"].as_object()?.iter();
-    let (id, installs) = plugins.find(|(id, _)| id.starts_with("statewarden@"))?;
-    let says =
-        |scope| read_json(&place.settings_here(scope).ok()?)?["enabledPlugins"][id].as_bool();
-    // The scope that is nearest to the person at work decides.
-    let is_enabled = [Scope::Local, Scope::Project, Scope::User]
-        .into_iter()
-        .find_map(says)?;
-    let root = installs[0]["installPath"].as_str().filter(|_| is_enabled)?;
-    Some(wiring::PLUGIN_COMMAND.replace("${CLAUDE_PLUGIN_ROOT}", root))
+/// The plugins that run this program, and by which command, where they are
+/// installed and the settings enable them.
+fn plugin_commands(place: &Place) -> Vec<(String, String)> {
+    let dir = place.user_dir.as_ref();
+    let list = dir.and_then(|dir| read_json(&dir.join("plugins/installed_plugins.json")));
+    let list = list.unwrap_or_default();
+    let plugins = list["plugins"].as_object().into_iter().flatten();
+    let command_of = |(id, installs): (&String, &Value)| {
+        let says =
+            |scope| read_json(&place.settings_here(scope).ok()?)?["enabledPlugins"][id].as_bool();
+        // The scope that is nearest to the person at work decides.
+        let is_enabled = [Scope::Local, Scope::Project, Scope::User]
+            .into_iter()
+            .find_map(says)?;
+        let root = installs[0]["installPath"].as_str().filter(|_| is_enabled)?;
+        let hooks = read_text(&Path::new(root).join("hooks/hooks.json")).ok();
+        let wired = Wiring::read(&hooks.flatten().unwrap_or_default())
+            .entries
+            .pop();
+        let is_ours = id.starts_with("statewarden@");
+        let command = match wired {
+            Some(wired) => wired.command,
+            None => is_ours.then(|| wiring::PLUGIN_COMMAND.to_owned())?,
+        };
+        Some((id.clone(), command.replace("${CLAUDE_PLUGIN_ROOT}", root)))
+    };
+    plugins.filter_map(command_of).collect()
 }
 
 fn read_json(path: &Path) -> Option<Value> {
@@ -205,7 +212,8 @@ fn of_command(command: &str, subject: &Subject<'_>) -> Vec<Finding> {
         answer.stdout.trim(),
         concat!("statewarden ", env!("CARGO_PKG_VERSION")),
     );
-    if theirs != ours {
+    // A script that does not find its program says so in the live test.
+    if theirs != ours && !theirs.is_empty() {
         let what = format!("`{path}` is wired and says `{theirs}`; this program is `{ours}`");
         findings.push(Finding::warning("version-differs", what, again));
     }
@@ -250,14 +258,14 @@ fn live_test(path: &str, subject: &Subject<'_>) -> Finding {
         }
         (false, _) => {
             let what = format!(
-                "`{path}` did not refuse `.devt/state/notes.md`: {}",
+                "`{path}` did not refuse `.devt/state/notes.md` as it should: {}",
                 shown(&denied)
             );
-            Finding::error(
-                "live-test",
-                what,
-                "install this version again; nothing is guarded now",
-            )
+            let fix = match denied.code {
+                Some(2) => "do what it says; until then allowed work may be blocked",
+                _ => "install this version again; nothing is guarded now",
+            };
+            Finding::error("live-test", what, fix)
         }
         (true, false) => {
             let what = format!(

@@ -5,6 +5,9 @@ use std::fs;
 #[cfg(unix)]
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+#[cfg(unix)]
+use serde_json::json;
+
 use super::*;
 use crate::cmd::install::tests::Temp;
 #[cfg(unix)]
@@ -122,6 +125,7 @@ fn a_program_that_does_not_guard_is_found_out() {
         (noisy.as_str(), "did not refuse"),
         ("echo broken >&2; exit 3", "exit 3, `broken`"),
         ("kill -9 $$", "a signal"),
+        ("echo not installed >&2; exit 2", "exit 2, `not installed`"),
     ];
     for (hook, words) in cases {
         let temp = wired(version, hook);
@@ -196,6 +200,34 @@ fn two_programs_and_old_entries_are_seen() {
             ("wired-twice", Level::Warning),
             ("program-missing", Level::Error),
         ],
+    );
+}
+
+/// Any plugin may hold the entries.
+#[cfg(unix)]
+#[test]
+fn a_plugin_that_runs_the_program_is_found() {
+    let _alone = alone();
+    let temp = healthy();
+    let settings = temp.place().settings(Scope::Project).unwrap();
+    let plugin = temp.0.join("plugin");
+    let hooks = fs::read_to_string(&settings).unwrap();
+    temp.write("plugin/hooks/hooks.json", &hooks);
+    let list = json!({ "plugins": {
+        "flow@team": [{ "installPath": plugin }],
+        "other@team": [{ "installPath": "/nowhere" }],
+    } });
+    temp.write(
+        "home/.claude/plugins/installed_plugins.json",
+        &list.to_string(),
+    );
+    let enable = |is: bool| json!({ "enabledPlugins": { "flow@team": is, "other@team": true } });
+    fs::write(&settings, enable(false).to_string()).unwrap();
+    check(&temp, &[("not-wired", Level::Error)]);
+    fs::write(&settings, enable(true).to_string()).unwrap();
+    check(
+        &temp,
+        &[("plugin", Level::Info), ("live-test", Level::Info)],
     );
 }
 
