@@ -193,7 +193,7 @@ fn wired(event: &str, group: &Value, hook: &Value) -> Option<Wired> {
 
 /// The key for which Claude Code ignores the whole file. It does so for the
 /// entries of events that can grant or refuse a call.
-fn invalid_key(groups: &Value) -> Option<&'static str> {
+fn invalid_key(groups: &Value) -> Option<&str> {
     let Some(groups) = groups.as_array() else {
         return Some("hooks");
     };
@@ -206,7 +206,7 @@ fn invalid_key(groups: &Value) -> Option<&'static str> {
         })
 }
 
-fn invalid_key_of_hook(hook: &Value) -> Option<&'static str> {
+fn invalid_key_of_hook(hook: &Value) -> Option<&str> {
     let needed: &[&str] = match hook["type"].as_str() {
         Some("command") => &["command"],
         Some("prompt" | "agent") => &["prompt"],
@@ -215,30 +215,25 @@ fn invalid_key_of_hook(hook: &Value) -> Option<&'static str> {
         _ => return Some("type"),
     };
     let lacking = needed.iter().find(|key| !hook[**key].is_string());
-    let unfit = || {
-        OPTIONAL
-            .iter()
-            .find(|(key, fits)| hook.get(key).is_some_and(|it| !fits(it)))
-    };
-    lacking.copied().or_else(|| unfit().map(|(key, _)| *key))
+    let mut optional = hook.as_object()?.iter();
+    let unfit = optional.find(|(key, value)| !fits(key, value));
+    lacking.copied().or_else(|| Some(unfit?.0.as_str()))
 }
 
-const OPTIONAL: [(&str, fn(&Value) -> bool); 9] = [
-    ("timeout", |it| {
-        it.as_f64().is_some_and(|seconds| seconds > 0.0)
-    }),
-    ("onFailure", |it| it == "block" || it == "continue"),
-    ("args", |it| {
-        it.as_array()
-            .is_some_and(|args| args.iter().all(Value::is_string))
-    }),
-    ("shell", |it| it == "bash" || it == "powershell"),
-    ("if", Value::is_string),
-    ("statusMessage", Value::is_string),
-    ("once", Value::is_boolean),
-    ("async", Value::is_boolean),
-    ("asyncRewake", Value::is_boolean),
-];
+/// Whether an optional key of a hook has a value of its kind.
+fn fits(key: &str, value: &Value) -> bool {
+    match key {
+        "timeout" => value.as_f64().is_some_and(|seconds| seconds > 0.0),
+        "onFailure" => value == "block" || value == "continue",
+        "shell" => value == "bash" || value == "powershell",
+        "args" => value
+            .as_array()
+            .is_some_and(|args| args.iter().all(Value::is_string)),
+        "if" | "statusMessage" => value.is_string(),
+        "once" | "async" | "asyncRewake" => value.is_boolean(),
+        _ => true,
+    }
+}
 
 /// Whether an edit leaves alone what a settings file does for us: every entry
 /// of ours stays as it was, and nothing switches hooks off.
