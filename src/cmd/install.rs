@@ -124,19 +124,17 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
     let above = folder.as_deref().map_or(Above::WasThere, Above::now);
     let file = SettingsFile::open(&place.settings(args.scope)?)?;
     let merged = wiring::merge(file.text(), program);
-    let broken = || {
-        format!(
-            "could not edit `{}`, nothing was changed",
-            file.path.display()
-        )
-    };
-    let merged = merged.with_context(broken)?;
+    let broken = format!(
+        "could not edit `{}`, nothing was changed",
+        file.path.display()
+    );
+    let merged = merged.map_err(|e| anyhow!("{broken}: {e}"))?;
     let text = match &merged {
         Edited::Changed(text) => text,
         Edited::Unchanged => file.text(),
     };
     if let Some(fault) = Wiring::read(text).invalid {
-        return Err(anyhow!(fault)).with_context(broken);
+        bail!("{broken}: {fault}");
     }
     match merged {
         Edited::Unchanged => writeln!(out, "already wired: `{}`", file.path.display())?,

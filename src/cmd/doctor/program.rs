@@ -30,11 +30,7 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
         commands.extend(more);
     }
     let is_in_settings = !commands.is_empty();
-    for (plugin, command) in plugin_commands(place) {
-        let what = format!("wired by the plugin `{plugin}`, runs `{command}`");
-        findings.push(Finding::info("plugin", what));
-        commands.push(command);
-    }
+    add_plugins(place, &mut findings, &mut commands);
     commands.sort_unstable();
     commands.dedup();
     match commands.len() {
@@ -153,33 +149,40 @@ fn of_entries(wiring: &Wiring, scope: Scope, path: &Path) -> Option<Finding> {
     Some(Finding::error("wired-otherwise", what, fix))
 }
 
-/// The plugins that run this program, and by which command, where they are
-/// installed and the settings enable them.
-fn plugin_commands(place: &Place) -> Vec<(String, String)> {
+/// Adds the plugins that run this program, where they are installed and the settings
+/// enable them.
+fn add_plugins(place: &Place, findings: &mut Vec<Finding>, commands: &mut Vec<String>) {
     let dir = place.user_dir.as_ref();
     let list = dir.and_then(|dir| read_json(&dir.join("plugins/installed_plugins.json")));
     let list = list.unwrap_or_default();
-    let plugins = list["plugins"].as_object().into_iter().flatten();
-    let command_of = |(id, installs): (&String, &Value)| {
-        let says =
-            |scope| read_json(&place.settings_here(scope).ok()?)?["enabledPlugins"][id].as_bool();
-        // The scope that is nearest to the person at work decides.
-        let is_enabled = [Scope::Local, Scope::Project, Scope::User]
-            .into_iter()
-            .find_map(says)?;
-        let root = installs[0]["installPath"].as_str().filter(|_| is_enabled)?;
-        let hooks = read_text(&Path::new(root).join("hooks/hooks.json")).ok();
-        let wired = Wiring::read(&hooks.flatten().unwrap_or_default())
-            .entries
-            .pop();
-        let is_ours = id.starts_with("statewarden@");
-        let command = match wired {
-            Some(wired) => wired.command,
-            None => is_ours.then(|| wiring::PLUGIN_COMMAND.to_owned())?,
+    for (id, installs) in list["plugins"].as_object().into_iter().flatten() {
+        let Some(command) = plugin_command(id, installs, place) else {
+            continue;
         };
-        Some((id.clone(), command.replace("${CLAUDE_PLUGIN_ROOT}", root)))
+        let what = format!("wired by the plugin `{id}`, runs `{command}`");
+        findings.push(Finding::info("plugin", what));
+        commands.push(command);
+    }
+}
+
+fn plugin_command(id: &str, installs: &Value, place: &Place) -> Option<String> {
+    let says =
+        |scope| read_json(&place.settings_here(scope).ok()?)?["enabledPlugins"][id].as_bool();
+    // The scope that is nearest to the person at work decides.
+    let is_enabled = [Scope::Local, Scope::Project, Scope::User]
+        .into_iter()
+        .find_map(says)?;
+    let root = installs[0]["installPath"].as_str().filter(|_| is_enabled)?;
+    let hooks = read_text(&Path::new(root).join("hooks/hooks.json")).ok();
+    let wired = Wiring::read(&hooks.flatten().unwrap_or_default())
+        .entries
+        .pop();
+    let command = match &wired {
+        Some(wired) => &wired.command,
+        None if id.starts_with("statewarden@") => wiring::PLUGIN_COMMAND,
+        None => return None,
     };
-    plugins.filter_map(command_of).collect()
+    Some(command.replace("${CLAUDE_PLUGIN_ROOT}", root))
 }
 
 fn read_json(path: &Path) -> Option<Value> {
