@@ -310,6 +310,31 @@ fn what_is_no_regular_file_is_told_and_not_waited_for() {
 
 #[cfg(unix)]
 #[test]
+fn where_no_record_can_be_written_is_told() {
+    let _alone = alone();
+    use std::os::unix::fs::PermissionsExt;
+    let temp = healthy();
+    let folder = temp.0.join("project/.claude/statewarden");
+    fs::remove_dir_all(&folder).ok();
+    fs::write(&folder, "").unwrap();
+    check(&temp, &[("log", Level::Error)]);
+    fs::remove_file(&folder).unwrap();
+    fs::create_dir(&folder).unwrap();
+    let events = folder.join("events.jsonl");
+    fs::write(&events, "").unwrap();
+    for (path, mode) in [(&events, 0o400), (&folder, 0o500)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        // Root may write everywhere.
+        let append = fs::File::options().append(true).open(&events);
+        if append.is_err() || fs::write(folder.join("new"), "").is_err() {
+            check(&temp, &[("log", Level::Error)]);
+        }
+        fs::set_permissions(path, fs::Permissions::from_mode(0o700)).unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[test]
 fn a_lock_is_judged_as_writers_do() {
     let _alone = alone();
     let temp = healthy();
