@@ -52,7 +52,7 @@ impl System for Own {
             let why = "the edit would drop statewarden's hooks; keep them, or ask the user to run \
                        `statewarden uninstall`";
             let fault = wiring::Wiring::read(text).invalid;
-            let message = fault.map_or(why.to_owned(), |fault| format!("{fault}: {why}"));
+            let message = fault.map_or(why.to_owned(), |fault| format!("{fault}; {why}"));
             return Err(ContentError {
                 code: DenyCode::ProtectedFile,
                 message,
