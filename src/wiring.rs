@@ -159,7 +159,12 @@ impl Wiring {
         wiring
     }
 
-    /// Whether the file runs this program.
+    /// Whether Claude Code runs this program for the file.
+    pub fn is_live(&self) -> bool {
+        self.is_ours() && !self.hooks_are_disabled && self.invalid.is_none()
+    }
+
+    /// Whether the file holds entries of this program.
     pub fn is_ours(&self) -> bool {
         !self.entries.is_empty()
     }
