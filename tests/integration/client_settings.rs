@@ -332,7 +332,7 @@ fn a_hook_in_the_users_settings_is_no_hook_that_was_taken_out() {
     sandbox.env.clear();
     let answer = sandbox.hook(&event).json();
     assert!(
-        answer["reason"].to_string().contains("taken out"),
+        answer["reason"].to_string().contains("no longer run"),
         "{answer}"
     );
 }
