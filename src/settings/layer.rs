@@ -407,7 +407,9 @@ fn declared(file: &SystemFile) -> Result<Option<Declared>, String> {
         return Ok(None);
     };
     let site = relative("site", site, Root::Refused)?;
-    let site = Pattern::parse(&site).map_err(|e| format!("`site`: {e}"))?;
+    // All below a directory is the directory, which is closed.
+    let site = site.trim_end_matches("/**");
+    let site = Pattern::parse(site).map_err(|e| format!("`site`: {e}"))?;
     Ok(Some(Declared {
         site,
         canonical,
