@@ -242,6 +242,7 @@ impl<'p, 's> Search<'p, 's> {
                 .map(|found| (found, Lands::WholeSite)),
             found => found,
         };
+        let found = found.filter(|(found, _)| !self.is_plain_file(found, target.act));
         Ok(found.map(|(found, lands)| {
             let lands = if found.entry.is_empty() {
                 Lands::WholeSite
@@ -266,6 +267,17 @@ impl<'p, 's> Search<'p, 's> {
             }
             claim
         }))
+    }
+
+    /// Whether a file lies, or would lie, where each directory is a site:
+    /// `openspec/changes/README.md`.
+    fn is_plain_file(&self, found: &Found<'_>, act: Act) -> bool {
+        if !found.entry.is_empty() || matches!(act, Act::MakeDir | Act::Link) {
+            return false;
+        }
+        let path = found.root.path(&found.site);
+        let named_like_one = Path::new(&path).extension().is_some();
+        self.ground.is_dir(&path) == Some(false) && (named_like_one || Path::new(&path).exists())
     }
 
     fn find(&self, path: &str) -> Option<Found<'s>> {

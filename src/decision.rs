@@ -329,7 +329,7 @@ fn name_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
             if call.channel == Channel::FileTool
                 && matches!(claim.target.act, Act::Write | Act::Edit) =>
         {
-            let why = format!("`{}` is a directory; write a file in it", claim.shown());
+            let why = format!("`{}` is for a directory; write a file in it", claim.shown());
             Err(Objection::new(DenyCode::PathEscape, why))
         }
         Lands::WholeSite => Ok(Asks::Nothing),

@@ -328,7 +328,7 @@ impl World<'_> {
             .collect()
     }
 
-    /// No settings file names the hook any more although the project's did, and
+    /// No settings file runs the hook any more although the project's did, and
     /// one of them has just changed: the call took the guard out.
     fn unwired(&self, since: DateTime<Utc>) -> Option<Denial> {
         let main = &self.project.main.dir;
@@ -336,7 +336,7 @@ impl World<'_> {
         let user = self.project.user_settings();
         let wired = |path: &String| {
             let text = read_text(path).ok().flatten().unwrap_or_default();
-            Wiring::read(&text).is_ours()
+            Wiring::read(&text).is_live()
         };
         let was_wired = self.logs().own_folder().join(store::WIRED).exists();
         if !was_wired || project.iter().chain(&user).any(wired) {
@@ -364,9 +364,8 @@ impl World<'_> {
                 .to_owned(),
             site: ".claude".to_owned(),
             entry: changed.rsplit('/').next().unwrap_or_default().to_owned(),
-            why:
-                "statewarden's hooks were taken out of it; put them back with `statewarden install`"
-                    .to_owned(),
+            why: "statewarden's hooks no longer run by it; `statewarden doctor` says what to mend"
+                .to_owned(),
             instead: None,
             suggestion: None,
             agent: None,

@@ -14,6 +14,7 @@ use crate::project::OnDisk;
 use crate::sites::Site;
 use crate::store;
 use crate::store::archive::{Item, WhenChanged};
+use crate::systems::Place;
 
 /// One entry of a site.
 #[derive(Clone, Debug)]
@@ -147,12 +148,17 @@ fn settle<'c>(
     })
 }
 
-/// In a directory that several systems share, an entry belongs to the one that claims it.
+/// In a directory that several systems share, an entry belongs to the first one that
+/// claims it. Sites that the settings declare are the only ones that can overlap others.
 fn belongs(site: &Site<'_>, name: &str, catalog: &Catalog<'_>) -> bool {
     let view = OnDisk::of(&site.root, catalog);
     let path = path::below(&site.site, name);
-    site.governed
-        .system
-        .locate(&path, &view)
-        .is_some_and(|place| place.site == site.site)
+    let system = site.governed.system;
+    let is_here = |place: Place<'_>| place.site == site.site;
+    let mut before = catalog
+        .governed
+        .iter()
+        .take_while(|other| system.landmarks().is_empty() && other.system.id() != system.id());
+    system.locate(&path, &view).is_some_and(is_here)
+        && before.all(|other| other.system.locate(&path, &view).is_none())
 }

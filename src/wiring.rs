@@ -137,24 +137,34 @@ impl Wiring {
             return Self::default();
         };
         let mut wiring = Self {
-            hooks_are_disabled: settings["disableAllHooks"] == true,
+            // Of another type than a boolean it makes Claude Code ignore the file.
+            hooks_are_disabled: settings
+                .get("disableAllHooks")
+                .is_some_and(|it| *it != false),
             ..Self::default()
         };
         for (event, groups) in settings["hooks"].as_object().into_iter().flatten() {
+            if matches!(event.as_str(), "PreToolUse" | "PermissionRequest") && !groups.is_null() {
+                let fault = invalid_key(groups).map(|key| {
+                    format!("an entry of `{event}` has no valid `{key}`; Claude Code ignores the whole file")
+                });
+                wiring.invalid = wiring.invalid.or(fault);
+            }
             for group in groups.as_array().into_iter().flatten() {
                 let hooks = group["hooks"].as_array().map_or(&[][..], Vec::as_slice);
-                for hook in hooks {
-                    wiring.entries.extend(wired(event, group, hook));
-                    if wiring.invalid.is_none() {
-                        wiring.invalid = fault(event, hook);
-                    }
-                }
+                let ours = hooks.iter().filter_map(|hook| wired(event, group, hook));
+                wiring.entries.extend(ours);
             }
         }
         wiring
     }
 
-    /// Whether the file runs this program.
+    /// Whether Claude Code runs this program for the file.
+    pub fn is_live(&self) -> bool {
+        self.is_ours() && !self.hooks_are_disabled && self.invalid.is_none()
+    }
+
+    /// Whether the file holds entries of this program.
     pub fn is_ours(&self) -> bool {
         !self.entries.is_empty()
     }
@@ -186,23 +196,48 @@ fn wired(event: &str, group: &Value, hook: &Value) -> Option<Wired> {
     })
 }
 
-/// Why Claude Code would ignore the whole file for the sake of this hook. It
-/// does so for the events that can grant or refuse a call.
-fn fault(event: &str, hook: &Value) -> Option<String> {
-    if !matches!(event, "PreToolUse" | "PermissionRequest") {
-        return None;
-    }
-    let (timeout, on_failure) = (&hook["timeout"], &hook["onFailure"]);
-    let what = if !(timeout.is_null() || timeout.is_number()) {
-        "a `timeout` that is not a number"
-    } else if !(on_failure.is_null() || on_failure == "block" || on_failure == "continue") {
-        "an unknown `onFailure`"
-    } else if hook["type"] == "command" && !hook["command"].is_string() {
-        "no `command`"
-    } else {
-        return None;
+/// The key for which Claude Code ignores the whole file. It does so for the
+/// entries of events that can grant or refuse a call.
+fn invalid_key(groups: &Value) -> Option<&str> {
+    let Some(groups) = groups.as_array() else {
+        return Some("hooks");
     };
-    Some(format!("a `{event}` hook has {what}"))
+    groups
+        .iter()
+        .find_map(|group| match group["hooks"].as_array() {
+            _ if !group["matcher"].is_string() && group.get("matcher").is_some() => Some("matcher"),
+            Some(hooks) => hooks.iter().find_map(invalid_key_of_hook),
+            None => Some("hooks"),
+        })
+}
+
+fn invalid_key_of_hook(hook: &Value) -> Option<&str> {
+    let needed: &[&str] = match hook["type"].as_str() {
+        Some("command") => &["command"],
+        Some("prompt" | "agent") => &["prompt"],
+        Some("http") => &["url"],
+        Some("mcp_tool") => &["server", "tool"],
+        _ => return Some("type"),
+    };
+    let lacking = needed.iter().find(|key| !hook[**key].is_string());
+    let mut optional = hook.as_object()?.iter();
+    let unfit = optional.find(|(key, value)| !fits(key, value));
+    lacking.copied().or_else(|| Some(unfit?.0.as_str()))
+}
+
+/// Whether an optional key of a hook has a value of its kind.
+fn fits(key: &str, value: &Value) -> bool {
+    match key {
+        "timeout" => value.as_f64().is_some_and(|seconds| seconds > 0.0),
+        "onFailure" => value == "block" || value == "continue",
+        "shell" => value == "bash" || value == "powershell",
+        "args" => value
+            .as_array()
+            .is_some_and(|args| args.iter().all(Value::is_string)),
+        "if" | "statusMessage" => value.is_string(),
+        "once" | "async" | "asyncRewake" => value.is_boolean(),
+        _ => true,
+    }
 }
 
 /// Whether an edit leaves alone what a settings file does for us: every entry

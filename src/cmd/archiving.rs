@@ -142,12 +142,14 @@ impl Outcome {
 
 /// Does the job in every site that it applies to, of the one root that is meant.
 pub(crate) fn run(job: &Job<'_>, context: &Context<'_>) -> Result<Vec<Outcome>> {
-    context.with_catalog(|catalog| {
+    context.require_wanted()?;
+    context.with_all_systems(|catalog| {
         let (project, root) = (&context.project, root(context));
         let sites = sites::find(project, catalog);
         let is_of_root = |dir: String| project.root_of(&dir).is_some_and(|of| of.dir == root.dir);
         let meant = |site: &&Site<'_>| {
-            (job.applies_to)(site.governed.system.id()) && is_of_root(site.dir())
+            let id = site.governed.system.id();
+            context.wants(id) && (job.applies_to)(id) && is_of_root(site.dir())
         };
         let meant = sites.iter().filter(meant);
         let mut outcomes: Vec<_> = meant

@@ -58,7 +58,8 @@ struct Document {
 }
 
 pub(crate) fn run(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let reports = context.with_catalog(|catalog| Ok(audit(catalog, context)))?;
+    context.require_wanted()?;
+    let reports = context.with_all_systems(|catalog| audit(catalog, context));
     let ok = reports.iter().all(|report| report.ok);
     let findings = reports
         .iter()
@@ -74,8 +75,10 @@ pub(crate) fn run(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> 
 
 fn audit(catalog: &Catalog<'_>, context: &Context<'_>) -> Vec<Report> {
     let sites = sites::find(&context.project, catalog);
-    let mut reports: Vec<Report> = sites.iter().map(|site| report(site, catalog)).collect();
-    if reports.is_empty() && catalog.get(devt::ID).is_some() {
+    let wanted = |site: &&Site<'_>| context.wants(site.governed.system.id());
+    let sites = sites.iter().filter(wanted);
+    let mut reports: Vec<Report> = sites.map(|site| report(site, catalog)).collect();
+    if reports.is_empty() && context.wants(devt::ID) && catalog.get(devt::ID).is_some() {
         let dir = context.project.main.path(".devt/state");
         reports.push(Report {
             reason: Some(MISSING.to_owned()),

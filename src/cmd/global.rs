@@ -156,11 +156,14 @@ impl Context<'_> {
         }
     }
 
+    /// Refuses to go on where `--system` names one that is switched off.
+    pub(super) fn require_wanted(&self) -> Result<()> {
+        self.system.as_deref().map_or(Ok(()), |id| self.require(id))
+    }
+
     /// Runs `f` with the systems that `--system` leaves.
     pub(super) fn with_catalog<T>(&self, f: impl FnOnce(&Catalog<'_>) -> Result<T>) -> Result<T> {
-        if let Some(id) = &self.system {
-            self.require(id)?;
-        }
+        self.require_wanted()?;
         let declared = DeclaredSystem::all(&self.rules.settings);
         let mut catalog = Catalog::new(&self.rules.settings, &declared);
         catalog

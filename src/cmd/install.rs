@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
 use crate::env::HOME;
 use crate::project::read_text;
@@ -124,13 +124,19 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
     let above = folder.as_deref().map_or(Above::WasThere, Above::now);
     let file = SettingsFile::open(&place.settings(args.scope)?)?;
     let merged = wiring::merge(file.text(), program);
-    let broken = || {
-        format!(
-            "could not edit `{}`, nothing was changed",
-            file.path.display()
-        )
+    let broken = format!(
+        "could not edit `{}`, nothing was changed",
+        file.path.display()
+    );
+    let merged = merged.map_err(|e| anyhow!("{broken}: {e}"))?;
+    let text = match &merged {
+        Edited::Changed(text) => text,
+        Edited::Unchanged => file.text(),
     };
-    match merged.with_context(broken)? {
+    if let Some(fault) = Wiring::read(text).invalid {
+        bail!("{broken}: {fault}");
+    }
+    match merged {
         Edited::Unchanged => writeln!(out, "already wired: `{}`", file.path.display())?,
         Edited::Changed(text) if args.dry_run => {
             writeln!(out, "would write `{}`:", file.path.display())?;
@@ -150,7 +156,7 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
             }
         }
     }
-    if file.path != place.settings_here(args.scope)? {
+    if place.settings(args.scope)? != place.settings_here(args.scope)? {
         writeln!(
             out,
             "a session in this work tree reads another: commit the file, or use `--scope local`"

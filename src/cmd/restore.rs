@@ -109,11 +109,15 @@ fn find(args: &Args, context: &Context<'_>) -> Result<Archived> {
     let mut meant: Vec<Archived> = all.into_iter().filter(is_meant).collect();
     match (meant.pop(), meant.len()) {
         (Some(one), 0) => Ok(one),
-        (Some(one), _) => bail!(
-            "several sites have an archive `{}`; name one by its path, such as `{}`",
-            args.archive,
-            one.snapshot.path.display()
-        ),
+        (Some(one), _) => {
+            let paths = meant.iter().chain([&one]);
+            let paths = paths.map(|it| format!("`{}`", it.snapshot.path.display()));
+            bail!(
+                "several sites have an archive `{}`; name one by its path: {}",
+                args.archive,
+                paths.collect::<Vec<_>>().join(", ")
+            )
+        }
         (None, _) if names.is_empty() => {
             bail!("no archive `{}`: nothing is archived", args.archive)
         }

@@ -325,7 +325,10 @@ fn system_settings(id: &str, file: &SystemFile) -> Result<SystemSettings, String
             .roots
             .iter()
             .flatten()
-            .map(|root| relative("roots", root, Root::Allowed))
+            .map(|root| match root.contains(['*', '?']) {
+                true => Err(format!("`roots`: `{root}` is a glob; name each directory")),
+                false => relative("roots", root, Root::Allowed),
+            })
             .collect::<Result<_, _>>()?,
         roles: file
             .roles
@@ -404,7 +407,9 @@ fn declared(file: &SystemFile) -> Result<Option<Declared>, String> {
         return Ok(None);
     };
     let site = relative("site", site, Root::Refused)?;
-    let site = Pattern::parse(&site).map_err(|e| format!("`site`: {e}"))?;
+    // All below a directory is the directory, which is closed.
+    let site = site.trim_end_matches("/**");
+    let site = Pattern::parse(site).map_err(|e| format!("`site`: {e}"))?;
     Ok(Some(Declared {
         site,
         canonical,
@@ -473,12 +478,17 @@ fn roles(file: &BTreeMap<String, Words>) -> Result<BTreeMap<String, String>, Str
                     map(agent, key);
                 }
             }
-            _ => {
-                let role = values.first().map_or("", String::as_str);
-                let near = nearest(role, ROLES).unwrap_or("developer");
+            others => {
+                let words = match others {
+                    [value] => [value, key],
+                    _ => [key, key],
+                };
+                let near = |word: &String| Some((word.clone(), nearest(word, ROLES)?));
+                let (word, near) = (words.into_iter().find_map(near))
+                    .unwrap_or_else(|| (words[0].clone(), "developer"));
                 let known = ROLES.join(", ");
                 return Err(format!(
-                    "`roles.{key}`: `{role}` is not a role ({known}); did you mean `{near}`?"
+                    "`roles.{key}`: `{word}` is not a role ({known}); did you mean `{near}`?"
                 ));
             }
         }

@@ -211,7 +211,21 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
     refuses("systems: {groups: {roots: [/]}}\n", &["roots"]);
     refuses(
         "systems: {groups: {roles: {a: revewer}}}\n",
-        &["roles.a", "did you mean `reviewer`?"],
+        &["roles.a", "`revewer` is", "did you mean `reviewer`?"],
+    );
+    for (roles, words) in [
+        ("{revewer: [qa-9]}", ["`revewer` is not", "`reviewer`?"]),
+        ("{revewer: [a, b]}", ["`revewer` is not", "`reviewer`?"]),
+        ("{a: [reviewer, tester]}", ["`a` is not a role", "did you"]),
+    ] {
+        refuses(
+            &format!("systems: {{groups: {{roles: {roles}}}}}\n"),
+            &words,
+        );
+    }
+    refuses(
+        "systems: {groups: {roots: ['pkg/*/plan']}}\n",
+        &["roots", "`pkg/*/plan` is a glob"],
     );
     refuses("systems: {new: {site: ''}}\n", &["site"]);
     refuses(

@@ -49,12 +49,13 @@ impl System for Own {
         present: Option<&str>,
     ) -> Result<Vec<Note>, ContentError> {
         if !wiring::keeps_our_entries(present.unwrap_or_default(), text) {
+            let why = "the edit would drop statewarden's hooks; keep them, or ask the user to run \
+                       `statewarden uninstall`";
+            let fault = wiring::Wiring::read(text).invalid;
+            let message = fault.map_or(why.to_owned(), |fault| format!("{fault}; {why}"));
             return Err(ContentError {
                 code: DenyCode::ProtectedFile,
-                message:
-                    "the edit would drop statewarden's hooks; keep them, or ask the user to run \
-                          `statewarden uninstall`"
-                        .to_owned(),
+                message,
             });
         }
         Ok(Vec::new())

@@ -71,14 +71,14 @@ fn removed_value(mut settings: Value) -> Value {
     settings
 }
 
-/// Merging changes what it should and nothing else, twice is once, and removing
-/// gives the original back.
 /// Whether a file holds every entry of the table, and Claude Code would run them.
 fn is_live(text: &str) -> bool {
     let wiring = Wiring::read(text);
     wiring.missing().is_empty() && !wiring.hooks_are_disabled && wiring.invalid.is_none()
 }
 
+/// Merging changes what it should and nothing else, twice is once, and removing
+/// gives the original back.
 #[track_caller]
 fn round_trip(text: &str) {
     let wired = merged(text, HERE);
@@ -87,7 +87,10 @@ fn round_trip(text: &str) {
         merged_value(value(text), HERE),
         "{text:?} became {wired}"
     );
-    assert!(is_live(&wired), "{wired}");
+    assert!(
+        is_live(&wired) || Wiring::read(text).invalid.is_some(),
+        "{wired}"
+    );
     assert_eq!(merge(&wired, HERE).unwrap(), Edited::Unchanged, "{wired}");
     assert_eq!(removed(&wired), text, "from {wired}");
     let from_old = merged(&merged(text, OLD), HERE);
@@ -273,12 +276,80 @@ fn an_edit_that_disarms_the_guard_is_seen() {
         "\"onFailure\": \"continue\""
     ));
     assert!(!keeps("\"model\": \"opus\"", "\"disableAllHooks\": true"));
-    let bad = "\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"x\", \"timeout\": \"1\"}]},";
-    assert!(!keeps("\"PreToolUse\": [", bad));
+    for other in ["\"true\"", "1", "null"] {
+        let key = format!("\"disableAllHooks\": {other}");
+        assert!(!keeps("\"model\": \"opus\"", &key), "{other}");
+    }
     assert!(!keeps_our_entries(&before, &removed(&before)));
     assert!(!keeps_our_entries(&before, "{"));
     assert!(keeps_our_entries("{}", "{"), "nothing of ours to lose");
     assert!(!is_live("") && !is_live("{") && !is_live("[1]"));
+}
+
+/// Each of them made the client ignore the whole file when it was measured.
+#[test]
+fn an_entry_for_which_the_client_ignores_the_file_is_seen() {
+    let before = merged("{}\n", HERE);
+    let live = |event: &str, entries: Value| {
+        let mut settings = value(&before);
+        match &mut settings["hooks"][event] {
+            Value::Array(ours) if entries.is_array() => {
+                ours.extend(entries.as_array().unwrap().iter().cloned());
+            }
+            place => *place = entries,
+        }
+        let after = settings.to_string();
+        assert_eq!(
+            keeps_our_entries(&before, &after),
+            is_live(&after),
+            "{after}"
+        );
+        is_live(&after)
+    };
+    let hook = |hook: Value| json!([{ "matcher": "X", "hooks": [hook] }]);
+    let command = |key: &str, it: Value| {
+        let mut object = json!({ "type": "command", "command": "x" });
+        object[key] = it;
+        hook(object)
+    };
+    let refused = [
+        json!(["x"]),
+        json!([null]),
+        json!([{ "matcher": "X" }]),
+        json!([{ "matcher": "X", "hooks": "y" }]),
+        json!([{ "matcher": 3, "hooks": [] }]),
+        json!([{ "matcher": null, "hooks": [] }]),
+        hook(json!("y")),
+        hook(json!(null)),
+        hook(json!({ "command": "x" })),
+        hook(json!({ "type": "command" })),
+        hook(json!({ "type": "comand", "command": "x" })),
+        hook(json!({ "type": "prompt" })),
+        command("timeout", json!("10")),
+        command("timeout", json!(0)),
+        command("timeout", json!(-1)),
+        command("args", json!("z")),
+        command("args", json!([1])),
+        command("onFailure", json!("blok")),
+        command("shell", json!("fishy")),
+        command("async", json!("yes")),
+        command("once", json!("yes")),
+        command("if", json!(3)),
+        command("statusMessage", json!(3)),
+    ];
+    for entries in refused {
+        assert!(!live("PreToolUse", entries.clone()), "{entries}");
+        assert!(!live("PermissionRequest", entries.clone()), "{entries}");
+        assert!(live("Stop", entries.clone()), "{entries}");
+    }
+    assert!(!live("PermissionRequest", json!({})) && live("PermissionRequest", json!(null)));
+    for entries in [
+        json!([]),
+        command("timeout", json!(0.5)),
+        hook(json!({ "type": "http", "url": "x" })),
+    ] {
+        assert!(live("PreToolUse", entries.clone()), "{entries}");
+    }
 }
 
 #[test]

@@ -286,12 +286,19 @@ fn a_command_that_takes_the_guard_out_of_the_settings_is_told() {
     sandbox
         .hook(&after(&sandbox, "Bash", bash.clone(), json!({})))
         .is_silent();
-    sandbox.write(".claude/settings.json", "{}\n");
-    let reason = blocked(&sandbox, &after(&sandbox, "Bash", bash, json!({})));
-    assert!(
-        reason.contains("settings.json") && reason.contains("protected-file"),
-        "{reason}"
-    );
+    let wired = sandbox.read(".claude/settings.json");
+    for unwired in [
+        "{}\n".to_owned(),
+        wired.replace("\"timeout\": 10", "\"timeout\": \"10\""),
+        wired.replacen('{', "{\"disableAllHooks\": true,", 1),
+    ] {
+        sandbox.write(".claude/settings.json", &unwired);
+        let reason = blocked(&sandbox, &after(&sandbox, "Bash", bash.clone(), json!({})));
+        assert!(
+            reason.contains("settings.json") && reason.contains("protected-file"),
+            "{reason}"
+        );
+    }
 }
 
 #[test]

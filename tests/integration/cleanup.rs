@@ -306,3 +306,41 @@ fn the_manifest_says_what_from_where_and_why() {
     assert_eq!(old["size"], 13);
     assert!(old["mtime"].as_str().unwrap().ends_with('Z'));
 }
+
+/// The guard gives a path to the first system that claims it, the built-in ones before
+/// those of the settings; what is another's is not moved away.
+#[test]
+fn where_declared_sites_overlap_others_each_entry_has_one_system() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems: {all: {site: .claude, canonical: [z]}, few: {site: 'docs/*', canonical: [a.md]}, \
+         one: {site: docs/notes, canonical: [b.md]}, state: {site: .devt/state, canonical: [z]}}\n",
+    );
+    for path in [
+        ".claude/settings.json",
+        ".claude/orchestration.local.md",
+        ".claude/other.md",
+        ".devt/state/plan.md",
+        "docs/notes/a.md",
+        "docs/notes/b.md",
+    ] {
+        sandbox.write(path, "{}\n");
+    }
+    let moved = |args: &[&str]| {
+        let report = sandbox.run(&[&["cleanup", "--json"], args].concat()).json();
+        let sites = report["sites"].as_array().cloned();
+        let sites = sites.unwrap_or_else(|| vec![report]);
+        sites.iter().flat_map(listed).collect::<Vec<_>>()
+    };
+    assert_eq!(moved(&[]), ["other.md ad_hoc", "b.md ad_hoc"]);
+    assert_eq!(moved(&["--system", "all"]), ["other.md ad_hoc"]);
+    assert!(moved(&["--system", "one"]).is_empty());
+    assert!(moved(&["--system", "state"]).is_empty());
+    assert_eq!(
+        sandbox
+            .hook(&sandbox.write_event("docs/notes/b.md", "x"))
+            .verdict(),
+        "ad-hoc-name"
+    );
+}

@@ -181,6 +181,22 @@ fn an_edit_that_drops_our_entries_is_refused() {
     assert_eq!(sandbox.read(CLIENT), text);
 }
 
+/// Claude Code ignores a file for one entry that it cannot load.
+#[test]
+fn an_edit_for_which_the_client_ignores_the_file_is_refused_by_its_key() {
+    let sandbox = wired();
+    let mut settings: Value = serde_json::from_str(&sandbox.read(CLIENT)).unwrap();
+    let hook = json!({ "type": "command", "command": "x", "timeout": "5" });
+    let entries = settings["hooks"]["PreToolUse"].as_array_mut().unwrap();
+    entries.push(json!({ "matcher": "X", "hooks": [hook] }));
+    let event = sandbox.write_event(CLIENT, &settings.to_string());
+    let reason = sandbox.hook(&event).is_denied("protected-file");
+    assert!(
+        reason.contains("`PreToolUse` has no valid `timeout`"),
+        "{reason}"
+    );
+}
+
 #[test]
 fn settings_without_our_entries_are_free() {
     let sandbox = Sandbox::new();
@@ -316,7 +332,7 @@ fn a_hook_in_the_users_settings_is_no_hook_that_was_taken_out() {
     sandbox.env.clear();
     let answer = sandbox.hook(&event).json();
     assert!(
-        answer["reason"].to_string().contains("taken out"),
+        answer["reason"].to_string().contains("no longer run"),
         "{answer}"
     );
 }

@@ -164,6 +164,31 @@ fn a_file_tool_puts_no_file_in_a_sites_place() {
 }
 
 #[test]
+fn a_file_beside_the_sites_is_no_site() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems: {notes: {site: 'docs/*', canonical: [ok.md]}}\n",
+    );
+    for place in ["openspec/changes", ".agentmux/.sessions", "docs"] {
+        for name in ["README.md", "LICENSE"] {
+            sandbox.write(&format!("{place}/{name}"), "x\n");
+        }
+        for name in ["README.md", "LICENSE", "NEW.md"] {
+            let path = format!("{place}/{name}");
+            assert_eq!(write(&sandbox, &path), "allow", "{path}");
+            for command in [format!("rm -f {path}"), format!("mv {path} {place}/B.md")] {
+                sandbox.hook(&sandbox.bash_event(&command)).is_silent();
+            }
+        }
+        std::fs::create_dir(sandbox.path(&format!("{place}/v1.2"))).unwrap();
+        let removal = sandbox.bash_event(&format!("rm -rf {place}/v1.2"));
+        assert_eq!(sandbox.hook(&removal).verdict(), "bulk-removal", "{place}");
+        assert_eq!(write(&sandbox, &format!("{place}/add")), "path-escape");
+    }
+}
+
+#[test]
 fn a_name_with_a_control_character_is_no_plain_file_name() {
     let sandbox = Sandbox::new();
     let names = [

@@ -279,3 +279,20 @@ fn a_directory_that_became_a_link_is_not_followed() {
     assert_eq!(ran.json()["replaced_to"], Value::Null);
     assert_eq!(std::fs::read_to_string(&outside).unwrap(), "of somebody");
 }
+
+/// One run archives in every site, under one name.
+#[test]
+fn of_archives_with_one_name_all_paths_are_told() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/todo.md", "x");
+    sandbox.write("packages/a/.devt/state/todo.md", "x");
+    let done = sandbox.run(&["cleanup", "--apply", "--json"]).json();
+    let paths = [0, 1].map(|site| done["sites"][site]["archive_path"].as_str().unwrap());
+    let name = paths[0].rsplit('/').next().unwrap();
+    let refused = sandbox.run(&["restore", name]);
+    assert_eq!(refused.code(), 2);
+    for path in paths {
+        assert!(refused.stderr().contains(path), "{}", refused.stderr());
+        assert_eq!(sandbox.run(&["restore", path]).code(), 0, "{path}");
+    }
+}

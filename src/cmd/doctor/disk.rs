@@ -32,13 +32,16 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     let logs = logs.map(|name| folder.join(name));
     let site_logs = subject.sites.iter().map(|site| Logs::devt(site).path());
     let max_bytes = subject.settings.settings.log_max_bytes;
-    for log in logs.chain(site_logs.filter(|log| log.try_exists().unwrap_or(true))) {
+    for log in
+        logs.chain(site_logs.filter(|log| log.is_symlink() || log.try_exists().unwrap_or(true)))
+    {
         findings.extend(of_log(&log, max_bytes));
     }
     for site in subject.sites {
         findings.extend(of_locks(site));
     }
     let sites = subject.sites.iter().map(PathBuf::as_path);
+    findings.extend(sites.clone().chain([folder]).filter_map(of_folder));
     // `.claude` can be a site as well.
     let above = folder
         .parent()
@@ -98,15 +101,42 @@ fn shape(log: &Path) -> io::Result<Shape> {
     Ok(shape)
 }
 
+/// A directory that logs lie in, or would.
+fn of_folder(dir: &Path) -> Option<Finding> {
+    let error = match fs::metadata(dir) {
+        Ok(meta) if meta.is_dir() => writable(dir).err()?,
+        Ok(_) => io::Error::from(io::ErrorKind::NotADirectory),
+        Err(_) => return None,
+    };
+    let what = format!("no record can be written in `{}`: {error}", dir.display());
+    let fix = "make it a directory that you can write";
+    Some(Finding::error("log", what, fix))
+}
+
+/// Whether the one who asks may write.
+fn writable(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    rustix::fs::access(path, rustix::fs::Access::WRITE_OK)?;
+    let _ = path;
+    Ok(())
+}
+
 fn of_log(log: &Path, max_bytes: u64) -> Vec<Finding> {
     let shown = log.display();
-    let (meta, shape) = match fs::metadata(log).and_then(|meta| Ok((meta, shape(log)?))) {
+    let read = || match fs::symlink_metadata(log)? {
+        link if link.is_symlink() => Err(io::Error::other("it is a link, and gets no records")),
+        meta => {
+            let shape = shape(log)?;
+            writable(log).map(|()| (meta, shape))
+        }
+    };
+    let (meta, shape) = match read() {
         Ok(read) => read,
         Err(e) => {
             let fix = "make it a file that you can read and write";
             return vec![Finding::error(
                 "log",
-                format!("could not read `{shown}`: {e}"),
+                format!("could not use `{shown}`: {e}"),
                 fix,
             )];
         }

@@ -30,13 +30,7 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
         commands.extend(more);
     }
     let is_in_settings = !commands.is_empty();
-    if let Some(plugin) = plugin_command(place) {
-        findings.push(Finding::info(
-            "plugin",
-            format!("wired as a plugin, runs `{plugin}`"),
-        ));
-        commands.push(plugin);
-    }
+    add_plugins(place, &mut findings, &mut commands);
     commands.sort_unstable();
     commands.dedup();
     match commands.len() {
@@ -115,7 +109,7 @@ fn of_scope(place: &Place, scope: Scope) -> (Vec<Finding>, Vec<String>) {
         ));
     }
     if let Some(fault) = &wiring.invalid {
-        let fix = "correct that entry; Claude Code ignores the whole file";
+        let fix = "correct that entry";
         findings.push(Finding::error(
             "settings-file",
             format!("`{shown}`: {fault}"),
@@ -155,16 +149,23 @@ fn of_entries(wiring: &Wiring, scope: Scope, path: &Path) -> Option<Finding> {
     Some(Finding::error("wired-otherwise", what, fix))
 }
 
-/// The command of the plugin, where it is installed and the settings enable it.
-fn plugin_command(place: &Place) -> Option<String> {
-    let list = read_json(
-        &place
-            .user_dir
-            .as_ref()?
-            .join("plugins/installed_plugins.json"),
-    )?;
-    let mut plugins = list["plugins"].as_object()?.iter();
-    let (id, installs) = plugins.find(|(id, _)| id.starts_with("statewarden@"))?;
+/// Adds the plugins that run this program, where they are installed and the settings
+/// enable them.
+fn add_plugins(place: &Place, findings: &mut Vec<Finding>, commands: &mut Vec<String>) {
+    let dir = place.user_dir.as_ref();
+    let list = dir.and_then(|dir| read_json(&dir.join("plugins/installed_plugins.json")));
+    let list = list.unwrap_or_default();
+    for (id, installs) in list["plugins"].as_object().into_iter().flatten() {
+        let Some(command) = plugin_command(id, installs, place) else {
+            continue;
+        };
+        let what = format!("wired by the plugin `{id}`, runs `{command}`");
+        findings.push(Finding::info("plugin", what));
+        commands.push(command);
+    }
+}
+
+fn plugin_command(id: &str, installs: &Value, place: &Place) -> Option<String> {
     let says =
         |scope| read_json(&place.settings_here(scope).ok()?)?["enabledPlugins"][id].as_bool();
     // The scope that is nearest to the person at work decides.
@@ -172,7 +173,16 @@ fn plugin_command(place: &Place) -> Option<String> {
         .into_iter()
         .find_map(says)?;
     let root = installs[0]["installPath"].as_str().filter(|_| is_enabled)?;
-    Some(wiring::PLUGIN_COMMAND.replace("${CLAUDE_PLUGIN_ROOT}", root))
+    let hooks = read_text(&Path::new(root).join("hooks/hooks.json")).ok();
+    let wired = Wiring::read(&hooks.flatten().unwrap_or_default())
+        .entries
+        .pop();
+    let command = match &wired {
+        Some(wired) => &wired.command,
+        None if id.starts_with("statewarden@") => wiring::PLUGIN_COMMAND,
+        None => return None,
+    };
+    Some(command.replace("${CLAUDE_PLUGIN_ROOT}", root))
 }
 
 fn read_json(path: &Path) -> Option<Value> {
@@ -205,7 +215,8 @@ fn of_command(command: &str, subject: &Subject<'_>) -> Vec<Finding> {
         answer.stdout.trim(),
         concat!("statewarden ", env!("CARGO_PKG_VERSION")),
     );
-    if theirs != ours {
+    // A script that does not find its program says so in the live test.
+    if theirs != ours && !theirs.is_empty() {
         let what = format!("`{path}` is wired and says `{theirs}`; this program is `{ours}`");
         findings.push(Finding::warning("version-differs", what, again));
     }
@@ -250,14 +261,14 @@ fn live_test(path: &str, subject: &Subject<'_>) -> Finding {
         }
         (false, _) => {
             let what = format!(
-                "`{path}` did not refuse `.devt/state/notes.md`: {}",
+                "`{path}` did not refuse `.devt/state/notes.md` as it should: {}",
                 shown(&denied)
             );
-            Finding::error(
-                "live-test",
-                what,
-                "install this version again; nothing is guarded now",
-            )
+            let fix = match denied.code {
+                Some(2) => "do what it says; until then allowed work may be blocked",
+                _ => "install this version again; nothing is guarded now",
+            };
+            Finding::error("live-test", what, fix)
         }
         (true, false) => {
             let what = format!(

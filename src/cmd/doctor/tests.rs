@@ -5,6 +5,9 @@ use std::fs;
 #[cfg(unix)]
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+#[cfg(unix)]
+use serde_json::json;
+
 use super::*;
 use crate::cmd::install::tests::Temp;
 #[cfg(unix)]
@@ -122,6 +125,7 @@ fn a_program_that_does_not_guard_is_found_out() {
         (noisy.as_str(), "did not refuse"),
         ("echo broken >&2; exit 3", "exit 3, `broken`"),
         ("kill -9 $$", "a signal"),
+        ("echo not installed >&2; exit 2", "exit 2, `not installed`"),
     ];
     for (hook, words) in cases {
         let temp = wired(version, hook);
@@ -199,6 +203,34 @@ fn two_programs_and_old_entries_are_seen() {
     );
 }
 
+/// Any plugin may hold the entries.
+#[cfg(unix)]
+#[test]
+fn a_plugin_that_runs_the_program_is_found() {
+    let _alone = alone();
+    let temp = healthy();
+    let settings = temp.place().settings(Scope::Project).unwrap();
+    let plugin = temp.0.join("plugin");
+    let hooks = fs::read_to_string(&settings).unwrap();
+    temp.write("plugin/hooks/hooks.json", &hooks);
+    let list = json!({ "plugins": {
+        "flow@team": [{ "installPath": plugin }],
+        "other@team": [{ "installPath": "/nowhere" }],
+    } });
+    temp.write(
+        "home/.claude/plugins/installed_plugins.json",
+        &list.to_string(),
+    );
+    let enable = |is: bool| json!({ "enabledPlugins": { "flow@team": is, "other@team": true } });
+    fs::write(&settings, enable(false).to_string()).unwrap();
+    check(&temp, &[("not-wired", Level::Error)]);
+    fs::write(&settings, enable(true).to_string()).unwrap();
+    check(
+        &temp,
+        &[("plugin", Level::Info), ("live-test", Level::Info)],
+    );
+}
+
 #[cfg(unix)]
 #[test]
 fn logs_locks_and_leftovers_are_examined() {
@@ -233,10 +265,17 @@ fn logs_locks_and_leftovers_are_examined() {
     check(&temp, &expected);
     let leftovers = |f: &Finding| f.what.starts_with("3 temporary files");
     assert_eq!(findings(&temp).into_iter().filter(leftovers).count(), 1);
-    // A log that cannot be asked for is not taken for none.
-    let denials = "project/.devt/state/preflight-denies.jsonl";
-    std::os::unix::fs::symlink("preflight-denies.jsonl", temp.0.join(denials)).unwrap();
-    check(&temp, &[&expected[..], &[("log", Level::Error)]].concat());
+    // A log that cannot be asked for is not taken for none, and a link gets no records.
+    let denials = temp.0.join("project/.devt/state/preflight-denies.jsonl");
+    for target in [
+        "preflight-denies.jsonl",
+        "nowhere",
+        "../../.claude/statewarden/events.jsonl",
+    ] {
+        std::os::unix::fs::symlink(target, &denials).unwrap();
+        check(&temp, &[&expected[..], &[("log", Level::Error)]].concat());
+        fs::remove_file(&denials).unwrap();
+    }
     let heartbeat = findings(&temp).pop().unwrap();
     assert_eq!(
         heartbeat.what,
@@ -267,6 +306,31 @@ fn what_is_no_regular_file_is_told_and_not_waited_for() {
         &temp,
         &[("log", Level::Error), ("stale-lock", Level::Warning)],
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn where_no_record_can_be_written_is_told() {
+    let _alone = alone();
+    use std::os::unix::fs::PermissionsExt;
+    let temp = healthy();
+    let folder = temp.0.join("project/.claude/statewarden");
+    fs::remove_dir_all(&folder).ok();
+    fs::write(&folder, "").unwrap();
+    check(&temp, &[("log", Level::Error)]);
+    fs::remove_file(&folder).unwrap();
+    fs::create_dir(&folder).unwrap();
+    let events = folder.join("events.jsonl");
+    fs::write(&events, "").unwrap();
+    for (path, mode) in [(&events, 0o400), (&folder, 0o500)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        // Root may write everywhere.
+        let append = fs::File::options().append(true).open(&events);
+        if append.is_err() || fs::write(folder.join("new"), "").is_err() {
+            check(&temp, &[("log", Level::Error)]);
+        }
+        fs::set_permissions(path, fs::Permissions::from_mode(0o700)).unwrap();
+    }
 }
 
 #[cfg(unix)]

@@ -334,7 +334,17 @@ fn a_dry_run_of_another_path_shows_the_paths() {
 
 #[test]
 fn a_file_that_cannot_be_edited_is_left_alone() {
-    for text in ["{ // mine\n}", "{\"hooks\": 1}", "[", "\u{feff}{\"a\":}"] {
+    let unusable = "an entry of `PreToolUse` has no valid `hooks`; Claude Code ignores";
+    for (text, why) in [
+        ("{ // mine\n}", "line 1"),
+        ("{\"hooks\": 1}", "line 1"),
+        ("[", "line 1"),
+        ("\u{feff}{\"a\":}", "line 1"),
+        (
+            "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"X\"}]}}",
+            unusable,
+        ),
+    ] {
         let temp = Temp::new();
         temp.write("project/.claude/settings.json", text);
         let before = temp.tree();
@@ -344,10 +354,8 @@ fn a_file_that_cannot_be_edited_is_left_alone() {
         };
         let error = install(&args, &temp.place(), &mut Vec::new()).unwrap_err();
         let error = format!("{error:#}");
-        assert!(
-            error.contains("settings.json`, nothing was changed: line 1"),
-            "{error}"
-        );
+        let expected = format!("settings.json`, nothing was changed: {why}");
+        assert!(error.contains(&expected), "{error}");
         assert_eq!(temp.tree(), before);
     }
 }
@@ -393,7 +401,8 @@ fn a_linked_settings_file_is_changed_where_it_is() {
     fs::create_dir_all(temp.place().user_dir.unwrap()).unwrap();
     let link = temp.place().settings(Scope::User).unwrap();
     std::os::unix::fs::symlink(temp.0.join("dotfiles/settings.json"), &link).unwrap();
-    run(install, Scope::User, &temp);
+    let out = run(install, Scope::User, &temp);
+    assert!(!out.contains("reads another"), "{out}");
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     let wired = Wiring::read(&fs::read_to_string(&link).unwrap());
     assert!(wired.missing().is_empty());

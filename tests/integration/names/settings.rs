@@ -101,6 +101,24 @@ fn a_declared_system_is_closed_to_names_it_does_not_list() {
 }
 
 #[test]
+fn all_below_a_directory_is_the_directory() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems: {notes: {site: 'docs/**', canonical: [a.md]}}\n",
+    );
+    for (path, expected) in [
+        ("docs/a.md", "allow"),
+        ("docs/b.md", "ad-hoc-name"),
+        ("docs/x/a.md", "undeclared-directory"),
+    ] {
+        assert_eq!(write(&sandbox, path), expected, "{path}");
+    }
+    sandbox.write("docs/b.md", "x");
+    assert_eq!(sandbox.run(&["audit"]).code(), 1);
+}
+
+#[test]
 fn what_a_command_leaves_in_a_declared_site_is_detected() {
     let sandbox = Sandbox::new();
     let declared = "systems:\n  notes:\n    site: docs/notes\n    canonical: [index.md]\n";
