@@ -31,6 +31,7 @@ mod cmdlets;
 mod code;
 mod command;
 mod compound;
+mod condition;
 #[cfg(test)]
 mod corpus;
 mod database;

@@ -60,7 +60,7 @@ impl Shell<'_> {
                 for word in words {
                     self.side_effects(&word.parts);
                 }
-                self.status = Status::Open;
+                self.status = self.condition(words);
                 Output::nothing()
             }
             Compound::Arith(parts) => {
