@@ -50,6 +50,7 @@ mod flow;
 mod git;
 mod glance;
 mod glob;
+mod guard;
 mod heredoc;
 #[cfg(test)]
 mod hostile;
