@@ -8,7 +8,9 @@ use super::field::{Field, Output, base_name, join};
 use super::table::Table;
 use super::variable::Value;
 use super::world::{Halt, Scope, Status};
-use super::{condition, arith, assign, decode, filter, inline, nested, print, search, utility, writers};
+use super::{
+    arith, assign, condition, decode, filter, inline, nested, print, search, utility, writers,
+};
 use crate::path::collapse;
 use crate::target::Spelling;
 

@@ -10,12 +10,6 @@ use super::syntax::Sense;
 use super::world::{Scope, Status};
 use crate::target::Spelling;
 
-/// What stands on the right of a comparison.
-enum Right {
-    Text(String),
-    Globs(Vec<Glob>),
-}
-
 /// `test …`, `[ … ]`.
 pub(super) fn test(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let args = match args {
@@ -54,34 +48,30 @@ impl Shell<'_> {
     }
 
     fn compared(&mut self, words: &[Word<'_>]) -> Status {
-        match words {
-            [left, operator, right] => {
-                let right = match bare(operator) {
-                    Some("=" | "==" | "!=") => glob(right).map(|glob| vec![glob]),
-                    Some("=~") => expression(right),
-                    _ => None,
-                };
-                let left = self.single(left);
-                let operator = bare(operator).unwrap_or("");
-                right.map_or(Status::Open, |globs| {
-                    compare(&left, operator, &Right::Globs(globs))
-                })
-            }
-            words => {
-                let fields: Vec<Field> = words.iter().map(|word| self.single(word)).collect();
-                self.test(&fields)
-            }
-        }
+        let [left, operator, right] = words else {
+            let fields: Vec<Field> = words.iter().map(|word| self.single(word)).collect();
+            return self.test(&fields);
+        };
+        let operator = bare(operator).unwrap_or("");
+        let globs = match operator {
+            "=" | "==" | "!=" => glob(right).map(|glob| vec![glob]),
+            "=~" => expression(right),
+            _ => None,
+        };
+        let left = self.single(left);
+        globs.map_or(Status::Open, |globs| compare(&left, operator, &globs))
     }
 
     fn test(&mut self, args: &[Field]) -> Status {
         match args {
-            [left, operator, right] => match (operator.known(), right.known()) {
-                (Some(operator @ ("=" | "==" | "!=")), Some(right)) => {
-                    compare(left, operator, &Right::Text(right.to_owned()))
+            [left, operator, right] if right.known().is_some() => {
+                let mut glob = Glob::default();
+                glob.push_text(&right.text);
+                match operator.known() {
+                    Some(operator @ ("=" | "==" | "!=")) => compare(left, operator, &[glob]),
+                    _ => Status::Open,
                 }
-                _ => Status::Open,
-            },
+            }
             [operator, entry] => match operator.known() {
                 Some("-z") if is_found(entry) => Status::Failure,
                 Some("-n") if is_found(entry) => Status::Success,
@@ -111,15 +101,11 @@ impl Shell<'_> {
     }
 }
 
-fn compare(left: &Field, operator: &str, right: &Right) -> Status {
+fn compare(left: &Field, operator: &str, right: &[Glob]) -> Status {
     if !is_listed(left) {
         return Status::Open;
     }
-    let text = left.text.as_str();
-    let is_equal = match right {
-        Right::Text(right) => text == right,
-        Right::Globs(globs) => globs.iter().any(|glob| glob.matches(text)),
-    };
+    let is_equal = right.iter().any(|glob| glob.matches(&left.text));
     match is_equal == (operator != "!=") {
         true => Status::Success,
         false => Status::Failure,

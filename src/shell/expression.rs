@@ -365,7 +365,9 @@ impl<'f> Parser<'f> {
         }
         self.read.narrows = true;
         let part = Part::Path;
-        let tests = globs.into_iter().map(|glob| Test::Text(Text { part, case, glob }));
+        let tests = globs
+            .into_iter()
+            .map(|glob| Test::Text(Text { part, case, glob }));
         Test::Any(tests.collect())
     }
 

@@ -22,7 +22,9 @@ pub(super) type Held = Vec<(EcoString, Bound)>;
 impl Script<'_, '_, '_, '_> {
     /// Leaves to the names of a loop only the turns in which the call at `at` is made.
     pub(super) fn narrow(&mut self, at: usize) -> Held {
-        let condition = self.condition_before(at).or_else(|| self.condition_behind(at));
+        let condition = self
+            .condition_before(at)
+            .or_else(|| self.condition_behind(at));
         let Some(condition) = condition else {
             return Held::new();
         };
@@ -44,14 +46,15 @@ impl Script<'_, '_, '_, '_> {
             kept.push(self.holds_of(&name, value, condition) != Some(false));
         }
         self.set(&name, turns.clone());
-        let same = |bound: &Bound| {
-            bound.shape == turns.shape && bound.values.len() == turns.values.len()
-        };
+        let same =
+            |bound: &Bound| bound.shape == turns.shape && bound.values.len() == turns.values.len();
         let rows = self.variables.iter().filter(|(_, bound)| same(bound));
         let held: Held = rows.cloned().collect();
         for (name, bound) in &held {
             let values = bound.values.iter().zip(&kept);
-            let values = values.filter(|(_, kept)| **kept).map(|(value, _)| value.clone());
+            let values = values
+                .filter(|(_, kept)| **kept)
+                .map(|(value, _)| value.clone());
             let shape = bound.shape;
             let values = values.collect();
             self.set(name, Bound { values, shape });
@@ -67,15 +70,17 @@ impl Script<'_, '_, '_, '_> {
         let (Some(arrow), Some(name)) = (arrows.next(), name) else {
             return Vec::new();
         };
-        let mut left = Vec::new();
+        let outer = self.lookup(name).cloned().unwrap_or_default();
+        let mut left = Some(Vec::new());
         for value in values {
-            match self.holds_of(name, value, (arrow + 2, end)) {
-                Some(true) => left.push(value.clone()),
-                Some(false) => {}
-                None => return Vec::new(),
+            match (self.holds_of(name, value, (arrow + 2, end)), &mut left) {
+                (Some(true), Some(left)) => left.push(value.clone()),
+                (Some(_), _) => {}
+                (None, _) => left = None,
             }
         }
-        left
+        self.set(name, outer);
+        left.unwrap_or_default()
     }
 
     fn holds_of(&mut self, name: &str, value: &Field, condition: Span) -> Option<bool> {
@@ -106,7 +111,9 @@ impl Script<'_, '_, '_, '_> {
         self.mark(end).filter(|mark| *mark == ':')?;
         let mut start = end;
         while !matches!(self.word(start), Some("if" | "elif")) {
-            start = start.checked_sub(1).filter(|start| start + MAX_CONDITION > end)?;
+            start = start
+                .checked_sub(1)
+                .filter(|start| start + MAX_CONDITION > end)?;
             if self.code.tokens.get(start) == Some(&Token::End) {
                 return None;
             }
@@ -166,65 +173,58 @@ impl Script<'_, '_, '_, '_> {
     fn is_true(&mut self, (start, end): Span) -> Option<bool> {
         let mut at = start;
         while at < end {
-            let marks = (self.mark(at), self.mark(at + 1));
             let n_marks = 2 + usize::from(self.mark(at + 2) == Some('='));
-            match (self.word(at), marks) {
-                (_, (Some('='), Some('='))) => {
-                    let right = self.texts_of((at + n_marks, end))?;
-                    return Some(right.contains(&self.text_of((start, at))?));
+            match (self.word(at), self.mark(at), self.mark(at + 1)) {
+                (_, Some(mark @ ('=' | '!')), Some('=')) => {
+                    let is_equal = self.is_any((start, at), (at + n_marks, end), str::eq)?;
+                    return Some(is_equal == (mark == '='));
                 }
-                (_, (Some('!'), Some('='))) => {
-                    let right = self.texts_of((at + n_marks, end))?;
-                    return Some(!right.contains(&self.text_of((start, at))?));
+                (Some("in"), ..) => {
+                    let is_list = Reader::new(self, (at + 1, end)).whole().shape.is_list();
+                    let test = if is_list { str::eq } else { contains };
+                    return self.is_any((start, at), (at + 1, end), test);
                 }
-                (Some("in"), _) => {
-                    let right = Reader::new(self, (at + 1, end)).whole();
-                    let is_list = right.shape.is_list();
-                    let right = texts(right)?;
-                    let left = self.text_of((start, at))?;
-                    return Some(match is_list {
-                        true => right.contains(&left),
-                        false => right.iter().any(|text| text.contains(&*left)),
-                    });
-                }
-                (Some(name), _) if self.before(at) == Some('.') && at > start + 1 => {
+                (Some(name), ..) if self.before(at) == Some('.') && at > start + 1 => {
                     if let Some(test) = method(name) {
                         let open = (at + 1..end).find(|at| self.mark(*at) == Some('('))?;
-                        let right = self.texts_of((open + 1, self.after(open) - 1))?;
-                        let left = self.text_of((start, at - 1))?;
-                        return Some(right.iter().any(|text| test(&left, text)));
+                        let right = (open + 1, self.after(open) - 1);
+                        return self.is_any((start, at - 1), right, test);
                     }
-                    at = self.after(at);
                 }
-                _ => at = self.after(at),
+                _ => {}
             }
+            at = self.after(at);
         }
         None
     }
 
-    fn text_of(&mut self, span: Span) -> Option<EcoString> {
-        match self.texts_of(span)?.as_slice() {
-            [only] => Some(only.clone()),
-            _ => None,
+    /// Whether the text on the left passes with any on the right, where all are known.
+    fn is_any(&mut self, left: Span, right: Span, test: TextTest) -> Option<bool> {
+        let left = self.values(left);
+        let right = self.values(right);
+        let [left] = left.as_slice() else {
+            return None;
+        };
+        let left = left.known()?;
+        let mut is_any = None;
+        for right in &right {
+            is_any = Some(is_any == Some(true) || test(left, right.known()?));
         }
-    }
-
-    fn texts_of(&mut self, span: Span) -> Option<Vec<EcoString>> {
-        texts(Reader::new(self, span).whole())
+        is_any
     }
 }
 
-fn texts(bound: Bound) -> Option<Vec<EcoString>> {
-    let known = |value: Field| value.known().map(EcoString::from);
-    let texts: Option<Vec<EcoString>> = bound.values.into_iter().map(known).collect();
-    texts.filter(|texts| !texts.is_empty())
+type TextTest = fn(&str, &str) -> bool;
+
+fn contains(text: &str, part: &str) -> bool {
+    text.contains(part)
 }
 
-fn method(name: &str) -> Option<fn(&str, &str) -> bool> {
+fn method(name: &str) -> Option<TextTest> {
     Some(match name {
         "endswith" | "endsWith" | "end_with" => |text, end| text.ends_with(end),
         "startswith" | "startsWith" | "start_with" => |text, start| text.starts_with(start),
-        "includes" => |text, part| text.contains(part),
+        "includes" => contains,
         _ => return None,
     })
 }

@@ -123,7 +123,9 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
             }
             "split" if first.is_empty() && shape == Shape::One => {
                 self.shape = Shape::List;
-                let line = own.first().filter(|line| line.spelling == Spelling::Literal);
+                let line = own
+                    .first()
+                    .filter(|line| line.spelling == Spelling::Literal);
                 let words = line.and_then(Field::known).unwrap_or("");
                 words.split_whitespace().map(Field::literal).collect()
             }
