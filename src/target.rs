@@ -189,6 +189,7 @@ impl McpAct {
             "overwrite",
             "export",
             "download",
+            "screenshot",
         ]) {
             Some(Self::Write)
         } else {

@@ -25,6 +25,7 @@ pub(super) fn test(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 impl Shell<'_> {
     /// `[[ … ]]`, with `&&` at most between its parts.
+    #[inline(never)]
     pub(super) fn condition(&mut self, words: &[Word<'_>]) -> Status {
         // Only a loop has entries of a listing to choose from.
         let branches = |word: &Word<'_>| matches!(bare(word), Some("|" | "("));

@@ -21,6 +21,7 @@ pub(super) type Held = Vec<(EcoString, Bound)>;
 
 impl Script<'_, '_, '_, '_> {
     /// Leaves to the names of a loop only the turns in which the call at `at` is made.
+    #[inline(never)]
     pub(super) fn narrow(&mut self, at: usize) -> Held {
         let condition = self
             .condition_before(at)
