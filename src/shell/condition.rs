@@ -1,6 +1,8 @@
 //! `test`, `[` and `[[` about an entry of a listing: whether a loop over many entries goes on
 //! with this one. Of anything else both ends are followed.
 
+use ecow::EcoString;
+
 use super::eval::Shell;
 use super::field::{ANY_ONE, Field, Output, base_name};
 use super::glob::{Glob, MAX_LISTINGS};
@@ -54,13 +56,38 @@ impl Shell<'_> {
             return self.test(&fields);
         };
         let operator = bare(operator).unwrap_or("");
-        let globs = match operator {
-            "=" | "==" | "!=" => glob(right).map(|glob| vec![glob]),
-            "=~" => expression(right),
-            _ => None,
-        };
         let left = self.single(left);
-        globs.map_or(Status::Open, |globs| compare(&left, operator, &globs))
+        let (Some(right), mut globs) = (self.pattern(right), Vec::new()) else {
+            return Status::Open;
+        };
+        match operator {
+            "=" | "==" | "!=" => globs.push(right),
+            "=~" if regexp::add_globs(&mut globs, right.text(), Span::Part).is_some() => {}
+            _ => return Status::Open,
+        }
+        let text = self.folded(&left.text);
+        compare(&left.with_text(text), operator, &globs)
+    }
+
+    /// A pattern of which all is written out.
+    pub(super) fn pattern(&self, word: &Word<'_>) -> Option<Glob> {
+        let mut glob = Glob::default();
+        for part in word.parts.iter() {
+            match part {
+                Part::Bare(text) => glob.push_active(&self.folded(text)),
+                Part::Text(text) => glob.push_text(&self.folded(text)),
+                _ => return None,
+            }
+        }
+        Some(glob)
+    }
+
+    /// A text as `case` and `[[` compare it.
+    pub(super) fn folded(&self, text: &str) -> EcoString {
+        match self.ignores_case {
+            true => text.to_lowercase().into(),
+            false => text.into(),
+        }
     }
 
     fn test(&mut self, args: &[Field]) -> Status {
@@ -128,23 +155,4 @@ fn bare<'a>(word: &Word<'a>) -> Option<&'a str> {
         [Part::Bare(text)] => Some(text),
         _ => None,
     }
-}
-
-/// A pattern of which all is written out.
-fn glob(word: &Word<'_>) -> Option<Glob> {
-    let mut glob = Glob::default();
-    for part in word.parts.iter() {
-        match part {
-            Part::Bare(text) => glob.push_active(text),
-            Part::Text(text) => glob.push_text(text),
-            _ => return None,
-        }
-    }
-    Some(glob)
-}
-
-fn expression(word: &Word<'_>) -> Option<Vec<Glob>> {
-    let (mut globs, text) = (Vec::new(), glob(word)?);
-    regexp::add_globs(&mut globs, text.text(), Span::Part)?;
-    Some(globs)
 }

@@ -1,8 +1,6 @@
 //! `if f.endswith(".log"):` right before a call in a loop over a listing: the turns in
 //! which the call is made.
 
-use ecow::EcoString;
-
 use super::bind::{Bound, Shape};
 use super::calls::Script;
 use super::code::Token;
@@ -16,8 +14,8 @@ const MAX_CONDITION: usize = 64;
 
 const ARROW: (Option<char>, Option<char>) = (Some('='), Some('>'));
 
-/// What names held before a condition left less of it.
-pub(super) type Held = Vec<(EcoString, Bound)>;
+/// What names held before a condition left less of it, by their places.
+pub(super) type Held = Vec<(usize, Bound)>;
 
 impl Script<'_, '_, '_, '_> {
     /// Leaves to the names of a loop only the turns in which the call at `at` is made.
@@ -47,18 +45,13 @@ impl Script<'_, '_, '_, '_> {
             kept.push(self.holds_of(&name, value, condition) != Some(false));
         }
         self.set(&name, turns.clone());
-        let same =
-            |bound: &Bound| bound.shape == turns.shape && bound.values.len() == turns.values.len();
-        let rows = self.variables.iter().filter(|(_, bound)| same(bound));
-        let held: Held = rows.cloned().collect();
-        for (name, bound) in &held {
-            let values = bound.values.iter().zip(&kept);
-            let values = values
-                .filter(|(_, kept)| **kept)
-                .map(|(value, _)| value.clone());
-            let shape = bound.shape;
-            let values = values.collect();
-            self.set(name, Bound { values, shape });
+        let mut held = Held::new();
+        for (at, (_, bound)) in self.variables.iter_mut().enumerate() {
+            if bound.shape == turns.shape && bound.values.len() == kept.len() {
+                held.push((at, bound.clone()));
+                let mut kept = kept.iter();
+                bound.values.retain(|_| kept.next() == Some(&true));
+            }
         }
         held
     }
@@ -90,8 +83,10 @@ impl Script<'_, '_, '_, '_> {
     }
 
     pub(super) fn widen(&mut self, held: Held) {
-        for (name, bound) in held {
-            self.set(&name, bound);
+        for (at, bound) in held {
+            if let Some((_, narrowed)) = self.variables.get_mut(at) {
+                *narrowed = bound;
+            }
         }
     }
 

@@ -154,6 +154,8 @@ fn text_is_no_path() {
         json!({ "message": notes }),
         json!({ "query": notes }),
         json!({ "prompt": notes }),
+        json!({ "entities": [{ "name": "notes", "observations": [notes] }] }),
+        json!({ "branch": "fix/openspec/changes/x", "from_branch": "main" }),
         json!({ "note": format!("the file {notes} is wrong") }),
         json!({ "path": 7, "file": null, "files": [true] }),
         json!({ "path": "" }),
