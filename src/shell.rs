@@ -31,6 +31,7 @@ mod cmdlets;
 mod code;
 mod command;
 mod compound;
+mod condition;
 #[cfg(test)]
 mod corpus;
 mod database;
@@ -49,6 +50,7 @@ mod flow;
 mod git;
 mod glance;
 mod glob;
+mod guard;
 mod heredoc;
 #[cfg(test)]
 mod hostile;

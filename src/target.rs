@@ -189,6 +189,7 @@ impl McpAct {
             "overwrite",
             "export",
             "download",
+            "screenshot",
         ]) {
             Some(Self::Write)
         } else {
@@ -280,6 +281,7 @@ fn path_like(key: Vec<String>, value: &str) -> Option<(Vec<String>, Cow<'_, str>
         "contents",
         "text",
         "body",
+        "branch",
         "data",
         "message",
         "description",
@@ -292,6 +294,7 @@ fn path_like(key: Vec<String>, value: &str) -> Option<(Vec<String>, Cow<'_, str>
         "diff",
         "str",
         "needle",
+        "observations",
         "pattern",
         "regex",
         "repl",

@@ -286,11 +286,13 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
             if !own || self.defines(at) {
                 continue;
             }
+            let held = self.narrow(at);
             let mut own = Bound::default();
             if on == On::Path {
                 own = Reader::new(self, (self.receiver_start(at), at - 1)).whole();
                 // A list's own method changes no file.
                 if own.values.is_empty() || own.shape.is_list() {
+                    self.widen(held);
                     continue;
                 }
             }
@@ -298,6 +300,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
                 self.bind_modifier(at);
                 self.apply(effect, &own.values, &arguments);
             }
+            self.widen(held);
             return;
         }
     }

@@ -326,7 +326,11 @@ fn listed(shell: &mut Shell<'_>, bound: &Bound) -> Values {
         };
         below.extend(product(&[path], &[all], "/"));
     }
-    shell.wildcards(&below)
+    let mut found = shell.wildcards(&below);
+    if bound.has("file") {
+        found.retain(|entry| !shell.holds_dir(&entry.text));
+    }
+    found
 }
 
 fn directory(path: &Field) -> Field {

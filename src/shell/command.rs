@@ -8,7 +8,9 @@ use super::field::{Field, Output, base_name, join};
 use super::table::Table;
 use super::variable::Value;
 use super::world::{Halt, Scope, Status};
-use super::{arith, assign, decode, filter, inline, nested, print, search, utility, writers};
+use super::{
+    arith, assign, condition, decode, filter, inline, nested, print, search, utility, writers,
+};
 use crate::path::collapse;
 use crate::target::Spelling;
 
@@ -165,7 +167,7 @@ pub(super) type Program = fn(&mut Shell<'_>, &[Field]) -> Option<Output>;
 /// Sorted by name.
 const BUILTINS: &[(&str, Program)] = &[
     (":", silent),
-    ("[", silent),
+    ("[", condition::test),
     ("ack", search::ripgrep),
     ("ag", search::ripgrep),
     ("alias", utility::alias),
@@ -215,7 +217,7 @@ const BUILTINS: &[(&str, Program)] = &[
     ("sleep", silent),
     ("tac", filter::tac),
     ("tail", filter::tail),
-    ("test", silent),
+    ("test", condition::test),
     ("tr", filter::tr),
     ("true", silent),
     ("typeset", assign::local),

@@ -1,6 +1,6 @@
 //! The grammar of compound commands: groups, branches, loops, functions.
 
-use super::lex::{Cursor, Stop};
+use super::lex::{Cursor, Part, Stop};
 use super::syntax::{Arm, Command, Compound, Few, Link, List, Sense, Step, Then};
 
 impl<'a> Cursor<'a> {
@@ -165,10 +165,13 @@ impl<'a> Cursor<'a> {
                 return Compound::Test(words);
             }
             let before = self.at;
-            words.push(self.word(Stop::Blank));
+            let mut word = self.word(Stop::Blank);
             if self.at == before {
                 self.at += 1;
+                let mark = self.text.get(before..self.at).unwrap_or("");
+                word.parts = Few::One([Part::Bare(mark)]);
             }
+            words.push(word);
         }
     }
 

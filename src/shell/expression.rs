@@ -2,6 +2,7 @@
 
 use super::field::{Field, UNKNOWN, base_name, join};
 use super::glob::Glob;
+use super::regexp::{self, Span};
 
 /// How deep parentheses are followed; a test in deeper ones counts as one of its own.
 const MAX_NESTING: usize = 32;
@@ -280,11 +281,20 @@ impl<'f> Parser<'f> {
             "-iname" => self.text(Part::Name, Case::Ignored),
             "-path" | "-wholename" => self.text(Part::Path, Case::Exact),
             "-ipath" | "-iwholename" => self.text(Part::Path, Case::Ignored),
-            "-type" => match self.value() {
+            "-type" | "-xtype" => match self.value() {
                 Some("f") => Test::Kind(Kind::File),
                 Some("d") => Test::Kind(Kind::Dir),
+                // No state is a link, a pipe, a socket or a device.
+                Some("l" | "p" | "s" | "b" | "c") => Test::Never,
                 _ => Test::Open,
             },
+            "-regex" => self.expression(Case::Exact),
+            "-iregex" => self.expression(Case::Ignored),
+            // One file, which hardly is a state that goes by its name.
+            "-inum" | "-samefile" => {
+                self.rest.next();
+                Test::Never
+            }
             "-maxdepth" => {
                 self.read.max_depth = self.number();
                 return None;
@@ -340,6 +350,25 @@ impl<'f> Parser<'f> {
             Case::Ignored => Glob::all(&pattern.to_lowercase()),
         };
         Test::Text(Text { part, case, glob })
+    }
+
+    /// What a regular expression of whole paths comes to.
+    fn expression(&mut self, case: Case) -> Test {
+        let text = self.value().map(|text| match case {
+            Case::Exact => text.to_owned(),
+            Case::Ignored => text.to_lowercase(),
+        });
+        let mut globs = Vec::new();
+        let read = text.and_then(|text| regexp::add_globs(&mut globs, &text, Span::Line));
+        if read.is_none() {
+            return Test::Open;
+        }
+        self.read.narrows = true;
+        let part = Part::Path;
+        let tests = globs
+            .into_iter()
+            .map(|glob| Test::Text(Text { part, case, glob }));
+        Test::Any(tests.collect())
     }
 
     fn act(&mut self, action: Action) -> Test {

@@ -2,7 +2,6 @@
 
 use super::eval::{Course, REPEAT_COST, Shell};
 use super::field::{Field, Output};
-use super::glob::{Pattern, all_active};
 use super::lex::{Part, Word};
 use super::syntax::{Arm, Command, Compound, List, Sense, Step, Then};
 use super::world::{Scope, Status};
@@ -60,7 +59,7 @@ impl Shell<'_> {
                 for word in words {
                     self.side_effects(&word.parts);
                 }
-                self.status = Status::Open;
+                self.status = self.condition(words);
                 Output::nothing()
             }
             Compound::Arith(parts) => {
@@ -178,31 +177,8 @@ impl Shell<'_> {
         if text.len() > 1024 {
             return true;
         }
-        let fold = |text: &str| match self.ignores_case {
-            true => text.to_lowercase(),
-            false => text.to_owned(),
-        };
-        let text = &fold(text);
-        let mut active = Vec::new();
-        let mut whole = Field::literal("");
-        for part in pattern.parts.iter() {
-            let start = whole.text.len();
-            match part {
-                Part::Bare(bare) => {
-                    let bare = fold(bare);
-                    active.extend(all_active(&bare).into_iter().map(|at| at + start));
-                    whole.text.push_str(&bare);
-                }
-                Part::Text(quoted) => whole.text.push_str(&fold(quoted)),
-                _ => return true,
-            }
-        }
-        let pattern = Pattern {
-            text: &whole.text,
-            active: &active,
-            offset: 0,
-        };
-        pattern.matches(text)
+        let pattern = self.pattern(pattern);
+        pattern.is_none_or(|pattern| pattern.matches(&self.folded(text)))
     }
 
     #[inline(never)]

@@ -14,6 +14,7 @@ static NAMES: Sieve = Sieve::new()
     .with(&wrapper::NAMES)
     .with(&inline::NAMES)
     .with(&writers::NAMES)
+    .with(&writers::TOOLS)
     .with(&writers::OUTPUT_FILES)
     .with(&writers::OUTPUT_DIRS)
     .with(&command::WRITERS);
@@ -201,6 +202,7 @@ mod tests {
             &wrapper::NAMES,
             &inline::NAMES,
             &writers::NAMES,
+            &writers::TOOLS,
             &command::WRITERS,
         ];
         for name in tables.concat() {

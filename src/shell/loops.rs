@@ -188,6 +188,13 @@ impl<'a> Script<'_, 'a, '_, '_> {
                 let n_turns = columns.first().map_or(0, Vec::len);
                 columns.insert(0, numbers(from, from.saturating_add(n_turns)));
             }
+            // What lies deeper is not looked for.
+            (Some("os"), _) if self.word(span.0 + 2) == Some("walk") => {
+                let arguments = self.items_in(span.0 + 3);
+                let dirs = self.values(arguments.first().copied().unwrap_or((0, 0)));
+                let files = Reader::new(self, span).listed(&dirs, "");
+                columns = vec![dirs, vec![Field::unknown()], files];
+            }
             (Some("zip"), [_, _, ..]) => {
                 for (list, column) in arguments.iter().zip(&mut columns) {
                     *column = self.values(*list);

@@ -77,7 +77,10 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
             "basename" => each(&argument, last_name),
             "home" | "homedir" => one(self.script.shell.scene.home.map(Field::literal)),
             "glob" | "iglob" => self.globbed(&argument),
-            "listdir" | "readdirSync" | "children" | "entries" => self.listed(&argument, ""),
+            "scandir" if self.script.language == Language::Python => self.listed(&argument, "/"),
+            "listdir" | "readdirSync" | "readdir" | "scandir" | "children" | "entries" => {
+                self.listed(&argument, "")
+            }
             _ => Vec::new(),
         }
     }
@@ -113,6 +116,19 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
             },
             "resolve" | "absolute" | "expanduser" | "to_s" | "toString" | "as_posix" | "strip"
             | "rstrip" | "trim" | "chomp" | "decode" | "read" | "stdout" => own,
+            "path" if self.script.language == Language::Python => own,
+            "sort" => {
+                self.shape = shape;
+                own
+            }
+            "split" if first.is_empty() && shape == Shape::One => {
+                self.shape = Shape::List;
+                let line = own
+                    .first()
+                    .filter(|line| line.spelling == Spelling::Literal);
+                let words = line.and_then(Field::known).unwrap_or("");
+                words.split_whitespace().map(Field::literal).collect()
+            }
             "values" => self.given_values(shape),
             "get" | "fetch" if shape.is_list() => self.fetched(shape, arguments),
             "items" | "entries" | "keys" if shape.is_list() => {
@@ -261,7 +277,7 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
     }
 
     /// The entries of directories: their names, or their paths.
-    fn listed(&mut self, dirs: &[Field], between: &str) -> Vec<Field> {
+    pub(super) fn listed(&mut self, dirs: &[Field], between: &str) -> Vec<Field> {
         let mut found = Vec::new();
         for dir in dirs {
             let shell = &mut *self.script.shell;

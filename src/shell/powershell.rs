@@ -9,7 +9,8 @@ use foldhash::fast::RandomState;
 
 use super::byte::is_name_byte;
 use super::eval::Shell;
-use super::field::Field;
+use super::field::{Field, base_name};
+use super::glob::Glob;
 use super::lex::MAX_DEPTH;
 use super::powershell_value::slashed;
 use super::{Limit, cmdlets};
@@ -193,8 +194,13 @@ impl PowerShell<'_, '_, '_> {
             }
             "foreach-object" | "%" | "foreach" | "where-object" | "?" => {
                 self.variables.insert("_".into(), piped.clone());
+                let start = self.at;
                 self.arguments();
-                return piped;
+                let condition = self.text.get(start..self.at).unwrap_or("");
+                return match name.starts_with(['w', '?']) {
+                    true => chosen(piped, condition),
+                    false => piped,
+                };
             }
             _ => {}
         }
@@ -303,4 +309,27 @@ impl PowerShell<'_, '_, '_> {
         self.eat(")");
         self.variables.insert(name, values);
     }
+}
+
+/// What `Where-Object Name -eq x` and `{ $_.Name -like '*.x' }` leave; all, where the
+/// condition says more.
+fn chosen(mut piped: Values, condition: &str) -> Values {
+    let condition = condition.trim_matches([' ', '{', '}']).to_ascii_lowercase();
+    let mut words = condition.splitn(3, ' ');
+    let subject = words.next().map(|word| word.trim_start_matches("$_."));
+    let (Some("name"), Some(operator), Some(right)) = (subject, words.next(), words.next()) else {
+        return piped;
+    };
+    if right.contains(['$', '-']) || !matches!(operator, "-eq" | "-in" | "-like") {
+        return piped;
+    }
+    let globs: Vec<Glob> = right
+        .split(',')
+        .map(|text| Glob::all(text.trim_matches([' ', '\'', '"', '(', ')', '@'])))
+        .collect();
+    piped.retain(|item| {
+        let name = base_name(&item.text).to_ascii_lowercase();
+        globs.iter().any(|glob| glob.matches(&name))
+    });
+    piped
 }

@@ -269,6 +269,11 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
                 return Vec::new();
             };
             self.at += 2;
+            if name == "filter" && self.mark() == Some('(') {
+                values = self.script.filtered(self.at, &values);
+                self.at = self.script.after(self.at);
+                continue;
+            }
             let own = self.bound(values);
             let arguments = self.call_arguments();
             values = match (name, self.script.language) {
@@ -373,6 +378,10 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
             Token::Mark('{') if self.script.has_keys(self.at) => self.bracket(),
             // `%hash`
             Token::Mark('%') if self.script.language == Language::Perl => {
+                self.at += 1;
+                self.primary()
+            }
+            Token::Word("await") => {
                 self.at += 1;
                 self.primary()
             }

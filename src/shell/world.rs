@@ -186,6 +186,10 @@ impl Shell<'_> {
         }
     }
 
+    pub(super) fn is_in(&self, scope: Scope) -> bool {
+        self.frames.iter().any(|frame| frame.scope == scope)
+    }
+
     /// Leaves the innermost scope of a kind. Outside of one the command is an error, and
     /// the shell goes on.
     pub(super) fn leave(&mut self, scope: Scope) {

@@ -297,10 +297,12 @@ pub(super) fn tool_exec(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output>
 
 /// `npx [-c LINE] COMMAND…`.
 pub(super) fn package_run(shell: &mut Shell<'_>, rest: &[Field]) -> Option<Output> {
-    let calls = |arg: &Field| matches!(arg.known(), Some("-c" | "--call"));
-    match rest.iter().position(calls) {
-        Some(at) => line(shell, rest.get(at + 1..at + 2)?),
-        None => shell.again(from_operand(rest, "p")),
+    let words = from_operand(rest, "p");
+    // What stands behind a program is its own.
+    let last = rest.get(..rest.len() - words.len())?.last();
+    match last.and_then(Field::known) {
+        Some("-c" | "--call") => line(shell, words.get(..1)?),
+        _ => shell.again(words),
     }
 }
 

@@ -21,8 +21,6 @@ enum Rule {
     InPlace(&'static [&'static str]),
     /// The operand at this place, where there are as many.
     Operand(usize),
-    /// `-o`, and what names an output for any program.
-    Tool,
     /// Every operand, into a file with this suffix.
     Compress(&'static str, Source),
     Args(fn(&mut Shell<'_>, &Args<'_>)),
@@ -55,10 +53,6 @@ const fn writer(name: &'static str, short: &'static str, rule: Rule) -> Writer {
 /// A program with a syntax of its own.
 const fn special(name: &'static str, program: Program) -> Writer {
     writer(name, "", Rule::Special(program))
-}
-
-const fn tool(name: &'static str) -> Writer {
-    writer(name, "o", Rule::Tool)
 }
 
 /// One that writes what `-o` or `--output` names, and nothing else.
@@ -103,14 +97,10 @@ const WRITERS: &[Writer] = &[
     special("7zz", archive::seven_zip),
     special("ar", archive::ar),
     long("aria2c", download::ARIA2, Rule::Args(download::aria2)),
-    tool("asciidoctor"),
     writer("autopep8", "", Rule::InPlace(&["i", "in-place"])),
     special("aws", download::foreign_copy),
-    tool("bandit"),
-    tool("bison"),
     writer("black", "lt", Rule::Args(edit::formatter)),
     writer("brotli", "o", Rule::Compress("br", Source::Kept)),
-    tool("browserify"),
     special("bsdtar", archive::bsdtar),
     writer("bunzip2", "S", Rule::Args(archive::decompress)),
     writer("bzip2", "S", Rule::Compress("bz2", Source::Taken)),
@@ -121,7 +111,6 @@ const WRITERS: &[Writer] = &[
     writer("clang-format", "", Rule::InPlace(&["i"])),
     writer("composite", "", Rule::Args(utility::magick)),
     writer("convert", "", Rule::Args(utility::magick)),
-    tool("coverage"),
     long("cp", PLAIN_COPY, Rule::Args(copy)),
     writer("cpio", "DEFHMIOR", Rule::Args(archive::cpio)),
     writer("csplit", "fbn", Rule::Args(utility::csplit)),
@@ -132,14 +121,12 @@ const WRITERS: &[Writer] = &[
     writer("dos2unix", "", Rule::Args(edit::line_ends)),
     long("dot", OUTPUT, Rule::Outputs(&["o"])),
     special("ed", edit::ed),
-    writer("esbuild", "", Rule::Words(&["--outfile"])),
     long("eslint", LINT, Rule::Args(edit::eslint)),
     special("ex", edit::vi),
     long("fallocate", FALLOCATE, Rule::Each(Act::Write)),
     special("ffmpeg", utility::ffmpeg),
     special("file-rename", rename::rename),
     special("find", find::find),
-    tool("flex"),
     special("g++", utility::compiler),
     special("gcc", utility::compiler),
     special("gcloud", download::foreign_copy),
@@ -159,7 +146,6 @@ const WRITERS: &[Writer] = &[
     writer("goimports", "", Rule::InPlace(&["w", "write"])),
     output("gpg"),
     output("gpg2"),
-    tool("grype"),
     special("gsutil", download::foreign_copy),
     writer("gunzip", "S", Rule::Args(archive::decompress)),
     writer("gzip", "S", Rule::Compress("gz", Source::Taken)),
@@ -186,7 +172,6 @@ const WRITERS: &[Writer] = &[
     writer("montage", "", Rule::Args(utility::magick)),
     long("mv", PLAIN_COPY, Rule::Args(move_away)),
     long("mysqldump", DUMP, Rule::Outputs(&["r", "result-file"])),
-    tool("nasm"),
     special("nerdctl", download::foreign_copy),
     special("nvim", edit::vi),
     special("oc", download::foreign_copy),
@@ -197,20 +182,15 @@ const WRITERS: &[Writer] = &[
     special("perl-rename", rename::rename),
     long("pg_dump", DUMP, Rule::Outputs(&["f", "file"])),
     writer("pigz", "S", Rule::Compress("gz", Source::Taken)),
-    tool("pip-compile"),
-    tool("plantuml"),
     special("podman", download::foreign_copy),
     special("prename", rename::rename),
     writer("prettier", "", Rule::InPlace(&["w", "write"])),
     special("psql", database::psql),
-    tool("pyreverse"),
     special("rar", archive::unrar),
     special("rename", rename::rename),
-    tool("repomix"),
     writer("rimraf", "", Rule::Each(Act::RemoveTree)),
     writer("rm", "", Rule::Args(utility::remove)),
     writer("rmdir", "", Rule::Args(utility::remove_dir)),
-    tool("rollup"),
     long("rsync", super::transfer::RSYNC, Rule::Args(rsync)),
     long("ruff", LINT, Rule::Args(edit::ruff)),
     special("rustc", utility::compiler),
@@ -219,7 +199,6 @@ const WRITERS: &[Writer] = &[
     writer("sd", "nf", Rule::Args(utility::sd)),
     output("sdiff"),
     special("sed", edit::sed),
-    tool("semgrep"),
     writer("sftp", "bBcDFiJloPRSs", Rule::Args(download::sftp)),
     writer("shfmt", "i", Rule::InPlace(&["w", "write"])),
     writer("shred", "ns", Rule::Args(utility::shred)),
@@ -229,23 +208,18 @@ const WRITERS: &[Writer] = &[
     writer("sponge", "", Rule::Args(utility::tee)),
     special("sqlite3", database::sqlite),
     long("statewarden", own::SYNTAX, Rule::Args(own::statewarden)),
-    tool("swag"),
     special("tar", archive::tar),
     writer("tee", "", Rule::Args(utility::tee)),
-    tool("terser"),
     writer("tidy", "", Rule::InPlace(&["m", "modify"])),
     writer("touch", "drt", Rule::Each(Act::Write)),
     writer("trash", "", Rule::Each(Act::RemoveTree)),
     writer("trash-put", "", Rule::Each(Act::RemoveTree)),
-    tool("trivy"),
     long("truncate", TRUNCATE, Rule::Each(Act::Write)),
     writer(
         "tsc",
         "",
         Rule::Words(&["--outFile", "--outDir", "--declarationDir"]),
     ),
-    tool("typst"),
-    tool("uglifyjs"),
     writer("uniq", "fsw", Rule::Operand(1)),
     writer("unix2dos", "", Rule::Args(edit::line_ends)),
     writer("unlink", "", Rule::Each(Act::Remove)),
@@ -263,7 +237,6 @@ const WRITERS: &[Writer] = &[
     writer("xz", "S", Rule::Compress("xz", Source::Taken)),
     writer("yapf", "", Rule::InPlace(&["i", "in-place"])),
     writer("yq", "", Rule::Args(edit::yq)),
-    tool("yt-dlp"),
     writer("zip", "", Rule::Args(utility::zip)),
     writer("zstd", "o", Rule::Compress("zst", Source::Kept)),
 ];
@@ -308,12 +281,40 @@ pub(super) const NAMES: [&str; WRITERS.len()] = names!(WRITERS, name);
 
 static BY_NAME: Table<Writer> = Table::new(WRITERS, &NAMES, |row| row.name);
 
+/// Programs whose `-o FILE` is what they write, beside what names an output for any program.
+pub(super) const TOOLS: [&str; 24] = [
+    "asciidoctor",
+    "bandit",
+    "bison",
+    "browserify",
+    "coverage",
+    "flex",
+    "grype",
+    "kustomize",
+    "msgfmt",
+    "nasm",
+    "openapi-typescript",
+    "pip-compile",
+    "plantuml",
+    "pyreverse",
+    "repomix",
+    "rollup",
+    "semgrep",
+    "swag",
+    "tailwindcss",
+    "terser",
+    "trivy",
+    "typst",
+    "uglifyjs",
+    "yt-dlp",
+];
+
 pub(super) fn is_writer(name: &str) -> bool {
-    BY_NAME.get(name).is_some()
+    BY_NAME.get(name).is_some() || TOOLS.contains(&name)
 }
 
 /// Options that name what is written, for nearly every program that has them.
-pub(super) const OUTPUT_FILES: [&str; 10] = [
+pub(super) const OUTPUT_FILES: [&str; 11] = [
     "--cov-report",
     "--json-report-file",
     "--junit-xml",
@@ -324,13 +325,19 @@ pub(super) const OUTPUT_FILES: [&str; 10] = [
     "--output-file",
     "--outputFile",
     "--report-file",
+    "-out",
 ];
 
 /// The same for directories: what is made in them is not known, and in no contract.
-pub(super) const OUTPUT_DIRS: [&str; 4] = [
+pub(super) const OUTPUT_DIRS: [&str; 9] = [
     "--out-dir",
     "--outDir",
+    "--outdir",
+    "--output-dir",
+    "--output-path",
     "--pack-destination",
+    "--reports-dir",
+    "--site-dir",
     "--target-dir",
 ];
 
@@ -360,6 +367,10 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, words: &[Field]) -> Option<
         if !name.contains('.') {
             outputs(shell, args);
         }
+        if TOOLS.contains(&name) {
+            let parsed = Args::parse(args, OUTPUT);
+            shell.report_all(parsed.values(&["o"]), Act::Write);
+        }
         return None;
     };
     let parsed = || Args::parse(args, writer.syntax);
@@ -368,11 +379,6 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, words: &[Field]) -> Option<
         Rule::Each(act) => shell.report_all(&parsed().operands, act),
         Rule::Args(report) => report(shell, &parsed()),
         Rule::Outputs(names) => shell.report_all(parsed().values(names), Act::Write),
-        Rule::Tool => {
-            shell.report_all(parsed().values(&["o"]), Act::Write);
-            outputs(shell, args);
-            return None;
-        }
         Rule::Operand(at) => shell.report_all(parsed().operands.get(at), Act::Write),
         Rule::Words(names) => {
             shell.report_all(&word_values(args, names), Act::Write);

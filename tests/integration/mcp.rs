@@ -34,6 +34,7 @@ fn a_tool_that_changes_files_is_known_by_a_word_of_its_name() {
         "mcp__plugin_x_fs__write_file",
         "mcp__my__server__write_file",
         "mcp__claude_ai_Drive__update_file",
+        "mcp__playwright__browser_take_screenshot",
     ] {
         assert_eq!(
             verdict(&sandbox, tool, json!({ "path": path })),
@@ -153,6 +154,8 @@ fn text_is_no_path() {
         json!({ "message": notes }),
         json!({ "query": notes }),
         json!({ "prompt": notes }),
+        json!({ "entities": [{ "name": "notes", "observations": [notes] }] }),
+        json!({ "branch": "fix/openspec/changes/x", "from_branch": "main" }),
         json!({ "note": format!("the file {notes} is wrong") }),
         json!({ "path": 7, "file": null, "files": [true] }),
         json!({ "path": "" }),
