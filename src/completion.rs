@@ -124,7 +124,11 @@ fn search(path: &str) -> Option<String> {
         let line: Value = serde_json::from_str(line).unwrap_or_default();
         // The client puts its own words about a failure into the agent's mouth.
         let is_said = line["type"] == "assistant" && line["isApiErrorMessage"] != true;
-        for block in line["message"]["content"].as_array().into_iter().flatten() {
+        let content = &line["message"]["content"];
+        if let Some(text) = content.as_str().filter(|_| is_said) {
+            said = Some(text.to_owned());
+        }
+        for block in content.as_array().into_iter().flatten() {
             match block["type"].as_str() {
                 Some("tool_use") if block["name"] == "SubagentHandback" => handed_back.push((
                     block["id"].as_str().unwrap_or_default().to_owned(),

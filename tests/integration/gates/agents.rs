@@ -176,6 +176,21 @@ fn a_count_that_cannot_be_kept_is_told_with_its_place() {
     assert!(ran.stderr().contains(&expected), "{}", ran.stderr());
 }
 
+#[test]
+fn where_no_record_can_be_written_the_gate_change_stands() {
+    let stage = Stage::with_run(&[]);
+    std::fs::remove_dir_all(stage.0.path(".claude/statewarden")).unwrap();
+    stage.0.write(".claude/statewarden", "no directory");
+    let ran = stage.0.hook(&stage.stop_event("riko", "riko", "done"));
+    assert_eq!(stage.run(SINGLE), "exploration/1: pa pe pe pe pe");
+    let stderr = ran.stderr();
+    for file in ["runs.json", "gates.jsonl"] {
+        let told = format!("statewarden/{file}`: ");
+        assert!(stderr.contains(&told), "{stderr}");
+    }
+    assert_eq!((ran.code(), ran.stdout()), (0, String::new()));
+}
+
 /// The result of a call that an agent made carries that agent's type.
 #[test]
 fn a_nested_agent_ends_for_itself() {
@@ -349,6 +364,7 @@ fn words_before_a_call_are_no_report() {
         json!({ "type": "tool_result", "tool_use_id": "t", "content": "x" }),
     );
     let stopped = text("user", "[Request interrupted by user]");
+    let plain = json!({ "type": "assistant", "message": { "content": "Found." } });
     let mut failed = text("assistant", "API Error: 529 overloaded");
     failed["isApiErrorMessage"] = true.into();
     let will = || text("assistant", "I will look around.");
@@ -367,6 +383,7 @@ fn words_before_a_call_are_no_report() {
             vec![will(), call, result, text("assistant", "Found.")],
             "exploration/1: pa pe pe pe pe",
         ),
+        (vec![plain], "exploration/1: pa pe pe pe pe"),
     ] {
         let stage = Stage::with_run(&[]);
         let transcript: String = lines.iter().map(|line| format!("{line}\n")).collect();
