@@ -210,28 +210,28 @@ impl Ruling {
 /// Judges every claim; a denial in enforce mode wins over all else.
 ///
 /// `content` gives the text a claim would leave behind, and the text that is
-/// there now, where a rule asks for it.
+/// there now, where a rule asks for it; each text where the call can be read in several ways.
 ///
 /// # Errors
 /// `content` could not read the present text.
 pub fn decide(
     claims: &[Claim<'_>],
     call: &Call<'_>,
-    content: &dyn Fn(&Claim<'_>) -> io::Result<Option<Content>>,
+    content: &dyn Fn(&Claim<'_>) -> io::Result<Vec<Content>>,
 ) -> Result<Decision, Unsettled> {
     let (mut notes, mut denials) = (Vec::new(), Vec::new());
     for claim in claims {
         match name_rules(claim, call) {
             Err(objection) => denials.push(objection.about(claim, call)),
             Ok(Asks::Nothing) => {}
-            Ok(Asks::Content) => match content(claim) {
-                Err(error) => return Err(unreadable(claim, error)),
-                Ok(None) => {}
-                Ok(Some(content)) => match content_rules(claim, &content) {
-                    Ok(more) => notes.extend(more),
+            Ok(Asks::Content) => {
+                let contents = content(claim).map_err(|error| unreadable(claim, error))?;
+                let judged = contents.iter().map(|content| content_rules(claim, content));
+                match judged.collect::<Result<Vec<_>, _>>() {
+                    Ok(more) => notes.extend(more.into_iter().flatten()),
                     Err(objection) => denials.push(objection.about(claim, call)),
-                },
-            },
+                }
+            }
         }
     }
     Ok(match denials.is_empty() {

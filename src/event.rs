@@ -13,7 +13,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use crate::actor::{Actor, AgentName};
 pub use bulk::{Bulk, unclosed};
 pub use document::Document;
-use input::InputOnly;
+
 pub use input::{Replacement, Texts};
 
 /// A field of the wire event, by where it stands.
@@ -302,22 +302,16 @@ impl<'b> Event<'b> {
     /// # Errors
     /// The bytes are no JSON object, or one that is nested too deeply.
     pub fn arguments(&self) -> Result<Vec<(String, String)>, serde_json::Error> {
-        let mut arguments = Vec::new();
-        let mut json = serde_json::Deserializer::from_slice(self.bytes);
-        json.deserialize_map(InputOnly(&mut arguments))?;
-        Ok(arguments)
+        input::strings(self.bytes)
     }
 
-    /// The texts of `tool_input` that a content rule judges.
+    /// The texts of `tool_input` that a content rule judges, in every reading: more than
+    /// one where a key stands twice.
     ///
     /// # Errors
-    /// The event has no `tool_input`, or one whose texts have another form.
-    pub fn texts(&self) -> Result<Texts, serde_json::Error> {
-        #[derive(serde::Deserialize)]
-        struct Outer {
-            tool_input: Texts,
-        }
-        serde_json::from_slice::<Outer>(self.bytes).map(|outer| outer.tool_input)
+    /// The event is no JSON object, or its texts have another form.
+    pub fn texts(&self) -> Result<Vec<Texts>, serde_json::Error> {
+        Texts::readings(self.bytes)
     }
 }
 

@@ -1,23 +1,22 @@
 //! The input of a tool call: the texts that a file tool would write, and every
 //! string of other tools.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Error, Value, from_slice, from_str};
 
 /// What a file tool would write.
-#[derive(Debug, Default, serde::Deserialize)]
+#[derive(Debug, Default)]
 pub struct Texts {
     /// The whole new text (Write).
     pub content: Option<String>,
     /// The one replacement of an Edit.
     pub old_string: Option<String>,
     pub new_string: Option<String>,
-    #[serde(default)]
     pub replace_all: bool,
     /// The replacements of a MultiEdit.
-    #[serde(default)]
     pub edits: Vec<Replacement>,
 }
 
@@ -47,6 +46,36 @@ impl fmt::Display for TooMuch {
 impl std::error::Error for TooMuch {}
 
 impl Texts {
+    /// The texts as a reader has them that keeps the last of two equal keys; where a key
+    /// stands twice, also those of one that keeps the first.
+    pub(super) fn readings(event: &[u8]) -> Result<Vec<Self>, Error> {
+        let mut entries = Vec::new();
+        for input in inputs(event)? {
+            // What is no object has no keys.
+            entries.extend(from_str::<Entries<'_>>(input).unwrap_or_default().0);
+        }
+        let is_twice = |at: usize| entries[..at].iter().any(|(key, _)| *key == entries[at].0);
+        let first = match (0..entries.len()).any(is_twice) {
+            true => Some(Self::read(&entries)?),
+            false => None,
+        };
+        entries.reverse();
+        Ok(std::iter::once(Self::read(&entries)?)
+            .chain(first)
+            .collect())
+    }
+
+    /// Of a key that stands twice, the first value counts.
+    fn read(entries: &[Entry<'_>]) -> Result<Self, Error> {
+        Ok(Self {
+            content: value(entries, "content")?,
+            old_string: value(entries, "old_string")?,
+            new_string: value(entries, "new_string")?,
+            replace_all: value(entries, "replace_all")?.unwrap_or_default(),
+            edits: value(entries, "edits")?.unwrap_or_default(),
+        })
+    }
+
     /// The text a file would hold after the call; `None` where the call does
     /// not say (a notebook cell, an old string that is not there). Line ends
     /// are those of the edits: Claude Code edits every file with `\n`.
@@ -109,38 +138,69 @@ fn straight(text: &str) -> String {
     text.replace(['‘', '’'], "'").replace(['“', '”'], "\"")
 }
 
-/// Walks to `tool_input` and collects its strings.
-pub(super) struct InputOnly<'a>(pub(super) &'a mut Vec<(String, String)>);
+/// The keys of an object with their values, unread, in the order of the wire.
+#[derive(Default)]
+struct Entries<'b>(Vec<Entry<'b>>);
 
-impl<'b> Visitor<'b> for InputOnly<'_> {
-    type Value = ();
+type Entry<'b> = (String, &'b RawValue);
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an event object")
-    }
-
-    fn visit_map<A: MapAccess<'b>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<Cow<'_, str>>()? {
-            if key == "tool_input" {
-                let input: serde_json::Value = map.next_value()?;
-                collect("", &input, self.0);
-            } else {
-                map.next_value::<IgnoredAny>()?;
-            }
-        }
-        Ok(())
+impl<'b> Deserialize<'b> for Entries<'b> {
+    fn deserialize<D: Deserializer<'b>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Self::default())
     }
 }
 
-fn collect(key: &str, value: &serde_json::Value, arguments: &mut Vec<(String, String)>) {
-    match value {
-        serde_json::Value::String(text) => arguments.push((key.to_owned(), text.clone())),
-        serde_json::Value::Array(items) => {
-            items.iter().for_each(|item| collect(key, item, arguments))
+impl<'b> Visitor<'b> for Entries<'b> {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'b>>(mut self, mut map: A) -> Result<Self, A::Error> {
+        while let Some(entry) = map.next_entry()? {
+            self.0.push(entry);
         }
-        serde_json::Value::Object(map) => map
+        Ok(self)
+    }
+}
+
+/// Every `tool_input` of an event.
+fn inputs(event: &[u8]) -> Result<impl Iterator<Item = &str>, Error> {
+    let entries = from_slice::<Entries<'_>>(event)?.0.into_iter();
+    let inputs = entries.filter(|(key, _)| key == "tool_input");
+    Ok(inputs.map(|(_, input)| input.get()))
+}
+
+fn value<'b, T: Deserialize<'b>>(entries: &[Entry<'b>], wanted: &str) -> Result<Option<T>, Error> {
+    let found = entries.iter().find(|(key, _)| key == wanted);
+    found.map_or(Ok(None), |(_, value)| from_str(value.get()))
+}
+
+/// Every string in `tool_input`, with the key it stands under; both of a key that
+/// stands twice there.
+pub(super) fn strings(event: &[u8]) -> Result<Vec<(String, String)>, Error> {
+    let mut strings = Vec::new();
+    for input in inputs(event)? {
+        match from_str::<Entries<'_>>(input) {
+            Ok(entries) => {
+                for (key, value) in entries.0 {
+                    collect(&key, &from_str(value.get())?, &mut strings);
+                }
+            }
+            Err(_) => collect("", &from_str(input)?, &mut strings),
+        }
+    }
+    Ok(strings)
+}
+
+fn collect(key: &str, value: &Value, arguments: &mut Vec<(String, String)>) {
+    match value {
+        Value::String(text) => arguments.push((key.to_owned(), text.clone())),
+        Value::Array(items) => items.iter().for_each(|item| collect(key, item, arguments)),
+        Value::Object(map) => map
             .iter()
             .for_each(|(key, item)| collect(key, item, arguments)),
-        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

@@ -212,6 +212,54 @@ fn of_two_equal_keys_neither_may_be_denied() {
 }
 
 #[test]
+fn of_two_equal_texts_neither_may_be_denied() {
+    let sandbox = Sandbox::new();
+    let review = |verdict: &str| {
+        let text = json!({ "status": "DONE", "verdict": verdict, "agent": "code-reviewer" });
+        json!(text.to_string()).to_string()
+    };
+    let (good, other, bad) = (review("APPROVED"), review("NEEDS_WORK"), review("FINE"));
+    sandbox.write(".devt/state/review.json", "APPROVED");
+    let judge = |tool: &str, key: &str, texts: [&String; 2], path: &str| {
+        let [first, last] = texts.map(|text| format!("{key}:{text}"));
+        let event = format!(
+            "{{\"cwd\":{:?},\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"{tool}\",\
+             \"tool_input\":{{{path},{first},\"old_string\":\"APPROVED\",{last}}}}}",
+            sandbox.path("")
+        );
+        sandbox.hook_bytes(event.as_bytes())
+    };
+    let file = "\"file_path\":\".devt/state/review.json\"";
+    for (tool, key, path) in [
+        ("Write", "\"content\"", file),
+        ("Edit", "\"new_string\"", file),
+        (
+            "mcp__fs__write_file",
+            "\"content\"",
+            "\"path\":\".devt/state/review.json\"",
+        ),
+    ] {
+        judge(tool, key, [&good, &other], path).is_silent();
+        for texts in [[&bad, &good], [&good, &bad]] {
+            judge(tool, key, texts, path).is_denied("malformed-content");
+        }
+    }
+    let (at_plan, at_notes) = (
+        "\"path\":\".devt/state/plan.md\"",
+        "\"path\":\".devt/state/n.md\"",
+    );
+    for paths in [[at_plan, at_notes], [at_notes, at_plan]] {
+        judge(
+            "mcp__fs__write_file",
+            "\"x\"",
+            [&good, &good],
+            &paths.join(","),
+        )
+        .is_denied("ad-hoc-name");
+    }
+}
+
+#[test]
 fn keys_that_stand_too_often_are_no_event() {
     let sandbox = Sandbox::new();
     for (n, expected) in [(20, 0), (40, 2)] {
