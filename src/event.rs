@@ -3,6 +3,7 @@
 
 mod bulk;
 mod document;
+mod halves;
 mod input;
 
 use std::borrow::Cow;
@@ -13,6 +14,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use crate::actor::{Actor, AgentName};
 pub use bulk::{Bulk, unclosed};
 pub use document::Document;
+pub use halves::tolerated;
 
 pub use input::{Replacement, Texts};
 
@@ -165,17 +167,29 @@ impl<'b> Event<'b> {
     pub fn parse(bytes: &'b [u8]) -> Result<Self, EventError> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         if bytes.len() < LARGE {
-            return Self::parse_all(bytes);
+            return Self::parse_tolerantly(bytes);
         }
         let short = bulk::without_bulk(bytes);
-        let fields = Event::parse_all(&short)?.fields.into_iter();
-        Ok(Self {
+        Event::parse_tolerantly(&short).map(|event| event.of(bytes))
+    }
+
+    fn parse_tolerantly(bytes: &'b [u8]) -> Result<Self, EventError> {
+        Self::parse_all(bytes).or_else(|error| match halves::repaired(bytes) {
+            Some(repaired) => Event::parse_all(&repaired).map(|event| event.of(bytes)),
+            None => Err(error),
+        })
+    }
+
+    /// The event as that of other bytes with the same meaning.
+    fn of(self, bytes: &[u8]) -> Event<'_> {
+        let fields = self.fields.into_iter();
+        Event {
             bytes,
-            bulk: Bulk::Kept,
+            bulk: self.bulk,
             fields: fields
                 .map(|(field, text)| (field, Cow::Owned(text.into_owned())))
                 .collect(),
-        })
+        }
     }
 
     fn parse_all(bytes: &'b [u8]) -> Result<Self, EventError> {
@@ -205,6 +219,10 @@ impl<'b> Event<'b> {
     #[must_use]
     pub fn with_bulk(self, bulk: Bulk) -> Self {
         Self { bulk, ..self }
+    }
+
+    pub fn bytes(&self) -> &'b [u8] {
+        self.bytes
     }
 
     pub fn bulk(&self) -> Bulk {
@@ -302,7 +320,7 @@ impl<'b> Event<'b> {
     /// # Errors
     /// The bytes are no JSON object, or one that is nested too deeply.
     pub fn arguments(&self) -> Result<Vec<(String, String)>, serde_json::Error> {
-        input::strings(self.bytes)
+        tolerated(self.bytes, input::strings)
     }
 
     /// The texts of `tool_input` that a content rule judges, in every reading: more than
@@ -311,7 +329,7 @@ impl<'b> Event<'b> {
     /// # Errors
     /// The event is no JSON object, or its texts have another form.
     pub fn texts(&self) -> Result<Vec<Texts>, serde_json::Error> {
-        Texts::readings(self.bytes)
+        tolerated(self.bytes, Texts::readings)
     }
 }
 

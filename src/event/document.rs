@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::halves::tolerated;
+
 type Parts<'e> = BTreeMap<String, &'e RawValue>;
 
 /// An event's parts, unread: what a call gave back can be all that a program printed.
@@ -39,8 +41,9 @@ impl<'e> Document<'e> {
 }
 
 fn read(parts: &Parts<'_>, key: &str) -> Value {
-    let part = parts.get(key).map(|part| serde_json::from_str(part.get()));
-    part.and_then(Result::ok).unwrap_or_default()
+    let part = parts.get(key).map(|part| part.get().as_bytes());
+    let value = part.map(|part| tolerated(part, |json| serde_json::from_slice(json)));
+    value.and_then(Result::ok).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -60,6 +63,8 @@ mod tests {
         let event = r#"{"id":1,"tool_response":{"id":"two\n","x":[{}]}}"#;
         check(event, "id", (json!(1), json!("two\n")));
         check(event, "x", (Value::Null, json!([{}])));
+        let half = r#"{"id":"a\ud83d","tool_response":{"id":["\ude00"]}}"#;
+        check(half, "id", (json!("a\u{fffd}"), json!(["\u{fffd}"])));
     }
 
     #[test]

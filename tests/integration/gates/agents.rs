@@ -365,6 +365,7 @@ fn words_before_a_call_are_no_report() {
     );
     let stopped = text("user", "[Request interrupted by user]");
     let plain = json!({ "type": "assistant", "message": { "content": "Found." } });
+    let half = json!({ "type": "assistant", "message": { "content": "Found ?" } });
     let mut failed = text("assistant", "API Error: 529 overloaded");
     failed["isApiErrorMessage"] = true.into();
     let will = || text("assistant", "I will look around.");
@@ -384,9 +385,11 @@ fn words_before_a_call_are_no_report() {
             "exploration/1: pa pe pe pe pe",
         ),
         (vec![plain], "exploration/1: pa pe pe pe pe"),
+        (vec![half], "exploration/1: pa pe pe pe pe"),
     ] {
         let stage = Stage::with_run(&[]);
         let transcript: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let transcript = transcript.replace("Found ?", r"Found \ud83d");
         stage.0.write("../transcript.jsonl", &transcript);
         let mut event = stage.stop_event("riko", "a-1", "");
         event["agent_transcript_path"] = stage.0.path("../transcript.jsonl").into();
