@@ -91,6 +91,10 @@ fn answer(
     if guards && !changes {
         return Reply::Silent;
     }
+    let unread = readings.iter().find_map(Reading::unread_arguments);
+    if let Some(unread) = unread.filter(|_| !stdin::names_governed_place(event.bytes())) {
+        return fault(event.bytes(), &unread.to_string(), env, project, now);
+    }
     let project = Project::discover(project, env, cwd);
     let layers = project.settings_layers(env);
     let world = World {
@@ -128,6 +132,11 @@ struct Reading<'e> {
 impl Reading<'_> {
     fn has_no_target(&self) -> bool {
         self.targets.as_ref().is_ok_and(Vec::is_empty)
+    }
+
+    fn unread_arguments(&self) -> Option<&Unread> {
+        let unread = self.targets.as_ref().err()?;
+        matches!(unread, Unread::Arguments(_)).then_some(unread)
     }
 }
 

@@ -46,6 +46,25 @@ fn half_a_character_changes_nothing() {
 }
 
 #[test]
+fn arguments_too_deep_to_read_are_refused_where_they_name_a_governed_place() {
+    let sandbox = Sandbox::new();
+    let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
+    let judge = |path: &str| {
+        let cwd = sandbox.path("");
+        let event = format!(
+            r#"{{"cwd":{cwd:?},"hook_event_name":"PreToolUse","tool_name":"mcp__x__create_page","tool_input":{{"path":"{path}","blocks":{deep}}}}}"#
+        );
+        sandbox.hook_bytes(event.as_bytes())
+    };
+    judge("src/a").is_complaint();
+    assert!(
+        judge(".devt/state/plan.md")
+            .reason()
+            .contains("not readable")
+    );
+}
+
+#[test]
 fn of_two_equal_keys_neither_may_be_denied() {
     let sandbox = Sandbox::new();
     let (good, bad) = (
