@@ -142,7 +142,9 @@ impl World<'_> {
     ) -> io::Result<Counted> {
         let mut runs = Runs::read(locked);
         let id = ending.agent_id.as_deref().unwrap_or_default();
-        if !id.is_empty() && runs.is_counted(event.session(), id) {
+        // The end before a second one was blocked, by whatever hook, and did not count.
+        let is_second = ending.told_by == ToldBy::SecondStop;
+        if !id.is_empty() && !is_second && runs.is_counted(event.session(), id) {
             return Ok(Counted::Before);
         }
         let (effects, counted) = self.settle_end(event, ending, plan, rules);

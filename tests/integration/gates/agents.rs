@@ -156,6 +156,19 @@ fn one_run_of_an_agent_counts_once_until_it_is_continued() {
         (message(), stage.records().len()),
         ("\"first\"".to_owned(), 1)
     );
+    // Another hook blocked the end that was counted: the one after it is the run's.
+    let mut again = stage.stop_event("riko", "riko", "blocked once");
+    again["stop_hook_active"] = true.into();
+    stage.0.hook(&again).is_silent();
+    assert_eq!(message(), "\"blocked once\"");
+    stage
+        .0
+        .hook(&stage.launched("riko", "riko", "third"))
+        .is_silent();
+    assert_eq!(
+        (message(), stage.records().len()),
+        ("\"blocked once\"".to_owned(), 2)
+    );
     stage.play("riko", "fourth");
     assert_eq!(message(), "\"fourth\"");
     // The same id in another session is another agent.
