@@ -170,6 +170,15 @@ impl McpAct {
                 .map(|word| word.strip_suffix("file").unwrap_or(word));
             verbs.any(|verb| options.contains(&verb))
         };
+        // `get_patch` reads one, `get_or_create` does not only read.
+        let reads = ["get", "read", "show", "view", "preview", "describe"];
+        if words
+            .first()
+            .is_some_and(|word| reads.contains(&word.as_str()))
+            && !has(&["and", "or", "write"])
+        {
+            return None;
+        }
         if has(&["move", "rename", "mv"]) {
             Some(Self::Move)
         } else if has(&["copy", "cp", "duplicate"]) {
