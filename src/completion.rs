@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::event::{Document, Event, Field, Kind, Tool, tolerated};
+use crate::event::{Document, Event, Field, Kind, Tool, read_value};
 use crate::regular;
 
 /// One end of one run of an agent. A foreground run brings two events of it.
@@ -121,8 +121,7 @@ fn search(path: &str) -> Option<String> {
     let mut handed_back: Vec<(String, String)> = Vec::new();
     let mut said = None;
     let mut take = |line: &str| {
-        let line = tolerated(line.as_bytes(), |line| serde_json::from_slice(line));
-        let line: Value = line.unwrap_or_default();
+        let line = read_value(line).unwrap_or_default();
         // The client puts its own words about a failure into the agent's mouth.
         let is_said = line["type"] == "assistant" && line["isApiErrorMessage"] != true;
         let content = &line["message"]["content"];

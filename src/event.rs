@@ -14,7 +14,8 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use crate::actor::{Actor, AgentName};
 pub use bulk::{Bulk, unclosed};
 pub use document::Document;
-pub use halves::tolerated;
+pub use halves::read_value;
+use halves::tolerated;
 
 pub use input::{Replacement, Texts};
 
@@ -306,6 +307,10 @@ impl<'b> Event<'b> {
             .chain(earlier)
     }
 
+    fn text(&self) -> Result<&str, serde_json::Error> {
+        std::str::from_utf8(self.bytes).map_err(serde::de::Error::custom)
+    }
+
     /// All parts of the event, for the kinds that need more than [`Field`]s.
     ///
     /// # Errors
@@ -320,7 +325,7 @@ impl<'b> Event<'b> {
     /// # Errors
     /// The bytes are no JSON object, or one that is nested too deeply.
     pub fn arguments(&self) -> Result<Vec<(String, String)>, serde_json::Error> {
-        tolerated(self.bytes, input::strings)
+        tolerated(self.text()?, input::strings)
     }
 
     /// The texts of `tool_input` that a content rule judges, in every reading: more than
@@ -329,7 +334,7 @@ impl<'b> Event<'b> {
     /// # Errors
     /// The event is no JSON object, or its texts have another form.
     pub fn texts(&self) -> Result<Vec<Texts>, serde_json::Error> {
-        tolerated(self.bytes, Texts::readings)
+        tolerated(self.text()?, Texts::readings)
     }
 }
 

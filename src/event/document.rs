@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::halves::tolerated;
+use super::halves::read_value;
 
 type Parts<'e> = BTreeMap<String, &'e RawValue>;
 
@@ -41,9 +41,8 @@ impl<'e> Document<'e> {
 }
 
 fn read(parts: &Parts<'_>, key: &str) -> Value {
-    let part = parts.get(key).map(|part| part.get().as_bytes());
-    let value = part.map(|part| tolerated(part, |json| serde_json::from_slice(json)));
-    value.and_then(Result::ok).unwrap_or_default()
+    let part = parts.get(key).map(|part| read_value(part.get()));
+    part.and_then(Result::ok).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,15 +1,28 @@
 //! Halves of surrogate pairs. JavaScript cuts texts between the two, and writes what is
 //! left as an escape that stands for no character.
 
+use serde_json::Value;
+
 /// Half a pair becomes this, as in every reader that goes on.
 const REPLACEMENT: &[u8; 4] = b"fffd";
 
 /// Reads JSON; where that fails, with its halves replaced.
+pub(super) fn tolerated<T, E>(json: &str, read: impl Fn(&str) -> Result<T, E>) -> Result<T, E> {
+    read(json).or_else(|error| {
+        let repaired = repaired(json.as_bytes()).map(String::from_utf8);
+        match repaired {
+            Some(Ok(json)) => read(&json),
+            _ => Err(error),
+        }
+    })
+}
+
+/// A JSON value, with its halves replaced where it cannot be read as it is.
 ///
 /// # Errors
-/// As `read` says of the JSON as it is.
-pub fn tolerated<T, E>(json: &[u8], read: impl Fn(&[u8]) -> Result<T, E>) -> Result<T, E> {
-    read(json).or_else(|error| repaired(json).map_or(Err(error), |json| read(&json)))
+/// The text is no JSON.
+pub fn read_value(json: &str) -> serde_json::Result<Value> {
+    tolerated(json, |json| serde_json::from_str(json))
 }
 
 /// A JSON text with its halves replaced; `None` where it has none.

@@ -3,9 +3,9 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
-use serde_json::{Error, Value, from_slice, from_str};
+use serde_json::{Error, Value, from_str};
 
 /// What a file tool would write.
 #[derive(Debug, Default)]
@@ -21,11 +21,10 @@ pub struct Texts {
 }
 
 /// One replacement of a MultiEdit.
-#[derive(Debug, serde::Deserialize)]
+#[derive(Debug)]
 pub struct Replacement {
     pub old_string: String,
     pub new_string: String,
-    #[serde(default)]
     pub replace_all: bool,
 }
 
@@ -48,31 +47,39 @@ impl std::error::Error for TooMuch {}
 impl Texts {
     /// The texts as a reader has them that keeps the last of two equal keys; where a key
     /// stands twice, also those of one that keeps the first.
-    pub(super) fn readings(event: &[u8]) -> Result<Vec<Self>, Error> {
+    pub(super) fn readings(event: &str) -> Result<Vec<Self>, Error> {
         let mut entries = Vec::new();
         for input in inputs(event)? {
             // What is no object has no keys.
             entries.extend(from_str::<Entries<'_>>(input).unwrap_or_default().0);
         }
         let is_twice = |at: usize| entries[..at].iter().any(|(key, _)| *key == entries[at].0);
-        let first = match (0..entries.len()).any(is_twice) {
-            true => Some(Self::read(&entries)?),
-            false => None,
-        };
-        entries.reverse();
-        Ok(std::iter::once(Self::read(&entries)?)
-            .chain(first)
-            .collect())
+        let is_any_twice = (0..entries.len()).any(is_twice);
+        let mut readings = Vec::new();
+        for _ in 0..=usize::from(is_any_twice) {
+            entries.reverse();
+            readings.push(Self::read(&entries)?);
+        }
+        Ok(readings)
     }
 
     /// Of a key that stands twice, the first value counts.
     fn read(entries: &[Entry<'_>]) -> Result<Self, Error> {
+        let value = |wanted: &str| {
+            let found = entries.iter().find(|(key, _)| key == wanted);
+            found.map_or(Ok(Value::Null), |(_, value)| from_str(value.get()))
+        };
+        let edits = match value("edits")? {
+            Value::Null => Ok(Vec::new()),
+            Value::Array(edits) => edits.into_iter().map(Replacement::read).collect(),
+            _ => Err(wrong("edits")),
+        };
         Ok(Self {
-            content: value(entries, "content")?,
-            old_string: value(entries, "old_string")?,
-            new_string: value(entries, "new_string")?,
-            replace_all: value(entries, "replace_all")?.unwrap_or_default(),
-            edits: value(entries, "edits")?.unwrap_or_default(),
+            content: text("content", value("content")?)?,
+            old_string: text("old_string", value("old_string")?)?,
+            new_string: text("new_string", value("new_string")?)?,
+            replace_all: flag(&value("replace_all")?)?,
+            edits: edits?,
         })
     }
 
@@ -166,20 +173,49 @@ impl<'b> Visitor<'b> for Entries<'b> {
 }
 
 /// Every `tool_input` of an event.
-fn inputs(event: &[u8]) -> Result<impl Iterator<Item = &str>, Error> {
-    let entries = from_slice::<Entries<'_>>(event)?.0.into_iter();
+fn inputs(event: &str) -> Result<impl Iterator<Item = &str>, Error> {
+    let entries = from_str::<Entries<'_>>(event)?.0.into_iter();
     let inputs = entries.filter(|(key, _)| key == "tool_input");
     Ok(inputs.map(|(_, input)| input.get()))
 }
 
-fn value<'b, T: Deserialize<'b>>(entries: &[Entry<'b>], wanted: &str) -> Result<Option<T>, Error> {
-    let found = entries.iter().find(|(key, _)| key == wanted);
-    found.map_or(Ok(None), |(_, value)| from_str(value.get()))
+impl Replacement {
+    fn read(mut edit: Value) -> Result<Self, Error> {
+        let mut required = |key| {
+            let value = edit.get_mut(key).map(Value::take);
+            text(key, value.unwrap_or_default())?.ok_or_else(|| wrong(key))
+        };
+        Ok(Self {
+            old_string: required("old_string")?,
+            new_string: required("new_string")?,
+            replace_all: flag(&edit["replace_all"])?,
+        })
+    }
+}
+
+fn text(key: &str, value: Value) -> Result<Option<String>, Error> {
+    match value {
+        Value::Null => Ok(None),
+        Value::String(text) => Ok(Some(text)),
+        _ => Err(wrong(key)),
+    }
+}
+
+fn flag(value: &Value) -> Result<bool, Error> {
+    match value {
+        Value::Null => Ok(false),
+        Value::Bool(flag) => Ok(*flag),
+        _ => Err(wrong("replace_all")),
+    }
+}
+
+fn wrong(key: &str) -> Error {
+    de::Error::custom(format_args!("`{key}` has a value of the wrong type"))
 }
 
 /// Every string in `tool_input`, with the key it stands under; both of a key that
 /// stands twice there.
-pub(super) fn strings(event: &[u8]) -> Result<Vec<(String, String)>, Error> {
+pub(super) fn strings(event: &str) -> Result<Vec<(String, String)>, Error> {
     let mut strings = Vec::new();
     for input in inputs(event)? {
         match from_str::<Entries<'_>>(input) {
