@@ -316,7 +316,7 @@ impl<'b> Event<'b> {
     /// # Errors
     /// The bytes are no JSON object, or one that is nested too deeply.
     pub fn document(&self) -> Result<Document<'_>, serde_json::Error> {
-        Document::of(self.bytes)
+        Document::of(self.text()?)
     }
 
     /// Every string in `tool_input`, with the key it stands under, at any depth

@@ -147,9 +147,18 @@ fn straight(text: &str) -> String {
 
 /// The keys of an object with their values, unread, in the order of the wire.
 #[derive(Default)]
-struct Entries<'b>(Vec<Entry<'b>>);
+pub(super) struct Entries<'b>(Vec<Entry<'b>>);
 
 type Entry<'b> = (String, &'b RawValue);
+
+impl<'b> Entries<'b> {
+    /// The last value of a key.
+    pub(super) fn last(&self, wanted: &str) -> Option<&'b str> {
+        let mut entries = self.0.iter().rev();
+        let found = entries.find(|(key, _)| key == wanted);
+        found.map(|(_, value)| value.get())
+    }
+}
 
 impl<'b> Deserialize<'b> for Entries<'b> {
     fn deserialize<D: Deserializer<'b>>(deserializer: D) -> Result<Self, D::Error> {
