@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::event::{Document, Event, Field, Kind, Tool};
+use crate::event::{Document, Event, Field, Kind, Tool, read_value};
 use crate::regular;
 
 /// One end of one run of an agent. A foreground run brings two events of it.
@@ -121,10 +121,14 @@ fn search(path: &str) -> Option<String> {
     let mut handed_back: Vec<(String, String)> = Vec::new();
     let mut said = None;
     let mut take = |line: &str| {
-        let line: Value = serde_json::from_str(line).unwrap_or_default();
+        let line = read_value(line).unwrap_or_default();
         // The client puts its own words about a failure into the agent's mouth.
         let is_said = line["type"] == "assistant" && line["isApiErrorMessage"] != true;
-        for block in line["message"]["content"].as_array().into_iter().flatten() {
+        let content = &line["message"]["content"];
+        if let Some(text) = content.as_str().filter(|_| is_said) {
+            said = Some(text.to_owned());
+        }
+        for block in content.as_array().into_iter().flatten() {
             match block["type"].as_str() {
                 Some("tool_use") if block["name"] == "SubagentHandback" => handed_back.push((
                     block["id"].as_str().unwrap_or_default().to_owned(),

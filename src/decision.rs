@@ -2,6 +2,7 @@
 
 mod removal;
 mod suggest;
+mod text;
 
 use std::io;
 
@@ -16,6 +17,7 @@ use crate::systems::{Note, OwnKey, devt};
 use crate::target::{Act, Target};
 use removal::removal_rules;
 use suggest::{Near, near};
+pub use text::{Content, objection_to_text};
 
 /// Why a call is refused. The text form is stable: logs, settings and tests use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -210,28 +212,29 @@ impl Ruling {
 /// Judges every claim; a denial in enforce mode wins over all else.
 ///
 /// `content` gives the text a claim would leave behind, and the text that is
-/// there now, where a rule asks for it.
+/// there now, where a rule asks for it; each text where the call can be read in several ways.
 ///
 /// # Errors
 /// `content` could not read the present text.
 pub fn decide(
     claims: &[Claim<'_>],
     call: &Call<'_>,
-    content: &dyn Fn(&Claim<'_>) -> io::Result<Option<Content>>,
+    content: &dyn Fn(&Claim<'_>) -> io::Result<Vec<Content>>,
 ) -> Result<Decision, Unsettled> {
     let (mut notes, mut denials) = (Vec::new(), Vec::new());
     for claim in claims {
-        match name_rules(claim, call) {
-            Err(objection) => denials.push(objection.about(claim, call)),
-            Ok(Asks::Nothing) => {}
-            Ok(Asks::Content) => match content(claim) {
-                Err(error) => return Err(unreadable(claim, error)),
-                Ok(None) => {}
-                Ok(Some(content)) => match content_rules(claim, &content) {
-                    Ok(more) => notes.extend(more),
-                    Err(objection) => denials.push(objection.about(claim, call)),
-                },
-            },
+        let judged = match name_rules(claim, call) {
+            Err(objection) => Err(objection),
+            Ok(Asks::Nothing) => continue,
+            Ok(Asks::Content) => {
+                let contents = content(claim).map_err(|error| unreadable(claim, error))?;
+                let judged = contents.iter().map(|content| text::rules(claim, content));
+                judged.collect::<Result<Vec<_>, _>>()
+            }
+        };
+        match judged {
+            Ok(more) => notes.extend(more.into_iter().flatten()),
+            Err(objection) => add(&mut denials, objection.about(claim, call)),
         }
     }
     Ok(match denials.is_empty() {
@@ -240,18 +243,22 @@ pub fn decide(
     })
 }
 
+/// A command that writes a file and then appends to it is refused for one thing.
+fn add(denials: &mut Vec<Denial>, denial: Denial) {
+    /// A reason and a record have no room for more.
+    const TOLD: usize = 64;
+    let is_it = |told: &Denial| told.path == denial.path && told.code == denial.code;
+    if !denials.iter().rev().take(TOLD).any(is_it) {
+        denials.push(denial);
+    }
+}
+
 fn unreadable(claim: &Claim<'_>, error: io::Error) -> Unsettled {
     Unsettled::Target {
         path: claim.path(),
         system: claim.governed.system.id().to_owned(),
         error,
     }
-}
-
-/// A text a call would leave, and the text that is there.
-pub struct Content {
-    pub after: String,
-    pub present: Option<String>,
 }
 
 /// Whether a claim whose name is fine has a text to be judged.
@@ -472,28 +479,4 @@ fn either(names: &[&str]) -> String {
         [] => format!("the {last}"),
         first => format!("the {} or the {last}", first.join(", the ")),
     }
-}
-
-/// The objection to the text that stands at a claimed path, whoever wrote it.
-pub fn objection_to_text(claim: &Claim<'_>, text: &str, cwd: &str) -> Option<Denial> {
-    let content = Content {
-        after: text.to_owned(),
-        present: None,
-    };
-    let objection = content_rules(claim, &content).err()?;
-    let nobodys = Call {
-        actor: &Actor::Main,
-        channel: Channel::Shell,
-        cwd,
-        targets: &[],
-    };
-    Some(objection.about(claim, &nobodys))
-}
-
-fn content_rules(claim: &Claim<'_>, content: &Content) -> Result<Vec<Note>, Objection> {
-    claim
-        .governed
-        .system
-        .check_content(&claim.entry, &content.after, content.present.as_deref())
-        .map_err(|error| Objection::new(error.code, error.message))
 }

@@ -419,7 +419,7 @@ impl World<'_> {
             cwd: &self.cwd,
             targets: &targets,
         };
-        let decision = decision::decide(&claims, &call, &|_| Ok(None)).ok()?;
+        let decision = decision::decide(&claims, &call, &|_| Ok(Vec::new())).ok()?;
         decision.denials().first().cloned()
     }
 }

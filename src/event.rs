@@ -3,6 +3,7 @@
 
 mod bulk;
 mod document;
+mod halves;
 mod input;
 
 use std::borrow::Cow;
@@ -13,7 +14,9 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use crate::actor::{Actor, AgentName};
 pub use bulk::{Bulk, unclosed};
 pub use document::Document;
-use input::InputOnly;
+pub use halves::read_value;
+use halves::tolerated;
+
 pub use input::{Replacement, Texts};
 
 /// A field of the wire event, by where it stands.
@@ -165,17 +168,29 @@ impl<'b> Event<'b> {
     pub fn parse(bytes: &'b [u8]) -> Result<Self, EventError> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         if bytes.len() < LARGE {
-            return Self::parse_all(bytes);
+            return Self::parse_tolerantly(bytes);
         }
         let short = bulk::without_bulk(bytes);
-        let fields = Event::parse_all(&short)?.fields.into_iter();
-        Ok(Self {
+        Event::parse_tolerantly(&short).map(|event| event.of(bytes))
+    }
+
+    fn parse_tolerantly(bytes: &'b [u8]) -> Result<Self, EventError> {
+        Self::parse_all(bytes).or_else(|error| match halves::repaired(bytes) {
+            Some(repaired) => Event::parse_all(&repaired).map(|event| event.of(bytes)),
+            None => Err(error),
+        })
+    }
+
+    /// The event as that of other bytes with the same meaning.
+    fn of(self, bytes: &[u8]) -> Event<'_> {
+        let fields = self.fields.into_iter();
+        Event {
             bytes,
-            bulk: Bulk::Kept,
+            bulk: self.bulk,
             fields: fields
                 .map(|(field, text)| (field, Cow::Owned(text.into_owned())))
                 .collect(),
-        })
+        }
     }
 
     fn parse_all(bytes: &'b [u8]) -> Result<Self, EventError> {
@@ -205,6 +220,10 @@ impl<'b> Event<'b> {
     #[must_use]
     pub fn with_bulk(self, bulk: Bulk) -> Self {
         Self { bulk, ..self }
+    }
+
+    pub fn bytes(&self) -> &'b [u8] {
+        self.bytes
     }
 
     pub fn bulk(&self) -> Bulk {
@@ -288,12 +307,16 @@ impl<'b> Event<'b> {
             .chain(earlier)
     }
 
+    fn text(&self) -> Result<&str, serde_json::Error> {
+        std::str::from_utf8(self.bytes).map_err(serde::de::Error::custom)
+    }
+
     /// All parts of the event, for the kinds that need more than [`Field`]s.
     ///
     /// # Errors
     /// The bytes are no JSON object, or one that is nested too deeply.
     pub fn document(&self) -> Result<Document<'_>, serde_json::Error> {
-        Document::of(self.bytes)
+        Document::of(self.text()?)
     }
 
     /// Every string in `tool_input`, with the key it stands under, at any depth
@@ -302,22 +325,16 @@ impl<'b> Event<'b> {
     /// # Errors
     /// The bytes are no JSON object, or one that is nested too deeply.
     pub fn arguments(&self) -> Result<Vec<(String, String)>, serde_json::Error> {
-        let mut arguments = Vec::new();
-        let mut json = serde_json::Deserializer::from_slice(self.bytes);
-        json.deserialize_map(InputOnly(&mut arguments))?;
-        Ok(arguments)
+        tolerated(self.text()?, input::strings)
     }
 
-    /// The texts of `tool_input` that a content rule judges.
+    /// The texts of `tool_input` that a content rule judges, in every reading: more than
+    /// one where a key stands twice.
     ///
     /// # Errors
-    /// The event has no `tool_input`, or one whose texts have another form.
-    pub fn texts(&self) -> Result<Texts, serde_json::Error> {
-        #[derive(serde::Deserialize)]
-        struct Outer {
-            tool_input: Texts,
-        }
-        serde_json::from_slice::<Outer>(self.bytes).map(|outer| outer.tool_input)
+    /// The event is no JSON object, or its texts have another form.
+    pub fn texts(&self) -> Result<Vec<Texts>, serde_json::Error> {
+        tolerated(self.text()?, Texts::readings)
     }
 }
 

@@ -91,6 +91,10 @@ fn answer(
     if guards && !changes {
         return Reply::Silent;
     }
+    let unread = readings.iter().find_map(Reading::unread_arguments);
+    if let Some(unread) = unread.filter(|_| !stdin::names_governed_place(event.bytes())) {
+        return fault(event.bytes(), &unread.to_string(), env, project, now);
+    }
     let project = Project::discover(project, env, cwd);
     let layers = project.settings_layers(env);
     let world = World {
@@ -128,6 +132,11 @@ struct Reading<'e> {
 impl Reading<'_> {
     fn has_no_target(&self) -> bool {
         self.targets.as_ref().is_ok_and(Vec::is_empty)
+    }
+
+    fn unread_arguments(&self) -> Option<&Unread> {
+        let unread = self.targets.as_ref().err()?;
+        matches!(unread, Unread::Arguments(_)).then_some(unread)
     }
 }
 
@@ -342,29 +351,35 @@ impl World<'_> {
 }
 
 /// The text a claim would leave, and the text that is there.
-fn content(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Option<Content>> {
+fn content(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Vec<Content>> {
     if !claim.governed.system.judges(&claim.entry) {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let present = read_text(&claim.path())?;
     let after = match (&claim.target.text, event.tool()) {
-        (Some(text), _) => Some(text.clone()),
+        (Some(text), _) => vec![text.clone()],
         (None, _) if event.bulk() == Bulk::Dropped => {
             let why = "its text is too long to be kept until its place was known";
             return Err(io::Error::other(why));
         }
-        (None, Tool::Write | Tool::Edit | Tool::MultiEdit) => event
-            .texts()
-            .map_err(io::Error::other)?
-            .after(present.as_deref())
-            .map_err(io::Error::other)?,
+        (None, Tool::Write | Tool::Edit | Tool::MultiEdit) => {
+            let texts = event.texts().map_err(io::Error::other)?.into_iter();
+            let after = texts.map(|texts| texts.after(present.as_deref()).transpose());
+            let after: Result<_, _> = after.flatten().collect();
+            after.map_err(io::Error::other)?
+        }
         // Other servers' edits have shapes of their own; a whole text is a text.
         (None, Tool::Mcp(_)) if claim.target.act == Act::Write => {
-            event.texts().ok().and_then(|texts| texts.content)
+            let texts = event.texts().unwrap_or_default().into_iter();
+            texts.filter_map(|texts| texts.content).collect()
         }
-        (None, _) => None,
+        (None, _) => Vec::new(),
     };
-    Ok(after.map(|after| Content { after, present }))
+    let content = |after| Content {
+        after,
+        present: present.clone(),
+    };
+    Ok(after.into_iter().map(content).collect())
 }
 
 /// The log that keeps the denials in a site.

@@ -98,8 +98,27 @@ impl World<'_> {
             })
         });
         match counted {
-            Ok(Counted::Before) => Reply::Silent,
-            Ok(Counted::Now(owed)) => {
+            Ok(counted) => self.answer_end(event, counted, rules),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let why = format!("could not be counted: {error}");
+                let effects = plan.skip_all(&self.project, &about(event, &ending), &why);
+                self.append_gates(effects.records, rules);
+                Reply::Silent
+            }
+            // The gates are not in that folder. At worst the run's second event moves them again.
+            Err(error) => {
+                self.complain_about("runs.json", Err(error));
+                let (effects, counted) = self.settle_end(event, &ending, &plan, rules);
+                self.append_gates(effects.records, rules);
+                self.answer_end(event, counted, rules)
+            }
+        }
+    }
+
+    fn answer_end(&self, event: &Event<'_>, counted: Counted, rules: &Resolved) -> Reply {
+        match counted {
+            Counted::Before | Counted::Wordless => Reply::Silent,
+            Counted::Now(owed) => {
                 // This log shares its lock with the counting, which is over now.
                 if rules.settings.completion != Completion::Off {
                     owed.iter()
@@ -107,19 +126,9 @@ impl World<'_> {
                 }
                 Reply::Silent
             }
-            Ok(Counted::SentBack(owed)) => Reply::Block {
+            Counted::SentBack(owed) => Reply::Block {
                 reason: send_back(&owed),
             },
-            Err(error) => {
-                let folder = self.logs().own_folder().display().to_string();
-                let what = format!("the agent's end changed no gate: `{folder}` cannot be written");
-                reply::complain_of(&what, &error);
-                let about = about(event, &ending);
-                let why = format!("could not be counted: {error}");
-                let effects = plan.skip_all(&self.project, &about, &why);
-                self.append_gates(effects.records, rules);
-                Reply::Silent
-            }
         }
     }
 
@@ -133,35 +142,44 @@ impl World<'_> {
     ) -> io::Result<Counted> {
         let mut runs = Runs::read(locked);
         let id = ending.agent_id.as_deref().unwrap_or_default();
-        if !id.is_empty() && runs.is_counted(event.session(), id) {
+        // The end before a second one was blocked, by whatever hook, and did not count.
+        let is_second = ending.told_by == ToldBy::SecondStop;
+        if !id.is_empty() && !is_second && runs.is_counted(event.session(), id) {
             return Ok(Counted::Before);
         }
-        let about = about(event, ending);
-        if plan.is_wordless() {
-            let why = "the agent's final text is empty";
-            let skipped = plan.skip_all(&self.project, &about, why);
-            self.append_gates_locked(locked, &skipped, rules);
-            return Ok(Counted::Now(Vec::new()));
-        }
-        let mut owed = plan.owed(&self.project);
-        let is_enforced = |due: &Due| due.mode == Mode::Enforce;
-        let setting = rules.settings.completion;
-        if setting == Completion::Block
-            && ending.told_by == ToldBy::Stop
-            && owed.iter().any(is_enforced)
-        {
-            owed.retain(is_enforced);
-            return Ok(Counted::SentBack(owed));
-        }
-        let effects = plan.carry_out(&self.project, &about);
+        let (effects, counted) = self.settle_end(event, ending, plan, rules);
         // Where nothing could be written, the run's second event is another chance.
-        if !id.is_empty() && !effects.has_failed {
+        if matches!(counted, Counted::Now(_)) && !id.is_empty() && !effects.has_failed {
             runs.count(event.session(), id);
             // The gate has moved; at worst the run's second event moves it again.
             self.complain_about("runs.json", runs.write(locked));
         }
         self.append_gates_locked(locked, &effects, rules);
-        Ok(Counted::Now(owed))
+        Ok(counted)
+    }
+
+    fn settle_end(
+        &self,
+        event: &Event<'_>,
+        ending: &Ending,
+        plan: &Plan<'_>,
+        rules: &Resolved,
+    ) -> (Effects, Counted) {
+        let about = about(event, ending);
+        if plan.is_wordless() {
+            let why = "the agent's final text is empty";
+            return (plan.skip_all(&self.project, &about, why), Counted::Wordless);
+        }
+        let mut owed = plan.owed(&self.project);
+        let is_enforced = |due: &Due| due.mode == Mode::Enforce;
+        if rules.settings.completion == Completion::Block
+            && ending.told_by == ToldBy::Stop
+            && owed.iter().any(is_enforced)
+        {
+            owed.retain(is_enforced);
+            return (Effects::default(), Counted::SentBack(owed));
+        }
+        (plan.carry_out(&self.project, &about), Counted::Now(owed))
     }
 
     fn note_owed(&self, event: &Event<'_>, due: &Due, rules: &Resolved) {
@@ -384,6 +402,7 @@ impl World<'_> {
 /// What became of one end of a run.
 enum Counted {
     Before,
+    Wordless,
     Now(Vec<Due>),
     SentBack(Vec<Due>),
 }

@@ -164,19 +164,34 @@ impl McpAct {
     /// `None` for a tool whose name has no word for changing something.
     fn parse(name: &str) -> Option<Self> {
         let words = words(name);
-        let has = |options: &[&str]| words.iter().any(|word| options.contains(&word.as_str()));
+        let has = |options: &[&str]| {
+            let mut verbs = words
+                .iter()
+                .map(|word| word.strip_suffix("file").unwrap_or(word));
+            verbs.any(|verb| options.contains(&verb))
+        };
+        // `get_patch` reads one, `get_or_create` does not only read.
+        let reads = ["get", "read", "show", "view", "preview", "describe"];
+        if words
+            .first()
+            .is_some_and(|word| reads.contains(&word.as_str()))
+            && !has(&["and", "or", "write"])
+        {
+            return None;
+        }
         if has(&["move", "rename", "mv"]) {
             Some(Self::Move)
         } else if has(&["copy", "cp", "duplicate"]) {
             Some(Self::Copy)
-        } else if has(&["delete", "remove", "rm", "unlink", "trash"]) {
+        } else if has(&["delete", "remove", "rm", "unlink", "trash", "erase"]) {
             Some(Self::Delete)
         } else if has(&["mkdir"])
             || (has(&["create", "make"]) && has(&["directory", "dir", "folder"]))
         {
             Some(Self::MakeDir)
         } else if has(&[
-            "edit", "patch", "append", "replace", "insert", "update", "modify", "apply",
+            "edit", "patch", "append", "replace", "insert", "update", "modify", "apply", "rewrite",
+            "truncate",
         ]) {
             Some(Self::Edit)
         } else if has(&[
@@ -187,6 +202,7 @@ impl McpAct {
             "put",
             "touch",
             "overwrite",
+            "store",
             "export",
             "download",
             "screenshot",

@@ -207,7 +207,7 @@ fn of_paths(args: &Args, context: &Context<'_>) -> Result<Vec<Row>> {
         })?;
         let decision = context.with_all_systems(|catalog| {
             claim::of(&targets, &context.project, catalog)
-                .and_then(|claims| decision::decide(&claims, &call, &|_| Ok(None)))
+                .and_then(|claims| decision::decide(&claims, &call, &|_| Ok(Vec::new())))
         })?;
         let there = &targets[0].path;
         let is_astray = Path::new(path).is_relative() && context.project.locate(there).is_none();

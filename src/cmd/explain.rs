@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
             cwd: &context.cwd,
             targets: &targets,
         };
-        let decision = decision::decide(&claims, &call, &|_| Ok(None))?;
+        let decision = decision::decide(&claims, &call, &|_| Ok(Vec::new()))?;
         Ok::<_, anyhow::Error>(tell(&targets[0].path, claims.first(), &decision))
     })?;
     if story.system.is_none() {

@@ -1,25 +1,23 @@
 //! What an event holds besides texts, each part read when it is asked for.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
-use serde_json::value::RawValue;
 
-type Parts<'e> = BTreeMap<String, &'e RawValue>;
+use super::halves::read_value;
+use super::input::Entries;
 
 /// An event's parts, unread: what a call gave back can be all that a program printed.
 /// Of a key that stands twice the last value counts.
 #[derive(Default)]
 pub struct Document<'e> {
-    parts: Parts<'e>,
-    response: Parts<'e>,
+    parts: Entries<'e>,
+    response: Entries<'e>,
 }
 
 impl<'e> Document<'e> {
     /// The error: the bytes are no JSON object.
-    pub(super) fn of(bytes: &'e [u8]) -> Result<Self, serde_json::Error> {
-        let parts: Parts<'e> = serde_json::from_slice(bytes)?;
-        let response = parts.get("tool_response").map(|response| response.get());
+    pub(super) fn of(event: &'e str) -> Result<Self, serde_json::Error> {
+        let parts: Entries<'e> = serde_json::from_str(event)?;
+        let response = parts.last("tool_response");
         Ok(Self {
             // Tools give back other values as well, and those have no keys.
             response: (response.map(serde_json::from_str).and_then(Result::ok)).unwrap_or_default(),
@@ -38,8 +36,8 @@ impl<'e> Document<'e> {
     }
 }
 
-fn read(parts: &Parts<'_>, key: &str) -> Value {
-    let part = parts.get(key).map(|part| serde_json::from_str(part.get()));
+fn read(parts: &Entries<'_>, key: &str) -> Value {
+    let part = parts.last(key).map(read_value);
     part.and_then(Result::ok).unwrap_or_default()
 }
 
@@ -51,7 +49,7 @@ mod tests {
 
     #[track_caller]
     fn check(event: &str, key: &str, expected: (Value, Value)) {
-        let document = Document::of(event.as_bytes()).unwrap();
+        let document = Document::of(event).unwrap();
         assert_eq!((document.get(key), document.response(key)), expected);
     }
 
@@ -60,6 +58,8 @@ mod tests {
         let event = r#"{"id":1,"tool_response":{"id":"two\n","x":[{}]}}"#;
         check(event, "id", (json!(1), json!("two\n")));
         check(event, "x", (Value::Null, json!([{}])));
+        let half = r#"{"id":"a\ud83d","tool_response":{"id":["\ude00"]}}"#;
+        check(half, "id", (json!("a\u{fffd}"), json!(["\u{fffd}"])));
     }
 
     #[test]
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn what_is_no_object_is_an_error() {
         for event in ["", "[]", "{\"id\":1", "\"text\"", "{\"id\":\u{1}}"] {
-            assert!(Document::of(event.as_bytes()).is_err(), "{event}");
+            assert!(Document::of(event).is_err(), "{event}");
         }
     }
 }

@@ -1,32 +1,30 @@
 //! The input of a tool call: the texts that a file tool would write, and every
 //! string of other tools.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Error, Value, from_str};
 
 /// What a file tool would write.
-#[derive(Debug, Default, serde::Deserialize)]
+#[derive(Debug, Default)]
 pub struct Texts {
     /// The whole new text (Write).
     pub content: Option<String>,
     /// The one replacement of an Edit.
     pub old_string: Option<String>,
     pub new_string: Option<String>,
-    #[serde(default)]
     pub replace_all: bool,
     /// The replacements of a MultiEdit.
-    #[serde(default)]
     pub edits: Vec<Replacement>,
 }
 
 /// One replacement of a MultiEdit.
-#[derive(Debug, serde::Deserialize)]
+#[derive(Debug)]
 pub struct Replacement {
     pub old_string: String,
     pub new_string: String,
-    #[serde(default)]
     pub replace_all: bool,
 }
 
@@ -47,6 +45,44 @@ impl fmt::Display for TooMuch {
 impl std::error::Error for TooMuch {}
 
 impl Texts {
+    /// The texts as a reader has them that keeps the last of two equal keys; where a key
+    /// stands twice, also those of one that keeps the first.
+    pub(super) fn readings(event: &str) -> Result<Vec<Self>, Error> {
+        let mut entries = Vec::new();
+        for input in inputs(event)? {
+            // What is no object has no keys.
+            entries.extend(from_str::<Entries<'_>>(input).unwrap_or_default().0);
+        }
+        let is_twice = |at: usize| entries[..at].iter().any(|(key, _)| *key == entries[at].0);
+        let is_any_twice = (0..entries.len()).any(is_twice);
+        let mut readings = Vec::new();
+        for _ in 0..=usize::from(is_any_twice) {
+            entries.reverse();
+            readings.push(Self::read(&entries)?);
+        }
+        Ok(readings)
+    }
+
+    /// Of a key that stands twice, the first value counts.
+    fn read(entries: &[Entry<'_>]) -> Result<Self, Error> {
+        let value = |wanted: &str| {
+            let found = entries.iter().find(|(key, _)| key == wanted);
+            found.map_or(Ok(Value::Null), |(_, value)| from_str(value.get()))
+        };
+        let edits = match value("edits")? {
+            Value::Null => Ok(Vec::new()),
+            Value::Array(edits) => edits.into_iter().map(Replacement::read).collect(),
+            _ => Err(wrong("edits")),
+        };
+        Ok(Self {
+            content: text("content", value("content")?)?,
+            old_string: text("old_string", value("old_string")?)?,
+            new_string: text("new_string", value("new_string")?)?,
+            replace_all: flag(&value("replace_all")?)?,
+            edits: edits?,
+        })
+    }
+
     /// The text a file would hold after the call; `None` where the call does
     /// not say (a notebook cell, an old string that is not there). Line ends
     /// are those of the edits: Claude Code edits every file with `\n`.
@@ -109,38 +145,107 @@ fn straight(text: &str) -> String {
     text.replace(['‘', '’'], "'").replace(['“', '”'], "\"")
 }
 
-/// Walks to `tool_input` and collects its strings.
-pub(super) struct InputOnly<'a>(pub(super) &'a mut Vec<(String, String)>);
+/// The keys of an object with their values, unread, in the order of the wire.
+#[derive(Default)]
+pub(super) struct Entries<'b>(Vec<Entry<'b>>);
 
-impl<'b> Visitor<'b> for InputOnly<'_> {
-    type Value = ();
+type Entry<'b> = (String, &'b RawValue);
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an event object")
-    }
-
-    fn visit_map<A: MapAccess<'b>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<Cow<'_, str>>()? {
-            if key == "tool_input" {
-                let input: serde_json::Value = map.next_value()?;
-                collect("", &input, self.0);
-            } else {
-                map.next_value::<IgnoredAny>()?;
-            }
-        }
-        Ok(())
+impl<'b> Entries<'b> {
+    /// The last value of a key.
+    pub(super) fn last(&self, wanted: &str) -> Option<&'b str> {
+        let mut entries = self.0.iter().rev();
+        let found = entries.find(|(key, _)| key == wanted);
+        found.map(|(_, value)| value.get())
     }
 }
 
-fn collect(key: &str, value: &serde_json::Value, arguments: &mut Vec<(String, String)>) {
-    match value {
-        serde_json::Value::String(text) => arguments.push((key.to_owned(), text.clone())),
-        serde_json::Value::Array(items) => {
-            items.iter().for_each(|item| collect(key, item, arguments))
+impl<'b> Deserialize<'b> for Entries<'b> {
+    fn deserialize<D: Deserializer<'b>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Self::default())
+    }
+}
+
+impl<'b> Visitor<'b> for Entries<'b> {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'b>>(mut self, mut map: A) -> Result<Self, A::Error> {
+        while let Some(entry) = map.next_entry()? {
+            self.0.push(entry);
         }
-        serde_json::Value::Object(map) => map
+        Ok(self)
+    }
+}
+
+/// Every `tool_input` of an event.
+fn inputs(event: &str) -> Result<impl Iterator<Item = &str>, Error> {
+    let entries = from_str::<Entries<'_>>(event)?.0.into_iter();
+    let inputs = entries.filter(|(key, _)| key == "tool_input");
+    Ok(inputs.map(|(_, input)| input.get()))
+}
+
+impl Replacement {
+    fn read(mut edit: Value) -> Result<Self, Error> {
+        let mut required = |key| {
+            let value = edit.get_mut(key).map(Value::take);
+            text(key, value.unwrap_or_default())?.ok_or_else(|| wrong(key))
+        };
+        Ok(Self {
+            old_string: required("old_string")?,
+            new_string: required("new_string")?,
+            replace_all: flag(&edit["replace_all"])?,
+        })
+    }
+}
+
+fn text(key: &str, value: Value) -> Result<Option<String>, Error> {
+    match value {
+        Value::Null => Ok(None),
+        Value::String(text) => Ok(Some(text)),
+        _ => Err(wrong(key)),
+    }
+}
+
+fn flag(value: &Value) -> Result<bool, Error> {
+    match value {
+        Value::Null => Ok(false),
+        Value::Bool(flag) => Ok(*flag),
+        _ => Err(wrong("replace_all")),
+    }
+}
+
+fn wrong(key: &str) -> Error {
+    de::Error::custom(format_args!("`{key}` has a value of the wrong type"))
+}
+
+/// Every string in `tool_input`, with the key it stands under; both of a key that
+/// stands twice there.
+pub(super) fn strings(event: &str) -> Result<Vec<(String, String)>, Error> {
+    let mut strings = Vec::new();
+    for input in inputs(event)? {
+        match from_str::<Entries<'_>>(input) {
+            Ok(entries) => {
+                for (key, value) in entries.0 {
+                    collect(&key, &from_str(value.get())?, &mut strings);
+                }
+            }
+            Err(_) => collect("", &from_str(input)?, &mut strings),
+        }
+    }
+    Ok(strings)
+}
+
+fn collect(key: &str, value: &Value, arguments: &mut Vec<(String, String)>) {
+    match value {
+        Value::String(text) => arguments.push((key.to_owned(), text.clone())),
+        Value::Array(items) => items.iter().for_each(|item| collect(key, item, arguments)),
+        Value::Object(map) => map
             .iter()
             .for_each(|(key, item)| collect(key, item, arguments)),
-        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

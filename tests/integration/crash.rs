@@ -330,7 +330,7 @@ fn a_full_disk_costs_no_state_and_no_decision() {
         "a failed write leaves no temporary file: {out}"
     );
     let stderr = fs::read_to_string(sandbox.base().join("stderr")).unwrap();
-    for said in ["could not write", "changed no gate"] {
+    for said in ["could not write", "could not change"] {
         assert!(stderr.contains(said), "{stderr}");
     }
     assert!(out.contains("run kept"), "{out}");

@@ -265,6 +265,17 @@ fn one_call_makes_one_record() {
 }
 
 #[test]
+fn a_file_that_a_command_names_twice_is_refused_once() {
+    let sandbox = Sandbox::new();
+    let event =
+        sandbox.bash_event("echo a > .devt/state/a.md; touch x; echo b >> .devt/state/a.md");
+    let reason = sandbox.hook(&event).is_denied("ad-hoc-name");
+    assert_eq!(reason.matches("`.devt/state/a.md` ").count(), 1, "{reason}");
+    let found = record(&sandbox, DEVT, &event);
+    assert!(found["also"].is_null(), "{found}");
+}
+
+#[test]
 fn what_a_call_would_write_is_never_logged() {
     let mut sandbox = Sandbox::new();
     sandbox

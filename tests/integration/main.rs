@@ -74,6 +74,8 @@ mod malformed;
 mod mcp;
 /// Deny codes about names, and the settings.
 mod names;
+/// Events that are odd JSON.
+mod odd_json;
 /// Which paths are governed.
 mod places;
 /// The real Claude Code client; network namespaces keep it offline.

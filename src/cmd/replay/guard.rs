@@ -343,15 +343,19 @@ impl Reader<'_> {
             targets: &targets,
         };
         let content = |claim: &Claim<'_>| {
-            let text = match (&claim.target.text, event.tool()) {
-                (Some(text), _) => Some(text.clone()),
-                (None, Tool::Write) => event.texts().ok().and_then(|texts| texts.content),
-                (None, _) => None,
+            let texts = match (&claim.target.text, event.tool()) {
+                (Some(text), _) => vec![text.clone()],
+                (None, Tool::Write) => {
+                    let texts = event.texts().unwrap_or_default().into_iter();
+                    texts.filter_map(|texts| texts.content).collect()
+                }
+                (None, _) => Vec::new(),
             };
-            Ok(text.map(|after| Content {
+            let content = |after| Content {
                 after,
                 present: None,
-            }))
+            };
+            Ok(texts.into_iter().map(content).collect())
         };
         let decision = decision::decide(&claims, &call, &content).ok()?;
         Some((targets, decision))

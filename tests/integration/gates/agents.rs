@@ -156,6 +156,19 @@ fn one_run_of_an_agent_counts_once_until_it_is_continued() {
         (message(), stage.records().len()),
         ("\"first\"".to_owned(), 1)
     );
+    // Another hook blocked the end that was counted: the one after it is the run's.
+    let mut again = stage.stop_event("riko", "riko", "blocked once");
+    again["stop_hook_active"] = true.into();
+    stage.0.hook(&again).is_silent();
+    assert_eq!(message(), "\"blocked once\"");
+    stage
+        .0
+        .hook(&stage.launched("riko", "riko", "third"))
+        .is_silent();
+    assert_eq!(
+        (message(), stage.records().len()),
+        ("\"blocked once\"".to_owned(), 2)
+    );
     stage.play("riko", "fourth");
     assert_eq!(message(), "\"fourth\"");
     // The same id in another session is another agent.
@@ -174,6 +187,21 @@ fn a_count_that_cannot_be_kept_is_told_with_its_place() {
     let file = stage.0.path(".claude/statewarden/runs.json");
     let expected = format!("could not write `{file}`: ");
     assert!(ran.stderr().contains(&expected), "{}", ran.stderr());
+}
+
+#[test]
+fn where_no_record_can_be_written_the_gate_change_stands() {
+    let stage = Stage::with_run(&[]);
+    std::fs::remove_dir_all(stage.0.path(".claude/statewarden")).unwrap();
+    stage.0.write(".claude/statewarden", "no directory");
+    let ran = stage.0.hook(&stage.stop_event("riko", "riko", "done"));
+    assert_eq!(stage.run(SINGLE), "exploration/1: pa pe pe pe pe");
+    let stderr = ran.stderr();
+    for file in ["runs.json", "gates.jsonl"] {
+        let told = format!("statewarden/{file}`: ");
+        assert!(stderr.contains(&told), "{stderr}");
+    }
+    assert_eq!((ran.code(), ran.stdout()), (0, String::new()));
 }
 
 /// The result of a call that an agent made carries that agent's type.
@@ -349,6 +377,8 @@ fn words_before_a_call_are_no_report() {
         json!({ "type": "tool_result", "tool_use_id": "t", "content": "x" }),
     );
     let stopped = text("user", "[Request interrupted by user]");
+    let plain = json!({ "type": "assistant", "message": { "content": "Found." } });
+    let half = json!({ "type": "assistant", "message": { "content": "Found ?" } });
     let mut failed = text("assistant", "API Error: 529 overloaded");
     failed["isApiErrorMessage"] = true.into();
     let will = || text("assistant", "I will look around.");
@@ -367,9 +397,12 @@ fn words_before_a_call_are_no_report() {
             vec![will(), call, result, text("assistant", "Found.")],
             "exploration/1: pa pe pe pe pe",
         ),
+        (vec![plain], "exploration/1: pa pe pe pe pe"),
+        (vec![half], "exploration/1: pa pe pe pe pe"),
     ] {
         let stage = Stage::with_run(&[]);
         let transcript: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let transcript = transcript.replace("Found ?", r"Found \ud83d");
         stage.0.write("../transcript.jsonl", &transcript);
         let mut event = stage.stop_event("riko", "a-1", "");
         event["agent_transcript_path"] = stage.0.path("../transcript.jsonl").into();

@@ -1,0 +1,36 @@
+//! The text that a call would leave in a file, and what a system says to it.
+
+use super::{Call, Channel, Denial, Objection};
+use crate::actor::Actor;
+use crate::claim::Claim;
+use crate::systems::Note;
+
+/// A text a call would leave, and the text that is there.
+pub struct Content {
+    pub after: String,
+    pub present: Option<String>,
+}
+
+/// The objection to the text that stands at a claimed path, whoever wrote it.
+pub fn objection_to_text(claim: &Claim<'_>, text: &str, cwd: &str) -> Option<Denial> {
+    let content = Content {
+        after: text.to_owned(),
+        present: None,
+    };
+    let objection = rules(claim, &content).err()?;
+    let nobodys = Call {
+        actor: &Actor::Main,
+        channel: Channel::Shell,
+        cwd,
+        targets: &[],
+    };
+    Some(objection.about(claim, &nobodys))
+}
+
+pub(super) fn rules(claim: &Claim<'_>, content: &Content) -> Result<Vec<Note>, Objection> {
+    claim
+        .governed
+        .system
+        .check_content(&claim.entry, &content.after, content.present.as_deref())
+        .map_err(|error| Objection::new(error.code, error.message))
+}
