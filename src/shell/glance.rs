@@ -212,4 +212,19 @@ mod tests {
             );
         }
     }
+
+    /// A word that is like a name costs what a look at all tables does, at each place.
+    #[test]
+    fn everyday_words_are_like_no_name() {
+        let words = "cargo test --workspace 2 1 tail -n 40 npm run build git log --oneline -5 status \
+                     --short diff ls -la grep -rn -l -i head cat cd src tests pytest -q -x go vet \
+                     make check pwd echo wc sort pnpm yarn lint tsc clippy --all-targets show branch \
+                     HEAD main true then else fi for in do done if while ps sleep date docker logs \
+                     kubectl get jq ruff uv tree du -sh stat file -c -e -A -B 10 20 3 node gh pr view \
+                     --help --version version --release rev-parse --stat --name-only origin null";
+        for word in words.split_ascii_whitespace() {
+            let likely = sift(word.as_bytes(), 0).1 == Likely::Known;
+            assert!(!likely || is_known(word, None), "{word}");
+        }
+    }
 }
