@@ -99,6 +99,15 @@ impl Ground {
         }
     }
 
+    /// Whether anything is at a path.
+    pub fn exists(&self, path: &str) -> bool {
+        match self.at_end_of(path) {
+            There::Missing => false,
+            There::File | There::Dir => true,
+            There::Unknown => fs::symlink_metadata(path).is_ok(),
+        }
+    }
+
     /// [`Self::at`], of a path that need not be collapsed.
     fn at_end_of(&self, path: &str) -> There {
         match path::collapse(path) {

@@ -360,6 +360,10 @@ impl Disk for Listing {
         self.ground.is_dir(path).unwrap_or(false)
     }
 
+    fn exists(&self, path: &str) -> bool {
+        self.ground.exists(path)
+    }
+
     fn text(&self, path: &str) -> Option<String> {
         read_text(path).ok().flatten()
     }

@@ -114,6 +114,10 @@ pub trait Disk {
     /// The names in a directory, without `.` and `..`; empty where it cannot be read.
     fn entries(&self, dir: &str) -> Vec<String>;
     fn is_dir(&self, path: &str) -> bool;
+    /// Whether anything is there.
+    fn exists(&self, path: &str) -> bool {
+        self.is_dir(path) || self.bytes(path).is_some()
+    }
     /// A small text file's content.
     fn text(&self, path: &str) -> Option<String>;
     /// A file's content that need not be text.

@@ -171,7 +171,7 @@ fn checkout(shell: &mut Shell<'_>, args: &[Field]) {
         (None, [only]) => {
             let path = only.known().and_then(|path| shell.absolute(path));
             let dotted = only.text.starts_with('.');
-            let exists = path.is_some_and(|path| shell.scene.disk.text(&path).is_some());
+            let exists = path.is_some_and(|path| shell.scene.disk.exists(&path));
             if dotted || exists {
                 vec![(*only).clone()]
             } else {

@@ -231,8 +231,7 @@ fn flock(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let (file, words) = words.split_first()?;
     let name = file.known().filter(|name| name.parse::<u32>().is_err());
     let path = name.and_then(|name| shell.absolute(name));
-    let disk = shell.scene.disk;
-    if path.is_some_and(|path| !disk.is_dir(&path) && disk.text(&path).is_none()) {
+    if path.is_some_and(|path| !shell.scene.disk.exists(&path)) {
         shell.report(file, Act::Write);
     }
     match words.first().and_then(Field::known) {

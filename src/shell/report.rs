@@ -271,7 +271,7 @@ impl Shell<'_> {
                 .found
                 .at(path)
                 .any(|known| known.target.act == Act::Write)
-            && self.scene.disk.bytes(path).is_none()
+            && !self.scene.disk.exists(path)
     }
 
     fn describe(&mut self, place: Place, text: Option<EcoString>) {

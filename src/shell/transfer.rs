@@ -176,7 +176,7 @@ impl Shell<'_> {
         };
         for Transfer { to, .. } in transfers {
             let at = to.known().and_then(|to| self.absolute(to));
-            let exists = at.is_some_and(|at| self.scene.disk.text(&at).is_some());
+            let exists = at.is_some_and(|at| self.scene.disk.exists(&at));
             if exists && !suffix.is_empty() {
                 let copy = format!("{}{suffix}", to.text);
                 self.report(&to.with_text(copy), Act::Write);
