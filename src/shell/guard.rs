@@ -184,7 +184,9 @@ impl Script<'_, '_, '_, '_> {
                     if let Some(test) = method(name) {
                         let open = (at + 1..end).find(|at| self.mark(*at) == Some('('))?;
                         let right = (open + 1, self.after(open) - 1);
-                        return self.is_any((start, at - 1), right, test);
+                        // `… == False`.
+                        let is_all = right.1 + 1 == end;
+                        return is_all.then(|| self.is_any((start, at - 1), right, test))?;
                     }
                 }
                 _ => {}
