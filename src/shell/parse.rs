@@ -354,28 +354,40 @@ impl<'a> Cursor<'a> {
         (self.at > start).then_some(Command::Simple(simple))
     }
 
-    /// Most words behind a command's name are plain text with one blank in front.
+    /// Most words behind a command's name are plain text or one in single quotes, with one
+    /// blank in front.
     fn plain_words(&mut self, words: &mut Vec<Word<'a>>) {
         let bytes = self.text.as_bytes();
         while self.peek() == Some(b' ') {
-            let start = self.at + 1;
-            let rest = bytes.get(start..).unwrap_or(&[]);
-            let ends = |byte: &u8| is_any(*byte, META | QUOTE | ACTIVE);
-            let len = rest.iter().position(ends).unwrap_or(rest.len());
-            let is_word = !matches!(rest.first(), None | Some(b'#')) && len > 0;
+            let at = self.at + 1;
+            let rest = bytes.get(at..).unwrap_or(&[]);
+            let (start, len, end) = match rest {
+                [] | [b'#', ..] => return,
+                [b'\'', quoted @ ..] => match quoted.iter().position(|byte| *byte == b'\'') {
+                    Some(len) => (at + 1, len, len + 2),
+                    None => return,
+                },
+                _ => {
+                    let ends = |byte: &u8| is_any(*byte, META | QUOTE | ACTIVE);
+                    match rest.iter().position(ends).unwrap_or(rest.len()) {
+                        0 => return,
+                        len => (at, len, len),
+                    }
+                }
+            };
             // What else ends a word may belong to it, or make it a redirection's.
             let ends_word = matches!(
-                rest.get(len),
+                rest.get(end),
                 None | Some(b' ' | b'\n' | b';' | b'|' | b')')
             );
             let text = self.text.get(start..start + len);
-            let Some(text) = text.filter(|_| is_word && ends_word) else {
+            let Some(text) = text.filter(|_| ends_word) else {
                 return;
             };
             words.push(Word {
                 parts: Few::One([Part::Text(Cow::Borrowed(text))]),
             });
-            self.at = start + len;
+            self.at = at + end;
         }
     }
 
