@@ -354,8 +354,8 @@ impl<'a> Cursor<'a> {
         (self.at > start).then_some(Command::Simple(simple))
     }
 
-    /// Most words behind a command's name are plain text or one in single quotes, with one
-    /// blank in front.
+    /// Most words behind a command's name are plain text, bare or in quotes, with one blank
+    /// in front.
     fn plain_words(&mut self, words: &mut Vec<Word<'a>>) {
         let bytes = self.text.as_bytes();
         while self.peek() == Some(b' ') {
@@ -363,10 +363,14 @@ impl<'a> Cursor<'a> {
             let rest = bytes.get(at..).unwrap_or(&[]);
             let (start, len, end) = match rest {
                 [] | [b'#', ..] => return,
-                [b'\'', quoted @ ..] => match quoted.iter().position(|byte| *byte == b'\'') {
-                    Some(len) => (at + 1, len, len + 2),
-                    None => return,
-                },
+                [mark @ (b'\'' | b'"'), quoted @ ..] => {
+                    let expands = |byte: u8| *mark == b'"' && matches!(byte, b'$' | b'`' | b'\\');
+                    let mut bytes = quoted.iter();
+                    match bytes.position(|byte| byte == mark || expands(*byte)) {
+                        Some(len) if quoted[len] == *mark => (at + 1, len, len + 2),
+                        _ => return,
+                    }
+                }
                 _ => {
                     let ends = |byte: &u8| is_any(*byte, META | QUOTE | ACTIVE);
                     match rest.iter().position(ends).unwrap_or(rest.len()) {
