@@ -123,20 +123,12 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
     let folder = place.folder(args.scope);
     let above = folder.as_deref().map_or(Above::WasThere, Above::now);
     let file = SettingsFile::open(&place.settings(args.scope)?)?;
-    let merged = wiring::merge(file.text(), program);
-    let broken = format!(
-        "could not edit `{}`, nothing was changed",
-        file.path.display()
-    );
-    let merged = merged.map_err(|e| anyhow!("{broken}: {e}"))?;
-    let text = match &merged {
-        Edited::Changed(text) => text,
-        Edited::Unchanged => file.text(),
+    let merged = merged(file.text(), program);
+    let what = || {
+        let file = file.path.display();
+        format!("could not edit `{file}`, nothing was changed")
     };
-    if let Some(fault) = Wiring::read(text).invalid {
-        bail!("{broken}: {fault}");
-    }
-    match merged {
+    match merged.map_err(|e| anyhow!("{}: {e}", what()))? {
         Edited::Unchanged => writeln!(out, "already wired: `{}`", file.path.display())?,
         Edited::Changed(text) if args.dry_run => {
             writeln!(out, "would write `{}`:", file.path.display())?;
@@ -170,6 +162,19 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
             .with_context(|| format!("could not make `{}`", folder.display())),
         Some(folder) if !folder.is_dir() => Ok(writeln!(out, "would make `{}`", folder.display())?),
         _ => Ok(()),
+    }
+}
+
+/// The settings with our entries; an error where Claude Code would ignore them.
+fn merged(text: &str, program: &str) -> Result<Edited, String> {
+    let merged = wiring::merge(text, program).map_err(|e| e.to_string())?;
+    let after: &str = match &merged {
+        Edited::Changed(text) => text,
+        Edited::Unchanged => text,
+    };
+    match Wiring::read(after).invalid {
+        Some(fault) => Err(fault),
+        None => Ok(merged),
     }
 }
 

@@ -123,11 +123,7 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
             }
             "split" if first.is_empty() && shape == Shape::One => {
                 self.shape = Shape::List;
-                let line = own
-                    .first()
-                    .filter(|line| line.spelling == Spelling::Literal);
-                let words = line.and_then(Field::known).unwrap_or("");
-                words.split_whitespace().map(Field::literal).collect()
+                words_of(&own)
             }
             "values" => self.given_values(shape),
             "get" | "fetch" if shape.is_list() => self.fetched(shape, arguments),
@@ -339,6 +335,14 @@ fn joined(items: &[Field], between: &str) -> Vec<Field> {
         }
     }
     whole.into_iter().collect()
+}
+
+/// What `.split()` makes of a text that is written out.
+fn words_of(own: &[Field]) -> Vec<Field> {
+    let line = own.first();
+    let line = line.filter(|line| line.spelling == Spelling::Literal);
+    let words = line.and_then(Field::known).unwrap_or("");
+    words.split_whitespace().map(Field::literal).collect()
 }
 
 fn spelled(paths: Vec<String>) -> Vec<Field> {
