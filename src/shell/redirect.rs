@@ -5,21 +5,36 @@ use super::heredoc::Tabs;
 use super::lex::{Cursor, Stop};
 use super::syntax::{Fd, Redirect, To};
 
-/// The redirection at the beginning of some bytes.
-fn redirection(bytes: &[u8]) -> Option<&'static str> {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Read,
+    Write,
+    Append,
+    ReadWrite,
+    Duplicate,
+    /// `<&`.
+    DuplicateInput,
+    Both,
+    BothAppend,
+    HereString,
+    Heredoc(Tabs),
+}
+
+/// The operator at the beginning of some bytes, and its length.
+fn operator(bytes: &[u8]) -> Option<(Operator, usize)> {
     Some(match bytes {
-        [b'>', b'>', ..] => ">>",
-        [b'>', b'|', ..] => ">|",
-        [b'>', b'&', ..] => ">&",
-        [b'>', ..] => ">",
-        [b'<', b'<', b'<', ..] => "<<<",
-        [b'<', b'<', b'-', ..] => "<<-",
-        [b'<', b'<', ..] => "<<",
-        [b'<', b'>', ..] => "<>",
-        [b'<', b'&', ..] => "<&",
-        [b'<', ..] => "<",
-        [b'&', b'>', b'>', ..] => "&>>",
-        [b'&', b'>', ..] => "&>",
+        [b'>', b'>', ..] => (Operator::Append, 2),
+        [b'>', b'|', ..] => (Operator::Write, 2),
+        [b'>', b'&', ..] => (Operator::Duplicate, 2),
+        [b'>', ..] => (Operator::Write, 1),
+        [b'<', b'<', b'<', ..] => (Operator::HereString, 3),
+        [b'<', b'<', b'-', ..] => (Operator::Heredoc(Tabs::Stripped), 3),
+        [b'<', b'<', ..] => (Operator::Heredoc(Tabs::Kept), 2),
+        [b'<', b'>', ..] => (Operator::ReadWrite, 2),
+        [b'<', b'&', ..] => (Operator::DuplicateInput, 2),
+        [b'<', ..] => (Operator::Read, 1),
+        [b'&', b'>', b'>', ..] => (Operator::BothAppend, 3),
+        [b'&', b'>', ..] => (Operator::Both, 2),
         _ => return None,
     })
 }
@@ -32,15 +47,17 @@ impl<'a> Cursor<'a> {
         }
         let start = self.at;
         let fd = self.descriptor();
-        let operator = redirection(self.text.as_bytes().get(self.at..).unwrap_or(&[]));
+        let found = operator(self.text.as_bytes().get(self.at..).unwrap_or(&[]));
         let substitutes = matches!(self.peek(), Some(b'<' | b'>')) && self.peek_at(1) == Some(b'(');
-        let Some(operator) = operator.filter(|_| !substitutes) else {
+        let Some((operator, len)) = found.filter(|_| !substitutes) else {
             self.at = start;
             return None;
         };
-        self.at += operator.len();
+        self.at += len;
         // `>!` of zsh is `>|`.
-        if self.rest().starts_with("! ") && matches!(operator, ">" | ">>") {
+        if matches!(operator, Operator::Write | Operator::Append)
+            && (self.peek(), self.peek_at(1)) == (Some(b'!'), Some(b' '))
+        {
             self.at += 1;
         }
         self.blanks();
@@ -48,17 +65,16 @@ impl<'a> Cursor<'a> {
         let word = self.word(Stop::Blank);
         let to = match operator {
             _ if self.at == before => To::Nothing,
-            "<" => To::Read(word),
-            ">" | ">|" => To::Write(word),
-            ">>" => To::Append(word),
-            "<>" => To::ReadWrite(word),
-            ">&" => To::Duplicate(word),
-            "&>" => To::Both(word),
-            "&>>" => To::BothAppend(word),
-            "<<<" => To::HereString(word),
-            "<<" => To::Heredoc(self.expect_heredoc(&word, Tabs::Kept)),
-            "<<-" => To::Heredoc(self.expect_heredoc(&word, Tabs::Stripped)),
-            _ => To::Nothing,
+            Operator::Read => To::Read(word),
+            Operator::Write => To::Write(word),
+            Operator::Append => To::Append(word),
+            Operator::ReadWrite => To::ReadWrite(word),
+            Operator::Duplicate => To::Duplicate(word),
+            Operator::Both => To::Both(word),
+            Operator::BothAppend => To::BothAppend(word),
+            Operator::HereString => To::HereString(word),
+            Operator::Heredoc(tabs) => To::Heredoc(self.expect_heredoc(&word, tabs)),
+            Operator::DuplicateInput => To::Nothing,
         };
         Some(Redirect { fd, to })
     }
