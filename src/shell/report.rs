@@ -8,7 +8,8 @@ use foldhash::fast::RandomState;
 
 use super::Limit;
 use super::eval::Shell;
-use super::field::{Field, Output, UNKNOWN};
+use super::field::{ANY_ONE, Field, Output, UNKNOWN};
+use super::glob::all_active;
 use super::syntax::{Fd, Redirect, To};
 use crate::path::{collapse, relative};
 use crate::target::{Act, Spelling, Target};
@@ -243,7 +244,10 @@ impl Shell<'_> {
         text: Option<EcoString>,
         link_to: Option<String>,
     ) -> Option<Place> {
-        let known = self.nameable(field, act)?;
+        if let Some(gap) = field.gap() {
+            return self.report_reach(field, gap, act);
+        }
+        let known = field.text.as_str();
         if known.is_empty() || is_device(known) || known.contains('\0') {
             return None;
         }
@@ -280,18 +284,27 @@ impl Shell<'_> {
         }
     }
 
-    /// The path a field names; for a removal of what cannot be expanded, the
-    /// directory it reaches into.
-    fn nameable<'f>(&self, field: &'f Field, act: Act) -> Option<&'f str> {
-        let Some(gap) = field.gap() else {
-            return Some(&field.text);
+    /// Notes what a glob may take away that cannot be expanded: it reaches into the directory
+    /// that is named, and may take along whatever tree it fits there.
+    fn report_reach(&mut self, field: &Field, gap: usize, act: Act) -> Option<Place> {
+        let takes_trees = match act {
+            Act::Remove => false,
+            Act::RemoveTree | Act::MoveAway => true,
+            Act::Write | Act::Edit | Act::MakeDir | Act::Link | Act::Clear => return None,
         };
-        let removes = matches!(act, Act::Remove | Act::RemoveTree | Act::MoveAway);
-        if !removes || field.spelling == Spelling::Literal {
+        // One name that is not known is no glob.
+        if matches!(field.spelling, Spelling::Literal | ANY_ONE) {
             return None;
         }
         let (dir, _) = field.text.get(..gap)?.rsplit_once('/')?;
-        Some(dir)
+        let place = self.report(&field.with_text(dir), Act::Remove)?;
+        if takes_trees && let Some(cwd) = self.cwd.clone() {
+            let pattern = field.text.as_str().replace(UNKNOWN, "*");
+            for tree in self.search(&cwd, &pattern, &all_active(&pattern)) {
+                self.report(&field.with_text(tree), act);
+            }
+        }
+        Some(place)
     }
 
     /// A name under which what a process substitution prints can be read.
