@@ -123,7 +123,10 @@ impl PowerShell<'_, '_, '_> {
 
     fn pipeline(&mut self) -> Values {
         if let Some(name) = self.assigned_name() {
-            let values = self.pipeline_stages();
+            let mut values = self.pipeline_stages();
+            if values.is_empty() {
+                values.push(Field::unknown());
+            }
             self.variables.insert(name, values.clone());
             return values;
         }
