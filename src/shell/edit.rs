@@ -313,6 +313,9 @@ pub(super) fn eslint(shell: &mut Shell<'_>, args: &Args<'_>) {
 
 /// `dos2unix FILE…`, and `-n IN OUT`.
 pub(super) fn line_ends(shell: &mut Shell<'_>, args: &Args<'_>) {
+    if args.has(&["i", "info", "O", "to-stdout"]) {
+        return;
+    }
     match args.has(&["n", "newfile"]) {
         true => shell.report_all(args.operands.iter().skip(1).step_by(2), Act::Write),
         false => shell.report_all(&args.operands, Act::Edit),
