@@ -198,7 +198,7 @@ struct Search<'p, 's> {
 }
 
 /// How many directories of the trees that a call takes away are searched for sites.
-const MAX_SEARCHED: usize = 10_000;
+const MAX_SEARCHED: usize = 50_000;
 
 impl<'p, 's> Search<'p, 's> {
     fn new(project: &'p Project, catalog: &'s Catalog<'s>, ground: Ground) -> Self {

@@ -129,13 +129,15 @@ fn removing_a_directory_takes_the_sites_below_it_along() {
 #[test]
 fn trees_that_are_too_large_to_be_searched_for_sites_are_not_removed() {
     let sandbox = Sandbox::new();
-    // Each directory lies in the one before, so 150 of them make 11,325 to be looked at.
-    let dirs: Vec<String> = (1..=150).map(|depth| vec!["d"; depth].join("/")).collect();
-    std::fs::create_dir_all(sandbox.path(&dirs[149])).unwrap();
+    // Each directory lies in the one before and holds the 900 of the last: 57,600 to be looked at.
+    let dirs: Vec<String> = (1..=64).map(|depth| vec!["d"; depth].join("/")).collect();
+    for n in 0..900 {
+        std::fs::create_dir_all(sandbox.path(&format!("{}/{n}", dirs[63]))).unwrap();
+    }
     let event = sandbox.bash_event(&format!("rm -rf {}", dirs.join(" ")));
     let reason = sandbox.hook(&event).reason();
     assert!(
-        reason.contains("more than 10000 directories") && reason.contains("one by one"),
+        reason.contains("more than 50000 directories") && reason.contains("one by one"),
         "{reason}"
     );
     for tool in ["rm -rf d", "mv d /tmp/gone"] {
