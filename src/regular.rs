@@ -6,6 +6,8 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::str;
 
+use crate::formats::split_bom;
+
 /// Opens a regular file for reading, and gives its length.
 ///
 /// # Errors
@@ -61,8 +63,8 @@ pub fn read(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Hands on the lines in the last `max` bytes of a file, without their breaks,
-/// and gives its length. A line of which only the end is in there is left out, and
+/// Hands on the lines in the last `max` bytes of a file, without their breaks and
+/// a byte-order mark, and gives its length. A line of which only the end is in there is left out, and
 /// one that is no UTF-8: a torn line must not hide those behind it.
 ///
 /// # Errors
@@ -79,7 +81,7 @@ pub fn tail(path: &Path, max: u64, take: &mut dyn FnMut(&str)) -> io::Result<u64
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line)? > 0 {
         if let Ok(line) = str::from_utf8(&line) {
-            take(line.trim_end_matches('\n'));
+            take(split_bom(line).1.trim_end_matches('\n'));
         }
         line.clear();
     }
@@ -108,6 +110,7 @@ mod tests {
         };
         check(b"", 9, &[]);
         check(b"a\n\nb", 9, &["a", "", "b"]);
+        check("\u{feff}a\nb".as_bytes(), 9, &["a", "b"]);
         check(b"one\ntwo\n", 8, &["one", "two"]);
         check(b"one\ntwo\n", 7, &["two"]);
         check(b"one\ntwo\n", 4, &["two"]);

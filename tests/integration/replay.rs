@@ -368,6 +368,16 @@ fn broken_lines_and_other_files_are_no_obstacle() {
 }
 
 #[test]
+fn a_byte_order_mark_hides_no_call() {
+    let sandbox = Sandbox::new();
+    let good = Transcript::new(&sandbox).write(".devt/state/one.md");
+    let text = format!("\u{feff}{}\r\n", good.lines[0]);
+    fs::write(sandbox.home().join("s.jsonl"), text).unwrap();
+    let document = replay(&sandbox, &["--json"]).json();
+    assert_eq!(refused(&document), ["ad-hoc-name one.md 1"]);
+}
+
+#[test]
 fn what_is_not_there_is_an_error() {
     let sandbox = Sandbox::new();
     for args in [

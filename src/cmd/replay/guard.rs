@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::Context;
-use super::super::denies::read::Lines;
+use super::super::denies::{self, read::Lines};
 use super::tally::{Leads, Moment, Refused, Report, Then};
 use super::transcript::{self, Block, Input, Line, Parsed};
 use crate::actor::Actor;
@@ -98,7 +98,7 @@ fn each_line(file: &Path, take: &mut dyn FnMut(u64, &str) -> bool) -> Result<()>
         .with_context(|| format!("could not read `{}`", file.display()))?
     {
         number += 1;
-        if !take(number, std::str::from_utf8(line).unwrap_or_default()) {
+        if !take(number, denies::read::text(line).unwrap_or_default()) {
             break;
         }
     }
