@@ -138,18 +138,21 @@ fn wanted(args: &Args, from: &Archived) -> io::Result<Vec<Held>> {
         );
         io::Error::new(error.kind(), why)
     })?;
-    let unknown = |name: &&String| !held.iter().any(|held| held.name == **name);
-    if let Some(name) = args.names.iter().find(unknown) {
-        let names: Vec<&str> = held.iter().map(|held| held.name.as_str()).collect();
+    // `history` and a shell's completion put a `/` behind the name of a directory.
+    let names = args.names.iter().map(|name| name.trim_end_matches('/'));
+    let names: Vec<&str> = names.collect();
+    let unknown = |name: &&&str| !held.iter().any(|held| held.name == **name);
+    if let Some(name) = names.iter().find(unknown) {
+        let there: Vec<&str> = held.iter().map(|held| held.name.as_str()).collect();
         let why = format!(
             "no `{name}` in `{}`; it holds {}",
             from.snapshot.name,
-            names.join(", ")
+            there.join(", ")
         );
         return Err(io::Error::new(io::ErrorKind::NotFound, why));
     }
-    if !args.names.is_empty() {
-        held.retain(|held| args.names.contains(&held.name));
+    if !names.is_empty() {
+        held.retain(|held| names.contains(&held.name.as_str()));
     }
     Ok(held)
 }

@@ -47,6 +47,18 @@ fn all_comes_back_and_the_empty_snapshot_goes() {
 }
 
 #[test]
+fn a_directory_is_named_as_the_history_shows_it() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/odd/a.txt", "archived");
+    let done = sandbox.run(&["cleanup", "--apply", "--json"]).json();
+    let archive = done["archive_path"].as_str().unwrap();
+    assert!(sandbox.run(&["history"]).stdout().contains("  odd/  "));
+    let ran = sandbox.run(&["restore", archive, "odd/", "--json"]);
+    assert_eq!(statuses(&ran), ["odd restored"]);
+    assert_eq!(sandbox.read(".devt/state/odd/a.txt"), "archived");
+}
+
+#[test]
 fn a_snapshot_that_goes_is_said_to_go() {
     let (sandbox, archive) = archived();
     let text = sandbox.run(&["restore", &archive]).stdout();
