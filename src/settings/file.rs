@@ -81,9 +81,12 @@ fn explain(message: &str) -> String {
     match words.next() {
         Some(word) if is_unknown => {
             let message = message.replace("unknown field", "unknown key");
-            match nearest(word, words) {
-                Some(near) => format!("{message}; did you mean `{near}`?"),
-                None => message,
+            // Before the expected words: a denial cuts the end of a long message off.
+            match (nearest(word, words), message.split_once(", expected")) {
+                (Some(near), Some((what, expected))) => {
+                    format!("{what}; did you mean `{near}`? Expected{expected}")
+                }
+                _ => message,
             }
         }
         _ => message

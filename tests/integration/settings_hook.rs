@@ -231,6 +231,16 @@ fn commands_name_the_trouble_too() {
     }
 }
 
+#[test]
+fn a_denial_names_the_nearest_key_before_all_others() {
+    let sandbox = Sandbox::new();
+    sandbox.write(SETTINGS, "systems: {devt: {extra_name: [notes.md]}}\n");
+    let ran = sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
+    let reason = ran.json()["hookSpecificOutput"]["permissionDecisionReason"].to_string();
+    let near = "unknown key `extra_name`; did you mean `extra_names`?";
+    assert!(reason.contains(near), "{reason}");
+}
+
 /// Settings that make no site are not read for a write that falls to none; what falls to
 /// one through a link, or by a key spelled in another way, is judged by them all the same.
 #[cfg(unix)]
