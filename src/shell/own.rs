@@ -1,5 +1,5 @@
-//! The one command of this program that an agent must not run: it takes the hooks
-//! out of Claude Code's settings.
+//! The commands of this program that write where an agent may not: one takes the
+//! hooks out of Claude Code's settings, one makes a page under a name it is given.
 
 use super::args::{Args, Syntax};
 use super::eval::Shell;
@@ -10,15 +10,24 @@ use crate::target::Act;
 pub(super) const SYNTAX: Syntax = Syntax {
     short: "",
     attached: "",
-    long: &["project", "scope", "system"],
+    long: &[
+        "agent", "html", "limit", "project", "rule", "scope", "session", "since", "system",
+    ],
 };
 
-/// `statewarden uninstall [--scope SCOPE]`: the settings as if nothing else were in them.
 pub(super) fn statewarden(shell: &mut Shell<'_>, args: &Args<'_>) {
-    let verb = args.operands.first().and_then(Field::known);
-    if verb != Some("uninstall") || args.has(&["dry-run", "help", "h"]) {
+    if args.has(&["dry-run", "help", "h"]) {
         return;
     }
+    match args.operands.first().and_then(Field::known) {
+        Some("uninstall") => uninstall(shell, args),
+        Some("denies") => shell.report_all(args.value(&["html"]), Act::Write),
+        _ => {}
+    }
+}
+
+/// `statewarden uninstall [--scope SCOPE]`: the settings as if nothing else were in them.
+fn uninstall(shell: &mut Shell<'_>, args: &Args<'_>) {
     let scope = args.value(&["scope"]).and_then(Field::known);
     let project = match args.value(&["project"]) {
         Some(given) => given.known(),
