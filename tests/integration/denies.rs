@@ -348,6 +348,38 @@ fn following_goes_on_through_a_rotation() {
     child.wait().unwrap();
 }
 
+#[test]
+fn following_finds_sites_that_come_later_and_keeps_the_order_of_time() {
+    const SOON: Duration = Duration::from_secs(30);
+    let sandbox = Sandbox::new();
+    let record = |id: &str, ts: &str| denial(&sandbox, id, ts, "notes.md");
+    sandbox.write(DENIES, &lines(&[record("a2", "2026-03-02T10:00:02.000Z")]));
+    let first = record("a1", "2026-03-02T10:00:01.000Z");
+    let third = record("a3", "2026-03-02T10:00:03.000Z");
+    sandbox.write(DEVT, &lines(&[first, third]));
+    let mut child = sandbox
+        .command(&["denies", "follow", "--json", "--since", "2026-01-01"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let printed = printed(child.stdout.take().unwrap());
+    let next = || {
+        let line = printed.recv_timeout(SOON).expect("a line in time");
+        let record: Value = serde_json::from_str(&line).unwrap();
+        record["id"].as_str().unwrap().to_owned()
+    };
+    assert_eq!([next(), next(), next()], ["a1", "a2", "a3"]);
+    let late = lines(&[record("a4", "2026-03-02T10:00:04.000Z")]);
+    sandbox.write(
+        ".claude/worktrees/w/.devt/state/preflight-denies.jsonl",
+        &late,
+    );
+    assert_eq!(next(), "a4");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
 /// Nothing has to be logged for it to notice.
 #[cfg(unix)]
 #[test]

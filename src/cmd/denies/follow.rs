@@ -10,12 +10,15 @@ use anyhow::{Context as _, Result};
 use super::super::{Context, Format};
 use super::filter::Passes;
 use super::list::write_entry;
-use super::read;
+use super::read::{self, Newest};
 use crate::regular;
 use crate::store::log::LogFile;
 
 /// How often the logs are looked at.
 const POLL: Duration = Duration::from_millis(250);
+
+/// After how many looks the project is walked for sites that came since: 5 s.
+const LOOKS_BETWEEN_WALKS: u32 = 20;
 
 /// A tail without a line break that is longer is no record.
 const MAX_TAIL: usize = 1 << 20;
@@ -29,26 +32,46 @@ pub(super) fn run(passes: &Passes, context: &Context<'_>, out: &mut dyn Write) -
             tail.skip_to_end()?;
         }
     }
-    loop {
+    for look in 1.. {
+        if look % LOOKS_BETWEEN_WALKS == 0 {
+            add_new(&mut tails, context);
+        }
+        let mut denials = Newest::new(None);
         for tail in &mut tails {
             tail.new_lines(&mut |line| {
                 let text = read::text(line).unwrap_or_default();
-                let Ok(Some(entry)) = read::parse(text) else {
-                    return Ok(());
-                };
-                if !entry.is_denial() || !passes.let_through(&entry) {
-                    return Ok(());
-                }
-                match context.format {
-                    Format::Json => writeln!(out, "{text}"),
-                    Format::Text => write_entry(&entry, context, out),
+                if let Ok(Some(entry)) = read::parse(text)
+                    && entry.is_denial()
+                    && passes.let_through(&entry)
+                {
+                    denials.offer(&entry, || Box::<str>::from(text));
                 }
             })?;
         }
+        for denial in denials.into_items() {
+            write_denial(&denial, context, out)?;
+        }
         out.flush()?;
         if pause::reader_is_gone(POLL) {
-            return Ok(());
+            break;
         }
+    }
+    Ok(())
+}
+
+/// The logs of sites that were not there at the last walk. All in them is new.
+fn add_new(tails: &mut Vec<Tail>, context: &Context<'_>) {
+    for log in super::logs(context) {
+        if tails.iter().all(|tail| tail.log.path() != log.path()) {
+            tails.push(Tail::new(log));
+        }
+    }
+}
+
+fn write_denial(line: &str, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
+    match (context.format, read::parse(line)) {
+        (Format::Text, Ok(Some(entry))) => write_entry(&entry, context, out),
+        _ => writeln!(out, "{line}"),
     }
 }
 
@@ -87,7 +110,7 @@ impl Tail {
 
     /// Hands every line that is whole by now to `take`, file by file: the log may have
     /// been rotated more than once since the last look.
-    fn new_lines(&mut self, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<()> {
+    fn new_lines(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<()> {
         self.open()?;
         loop {
             // Asked before the rest is read: what is appended to the old file
@@ -121,7 +144,7 @@ impl Tail {
         generations.next()
     }
 
-    fn drain(&mut self, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<()> {
+    fn drain(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<()> {
         let Some(file) = &mut self.open else {
             return Ok(());
         };
@@ -143,7 +166,7 @@ impl Tail {
                 .map_or(0, |at| at + 1);
             self.begun[..whole]
                 .split_inclusive(|&b| b == b'\n')
-                .try_for_each(&mut *take)?;
+                .for_each(&mut *take);
             self.begun.drain(..whole);
             if self.begun.len() > MAX_TAIL {
                 self.begun.clear();
