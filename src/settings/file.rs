@@ -64,6 +64,13 @@ pub(super) struct SystemFile {
     pub(super) owners: Option<BTreeMap<String, Words>>,
 }
 
+impl SystemFile {
+    /// Whether the file itself switches the system on: it says so, or declares it.
+    pub(super) fn is_switched_on(&self) -> bool {
+        self.enabled.unwrap_or(self.site.is_some())
+    }
+}
+
 impl File {
     /// The error is a sentence fragment with line and nearest key, without the path.
     pub(super) fn parse(text: &str) -> Result<Self, String> {

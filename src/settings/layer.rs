@@ -217,7 +217,7 @@ fn hold_system_fast(
     out: &mut Vec<String>,
 ) {
     let key = |name: &str| format!("systems.{id}.{name}");
-    let on = (held.enabled == Some(true)).then_some(Mode::Warn);
+    let on = held.is_switched_on().then_some(Mode::Warn);
     let mode = held.mode.or(general).or(on);
     let is_on = mode.is_some_and(|mode| mode > Mode::Off);
     at_least(&mut system.mode, mode, &key("mode"), out);
@@ -239,7 +239,7 @@ fn hold_system_fast(
 /// The systems that the managed file switches on by name, whatever their mode.
 fn kept_on(managed: &File) -> impl Iterator<Item = &String> {
     let is_kept = |system: &SystemFile| {
-        system.enabled == Some(true) && system.mode.or(managed.mode) != Some(Mode::Off)
+        system.is_switched_on() && system.mode.or(managed.mode) != Some(Mode::Off)
     };
     let systems = managed.systems.iter().flatten();
     systems.filter_map(move |(id, system)| is_kept(system.as_ref()?).then_some(id))

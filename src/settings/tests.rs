@@ -347,6 +347,26 @@ fn what_the_managed_file_switches_on_stays_on() {
         let settings = against_managed(managed, lower, overruled);
         assert_eq!(settings.mode_of("devt"), mode, "{lower}");
     }
+    // A system that it declares is on.
+    for (lower, overruled, mode) in [
+        (
+            "systems: {n: {enabled: false}}",
+            &["systems.n.enabled"][..],
+            Mode::Enforce,
+        ),
+        (
+            "systems: {n: {mode: off}}",
+            &["systems.n.mode"],
+            Mode::Enforce,
+        ),
+        ("mode: off", &["mode: off"], Mode::Warn),
+    ] {
+        let settings = against_managed("systems: {n: {site: n}}", lower, overruled);
+        assert_eq!(settings.mode_of("n"), mode, "{lower}");
+    }
+    let managed = "systems: {n: {site: n, enabled: false}}";
+    let settings = against_managed(managed, "archive: {runs: 5}", &[]);
+    assert_eq!(settings.mode_of("n"), Mode::Off);
     // It is not on in the managed file itself.
     for managed in [
         "mode: off\nsystems: {devt: {enabled: true}}",
