@@ -1,5 +1,8 @@
 //! The settings files around a project: where they stand, and what they hold.
 
+use std::io;
+use std::path::Path;
+
 use crate::env::Env;
 use crate::project::{Project, read_text};
 use crate::settings::{self, Layer, Mode, Resolved, Settings, Source};
@@ -51,17 +54,35 @@ impl Project {
         by.map(str::to_owned)
     }
 
-    /// The settings of the files together.
+    /// The settings of the files together, as commands read them.
     pub fn settings(&self, env: &Env) -> Resolved {
-        self.settings_layers(env).resolve()
+        Layers::read_by(self.settings_files(env), text_or_lost_link).resolve()
+    }
+}
+
+/// The text of a settings file. A link that leads nowhere is no missing file: its names
+/// would count as strays. The hook does not ask, it would cost a system call for each file.
+fn text_or_lost_link(path: &str) -> io::Result<Option<String>> {
+    match read_text(path)? {
+        None if Path::new(path).is_symlink() => {
+            Err(io::Error::other("it is a link that leads nowhere"))
+        }
+        text => Ok(text),
     }
 }
 
 impl Layers {
     /// Reads the files that exist. One that cannot be read counts as broken, not as absent.
     pub fn read(files: impl IntoIterator<Item = (Layer, String)>) -> Self {
+        Self::read_by(files, read_text)
+    }
+
+    fn read_by(
+        files: impl IntoIterator<Item = (Layer, String)>,
+        text_of: fn(&str) -> io::Result<Option<String>>,
+    ) -> Self {
         let read = |(layer, path): (Layer, String)| {
-            let text = read_text(&path).transpose()?;
+            let text = text_of(&path).transpose()?;
             Some((layer, path, text.map_err(|error| error.to_string())))
         };
         Self {

@@ -231,6 +231,20 @@ fn commands_name_the_trouble_too() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn settings_behind_a_lost_link_are_broken_not_absent() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/other", "");
+    sandbox.write_aged(".devt/state/retro.md", "", 3600);
+    std::os::unix::fs::symlink("nowhere.yaml", sandbox.path(SETTINGS)).unwrap();
+    let said = sandbox.run(&["doctor"]).stdout();
+    assert!(said.contains("it is a link that leads nowhere"), "{said}");
+    let ran = sandbox.run(&["cleanup", "--apply"]);
+    assert_eq!(ran.code(), 2, "{}", ran.stdout());
+    assert_eq!(sandbox.names(".devt/state"), ["retro.md"]);
+}
+
 #[test]
 fn a_denial_names_the_nearest_key_before_all_others() {
     let sandbox = Sandbox::new();
