@@ -431,6 +431,7 @@ fn send_back(owed: &[Due]) -> String {
     )
 }
 
+/// One line, whatever a state file calls its phase.
 fn summary(run: &Workflow) -> String {
     let phase = run.phase.as_deref().unwrap_or("none");
     let round = match (run.iteration, run.max_iterations) {
@@ -442,8 +443,9 @@ fn summary(run: &Workflow) -> String {
         .iter()
         .map(|gate| format!("{} {}", gate.name, gate.status.as_str()));
     let gates = reply::cut(&gates.collect::<Vec<_>>().join(", "), 300);
-    format!(
-        "{} (`{}`): phase {phase}{round}; gates: {gates}. Next: {}.\n",
+    let line = format!(
+        "{} (`{}`): phase {phase}{round}; gates: {gates}. Next: {}.",
         run.system, run.file, run.next
-    )
+    );
+    reply::printable(&line) + "\n"
 }
