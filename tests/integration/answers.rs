@@ -146,6 +146,60 @@ fn the_reason_stays_short_and_printable_whoever_the_agent_is() {
 }
 
 #[test]
+fn the_reason_says_what_to_write_however_long_the_wrong_value_is() {
+    let sandbox = Sandbox::new();
+    let prose = "hunter2 and so on, ".repeat(60);
+    let session = ".claude/.docs/260110-token-refresh/state.json";
+    for (agent, path, content, wanted) in [
+        (
+            "reviewer",
+            "openspec/changes/add/review/1.md",
+            format!("**Status:** {prose}\n"),
+            "`**Status:** APPROVED`",
+        ),
+        (
+            "code-reviewer",
+            ".devt/state/review.json",
+            json!({ "status": prose }).to_string(),
+            "DONE, PARTIAL, BLOCKED",
+        ),
+        (
+            "researcher",
+            ".devt/state/research.md",
+            format!("## Status: {}\n", prose.replace(' ', "-")),
+            "one of DONE",
+        ),
+        (
+            "main",
+            ".claude/orchestration.local.md",
+            format!("---\nactive: true\ncurrent_phase: \"{prose}\"\n---\n"),
+            "`exploration`",
+        ),
+        (
+            "main",
+            ".claude/orchestration.local.md",
+            format!("---\nactive: true\niteration: \"{prose}\"\n---\n"),
+            "a whole number",
+        ),
+        (
+            "main",
+            session,
+            json!({ "id": "x", "task": "t", "workflow": prose }).to_string(),
+            "code, code:fast",
+        ),
+    ] {
+        let event = sandbox.by_actor(agent, sandbox.write_event(path, &content));
+        let reason = sandbox.hook(&event).is_denied("malformed-content");
+        assert!(reason.contains(wanted), "{reason}");
+        let quoted = reason.matches("hunter2").count();
+        assert!(
+            quoted <= 3,
+            "a message is logged, a file's content is not: {reason}"
+        );
+    }
+}
+
+#[test]
 fn the_reason_is_one_line_of_printable_text() {
     let sandbox = Sandbox::new();
     for name in [

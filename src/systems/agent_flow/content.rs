@@ -1,8 +1,8 @@
 //! Whether a text may be written as one of the state files.
 
 use super::state::{FileKind, GROUP, Phase};
-use crate::formats::front_matter;
 use crate::formats::yaml::{self, Value};
+use crate::formats::{brief, front_matter};
 
 const GATE_STATUSES: &[&str] = &["pending", "in_progress", "passed", "failed", "skipped"];
 const TIERS: &[&str] = &[
@@ -150,7 +150,7 @@ fn number(value: &Value, key: &str) -> Result<Option<u64>, String> {
         .unwrap_or_default();
     let number = text
         .parse()
-        .map_err(|_| format!("`{key}` is `{text}`; write a whole number"))?;
+        .map_err(|_| format!("`{key}` is `{}`; write a whole number", brief(&text)))?;
     Ok(Some(number))
 }
 
@@ -162,7 +162,7 @@ fn unexpected(path: &str, found: &str, allowed: &[&str]) -> String {
         .collect();
     format!(
         "`{path}` is `{}`; write one of `{}`",
-        yaml::one_line(found),
+        brief(&yaml::one_line(found)),
         allowed.join("`, `")
     )
 }

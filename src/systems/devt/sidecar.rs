@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use crate::formats::brief;
 use crate::formats::json::{Document, kind};
 
 /// A JSON file beside a Markdown artifact. devt matches its values exactly.
@@ -111,7 +112,7 @@ pub fn read(name: &str, sidecar: &Sidecar, text: &str) -> Result<Routing, String
             Some(value) => {
                 let found = value
                     .as_str()
-                    .map_or_else(|| kind(value).to_owned(), |v| format!("\"{v}\""));
+                    .map_or_else(|| kind(value).to_owned(), |v| format!("\"{}\"", brief(v)));
                 return Err(format!(
                     "`{field}` in `{name}` is {found}, not one of {}",
                     allowed.join(", ")
@@ -187,7 +188,8 @@ pub fn check_status_header(name: &str, text: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "`## Status` in `{name}` is \"{status}\"; write `## Status: VALUE` with one of {}",
+        "`## Status` in `{name}` is \"{}\"; write `## Status: VALUE` with one of {}",
+        brief(status),
         allowed.join(", ")
     ))
 }

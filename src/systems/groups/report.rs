@@ -2,6 +2,7 @@
 //!
 //! Read fail-closed: whatever is not exactly a good verdict is not one.
 
+use crate::formats::brief;
 use crate::formats::markdown::{field, outside_fences};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +87,8 @@ fn status(kind: ReportKind, after_colon: &str) -> Reading {
     let [good, bad] = kind.values();
     let malformed = || {
         Reading::Malformed(format!(
-            "`**Status:**{after_colon}` is no verdict; {}",
+            "`**Status:**{}` is no verdict; {}",
+            brief(after_colon),
             kind.wanted()
         ))
     };

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::formats::brief;
 use crate::systems::Note;
 
 use super::state::{Phase, State, Status};
@@ -109,7 +110,7 @@ fn same_session(old: &State, new: &State) -> Result<(), String> {
         ("created_at", &old.created_at.text, &new.created_at.text),
     ] {
         if old != new {
-            return Err(format!("`{key}` never changes: it is \"{old}\""));
+            return Err(format!("`{key}` never changes: it is \"{}\"", brief(old)));
         }
     }
     Ok(())

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::state::{Moment, Phase, PhaseState, Status};
+use crate::formats::brief;
 use crate::formats::json::{Document, kind};
 
 /// Where decisions are: the schema of the original says the first, its phase
@@ -65,8 +66,9 @@ impl<'a> View<'a> {
             return Ok(text);
         }
         Err(format!(
-            "`{}` is \"{text}\", not one of {}",
+            "`{}` is \"{}\", not one of {}",
             path.join("."),
+            brief(text),
             allowed.join(", ")
         ))
     }
@@ -75,8 +77,9 @@ impl<'a> View<'a> {
         let text = self.text(path)?;
         Moment::parse(text).ok_or_else(|| {
             format!(
-                "`{}` is \"{text}\", not a time like 2026-01-10T14:30:22Z",
-                path.join(".")
+                "`{}` is \"{}\", not a time like 2026-01-10T14:30:22Z",
+                path.join("."),
+                brief(text)
             )
         })
     }
@@ -166,7 +169,8 @@ impl<'a> View<'a> {
             .filter(|count| (1..=INSTANCES_MAX).contains(count));
         let Some(count) = count else {
             return Err(format!(
-                "`{block}.{phase}.instances` is {instances}, not 1 to 5"
+                "`{block}.{phase}.instances` is {}, not 1 to 5",
+                brief(&instances.to_string())
             ));
         };
         if (mode == "single") != (count == 1) {
