@@ -345,8 +345,18 @@ fn path_like(key: Vec<String>, value: &str) -> Option<(Vec<String>, Cow<'_, str>
     let text = value.trim_end();
     let one_line = !text.is_empty() && text.len() <= 4096 && !text.contains('\n');
     let looks = text.contains(['/', '\\']) && !text.contains(' ');
-    let is_path = one_line && !says(&key, TEXT) && (says(&key, PATH) || looks);
+    let is_path = one_line && !is_address(text) && !says(&key, TEXT) && (says(&key, PATH) || looks);
     is_path.then_some((key, value))
+}
+
+/// Whether a text is a URL of another scheme than `file:`. One letter is a drive.
+fn is_address(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(scheme, _)| {
+        scheme.len() > 1
+            && scheme
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"+-".contains(&byte))
+    })
 }
 
 /// The path in a `file:` URI (RFC 8089); what is none stays as it is. A host

@@ -184,6 +184,31 @@ fn text_is_no_path() {
 }
 
 #[test]
+fn an_address_of_the_net_is_no_path() {
+    let sandbox = Sandbox::new();
+    let address = "https://github.com/o/r/blob/main/.devt/state/notes.md";
+    for (tool, input) in [
+        ("create_attachment", json!({ "url": address })),
+        ("create_link", json!({ "link": address })),
+        ("save_bookmark", json!({ "name": address })),
+        (
+            "download_file",
+            json!({ "source": address, "path": "src/a.rs" }),
+        ),
+        (
+            "store_object",
+            json!({ "uri": "s3://b/.devt/state/notes.md" }),
+        ),
+    ] {
+        let tool = format!("mcp__net__{tool}");
+        assert_eq!(verdict(&sandbox, &tool, input.clone()), "allow", "{input}");
+    }
+    let input = json!({ "url": address, "path": ".devt/state/notes.md" });
+    let found = verdict(&sandbox, "mcp__net__download_file", input);
+    assert_eq!(found, "ad-hoc-name");
+}
+
+#[test]
 fn relative_paths_are_resolved_in_the_events_directory() {
     let sandbox = Sandbox::new();
     for (cwd, path, expected) in [
