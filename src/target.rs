@@ -140,6 +140,21 @@ fn whole(analysis: Analysis, texts: [&str; 2]) -> Result<Vec<Target>, Unread> {
     }
 }
 
+/// What MCP tools change that is no file, whatever path it is named after.
+const ON_SERVERS: &[&str] = &[
+    "entity",
+    "entities",
+    "relation",
+    "relations",
+    "observation",
+    "observations",
+    "issue",
+    "issues",
+    "comment",
+    "comments",
+    "pull",
+];
+
 /// What an MCP tool does, going by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum McpAct {
@@ -161,7 +176,8 @@ impl McpAct {
         }
     }
 
-    /// `None` for a tool whose name has no word for changing something.
+    /// `None` for a tool whose name has no word for changing something, and for one
+    /// that changes something else than files.
     fn parse(name: &str) -> Option<Self> {
         let words = words(name);
         let has = |options: &[&str]| {
@@ -172,11 +188,11 @@ impl McpAct {
         };
         // `get_patch` reads one, `get_or_create` does not only read.
         let reads = ["get", "read", "show", "view", "preview", "describe"];
-        if words
+        let only_reads = words
             .first()
             .is_some_and(|word| reads.contains(&word.as_str()))
-            && !has(&["and", "or", "write"])
-        {
+            && !has(&["and", "or", "write"]);
+        if only_reads || has(ON_SERVERS) {
             return None;
         }
         if has(&["move", "rename", "mv"]) {

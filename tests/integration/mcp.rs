@@ -209,6 +209,35 @@ fn an_address_of_the_net_is_no_path() {
 }
 
 #[test]
+fn what_lies_on_a_server_is_no_file_whatever_it_is_named_after() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/deferred.md", "later");
+    let (name, kept) = (".devt/state/notes.md", ".devt/state/deferred.md");
+    for (tool, input) in [
+        (
+            "mcp__memory__create_entities",
+            json!({ "entities": [{ "name": name, "entityType": "file" }] }),
+        ),
+        (
+            "mcp__memory__create_relations",
+            json!({ "relations": [{ "from": kept, "to": name }] }),
+        ),
+        (
+            "mcp__memory__delete_entities",
+            json!({ "entityNames": [kept] }),
+        ),
+        ("mcp__jira__update_issue", json!({ "summary": name })),
+        ("mcp__linear__create_comment", json!({ "name": name })),
+        (
+            "mcp__github__create_pull_request_review",
+            json!({ "comments": [{ "path": name, "position": 1 }] }),
+        ),
+    ] {
+        assert_eq!(verdict(&sandbox, tool, input), "allow", "{tool}");
+    }
+}
+
+#[test]
 fn relative_paths_are_resolved_in_the_events_directory() {
     let sandbox = Sandbox::new();
     for (cwd, path, expected) in [
