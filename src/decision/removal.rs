@@ -26,6 +26,7 @@ pub(super) fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Ob
     if let Spelling::Glob { matches } = claim.target.spelling
         && matches != Some(1)
         && !governed.system.goes_by_pattern()
+        && !is_the_users(&standing)
     {
         let several = match matches {
             Some(n) => format!("takes {n} entries"),
@@ -48,6 +49,11 @@ pub(super) fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Ob
         | Standing::UndeclaredDirectory
         | Standing::Free => Ok(()),
     }
+}
+
+/// What no call may remove, by its name either.
+fn is_the_users(standing: &Standing<'_>) -> bool {
+    matches!(standing, Standing::Row(row) if row.writer == Writer::User)
 }
 
 fn row_removal(claim: &Claim<'_>, call: &Call<'_>, row: &Row<'_>) -> Result<(), Objection> {

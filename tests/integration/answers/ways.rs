@@ -256,3 +256,22 @@ fn a_bulk_removal_is_told_another_way() {
         assert!(reason.contains(way), "{command}: {reason}");
     }
 }
+
+#[test]
+fn what_is_the_users_to_remove_is_not_to_be_removed_by_its_name() {
+    let sandbox = Sandbox::new();
+    for file in [
+        "statewarden.yaml",
+        "statewarden.local.yaml",
+        "statewarden/x",
+    ] {
+        sandbox.write(&format!(".claude/{file}"), "mode: enforce\n");
+    }
+    for command in ["rm -f .claude/statewarden*.yaml", "rm -rf .claude/statew*"] {
+        let reason = sandbox
+            .hook(&sandbox.bash_event(command))
+            .is_denied("protected-file");
+        assert!(reason.contains("for the user to remove"), "{reason}");
+        assert!(!reason.contains("by their names"), "{reason}");
+    }
+}
