@@ -8,7 +8,7 @@ use super::eval::Shell;
 use super::field::{Field, base_name};
 use super::glob::components;
 use super::index::Index;
-use crate::path::collapse;
+use crate::path::{collapse, relative};
 use crate::sites::SKIPPED;
 use crate::systems;
 use crate::target::{Act, Spelling};
@@ -121,18 +121,18 @@ pub(super) fn clean(shell: &mut Shell<'_>, args: &Args<'_>) {
 
 /// `git stash`: what is not tracked with `-u`, what is ignored with `-a` too, and what
 /// the same command staged.
-pub(super) fn stash(shell: &mut Shell<'_>, args: &Args<'_>) {
-    let paths = match args.operands.split_first() {
+pub(super) fn stash(shell: &mut Shell<'_>, args: &Args<'_>, first: Option<&Field>) {
+    let operands = args.operands.as_slice();
+    let paths = match operands.split_first() {
         None => &[],
+        // An option first stands for `push`.
+        Some(_) if first.is_some_and(Field::is_option) => operands,
         Some((verb, paths)) => match verb.known() {
             Some("push") => paths,
             Some("save") => &[],
             _ => return,
         },
     };
-    if !args.has(&["u", "include-untracked", "a", "all"]) {
-        return unstage(shell);
-    }
     let (mut taken, mut spared) = (Vec::new(), Vec::new());
     for path in paths {
         let marks = [":!", ":^", ":(exclude)"];
@@ -141,14 +141,18 @@ pub(super) fn stash(shell: &mut Shell<'_>, args: &Args<'_>) {
             None => taken.push(path.clone()),
         }
     }
-    if taken.is_empty() {
-        taken.push(top(shell));
-    }
     let sort = Sort {
         excluded: rules(&mut spared.iter()),
         ignores: !args.has(&["a", "all"]),
         ..Sort::default()
     };
+    if !args.has(&["u", "include-untracked", "a", "all"]) {
+        let staged = staged(shell, &taken);
+        return sweep(shell, &staged, sort);
+    }
+    if taken.is_empty() {
+        taken.push(top(shell));
+    }
     sweep(shell, &taken, sort);
 }
 
@@ -175,13 +179,39 @@ pub(super) fn stage(shell: &mut Shell<'_>, args: &Args<'_>) {
 
 /// Takes what was staged and in no commit.
 pub(super) fn unstage(shell: &mut Shell<'_>) {
-    let mut staged = std::mem::take(&mut shell.staged);
-    if !staged.is_empty() {
-        for path in staged.iter_mut().filter(|path| **path == EVERYTHING) {
-            *path = top(shell);
-        }
-        sweep(shell, &staged, Sort::default());
+    let staged = staged(shell, &[]);
+    sweep(shell, &staged, Sort::default());
+}
+
+/// What was staged and in no commit, or what of it lies in the paths if there are any;
+/// then the rest stays staged.
+fn staged(shell: &mut Shell<'_>, paths: &[Field]) -> Vec<Field> {
+    let mut staged = match paths {
+        [] => std::mem::take(&mut shell.staged),
+        _ => shell.staged.clone(),
+    };
+    for path in staged.iter_mut().filter(|path| **path == EVERYTHING) {
+        *path = top(shell);
     }
+    if paths.is_empty() {
+        return staged;
+    }
+    let named = paths
+        .iter()
+        .filter_map(|path| shell.absolute(path.known()?));
+    let named: Vec<String> = named.map(|path| collapse(&path).into_owned()).collect();
+    let within = |one: &str, other: &str| relative(one, other).is_some();
+    let mut both = Vec::new();
+    for old in staged.iter().filter_map(Field::known) {
+        for new in &named {
+            if within(new, old) {
+                both.push(Field::literal(new.as_str()));
+            } else if within(old, new) {
+                both.push(Field::literal(old));
+            }
+        }
+    }
+    both
 }
 
 /// The top of the work tree.
@@ -194,6 +224,9 @@ fn top(shell: &mut Shell<'_>) -> Field {
 
 /// Reports what goes of paths.
 fn sweep(shell: &mut Shell<'_>, paths: &[Field], sort: Sort) {
+    if paths.is_empty() {
+        return;
+    }
     let Some(root) = shell.cwd.clone().map(|cwd| repository(shell, &cwd)) else {
         shell.report_all(paths, Act::Clear);
         return;

@@ -98,7 +98,7 @@ fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Outpu
         "checkout" => checkout(shell, args),
         "restore" => restore(shell, &valued("sU")),
         "clean" => clean(shell, &valued("e")),
-        "stash" => stash(shell, &valued("m")),
+        "stash" => stash(shell, &valued("m"), args.first()),
         "add" => stage(shell, &valued("")),
         "commit" => shell.staged.clear(),
         "reset" => reset(shell, &valued("")),
