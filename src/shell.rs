@@ -77,6 +77,7 @@ mod rename;
 mod report;
 mod routine;
 mod search;
+mod stash;
 mod syntax;
 mod table;
 mod tcl;

@@ -1,17 +1,15 @@
 //! `git clean`, `git stash`, `git reset --hard` and `rsync --delete`: what they take away,
 //! and what exclusions spare.
 
-use ecow::EcoString;
-
 use super::args::Args;
 use super::eval::Shell;
 use super::field::{Field, base_name};
 use super::glob::components;
 use super::index::Index;
-use crate::path::{collapse, relative};
+use crate::path::collapse;
 use crate::sites::SKIPPED;
 use crate::systems;
-use crate::target::{Act, Spelling};
+use crate::target::Act;
 
 /// How deep, and how many directories, the tree is searched for what is spared,
 /// and how many files are told apart.
@@ -49,7 +47,7 @@ enum Lies {
 
 /// Which of the entries that are not tracked go.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Takes {
+pub(super) enum Takes {
     /// All but those that the rules name.
     Others,
     /// Those that the rules name, `-X`.
@@ -58,19 +56,19 @@ enum Takes {
 
 /// Whether directories are gone into in which nothing is tracked.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Enters {
+pub(super) enum Enters {
     All,
     Tracked,
 }
 
 /// What of a tree goes.
-struct Sort {
+pub(super) struct Sort {
     /// The patterns of `-e`, which win over all files.
-    excluded: Vec<Rule>,
+    pub(super) excluded: Vec<Rule>,
     /// Whether `.gitignore` counts.
-    ignores: bool,
-    takes: Takes,
-    enters: Enters,
+    pub(super) ignores: bool,
+    pub(super) takes: Takes,
+    pub(super) enters: Enters,
 }
 
 impl Default for Sort {
@@ -119,111 +117,8 @@ pub(super) fn clean(shell: &mut Shell<'_>, args: &Args<'_>) {
     sweep(shell, paths, sort);
 }
 
-/// `git stash`: what is not tracked with `-u`, what is ignored with `-a` too, and what
-/// the same command staged.
-pub(super) fn stash(shell: &mut Shell<'_>, args: &Args<'_>, first: Option<&Field>) {
-    let operands = args.operands.as_slice();
-    let paths = match operands.split_first() {
-        None => &[],
-        // An option first stands for `push`.
-        Some(_) if first.is_some_and(Field::is_option) => operands,
-        Some((verb, paths)) => match verb.known() {
-            Some("push") => paths,
-            Some("save") => &[],
-            _ => return,
-        },
-    };
-    let (mut taken, mut spared) = (Vec::new(), Vec::new());
-    for path in paths {
-        let marks = [":!", ":^", ":(exclude)"];
-        match marks.iter().find(|mark| path.text.starts_with(**mark)) {
-            Some(mark) => spared.push(path.behind(mark.len())),
-            None => taken.push(path.clone()),
-        }
-    }
-    let sort = Sort {
-        excluded: rules(&mut spared.iter()),
-        ignores: !args.has(&["a", "all"]),
-        ..Sort::default()
-    };
-    if !args.has(&["u", "include-untracked", "a", "all"]) {
-        let staged = staged(shell, &taken);
-        return sweep(shell, &staged, sort);
-    }
-    if taken.is_empty() {
-        taken.push(top(shell));
-    }
-    sweep(shell, &taken, sort);
-}
-
-/// Stands for the top of the work tree, which most commands need not look for.
-const EVERYTHING: Field = Field {
-    text: EcoString::new(),
-    spelling: Spelling::Literal,
-};
-
-/// `git add`: what `git reset --hard` and `git stash` will take, as long as it was not
-/// tracked before.
-pub(super) fn stage(shell: &mut Shell<'_>, args: &Args<'_>) {
-    if args.has(&["n", "dry-run", "u", "update"]) {
-        return;
-    }
-    if args.operands.is_empty() && args.has(&["A", "all"]) {
-        shell.staged.push(EVERYTHING);
-    }
-    for path in &args.operands {
-        let path = path.known().and_then(|path| shell.absolute(path));
-        shell.staged.extend(path.map(Field::literal));
-    }
-}
-
-/// Takes what was staged and in no commit.
-pub(super) fn unstage(shell: &mut Shell<'_>) {
-    let staged = staged(shell, &[]);
-    sweep(shell, &staged, Sort::default());
-}
-
-/// What was staged and in no commit, or what of it lies in the paths if there are any;
-/// then the rest stays staged.
-fn staged(shell: &mut Shell<'_>, paths: &[Field]) -> Vec<Field> {
-    let mut staged = match paths {
-        [] => std::mem::take(&mut shell.staged),
-        _ => shell.staged.clone(),
-    };
-    for path in staged.iter_mut().filter(|path| **path == EVERYTHING) {
-        *path = top(shell);
-    }
-    if paths.is_empty() {
-        return staged;
-    }
-    let named = paths
-        .iter()
-        .filter_map(|path| shell.absolute(path.known()?));
-    let named: Vec<String> = named.map(|path| collapse(&path).into_owned()).collect();
-    let within = |one: &str, other: &str| relative(one, other).is_some();
-    let mut both = Vec::new();
-    for old in staged.iter().filter_map(Field::known) {
-        for new in &named {
-            if within(new, old) {
-                both.push(Field::literal(new.as_str()));
-            } else if within(old, new) {
-                both.push(Field::literal(old));
-            }
-        }
-    }
-    both
-}
-
-/// The top of the work tree.
-fn top(shell: &mut Shell<'_>) -> Field {
-    let cwd = shell.cwd.clone();
-    cwd.map_or_else(Field::unknown, |cwd| {
-        Field::literal(repository(shell, &cwd))
-    })
-}
-
 /// Reports what goes of paths.
-fn sweep(shell: &mut Shell<'_>, paths: &[Field], sort: Sort) {
+pub(super) fn sweep(shell: &mut Shell<'_>, paths: &[Field], sort: Sort) {
     if paths.is_empty() {
         return;
     }
@@ -296,7 +191,7 @@ pub(super) fn rules(patterns: &mut dyn Iterator<Item = &Field>) -> Vec<Rule> {
 }
 
 /// The nearest directory upwards with an entry `.git`, or the directory itself.
-fn repository(shell: &mut Shell<'_>, cwd: &str) -> String {
+pub(super) fn repository(shell: &mut Shell<'_>, cwd: &str) -> String {
     let mut dir = cwd.trim_end_matches('/');
     loop {
         if shell.list(dir).iter().any(|name| name == ".git") {

@@ -1,9 +1,10 @@
 //! The `git` subcommands that change files of the work tree.
 
 use super::args::{Args, Syntax};
-use super::clean::{clean, stage, stash, unstage};
+use super::clean::clean;
 use super::eval::Shell;
 use super::field::{Field, Output, UNKNOWN, base_name};
+use super::stash::{stage, stash, unstage};
 use super::transfer::inside;
 use super::wrapper::line;
 use super::{archive, edit, search, writers};
