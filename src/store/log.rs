@@ -128,7 +128,8 @@ impl LogFile {
             .map(|entry| entry.path())
             .filter(is_generation)
             .collect();
-        paths.sort_unstable();
+        // Of one moment, the one without a number is the first.
+        paths.sort_unstable_by_key(|path| path.with_extension(""));
         paths
     }
 }

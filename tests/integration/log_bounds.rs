@@ -5,6 +5,8 @@ use std::fs;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
+use statewarden::store::lock::IN_COMMAND;
+use statewarden::store::log::Logs;
 
 use crate::support::{DENIES, DEVT, Ran, Sandbox, feed, serve};
 
@@ -69,14 +71,38 @@ fn a_log_at_the_limit_of_file_sizes_changes_no_decision() {
     sandbox.write(DEVT, &"{}\n".repeat(20_000));
     let event = sandbox.write_event(".devt/state/a.md", "x").to_string();
     let hook = sandbox.command(&["hook"]);
-    let mut limited = Command::new("sh");
-    limited.args(["-c", "ulimit -f 100; exec \"$0\" hook"]);
-    limited
-        .arg(hook.get_program())
-        .current_dir(sandbox.project());
-    let ran = serve(limited, event.as_bytes());
-    assert!(ran.stdout().contains("ad-hoc-name"), "{}", ran.stdout());
-    assert!(ran.stderr().contains("could not write"), "{}", ran.stderr());
+    for (blocks, fits) in [(100, false), (1_000, true)] {
+        let mut limited = Command::new("sh");
+        limited.args(["-c", &format!("ulimit -f {blocks}; exec \"$0\" hook")]);
+        limited
+            .arg(hook.get_program())
+            .current_dir(sandbox.project());
+        let ran = serve(limited, event.as_bytes());
+        assert!(ran.stdout().contains("ad-hoc-name"), "{}", ran.stdout());
+        let told = ran.stderr();
+        assert_eq!(!told.contains("could not write"), fits, "{told}");
+        assert_eq!(sandbox.records(DEVT).len(), 20_000 + usize::from(fits));
+    }
+}
+
+#[test]
+fn logs_that_are_full_in_one_moment_are_kept_in_their_order() {
+    let sandbox = Sandbox::new();
+    let log = Logs::devt(&sandbox.project().join(".devt/state"));
+    for foreign in ["notes.jsonl", "2026-01-01.txt"] {
+        let path = format!(".devt/state/.archive/preflight-denies-{foreign}");
+        sandbox.write(&path, "no generation");
+    }
+    for line in ["a\n", "b\n", "c\n", "d\n"] {
+        log.append(line, 3, "2026-01-01T00:00:00.000Z", IN_COMMAND)
+            .unwrap();
+    }
+    let kept = log.generations();
+    let texts = kept.iter().map(|path| fs::read_to_string(path).unwrap());
+    assert_eq!(texts.collect::<String>(), "a\nb\nc\n", "{kept:?}");
+    let first = "preflight-denies-2026-01-01T00-00-00-000Z.jsonl";
+    assert!(kept[0].ends_with(first), "{kept:?}");
+    assert_eq!(sandbox.read(DEVT), "d\n");
 }
 
 #[test]
