@@ -238,7 +238,7 @@ impl Ring {
         for snapshot in empty.iter().filter(|empty| empty.is_abandoned(now)) {
             snapshot::remove_empty(&snapshot.path)?;
         }
-        let surplus = (old.len() + 1).saturating_sub(self.runs.max(1));
+        let surplus = (old.len() + 1).saturating_sub(self.runs);
         let mut pruned = Vec::new();
         for snapshot in old.into_iter().take(surplus) {
             // Renamed first, so that a kill leaves no half snapshot that looks whole.

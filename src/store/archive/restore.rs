@@ -94,15 +94,7 @@ fn come_home(snapshot: &Snapshot, held: &Held, site: &Path) -> Return {
         .and_then(|()| replace::make_dir(above))
         .and_then(|()| move_to_free(&snapshot.path.join(&held.place), &to));
     match moved {
-        Ok(()) => {
-            let emptied = held.place.ancestors().skip(1);
-            emptied
-                .filter(|dir| !dir.as_os_str().is_empty())
-                .for_each(|dir| {
-                    replace::remove_if_empty(&snapshot.path.join(dir));
-                });
-            Return::Restored
-        }
+        Ok(()) => Return::Restored,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Return::Vanished,
         Err(error) => Return::Failed {
             error: error.to_string(),

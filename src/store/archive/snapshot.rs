@@ -101,9 +101,7 @@ impl Snapshot {
             };
             let there = fs::symlink_metadata(self.path.join(&place));
             // The directory for an entry is made before the entry is moved.
-            if there.is_ok() || place.iter().nth(1).is_some() {
-                known.extend(place.iter().next().map(OsString::from));
-            }
+            known.extend(place.iter().next().map(OsString::from));
             if let Ok(meta) = there {
                 held.push(Held::new(place, home, &meta, Some(named.reason.clone())));
             }
