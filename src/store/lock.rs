@@ -176,3 +176,41 @@ fn with_linked(dir: &Path) -> Vec<PathBuf> {
     dirs.dedup();
     dirs
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A directory that were taken twice would wait for itself.
+    #[test]
+    fn directories_that_links_lead_to_are_locked_once_and_in_order() {
+        let base = std::env::temp_dir().join(format!("statewarden-links-{}", std::process::id()));
+        for dir in ["m/sub", "a/dir", "z"] {
+            fs::create_dir_all(base.join(dir)).unwrap();
+        }
+        let base = base.canonicalize().unwrap();
+        for (link, to) in [
+            ("1", "z/x"),
+            ("2", "z/y"),
+            ("3", "a/x"),
+            ("4", "a/dir"),
+            ("5", "m/sub/x"),
+        ] {
+            if to != "a/dir" {
+                fs::write(base.join(to), "").unwrap();
+            }
+            symlink(base.join(to), base.join("m").join(link)).unwrap();
+        }
+        symlink("nowhere", base.join("m/6")).unwrap();
+        let dirs = ["a", "m", "z"].map(|dir| base.join(dir));
+        assert_eq!(with_linked(&base.join("m")), dirs);
+        let locked = with_state_lock(&base.join("m"), None, Duration::ZERO, |_| Ok(()));
+        assert!(locked.is_ok());
+        fs::remove_dir_all(&base).unwrap();
+    }
+}

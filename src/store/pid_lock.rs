@@ -269,10 +269,26 @@ mod tests {
         })
     }
 
-    fn make_old(path: &Path) {
+    fn set_age(path: &Path, seconds: i64) {
         let file = OpenOptions::new().write(true).open(path).unwrap();
-        let hour_ago = std::time::SystemTime::now() - Duration::from_secs(3_600);
-        file.set_modified(hour_ago).unwrap();
+        let now = std::time::SystemTime::now();
+        let span = Duration::from_secs(seconds.unsigned_abs());
+        let time = if seconds < 0 { now + span } else { now - span };
+        file.set_modified(time).unwrap();
+    }
+
+    #[test]
+    fn only_the_file_that_was_judged_is_taken_away() {
+        in_dir("pid-judged", |dir| {
+            let file = dir.join(".lock");
+            take_away(&file, "77").unwrap();
+            fs::write(&file, "78").unwrap();
+            take_away(&file, "77").unwrap();
+            assert_eq!(fs::read_to_string(&file).unwrap(), "78");
+            assert_eq!(fs::read_dir(dir).unwrap().count(), 1);
+            take_away(&file, "78").unwrap();
+            assert_eq!(fs::read_dir(dir).unwrap().count(), 0);
+        });
     }
 
     #[test]
@@ -291,10 +307,12 @@ mod tests {
             }
             for content in ["", "garbage", "-1", "[1]"] {
                 fs::write(&file, content).unwrap();
-                make_old(&file);
+                set_age(&file, 3_600);
                 check(content, 0);
             }
+            // From the future, so that it never gets old.
             fs::write(&file, "").unwrap();
+            set_age(&file, -3_600);
             check("a new empty file", 4_000);
         });
     }
@@ -311,11 +329,13 @@ mod tests {
                 assert!(error.to_string().contains("process 1"), "{error}");
                 assert_eq!(fs::read_to_string(dir.join(".lock")).unwrap(), content);
             }
-            fs::write(dir.join(".lock"), "").unwrap();
-            assert!(
-                lock(dir, Duration::ZERO).is_err(),
-                "it may still get its id"
-            );
+            for content in ["", "0"] {
+                fs::write(dir.join(".lock"), content).unwrap();
+                assert!(
+                    lock(dir, Duration::ZERO).is_err(),
+                    "it may still get its id"
+                );
+            }
         });
     }
 
@@ -345,7 +365,7 @@ mod tests {
                 .unwrap();
             fs::write(dir.join(".lock"), child.id().to_string()).unwrap();
             assert!(lock(dir, Duration::ZERO).is_err());
-            make_old(&dir.join(".lock"));
+            set_age(&dir.join(".lock"), 3_600);
             assert!(lock(dir, Duration::ZERO).is_ok());
             child.kill().unwrap();
             child.wait().unwrap();

@@ -174,6 +174,7 @@ mod tests {
             (".settings.json.tmp", false),
             ("settings.json.4711.tmp", false),
             (".x.47a.tmp", false),
+            (".x..tmp", false),
         ] {
             assert_eq!(is_temp_name(name), expected, "{name}");
         }
@@ -193,6 +194,10 @@ mod tests {
         )
         .unwrap();
         replace(&file, b"one").unwrap();
+        fs::write(dir.join("plain"), "").unwrap();
+        let mode = |name| fs::metadata(dir.join(name)).unwrap().permissions();
+        assert_eq!(mode("a.json"), mode("plain"));
+        fs::remove_file(dir.join("plain")).unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
         replace(&file, b"two").unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"two");
@@ -200,12 +205,12 @@ mod tests {
             fs::metadata(&file).unwrap().permissions().mode() & 0o777,
             0o640
         );
-        assert_eq!(fs::read_dir(&dir).unwrap().count(), 1);
         assert!(
             replace(&dir, b"x").is_err(),
             "a directory cannot be replaced"
         );
         assert!(copy_to_free(&file, &file).is_err());
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 1);
         let error = remove(&dir).unwrap_err().to_string();
         assert!(error.contains(dir.to_str().unwrap()), "{error}");
         let leftovers = fs::read_dir(std::env::temp_dir()).unwrap().flatten();

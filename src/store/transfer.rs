@@ -133,3 +133,31 @@ fn remove(path: &Path) -> io::Result<()> {
         fs::remove_file(path)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_that_is_written_to_while_it_is_copied_is_found() {
+        let dir = std::env::temp_dir().join(format!("statewarden-copy-{}", std::process::id()));
+        fs::create_dir(&dir).unwrap();
+        let file = dir.join("a");
+        fs::write(&file, "one").unwrap();
+        let mut sources = Vec::new();
+        copy(&file, &dir.join("b"), &mut sources).unwrap();
+        let time = sources[0].1.modified().unwrap();
+        let hour = std::time::Duration::from_secs(3_600);
+        for (text, time, is_same) in [
+            ("one", time, true),
+            ("one", time + hour, false),
+            ("longer", time, false),
+        ] {
+            fs::write(&file, text).unwrap();
+            let opened = fs::OpenOptions::new().write(true).open(&file);
+            opened.unwrap().set_modified(time).unwrap();
+            assert_eq!(unchanged(&sources[0]).is_ok(), is_same, "{text}");
+        }
+        fs::remove_dir_all(&dir).unwrap();
+    }
+}

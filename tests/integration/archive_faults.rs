@@ -1,16 +1,18 @@
 #[cfg(unix)]
 mod unix;
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::io::ErrorKind;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, DirEntry};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use statewarden::store::archive::{Item, Kind, Ring, Run, Status, Taken, WhenChanged};
+use statewarden::store::archive::{
+    Item, Kind, Newer, Return, Ring, Run, Status, Taken, WhenChanged,
+};
 use statewarden::store::lock::{IN_COMMAND, with_lock};
 
 use crate::support::{Ran, Sandbox};
@@ -207,6 +209,79 @@ fn the_new_snapshot_stays_even_when_it_is_the_oldest() {
         assert!(new.exists());
         assert_eq!(sandbox.names(RING).len(), 1);
     }
+}
+
+#[test]
+fn a_snapshot_of_this_minute_outlives_one_of_last_year() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.project().join(STATE).join("notes.md");
+    sandbox.write(&format!("{RING}/2025-01-01T00-00-00-000Z/plan.md"), "old");
+    let (ring, now) = (ring(&sandbox, 2), Utc::now());
+    let ages = [20, 0].map(TimeDelta::seconds);
+    let made = ages.map(|age| {
+        fs::write(&path, "x").unwrap();
+        let item = item(&path, now, WhenChanged::Move);
+        take(&sandbox, &ring, &[item], now - age).path.unwrap()
+    });
+    assert!(made.iter().all(|path| path.exists()));
+    assert_eq!(sandbox.names(RING).len(), 2);
+}
+
+/// devt takes no lock for its own.
+#[test]
+fn a_new_snapshot_of_another_program_waits_for_its_entries() {
+    let sandbox = Sandbox::new();
+    let now = Utc::now();
+    let name = |seconds| {
+        let at = now - TimeDelta::seconds(seconds);
+        at.format("%Y-%m-%dT%H-%M-%S-%3fZ").to_string()
+    };
+    for name in [name(30), name(90)] {
+        fs::create_dir_all(sandbox.project().join(RING).join(name)).unwrap();
+    }
+    let path = sandbox.project().join(STATE).join("notes.md");
+    fs::write(&path, "x").unwrap();
+    let item = item(&path, now, WhenChanged::Move);
+    take(&sandbox, &ring(&sandbox, 5), &[item], now);
+    let left = sandbox.names(RING);
+    assert_eq!((left.len(), &left[0]), (2, &name(30)), "{left:?}");
+}
+
+#[test]
+fn names_that_differ_in_case_get_different_places() {
+    let sandbox = Sandbox::new();
+    let names = ["Notes.txt", "notes.txt"];
+    for name in names {
+        sandbox.write(&format!("{STATE}/{name}"), name);
+    }
+    let n_written = sandbox.names(STATE).len();
+    let done = sandbox.run(&["cleanup", "--apply", "--json"]).json();
+    let held = fs::read_dir(done["archive_path"].as_str().unwrap()).unwrap();
+    let name = |entry: io::Result<DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+    let folded: BTreeSet<String> = held.map(|entry| name(entry).to_lowercase()).collect();
+    assert_eq!(folded.len(), n_written + 1, "{folded:?}");
+}
+
+#[test]
+fn an_entry_that_has_left_the_archive_is_said_to_have_vanished() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/notes.md", "x");
+    assert_eq!(sandbox.run(&["reset"]).code(), 0);
+    let (ring, now) = (ring(&sandbox, 5), Utc::now());
+    let snapshot = ring.snapshots(now).unwrap().remove(0);
+    let held = snapshot.holds().unwrap();
+    fs::remove_file(snapshot.path.join("notes.md")).unwrap();
+    let run = Run {
+        kind: Kind::Restore,
+        by: "test",
+        now,
+    };
+    let site = sandbox.project().join(STATE);
+    let (returns, replaced) = with_lock(&site, IN_COMMAND, |locked| {
+        ring.bring_back(locked, run, &snapshot, &held, Newer::Stays)
+    })
+    .unwrap();
+    assert_eq!((returns, replaced), (vec![Return::Vanished], None));
 }
 
 #[test]

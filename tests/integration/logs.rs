@@ -209,6 +209,17 @@ fn a_project_without_trouble_stays_untouched() {
     assert_eq!(fs::read_dir(&bare).unwrap().count(), 0);
 }
 
+#[test]
+fn what_a_person_made_of_the_folders_gitignore_stays() {
+    let sandbox = Sandbox::new();
+    let ignore = ".claude/statewarden/.gitignore";
+    sandbox.write(ignore, "events.jsonl\n");
+    let event = sandbox.write_event(".claude/test-command", "x");
+    sandbox.hook(&event).is_denied("protected-file");
+    assert_eq!(sandbox.read(ignore), "events.jsonl\n");
+    assert_eq!(sandbox.records(DENIES).len(), 1);
+}
+
 #[cfg(unix)]
 #[test]
 fn logs_are_for_their_owner_only() {

@@ -172,6 +172,7 @@ fn the_ring_is_ordered_by_time() {
         "2026-notes",
         "cleanup-mine",
         "keep",
+        "sweep-2026-01-02T00-00-00-000Z-",
         "sweep-2026-01-02T00-00-00-000Z-x",
     ];
     check(&foreign, 1, &foreign);
@@ -180,9 +181,15 @@ fn the_ring_is_ordered_by_time() {
 #[test]
 fn a_drop_that_was_killed_is_finished() {
     let sandbox = Sandbox::new();
-    for name in [".sweep-2026-01-02T00-00-00-000Z.77.tmp", ".theirs.77.tmp"] {
+    let stay = [
+        ".sweep-2026-01-02T00-00-00-000Z.notes",
+        ".sweep-2026-01-03T00-00-00-000Z.77.tmp",
+        ".theirs.77.tmp",
+    ];
+    for name in [".sweep-2026-01-02T00-00-00-000Z.77.tmp", stay[0], stay[2]] {
         snapshot(&sandbox, name);
     }
+    sandbox.write(&format!("{RING}/{}", stay[1]), "a file");
     sandbox.write(".devt/state/notes.md", "x");
     let done = sandbox.run(&["reset", "--json"]).json();
     let new = done["archived_to"]
@@ -191,7 +198,19 @@ fn a_drop_that_was_killed_is_finished() {
         .rsplit('/')
         .next()
         .unwrap();
-    assert_eq!(sandbox.names(RING), [".theirs.77.tmp", new]);
+    assert_eq!(sandbox.names(RING), [stay.as_slice(), &[new]].concat());
+}
+
+#[test]
+fn a_person_is_told_which_snapshot_goes() {
+    let sandbox = Sandbox::new();
+    let old = "cleanup-2026-01-01T00-00-00-000Z";
+    snapshot(&sandbox, old);
+    sandbox.write(".claude/statewarden.yaml", "archive:\n  runs: 1\n");
+    sandbox.write(".devt/state/plan.md", "x");
+    let told = sandbox.run(&["reset"]).stdout();
+    let line = format!("  dropped the oldest snapshot, `{old}`\n");
+    assert!(told.ends_with(&line), "{told}");
 }
 
 #[test]

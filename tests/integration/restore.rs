@@ -228,6 +228,116 @@ fn nested_entries_come_back_to_their_directory() {
 }
 
 #[test]
+fn what_is_left_of_a_directory_stays_in_the_archive() {
+    let sandbox = Sandbox::new();
+    let names = ["review/sub", "review/x.md", "review/y.md"];
+    sandbox.write("openspec/changes/c/tasks.md", "");
+    for name in &names[1..] {
+        sandbox.write(&format!("openspec/changes/c/{name}"), "text");
+    }
+    std::fs::create_dir(sandbox.path("openspec/changes/c/review/sub")).unwrap();
+    let done = sandbox
+        .run(&["cleanup", "--apply", "--system", "groups", "--json"])
+        .json();
+    let archive = done["archive_path"].as_str().unwrap();
+    let held = || {
+        let history = sandbox.run(&["history", "--json"]).json();
+        let rows = history["archives"][0]["entries"].as_array().unwrap().iter();
+        let row = |row: &Value| {
+            (
+                row["name"].as_str().unwrap().to_owned(),
+                row["size"].clone(),
+            )
+        };
+        rows.map(row).collect::<Vec<_>>()
+    };
+    let sizes = [0, 4, 4].map(Value::from);
+    let all = names.map(str::to_owned).into_iter().zip(sizes);
+    let all: Vec<_> = all.collect();
+    assert_eq!(held(), all);
+    std::fs::remove_dir(sandbox.path("openspec/changes/c/review")).unwrap();
+    for n in [2, 1] {
+        assert_eq!(sandbox.run(&["restore", archive, names[n]]).code(), 0);
+        assert_eq!(held(), all[..n]);
+    }
+    assert_eq!(sandbox.run(&["restore", archive]).code(), 0);
+    assert!(std::path::Path::new(&sandbox.path("openspec/changes/c/review/sub")).is_dir());
+    assert!(!std::path::Path::new(archive).exists());
+}
+
+/// What a killed copy left goes with the snapshot, what somebody put there does not.
+#[cfg(unix)]
+#[test]
+fn what_is_of_no_run_stays_in_the_archive() {
+    let sandbox = Sandbox::new();
+    let bad = "openspec/changes/c/review/01.md";
+    let outside = sandbox.home().join("outside/empty");
+    std::fs::create_dir_all(&outside).unwrap();
+    for with_stranger in [false, true] {
+        sandbox.write("openspec/changes/c/review/1.md", "stays");
+        sandbox.write(bad, "odd");
+        let args = ["cleanup", "--apply", "--system", "groups", "--json"];
+        let done = sandbox.run(&args).json();
+        let archive = std::path::Path::new(done["archive_path"].as_str().unwrap());
+        std::fs::create_dir(archive.join(".half.77.tmp")).unwrap();
+        std::fs::write(archive.join(".half.77.tmp/a"), "half").unwrap();
+        let stranger = archive.join("review/stranger");
+        if with_stranger {
+            std::os::unix::fs::symlink(sandbox.home().join("outside"), &stranger).unwrap();
+        }
+        let ran = sandbox.run(&["restore", archive.to_str().unwrap(), "--json"]);
+        assert_eq!(statuses(&ran), ["review/01.md restored"]);
+        assert_eq!(archive.exists(), with_stranger);
+        assert_eq!(archive.join("manifest.json").exists(), with_stranger);
+        assert!(outside.exists());
+    }
+}
+
+/// Without our manifest nothing says that such a name is half a copy.
+#[test]
+fn a_temporary_name_in_a_snapshot_of_devt_itself_is_an_entry() {
+    let sandbox = Sandbox::new();
+    let name = "cleanup-2026-01-10T14-30-22-123Z";
+    for file in [".plan.md.77.tmp", ".manifest.json.77.tmp"] {
+        sandbox.write(&format!(".devt/state/.archive/{name}/{file}"), "x");
+    }
+    let ran = sandbox.run(&["restore", name, "--json"]);
+    assert_eq!(statuses(&ran), [".plan.md.77.tmp restored"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_manifests_place_is_not_waited_for() {
+    let (sandbox, archive) = archived();
+    let manifest = sandbox.path(&format!(".devt/state/.archive/{archive}/manifest.json"));
+    std::fs::remove_file(&manifest).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&manifest).status();
+    assert!(made.unwrap().success());
+    let history = sandbox.run(&["history", "--json"]).json();
+    assert_eq!(history["archives"][0]["by"], Value::Null);
+}
+
+#[test]
+fn a_manifest_can_take_nothing_from_outside_the_snapshot() {
+    for (name, stored) in [
+        ("review.md", "../../../../mine.md"),
+        ("review.md", ""),
+        ("", "review.md"),
+        (".", "review.md"),
+    ] {
+        let (sandbox, archive) = archived();
+        sandbox.write("mine.md", "stays");
+        let file = format!(".devt/state/.archive/{archive}/manifest.json");
+        let old = "\"name\": \"review.md\"";
+        let new = format!("\"name\": \"{name}\", \"stored\": \"{stored}\"");
+        sandbox.write(&file, &sandbox.read(&file).replace(old, &new));
+        let ran = sandbox.run(&["restore", &archive, "--json"]);
+        assert_eq!(statuses(&ran), ["plan.md restored", "review.md restored"]);
+        assert_eq!(sandbox.names(""), [".devt", "mine.md"]);
+    }
+}
+
+#[test]
 fn a_manifest_cannot_lead_out_of_the_site() {
     let (sandbox, archive) = archived();
     let file = format!(".devt/state/.archive/{archive}/manifest.json");

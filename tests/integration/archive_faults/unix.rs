@@ -238,8 +238,9 @@ fn an_archive_on_another_device_gets_whole_copies() {
     sandbox.write(".devt/state/junk/deep/a.txt", "deep");
     symlink("nowhere", state.join("junk/link")).unwrap();
     fs::set_permissions(state.join("notes.md"), fs::Permissions::from_mode(0o440)).unwrap();
+    fs::create_dir(state.join("pipe")).unwrap();
     let pipe = std::process::Command::new("mkfifo")
-        .arg(state.join("pipe"))
+        .arg(state.join("pipe/pipe"))
         .status()
         .unwrap();
     assert!(pipe.success());
