@@ -17,7 +17,7 @@ pub(crate) use file::nearest;
 pub use layer::{Layer, Resolved, Source};
 pub use pattern::Pattern;
 
-use crate::actor::{Actor, AgentName};
+use crate::actor::AgentName;
 
 /// The roles of the group files.
 pub const ROLES: [&str; 5] = ["architect", "developer", "e2e-tester", "reviewer", "tester"];
@@ -126,14 +126,6 @@ impl Owner {
         match self {
             Self::Main => None,
             Self::Agent(name) => Some(name),
-        }
-    }
-
-    pub fn is(&self, actor: &Actor) -> bool {
-        match (self, actor) {
-            (Self::Main, Actor::Main) => true,
-            (Self::Agent(name), Actor::Agent(other)) => name == other,
-            (Self::Main, Actor::Agent(_)) | (Self::Agent(_), Actor::Main) => false,
         }
     }
 }

@@ -92,13 +92,13 @@ pub(super) fn resolve(layers: &[Source<'_>]) -> Resolved {
 fn read(text: &str, earlier: &File) -> Result<(File, Settings), String> {
     let file = File::parse(text)?;
     let settings = settings(&file)?;
-    let known = |id: &str| {
-        let declared = earlier
+    let is_declared = |id: &str| {
+        earlier
             .systems
             .as_ref()
-            .and_then(|all| all.get(id)?.as_ref());
-        systems::by_id(id).is_some() || declared.is_some_and(|system| system.site.is_some())
+            .is_some_and(|all| all.contains_key(id))
     };
+    let known = |id: &str| systems::by_id(id).is_some() || is_declared(id);
     for (id, system) in file.systems.iter().flatten() {
         if !known(id) && system.as_ref().is_none_or(|s| s.site.is_none()) {
             let meant = nearest(id, systems::ids()).map_or_else(

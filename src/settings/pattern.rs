@@ -374,6 +374,7 @@ mod tests {
         check("[!a-c]x", &["dx", "/x"], &["ax", "x"]);
         check("[^]-]", &["a"], &["]", "-"]);
         check("[a-]", &["a", "-"], &["b"]);
+        check("[+--]", &["+", ",", "-"], &["."]);
         check("[é]?", &["é"], &["e", "éa"]);
         check(
             "{a,b{c,?}}.md",
@@ -395,9 +396,11 @@ mod tests {
         check("a**b", &["ab", "axb"], &["a/b"]);
         check(
             "x{**/a,b/**}",
-            &["xa", "xy/a", "xb/", "xb/c"],
+            &["xa", "xy/a", "xb/", "xb/c", "xb/c/d"],
             &["xya", "xb"],
         );
+        check("{**,b}", &["xy", "b"], &["x/y"]);
+        check("a/**,b", &["a/x,b"], &["a/x/y,b"]);
         check(r"{a\,**/b}", &["a/b"], &["a,/b", "ab"]);
     }
 

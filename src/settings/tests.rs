@@ -4,6 +4,8 @@ use super::file::File;
 use super::*;
 use crate::formats::yaml;
 
+mod layers;
+
 const PATH: &str = ".claude/statewarden.yaml";
 
 fn project(text: &str) -> Resolved {
@@ -122,14 +124,8 @@ fn every_key_is_read() {
     assert!(notes.site.matches("notes/state") && !notes.site.matches("notes/a/state"));
     assert!(notes.canonical[0].matches("index.md") && notes.patterns[0].matches("note-1.md"));
     assert!(notes.ephemeral[0].matches("x.tmp"));
-    let scribe = Actor::Agent(AgentName::parse("team:Scribe"));
-    assert!(
-        notes
-            .owners_of("index.md")
-            .unwrap()
-            .iter()
-            .any(|owner| owner.is(&scribe))
-    );
+    let scribe = Owner::Agent(AgentName::parse("team:Scribe"));
+    assert!(notes.owners_of("index.md").unwrap().contains(&scribe));
     assert_eq!(notes.owners_of("log.md"), Some([Owner::Main].as_slice()));
     assert_eq!(notes.owners_of("note-1.md"), None);
 }
@@ -185,6 +181,11 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
         &["agent_flow", "lower-case"],
     );
     refuses(
+        "systems: {1st: {site: a, mode: off}}\n",
+        &["1st", "lower-case"],
+    );
+    refuses("Mode: warn\n", &["unknown key `Mode`", "`mode`?"]);
+    refuses(
         "systems: {devt: {site: a}}\n",
         &["systems.devt", "new systems"],
     );
@@ -208,7 +209,28 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
         "systems: {devt: {subdirectories: [/x]}}\n",
         &["subdirectories"],
     );
-    refuses("systems: {groups: {roots: [/]}}\n", &["roots"]);
+    for path in [
+        "/",
+        "''",
+        "//",
+        "~/x",
+        "\"a\\nb\"",
+        "\"a\\rb\"",
+        "\"a\\0b\"",
+    ] {
+        refuses(
+            &format!("systems: {{groups: {{roots: [{path}]}}}}\n"),
+            &["roots", "is not a relative path"],
+        );
+        refuses(
+            &format!("systems: {{devt: {{subdirectories: [{path}]}}}}\n"),
+            &["subdirectories", "is not a relative path"],
+        );
+    }
+    refuses(
+        "systems: {devt: {subdirectories: [.]}}\n",
+        &["subdirectories"],
+    );
     refuses(
         "systems: {groups: {roles: {a: revewer}}}\n",
         &["roles.a", "`revewer` is", "did you mean `reviewer`?"],
@@ -232,168 +254,6 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
         "systems: {new: {site: 'a[', canonical: []}}\n",
         &["site", "a["],
     );
-}
-
-#[test]
-fn later_layers_win_key_by_key() {
-    let resolved = Settings::resolve(&[
-        (
-            Layer::User,
-            "u",
-            Ok("mode: warn\nsystems: {devt: {mode: off, extra_names: [a]}}"),
-        ),
-        (
-            Layer::Project,
-            "p",
-            Ok("completion: block\nsystems: {devt: {mode: warn}, n: {site: n}}"),
-        ),
-        (
-            Layer::Local,
-            "l",
-            Ok("completion: off\nsystems: {n: {mode: off}}"),
-        ),
-    ]);
-    assert!(resolved.problems.is_empty(), "{:?}", resolved.problems);
-    let settings = resolved.settings;
-    assert_eq!(
-        (settings.mode, settings.completion),
-        (Mode::Warn, Completion::Off)
-    );
-    assert_eq!(settings.mode_of("devt"), Mode::Warn);
-    assert_eq!(settings.system("devt").extra_names, ["a"]);
-    assert_eq!(settings.mode_of("n"), Mode::Off);
-}
-
-/// What a project file gets through against a managed one, and what it does not.
-#[track_caller]
-fn against_managed(managed: &str, lower: &str, overruled: &[&str]) -> Settings {
-    let resolved = Settings::resolve(&[
-        (Layer::Managed, "m", Ok(managed)),
-        (Layer::Project, "p", Ok(lower)),
-    ]);
-    assert!(resolved.problems.is_empty(), "{:?}", resolved.problems);
-    let keys: Vec<_> = resolved
-        .overruled
-        .iter()
-        .map(|o| o.split('`').nth(1).unwrap())
-        .collect();
-    assert_eq!(keys, overruled);
-    resolved.settings
-}
-
-#[test]
-fn nothing_weakens_the_managed_file() {
-    let settings = against_managed(
-        "mode: enforce\non_error: closed\nquarantine: true\narchive: {runs: 5}\ncompletion: warn",
-        "mode: off\non_error: open\nquarantine: false\narchive: {runs: 1}\ncompletion: block",
-        &["mode", "quarantine", "on_error", "archive.runs"],
-    );
-    assert_eq!(
-        (settings.mode, settings.on_error),
-        (Mode::Enforce, OnError::Closed)
-    );
-    assert_eq!(
-        (settings.completion, settings.archive_runs),
-        (Completion::Block, 5)
-    );
-
-    let lower = "systems: {devt: {enabled: false}, session: {mode: warn}}";
-    let overruled = ["systems.devt.enabled", "systems.session.mode"];
-    let settings = against_managed("mode: enforce", lower, &overruled);
-    assert_eq!(settings.mode_of("devt"), Mode::Enforce);
-    assert_eq!(settings.mode_of("session"), Mode::Enforce);
-
-    let settings = against_managed("systems: {devt: {mode: warn}}", "mode: off", &[]);
-    assert_eq!(
-        (settings.mode_of("devt"), settings.mode_of("session")),
-        (Mode::Warn, Mode::Off)
-    );
-
-    let managed = "systems: {devt: {contract: '0.83', extra_names: [a]}, n: {site: n}}";
-    let lower = "systems: {devt: {contract: '0.244', extra_names: [b]}, n: {site: m}}";
-    let overruled = [
-        "systems.devt.contract",
-        "systems.devt.extra_names",
-        "systems.n.site",
-    ];
-    let settings = against_managed(managed, lower, &overruled);
-    assert_eq!(settings.system("devt").extra_names, ["a"]);
-    assert_eq!(settings.system("devt").contract, Edition::V083);
-}
-
-#[test]
-fn what_the_managed_file_switches_on_stays_on() {
-    let managed = "systems: {devt: {enabled: true}}";
-    for (lower, overruled, mode) in [
-        (
-            "systems: {devt: {mode: off}}",
-            &["systems.devt.mode"][..],
-            Mode::Enforce,
-        ),
-        (
-            "systems: {devt: {enabled: false}}",
-            &["systems.devt.enabled"],
-            Mode::Enforce,
-        ),
-        ("mode: off", &["mode: off"], Mode::Warn),
-        ("mode: warn", &[], Mode::Warn),
-        ("systems: {devt: {mode: warn}}", &[], Mode::Warn),
-        (
-            "mode: off\nsystems: {devt: {mode: enforce}}",
-            &[],
-            Mode::Enforce,
-        ),
-    ] {
-        let settings = against_managed(managed, lower, overruled);
-        assert_eq!(settings.mode_of("devt"), mode, "{lower}");
-    }
-    // A system that it declares is on.
-    for (lower, overruled, mode) in [
-        (
-            "systems: {n: {enabled: false}}",
-            &["systems.n.enabled"][..],
-            Mode::Enforce,
-        ),
-        (
-            "systems: {n: {mode: off}}",
-            &["systems.n.mode"],
-            Mode::Enforce,
-        ),
-        ("mode: off", &["mode: off"], Mode::Warn),
-    ] {
-        let settings = against_managed("systems: {n: {site: n}}", lower, overruled);
-        assert_eq!(settings.mode_of("n"), mode, "{lower}");
-    }
-    let managed = "systems: {n: {site: n, enabled: false}}";
-    let settings = against_managed(managed, "archive: {runs: 5}", &[]);
-    assert_eq!(settings.mode_of("n"), Mode::Off);
-    // It is not on in the managed file itself.
-    for managed in [
-        "mode: off\nsystems: {devt: {enabled: true}}",
-        "systems: {devt: {enabled: true, mode: off}}",
-    ] {
-        let settings = against_managed(managed, "archive: {runs: 5}", &[]);
-        assert_eq!(settings.mode_of("devt"), Mode::Off, "{managed}");
-    }
-}
-
-#[test]
-fn a_broken_managed_file_still_holds_the_built_in_rules() {
-    for managed in [Ok("mode: ["), Err("permission denied")] {
-        let layers = [
-            (Layer::Managed, "m", managed),
-            (Layer::Project, "p", Ok("systems: {n: {site: n}}")),
-            (Layer::Local, "l", Ok("mode: off")),
-        ];
-        let resolved = Settings::resolve(&layers);
-        assert_eq!(resolved.settings.mode, Mode::Enforce);
-        assert_eq!((resolved.problems.len(), resolved.overruled.len()), (1, 1));
-        assert_eq!(
-            resolved.settings.declared().count(),
-            1,
-            "what others say stands"
-        );
-    }
 }
 
 /// The keys a struct of the file takes, as its parser lists them.
