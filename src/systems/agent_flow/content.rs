@@ -142,12 +142,10 @@ fn one_of(value: &Value, path: &[&str], allowed: &[&str]) -> Result<(), String> 
 }
 
 fn number(value: &Value, key: &str) -> Result<Option<u64>, String> {
-    let Some(found) = value.get(key) else {
+    if value.get(key).is_none() {
         return Ok(None);
-    };
-    let text = yaml::text(value, &[key])
-        .filter(|_| !found.is_bool())
-        .unwrap_or_default();
+    }
+    let text = yaml::text(value, &[key]).unwrap_or_default();
     let number = text
         .parse()
         .map_err(|_| format!("`{key}` is `{}`; write a whole number", brief(&text)))?;
@@ -288,7 +286,23 @@ mod tests {
         single("---\n", "\u{feff}---\n", "byte order mark");
         single("---\n", "# Title\n---\n", "first line");
         single("---\n\n## Orch", "\n## Orch", "not YAML");
+        single(
+            "  scope: \"\"",
+            "  scope: \"half\"",
+            "`deep_dive.scope` is `half`; write one of `full`, `focused`, `unknown`",
+        );
+        single("active: true", "active: true\nmode: \"mine\"", "");
+        single(
+            "report_requested: false",
+            "report_requested: maybe",
+            "`report_requested`",
+        );
         let team = |from, to, expected| check(FileKind::Team, (from, to), expected);
+        team(
+            "team_available: true",
+            "team_available: maybe",
+            "`team_available`",
+        );
         team("\"exploration\"", "\"review_verification\"", "");
         team(
             "mode: \"team\"",
@@ -318,6 +332,11 @@ mod tests {
             "scope: full",
             "scope: half",
             "write one of `full`, `focused`",
+        );
+        deep(
+            "agent_count: 5",
+            "agent_count: few",
+            "`agent_count` is `few`",
         );
         deep("\"initializing\"", "\"exploring\"", "");
         deep("\"initializing\"", "\"done\"", "`phase` is `done`");

@@ -257,13 +257,14 @@ mod tests {
             Scope::parse("focused", Some("src/a")),
             Ok(Scope::Focused("src/a".to_owned()))
         );
-        for (scope, path) in [
-            ("full", Some("x")),
-            ("focused", None),
-            ("focused", Some(" ")),
-            ("half", None),
+        for (scope, path, part) in [
+            ("full", Some("x"), "goes with `--scope focused` only"),
+            ("focused", None, "needs `--focus-path PATH`"),
+            ("focused", Some(" "), "needs `--focus-path PATH`"),
+            ("half", None, "unknown scope `half`"),
         ] {
-            assert!(Scope::parse(scope, path).is_err(), "{scope} {path:?}");
+            let why = Scope::parse(scope, path).unwrap_err();
+            assert!(why.contains(part), "{scope} {path:?}: {why}");
         }
     }
 
@@ -340,5 +341,29 @@ mod tests {
         };
         assert_eq!(Context::read(&done), Some(context));
         assert!(compile("no fence", &second, Stage::Complete, now()).is_err());
+    }
+
+    #[test]
+    fn every_section_gets_its_own_content() {
+        let init_of = Init {
+            scope: Scope::Full,
+            agent_count: 5,
+            origin: Origin::New,
+        };
+        let content = |text: &str| Some(text.to_owned());
+        let sections = Sections {
+            overview: content("o"),
+            architecture: content("a"),
+            conventions: content("c"),
+            antipatterns: content("p"),
+            quick_reference: content("q"),
+            agent_notes: content("n"),
+            ..Sections::default()
+        };
+        let text = compile(&init(&init_of, now()), &sections, Stage::InProgress, now()).unwrap();
+        let again = compile(&text, &Sections::default(), Stage::InProgress, now()).unwrap();
+        let body = "\n## Repository Overview\no\n\n## Architecture Map\na\n\n## Conventions\nc\n\n## Anti-Patterns (DO NOT)\np\n\n## Key Files Quick Reference\nq\n\n## Agent Notes\nn\n\n## Compilation Log\n";
+        assert!(text.contains(body), "{text}");
+        assert!(again.contains(body), "{again}");
     }
 }

@@ -67,6 +67,7 @@ mod tests {
         assert_eq!(append("x\n----\n --- \n", ""), "x\n----\n --- \n");
         assert_eq!(append("x", ""), "x");
         assert_eq!(append("", "y"), "y");
+        assert_eq!(append("x", "\ny"), "x\n\ny");
         assert_eq!(cut(&"ä".repeat(300)).chars().count(), MESSAGE_MAX);
     }
 }

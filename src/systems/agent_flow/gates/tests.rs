@@ -183,6 +183,10 @@ fn a_failure_sends_the_work_back_once() {
             ("implementation", GateStatus::InProgress)
         ]
     );
+    for change in &changes {
+        let at = (change.phase.as_deref(), change.iteration);
+        assert_eq!(at, (Some("implementation"), Some(2)));
+    }
     unchanged(after_start(&again, "Loid"), "already `in_progress`");
     let moved = failed
         .replace("\"review\"", "\"implementation\"")
@@ -225,6 +229,9 @@ fn the_group_is_filled_from_both_members() {
     assert!(text.contains(&format!("  review_verification:\n    status: \"in_progress\"\n    started_at: \"{at}\"\n    completed_at: \"\"\n    review:\n      status: \"pending\"\n")));
     assert!(text.contains(&format!("    verification:\n      status: \"in_progress\"\n      agent: \"Alphonse\"\n      timestamp: \"{at}\"\n      result: \"\"\n")));
     assert_eq!(changes.len(), 2);
+    assert!(text.contains(&format!(
+        "  review_verification:\n    status: \"in_progress\"\n    timestamp: \"{at}\"\n"
+    )));
     // A completion whose start was never seen begins the group as well.
     let (text, _) = changed(after_end(TEAM, "Lawliet", "### Verdict: APPROVED"));
     assert!(
@@ -251,6 +258,72 @@ fn the_group_is_filled_from_both_members() {
     assert!(text.starts_with("---\nactive: true\n"));
     let (text, _) = changed(after_end(&text, "Alphonse", "### Overall: VERIFIED"));
     assert!(text.starts_with("---\nactive: false\n"));
+}
+
+#[test]
+fn a_group_whose_start_was_never_seen_is_dated_at_its_end() {
+    let reviewed = TEAM.replacen("      status: \"pending\"", "      status: \"passed\"", 1);
+    let reply = "### Overall: ENVIRONMENT_BLOCKED (no network)";
+    let (text, changes) = changed(after_end(&reviewed, "Alphonse", reply));
+    let at = "2027-01-02T03:04:05Z";
+    for part in [
+        format!("    started_at: \"{at}\"\n    completed_at: \"{at}\"\n"),
+        format!("  review_verification:\n    status: \"passed\"\n    timestamp: \"{at}\"\n"),
+        format!("      timestamp: \"{at}\"\n      result: \"VERIFIED\"\n"),
+    ] {
+        assert!(text.contains(&part), "{part} in {text}");
+    }
+    assert_eq!(changes.len(), 2);
+}
+
+#[test]
+fn work_that_is_sent_back_empties_the_group() {
+    let failed = changed(after_end(TEAM_SAMPLE, "Alphonse", "### Overall: FAILED")).0;
+    let again = changed(after_start(&failed, "Loid")).0;
+    let group = "    status: \"pending\"\n    started_at: \"\"\n    completed_at: \"\"\n    review:\n      status: \"pending\"\n";
+    assert!(again.contains(group), "{again}");
+    assert_eq!(again.matches("      result: \"\"\n").count(), 2);
+    // A team run may do without the group's block.
+    let (before, rest) = TEAM.split_once("parallel_groups:\n").unwrap();
+    let gates = &rest[rest.find("gates:\n").unwrap()..];
+    let failed = format!("{before}{}", gates.replacen("\"pending\"", "\"failed\"", 1));
+    let again = changed(after_start(&failed, "Loid")).0;
+    assert!(!again.contains("parallel_groups:"), "{again}");
+}
+
+#[test]
+fn the_phase_of_a_run_decides_who_may_start_and_end() {
+    let in_phase = |text: &str, phase: &str| {
+        let (before, rest) = text.split_once("current_phase: \"").unwrap();
+        let (_, behind) = rest.split_once('"').unwrap();
+        format!("{before}current_phase: \"{phase}\"{behind}")
+    };
+    for member in ["review", "verification"] {
+        changed(after_start(&in_phase(TEAM, member), "Alphonse"));
+    }
+    let over = in_phase(TEAM, "complete");
+    unchanged(after_start(&over, "Alphonse"), "already in `complete`");
+    unchanged(after_start(VERIFY, "Lawliet"), "already in `verification`");
+    let approved = "### Verdict: APPROVED";
+    let started = changed(after_start(TEAM, "Lawliet")).0;
+    let early = in_phase(&started, "planning");
+    unchanged(after_end(&early, "Lawliet", approved), "is in `planning`");
+    let started = changed(after_start(REVIEW, "Lawliet")).0;
+    let late = in_phase(&started, "implementation");
+    unchanged(after_end(&late, "Lawliet", approved), "`implementation`");
+    let sequential = TEAM.replacen("mode: \"team\"", "mode: \"sequential\"", 1);
+    let late = in_phase(&sequential, "verification");
+    unchanged(after_end(&late, "Lawliet", approved), "`verification`");
+    // A gate before Loid's own sends nothing back to him.
+    let failed = SINGLE.replacen("\"in_progress\"", "\"failed\"", 1);
+    unchanged(after_start(&failed, "Loid"), "gate `exploration`");
+    // Nor does a group that a sequential run does not count.
+    let mut unused = in_phase(&sequential, "implementation");
+    unused = unused.replace(
+        "    status: \"pending\"\n    started",
+        "    status: \"failed\"\n    started",
+    );
+    unchanged(after_start(&unused, "Loid"), "already `passed`");
 }
 
 #[test]

@@ -220,6 +220,79 @@ fn the_group_is_updated_as_documented() {
     );
 }
 
+#[test]
+fn every_part_of_the_group_is_filled() {
+    let member = |gate, result| Update {
+        group: Some(GroupPart::Member(gate)),
+        gate_result: Some(result),
+        agent: Some("Qa".to_owned()),
+        message: Some("seen".to_owned()),
+        ..Update::default()
+    };
+    let merge = Update {
+        group: Some(GroupPart::Merge),
+        ..Update::default()
+    };
+    for (gate, result, word) in [
+        (Phase::Review, Passed, "APPROVED"),
+        (Phase::Review, Failed, "NEEDS_CHANGES"),
+        (Phase::Verification, Passed, "VERIFIED"),
+        (Phase::Verification, Failed, "FAILED"),
+    ] {
+        let text = updated(TEAM, &member(gate, result));
+        let parts = [
+            format!("      result: \"{word}\"\n"),
+            "    agent: \"Qa\"\n    message: \"seen\"\n".to_owned(),
+        ];
+        for part in parts {
+            assert!(text.contains(&part), "{part} in {text}");
+        }
+        let group = FlowState::read(&text).unwrap().group.unwrap();
+        assert_eq!(group.status, InProgress);
+        assert!(update(&text, &merge, now()).is_err(), "the other is out");
+    }
+    let waiting = updated(TEAM, &member(Phase::Review, Pending));
+    let group = FlowState::read(&waiting).unwrap().group.unwrap();
+    assert_eq!((group.status, group.started_at), (Pending, None));
+
+    // The original's group stays open when both are in.
+    let both = TEAM.replace("      status: \"pending\"", "      status: \"passed\"");
+    let merged = updated(&both, &merge);
+    let at_once = Update {
+        gate_result: Some(Passed),
+        ..Update::default()
+    };
+    let reached = TEAM.replacen("\"exploration\"", "\"review_verification\"", 1);
+    for text in [merged, updated(&reached, &at_once)] {
+        let state = FlowState::read(&text).unwrap();
+        let (gate, group) = (state.gate(Phase::ReviewVerification), state.group.unwrap());
+        assert_eq!((gate, group.status), (Passed, Passed));
+        assert!(group.completed_at.is_some());
+        assert!(!text.contains("### Phase:"), "nobody said anything");
+    }
+}
+
+#[test]
+fn a_run_without_a_group_goes_to_the_review() {
+    let sequential = TEAM.replacen("mode: \"team\"", "mode: \"sequential\"", 1);
+    let moved = Update {
+        phase: Some(Phase::ReviewVerification),
+        iteration: Some(10),
+        ..Update::default()
+    };
+    let text = updated(&sequential, &moved);
+    assert!(
+        text.contains("current_phase: \"review\"\niteration: 10\n"),
+        "{text}"
+    );
+    let closed = Update {
+        phase: Some(Phase::Complete),
+        complete: true,
+        ..Update::default()
+    };
+    assert!(updated(SINGLE, &closed).starts_with("---\nactive: false\n"));
+}
+
 #[track_caller]
 fn refused(text: &str, arguments: Update, expected: &str) {
     let why = update(text, &arguments, now()).unwrap_err();

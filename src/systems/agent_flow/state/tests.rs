@@ -195,3 +195,26 @@ fn a_dispatch_waits_for_the_gates_before_it() {
     );
     check_gate(SINGLE, "Speedwagon", None);
 }
+
+#[test]
+fn the_mode_shows_in_its_key_or_in_the_group() {
+    let mode = |text: &str| FlowState::read(text).unwrap().mode;
+    assert_eq!(mode("---\nmode: team\n---\n"), Mode::Team);
+    assert_eq!(mode("---\nmode: sequential\n---\n"), Mode::Sequential);
+    assert_eq!(mode(&TEAM.replacen("mode: \"team\"\n", "", 1)), Mode::Team);
+    assert_eq!(mode("---\nactive: true\n---\n"), Mode::Single);
+}
+
+#[test]
+fn a_broken_text_says_whether_its_run_is_active() {
+    for (line, is_active) in [
+        ("active: true", true),
+        ("active: \"True\" # x", true),
+        ("active: 'true'", true),
+        ("active: false", false),
+        (" active: true", false),
+        ("active:", false),
+    ] {
+        assert_eq!(says_active(line), is_active, "{line}");
+    }
+}
