@@ -215,6 +215,7 @@ mod tests {
             ("**Reviewer Round:** 99999999999999999999", Some(u32::MAX)),
             ("**Reviewer Round:** 2nd", None),
             ("**Reviewer Round:** two", None),
+            ("**Reviewer Round:** -", None),
             ("Reviewer Round: 2", None),
         ] {
             assert_eq!(round(text), expected, "{text}");

@@ -28,8 +28,6 @@ pub fn mentions(stuck_text: &str) -> Mentions {
             }
         }
     }
-    mentions.0.sort_unstable();
-    mentions.0.dedup();
     mentions
 }
 
@@ -166,14 +164,18 @@ mod tests {
         check("Group 3-2026-05-15", &[3]);
         check("Groups 3 - 2026-05-15", &[3]);
         check("Group 1 and the rest of group 2", &[1, 2]);
+        check("Groups 3.2 and 4.1", &[3, 4]);
     }
 
     #[test]
     fn struck_and_resolved_lines_do_not_count() {
         check("- ~~Group 3: blocked~~\nGroup 4", &[4]);
         check("~~Group 3~~ Group 4 ~~ Group 5", &[4, 5]);
+        check("Group 2 ~~since May~~ waits", &[2]);
+        check("gro~~x~~up 3", &[]);
         check("Group 3: RESOLVED by hand", &[]);
         check("[RESOLVED] Group 3\nGroup 4 is UNRESOLVED", &[4]);
+        check("Group 3 is NOT: RESOLVED", &[3]);
         check(
             "Group 3 is NOT RESOLVED\nGroup 4 cannot be resolved",
             &[3, 4],

@@ -61,7 +61,7 @@ fn heading<'a>(line: &Line<'a>) -> Option<&'a str> {
 fn numbered(heading: &str) -> Option<Section> {
     let title = heading.strip_prefix('#')?.trim();
     let (number, name) = title.split_once('.')?;
-    let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let digits = number.bytes().all(|byte| byte.is_ascii_digit());
     // `## 3.1 Name` is a heading inside group 3, not group 3.
     if !digits || name.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
@@ -111,6 +111,7 @@ mod tests {
             "## A\n- [ ] b\n### 1. C\n- [ ] c\n ## 2. D\n##3. E\n## 99999999999. F",
             &[],
         );
+        check("## +1. A\n- [ ] a\n## . B\n- [ ] b", &[]);
         check("## 1. A\n- [~] a\n- [] b\n- [x b", &[(1, "A", 0, 0)]);
     }
 

@@ -171,6 +171,49 @@ fn a_failed_run_resumes_in_the_first_open_phase() {
     there.retain(|(name, _)| !name.starts_with("06_"));
     check_resume(std::slice::from_ref(&round), &there, "fixing");
     check_resume(&[], &there, "implementing");
+    let other = ("tool_events.jsonl", "{\"tool\":\"submit_plan\"}\n");
+    let pm = ("product_manager", Value::Bool(true));
+    check_resume(&[pm], &[other], "product_management");
+    let plain = ("04_planning/execution_plan.yaml", "needs_design: false\n");
+    let planned = [("02_architecting/architecture.md", ""), plain];
+    check_resume(&[], &planned, "implementing");
+    // A round without a request to fix anything has begun no fix.
+    check_resume(&[round], &planned, "implementing");
+}
+
+#[test]
+fn the_phases_of_a_run_stand_for_its_gates() {
+    let check = |phase: &str, more: &[(&str, Value)], plan: &str, expected: &str, next: &str| {
+        let state = with(&[&[("phase", phase.into())], more].concat());
+        let files = |name: &str| match name {
+            "state.json" => Some(state.clone()),
+            "04_planning/execution_plan.yaml" => Some(plan.to_owned()),
+            _ => None,
+        };
+        let workflow = read_workflow("x", &files).unwrap();
+        let letter = |gate: &Gate| match gate.status {
+            GateStatus::Passed => "p",
+            GateStatus::InProgress => "i",
+            GateStatus::Pending => "-",
+            GateStatus::Skipped => "s",
+            GateStatus::Failed => "f",
+        };
+        let shown: String = workflow.gates.iter().map(letter).collect();
+        assert_eq!((shown.as_str(), workflow.next.as_str()), (expected, next));
+    };
+    let goes_on = "AgentMux is in phase `implementing`; its orchestrator moves on";
+    let none = ("review_iteration", Value::from(0));
+    let pm = ("product_manager", Value::Bool(false));
+    let plain = [none, pm];
+    check("implementing", &plain, "", "sppsi-s-", goes_on);
+    let all = [
+        ("review_iteration", Value::from(2)),
+        ("product_manager", Value::Bool(true)),
+    ];
+    let design = "needs_design: true\n";
+    check("implementing", &all, design, "ppppi---", goes_on);
+    let resume = "resume the session; it goes on with phase `product_management`";
+    check("failed", &all, design, "--------", resume);
 }
 
 #[test]
@@ -178,6 +221,7 @@ fn a_run_is_active_until_it_fails_or_is_approved() {
     let failed = with(&[("phase", "failed".into())]);
     for (state, approval, expected) in [
         (COMPLETING, "{}", true),
+        (COMPLETING, r#"{"action": "reject"}"#, true),
         (COMPLETING, r#"{"action": "approve"}"#, false),
         (failed.as_str(), "", false),
     ] {
@@ -186,11 +230,10 @@ fn a_run_is_active_until_it_fails_or_is_approved() {
             "08_completion/approval.json" => Some(approval.to_owned()),
             _ => None,
         };
-        assert_eq!(
-            read_workflow("x", &files).unwrap().active,
-            expected,
-            "{approval}"
-        );
+        let workflow = read_workflow("x", &files).unwrap();
+        assert_eq!(workflow.active, expected, "{approval}");
+        let is_over = workflow.next == "nothing: the run was approved";
+        assert_eq!(is_over, approval.contains("approve"), "{approval}");
     }
     assert!(
         read_workflow("x", &|_| None)
