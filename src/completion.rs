@@ -125,8 +125,8 @@ fn search(path: &str) -> Option<String> {
         // The client puts its own words about a failure into the agent's mouth.
         let is_said = line["type"] == "assistant" && line["isApiErrorMessage"] != true;
         let content = &line["message"]["content"];
-        if let Some(text) = content.as_str().filter(|_| is_said) {
-            said = Some(text.to_owned());
+        if let Some(text) = content.as_str() {
+            said = is_said.then(|| text.to_owned());
         }
         for block in content.as_array().into_iter().flatten() {
             match block["type"].as_str() {
@@ -192,6 +192,19 @@ mod tests {
         assert!(
             !background.is_empty() && background.iter().all(|by| *by == ToldBy::Stop),
             "{background:?}"
+        );
+    }
+
+    #[test]
+    fn a_result_without_a_type_is_of_the_agent_that_was_called() {
+        let event = r#"{"hook_event_name":"PostToolUse","tool_name":"Agent",
+            "tool_input":{"subagent_type":"Riko"},
+            "tool_response":{"status":"completed","content":[{"type":"text","text":"a"}]}}"#;
+        let event = Event::parse(event.as_bytes()).expect("an event");
+        let ending = Ending::of(&event).expect("an end");
+        assert_eq!(
+            (ending.agent_type.as_str(), ending.reply.as_str()),
+            ("Riko", "a")
         );
     }
 

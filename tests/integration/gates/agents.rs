@@ -107,6 +107,27 @@ fn what_decides_nothing_is_recorded() {
 }
 
 #[test]
+fn a_record_says_what_moved_and_why() {
+    let stage = Stage::with_run(&[]);
+    stage.stop("agent-flow:Riko", "r-1", "# Found\n\n5 files.");
+    let mut record = stage.records().pop().unwrap();
+    for key in ["id", "ts"] {
+        assert!(record[key].take().is_string(), "{key}");
+    }
+    let expected = json!({
+        "id": null, "ts": null, "system": "agent-flow", "file": SINGLE, "gate": "exploration",
+        "from": "in_progress", "to": "passed", "phase": "exploration", "iteration": 1,
+        "agent_type": "agent-flow:Riko", "agent_id": "r-1", "session_id": "s-1", "evidence": "# Found",
+    });
+    assert_eq!(record, expected);
+    let text = stage.0.read(SINGLE).replace("\"pending\"", "\"passed\"");
+    stage.0.write(SINGLE, &text);
+    stage.0.hook(&stage.main("Stop")).is_silent();
+    let closed = stage.records().pop().unwrap();
+    assert_eq!(closed["evidence"], "the state changed and no gate moved");
+}
+
+#[test]
 fn a_record_stays_one_line_of_bounded_length() {
     let stage = Stage::with_run(&[]);
     stage.stop(&"\u{1}x\n".repeat(20_000), &"y".repeat(50_000), "a report");
@@ -250,10 +271,13 @@ fn of_two_active_runs_the_one_in_the_agents_phase_moves() {
     let before = (stage.0.read(SINGLE), stage.0.read(TEAM));
     stage.play("riko", "found");
     assert_eq!((stage.0.read(SINGLE), stage.0.read(TEAM)), before);
-    assert!(
-        stage.skipped().contains("two runs are active"),
-        "{}",
-        stage.skipped()
+    let why = "two runs are active and each of them is in the phase of `riko`";
+    assert_eq!(stage.skipped(), why);
+    assert_eq!(stage.records().pop().unwrap()["file"], ".claude");
+    stage.stop("senku", "s-1", "a plan");
+    assert_eq!(
+        stage.skipped(),
+        why.replace("each", "neither").replace("riko", "senku")
     );
     let update = [
         "flow",
@@ -378,6 +402,8 @@ fn words_before_a_call_are_no_report() {
     );
     let stopped = text("user", "[Request interrupted by user]");
     let plain = json!({ "type": "assistant", "message": { "content": "Found." } });
+    let stopped_plain =
+        json!({ "type": "user", "message": { "content": "[Request interrupted by user]" } });
     let half = json!({ "type": "assistant", "message": { "content": "Found ?" } });
     let mut failed = text("assistant", "API Error: 529 overloaded");
     failed["isApiErrorMessage"] = true.into();
@@ -389,6 +415,7 @@ fn words_before_a_call_are_no_report() {
             "exploration/1: i pe pe pe pe",
         ),
         (vec![will(), stopped], "exploration/1: i pe pe pe pe"),
+        (vec![will(), stopped_plain], "exploration/1: i pe pe pe pe"),
         (
             vec![will(), call.clone(), result.clone(), failed],
             "exploration/1: i pe pe pe pe",
@@ -425,6 +452,7 @@ fn the_nearest_state_is_the_one_that_is_there() {
         event["cwd"] = stage.0.path(dir).into();
         stage.0.hook(&event).is_silent();
     };
+    stage.0.write("packages/web/src/a.rs", "");
     end("packages/web/src", "of the web");
     assert!(
         stage
@@ -435,4 +463,25 @@ fn the_nearest_state_is_the_one_that_is_there() {
     assert!(!stage.0.read(SINGLE).contains("of the web"));
     end("packages/api/src", "of the root");
     assert!(stage.0.read(SINGLE).contains("of the root"));
+    // A command finds the same, and a work tree has no run of its own.
+    let mut update = stage
+        .0
+        .command(&["flow", "update", "--message", "of the command"]);
+    update.env("CLAUDE_PROJECT_DIR", stage.0.project());
+    update.current_dir(stage.0.path("packages/web/src"));
+    assert!(update.output().unwrap().status.success());
+    let web = "packages/web/.claude/orchestration.local.md";
+    assert!(stage.0.read(web).contains("of the command"));
+    stage.0.write("wt/.git", "gitdir: ../.git/worktrees/wt\n");
+    stage.0.write(".git/worktrees/wt/HEAD", "");
+    stage.0.write("wt/src/a.rs", "");
+    let fresh = stage
+        .0
+        .read(web)
+        .replacen("\"passed\"", "\"in_progress\"", 1);
+    stage.0.write("wt/.claude/orchestration.local.md", &fresh);
+    stage.0.write(SINGLE, &fresh);
+    end("wt/src", "of the tree");
+    assert!(stage.0.read(SINGLE).contains("of the tree"));
+    assert_eq!(stage.0.read("wt/.claude/orchestration.local.md"), fresh);
 }
