@@ -8,7 +8,7 @@ use serde_json::Value;
 use statewarden::store::lock::IN_COMMAND;
 use statewarden::store::log::Logs;
 
-use crate::support::{DENIES, DEVT, Ran, Sandbox, feed, serve};
+use crate::support::{DENIES, DEVT, GATES, Ran, Sandbox, feed, serve};
 
 #[test]
 fn a_line_is_never_longer_than_its_bound() {
@@ -199,6 +199,22 @@ fn a_full_log_moves_to_the_archive_and_nothing_is_lost() {
             len(&newest)
         );
     }
+}
+
+#[test]
+fn a_full_log_of_gates_moves_as_the_others_do() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/statewarden.yaml", "log: {max_bytes: 65536}\n");
+    assert_eq!(sandbox.run(&["flow", "init", "t"]).code(), 0);
+    let old = filler(65_500, "old");
+    sandbox.write(GATES, &old);
+    let update = ["flow", "update", "--gate-result", "passed"];
+    assert_eq!(sandbox.run(&update).code(), 0);
+    assert_eq!(sandbox.records(GATES).len(), 1);
+    let moved = generations(&sandbox, ".claude/statewarden", "gates");
+    assert_eq!(moved.len(), 1, "{moved:?}");
+    let moved = format!(".claude/statewarden/{}", moved[0]);
+    assert_eq!(sandbox.read(&moved), old);
 }
 
 #[test]

@@ -174,6 +174,19 @@ fn a_lock_that_stays_held_is_recorded_and_tried_again() {
     assert_eq!(stage.run(SINGLE), "exploration/1: pa pe pe pe pe");
 }
 
+#[test]
+fn a_lock_that_is_released_in_time_costs_no_gate_change() {
+    let stage = Stage::with_run(&[]);
+    let mut lock = fd_lock::RwLock::new(File::open(stage.0.path(".claude")).unwrap());
+    let guard = lock.write().unwrap();
+    let mut hook = start(&stage, &stage.stop_event("riko", "r-1", "found"));
+    // Longer than one wait of the hook, shorter than all of them.
+    std::thread::sleep(Duration::from_millis(500));
+    drop(guard);
+    assert!(hook.wait().unwrap().success());
+    assert_eq!(stage.run(SINGLE), "exploration/1: pa pe pe pe pe");
+}
+
 /// A plan is made before the lock; another writer may come in between.
 #[test]
 fn what_is_written_between_the_plan_and_the_lock_is_kept() {
