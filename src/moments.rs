@@ -144,7 +144,7 @@ impl World<'_> {
         let id = ending.agent_id.as_deref().unwrap_or_default();
         // The end before a second one was blocked, by whatever hook, and did not count.
         let is_second = ending.told_by == ToldBy::SecondStop;
-        if !id.is_empty() && !is_second && runs.is_counted(event.session(), id) {
+        if !is_second && runs.is_counted(event.session(), id) {
             return Ok(Counted::Before);
         }
         let (effects, counted) = self.settle_end(event, ending, plan, rules);

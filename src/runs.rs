@@ -60,3 +60,27 @@ impl Runs {
         write_own(locked, FILE, self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_forgotten_alone_and_the_oldest_go_first() {
+        let mut runs = Runs::default();
+        for (session, agent) in [("s", "a"), ("s", "b"), ("t", "a"), ("s", "a")] {
+            runs.count(session, agent);
+        }
+        assert_eq!(runs.counted.len(), 3);
+        runs.forget("s", "a");
+        let left = [("s", "a"), ("s", "b"), ("t", "a")].map(|(s, a)| runs.is_counted(s, a));
+        assert_eq!(left, [false, true, true]);
+        for n in 2..MAX_RUNS {
+            runs.count("u", &n.to_string());
+        }
+        assert!(runs.is_counted("s", "b"));
+        runs.count("u", "one too many");
+        assert!(!runs.is_counted("s", "b") && runs.is_counted("t", "a"));
+        assert_eq!(runs.counted.len(), MAX_RUNS);
+    }
+}

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::support::{DEVT, Sandbox};
 
 pub(crate) fn after(sandbox: &Sandbox, tool: &str, input: Value, response: Value) -> Value {
     let mut event = sandbox.event(tool, input);
@@ -134,10 +134,13 @@ fn files_that_the_client_lists_are_judged() {
         sandbox.path("packages/a/.devt/state/notes.md"),
         sandbox.path(".devt/state/review.json"),
         sandbox.path("src/x.rs"),
+        sandbox.path(DEVT),
     ] } });
+    sandbox.write(DEVT, "");
     let event = after(&sandbox, "Bash", json!({ "command": "python3 x.py" }), diff);
     let mut event = sandbox.by("programmer", event);
     let reason = blocked(&sandbox, &event);
+    assert!(!reason.contains("program-owned"), "{reason}");
     assert!(
         reason.contains("notes.md") && reason.contains("wrong-writer"),
         "{reason}"
@@ -455,4 +458,18 @@ fn a_link_that_leads_out_of_its_site_is_told() {
         "{reason}"
     );
     assert!(!reason.contains("scratchpad.md"), "{reason}");
+}
+
+#[test]
+fn what_to_do_follows_from_what_was_found() {
+    for (name, text, todo) in [
+        ("todo.txt", "x", "Move what matters to the right name"),
+        ("review.json", "{", "Write it again as its readers need it."),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write(&format!(".devt/state/{name}"), text);
+        let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+        let reason = blocked(&sandbox, &event);
+        assert!(reason.contains(todo), "{reason}");
+    }
 }
