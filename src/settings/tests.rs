@@ -184,7 +184,7 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
         "systems: {1st: {site: a, mode: off}}\n",
         &["1st", "lower-case"],
     );
-    refuses("Mode: warn\n", &["unknown key `Mode`", "`mode`?"]);
+    refuses("MODE: warn\n", &["unknown key `MODE`", "`mode`?"]);
     refuses(
         "systems: {devt: {site: a}}\n",
         &["systems.devt", "new systems"],

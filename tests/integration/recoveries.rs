@@ -58,6 +58,7 @@ fn an_allowed_write_settles_the_agents_open_denials() {
         "the others' stay open, and this one closes once"
     );
     assert_eq!(recovered[0]["resolves"], denial["id"]);
+    assert_eq!(recovered[0]["name"], "scratchpad.md");
 }
 
 /// Sites lie in one another, and systems share directories and logs.

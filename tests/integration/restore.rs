@@ -69,16 +69,21 @@ fn a_snapshot_that_goes_is_said_to_go() {
 
 #[test]
 fn what_came_back_is_noted_for_as_long_as_it_is_there() {
-    let (sandbox, archive) = archived();
-    sandbox.write(".claude/statewarden/.gitignore", "*\n");
-    sandbox.run(&["restore", &archive, "plan.md"]);
-    std::fs::remove_file(sandbox.path(".devt/state/plan.md")).unwrap();
-    sandbox.run(&["restore", &archive, "review.md"]);
-    let noted: Value =
-        serde_json::from_str(&sandbox.read(".claude/statewarden/restored.json")).unwrap();
-    let noted = noted["entries"].as_array().unwrap();
-    let paths: Vec<&Value> = noted.iter().map(|entry| &entry["path"]).collect();
-    assert_eq!(paths, [".devt/state/review.md"]);
+    for is_gone in [true, false] {
+        let (sandbox, archive) = archived();
+        sandbox.write(".claude/statewarden/.gitignore", "*\n");
+        sandbox.run(&["restore", &archive, "plan.md"]);
+        match is_gone {
+            true => std::fs::remove_file(sandbox.path(".devt/state/plan.md")).unwrap(),
+            false => sandbox.write(".devt/state/plan.md", "written again"),
+        }
+        sandbox.run(&["restore", &archive, "review.md"]);
+        let noted: Value =
+            serde_json::from_str(&sandbox.read(".claude/statewarden/restored.json")).unwrap();
+        let noted = noted["entries"].as_array().unwrap();
+        let paths: Vec<&Value> = noted.iter().map(|entry| &entry["path"]).collect();
+        assert_eq!(paths, [".devt/state/review.md"]);
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::*;
 
 #[test]
 fn later_layers_win_key_by_key() {
+    accepts("systems: {my-notes-2: {site: notes}}");
     let resolved = Settings::resolve(&[
         (
             Layer::User,

@@ -365,5 +365,9 @@ mod tests {
         let body = "\n## Repository Overview\no\n\n## Architecture Map\na\n\n## Conventions\nc\n\n## Anti-Patterns (DO NOT)\np\n\n## Key Files Quick Reference\nq\n\n## Agent Notes\nn\n\n## Compilation Log\n";
         assert!(text.contains(body), "{text}");
         assert!(again.contains(body), "{again}");
+        assert_eq!(
+            again.matches("\n## ").count(),
+            text.matches("\n## ").count()
+        );
     }
 }

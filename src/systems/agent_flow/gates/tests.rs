@@ -315,8 +315,9 @@ fn the_phase_of_a_run_decides_who_may_start_and_end() {
     let late = in_phase(&sequential, "verification");
     unchanged(after_end(&late, "Lawliet", approved), "`verification`");
     // A gate before Loid's own sends nothing back to him.
-    let failed = SINGLE.replacen("\"in_progress\"", "\"failed\"", 1);
-    unchanged(after_start(&failed, "Loid"), "gate `exploration`");
+    let failed = SINGLE.replacen("\"in_progress\"", "\"passed\"", 1);
+    let failed = failed.replacen("\"pending\"", "\"failed\"", 1);
+    unchanged(after_start(&failed, "Loid"), "gate `planning`");
     // Nor does a group that a sequential run does not count.
     let mut unused = in_phase(&sequential, "implementation");
     unused = unused.replace(
