@@ -207,7 +207,8 @@ impl World<'_> {
                 })
             }));
             entries.retain(|entry| entry.bucket == Bucket::AdHoc);
-            if rules.settings.quarantine && !entries.is_empty() {
+            let acts = rules.settings.quarantine && site.governed.mode == Mode::Enforce;
+            if acts && !entries.is_empty() {
                 moved_to.extend(self.quarantine(site, &entries, rules));
             }
         }

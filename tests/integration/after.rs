@@ -238,9 +238,10 @@ fn a_session_leaves_a_heartbeat_where_there_is_a_site() {
 }
 
 /// A project with a stray file that is younger than the setting to move such files away.
-fn quarantining() -> Sandbox {
+fn quarantining(more: &str) -> Sandbox {
     let sandbox = Sandbox::new();
-    sandbox.write(".claude/statewarden.yaml", "quarantine: true\n");
+    let settings = format!("quarantine: true\n{more}");
+    sandbox.write(".claude/statewarden.yaml", &settings);
     std::thread::sleep(std::time::Duration::from_millis(2_200));
     sandbox.write(".devt/state/todo.txt", "kept");
     sandbox
@@ -248,7 +249,7 @@ fn quarantining() -> Sandbox {
 
 #[test]
 fn what_is_detected_can_be_quarantined_and_restored() {
-    let sandbox = quarantining();
+    let sandbox = quarantining("");
     let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
     let reason = blocked(&sandbox, &event);
     assert!(reason.contains(".archive/quarantine-"), "{reason}");
@@ -268,8 +269,21 @@ fn what_is_detected_can_be_quarantined_and_restored() {
 }
 
 #[test]
+fn warnings_tell_and_move_nothing() {
+    let sandbox = quarantining("systems: {devt: {mode: warn}}\n");
+    let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+    let answer = sandbox.hook(&event).json();
+    let told = &answer["hookSpecificOutput"];
+    assert_eq!(told["hookEventName"], "PostToolUse");
+    let text = told["additionalContext"].as_str().unwrap();
+    assert!(text.contains("todo.txt"), "{text}");
+    assert_eq!(answer.get("decision"), None);
+    assert!(sandbox.exists(".devt/state/todo.txt"));
+}
+
+#[test]
 fn nothing_is_quarantined_while_devt_writes() {
-    let sandbox = quarantining();
+    let sandbox = quarantining("");
     sandbox.write(".devt/state/.lock", &std::process::id().to_string());
     let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
     let ran = sandbox.hook(&event);

@@ -93,6 +93,20 @@ fn sessions_have_commands_of_their_own() {
 }
 
 #[test]
+fn what_a_call_made_itself_is_told_whoever_heard_of_it_before() {
+    let sandbox = Sandbox::new();
+    for (session, task) in [("s-1", "b1"), ("s-2", "b2")] {
+        sandbox.hook(&started(&sandbox, session, task)).is_silent();
+    }
+    sandbox.write(".devt/state/todo.txt", "x");
+    blocked(&sandbox, &unrelated(&sandbox, "s-1"));
+    sandbox.hook(&unrelated(&sandbox, "s-2")).is_silent();
+    let bash = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+    let reason = blocked(&sandbox, &in_session("s-2", bash));
+    assert!(reason.starts_with("The call, or a command"), "{reason}");
+}
+
+#[test]
 fn an_agent_hears_of_its_own_commands_and_the_main_thread_of_all() {
     let sandbox = Sandbox::new();
     let by = |agent: &str, mut event: Value| {
