@@ -340,8 +340,11 @@ fn directory(path: &Field) -> Field {
         .trim_end_matches('/')
         .strip_suffix(name)
         .unwrap_or("");
-    let dir = dir.trim_end_matches('/');
-    path.with_text(if dir.is_empty() { "." } else { dir })
+    match dir.trim_end_matches('/') {
+        "" if path.gap().is_some() => Field::unknown(),
+        "" => path.with_text("."),
+        dir => path.with_text(dir),
+    }
 }
 
 /// `[IO.File]::Method(arguments)`.
