@@ -183,7 +183,9 @@ pub(super) fn zip(shell: &mut Shell<'_>, args: &Args<'_>) {
     let Some((archive, files)) = args.operands.split_first() else {
         return;
     };
-    if args.has(&["T", "sf", "show-files"]) || (args.has(&["s"]) && args.has(&["f"])) {
+    // `-sf` is no size of `f`.
+    let shows = args.value(&["s"]).and_then(Field::known) == Some("f");
+    if shows || args.has(&["T", "show-files"]) {
         return;
     }
     shell.report(archive, Act::Write);

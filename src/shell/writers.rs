@@ -237,7 +237,7 @@ const WRITERS: &[Writer] = &[
     writer("xz", "S", Rule::Compress("xz", Source::Taken)),
     writer("yapf", "", Rule::InPlace(&["i", "in-place"])),
     writer("yq", "", Rule::Args(edit::yq)),
-    writer("zip", "", Rule::Args(utility::zip)),
+    writer("zip", "Pbnst", Rule::Args(utility::zip)),
     writer("zstd", "o", Rule::Compress("zst", Source::Kept)),
 ];
 
