@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{ChildStdout, Stdio};
+use std::process::{Child, ChildStdout, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
@@ -293,12 +293,8 @@ fn append(sandbox: &Sandbox, log: &str, text: &str) {
     file.write_all(text.as_bytes()).unwrap();
 }
 
-#[test]
-fn following_goes_on_through_a_rotation() {
-    const SOON: Duration = Duration::from_secs(20);
-    let sandbox = Sandbox::new();
-    let record = |id: &str| denial(&sandbox, id, "2026-03-02T10:00:00.000Z", "notes.md");
-    sandbox.write(DEVT, &lines(&[record("a1")]));
+/// `denies follow` of all records, and the ids of what it prints as they come.
+fn following(sandbox: &Sandbox) -> (Child, impl Fn() -> String) {
     let mut child = sandbox
         .command(&["denies", "follow", "--json", "--since", "2026-01-01"])
         .stdin(Stdio::null())
@@ -306,11 +302,20 @@ fn following_goes_on_through_a_rotation() {
         .spawn()
         .unwrap();
     let printed = printed(child.stdout.take().unwrap());
-    let next = || {
-        let line = printed.recv_timeout(SOON).expect("a line in time");
-        let record: Value = serde_json::from_str(&line).unwrap();
+    let next = move || {
+        let line = printed.recv_timeout(Duration::from_secs(30));
+        let record: Value = serde_json::from_str(&line.expect("a line in time")).unwrap();
         record["id"].as_str().unwrap().to_owned()
     };
+    (child, next)
+}
+
+#[test]
+fn following_goes_on_through_a_rotation() {
+    let sandbox = Sandbox::new();
+    let record = |id: &str| denial(&sandbox, id, "2026-03-02T10:00:00.000Z", "notes.md");
+    sandbox.write(DEVT, &lines(&[record("a1")]));
+    let (mut child, next) = following(&sandbox);
     assert_eq!(next(), "a1", "what `--since` asks for");
     append(&sandbox, DEVT, &lines(&[record("a2")]));
     assert_eq!(next(), "a2");
@@ -350,25 +355,13 @@ fn following_goes_on_through_a_rotation() {
 
 #[test]
 fn following_finds_sites_that_come_later_and_keeps_the_order_of_time() {
-    const SOON: Duration = Duration::from_secs(30);
     let sandbox = Sandbox::new();
     let record = |id: &str, ts: &str| denial(&sandbox, id, ts, "notes.md");
     sandbox.write(DENIES, &lines(&[record("a2", "2026-03-02T10:00:02.000Z")]));
     let first = record("a1", "2026-03-02T10:00:01.000Z");
     let third = record("a3", "2026-03-02T10:00:03.000Z");
     sandbox.write(DEVT, &lines(&[first, third]));
-    let mut child = sandbox
-        .command(&["denies", "follow", "--json", "--since", "2026-01-01"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let printed = printed(child.stdout.take().unwrap());
-    let next = || {
-        let line = printed.recv_timeout(SOON).expect("a line in time");
-        let record: Value = serde_json::from_str(&line).unwrap();
-        record["id"].as_str().unwrap().to_owned()
-    };
+    let (mut child, next) = following(&sandbox);
     assert_eq!([next(), next(), next()], ["a1", "a2", "a3"]);
     let late = lines(&[record("a4", "2026-03-02T10:00:04.000Z")]);
     sandbox.write(
