@@ -143,14 +143,6 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
     );
     refuses("mode: [warn]\n", &["mode", "expected one word"]);
     refuses("quarantine: yes\n", &["expected `true` or `false`"]);
-    refuses(
-        "systems: {zzz: {}}\n",
-        &["unknown system; a new one needs a `site`"],
-    );
-    refuses(
-        "systems:\n  devt:\n    enabeld: false\n",
-        &["systems.devt", "line 3", "`enabled`?"],
-    );
     refuses("archive: {run: 3}\n", &["did you mean `runs`?"]);
     refuses(
         "log:\n  max_byte: 1\n",
@@ -164,6 +156,19 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
     refuses("archive: {runs: 0}\n", &["archive.runs", "at least 1"]);
     refuses("archive: {runs: -1}\n", &["archive.runs"]);
     refuses("log: {max_bytes: 65535}\n", &["log.max_bytes", "65536"]);
+    refuses("MODE: warn\n", &["unknown key `MODE`", "`mode`?"]);
+}
+
+#[test]
+fn a_system_is_known_or_declared() {
+    refuses(
+        "systems: {zzz: {}}\n",
+        &["unknown system; a new one needs a `site`"],
+    );
+    refuses(
+        "systems:\n  devt:\n    enabeld: false\n",
+        &["systems.devt", "line 3", "`enabled`?"],
+    );
     refuses(
         "systems: {devt: {contract: 0.84}}\n",
         &["0.84", "did you mean `0.83`?"],
@@ -184,11 +189,19 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
         "systems: {1st: {site: a, mode: off}}\n",
         &["1st", "lower-case"],
     );
-    refuses("MODE: warn\n", &["unknown key `MODE`", "`mode`?"]);
     refuses(
         "systems: {devt: {site: a}}\n",
         &["systems.devt", "new systems"],
     );
+    refuses("systems: {new: {site: ''}}\n", &["site"]);
+    refuses(
+        "systems: {new: {site: 'a[', canonical: []}}\n",
+        &["site", "a["],
+    );
+}
+
+#[test]
+fn names_globs_and_places_are_checked() {
     refuses(
         "systems: {devt: {extra_globs: ['a[']}}\n",
         &["extra_globs", "`a[`"],
@@ -232,6 +245,14 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
         &["subdirectories"],
     );
     refuses(
+        "systems: {groups: {roots: ['pkg/*/plan']}}\n",
+        &["roots", "`pkg/*/plan` is a glob"],
+    );
+}
+
+#[test]
+fn a_role_is_one_of_five() {
+    refuses(
         "systems: {groups: {roles: {a: revewer}}}\n",
         &["roles.a", "`revewer` is", "did you mean `reviewer`?"],
     );
@@ -245,15 +266,6 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
             &words,
         );
     }
-    refuses(
-        "systems: {groups: {roots: ['pkg/*/plan']}}\n",
-        &["roots", "`pkg/*/plan` is a glob"],
-    );
-    refuses("systems: {new: {site: ''}}\n", &["site"]);
-    refuses(
-        "systems: {new: {site: 'a[', canonical: []}}\n",
-        &["site", "a["],
-    );
 }
 
 /// The keys a struct of the file takes, as its parser lists them.

@@ -61,12 +61,18 @@ pub(super) enum Enters {
     Tracked,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gitignore {
+    Read,
+    /// What it names goes as well.
+    Unread,
+}
+
 /// What of a tree goes.
 pub(super) struct Sort {
     /// The patterns of `-e`, which win over all files.
     pub(super) excluded: Vec<Rule>,
-    /// Whether `.gitignore` counts.
-    pub(super) ignores: bool,
+    pub(super) gitignore: Gitignore,
     pub(super) takes: Takes,
     pub(super) enters: Enters,
 }
@@ -75,7 +81,7 @@ impl Default for Sort {
     fn default() -> Self {
         Self {
             excluded: Vec::new(),
-            ignores: true,
+            gitignore: Gitignore::Read,
             takes: Takes::Others,
             enters: Enters::All,
         }
@@ -107,7 +113,10 @@ pub(super) fn clean(shell: &mut Shell<'_>, args: &Args<'_>) {
     };
     let sort = Sort {
         excluded: rules(&mut args.values(&["e", "exclude"])),
-        ignores: !args.has(&["x"]),
+        gitignore: match args.has(&["x"]) {
+            true => Gitignore::Unread,
+            false => Gitignore::Read,
+        },
         takes: match args.has(&["X"]) {
             true => Takes::Ignored,
             false => Takes::Others,
@@ -176,7 +185,7 @@ pub(super) fn clear_except(
         root: collapse(&root).trim_end_matches('/').to_owned(),
         sort: Sort {
             excluded,
-            ignores: false,
+            gitignore: Gitignore::Unread,
             ..Sort::default()
         },
         ..Cleaning::new(shell)
@@ -224,7 +233,7 @@ impl<'h, 's> Cleaning<'h, 's> {
             .scene
             .disk
             .text(&path)
-            .filter(|_| self.sort.ignores)
+            .filter(|_| self.sort.gitignore == Gitignore::Read)
         {
             let lines = text.lines().map(str::trim_end);
             self.rules

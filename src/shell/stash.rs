@@ -3,7 +3,7 @@
 use ecow::EcoString;
 
 use super::args::Args;
-use super::clean::{Sort, repository, rules, sweep};
+use super::clean::{Gitignore, Sort, repository, rules, sweep};
 use super::eval::Shell;
 use super::field::Field;
 use crate::path::{collapse, relative};
@@ -33,7 +33,10 @@ pub(super) fn stash(shell: &mut Shell<'_>, args: &Args<'_>, first: Option<&Field
     }
     let sort = Sort {
         excluded: rules(&mut spared.iter()),
-        ignores: !args.has(&["a", "all"]),
+        gitignore: match args.has(&["a", "all"]) {
+            true => Gitignore::Unread,
+            false => Gitignore::Read,
+        },
         ..Sort::default()
     };
     if !args.has(&["u", "include-untracked", "a", "all"]) {

@@ -262,12 +262,18 @@ fn names_that_differ_in_case_get_different_places() {
     assert_eq!(folded.len(), n_written + 1, "{folded:?}");
 }
 
-#[test]
-fn an_entry_that_has_left_the_archive_is_said_to_have_vanished() {
+/// A site whose one entry, `notes.md`, was reset, and its ring.
+fn archived() -> (Sandbox, Ring, DateTime<Utc>) {
     let sandbox = Sandbox::new();
     sandbox.write(".devt/state/notes.md", "x");
     assert_eq!(sandbox.run(&["reset"]).code(), 0);
-    let (ring, now) = (ring(&sandbox, 5), Utc::now());
+    let ring = ring(&sandbox, 5);
+    (sandbox, ring, Utc::now())
+}
+
+#[test]
+fn an_entry_that_has_left_the_archive_is_said_to_have_vanished() {
+    let (sandbox, ring, now) = archived();
     let snapshot = ring.snapshots(now).unwrap().remove(0);
     let held = snapshot.holds().unwrap();
     fs::remove_file(snapshot.path.join("notes.md")).unwrap();
@@ -286,10 +292,7 @@ fn an_entry_that_has_left_the_archive_is_said_to_have_vanished() {
 
 #[test]
 fn a_snapshot_that_has_gone_is_not_an_empty_one() {
-    let sandbox = Sandbox::new();
-    sandbox.write(".devt/state/notes.md", "x");
-    assert_eq!(sandbox.run(&["reset"]).code(), 0);
-    let (ring, now) = (ring(&sandbox, 5), Utc::now());
+    let (_sandbox, ring, now) = archived();
     let found = ring.snapshots(now).unwrap();
     assert_eq!(found[0].holds().unwrap().len(), 1);
     fs::remove_dir_all(&found[0].path).unwrap();

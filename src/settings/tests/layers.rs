@@ -162,46 +162,35 @@ fn nothing_weakens_the_managed_file() {
 
 #[test]
 fn what_the_managed_file_switches_on_stays_on() {
-    let managed = "systems: {devt: {enabled: true}}";
-    for (lower, overruled, mode) in [
-        (
-            "systems: {devt: {mode: off}}",
-            &["systems.devt.mode"][..],
-            Mode::Enforce,
-        ),
-        (
-            "systems: {devt: {enabled: false}}",
-            &["systems.devt.enabled"],
-            Mode::Enforce,
-        ),
-        ("mode: off", &["mode: off"], Mode::Warn),
-        ("mode: warn", &[], Mode::Warn),
-        ("systems: {devt: {mode: warn}}", &[], Mode::Warn),
-        (
-            "mode: off\nsystems: {devt: {mode: enforce}}",
-            &[],
-            Mode::Enforce,
-        ),
-    ] {
-        let settings = against_managed(managed, lower, overruled);
-        assert_eq!(settings.mode_of("devt"), mode, "{lower}");
-    }
-    // A system that it declares is on.
-    for (lower, overruled, mode) in [
-        (
-            "systems: {n: {enabled: false}}",
-            &["systems.n.enabled"][..],
-            Mode::Enforce,
-        ),
-        (
-            "systems: {n: {mode: off}}",
-            &["systems.n.mode"],
-            Mode::Enforce,
-        ),
-        ("mode: off", &["mode: off"], Mode::Warn),
-    ] {
-        let settings = against_managed("systems: {n: {site: n}}", lower, overruled);
-        assert_eq!(settings.mode_of("n"), mode, "{lower}");
+    // A system that it declares is on without a word.
+    for (id, managed) in [("devt", "enabled: true"), ("n", "site: n")] {
+        let managed = format!("systems: {{{id}: {{{managed}}}}}");
+        let off = format!("systems.{id}.mode");
+        let disabled = format!("systems.{id}.enabled");
+        for (lower, overruled, mode) in [
+            (
+                "systems: {@: {mode: off}}",
+                &[off.as_str()][..],
+                Mode::Enforce,
+            ),
+            (
+                "systems: {@: {enabled: false}}",
+                &[&disabled],
+                Mode::Enforce,
+            ),
+            ("mode: off", &["mode: off"], Mode::Warn),
+            ("mode: warn", &[], Mode::Warn),
+            ("systems: {@: {mode: warn}}", &[], Mode::Warn),
+            (
+                "mode: off\nsystems: {@: {mode: enforce}}",
+                &[],
+                Mode::Enforce,
+            ),
+        ] {
+            let lower = lower.replace('@', id);
+            let settings = against_managed(&managed, &lower, overruled);
+            assert_eq!(settings.mode_of(id), mode, "{lower}");
+        }
     }
     let managed = "systems: {n: {site: n, enabled: false}}";
     let settings = against_managed(managed, "archive: {runs: 5}", &[]);

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_is_named_with_the_right_ones() {
+    fn a_wrong_phase_or_status_is_named_with_the_right_ones() {
         let single = |from, to, expected| check(FileKind::Single, (from, to), expected);
         single(
             "\"exploration\"",
@@ -263,6 +263,11 @@ mod tests {
             "  planning: \"passed\"",
             "`gates.planning` is not a block",
         );
+    }
+
+    #[test]
+    fn numbers_switches_and_front_matter_are_read_strictly() {
+        let single = |from, to, expected| check(FileKind::Single, (from, to), expected);
         single("iteration: 1\n", "iteration: 11\n", "write at most 10");
         single("iteration: 1\n", "iteration: 10\n", "");
         single(
@@ -282,6 +287,8 @@ mod tests {
         single("active: true", "active: \"x\": y", "at line 2");
         single("\"unclassified\"", "\"Complex\"", "");
         single("\"unclassified\"", "\"huge\"", "`task_complexity`");
+        assert!(check_content("---\n---\n", FileKind::Single).is_err());
+        assert!(check_content("", FileKind::Single).is_err());
         single("---\n", "---\r\n", "CRLF");
         single("---\n", "\u{feff}---\n", "byte order mark");
         single("---\n", "# Title\n---\n", "first line");
@@ -297,6 +304,10 @@ mod tests {
             "report_requested: maybe",
             "`report_requested`",
         );
+    }
+
+    #[test]
+    fn a_team_has_modes_and_a_group() {
         let team = |from, to, expected| check(FileKind::Team, (from, to), expected);
         team(
             "team_available: true",
@@ -327,6 +338,10 @@ mod tests {
             ),
             Ok(())
         );
+    }
+
+    #[test]
+    fn a_deep_dive_has_phases_of_its_own() {
         let deep = |from, to, expected| check(FileKind::DeepDive, (from, to), expected);
         deep(
             "scope: full",
@@ -345,7 +360,5 @@ mod tests {
             "    status: \"passed\"",
             "phases.parallel_exploration.status",
         );
-        assert!(check_content("---\n---\n", FileKind::Single).is_err());
-        assert!(check_content("", FileKind::Single).is_err());
     }
 }
