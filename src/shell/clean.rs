@@ -1,5 +1,4 @@
-//! `git clean`, `git stash`, `git reset --hard` and `rsync --delete`: what they take away,
-//! and what exclusions spare.
+//! `git clean` and `rsync --delete`: what they take away, and what exclusions spare.
 
 use super::args::Args;
 use super::eval::Shell;

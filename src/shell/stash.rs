@@ -1,4 +1,5 @@
-//! `git stash`, and what `git add` staged in the same command.
+//! `git stash` and `git reset --hard`: what they take of what is not tracked, and what
+//! `git add` staged in the same command.
 
 use ecow::EcoString;
 
