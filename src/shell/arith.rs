@@ -61,7 +61,9 @@ impl Shell<'_> {
     /// The value of `((…))`, where it is known. What is expanded within a loop
     /// whose turns are not known may be another text in every turn.
     pub(super) fn arithmetic(&mut self, parts: &[Part<'_>]) -> Option<i64> {
-        let expands = parts.iter().any(|part| matches!(part, Part::Param(..)));
+        let expands = parts
+            .iter()
+            .any(|part| matches!(part, Part::Value(..) | Part::Param(..)));
         let mut text = self.joined(parts).text;
         if expands && self.n_open_loops > 0 {
             text.push(UNKNOWN);

@@ -10,6 +10,19 @@ use super::lex::Word;
 use super::syntax::{Assigned, Assignment, How};
 use super::variable::{Held, Value, export_of};
 
+/// Builtins that end what they declare with the running function.
+fn is_local(name: &str) -> bool {
+    matches!(name, "local" | "declare" | "typeset")
+}
+
+/// Builtins whose `name=value` arguments stay after they ran.
+fn declares(name: &str) -> bool {
+    matches!(
+        name,
+        "export" | "declare" | "local" | "readonly" | "typeset" | "unset"
+    )
+}
+
 impl Shell<'_> {
     /// Runs with `NAME=value` in front; what the command itself sets stays.
     pub(super) fn with_assignments<T>(
@@ -23,6 +36,26 @@ impl Shell<'_> {
             self.put(&name, old);
         }
         value
+    }
+
+    /// Runs behind assignments. They end with the command, unless there is none, or it declares.
+    pub(super) fn assigned<T>(
+        &mut self,
+        assignments: &[Assignment<'_>],
+        command: &[Field],
+        run: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let name = command.first().and_then(Field::known).unwrap_or("");
+        if !command.is_empty() && !declares(name) {
+            return self.with_assignments(assignments, run);
+        }
+        for assignment in assignments {
+            if is_local(name) {
+                self.localize(assignment.name);
+            }
+            self.assignment(assignment);
+        }
+        run(self)
     }
 
     /// Makes assignments that one command gets, and says what was held before.

@@ -39,6 +39,10 @@ pub(super) fn is_any(byte: u8, kinds: u8) -> bool {
     KINDS[usize::from(byte)] & kinds != 0
 }
 
+pub(super) fn is_free_of(text: &str, kinds: u8) -> bool {
+    !text.bytes().any(|byte| is_any(byte, kinds))
+}
+
 pub(super) fn is_meta(byte: u8) -> bool {
     is_any(byte, META)
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output, base_name, join};
-use super::table::Table;
+use super::table::{Key, Table};
 use super::variable::Value;
 use super::world::{Halt, Scope, Status};
 use super::{
@@ -16,19 +16,6 @@ use crate::target::Spelling;
 
 /// How many calls of one function are followed into one another.
 const MAX_RECURSION: usize = 8;
-
-/// Builtins that end what they declare with the running function.
-pub(super) fn is_local(name: &str) -> bool {
-    matches!(name, "local" | "declare" | "typeset")
-}
-
-/// Builtins whose `name=value` arguments stay after they ran.
-pub(super) fn declares(name: &str) -> bool {
-    matches!(
-        name,
-        "export" | "declare" | "local" | "readonly" | "typeset" | "unset"
-    )
-}
 
 impl Shell<'_> {
     /// Runs a command as the shell finds it, functions first; gives what it prints, where
@@ -46,24 +33,21 @@ impl Shell<'_> {
     /// Runs a builtin or a program; gives what it prints, where that is known.
     pub(super) fn run(&mut self, words: &[Field]) -> Option<Output> {
         let (first, args) = words.split_first()?;
-        let name = first.known()?;
-        if name.contains('/')
-            && let Some(text) = self.written(first)
-        {
-            return nested::script(self, &text, words);
+        let mut name = first.known()?;
+        if name.as_bytes().contains(&b'/') {
+            if let Some(text) = self.written(first) {
+                return nested::script(self, &text, words);
+            }
+            name = base_name(name);
         }
-        let name = table_name(base_name(name));
+        let name = Key::of(table_name(name));
         self.status = Status::usual(name);
         if let Some((_, builtin)) = BY_NAME.get(name) {
             return builtin(self, args);
         }
-        if let Some(output) = nested::run(self, name, args) {
-            return output;
-        }
-        if inline::is_interpreter(name) {
-            return inline::run(self, name, args);
-        }
-        writers::run(self, name, words)
+        nested::run(self, name, args)
+            .or_else(|| inline::run(self, name, args))
+            .unwrap_or_else(|| writers::run(self, name, args))
     }
 
     /// A function that calls itself goes on as a loop does, which is not followed to its end.
@@ -145,9 +129,12 @@ impl Shell<'_> {
 /// A program's name as the tables have it: without `.exe`, and without the `g` under which
 /// systems with `cp` and `sed` of their own install GNU's.
 pub(super) fn table_name(name: &str) -> &str {
-    let name = name.strip_suffix(".exe").unwrap_or(name);
-    match name.strip_prefix('g') {
-        Some(plain) if GNU.binary_search(&plain).is_ok() => plain,
+    let name = match name.as_bytes() {
+        [.., b'e'] => name.strip_suffix(".exe").unwrap_or(name),
+        _ => name,
+    };
+    match name.as_bytes() {
+        [b'g', ..] if GNU.binary_search(&&name[1..]).is_ok() => &name[1..],
         _ => name,
     }
 }
@@ -232,7 +219,7 @@ const BUILTINS: &[(&str, Program)] = &[
 
 const NAMES: [&str; BUILTINS.len()] = names!(BUILTINS, 0);
 
-static BY_NAME: Table<(&str, Program)> = Table::new(BUILTINS, &NAMES, |row| row.0);
+static BY_NAME: Table<(&str, Program)> = Table::new(BUILTINS, &NAMES);
 
 /// The builtins of the table that can have a target of their own.
 pub(super) const WRITERS: [&str; 4] = ["base64", "fd", "fdfind", "xxd"];

@@ -33,18 +33,19 @@ impl<'a> Cursor<'a> {
             }
             Some(b'{') => {
                 self.at += 1;
-                if let Some(param) = self.nested(Self::braced) {
-                    parts.push(Part::Param(Box::new(param), quote));
+                match self.nested(Self::braced) {
+                    Some(Param {
+                        name,
+                        index: None,
+                        op: Op::Plain,
+                    }) => parts.push(Part::Value(name, quote)),
+                    Some(param) => parts.push(Part::Param(Box::new(param), quote)),
+                    None => {}
                 }
             }
             Some(byte) if is_name_byte(byte) || b"@*#?-$!".contains(&byte) => {
                 let name = self.param_name();
-                let param = Param {
-                    name,
-                    index: None,
-                    op: Op::Plain,
-                };
-                parts.push(Part::Param(Box::new(param), quote));
+                parts.push(Part::Value(name, quote));
             }
             _ => parts.push(Part::Text(Cow::Borrowed("$"))),
         }

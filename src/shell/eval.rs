@@ -399,8 +399,6 @@ impl<'s> Shell<'s> {
         self.status = Status::Success;
         let mut fields = std::mem::take(&mut self.spare);
         self.fields_of(&simple.words, &mut fields);
-        let name = fields.first().and_then(Field::known).unwrap_or("");
-        let lasting = fields.is_empty() || super::command::declares(name);
         let run = |shell: &mut Self| {
             let streams = shell.open(&simple.redirects);
             shell.streamed(streams, |shell| match fields.is_empty() {
@@ -408,17 +406,9 @@ impl<'s> Shell<'s> {
                 false => shell.invoke(&fields),
             })
         };
-        let output = if lasting {
-            let local = super::command::is_local(name);
-            for assignment in &simple.assignments {
-                if local {
-                    self.localize(assignment.name);
-                }
-                self.assignment(assignment);
-            }
-            run(self)
-        } else {
-            self.with_assignments(&simple.assignments, run)
+        let output = match simple.assignments.as_slice() {
+            [] => run(self),
+            assignments => self.assigned(assignments, &fields, run),
         };
         self.last_word = fields.pop();
         fields.clear();

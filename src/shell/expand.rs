@@ -3,6 +3,7 @@
 use ecow::EcoString;
 
 use super::brace::{Piece, piece};
+use super::byte::{ACTIVE, META, is_free_of};
 use super::eval::Shell;
 use super::field::{Field, Output};
 use super::glob::{Search, all_active};
@@ -132,6 +133,10 @@ impl Shell<'_> {
     }
 
     fn fields(&mut self, word: &Word<'_>, out: &mut Vec<Field>) {
+        if let Some(field) = self.side_by_side(word) {
+            out.push(field);
+            return;
+        }
         let braced = |part: &Part<'_>| matches!(part, Part::Bare(t) if t.contains('{'));
         if !word.parts.iter().any(braced) {
             return self.built(word.parts.iter().map(piece), out);
@@ -146,6 +151,39 @@ impl Shell<'_> {
             self.built(pieces.into_iter(), out);
         }
         self.repeats -= 1;
+    }
+
+    /// The field of a word in which plain texts and values stand side by side, and no value
+    /// has to be split or is a pattern: most words that are not plain.
+    fn side_by_side(&mut self, word: &Word<'_>) -> Option<Field> {
+        if !self.references.is_empty() {
+            return None;
+        }
+        let mut whole = Field::literal("");
+        let mut cost = 0;
+        for part in &word.parts {
+            match part {
+                Part::Text(text) => whole.text.push_str(text),
+                Part::Bare(text) if is_free_of(text, ACTIVE) => whole.text.push_str(text),
+                Part::Value(name, quote) => {
+                    let Some(Value::One(value)) = self.variables.get(*name)? else {
+                        return None;
+                    };
+                    if *quote == Quote::Bare && !self.stays_whole(&value.text) {
+                        return None;
+                    }
+                    cost += value.text.len();
+                    whole.push(value);
+                }
+                _ => return None,
+            }
+        }
+        self.spend(cost).then_some(whole)
+    }
+
+    /// Whether a value gives one field where it stands unquoted, its own text.
+    fn stays_whole(&self, value: &str) -> bool {
+        !value.is_empty() && is_free_of(value, META | ACTIVE) && !self.variables.contains_key("IFS")
     }
 
     fn built<'p, 'a: 'p>(
@@ -224,20 +262,21 @@ impl Shell<'_> {
                 let draft = builder.draft();
                 draft.globs.push(draft.field.text.len());
             }
+            Part::Value(name, quote) => {
+                let quote = force.unwrap_or(*quote);
+                let mut value = self.variable(name);
+                if quote == Quote::Double && *name == "*" {
+                    value = value.map(|value| self.in_one(value));
+                }
+                self.expanded(value, builder, quote);
+            }
             Part::Param(param, quote) => {
                 let quote = force.unwrap_or(*quote);
-                match self.param(param) {
-                    Some(Value::One(field)) => {
-                        let field = self.afford(field);
-                        push_value(builder, &field, quote);
-                    }
-                    Some(Value::Many(fields)) if quote == Quote::Double && is_joined(param) => {
-                        let field = self.one_of(&fields);
-                        push_value(builder, &field, quote);
-                    }
-                    Some(Value::Many(fields)) => builder.push_all(&fields, quote),
-                    None => builder.push(&Field::unknown()),
+                let mut value = self.param(param);
+                if quote == Quote::Double && is_joined(param) {
+                    value = value.map(|value| self.in_one(value));
                 }
+                self.expanded(value, builder, quote);
             }
             Part::Command(list, quote) => {
                 let output = self.subshell(|shell| shell.walk(list));
@@ -260,8 +299,22 @@ impl Shell<'_> {
         }
     }
 
+    fn expanded(&mut self, value: Option<Value>, builder: &mut Builder, quote: Quote) {
+        match value {
+            Some(Value::One(field)) => {
+                let field = self.afford(field);
+                push_value(builder, &field, quote);
+            }
+            Some(Value::Many(fields)) => builder.push_all(&fields, quote),
+            None => builder.push(&Field::unknown()),
+        }
+    }
+
     /// `"$*"`: the fields in one, with the first of `$IFS` between them.
-    fn one_of(&self, fields: &[Field]) -> Field {
+    fn in_one(&self, value: Value) -> Value {
+        let Value::Many(fields) = value else {
+            return value;
+        };
         let marks = self.separators();
         let mark = Field::literal(marks.get(..1).unwrap_or(" "));
         let mut whole = Field::literal("");
@@ -271,7 +324,7 @@ impl Shell<'_> {
             }
             whole.push(field);
         }
-        whole
+        Value::One(whole)
     }
 
     fn substituted(&mut self, output: Option<Output>, builder: &mut Builder, quote: Quote) {

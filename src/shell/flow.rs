@@ -216,7 +216,7 @@ impl Shell<'_> {
             && let [Command::Compound(Compound::Arith(head), _)] = &*step.pipeline
             && head
                 .iter()
-                .all(|part| matches!(part, Part::Text(_) | Part::Param(..)))
+                .all(|part| matches!(part, Part::Text(_) | Part::Value(..) | Part::Param(..)))
             && let Some(head) = self.joined(head).known()
             && let [first, test, next] = head.split(';').collect::<Vec<_>>().as_slice()
         {

@@ -5,6 +5,7 @@ use super::clean::clean;
 use super::eval::Shell;
 use super::field::{Field, Output, UNKNOWN, base_name};
 use super::stash::{stage, stash, unstage};
+use super::table::Key;
 use super::transfer::inside;
 use super::wrapper::line;
 use super::{archive, edit, search, writers};
@@ -103,7 +104,7 @@ fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Outpu
         "add" => stage(shell, &valued("")),
         "commit" => shell.staged.clear(),
         "reset" => reset(shell, &valued("")),
-        "mv" => return writers::run(shell, "mv", &[&[Field::literal("mv")], args].concat()),
+        "mv" => return writers::run(shell, Key::of("mv"), args),
         "rm" => remove(shell, &valued("")),
         "format-patch" => format_patch(shell, &valued("o")),
         "worktree" => worktree(shell, &valued("bB")),

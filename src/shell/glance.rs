@@ -4,7 +4,7 @@
 //! the tables and nothing is redirected to a file, reading the grammar finds no
 //! target, so it is not read.
 
-use super::table::{Hash, Sieve};
+use super::table::{Hash, Key, Sieve};
 use super::{command, inline, nested, wrapper, writers};
 
 /// The names of the tables. Most words are in none, and asking all of them would
@@ -117,10 +117,11 @@ fn sift(bytes: &[u8], start: usize) -> (usize, Likely) {
 
 fn is_known(word: &str, before: Option<&str>) -> bool {
     let name = command::table_name(word);
+    let key = Key::of(name);
     command::WRITERS.contains(&name)
-        || (nested::is_runner(name) && (word != "." || begins_command(before)))
-        || inline::is_interpreter(name)
-        || writers::is_writer(name)
+        || (nested::is_runner(key) && (word != "." || begins_command(before)))
+        || inline::is_interpreter(key)
+        || writers::is_writer(key)
         || writers::OUTPUT_FILES.contains(&name)
         || writers::OUTPUT_DIRS.contains(&name)
 }

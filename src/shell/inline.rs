@@ -7,7 +7,7 @@ use super::args::{Args, Syntax};
 use super::code::Language;
 use super::eval::Shell;
 use super::field::{Field, Output};
-use super::table::Table;
+use super::table::{Key, Table};
 use super::{calls, edit, filter};
 use crate::target::Act;
 
@@ -127,30 +127,40 @@ pub(super) fn stem(name: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
 }
 
-static BY_NAME: Table<(&str, Interpreter)> = Table::new(INTERPRETERS, &NAMES, |row| row.0);
+static BY_NAME: Table<(&str, Interpreter)> = Table::new(INTERPRETERS, &NAMES);
 
-fn interpreter(name: &str) -> Option<Interpreter> {
-    BY_NAME.get(stem(name)).map(|row| row.1)
+fn interpreter(name: Key<'_>) -> Option<Interpreter> {
+    let versioned = matches!(name.name.as_bytes(), [.., b'0'..=b'9' | b'.']);
+    let name = if versioned {
+        Key::of(stem(name.name))
+    } else {
+        name
+    };
+    BY_NAME.get(name).map(|row| row.1)
 }
 
-pub(super) fn is_interpreter(name: &str) -> bool {
+pub(super) fn is_interpreter(name: Key<'_>) -> bool {
     interpreter(name).is_some()
 }
 
-pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<Output> {
-    let interpreter = interpreter(name).filter(|_| !only_checks(name, args));
-    match interpreter? {
+/// Runs an interpreter's program; `None` for any other name.
+pub(super) fn run(shell: &mut Shell<'_>, name: Key<'_>, args: &[Field]) -> Option<Option<Output>> {
+    let interpreter = interpreter(name)?;
+    if only_checks(name.name, args) {
+        return Some(None);
+    }
+    match interpreter {
         Plain(dialect) => program(shell, dialect, args),
         Interpreter::Deno => deno(shell, args),
         OneLiner(language) => one_liner(shell, language, args),
         Interpreter::Awk => {
             awk(shell, args);
-            return filter::awk(shell, args);
+            return Some(filter::awk(shell, args));
         }
         Interpreter::Emacs => emacs(shell, args),
         Interpreter::Tcl => tcl(shell, args),
     }
-    None
+    Some(None)
 }
 
 /// Whether the program's syntax is checked, and nothing run.

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::byte::{ACTIVE, CLOSE, META, QUOTE, SLASH, is_any};
+use super::byte::{ACTIVE, CLOSE, META, QUOTE, SLASH, is_any, is_free_of};
 use super::heredoc::{Heredoc, Pending};
 use super::syntax::{Command, Few, List, Simple};
 use super::{Extent, Limit};
@@ -33,6 +33,8 @@ pub(super) enum Part<'a> {
     Text(Cow<'a, str>),
     /// `!(…)`, `@(…)` and their like: a pattern this analyser does not expand.
     ExtGlob,
+    /// `$name` and `${name}`.
+    Value(&'a str, Quote),
     Param(Box<Param<'a>>, Quote),
     /// `$(…)`.
     Command(List<'a>, Quote),
@@ -128,7 +130,7 @@ impl<'a> Word<'a> {
     pub(super) fn plain(&self) -> Option<&'a str> {
         match &*self.parts {
             [Part::Text(Cow::Borrowed(text))] => Some(text),
-            [Part::Bare(text)] if !text.bytes().any(|b| is_any(b, ACTIVE)) => Some(text),
+            [Part::Bare(text)] if is_free_of(text, ACTIVE) => Some(text),
             _ => None,
         }
     }

@@ -6,7 +6,7 @@ use super::args::{Args, Syntax};
 use super::command::Program;
 use super::eval::{REPEAT_COST, Shell};
 use super::field::{Field, Output, base_name};
-use super::table::Table;
+use super::table::{Key, Table};
 use super::variable::Value;
 use super::world::Scope;
 use super::wrapper::{self, from_operand, line, run_assigned};
@@ -68,18 +68,18 @@ const RUNNERS: &[(&str, Program)] = &[
 
 pub(super) const NAMES: [&str; RUNNERS.len()] = names!(RUNNERS, 0);
 
-static BY_NAME: Table<(&str, Program)> = Table::new(RUNNERS, &NAMES, |row| row.0);
+static BY_NAME: Table<(&str, Program)> = Table::new(RUNNERS, &NAMES);
 
-fn runner(name: &str) -> Option<Program> {
+fn runner(name: Key<'_>) -> Option<Program> {
     BY_NAME.get(name).map(|row| row.1)
 }
 
-pub(super) fn is_runner(name: &str) -> bool {
+pub(super) fn is_runner(name: Key<'_>) -> bool {
     runner(name).is_some() || wrapper::named(name).is_some()
 }
 
 /// Runs a command whose arguments are another one; `None` for any other name.
-pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<Option<Output>> {
+pub(super) fn run(shell: &mut Shell<'_>, name: Key<'_>, args: &[Field]) -> Option<Option<Output>> {
     match runner(name) {
         Some(runner) => Some(runner(shell, args)),
         None => wrapper::named(name).map(|wrapper| wrapper.run(shell, args)),

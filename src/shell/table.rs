@@ -5,13 +5,27 @@
 /// Rows by their names.
 pub(super) struct Table<T: 'static> {
     rows: &'static [T],
-    name_of: fn(&T) -> &'static str,
+    names: &'static [&'static str],
     /// One more than the place of a row, from the slot of its name on; 0 where none is.
     slots: [u8; N_SLOTS],
 }
 
 /// Twice the rows of the largest table.
 const N_SLOTS: usize = 512;
+
+/// A name, and where the search for it begins in any table.
+#[derive(Clone, Copy)]
+pub(super) struct Key<'n> {
+    pub(super) name: &'n str,
+    slot: usize,
+}
+
+impl<'n> Key<'n> {
+    pub(super) fn of(name: &'n str) -> Self {
+        let slot = slot(name);
+        Self { name, slot }
+    }
+}
 
 /// Where the search for a name begins: told from its length and three of its bytes.
 const fn slot(name: &str) -> usize {
@@ -26,11 +40,7 @@ const fn slot(name: &str) -> usize {
 
 impl<T> Table<T> {
     /// `names` are those of the rows, in the same order.
-    pub(super) const fn new(
-        rows: &'static [T],
-        names: &[&str],
-        name_of: fn(&T) -> &'static str,
-    ) -> Self {
+    pub(super) const fn new(rows: &'static [T], names: &'static [&'static str]) -> Self {
         assert!(rows.len() == names.len() && names.len() < 256);
         let mut slots = [0; N_SLOTS];
         let mut at = 0;
@@ -42,21 +52,17 @@ impl<T> Table<T> {
             at += 1;
             slots[slot] = at as u8;
         }
-        Self {
-            rows,
-            name_of,
-            slots,
-        }
+        Self { rows, names, slots }
     }
 
     /// The row that has the name.
-    pub(super) fn get(&self, name: &str) -> Option<&'static T> {
-        let mut slot = slot(name);
+    #[inline]
+    pub(super) fn get(&self, key: Key<'_>) -> Option<&'static T> {
+        let mut slot = key.slot;
         loop {
             let at = usize::from(self.slots[slot]).checked_sub(1)?;
-            let row = &self.rows[at];
-            if (self.name_of)(row) == name {
-                return Some(row);
+            if self.names[at] == key.name {
+                return self.rows.get(at);
             }
             slot = (slot + 1) % N_SLOTS;
         }
@@ -123,12 +129,12 @@ mod tests {
 
     #[test]
     fn a_name_is_found_where_others_begin_at_its_slot() {
-        static TABLE: Table<&str> = Table::new(&NAMES, &NAMES, |name| name);
+        static TABLE: Table<&str> = Table::new(&NAMES, &NAMES);
         for name in NAMES {
-            assert_eq!(TABLE.get(name), Some(&name));
+            assert_eq!(TABLE.get(Key::of(name)), Some(&name));
         }
         for other in ["", "b", "aaaa", "sash", "bash.ex"] {
-            assert_eq!(TABLE.get(other), None, "{other}");
+            assert_eq!(TABLE.get(Key::of(other)), None, "{other}");
         }
     }
 }

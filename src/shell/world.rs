@@ -11,7 +11,7 @@ use ecow::EcoString;
 use super::eval::{Course, Next, Shell};
 use super::field::{Field, Output};
 use super::syntax::{Link, Sense, Step};
-use super::table::Table;
+use super::table::{Key, Table};
 use super::variable::Held;
 
 /// How many states are followed besides the present one.
@@ -38,25 +38,34 @@ impl Status {
     }
 
     /// What commands usually end with.
-    pub(super) fn usual(name: &str) -> Self {
-        match name {
-            ":" | "true" => Self::Success,
-            "false" => Self::Failure,
-            _ if BY_NAME.get(name).is_some() => Self::Likely,
-            _ => Self::Open,
-        }
+    pub(super) fn usual(name: Key<'_>) -> Self {
+        BY_NAME.get(name).map_or(Self::Open, |row| row.1)
     }
 }
 
-/// Commands that hardly ever fail, sorted.
-const SAFE: &[&str] = &[
-    "alias", "awk", "cat", "cd", "chdir", "chmod", "chown", "cp", "date", "declare", "echo",
-    "export", "find", "head", "install", "ln", "local", "ls", "mkdir", "mv", "popd", "printf",
-    "pushd", "pwd", "readonly", "rm", "sed", "set", "shift", "shopt", "sleep", "sort", "tail",
-    "tee", "touch", "typeset", "umask", "unset", "wait", "wc",
-];
+/// Commands that end in one way, or hardly ever fail.
+const ENDS: &[(&str, Status)] = &{
+    const SAFE: [&str; 40] = [
+        "alias", "awk", "cat", "cd", "chdir", "chmod", "chown", "cp", "date", "declare", "echo",
+        "export", "find", "head", "install", "ln", "local", "ls", "mkdir", "mv", "popd", "printf",
+        "pushd", "pwd", "readonly", "rm", "sed", "set", "shift", "shopt", "sleep", "sort", "tail",
+        "tee", "touch", "typeset", "umask", "unset", "wait", "wc",
+    ];
+    let mut ends = [("", Status::Likely); SAFE.len() + 3];
+    let mut at = 0;
+    while at < SAFE.len() {
+        ends[at].0 = SAFE[at];
+        at += 1;
+    }
+    ends[at] = (":", Status::Success);
+    ends[at + 1] = ("true", Status::Success);
+    ends[at + 2] = ("false", Status::Failure);
+    ends
+};
 
-static BY_NAME: Table<&str> = Table::new(SAFE, SAFE, |name| name);
+const NAMES: [&str; ENDS.len()] = names!(ENDS, 0);
+
+static BY_NAME: Table<(&str, Status)> = Table::new(ENDS, &NAMES);
 
 /// What a command's end leads out of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

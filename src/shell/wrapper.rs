@@ -4,7 +4,7 @@ use super::args::{Args, Syntax};
 use super::byte::is_name;
 use super::eval::Shell;
 use super::field::{Field, Output};
-use super::table::Table;
+use super::table::{Key, Table};
 use super::variable::Value;
 use crate::target::Act;
 
@@ -144,9 +144,9 @@ const OUTPUTS: &[(&str, &[&str])] = &[
 
 pub(super) const NAMES: [&str; WRAPPERS.len()] = names!(WRAPPERS, name);
 
-static BY_NAME: Table<Wrapper> = Table::new(WRAPPERS, &NAMES, |row| row.name);
+static BY_NAME: Table<Wrapper> = Table::new(WRAPPERS, &NAMES);
 
-pub(super) fn named(name: &str) -> Option<&'static Wrapper> {
+pub(super) fn named(name: Key<'_>) -> Option<&'static Wrapper> {
     BY_NAME.get(name)
 }
 

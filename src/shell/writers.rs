@@ -4,7 +4,7 @@ use super::args::{Args, Syntax};
 use super::command::Program;
 use super::eval::Shell;
 use super::field::{Field, Output};
-use super::table::Table;
+use super::table::{Key, Table};
 use super::transfer::{copy, hard_link, inside, link, remote_copy, rename as move_away, rsync};
 use super::{archive, database, decode, download, edit, filter, find, git, own, rename, utility};
 use crate::target::Act;
@@ -279,7 +279,7 @@ const TRUNCATE: Syntax = Syntax {
 
 pub(super) const NAMES: [&str; WRITERS.len()] = names!(WRITERS, name);
 
-static BY_NAME: Table<Writer> = Table::new(WRITERS, &NAMES, |row| row.name);
+static BY_NAME: Table<Writer> = Table::new(WRITERS, &NAMES);
 
 /// Programs whose `-o FILE` is what they write, beside what names an output for any program.
 pub(super) const TOOLS: [&str; 24] = [
@@ -309,8 +309,8 @@ pub(super) const TOOLS: [&str; 24] = [
     "yt-dlp",
 ];
 
-pub(super) fn is_writer(name: &str) -> bool {
-    BY_NAME.get(name).is_some() || TOOLS.contains(&name)
+pub(super) fn is_writer(name: Key<'_>) -> bool {
+    BY_NAME.get(name).is_some() || TOOLS.contains(&name.name)
 }
 
 /// Options that name what is written, for nearly every program that has them.
@@ -360,9 +360,9 @@ pub(super) fn outputs(shell: &mut Shell<'_>, args: &[Field]) {
 }
 
 /// Runs a command of the table; of any other the outputs count that it names as such.
-pub(super) fn run(shell: &mut Shell<'_>, name: &str, words: &[Field]) -> Option<Output> {
-    let args = words.get(1..).unwrap_or(&[]);
-    let Some(writer) = BY_NAME.get(name) else {
+pub(super) fn run(shell: &mut Shell<'_>, key: Key<'_>, args: &[Field]) -> Option<Output> {
+    let name = key.name;
+    let Some(writer) = BY_NAME.get(key) else {
         // A script writes by right what it is told to.
         if !name.contains('.') {
             outputs(shell, args);
