@@ -5,20 +5,21 @@ use super::syntax::{Arm, Command, Compound, Few, Link, List, Sense, Step, Then};
 
 impl<'a> Cursor<'a> {
     pub(super) fn keyword_compound(&mut self) -> Option<Compound<'a>> {
-        Some(match self.peek()? {
-            b'{' if self.keyword("{") => {
+        let second = self.peek_at(1).unwrap_or(b' ');
+        Some(match (self.peek()?, second) {
+            (b'{', _) if self.keyword("{") => {
                 let list = self.list();
                 self.expect("}");
                 Compound::Group(list)
             }
-            b'i' if self.keyword("if") => self.if_command(),
-            b'w' if self.keyword("while") => self.while_command(Sense::Plain),
-            b'u' if self.keyword("until") => self.while_command(Sense::Negated),
-            b'f' if self.keyword("for") => self.for_command(),
-            b's' if self.keyword("select") => self.for_command(),
-            b'c' if self.keyword("case") => self.case_command(),
-            b'[' if self.keyword("[[") => self.test_command(),
-            b'f' if self.keyword("function") => {
+            (b'i', b'f') if self.keyword("if") => self.if_command(),
+            (b'w', b'h') if self.keyword("while") => self.while_command(Sense::Plain),
+            (b'u', b'n') if self.keyword("until") => self.while_command(Sense::Negated),
+            (b'f', b'o') if self.keyword("for") => self.for_command(),
+            (b's', b'e') if self.keyword("select") => self.for_command(),
+            (b'c', b'a') if self.keyword("case") => self.case_command(),
+            (b'[', b'[') if self.keyword("[[") => self.test_command(),
+            (b'f', b'u') if self.keyword("function") => {
                 self.blanks();
                 let name = self.peek_bare();
                 self.at += name.len();

@@ -16,9 +16,7 @@ impl<'a> Cursor<'a> {
                 parts.push(Part::Text(Cow::Owned(text)));
             }
             Some(b'"') if quote == Quote::Bare => {
-                self.at += 1;
-                parts.push(Part::Text(Cow::Borrowed("")));
-                self.double_quoted(parts, Some(b'"'));
+                self.special(b'"', parts);
             }
             Some(b'(') => {
                 if self.peek_at(1) == Some(b'(')

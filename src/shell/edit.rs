@@ -65,7 +65,9 @@ pub(super) fn in_place_edit(shell: &mut Shell<'_>, files: &[Field], suffix: Opti
         let backup = suffix
             .and_then(Field::known)
             .filter(|suffix| !suffix.is_empty());
-        if let (Some(path), Some(suffix)) = (file.known(), backup) {
+        if let Some(suffix) = backup
+            && let Some(path) = file.known()
+        {
             let name = base_name(path);
             let dir = path.strip_suffix(name).unwrap_or("");
             let copy = match suffix {
@@ -92,8 +94,10 @@ fn sed_deeds<'s>(scripts: impl Iterator<Item = &'s str>) -> Vec<Deed> {
     let mut is_text = false;
     for script in scripts {
         // Most do nothing.
-        let may_do = |byte: u8| matches!(byte, b'w' | b'W' | b'\\');
-        if !script.bytes().any(may_do) && !script.contains("e ") {
+        let may_do = |pair: &[u8]| matches!(pair, [b'w' | b'W' | b'\\', _] | [b'e', b' ']);
+        let ends_so = |last: &u8| may_do(&[*last, 0]);
+        let bytes = script.as_bytes();
+        if !bytes.windows(2).any(may_do) && !bytes.last().is_some_and(ends_so) {
             is_text = false;
             continue;
         }

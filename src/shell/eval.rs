@@ -43,7 +43,9 @@ impl Course {
     pub(super) fn print(&mut self, output: Option<Output>) {
         match (&mut self.0, output) {
             (Some(all), Some(output)) => {
-                all.text.push_str(&output.text);
+                if !output.text.is_empty() {
+                    all.text.push_str(&output.text);
+                }
                 if output.spelling != Spelling::Literal {
                     all.spelling = output.spelling;
                 }

@@ -263,7 +263,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn special(&mut self, byte: u8, parts: &mut Few<Part<'a>>) {
+    pub(super) fn special(&mut self, byte: u8, parts: &mut Few<Part<'a>>) {
         match byte {
             b'\'' => {
                 self.at += 1;
@@ -272,9 +272,12 @@ impl<'a> Cursor<'a> {
             }
             b'"' => {
                 self.at += 1;
-                // Even an empty pair of quotes makes a word.
-                parts.push(Part::Text(Cow::Borrowed("")));
+                let n_before = parts.len();
                 self.double_quoted(parts, Some(b'"'));
+                // Even an empty pair of quotes makes a word.
+                if parts.len() == n_before {
+                    parts.push(Part::Text(Cow::Borrowed("")));
+                }
             }
             b'\\' => {
                 self.at += 1;

@@ -184,6 +184,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    #[inline(never)]
     fn skip_blanks(&mut self) {
         loop {
             match self.peek() {
@@ -241,23 +242,21 @@ impl<'a> Cursor<'a> {
     fn pipeline_prefix(&mut self, sense: &mut Sense) {
         loop {
             self.blanks();
-            if !matches!(self.peek(), Some(b't' | b'!' | b'c')) {
-                return;
-            }
-            if self.keyword("time") {
-                self.blanks();
-                self.keyword("-p");
-                self.blanks();
-                self.keyword("--");
-            } else if self.keyword("coproc") {
-                self.coproc_name();
-            } else if self.keyword("!") {
-                *sense = match sense {
-                    Sense::Plain => Sense::Negated,
-                    Sense::Negated => Sense::Plain,
-                };
-            } else {
-                return;
+            match (self.peek(), self.peek_at(1)) {
+                (Some(b't'), Some(b'i')) if self.keyword("time") => {
+                    self.blanks();
+                    self.keyword("-p");
+                    self.blanks();
+                    self.keyword("--");
+                }
+                (Some(b'c'), Some(b'o')) if self.keyword("coproc") => self.coproc_name(),
+                (Some(b'!'), _) if self.keyword("!") => {
+                    *sense = match sense {
+                        Sense::Plain => Sense::Negated,
+                        Sense::Negated => Sense::Plain,
+                    };
+                }
+                _ => return,
             }
         }
     }

@@ -40,11 +40,17 @@ fn operator(bytes: &[u8]) -> Option<(Operator, usize)> {
 }
 
 impl<'a> Cursor<'a> {
+    #[inline]
     pub(super) fn redirect(&mut self) -> Option<Redirect<'a>> {
         self.blanks();
-        if !matches!(self.peek(), Some(b'<' | b'>' | b'&' | b'{' | b'0'..=b'9')) {
-            return None;
+        match self.peek() {
+            Some(b'<' | b'>' | b'&' | b'{' | b'0'..=b'9') => self.redirection(),
+            _ => None,
         }
+    }
+
+    #[inline(never)]
+    fn redirection(&mut self) -> Option<Redirect<'a>> {
         let start = self.at;
         let fd = self.descriptor();
         let found = operator(self.text.as_bytes().get(self.at..).unwrap_or(&[]));
