@@ -57,6 +57,7 @@ mod hostile;
 mod import;
 mod index;
 mod inline;
+mod lean;
 mod lex;
 mod literal;
 mod loops;

@@ -122,7 +122,7 @@ pub(super) struct Shell<'s> {
     repeat_room: usize,
     branch_room: usize,
     /// Room for the fields of a command and for a path, taken anew by each.
-    spare: Vec<Field>,
+    pub(super) spare: Vec<Field>,
     pub(super) path: String,
 }
 
@@ -381,8 +381,9 @@ impl<'s> Shell<'s> {
         piped
     }
 
-    fn command(&mut self, command: &Command<'_>) -> Option<Output> {
+    pub(super) fn command(&mut self, command: &Command<'_>) -> Option<Output> {
         match command {
+            Command::Lean(text) => self.lean(text),
             Command::Simple(simple) => self.simple(simple),
             Command::Compound(compound, redirects) => {
                 let streams = self.open(redirects);
@@ -412,10 +413,15 @@ impl<'s> Shell<'s> {
             [] => run(self),
             assignments => self.assigned(assignments, &fields, run),
         };
+        self.leave_room(fields);
+        output
+    }
+
+    /// The room of a command's fields goes to the next one.
+    pub(super) fn leave_room(&mut self, mut fields: Vec<Field>) {
         self.last_word = fields.pop();
         fields.clear();
         self.spare = fields;
-        output
     }
 
     /// The text of a heredoc, with its expansions made.

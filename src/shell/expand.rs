@@ -3,7 +3,7 @@
 use ecow::EcoString;
 
 use super::brace::{Piece, piece};
-use super::byte::{ACTIVE, META, is_free_of};
+use super::byte::{ACTIVE, is_free_of};
 use super::eval::Shell;
 use super::field::{Field, Output};
 use super::glob::{Search, all_active};
@@ -156,9 +156,6 @@ impl Shell<'_> {
     /// The field of a word in which plain texts and values stand side by side, and no value
     /// has to be split or is a pattern: most words that are not plain.
     fn side_by_side(&mut self, word: &Word<'_>) -> Option<Field> {
-        if !self.references.is_empty() {
-            return None;
-        }
         let mut whole = Field::literal("");
         let mut cost = 0;
         for part in &word.parts {
@@ -166,12 +163,7 @@ impl Shell<'_> {
                 Part::Text(text) => whole.text.push_str(text),
                 Part::Bare(text) if is_free_of(text, ACTIVE) => whole.text.push_str(text),
                 Part::Value(name, quote) => {
-                    let Some(Value::One(value)) = self.variables.get(*name)? else {
-                        return None;
-                    };
-                    if *quote == Quote::Bare && !self.stays_whole(&value.text) {
-                        return None;
-                    }
+                    let value = self.whole_value(name, *quote)?;
                     cost += value.text.len();
                     whole.push(value);
                 }
@@ -179,11 +171,6 @@ impl Shell<'_> {
             }
         }
         self.spend(cost).then_some(whole)
-    }
-
-    /// Whether a value gives one field where it stands unquoted, its own text.
-    fn stays_whole(&self, value: &str) -> bool {
-        !value.is_empty() && is_free_of(value, META | ACTIVE) && !self.variables.contains_key("IFS")
     }
 
     fn built<'p, 'a: 'p>(

@@ -2,7 +2,7 @@
 
 use super::eval::{Course, REPEAT_COST, Shell};
 use super::field::{Field, Output};
-use super::lex::{Part, Word};
+use super::lex::{Cursor, Part, Word};
 use super::syntax::{Arm, Command, Compound, List, Sense, Step, Then};
 use super::world::{Scope, Status};
 use super::{arith, assign};
@@ -188,8 +188,19 @@ impl Shell<'_> {
         condition: &[Step<'_>],
         body: &[Step<'_>],
     ) -> Option<Output> {
-        if let [step] = condition
-            && let [Command::Simple(simple)] = &*step.pipeline
+        let tree;
+        let only = match condition {
+            [step] => match &*step.pipeline {
+                [Command::Lean(text)] => {
+                    tree = Cursor::new(text).tree();
+                    tree.as_ref()
+                }
+                [only] => Some(only),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some(Command::Simple(simple)) = only
             && let Some(first) = simple.words.first()
             && matches!(&*first.parts, [Part::Bare("getopts")])
             && let [_, letters, name, given @ ..] = self.all_fields(&simple.words).as_slice()
@@ -198,8 +209,7 @@ impl Shell<'_> {
         {
             return self.over(&[name, "OPTARG"], turns, body);
         }
-        if let [step] = condition
-            && let [Command::Simple(simple)] = &*step.pipeline
+        if let Some(Command::Simple(simple)) = only
             && let Some(stdin) = self.stdin.clone()
         {
             let fields = self.all_fields(&simple.words);
@@ -212,8 +222,7 @@ impl Shell<'_> {
                 });
             }
         }
-        if let [step] = condition
-            && let [Command::Compound(Compound::Arith(head), _)] = &*step.pipeline
+        if let Some(Command::Compound(Compound::Arith(head), _)) = only
             && head
                 .iter()
                 .all(|part| matches!(part, Part::Text(_) | Part::Value(..) | Part::Param(..)))

@@ -127,7 +127,7 @@ impl<'a> Cursor<'a> {
                 self.recycle(&mut list);
                 self.spare_lists.push(list);
             }
-            Command::Compound(..) => {}
+            Command::Lean(_) | Command::Compound(..) => {}
         }
     }
 
@@ -312,6 +312,14 @@ impl<'a> Cursor<'a> {
     }
 
     fn simple(&mut self) -> Option<Command<'a>> {
+        match self.lean() {
+            Some(text) => Some(Command::Lean(text)),
+            None => self.tree(),
+        }
+    }
+
+    /// Reads a simple command word by word.
+    pub(super) fn tree(&mut self) -> Option<Command<'a>> {
         let mut simple = self.spare.pop().unwrap_or_default();
         let start = self.at;
         loop {

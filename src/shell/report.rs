@@ -352,21 +352,24 @@ impl Shell<'_> {
             let Some(field) = self.one_field(word) else {
                 continue;
             };
-            let place = self.report(&field, act);
-            let takes_stdout = match (&redirect.to, redirect.fd) {
-                (To::ReadWrite(_), _) => false,
-                (_, Fd::Usual | Fd::Number(1)) => true,
-                _ => false,
-            };
-            if takes_stdout {
-                streams.stdout = Some(place.map_or(Sink::Elsewhere, Sink::File));
+            match redirect.to {
+                To::ReadWrite(_) => drop(self.report(&field, act)),
+                _ => self.lead(redirect.fd, act, &field, &mut streams),
             }
         }
         streams
     }
 
+    /// `>` and `>>`: a descriptor's stream goes into a file.
+    pub(super) fn lead(&mut self, fd: Fd, act: Act, field: &Field, streams: &mut Streams) {
+        let place = self.report(field, act);
+        if matches!(fd, Fd::Usual | Fd::Number(1)) {
+            streams.stdout = Some(place.map_or(Sink::Elsewhere, Sink::File));
+        }
+    }
+
     /// `>&2` moves a stream; `>&file` writes both into the file.
-    fn duplicate(&mut self, fd: Fd, field: &Field, streams: &mut Streams) {
+    pub(super) fn duplicate(&mut self, fd: Fd, field: &Field, streams: &mut Streams) {
         let Some(text) = field.known() else { return };
         let digits = text.strip_suffix('-').unwrap_or(text);
         if digits.bytes().all(|b| b.is_ascii_digit()) {

@@ -83,6 +83,8 @@ pub(super) enum Sense {
 
 #[derive(Debug)]
 pub(super) enum Command<'a> {
+    /// A simple command that needs no tree.
+    Lean(&'a str),
     Simple(Simple<'a>),
     Compound(Compound<'a>, Vec<Redirect<'a>>),
 }
