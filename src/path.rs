@@ -99,22 +99,27 @@ pub fn absolute(dir: &str, path: &str, home: Option<&str>) -> String {
 /// front; `None` for a path that is collapsed.
 fn untidy_from(path: &str) -> Option<usize> {
     let bytes = path.as_bytes();
-    if path == "/" {
-        return None;
+    match bytes {
+        b"/" => return None,
+        [b'/', ..] => {}
+        _ => return Some(0),
     }
-    if bytes.first() != Some(&b'/') {
-        return Some(0);
-    }
-    let is_untidy = |behind: &[u8]| {
+    let is_untidy = |part: &[u8]| {
         matches!(
-            behind,
-            [] | [b'/', ..] | [b'.'] | [b'.', b'/', ..] | [b'.', b'.'] | [b'.', b'.', b'/', ..]
+            part,
+            [b'/', ..] | [b'.'] | [b'.', b'/', ..] | [b'.', b'.'] | [b'.', b'.', b'/', ..]
         )
     };
-    let mut places = bytes.iter().enumerate();
-    let found = places
-        .find(|(at, byte)| **byte == b'/' && is_untidy(bytes.get(at + 1..).unwrap_or_default()));
-    found.map(|(at, _)| at)
+    // Few components begin with a dot.
+    let mut before = b'/';
+    for (at, &byte) in bytes.iter().enumerate().skip(1) {
+        let begins = before == b'/';
+        before = byte;
+        if begins && matches!(byte, b'/' | b'.') && is_untidy(&bytes[at..]) {
+            return Some(at - 1);
+        }
+    }
+    (before == b'/').then_some(bytes.len() - 1)
 }
 
 /// A name in a directory, both relative to the same place; `""` is the place itself.
@@ -141,7 +146,8 @@ pub fn relative<'p>(path: &'p str, dir: &str) -> Option<&'p str> {
 
 /// The directory above, and the last component; `None` for a root.
 pub fn split_last(path: &str) -> Option<(&str, &str)> {
-    let (dir, name) = path.rsplit_once('/')?;
+    let slash = path.bytes().rposition(|byte| byte == b'/')?;
+    let (dir, name) = (&path[..slash], &path[slash + 1..]);
     (!name.is_empty()).then_some((if dir.is_empty() { "/" } else { dir }, name))
 }
 

@@ -132,6 +132,7 @@ pub(super) fn join_to(dir: &str, path: &str, whole: &mut String) {
     } else {
         Cow::Borrowed(path)
     };
+    whole.reserve(dir.len() + 1 + path.len());
     if !is_absolute(path) {
         whole.push_str(dir);
         if dir.as_bytes().last() != Some(&b'/') {

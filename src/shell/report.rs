@@ -21,6 +21,7 @@ pub(super) struct Found {
     by_path: HashMap<String, Place, RandomState>,
     /// Links this command made: where they stand, and where they point.
     links: Vec<(String, String)>,
+    n_made_dirs: usize,
 }
 
 struct Entry {
@@ -63,6 +64,7 @@ impl Found {
             }
             at = Some(*known.next.get_or_insert(place));
         }
+        self.n_made_dirs += usize::from(act == Act::MakeDir);
         let mut target = Target::literal(path.to_owned(), act);
         (target.spelling, target.link_to) = (spelling, link_to);
         let (text, next) = (None, None);
@@ -108,6 +110,9 @@ impl Found {
 
     /// Whether this command makes a directory at the path, or below it.
     pub(super) fn makes_dir(&self, path: &str) -> bool {
+        if self.n_made_dirs == 0 {
+            return false;
+        }
         let dir = collapse(path);
         let is_below = |path: &str| relative(&collapse(path), &dir).is_some();
         let makes = |known: &Entry| known.target.act == Act::MakeDir;
