@@ -121,9 +121,12 @@ impl Ground {
     /// # Errors
     /// The same.
     pub fn resolve<'p>(&self, path: &'p str, last: LastLink) -> io::Result<Cow<'p, str>> {
-        match self.at_end_of(path) {
-            There::Unknown => resolve(path, last).map(Cow::Owned),
-            There::Missing | There::File | There::Dir => Ok(Cow::Borrowed(path)),
+        if let Cow::Owned(_) = path::collapse(path) {
+            return resolve(path, last).map(Cow::Owned);
+        }
+        match self.at(path) {
+            There::Unknown if way_to(path) == Way::Unknown => resolve(path, last).map(Cow::Owned),
+            There::Unknown | There::Missing | There::File | There::Dir => Ok(Cow::Borrowed(path)),
         }
     }
 }

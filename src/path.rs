@@ -107,19 +107,19 @@ fn untidy_from(path: &str) -> Option<usize> {
     let is_untidy = |part: &[u8]| {
         matches!(
             part,
-            [b'/', ..] | [b'.'] | [b'.', b'/', ..] | [b'.', b'.'] | [b'.', b'.', b'/', ..]
+            [] | [b'/', ..] | [b'.'] | [b'.', b'/', ..] | [b'.', b'.'] | [b'.', b'.', b'/', ..]
         )
     };
-    // Few components begin with a dot.
-    let mut before = b'/';
-    for (at, &byte) in bytes.iter().enumerate().skip(1) {
-        let begins = before == b'/';
-        before = byte;
-        if begins && matches!(byte, b'/' | b'.') && is_untidy(&bytes[at..]) {
-            return Some(at - 1);
+    let mut slash = 0;
+    loop {
+        if is_untidy(bytes.get(slash + 1..)?) {
+            return Some(slash);
+        }
+        slash += 1;
+        while *bytes.get(slash)? != b'/' {
+            slash += 1;
         }
     }
-    (before == b'/').then_some(bytes.len() - 1)
 }
 
 /// A name in a directory, both relative to the same place; `""` is the place itself.

@@ -387,29 +387,31 @@ pub fn by_id(id: &str) -> Option<&'static dyn System> {
 /// splits it after `extra` further components: `Some((site, entry))`. Where the
 /// file system folds case, so does this.
 pub(crate) fn split_site<'p>(path: &'p str, marker: &str, extra: usize) -> Option<Place<'p>> {
-    // Most components do not begin like it.
-    let first = marker.as_bytes().first().map(u8::to_ascii_lowercase);
-    let mut before = b'/';
-    for (start, byte) in path.bytes().enumerate() {
-        let begins = std::mem::replace(&mut before, byte) == b'/';
-        if !begins || Some(byte.to_ascii_lowercase()) != first {
-            continue;
+    let bytes = path.as_bytes();
+    let mut start = 0;
+    while !begins_with(path.get(start..)?, marker) {
+        while *bytes.get(start)? != b'/' {
+            start += 1;
         }
-        let Some(head) = path.get(start..start + marker.len()) else {
-            continue;
-        };
-        let end = start + marker.len();
-        if !same_name(head, marker) || !matches!(path.as_bytes().get(end), None | Some(b'/')) {
-            continue;
-        }
-        let mut site_end = end;
-        for _ in 0..extra {
-            let rest = path.get(site_end + 1..)?;
-            site_end += 1 + rest.find('/').unwrap_or(rest.len());
-        }
-        return Some(place_at(path, site_end));
+        start += 1;
     }
-    None
+    let mut site_end = start + marker.len();
+    for _ in 0..extra {
+        let rest = path.get(site_end + 1..)?;
+        site_end += 1 + rest.find('/').unwrap_or(rest.len());
+    }
+    Some(place_at(path, site_end))
+}
+
+/// Whether the first components of a path are those of `marker`.
+fn begins_with(path: &str, marker: &str) -> bool {
+    // Most do not begin like it.
+    let first = |text: &str| text.bytes().next().map(|byte| byte.to_ascii_lowercase());
+    first(path) == first(marker)
+        && path
+            .get(..marker.len())
+            .is_some_and(|head| same_name(head, marker))
+        && matches!(path.as_bytes().get(marker.len()), None | Some(b'/'))
 }
 
 /// Splits a path after its first `site_end` bytes.

@@ -134,13 +134,14 @@ pub(super) fn table_name(name: &str) -> &str {
         _ => name,
     };
     match name.as_bytes() {
-        [b'g', ..] if GNU.binary_search(&&name[1..]).is_ok() => &name[1..],
+        [b'g', ..] if GNU.get(Key::of(&name[1..])).is_some() => &name[1..],
         _ => name,
     }
 }
 
-/// GNU's programs, sorted.
-const GNU: [&str; 52] = [
+static GNU: Table<&str> = Table::new(GNU_NAMES, GNU_NAMES);
+
+const GNU_NAMES: &[&str] = &[
     "awk", "base64", "basename", "cat", "cp", "csplit", "cut", "date", "dd", "dirname", "echo",
     "env", "find", "grep", "head", "install", "link", "ln", "ls", "make", "mkdir", "mkfifo",
     "mknod", "mktemp", "mv", "nice", "nohup", "patch", "printf", "pwd", "readlink", "realpath",
