@@ -12,6 +12,7 @@ use super::denies::read::{self, Entry, Newest, Reach};
 use super::{Answer, Context, output};
 use crate::project::read_text;
 use crate::store::log::Logs;
+use crate::store::modified;
 use crate::systems::devt::{self, workflow_yaml};
 use crate::time;
 
@@ -139,8 +140,7 @@ fn begun(dir: &Path) -> Result<Option<Begun>> {
     let (at, at_text) = match created {
         Some(created) => created,
         None => {
-            let changed = std::fs::metadata(&file).and_then(|meta| meta.modified());
-            let changed = DateTime::<Utc>::from(changed.with_context(unknown)?);
+            let changed = modified(&std::fs::metadata(&file).with_context(unknown)?);
             (changed, time::millis(changed))
         }
     };

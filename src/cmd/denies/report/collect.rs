@@ -17,6 +17,7 @@ use super::super::filter::Passes;
 use super::super::read::{self, Entry, Newest, Reach};
 use super::super::stats::{By, Group, Tally};
 use crate::store::log::Logs;
+use crate::store::modified;
 
 /// A name refused this often to one agent in one session is a loop.
 const LOOP: u64 = 3;
@@ -327,10 +328,8 @@ impl Disk {
         let (false, Ok(ts)) = (file.is_empty(), DateTime::parse_from_rfc3339(ts)) else {
             return false;
         };
-        let changed = self.0.entry(file.to_owned()).or_insert_with(|| {
-            let time = fs::metadata(file).and_then(|meta| meta.modified());
-            time.ok().map(DateTime::<Utc>::from)
-        });
+        let ask = || Some(modified(&fs::metadata(file).ok()?));
+        let changed = self.0.entry(file.to_owned()).or_insert_with(ask);
         let after = changed.map(|changed| changed.signed_duration_since(ts));
         after.is_some_and(|after| after > TimeDelta::zero() && after <= SOON)
     }
