@@ -212,19 +212,20 @@ impl World<'_> {
         self.detect(event, rules, catalog, &[])
     }
 
-    /// The main thread wrote a report, which completes its phase.
+    /// A call has succeeded; where the main thread wrote a report, that completes its phase.
     pub(crate) fn report_written(
         &self,
         event: &Event<'_>,
         rules: &Resolved,
         catalog: &Catalog<'_>,
     ) {
+        // What an Edit leaves may be no report.
+        if event.actor() != Actor::Main || event.tool() != Tool::Write {
+            return;
+        }
         let written = event.get(Field::FilePath).unwrap_or_default();
         let written = path::absolute(&self.cwd, written, self.env.home.as_deref());
-        let by_main = event.actor() == Actor::Main;
-        // What an Edit or a call that failed leaves may be no report.
-        let is_written = event.kind() == Kind::PostToolUse && event.tool() == Tool::Write;
-        for governed in catalog.governed.iter().filter(|_| by_main && is_written) {
+        for governed in &catalog.governed {
             let Some(dir) = governed.system.gate_dir() else {
                 continue;
             };
