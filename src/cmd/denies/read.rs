@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -140,6 +141,15 @@ pub(crate) fn files(log: &LogFile, reach: Reach) -> Vec<PathBuf> {
     paths
 }
 
+/// Opens a log; `None` where it is not there.
+pub(super) fn open(path: &Path) -> Result<Option<File>> {
+    match regular::open(path) {
+        Ok((file, _)) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("could not open `{}`", path.display())),
+    }
+}
+
 /// Hands every denial of this program in a file to `take`, with its line.
 ///
 /// # Errors
@@ -158,12 +168,8 @@ pub(crate) fn denials(path: &Path, take: &mut dyn FnMut(&Entry<'_>, &str)) -> Re
 /// # Errors
 /// The file is there and cannot be read.
 pub(crate) fn entries(path: &Path, take: &mut dyn FnMut(&Entry<'_>, &str)) -> Result<()> {
-    let file = match regular::open(path) {
-        Ok((file, _)) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => {
-            return Err(error).with_context(|| format!("could not open `{}`", path.display()));
-        }
+    let Some(file) = open(path)? else {
+        return Ok(());
     };
     let reader = BufReader::with_capacity(256 * 1024, file);
     let counts =
