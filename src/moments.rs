@@ -94,7 +94,7 @@ impl World<'_> {
         }
         let counted = make_own_folder(self.logs().own_folder()).and_then(|()| {
             with_lock(self.logs().own_folder(), TO_COUNT, |locked| {
-                self.count_end(locked, event, &ending, &plan, rules)
+                Ok(self.count_end(locked, event, &ending, &plan, rules))
             })
         });
         match counted {
@@ -139,13 +139,13 @@ impl World<'_> {
         ending: &Ending,
         plan: &Plan<'_>,
         rules: &Resolved,
-    ) -> io::Result<Counted> {
+    ) -> Counted {
         let mut runs = Runs::read(locked);
         let id = ending.agent_id.as_deref().unwrap_or_default();
         // The end before a second one was blocked, by whatever hook, and did not count.
         let is_second = ending.told_by == ToldBy::SecondStop;
         if !is_second && runs.is_counted(event.session(), id) {
-            return Ok(Counted::Before);
+            return Counted::Before;
         }
         let (effects, counted) = self.settle_end(event, ending, plan, rules);
         // Where nothing could be written, the run's second event is another chance.
@@ -155,7 +155,7 @@ impl World<'_> {
             self.complain_about("runs.json", runs.write(locked));
         }
         self.append_gates_locked(locked, &effects, rules);
-        Ok(counted)
+        counted
     }
 
     fn settle_end(

@@ -200,23 +200,21 @@ impl Findings {
 fn read_events(passes: &Passes, context: &Context<'_>) -> Result<(HashSet<String>, Others)> {
     let log = Logs::of(Path::new(&context.project.main.dir)).events();
     let (mut resolved, mut others) = (HashSet::new(), Others::default());
-    for path in read::files(&log, Reach::All) {
-        read::entries(&path, &mut |entry, _| {
-            if entry.source != "statewarden" {
-                return;
-            }
-            if entry.decision == "recovered" && !entry.resolves.is_empty() {
-                resolved.insert(entry.resolves.to_string());
-            }
-            if passes.is_recent(&entry.ts) {
-                *others.counts.entry(entry.decision.to_string()).or_default() += 1;
-            }
-            let last = others.last_heartbeat.as_deref().unwrap_or_default();
-            if entry.decision == "heartbeat" && entry.ts.as_ref() > last {
-                others.last_heartbeat = Some(entry.ts.to_string());
-            }
-        })?;
-    }
+    read::entries(&log, Reach::All, &mut |entry, _| {
+        if entry.source != "statewarden" {
+            return;
+        }
+        if entry.decision == "recovered" && !entry.resolves.is_empty() {
+            resolved.insert(entry.resolves.to_string());
+        }
+        if passes.is_recent(&entry.ts) {
+            *others.counts.entry(entry.decision.to_string()).or_default() += 1;
+        }
+        let last = others.last_heartbeat.as_deref().unwrap_or_default();
+        if entry.decision == "heartbeat" && entry.ts.as_ref() > last {
+            others.last_heartbeat = Some(entry.ts.to_string());
+        }
+    })?;
     Ok((resolved, others))
 }
 
