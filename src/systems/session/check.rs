@@ -112,7 +112,7 @@ fn reachable(old: &State, new: &State) -> Result<(), String> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::create::{NewSession, new_session};
+    use super::super::create;
     use super::*;
     use crate::decision::DenyCode;
     use crate::formats::json::Document;
@@ -120,17 +120,7 @@ mod tests {
     const COMPLETE: &str = include_str!("../../../tests/fixtures/session/complete.json");
 
     fn fresh() -> String {
-        let new = NewSession {
-            task: "t",
-            id: "260110-t",
-            fast: false,
-            auto: false,
-            spec: None,
-        };
-        new_session(
-            &new,
-            chrono::DateTime::from_timestamp(1_768_055_422, 0).unwrap(),
-        )
+        create::tests::fresh(chrono::DateTime::from_timestamp(1_768_055_422, 0).unwrap())
     }
 
     fn with(text: &str, changes: &[(&[&str], Value)]) -> String {

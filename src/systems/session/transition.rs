@@ -257,9 +257,8 @@ fn end_time(state: &PhaseState, now: DateTime<Utc>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::create::{NewSession, new_session};
-    use super::super::newest_of;
     use super::super::state::read_workflow;
+    use super::super::{create, newest_of};
     use super::*;
 
     fn at(minute: i64) -> DateTime<Utc> {
@@ -267,14 +266,7 @@ mod tests {
     }
 
     fn fresh() -> String {
-        let new = NewSession {
-            task: "t",
-            id: "260110-t",
-            fast: false,
-            auto: false,
-            spec: None,
-        };
-        new_session(&new, at(0))
+        create::tests::fresh(at(0))
     }
 
     fn value(text: &str, path: &[&str]) -> serde_json::Value {
