@@ -3,9 +3,7 @@
 
 use std::ops::Deref;
 
-use crate::contract::{
-    Bucket, Contract, Dir, DirKind, Edition, Editions, List, Name, Role, Row, Writer,
-};
+use crate::contract::{Bucket, Contract, Dir, DirKind, Edition, Editions, List, Role, Row, Writer};
 use crate::settings::{Mode, Settings, SystemSettings};
 use crate::systems::{SYSTEMS, System, View, declared::DeclaredSystem, own};
 
@@ -142,11 +140,7 @@ fn with_additions<'s>(base: &'s Contract<'s>, own: &'s SystemSettings) -> Table<
         .extra_names
         .iter()
         .map(|name| Row::file(name, Writer::Anyone, ADDED));
-    let globs = own.extra_globs.iter().map(|glob| {
-        let mut row = Row::file("", Writer::Anyone, ADDED).pattern_allowed();
-        row.name = Name::Glob(glob);
-        row
-    });
+    let globs = own.extra_globs.iter().map(|glob| Row::glob(glob, ADDED));
     let built_in = base.rows.iter();
     let is_canonical = |row: &&Row<'_>| row.bucket == Bucket::Canonical;
     let n_added = own.extra_names.len() + own.extra_globs.len();
@@ -159,7 +153,8 @@ fn with_additions<'s>(base: &'s Contract<'s>, own: &'s SystemSettings) -> Table<
         .subdirectories
         .iter()
         .map(|path| Dir::new(path.trim_matches('/'), DirKind::Open));
-    let roles = own.roles.iter().map(|(agent, role)| Role { agent, role });
+    let roles = own.roles.iter();
+    let roles = roles.map(|(agent, role)| Role::of(agent, role));
     Table::Extended(Box::new(Contract {
         source: base.source,
         rows: List::Owned(rows),

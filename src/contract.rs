@@ -144,15 +144,20 @@ impl<'a> Row<'a> {
     }
 
     pub const fn slug(slug: &'a Slug, writer: Writer<'a>, purpose: &'a str) -> Self {
-        let mut row = Self::file("", writer, purpose);
-        row.name = Name::Slug(slug);
-        row.bucket = Bucket::PatternAllowed;
-        row
+        Self::pattern(Name::Slug(slug), writer, purpose)
     }
 
     pub const fn wild(pattern: &'a str, writer: Writer<'a>, purpose: &'a str) -> Self {
+        Self::pattern(Name::Wild(pattern), writer, purpose)
+    }
+
+    pub const fn glob(glob: &'a Pattern, purpose: &'a str) -> Self {
+        Self::pattern(Name::Glob(glob), Writer::Anyone, purpose)
+    }
+
+    const fn pattern(name: Name<'a>, writer: Writer<'a>, purpose: &'a str) -> Self {
         let mut row = Self::file("", writer, purpose);
-        row.name = Name::Wild(pattern);
+        row.name = name;
         row.bucket = Bucket::PatternAllowed;
         row
     }
@@ -164,11 +169,6 @@ impl<'a> Row<'a> {
 
     pub const fn canonical(mut self) -> Self {
         self.bucket = Bucket::Canonical;
-        self
-    }
-
-    pub const fn pattern_allowed(mut self) -> Self {
-        self.bucket = Bucket::PatternAllowed;
         self
     }
 
@@ -247,6 +247,17 @@ impl<'a> Dir<'a> {
 pub struct Role<'a> {
     pub agent: &'a str,
     pub role: &'a str,
+}
+
+impl<'a> Role<'a> {
+    pub const fn of(agent: &'a str, role: &'a str) -> Self {
+        Self { agent, role }
+    }
+
+    /// Of an agent that is called like its role.
+    pub const fn same(agent: &'a str) -> Self {
+        Self::of(agent, agent)
+    }
 }
 
 /// A part of a table, in the program or made from the settings. (`Cow` would

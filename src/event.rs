@@ -450,7 +450,7 @@ impl<'b> Visitor<'b> for Input<'_, 'b> {
 }
 
 /// A string, borrowed where the wire holds it without escapes; `None` for any other value.
-struct Text;
+pub(crate) struct Text;
 
 impl<'b> DeserializeSeed<'b> for Text {
     type Value = Option<Cow<'b, str>>;

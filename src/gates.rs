@@ -32,7 +32,7 @@ use crate::time;
 use crate::workflow::{GateChange, GateStatus, Outcome};
 
 /// One completion, as `gates.jsonl` keeps it: a change, or why there was none.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct GateRecord {
     pub id: String,
     /// UTC, RFC 3339, milliseconds.
@@ -99,20 +99,13 @@ impl GateRecord {
             ts: time::millis(now),
             system: system.to_owned(),
             file: file.to_owned(),
-            gate: None,
-            from: None,
-            to: None,
-            phase: None,
-            iteration: None,
             agent_type: about.agent_type.map(str::to_owned),
             agent_id: about.agent_id.map(str::to_owned),
             session_id: about
                 .event
                 .and_then(|event| event.get(Field::SessionId))
                 .map(str::to_owned),
-            evidence: None,
-            skipped: None,
-            also: Vec::new(),
+            ..Self::default()
         }
     }
 

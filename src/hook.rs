@@ -319,18 +319,13 @@ impl World<'_> {
 
     /// Appends a record; a log that cannot be written changes no decision.
     pub(crate) fn append(&self, log: &LogFile, record: &impl LogLine, rules: &Resolved) {
-        self.append_line(log, &record.to_line(), record.ts(), rules);
-    }
-
-    fn append_line(&self, log: &LogFile, line: &str, ts: &str, rules: &Resolved) {
-        let max_bytes = rules.settings.log_max_bytes;
-        let logs = self.logs();
-        let ready = if log.dir == logs.own_folder() {
-            make_own_folder(&log.dir)
-        } else {
-            Ok(())
+        let (line, max_bytes) = (record.to_line(), rules.settings.log_max_bytes);
+        let ready = match log.dir == self.logs().own_folder() {
+            true => make_own_folder(&log.dir),
+            false => Ok(()),
         };
-        if let Err(error) = ready.and_then(|()| log.append(line, max_bytes, ts, IN_HOOK)) {
+        let append = |()| log.append(&line, max_bytes, record.ts(), IN_HOOK);
+        if let Err(error) = ready.and_then(append) {
             reply::complain(&format!(
                 "could not write `{}`: {error}",
                 log.path().display()

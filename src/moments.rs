@@ -94,7 +94,7 @@ impl World<'_> {
         }
         let counted = make_own_folder(self.logs().own_folder()).and_then(|()| {
             with_lock(self.logs().own_folder(), TO_COUNT, |locked| {
-                self.count_end(locked, event, &ending, &plan, rules)
+                Ok(self.count_end(locked, event, &ending, &plan, rules))
             })
         });
         match counted {
@@ -139,13 +139,13 @@ impl World<'_> {
         ending: &Ending,
         plan: &Plan<'_>,
         rules: &Resolved,
-    ) -> io::Result<Counted> {
+    ) -> Counted {
         let mut runs = Runs::read(locked);
         let id = ending.agent_id.as_deref().unwrap_or_default();
         // The end before a second one was blocked, by whatever hook, and did not count.
         let is_second = ending.told_by == ToldBy::SecondStop;
         if !is_second && runs.is_counted(event.session(), id) {
-            return Ok(Counted::Before);
+            return Counted::Before;
         }
         let (effects, counted) = self.settle_end(event, ending, plan, rules);
         // Where nothing could be written, the run's second event is another chance.
@@ -155,7 +155,7 @@ impl World<'_> {
             self.complain_about("runs.json", runs.write(locked));
         }
         self.append_gates_locked(locked, &effects, rules);
-        Ok(counted)
+        counted
     }
 
     fn settle_end(
@@ -212,19 +212,20 @@ impl World<'_> {
         self.detect(event, rules, catalog, &[])
     }
 
-    /// The main thread wrote a report, which completes its phase.
+    /// A call has succeeded; where the main thread wrote a report, that completes its phase.
     pub(crate) fn report_written(
         &self,
         event: &Event<'_>,
         rules: &Resolved,
         catalog: &Catalog<'_>,
     ) {
+        // What an Edit leaves may be no report.
+        if event.actor() != Actor::Main || event.tool() != Tool::Write {
+            return;
+        }
         let written = event.get(Field::FilePath).unwrap_or_default();
         let written = path::absolute(&self.cwd, written, self.env.home.as_deref());
-        let by_main = event.actor() == Actor::Main;
-        // What an Edit or a call that failed leaves may be no report.
-        let is_written = event.kind() == Kind::PostToolUse && event.tool() == Tool::Write;
-        for governed in catalog.governed.iter().filter(|_| by_main && is_written) {
+        for governed in &catalog.governed {
             let Some(dir) = governed.system.gate_dir() else {
                 continue;
             };

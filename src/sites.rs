@@ -97,7 +97,7 @@ pub fn all<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
         site: String::new(),
     });
     let named = named.filter(|named| {
-        Path::new(&named.root.real()).is_dir() && sites.iter().all(|site| site.dir() != named.dir())
+        Path::new(named.root.real()).is_dir() && sites.iter().all(|site| site.dir() != named.dir())
     });
     sites.extend(named);
     sites
@@ -257,7 +257,7 @@ fn named_paths(root: &Root, governed: &Governed<'_>, catalog: &Catalog<'_>) -> V
     let named = catalog.named_sites.iter().filter(|(of, _)| of == id);
     let there = named
         .flat_map(|(_, sites)| sites)
-        .filter(|site| Path::new(&root.real()).join(site).is_dir());
+        .filter(|site| Path::new(root.real()).join(site).is_dir());
     // Of a declared system any name tells its site.
     there
         .map(|site| path::below(site, file.unwrap_or("a")))
@@ -290,23 +290,15 @@ fn located<'c>(
 
 /// The existing paths of a landmark.
 fn expand(root: &Root, path: &str) -> Vec<String> {
-    let there = |path: &str| Path::new(&root.real()).join(path).exists();
-    match path.strip_suffix("/*") {
-        None => {
-            if there(path) {
-                vec![path.to_owned()]
-            } else {
-                Vec::new()
-            }
-        }
-        Some(parent) => {
-            let dir = Path::new(root.real()).join(parent);
-            let dirs = listing::readable(&dir).filter(|entry| entry.leads_to_dir(&dir));
-            let mut paths: Vec<String> = dirs
-                .filter_map(|entry| Some(format!("{parent}/{}", entry.name.to_str()?)))
-                .collect();
-            paths.sort_unstable();
-            paths
-        }
-    }
+    let Some(parent) = path.strip_suffix("/*") else {
+        let is_there = Path::new(root.real()).join(path).exists();
+        return is_there.then(|| path.to_owned()).into_iter().collect();
+    };
+    let dir = Path::new(root.real()).join(parent);
+    let dirs = listing::readable(&dir).filter(|entry| entry.leads_to_dir(&dir));
+    let mut paths: Vec<String> = dirs
+        .filter_map(|entry| Some(format!("{parent}/{}", entry.name.to_str()?)))
+        .collect();
+    paths.sort_unstable();
+    paths
 }

@@ -286,6 +286,14 @@ impl ContentError {
             message: why,
         }
     }
+
+    /// The text is readable, but no step leads to it.
+    pub fn illegal(why: String) -> Self {
+        Self {
+            code: DenyCode::IllegalTransition,
+            message: why,
+        }
+    }
 }
 
 /// The built-in systems, in the order in which they claim a path.

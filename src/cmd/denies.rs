@@ -67,16 +67,14 @@ fn write_none(passes: &Passes, context: &Context<'_>, out: &mut dyn Write) -> io
     writeln!(out, "nothing was refused")?;
     let log = Logs::of(Path::new(&context.project.main.dir)).events();
     let (mut sessions, mut told) = (0, 0);
-    for path in read::files(&log, Reach::All) {
-        let mut take = |entry: &Entry<'_>, _: &str| match entry.decision.as_ref() {
-            "heartbeat" => sessions += 1,
-            "warn" | "detected" => told += 1,
-            _ => {}
-        };
-        if let Err(error) = read::entries(&path, &mut take) {
-            reply::complain(&format!("{error:#}"));
-            return Ok(());
-        }
+    let mut take = |entry: &Entry<'_>, _: &str| match entry.decision.as_ref() {
+        "heartbeat" => sessions += 1,
+        "warn" | "detected" => told += 1,
+        _ => {}
+    };
+    if let Err(error) = read::entries(&log, Reach::All, &mut take) {
+        reply::complain(&format!("{error:#}"));
+        return Ok(());
     }
     match (told, sessions) {
         (0, 0) => writeln!(
@@ -121,13 +119,11 @@ fn each_denial(
             reply::complain("older denials are in rotated logs; `--all` counts them as well");
             tell = false;
         }
-        for path in read::files(&log, passes.reach) {
-            read::denials(&path, &mut |entry, line| {
-                if passes.let_through(entry) {
-                    take(entry, line);
-                }
-            })?;
-        }
+        read::denials(&log, passes.reach, &mut |entry, line| {
+            if passes.let_through(entry) {
+                take(entry, line);
+            }
+        })?;
     }
     Ok(())
 }

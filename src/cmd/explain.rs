@@ -79,9 +79,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
             let claims = claim::of(&targets, &context.project, catalog).unwrap_or_default();
             if let (Some(claim), Some(off)) = (claims.first(), context.switched_off_among(&claims))
             {
-                story.root = Some(claim.root.dir.clone());
-                story.site = Some(claim.site.clone());
-                story.name = Some(claim.entry.clone());
+                locate(&mut story, claim);
                 (story.system, story.switched_off_by) = (Some(off.system), Some(off.by));
             }
         });
@@ -109,12 +107,16 @@ fn tell(path: &str, claim: Option<&Claim<'_>>, decision: &Decision) -> Story {
     story
 }
 
-fn place(story: &mut Story, claim: &Claim<'_>) {
-    let governed = claim.governed;
+fn locate(story: &mut Story, claim: &Claim<'_>) {
     story.root = Some(claim.root.dir.clone());
-    story.system = Some(governed.system.id().to_owned());
     story.site = Some(claim.site.clone());
     story.name = Some(claim.entry.clone());
+}
+
+fn place(story: &mut Story, claim: &Claim<'_>) {
+    let governed = claim.governed;
+    locate(story, claim);
+    story.system = Some(governed.system.id().to_owned());
     story.contract = Some(governed.contract.source.to_owned());
     let view = OnDisk {
         root: &claim.root,
@@ -132,9 +134,7 @@ fn place(story: &mut Story, claim: &Claim<'_>) {
     story.bucket = standing.bucket().map(|bucket| bucket.as_str());
     match standing {
         Standing::Row(row) => row_story(story, claim, row),
-        Standing::ProgramDirectory => {
-            story.owner = Some("the system's programs; no tool call".to_owned())
-        }
+        Standing::ProgramDirectory => story.owner = Some(owner(&Writer::Program)),
         Standing::AdHoc | Standing::UndeclaredDirectory if story.nearest.is_empty() => {
             story.nearest = nearest(&governed.contract, &claim.entry, governed.edition, &|_| {
                 true

@@ -206,7 +206,7 @@ fn step(
     report: Option<&str>,
     context: &Context<'_>,
     (verb, end): Goal,
-    apply: &dyn Fn(&str) -> Result<String, transition::ContentError>,
+    apply: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<Change> {
     let docs = change::nearest(context, SYSTEM, ".claude/.docs");
     let (file, outcome) = change::locked(&docs, SYSTEM, || {

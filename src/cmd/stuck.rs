@@ -12,6 +12,7 @@ use super::denies::read::{self, Entry, Newest, Reach};
 use super::{Answer, Context, output};
 use crate::project::read_text;
 use crate::store::log::Logs;
+use crate::store::modified;
 use crate::systems::devt::{self, workflow_yaml};
 use crate::time;
 
@@ -139,8 +140,7 @@ fn begun(dir: &Path) -> Result<Option<Begun>> {
     let (at, at_text) = match created {
         Some(created) => created,
         None => {
-            let changed = std::fs::metadata(&file).and_then(|meta| meta.modified());
-            let changed = DateTime::<Utc>::from(changed.with_context(unknown)?);
+            let changed = modified(&std::fs::metadata(&file).with_context(unknown)?);
             (changed, time::millis(changed))
         }
     };
@@ -167,27 +167,23 @@ impl Begun {
 fn recovered(context: &Context<'_>) -> Result<HashSet<String>> {
     let mut ids = HashSet::new();
     let events = Logs::of(Path::new(&context.project.main.dir)).events();
-    for path in read::files(&events, Reach::All) {
-        read::entries(&path, &mut |entry, _| {
-            if entry.source == "statewarden" && entry.decision == "recovered" {
-                ids.insert(entry.resolves.to_string());
-            }
-        })?;
-    }
+    read::entries(&events, Reach::All, &mut |entry, _| {
+        if entry.source == "statewarden" && entry.decision == "recovered" {
+            ids.insert(entry.resolves.to_string());
+        }
+    })?;
     Ok(ids)
 }
 
 fn examine(begun: Begun, recovered: &HashSet<String>) -> Result<Workflow> {
     let mut unresolved: HashSet<String> = HashSet::new();
     let mut newest = Newest::new(Some(PRINTED));
-    for path in read::files(&Logs::devt(&begun.dir), Reach::All) {
-        read::denials(&path, &mut |entry, _| {
-            let counts = begun.holds(entry) && !recovered.contains(entry.id.as_ref());
-            if counts && unresolved.insert(entry.id.to_string()) {
-                newest.offer(entry, || Deny::of(entry));
-            }
-        })?;
-    }
+    read::denials(&Logs::devt(&begun.dir), Reach::All, &mut |entry, _| {
+        let counts = begun.holds(entry) && !recovered.contains(entry.id.as_ref());
+        if counts && unresolved.insert(entry.id.to_string()) {
+            newest.offer(entry, || Deny::of(entry));
+        }
+    })?;
     Ok(Workflow {
         state_dir: begun.dir.to_string_lossy().into_owned(),
         workflow_id: begun.id,

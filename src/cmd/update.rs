@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::archiving::with_site_lock;
@@ -33,23 +34,14 @@ use crate::time;
 pub struct Args {
     /// Such as `phase=implement`; the first `=` ends the key
     #[arg(value_name = "KEY=VALUE", required = true, value_parser = pair)]
-    pairs: Vec<Pair>,
+    pairs: Vec<(String, String)>,
 }
 
-#[derive(Clone, Debug)]
-struct Pair {
-    key: String,
-    value: String,
-}
-
-fn pair(text: &str) -> Result<Pair, String> {
-    let (key, value) = text
-        .split_once('=')
-        .ok_or("a pair is KEY=VALUE, such as `phase=implement`")?;
-    Ok(Pair {
-        key: key.to_owned(),
-        value: value.to_owned(),
-    })
+fn pair(text: &str) -> Result<(String, String), &'static str> {
+    match text.split_once('=') {
+        Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
+        None => Err("a pair is KEY=VALUE, such as `phase=implement`"),
+    }
 }
 
 #[derive(Serialize)]
@@ -62,11 +54,8 @@ struct Document {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let pairs: Vec<(&str, &str)> = args
-        .pairs
-        .iter()
-        .map(|pair| (pair.key.as_str(), pair.value.as_str()))
-        .collect();
+    let pairs = args.pairs.iter();
+    let pairs: Vec<(&str, &str)> = pairs.map(|(key, value)| (&**key, &**value)).collect();
     for (n, (key, _)) in pairs.iter().enumerate() {
         if pairs[..n].iter().any(|(other, _)| other == key) {
             bail!("`{key}` is given twice");
@@ -164,7 +153,8 @@ fn set(
         changed,
         warnings,
     };
-    Ok((document, Rotation::between(&before, &after)))
+    let rotation = Rotation::between(&before, &after, context.now);
+    Ok((document, rotation))
 }
 
 /// A change of the workflow's id, as devt 0.244 logs it.
@@ -179,7 +169,7 @@ struct Rotation {
 }
 
 impl Rotation {
-    fn between(before: &Fields, after: &Fields) -> Option<Self> {
+    fn between(before: &Fields, after: &Fields, now: DateTime<Utc>) -> Option<Self> {
         let id = |fields: &Fields| fields.text("workflow_id").map(str::to_owned);
         let (prev_id, new_id) = (id(before), id(after)?);
         if prev_id.as_ref() == Some(&new_id) {
@@ -193,7 +183,7 @@ impl Rotation {
             _ => "updateState:first_activation".to_owned(),
         };
         Some(Self {
-            ts: String::new(),
+            ts: time::millis(now),
             prev_id,
             new_id,
             source,
@@ -204,15 +194,14 @@ impl Rotation {
 
     /// Appends the record; without it the update stands. A task may hold a
     /// secret, so no argument is in it.
-    fn log(mut self, site: &Path, context: &Context<'_>) -> Result<()> {
-        self.ts = time::millis(context.now);
+    fn log(&self, site: &Path, context: &Context<'_>) -> Result<()> {
         let log = LogFile {
             dir: site.to_owned(),
             name: "workflow-id-rotations.jsonl",
             rotated: ".archive",
         };
         let max_bytes = context.rules.settings.log_max_bytes;
-        let line = serde_json::to_string(&self)? + "\n";
+        let line = serde_json::to_string(self)? + "\n";
         if let Err(error) = log.append(&line, max_bytes, &self.ts, IN_COMMAND) {
             let path = log.path();
             reply::complain(&format!(

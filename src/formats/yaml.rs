@@ -174,9 +174,10 @@ pub fn one_line(text: &str) -> String {
     text.chars().map(printable).collect()
 }
 
-// Line separators and byte order marks are breaks or errors to YAML parsers
-// although Rust does not count them among the control characters.
-fn printable(character: char) -> char {
+/// The character, or a space for one that a line cannot hold. Line separators and byte
+/// order marks are breaks or errors to YAML parsers although Rust does not count them
+/// among the control characters.
+pub(crate) fn printable(character: char) -> char {
     match character {
         '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => ' ',
         _ if character.is_control() => ' ',

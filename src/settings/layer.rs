@@ -45,16 +45,16 @@ pub(super) fn resolve(layers: &[Source<'_>]) -> Resolved {
                 resolved.settings = settings;
                 return resolved;
             }
-            Ok((mut file, _)) if layer == Layer::Managed => {
+            Ok((file, _)) if layer == Layer::Managed => {
                 managed = file.clone();
-                overlay(&mut merged, &mut file);
+                merged = overlay(merged, file);
             }
             Ok((mut file, _)) => {
                 let overruled = hold_fast(&mut file, &managed);
                 resolved.overruled.extend(overruled.iter().map(|key| {
                     format!("`{key}` in `{path}` is overruled by the managed settings")
                 }));
-                overlay(&mut merged, &mut file);
+                merged = overlay(merged, file);
             }
             Err(problem) => {
                 resolved
@@ -113,55 +113,43 @@ fn read(text: &str, earlier: &File) -> Result<(File, Settings), String> {
     Ok((file, settings))
 }
 
-/// Puts a later file over what the earlier ones said, key by key.
-fn overlay(base: &mut File, later: &mut File) {
-    put(&mut base.mode, &mut later.mode);
-    put(&mut base.completion, &mut later.completion);
-    put(&mut base.dispatch, &mut later.dispatch);
-    put(&mut base.quarantine, &mut later.quarantine);
-    put(&mut base.on_error, &mut later.on_error);
-    if let Some(archive) = &mut later.archive {
-        put(
-            &mut base.archive.get_or_insert_default().runs,
-            &mut archive.runs,
-        );
+/// A later file over what the earlier ones said, key by key.
+fn overlay(base: File, later: File) -> File {
+    let mut systems = base.systems.unwrap_or_default();
+    for (id, system) in later.systems.unwrap_or_default() {
+        let before = systems.remove(&id).flatten().unwrap_or_default();
+        let after = overlay_system(before, system.unwrap_or_default());
+        systems.insert(id, Some(after));
     }
-    if let Some(log) = &mut later.log {
-        put(
-            &mut base.log.get_or_insert_default().max_bytes,
-            &mut log.max_bytes,
-        );
-    }
-    for (id, system) in later.systems.take().unwrap_or_default() {
-        let into = base
-            .systems
-            .get_or_insert_default()
-            .entry(id)
-            .or_default()
-            .get_or_insert_default();
-        overlay_system(into, system.unwrap_or_default());
+    let archive = later.archive.filter(|archive| archive.runs.is_some());
+    let log = later.log.filter(|log| log.max_bytes.is_some());
+    File {
+        mode: later.mode.or(base.mode),
+        systems: Some(systems),
+        completion: later.completion.or(base.completion),
+        dispatch: later.dispatch.or(base.dispatch),
+        quarantine: later.quarantine.or(base.quarantine),
+        archive: archive.or(base.archive),
+        log: log.or(base.log),
+        on_error: later.on_error.or(base.on_error),
     }
 }
 
-fn overlay_system(base: &mut SystemFile, mut later: SystemFile) {
-    put(&mut base.enabled, &mut later.enabled);
-    put(&mut base.mode, &mut later.mode);
-    put(&mut base.contract, &mut later.contract);
-    put(&mut base.extra_names, &mut later.extra_names);
-    put(&mut base.extra_globs, &mut later.extra_globs);
-    put(&mut base.subdirectories, &mut later.subdirectories);
-    put(&mut base.roots, &mut later.roots);
-    put(&mut base.roles, &mut later.roles);
-    put(&mut base.site, &mut later.site);
-    put(&mut base.canonical, &mut later.canonical);
-    put(&mut base.patterns, &mut later.patterns);
-    put(&mut base.ephemeral, &mut later.ephemeral);
-    put(&mut base.owners, &mut later.owners);
-}
-
-fn put<T>(base: &mut Option<T>, later: &mut Option<T>) {
-    if later.is_some() {
-        *base = later.take();
+fn overlay_system(base: SystemFile, later: SystemFile) -> SystemFile {
+    SystemFile {
+        enabled: later.enabled.or(base.enabled),
+        mode: later.mode.or(base.mode),
+        contract: later.contract.or(base.contract),
+        extra_names: later.extra_names.or(base.extra_names),
+        extra_globs: later.extra_globs.or(base.extra_globs),
+        subdirectories: later.subdirectories.or(base.subdirectories),
+        roots: later.roots.or(base.roots),
+        roles: later.roles.or(base.roles),
+        site: later.site.or(base.site),
+        canonical: later.canonical.or(base.canonical),
+        patterns: later.patterns.or(base.patterns),
+        ephemeral: later.ephemeral.or(base.ephemeral),
+        owners: later.owners.or(base.owners),
     }
 }
 
@@ -170,21 +158,12 @@ fn put<T>(base: &mut Option<T>, later: &mut Option<T>) {
 /// them.
 fn hold_fast(file: &mut File, managed: &File) -> Vec<String> {
     let mut out = Vec::new();
-    at_least(&mut file.mode, managed.mode, "mode", &mut out);
-    at_least(
-        &mut file.completion,
-        managed.completion,
-        "completion",
-        &mut out,
-    );
-    at_least(&mut file.dispatch, managed.dispatch, "dispatch", &mut out);
-    at_least(
-        &mut file.quarantine,
-        managed.quarantine,
-        "quarantine",
-        &mut out,
-    );
-    at_least(&mut file.on_error, managed.on_error, "on_error", &mut out);
+    macro_rules! rise {
+        ($($name:ident)*) => {
+            $(at_least(&mut file.$name, managed.$name, stringify!($name), &mut out);)*
+        };
+    }
+    rise!(mode completion dispatch quarantine on_error);
     if let (Some(archive), Some(held)) = (&mut file.archive, &managed.archive) {
         at_least(&mut archive.runs, held.runs, "archive.runs", &mut out);
     }

@@ -198,18 +198,18 @@ pub(super) fn rules(patterns: &mut dyn Iterator<Item = &Field>) -> Vec<Rule> {
     patterns.filter_map(rule).collect()
 }
 
-/// The nearest directory upwards with an entry `.git`, or the directory itself.
+/// The repository that a directory lies in, or the directory itself.
 pub(super) fn repository(shell: &mut Shell<'_>, cwd: &str) -> String {
+    top_level(shell, cwd).unwrap_or(cwd).to_owned()
+}
+
+/// The nearest directory upwards with an entry `.git`.
+pub(super) fn top_level<'d>(shell: &mut Shell<'_>, cwd: &'d str) -> Option<&'d str> {
     let mut dir = cwd.trim_end_matches('/');
-    loop {
-        if shell.list(dir).iter().any(|name| name == ".git") {
-            return dir.to_owned();
-        }
-        match dir.rsplit_once('/') {
-            Some((parent, _)) => dir = parent,
-            None => return cwd.to_owned(),
-        }
+    while shell.list(dir).iter().all(|name| name != ".git") {
+        (dir, _) = dir.rsplit_once('/')?;
     }
+    Some(dir)
 }
 
 impl<'h, 's> Cleaning<'h, 's> {

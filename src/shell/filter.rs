@@ -212,8 +212,7 @@ pub(super) fn uniq(shell: &mut Shell<'_>, args: &Args<'_>) -> Option<Output> {
 
 pub(super) fn tac(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let input = input(shell, args)?;
-    let lines: Vec<&str> = input.text.lines().collect();
-    Some(with_lines(&input, &mut lines.into_iter().rev()))
+    Some(with_lines(&input, &mut input.text.lines().rev()))
 }
 
 /// `cut -d X -f N`.

@@ -138,11 +138,11 @@ impl Shell<'_> {
                 _ => {
                     let n_entries = reach.entries.len();
                     for item in reach.entries.iter().take(MAX_TURNS) {
-                        self.run_on(words, item);
+                        self.run_on(words, "{}", item);
                     }
                     // It may run for what is not known here.
                     if n_entries == 0 || n_entries > MAX_TURNS {
-                        self.run_on(words, &Field::unknown());
+                        self.run_on(words, "{}", &Field::unknown());
                     }
                 }
             },
@@ -163,10 +163,10 @@ impl Shell<'_> {
         }
     }
 
-    /// Runs a command in which `{}` stands for an entry.
-    pub(super) fn run_on(&mut self, words: &[Field], item: &Field) {
+    /// Runs a command in which a mark stands for an item.
+    pub(super) fn run_on(&mut self, words: &[Field], mark: &str, item: &Field) {
         if self.spend(REPEAT_COST + 16 * words.len()) {
-            let filled: Vec<Field> = words.iter().map(|word| fill(word, "{}", item)).collect();
+            let filled: Vec<Field> = words.iter().map(|word| fill(word, mark, item)).collect();
             self.again(&filled);
         }
     }
@@ -179,7 +179,7 @@ impl Shell<'_> {
         let name = item.with_text(format!("./{name}"));
         self.subshell(|shell| {
             shell.change_dir(Some(&dir));
-            shell.run_on(words, &name);
+            shell.run_on(words, "{}", &name);
             None
         });
     }

@@ -1,9 +1,9 @@
 //! The `git` subcommands that change files of the work tree.
 
 use super::args::{Args, Syntax};
-use super::clean::clean;
+use super::clean::{clean, top_level};
 use super::eval::Shell;
-use super::field::{Field, Output, UNKNOWN, base_name};
+use super::field::{Field, Output, UNKNOWN};
 use super::stash::{stage, stash, unstage};
 use super::table::Key;
 use super::transfer::inside;
@@ -361,11 +361,6 @@ fn rev_parse(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         return None;
     }
     let cwd = shell.cwd.clone()?;
-    let mut dir = cwd.trim_end_matches('/');
-    loop {
-        if shell.list(dir).iter().any(|name| name == ".git") {
-            return Some(Output::literal(format!("{dir}\n")));
-        }
-        dir = dir.strip_suffix(base_name(dir))?.strip_suffix('/')?;
-    }
+    let top = top_level(shell, &cwd)?;
+    Some(Output::literal(format!("{top}\n")))
 }

@@ -308,8 +308,9 @@ impl<'a> Script<'_, 'a, '_, '_> {
         let mut at = self.after(from);
         while let Some(token) = self.code.tokens.get(at) {
             match token {
-                Token::End | Token::Mark(':' | '{' | ')' | ']' | '}') => break,
-                Token::Word("do" | "if" | "for") => break,
+                Token::End
+                | Token::Mark(':' | '{' | ')' | ']' | '}')
+                | Token::Word("do" | "if" | "for") => break,
                 _ => at = self.after(at),
             }
         }

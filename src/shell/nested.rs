@@ -395,11 +395,7 @@ fn xargs(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         None => shell.again(&[words, &items].concat()),
         Some(mark) => {
             for item in items {
-                if !shell.spend(REPEAT_COST + 16 * words.len()) {
-                    break;
-                }
-                let filled: Vec<Field> = words.iter().map(|word| fill(word, mark, &item)).collect();
-                shell.again(&filled);
+                shell.run_on(words, mark, &item);
             }
             None
         }

@@ -110,7 +110,7 @@ pub(super) fn fd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         command.push(Field::literal("{}"));
     }
     for item in found?.lines() {
-        shell.run_on(&command, &item);
+        shell.run_on(&command, "{}", &item);
     }
     None
 }

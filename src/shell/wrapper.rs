@@ -29,8 +29,7 @@ enum Form {
 }
 
 const fn words(name: &'static str, short: &'static str, n_operands: usize) -> Wrapper {
-    let long: &[&str] = &[];
-    valued(name, short, long, n_operands)
+    valued(name, short, &[], n_operands)
 }
 
 const fn valued(

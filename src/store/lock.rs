@@ -45,37 +45,27 @@ pub fn with_lock<T>(
     wait: Duration,
     f: impl FnOnce(&Locked<'_>) -> io::Result<T>,
 ) -> io::Result<T> {
-    let alone = |dir: &Path| vec![dir.to_owned()];
-    with_locks(alone, dir, wait, f)
+    with_locks(&[dir.to_owned()], dir, wait, f)
 }
 
 fn with_locks<T>(
-    dirs: fn(&Path) -> Vec<PathBuf>,
+    dirs: &[PathBuf],
     dir: &Path,
     wait: Duration,
     f: impl FnOnce(&Locked<'_>) -> io::Result<T>,
 ) -> io::Result<T> {
     let mut f = Some(f);
     let mut result = Err(io::ErrorKind::WouldBlock.into());
-    run_locked(dirs, dir, wait, &mut |locked| {
+    lock_each(dirs, wait, &mut || {
         if let Some(f) = f.take() {
-            result = f(locked);
+            result = f(&Locked { dir });
         }
     })?;
     result
 }
 
-/// Calls `f` once, under the locks of all directories that a state needs. Without
-/// a type parameter, so that it is compiled once.
-fn run_locked(
-    dirs: fn(&Path) -> Vec<PathBuf>,
-    dir: &Path,
-    wait: Duration,
-    f: &mut dyn FnMut(&Locked<'_>),
-) -> io::Result<()> {
-    lock_each(&dirs(dir), wait, &mut || f(&Locked { dir }))
-}
-
+/// Calls `f` once, under the locks of all directories. Without a type parameter, so that
+/// it is compiled once.
 fn lock_each(dirs: &[PathBuf], wait: Duration, f: &mut dyn FnMut()) -> io::Result<()> {
     let Some((dir, others)) = dirs.split_first() else {
         f();
@@ -153,7 +143,7 @@ pub fn with_state_lock<T>(
     wait: Duration,
     f: impl FnOnce(&Locked<'_>) -> io::Result<T>,
 ) -> io::Result<T> {
-    with_locks(with_linked, dir, wait, |locked| match pid_lock {
+    with_locks(&with_linked(dir), dir, wait, |locked| match pid_lock {
         Some(name) => with_pid_lock(locked, name, wait, || f(locked)),
         None => f(locked),
     })

@@ -87,7 +87,7 @@ impl System for AgentFlow {
                 let end = |text: &str| gates::on_completion(text, agent, reply, now);
                 chosen(files, agent, gates::Moment::Completion, &end)
             }
-            Moment::TurnEnd => active(present(files))
+            Moment::TurnEnd => active(present(files, &RUNS))
                 .into_iter()
                 .map(|(name, text)| (name.to_owned(), gates::on_stop(&text, now)))
                 .filter(|(_, outcome)| matches!(outcome, Outcome::Changed { .. }))
@@ -117,12 +117,9 @@ impl System for AgentFlow {
     }
 
     fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
-        let texts = FileKind::ALL
-            .map(FileKind::name)
-            .into_iter()
-            .filter_map(|name| Some((name, files.text(name)?)));
-        texts
-            .map(|(name, text)| state::read_workflow(&text, &format!("{site}/{name}")))
+        present(files, &FileKind::ALL)
+            .iter()
+            .map(|(name, text)| state::read_workflow(text, &format!("{site}/{name}")))
             .collect()
     }
 
@@ -187,9 +184,9 @@ fn active_run(files: &dyn Files, kind: FileKind) -> Option<Result<FlowState, Str
     }
 }
 
-/// The run files that are there.
-fn present(files: &dyn Files) -> Vec<(&'static str, String)> {
-    let names = RUNS.map(FileKind::name).into_iter();
+/// Those of the files that are there, with their texts.
+fn present(files: &dyn Files, kinds: &[FileKind]) -> Vec<(&'static str, String)> {
+    let names = kinds.iter().map(|kind| kind.name());
     names
         .filter_map(|name| Some((name, files.text(name)?)))
         .collect()
@@ -208,7 +205,7 @@ fn chosen(
     moment: gates::Moment,
     apply: &dyn Fn(&str) -> Outcome,
 ) -> Vec<(String, Outcome)> {
-    let runs = present(files);
+    let runs = present(files, &RUNS);
     let owns_gate = state::Agent::parse(agent).is_some();
     let first = runs.first().map(|(name, _)| (*name).to_owned());
     if let ([(name, text)], true) = (runs.as_slice(), owns_gate) {

@@ -59,31 +59,18 @@ static CONTRACT: Contract<'static> = Contract {
     rows: List::Borrowed(ROWS),
     dirs: List::Borrowed(&[Dir::new("", DirKind::Open)]),
     roles: List::Borrowed(&[
-        same("architect"),
-        same("coder"),
-        same("designer"),
-        same("planner"),
-        same("product-manager"),
-        Role {
-            agent: "code-researcher",
-            role: "researcher",
-        },
-        Role {
-            agent: "web-researcher",
-            role: "researcher",
-        },
-        same("researcher"),
-        Role {
-            agent: "reviewer*",
-            role: "reviewer",
-        },
+        Role::same("architect"),
+        Role::same("coder"),
+        Role::same("designer"),
+        Role::same("planner"),
+        Role::same("product-manager"),
+        Role::of("code-researcher", "researcher"),
+        Role::of("web-researcher", "researcher"),
+        Role::same("researcher"),
+        Role::of("reviewer*", "reviewer"),
     ]),
     fallback: None,
 };
-
-const fn same(agent: &str) -> Role<'_> {
-    Role { agent, role: agent }
-}
 
 const fn orchestrator<'a>(name: &'a str, purpose: &'a str) -> Row<'a> {
     Row::file(name, Writer::Program, purpose).read_by("the orchestrator")

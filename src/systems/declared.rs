@@ -3,7 +3,7 @@
 
 use super::{Place, System, View, place_at};
 use crate::actor::AgentName;
-use crate::contract::{Contract, Dir, DirKind, List, Name, Others, Role, Row, Writer};
+use crate::contract::{Contract, Dir, DirKind, List, Others, Role, Row, Writer};
 use crate::settings::{Declared, Owner, Settings};
 
 pub struct DeclaredSystem<'s> {
@@ -33,33 +33,17 @@ impl<'s> DeclaredSystem<'s> {
 const CLOSED: &[Dir<'_>] = &[Dir::new("", DirKind::Closed)];
 
 fn contract(declared: &Declared) -> Contract<'_> {
-    let row = |pattern| {
-        let mut row = Row::file("", Writer::Anyone, "declared in the settings");
-        row.name = Name::Glob(pattern);
-        row
-    };
-    let canonical = declared.canonical.iter().map(row);
-    let ephemeral = declared
-        .ephemeral
-        .iter()
-        .map(|pattern| row(pattern).ephemeral());
-    let patterns = declared
-        .patterns
-        .iter()
-        .map(|pattern| row(pattern).pattern_allowed());
+    let row = |pattern| Row::glob(pattern, "declared in the settings");
+    let canonical = declared.canonical.iter().map(|glob| row(glob).canonical());
+    let ephemeral = declared.ephemeral.iter().map(|glob| row(glob).ephemeral());
+    let patterns = declared.patterns.iter().map(row);
     let owners = declared.owners.iter().flat_map(|(_, owners)| owners);
-    let agents = owners.filter_map(|owner| match owner {
-        Owner::Main => None,
-        Owner::Agent(name) => Some(Role {
-            agent: name.as_str(),
-            role: name.as_str(),
-        }),
-    });
+    let agents = owners.filter_map(Owner::agent);
     Contract {
         source: "the project's settings",
         rows: canonical.chain(ephemeral).chain(patterns).collect(),
         dirs: List::Borrowed(CLOSED),
-        roles: agents.collect(),
+        roles: agents.map(|agent| Role::same(agent.as_str())).collect(),
         fallback: None,
     }
 }

@@ -160,21 +160,17 @@ const CURATOR: Writer<'_> = Writer::Owner("curator");
 const RETRO: Writer<'_> = Writer::Owner("retro");
 
 const ROLES: &[Role<'_>] = &[
-    same("programmer"),
-    same("tester"),
-    same("verifier"),
-    same("code-reviewer"),
-    same("architect"),
-    same("researcher"),
-    same("debugger"),
-    same("docs-writer"),
-    same("curator"),
-    same("retro"),
+    Role::same("programmer"),
+    Role::same("tester"),
+    Role::same("verifier"),
+    Role::same("code-reviewer"),
+    Role::same("architect"),
+    Role::same("researcher"),
+    Role::same("debugger"),
+    Role::same("docs-writer"),
+    Role::same("curator"),
+    Role::same("retro"),
 ];
-
-const fn same(agent: &str) -> Role<'_> {
-    Role { agent, role: agent }
-}
 
 const DIRS: &[Dir<'_>] = &[
     Dir::new("", DirKind::Closed),

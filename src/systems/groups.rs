@@ -164,50 +164,17 @@ static CONTRACT: Contract<'static> = Contract {
         Dir::new("test-reports", DirKind::Closed),
     ]),
     roles: List::Borrowed(&[
-        Role {
-            agent: "developer",
-            role: "developer",
-        },
-        Role {
-            agent: "developer-*",
-            role: "developer",
-        },
-        Role {
-            agent: "programmer",
-            role: "developer",
-        },
-        Role {
-            agent: "coder",
-            role: "developer",
-        },
-        Role {
-            agent: "tester",
-            role: "tester",
-        },
-        Role {
-            agent: "tester-*",
-            role: "tester",
-        },
-        Role {
-            agent: "qa",
-            role: "tester",
-        },
-        Role {
-            agent: "reviewer",
-            role: "reviewer",
-        },
-        Role {
-            agent: "code-reviewer",
-            role: "reviewer",
-        },
-        Role {
-            agent: "architect",
-            role: "architect",
-        },
-        Role {
-            agent: "e2e-tester",
-            role: "e2e-tester",
-        },
+        Role::same("developer"),
+        Role::of("developer-*", "developer"),
+        Role::of("programmer", "developer"),
+        Role::of("coder", "developer"),
+        Role::same("tester"),
+        Role::of("tester-*", "tester"),
+        Role::of("qa", "tester"),
+        Role::same("reviewer"),
+        Role::of("code-reviewer", "reviewer"),
+        Role::same("architect"),
+        Role::same("e2e-tester"),
     ]),
     fallback: None,
 };

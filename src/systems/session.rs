@@ -53,12 +53,11 @@ impl System for Session {
         text: &str,
         present: Option<&str>,
     ) -> Result<Vec<Note>, ContentError> {
-        check::check_content(text, present).map_err(|error| match error {
-            check::ContentError::Malformed(why) => ContentError::malformed(why),
-            check::ContentError::IllegalTransition(why) => ContentError {
-                code: DenyCode::IllegalTransition,
-                message: format!("`{entry}` cannot become this: {why}"),
-            },
+        check::check_content(text, present).map_err(|error| match error.code {
+            DenyCode::IllegalTransition => {
+                ContentError::illegal(format!("`{entry}` cannot become this: {}", error.message))
+            }
+            _ => error,
         })
     }
 

@@ -115,34 +115,29 @@ fn check_shape(text: &str, document: &Node) -> Result<(), WiringError> {
             Err(misshapen(text, node.span.start, what))
         }
     };
+    let member = |of: &Node, key: &str, kind, what: &str| {
+        let mut twins = of
+            .items
+            .iter()
+            .filter(|item| item.key.as_deref() == Some(key));
+        if let Some(first) = twins.next() {
+            expect(&first.value, kind, &format!("`{key}` is not {what}"))?;
+        }
+        match twins.next() {
+            Some(second) => {
+                let what = format!("`{key}` stands here a second time");
+                Err(misshapen(text, second.span.start, &what))
+            }
+            None => Ok(()),
+        }
+    };
     expect(document, Kind::Object, "the settings are not an object")?;
-    let named_hooks = |item: &&super::document::Item| item.key.as_deref() == Some("hooks");
-    if let Some(second) = document.items.iter().filter(named_hooks).nth(1) {
-        return Err(misshapen(
-            text,
-            second.span.start,
-            "`hooks` stands here a second time",
-        ));
-    }
+    member(document, "hooks", Kind::Object, "an object")?;
     let Some(hooks) = document.get("hooks") else {
         return Ok(());
     };
-    expect(hooks, Kind::Object, "`hooks` is not an object")?;
-    for entry in &ENTRIES {
-        let mut twins = hooks
-            .items
-            .iter()
-            .filter(|item| item.key.as_deref() == Some(entry.event));
-        if let Some(event) = twins.next() {
-            let what = format!("`{}` is not an array", entry.event);
-            expect(&event.value, Kind::Array, &what)?;
-        }
-        if let Some(second) = twins.next() {
-            let what = format!("`{}` stands here a second time", entry.event);
-            return Err(misshapen(text, second.span.start, &what));
-        }
-    }
-    Ok(())
+    let mut events = ENTRIES.iter().map(|entry| entry.event);
+    events.try_for_each(|event| member(hooks, event, Kind::Array, "an array"))
 }
 
 /// One hook of ours in a text.

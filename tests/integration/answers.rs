@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::after::after;
-use crate::support::{Ran, Sandbox, feed};
+use crate::support::{Ran, Sandbox, feed, keys};
 
 /// The reason for refusing a Write to a path of the project.
 #[track_caller]
@@ -35,8 +35,6 @@ fn a_refusal_is_exactly_one_json_object_and_nothing_else() {
             "{stdout}"
         );
         let answer = ran.json();
-        let keys =
-            |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
         assert_eq!(keys(&answer), ["hookSpecificOutput"]);
         assert_eq!(
             keys(&answer["hookSpecificOutput"]),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::after::{after, blocked};
-use crate::support::Sandbox;
+use crate::support::{Sandbox, keys};
 
 const NOTES: &str = ".claude/statewarden/background.json";
 
@@ -135,8 +135,7 @@ fn a_turn_is_made_to_go_on_once_at_most() {
     let mut event = stop(&sandbox, "s-1", &["b1"]);
     event["stop_hook_active"] = true.into();
     let answer = sandbox.hook(&event).json();
-    let keys: Vec<_> = answer.as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["systemMessage"], "for the user alone");
+    assert_eq!(keys(&answer), ["systemMessage"], "for the user alone");
     assert_eq!(detections(&sandbox), 1);
 
     sandbox.write(".claude/statewarden.yaml", "mode: warn\n");

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, keys};
 
 const STATE: &str = ".devt/state";
 const DAY: i64 = 24 * 60 * 60;
@@ -65,9 +65,8 @@ fn what_goes_is_what_the_contract_does_not_keep() {
 
     let done = sandbox.run(&["cleanup", "--apply", "--json"]).json();
     assert_eq!(listed(&done), expected);
-    let keys: Vec<&String> = done.as_object().unwrap().keys().collect();
     assert_eq!(
-        keys,
+        keys(&done),
         [
             "ok",
             "dry_run",

@@ -11,7 +11,7 @@ mod session;
 use serde_json::{Value, json};
 use statewarden::systems::agent_flow::state::read_workflow;
 
-use crate::support::{EVENTS, GATES, Ran, Sandbox};
+use crate::support::{EVENTS, GATES, Ran, Sandbox, keys};
 
 pub(crate) const SINGLE: &str = ".claude/orchestration.local.md";
 pub(crate) const TEAM: &str = ".claude/team-orchestration.local.md";
@@ -142,13 +142,7 @@ impl Stage {
 #[track_caller]
 fn blocked(ran: &Ran) -> String {
     let answer = ran.json();
-    let keys: Vec<&str> = answer
-        .as_object()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect();
-    assert_eq!((ran.code(), keys), (0, vec!["decision", "reason"]));
+    assert_eq!((ran.code(), keys(&answer)), (0, vec!["decision", "reason"]));
     assert_eq!(answer["decision"], "block");
     answer["reason"].as_str().unwrap().to_owned()
 }

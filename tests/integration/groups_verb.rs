@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, keys};
 
 const TASKS: &str = include_str!("../fixtures/groups/C07/tasks.md");
 const PASS: &str = include_str!("../fixtures/groups/C07/test-reports/1.md");
@@ -27,9 +27,8 @@ fn the_groups_of_the_one_change_are_shown() {
     assert_eq!(states(&sandbox, &[]), expected);
     assert_eq!(states(&sandbox, &["2"]), json!([[2, "PENDING", null]]));
     let answer = sandbox.run(&["groups", "1", "--json"]).json();
-    let keys: Vec<&String> = answer["groups"][0].as_object().unwrap().keys().collect();
     assert_eq!(
-        keys,
+        keys(&answer["groups"][0]),
         [
             "group", "name", "state", "rework", "round", "reasons", "next"
         ]

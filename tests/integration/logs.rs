@@ -25,25 +25,8 @@ fn a_record_has_the_documented_keys_and_no_others() {
         DEVT,
         &sandbox.write_event(".devt/state/notes.md", "x"),
     );
-    let main = [
-        "v",
-        "id",
-        "ts",
-        "source",
-        "decision",
-        "rule",
-        "system",
-        "tool",
-        "action",
-        "file_path",
-        "name",
-        "reason",
-        "suggestion",
-        "session_id",
-        "tool_use_id",
-        "cwd",
-    ];
-    assert_eq!(keys(&found), main);
+    let main = "v id ts source decision rule system tool action file_path name reason suggestion session_id tool_use_id cwd";
+    assert_eq!(keys(&found).join(" "), main);
     for (key, value) in [
         ("v", json!(1)),
         ("source", json!("statewarden")),
@@ -71,30 +54,8 @@ fn a_record_has_the_documented_keys_and_no_others() {
         sandbox.bash_event("touch .devt/state/a.md .devt/state/.lock"),
     );
     let found = record(&sandbox, DEVT, &event);
-    let all = [
-        "v",
-        "id",
-        "ts",
-        "source",
-        "decision",
-        "rule",
-        "system",
-        "tool",
-        "action",
-        "file_path",
-        "name",
-        "reason",
-        "suggestion",
-        "session_id",
-        "workflow_id",
-        "agent_id",
-        "agent_type",
-        "tool_use_id",
-        "cwd",
-        "command_excerpt",
-        "also",
-    ];
-    assert_eq!(keys(&found), all);
+    let all = "v id ts source decision rule system tool action file_path name reason suggestion session_id workflow_id agent_id agent_type tool_use_id cwd command_excerpt also";
+    assert_eq!(keys(&found).join(" "), all);
     assert_eq!(found["agent_type"], "devt:tester", "as the event has it");
     assert_eq!(found["agent_id"], "a-1");
     assert_eq!(found["workflow_id"], "w-7");

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, keys};
 
 const RUN: &str = include_str!("../fixtures/agent-flow/03-orchestration-after-planning-passed.md");
 const SESSION: &str = include_str!("../fixtures/session/complete.json");
@@ -83,14 +83,8 @@ fn every_system_is_read() {
         ]),
     ];
     assert_eq!(found, expected);
-    let keys: Vec<&str> = answer["systems"][0]
-        .as_object()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect();
     let named = "system file active phase iteration max_iterations gates next updated_at";
-    assert_eq!(keys, named.split(' ').collect::<Vec<_>>());
+    assert_eq!(keys(&answer["systems"][0]).join(" "), named);
     assert!(
         !sandbox.exists(".claude/statewarden"),
         "a reading verb writes nothing"

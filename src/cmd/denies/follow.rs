@@ -2,16 +2,15 @@
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use super::super::{Context, Format};
 use super::filter::Passes;
 use super::list::write_entry;
-use super::read::{self, Newest};
-use crate::regular;
+use super::read::{self, Newest, open};
 use crate::store::log::LogFile;
 
 /// How often the logs are looked at.
@@ -180,15 +179,6 @@ impl Tail {
             return false;
         };
         fs::metadata(self.log.path()).is_ok_and(|named| !is_same(&open, &named))
-    }
-}
-
-/// Opens a log; `None` where it is not there.
-fn open(path: &Path) -> Result<Option<File>> {
-    match regular::open(path) {
-        Ok((file, _)) => Ok(Some(file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("could not open `{}`", path.display())),
     }
 }
 

@@ -3,9 +3,10 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::mem;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
@@ -130,40 +131,51 @@ pub(crate) enum Reach {
     All,
 }
 
-/// The files of a log, oldest first.
-pub(crate) fn files(log: &LogFile, reach: Reach) -> Vec<PathBuf> {
-    let mut paths = match reach {
-        Reach::Present => Vec::new(),
-        Reach::All => log.generations(),
-    };
-    paths.push(log.path());
-    paths
+/// Opens a log; `None` where it is not there.
+pub(super) fn open(path: &Path) -> Result<Option<File>> {
+    match regular::open(path) {
+        Ok((file, _)) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("could not open `{}`", path.display())),
+    }
 }
 
-/// Hands every denial of this program in a file to `take`, with its line.
+/// Hands every denial of this program in a log to `take`, oldest file first, with its line.
 ///
 /// # Errors
-/// The file is there and cannot be read.
-pub(crate) fn denials(path: &Path, take: &mut dyn FnMut(&Entry<'_>, &str)) -> Result<()> {
-    entries(path, &mut |entry, line| {
+/// A file is there and cannot be read.
+pub(crate) fn denials(
+    log: &LogFile,
+    reach: Reach,
+    take: &mut dyn FnMut(&Entry<'_>, &str),
+) -> Result<()> {
+    entries(log, reach, &mut |entry, line| {
         if entry.is_denial() {
             take(entry, line);
         }
     })
 }
 
-/// Hands every record in a file to `take`; says on stderr how many lines cannot
-/// be read.
+/// The same for every record; says on stderr how many lines cannot be read.
 ///
 /// # Errors
-/// The file is there and cannot be read.
-pub(crate) fn entries(path: &Path, take: &mut dyn FnMut(&Entry<'_>, &str)) -> Result<()> {
-    let file = match regular::open(path) {
-        Ok((file, _)) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => {
-            return Err(error).with_context(|| format!("could not open `{}`", path.display()));
-        }
+/// A file is there and cannot be read.
+pub(crate) fn entries(
+    log: &LogFile,
+    reach: Reach,
+    take: &mut dyn FnMut(&Entry<'_>, &str),
+) -> Result<()> {
+    let rotated = match reach {
+        Reach::Present => Vec::new(),
+        Reach::All => log.generations(),
+    };
+    let mut files = rotated.into_iter().chain([log.path()]);
+    files.try_for_each(|path| entries_of(&path, take))
+}
+
+fn entries_of(path: &Path, take: &mut dyn FnMut(&Entry<'_>, &str)) -> Result<()> {
+    let Some(file) = open(path)? else {
+        return Ok(());
     };
     let reader = BufReader::with_capacity(256 * 1024, file);
     let counts =

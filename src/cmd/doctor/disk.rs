@@ -4,9 +4,8 @@ use std::fs::{self, Metadata};
 use std::io::{self, BufReader};
 use std::mem;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
@@ -16,11 +15,12 @@ use crate::cmd::output;
 use crate::regular;
 use crate::store::lock::is_held;
 use crate::store::log::Logs;
+use crate::store::modified;
 use crate::store::pid_lock::{self, Owner};
 use crate::store::replace::is_temp_name;
 
 /// A temporary file older than this belongs to nobody: writing one takes milliseconds.
-const TEMP_AGE: Duration = Duration::from_secs(60);
+const TEMP_AGE: TimeDelta = TimeDelta::seconds(60);
 
 pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     let own = Logs::of(&subject.place.project);
@@ -231,14 +231,8 @@ fn of_pid_lock(file: &Path) -> Finding {
 }
 
 fn of_leftovers(dir: &Path, now: DateTime<Utc>) -> Option<Finding> {
-    let is_old = |path: &PathBuf| {
-        let changed = fs::metadata(path).and_then(|meta| meta.modified());
-        changed.is_ok_and(|at| {
-            (now - DateTime::<Utc>::from(at))
-                .to_std()
-                .is_ok_and(|age| age > TEMP_AGE)
-        })
-    };
+    let is_old =
+        |path: &PathBuf| fs::metadata(path).is_ok_and(|meta| now - modified(&meta) > TEMP_AGE);
     let temps = names_in(dir).into_iter().filter(|name| is_temp(name));
     let old: Vec<_> = temps.map(|name| dir.join(name)).filter(is_old).collect();
     let first = old.first()?.display();

@@ -198,10 +198,7 @@ impl Shape {
                 (value.is_null() || mode, "serial, parallel or null")
             }
             Self::Texts => (all(Value::is_string), "a list of strings"),
-            Self::Ids => (
-                all(|value| value.is_u64() || value.is_string()),
-                "a list of sub-plan ids",
-            ),
+            Self::Ids => (all(id), "a list of sub-plan ids"),
             Self::Id => (id(value), "an issue number"),
             Self::Tasks => (
                 value

@@ -34,10 +34,7 @@ pub fn on_agent_end(text: &str, artifact: &Artifact, judged: &Judged) -> Outcome
             _ => status(&new_text),
         },
         phase: before.text("phase").map(str::to_owned),
-        iteration: match before.get("iteration") {
-            Some(Scalar::Int(iteration)) => Some(*iteration),
-            _ => None,
-        },
+        iteration: before.number("iteration"),
         evidence: why,
     };
     Outcome::Changed {
@@ -100,10 +97,6 @@ pub fn read_workflow(text: &str, file: &str) -> Workflow {
     let phase = field("phase");
     let status = outcome(&fields).filter(|text| *text != "null");
     let active = fields.is_true("active");
-    let iteration = match fields.get("iteration") {
-        Some(Scalar::Int(iteration)) => Some(*iteration),
-        _ => None,
-    };
     let next = match (active, &phase, status) {
         (false, ..) => "no workflow is active".to_owned(),
         (true, Some(phase), Some(status)) => match gate_status(status) {
@@ -132,7 +125,7 @@ pub fn read_workflow(text: &str, file: &str) -> Workflow {
         active,
         gates: gates.collect(),
         phase,
-        iteration,
+        iteration: fields.number("iteration"),
         max_iterations: None,
         next,
         updated_at: field("last_session").or_else(|| field("created_at")),

@@ -6,8 +6,7 @@
 
 use std::fmt;
 
-use crate::formats::newline;
-use crate::formats::split_bom;
+use crate::formats::{newline, split_bom, yaml};
 
 /// A value that stands on its key's line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,6 +120,13 @@ impl Fields {
 
     pub fn text(&self, key: &str) -> Option<&str> {
         self.get(key)?.as_str()
+    }
+
+    pub fn number(&self, key: &str) -> Option<u64> {
+        match self.get(key) {
+            Some(Scalar::Int(number)) => Some(*number),
+            _ => None,
+        }
     }
 
     /// Whether a key holds the boolean `true`; a text `yes` is neither.
@@ -396,11 +402,7 @@ fn is_plain(text: &str) -> bool {
 }
 
 fn is_printable(c: char) -> bool {
-    let invisible = matches!(
-        c,
-        '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
-    );
-    !c.is_control() && !invisible && (c == ' ' || !c.is_whitespace())
+    yaml::printable(c) == c && (c == ' ' || !c.is_whitespace())
 }
 
 fn quote(text: &str) -> String {

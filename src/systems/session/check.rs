@@ -1,40 +1,19 @@
 //! Whether a new text of `state.json` may replace the present one.
 
-use std::fmt;
-
 use crate::formats::brief;
-use crate::systems::Note;
+use crate::systems::{ContentError, Note};
 
 use super::state::{Phase, State, Status};
-
-/// Why a text is refused; the two kinds are two deny codes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ContentError {
-    /// No reader of the file could use it: `malformed-content`.
-    Malformed(String),
-    /// Readable, but no step leads there: `illegal-transition`.
-    IllegalTransition(String),
-}
-
-impl fmt::Display for ContentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Malformed(why) | Self::IllegalTransition(why) => f.write_str(why),
-        }
-    }
-}
-
-impl std::error::Error for ContentError {}
 
 /// Judges a whole new text. `present` is what the file holds now, if anything.
 /// A present text that is itself broken is no hindrance to a good new one, so
 /// that a broken state can be repaired; the notes then say so.
 ///
 /// # Errors
-/// `Malformed` or `IllegalTransition`, with what to write instead.
+/// The text is malformed or leads from no state, with what to write instead.
 pub fn check_content(new_text: &str, present: Option<&str>) -> Result<Vec<Note>, ContentError> {
-    let new = State::parse(new_text).map_err(ContentError::Malformed)?;
-    coherent(&new).map_err(ContentError::IllegalTransition)?;
+    let new = State::parse(new_text).map_err(ContentError::malformed)?;
+    coherent(&new).map_err(ContentError::illegal)?;
     let mut notes: Vec<Note> = new.notes.iter().cloned().map(Note::Remark).collect();
     let Some(present) = present else {
         return Ok(notes);
@@ -42,10 +21,10 @@ pub fn check_content(new_text: &str, present: Option<&str>) -> Result<Vec<Note>,
     let broken = match State::parse(present) {
         Err(why) => Some(why),
         Ok(old) => {
-            same_session(&old, &new).map_err(ContentError::IllegalTransition)?;
+            same_session(&old, &new).map_err(ContentError::illegal)?;
             let incoherent = coherent(&old).err();
             if incoherent.is_none() {
-                reachable(&old, &new).map_err(ContentError::IllegalTransition)?;
+                reachable(&old, &new).map_err(ContentError::illegal)?;
             }
             incoherent
         }
@@ -133,24 +112,15 @@ fn reachable(old: &State, new: &State) -> Result<(), String> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::create::{NewSession, new_session};
+    use super::super::create;
     use super::*;
+    use crate::decision::DenyCode;
     use crate::formats::json::Document;
 
     const COMPLETE: &str = include_str!("../../../tests/fixtures/session/complete.json");
 
     fn fresh() -> String {
-        let new = NewSession {
-            task: "t",
-            id: "260110-t",
-            fast: false,
-            auto: false,
-            spec: None,
-        };
-        new_session(
-            &new,
-            chrono::DateTime::from_timestamp(1_768_055_422, 0).unwrap(),
-        )
+        create::tests::fresh(chrono::DateTime::from_timestamp(1_768_055_422, 0).unwrap())
     }
 
     fn with(text: &str, changes: &[(&[&str], Value)]) -> String {
@@ -166,10 +136,13 @@ mod tests {
     fn check(present: Option<&str>, new: &str, expected: &str) {
         match check_content(new, present) {
             Ok(_) => assert_eq!(expected, "", "was allowed"),
-            Err(ContentError::IllegalTransition(why)) => {
-                assert!(!expected.is_empty() && why.contains(expected), "{why}");
+            Err(ContentError { code, message }) => {
+                assert_eq!(code, DenyCode::IllegalTransition, "{message}");
+                assert!(
+                    !expected.is_empty() && message.contains(expected),
+                    "{message}"
+                );
             }
-            Err(ContentError::Malformed(why)) => panic!("malformed: {why}"),
         }
     }
 
@@ -260,7 +233,7 @@ mod tests {
         let malformed = check_content("{}", Some(&fresh)).unwrap_err();
         assert_eq!(
             malformed,
-            ContentError::Malformed("`workflow` is missing".to_owned())
+            ContentError::malformed("`workflow` is missing".to_owned())
         );
     }
 }

@@ -115,10 +115,22 @@ pub fn session_id(task: &str, date: NaiveDate, taken: &[&str]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::state::{State, read_workflow};
     use super::*;
     use crate::formats::json::Document;
+
+    /// A session that has just begun.
+    pub(in super::super) fn fresh(now: DateTime<Utc>) -> String {
+        let new = NewSession {
+            task: "t",
+            id: "260110-t",
+            fast: false,
+            auto: false,
+            spec: None,
+        };
+        new_session(&new, now)
+    }
 
     #[test]
     fn a_new_session_starts_with_research() {

@@ -5,7 +5,6 @@
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-pub use super::check::ContentError;
 use super::check::check_content;
 use super::schema::{AGENTS, BLOCKS, INSTANCES_MAX};
 use super::state::{Phase, PhaseState, State, Status};
@@ -18,7 +17,7 @@ use crate::workflow::{GateChange, GateStatus, Outcome};
 ///
 /// # Errors
 /// The text is no state of a session, or the step leads to none that is allowed.
-pub fn start(text: &str, phase: Phase, now: DateTime<Utc>) -> Result<String, ContentError> {
+pub fn start(text: &str, phase: Phase, now: DateTime<Utc>) -> Result<String, String> {
     edit(text, phase, now, |state, document| {
         if state.status == Status::InProgress && state.started_at.is_some() {
             return Err(format!("phase `{}` is already in progress", phase.as_str()));
@@ -39,7 +38,7 @@ pub fn complete(
     phase: Phase,
     report: Option<&str>,
     now: DateTime<Utc>,
-) -> Result<String, ContentError> {
+) -> Result<String, String> {
     edit(text, phase, now, |state, document| {
         if report.is_some() && report != phase.report() {
             return Err(match phase.report() {
@@ -58,7 +57,7 @@ pub fn complete(
 ///
 /// # Errors
 /// The text is no state of a session, or the step leads to none that is allowed.
-pub fn skip(text: &str, phase: Phase, now: DateTime<Utc>) -> Result<String, ContentError> {
+pub fn skip(text: &str, phase: Phase, now: DateTime<Utc>) -> Result<String, String> {
     edit(text, phase, now, |state, document| {
         document.set(&field(phase, "status"), "completed")?;
         document.set(&field(phase, "skipped"), true)?;
@@ -66,18 +65,11 @@ pub fn skip(text: &str, phase: Phase, now: DateTime<Utc>) -> Result<String, Cont
     })
 }
 
-/// Which agents the dispatcher sends for a phase, and at what.
+/// Which agents the dispatcher sends for a phase, and at what: one for each input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     agent: String,
-    mode: Mode,
     inputs: Vec<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    Single,
-    Parallel,
 }
 
 impl Decision {
@@ -92,11 +84,9 @@ impl Decision {
         inputs: Vec<String>,
     ) -> Result<Self, String> {
         let count = inputs.len() as u64;
-        let mode = match mode {
-            "single" => Mode::Single,
-            "parallel" => Mode::Parallel,
-            other => return Err(format!("mode \"{other}\" is not one of single, parallel")),
-        };
+        if !matches!(mode, "single" | "parallel") {
+            return Err(format!("mode \"{mode}\" is not one of single, parallel"));
+        }
         if !AGENTS.contains(&agent) {
             return Err(format!(
                 "agent \"{agent}\" is not one of {}",
@@ -107,13 +97,12 @@ impl Decision {
             return Err(format!("each instance needs one input; there are {count}"));
         }
         match mode {
-            Mode::Single if count != 1 => Err(format!("mode single takes 1 input, not {count}")),
-            Mode::Parallel if !(2..=INSTANCES_MAX).contains(&count) => Err(format!(
+            "single" if count != 1 => Err(format!("mode single takes 1 input, not {count}")),
+            "parallel" if !(2..=INSTANCES_MAX).contains(&count) => Err(format!(
                 "mode parallel takes 2 to {INSTANCES_MAX} inputs, not {count}"
             )),
             _ => Ok(Self {
                 agent: agent.to_owned(),
-                mode,
                 inputs,
             }),
         }
@@ -129,16 +118,16 @@ pub fn decide(
     phase: Phase,
     decision: &Decision,
     now: DateTime<Utc>,
-) -> Result<String, ContentError> {
+) -> Result<String, String> {
     if !matches!(phase, Phase::Research | Phase::Review) {
-        return Err(ContentError::IllegalTransition(format!(
+        return Err(format!(
             "decisions belong to research and review, not to `{}`",
             phase.as_str()
-        )));
+        ));
     }
-    let mode = match decision.mode {
-        Mode::Single => "single",
-        Mode::Parallel => "parallel",
+    let mode = match decision.inputs.len() {
+        1 => "single",
+        _ => "parallel",
     };
     let value = json!({
         "agent": decision.agent,
@@ -185,7 +174,7 @@ pub fn on_report_written(text: &str, phase: Phase, now: DateTime<Utc>) -> Outcom
 /// A step of one phase as the gate log keeps it.
 pub fn outcome(
     before: &str,
-    change: Result<String, ContentError>,
+    change: Result<String, String>,
     phase: Phase,
     evidence: String,
 ) -> Outcome {
@@ -195,9 +184,7 @@ pub fn outcome(
         })
     };
     match change {
-        Err(why) => Outcome::Unchanged {
-            why: why.to_string(),
-        },
+        Err(why) => Outcome::Unchanged { why },
         Ok(text) => {
             let change = GateChange {
                 gate: phase.as_str().to_owned(),
@@ -223,7 +210,7 @@ fn edit(
     phase: Phase,
     now: DateTime<Utc>,
     change: impl FnOnce(&PhaseState, &mut Document) -> Result<(), String>,
-) -> Result<String, ContentError> {
+) -> Result<String, String> {
     rewrite(text, now, |state, document| match state.phase(phase) {
         open if open.status != Status::Completed => change(open, document),
         _ => Err(format!("phase `{}` is already completed", phase.as_str())),
@@ -234,14 +221,13 @@ fn rewrite(
     text: &str,
     now: DateTime<Utc>,
     change: impl FnOnce(&State, &mut Document) -> Result<(), String>,
-) -> Result<String, ContentError> {
-    let state = State::parse(text).map_err(ContentError::Malformed)?;
-    let mut document = Document::parse(text).map_err(ContentError::Malformed)?;
-    change(&state, &mut document)
-        .and_then(|()| document.set(&["updated_at"], time::seconds(now)))
-        .map_err(ContentError::IllegalTransition)?;
+) -> Result<String, String> {
+    let state = State::parse(text)?;
+    let mut document = Document::parse(text)?;
+    change(&state, &mut document)?;
+    document.set(&["updated_at"], time::seconds(now))?;
     let new_text = document.render();
-    check_content(&new_text, Some(text))?;
+    check_content(&new_text, Some(text)).map_err(|error| error.message)?;
     Ok(new_text)
 }
 
@@ -271,9 +257,8 @@ fn end_time(state: &PhaseState, now: DateTime<Utc>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::create::{NewSession, new_session};
-    use super::super::newest_of;
     use super::super::state::read_workflow;
+    use super::super::{create, newest_of};
     use super::*;
 
     fn at(minute: i64) -> DateTime<Utc> {
@@ -281,14 +266,7 @@ mod tests {
     }
 
     fn fresh() -> String {
-        let new = NewSession {
-            task: "t",
-            id: "260110-t",
-            fast: false,
-            auto: false,
-            spec: None,
-        };
-        new_session(&new, at(0))
+        create::tests::fresh(at(0))
     }
 
     fn value(text: &str, path: &[&str]) -> serde_json::Value {
@@ -325,8 +303,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_refused(change: Result<String, ContentError>, part: &str) {
-        let why = change.unwrap_err().to_string();
+    fn check_refused(change: Result<String, String>, part: &str) {
+        let why = change.unwrap_err();
         assert!(why.contains(part), "{why}");
     }
 

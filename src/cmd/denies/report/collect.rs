@@ -17,6 +17,7 @@ use super::super::filter::Passes;
 use super::super::read::{self, Entry, Newest, Reach};
 use super::super::stats::{By, Group, Tally};
 use crate::store::log::Logs;
+use crate::store::modified;
 
 /// A name refused this often to one agent in one session is a loop.
 const LOOP: u64 = 3;
@@ -199,23 +200,21 @@ impl Findings {
 fn read_events(passes: &Passes, context: &Context<'_>) -> Result<(HashSet<String>, Others)> {
     let log = Logs::of(Path::new(&context.project.main.dir)).events();
     let (mut resolved, mut others) = (HashSet::new(), Others::default());
-    for path in read::files(&log, Reach::All) {
-        read::entries(&path, &mut |entry, _| {
-            if entry.source != "statewarden" {
-                return;
-            }
-            if entry.decision == "recovered" && !entry.resolves.is_empty() {
-                resolved.insert(entry.resolves.to_string());
-            }
-            if passes.is_recent(&entry.ts) {
-                *others.counts.entry(entry.decision.to_string()).or_default() += 1;
-            }
-            let last = others.last_heartbeat.as_deref().unwrap_or_default();
-            if entry.decision == "heartbeat" && entry.ts.as_ref() > last {
-                others.last_heartbeat = Some(entry.ts.to_string());
-            }
-        })?;
-    }
+    read::entries(&log, Reach::All, &mut |entry, _| {
+        if entry.source != "statewarden" {
+            return;
+        }
+        if entry.decision == "recovered" && !entry.resolves.is_empty() {
+            resolved.insert(entry.resolves.to_string());
+        }
+        if passes.is_recent(&entry.ts) {
+            *others.counts.entry(entry.decision.to_string()).or_default() += 1;
+        }
+        let last = others.last_heartbeat.as_deref().unwrap_or_default();
+        if entry.decision == "heartbeat" && entry.ts.as_ref() > last {
+            others.last_heartbeat = Some(entry.ts.to_string());
+        }
+    })?;
     Ok((resolved, others))
 }
 
@@ -327,10 +326,8 @@ impl Disk {
         let (false, Ok(ts)) = (file.is_empty(), DateTime::parse_from_rfc3339(ts)) else {
             return false;
         };
-        let changed = self.0.entry(file.to_owned()).or_insert_with(|| {
-            let time = fs::metadata(file).and_then(|meta| meta.modified());
-            time.ok().map(DateTime::<Utc>::from)
-        });
+        let ask = || Some(modified(&fs::metadata(file).ok()?));
+        let changed = self.0.entry(file.to_owned()).or_insert_with(ask);
         let after = changed.map(|changed| changed.signed_duration_since(ts));
         after.is_some_and(|after| after > TimeDelta::zero() && after <= SOON)
     }

@@ -43,6 +43,13 @@ fn changed(outcome: Outcome) -> (String, Vec<GateChange>) {
     }
 }
 
+fn moved(changes: &[GateChange]) -> Vec<(&str, GateStatus)> {
+    let changes = changes.iter();
+    changes
+        .map(|change| (change.gate.as_str(), change.to))
+        .collect()
+}
+
 #[track_caller]
 fn unchanged(outcome: Outcome, expected: &str) {
     match outcome {
@@ -172,12 +179,8 @@ fn a_failure_sends_the_work_back_once() {
         again.contains("iteration: 2\n") && again.contains("current_phase: \"implementation\"\n")
     );
     assert!(again.contains("  review:\n    status: \"pending\"\n    timestamp: \"\"\n    agent: \"\"\n    message: \"\"\n"));
-    let gates: Vec<_> = changes
-        .iter()
-        .map(|change| (change.gate.as_str(), change.to))
-        .collect();
     assert_eq!(
-        gates,
+        moved(&changes),
         [
             ("review", GateStatus::Pending),
             ("implementation", GateStatus::InProgress)
@@ -241,12 +244,8 @@ fn the_group_is_filled_from_both_members() {
     let (text, changes) = changed(after_end(TEAM_SAMPLE, "Alphonse", "Overall: FAILED"));
     assert!(text.contains(&format!("    status: \"failed\"\n    started_at: \"2024-01-15T10:45:00Z\"\n    completed_at: \"{at}\"\n")));
     assert!(text.contains("      result: \"FAILED\"\n") && text.contains("active: true\n"));
-    let gates: Vec<_> = changes
-        .iter()
-        .map(|change| (change.gate.as_str(), change.to))
-        .collect();
     assert_eq!(
-        gates,
+        moved(&changes),
         [
             ("verification", GateStatus::Failed),
             ("review_verification", GateStatus::Failed)
