@@ -98,27 +98,22 @@ pub fn absolute(dir: &str, path: &str, home: Option<&str>) -> String {
 /// Where in a path the first component begins that is none of its own, with the `/` in
 /// front; `None` for a path that is collapsed.
 fn untidy_from(path: &str) -> Option<usize> {
-    let bytes = path.as_bytes();
-    match bytes {
+    let mut rest = match path.as_bytes() {
         b"/" => return None,
-        [b'/', ..] => {}
+        [b'/', rest @ ..] => rest,
         _ => return Some(0),
-    }
-    let is_untidy = |part: &[u8]| {
-        matches!(
-            part,
-            [] | [b'/', ..] | [b'.'] | [b'.', b'/', ..] | [b'.', b'.'] | [b'.', b'.', b'/', ..]
-        )
     };
-    let mut slash = 0;
     loop {
-        if is_untidy(bytes.get(slash + 1..)?) {
-            return Some(slash);
+        let is_untidy = match rest {
+            [] | [b'/', ..] => true,
+            [b'.', dots @ ..] => matches!(dots, [] | [b'/', ..] | [b'.'] | [b'.', b'/', ..]),
+            _ => false,
+        };
+        if is_untidy {
+            return Some(path.len() - rest.len() - 1);
         }
-        slash += 1;
-        while *bytes.get(slash)? != b'/' {
-            slash += 1;
-        }
+        let slash = rest.iter().position(|byte| *byte == b'/')?;
+        rest = &rest[slash + 1..];
     }
 }
 

@@ -1,10 +1,13 @@
 //! Targets as they are found: resolved, followed through links, each once.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+use std::hash::BuildHasher;
 
 use ecow::EcoString;
 use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use memchr::arch::all::is_equal;
 
 use super::Limit;
 use super::eval::Shell;
@@ -17,8 +20,9 @@ use crate::target::{Act, Spelling, Target};
 #[derive(Default)]
 pub(super) struct Found {
     entries: Vec<Entry>,
-    /// The first entry of each path, collapsed or as a command spelled it.
-    by_path: HashMap<String, Place, RandomState>,
+    /// The first entry of each path.
+    by_path: HashTable<Place>,
+    hasher: RandomState,
     /// Links this command made: where they stand, and where they point.
     links: Vec<(String, String)>,
     n_made_dirs: usize,
@@ -26,6 +30,8 @@ pub(super) struct Found {
 
 struct Entry {
     target: Target,
+    /// Its path without `.` and `..`, where it has any.
+    collapsed: Option<String>,
     /// The text the path would hold, shared with the command that wrote it.
     text: Option<EcoString>,
     /// The same path, changed in another way.
@@ -40,20 +46,21 @@ const MAX_MADE: usize = 128;
 /// A place in `Found`.
 pub(super) type Place = usize;
 
+impl Entry {
+    fn path(&self) -> &str {
+        self.collapsed.as_deref().unwrap_or(&self.target.path)
+    }
+}
+
 impl Found {
     fn add(&mut self, path: &str, act: Act, spelling: Spelling, link_to: Option<String>) -> Place {
         let place = self.entries.len();
-        let mut at = self.by_path.get(path).copied();
+        let collapsed = collapse(path);
+        let hash = self.hasher.hash_one(&*collapsed);
+        let mut at = self.first(&collapsed, hash);
         if at.is_none() {
-            let mut key = collapse(path);
-            if let Cow::Owned(collapsed) = &key {
-                at = self.by_path.get(collapsed).copied();
-                if at.is_some() {
-                    // The next one that is spelled so is found without a look at its parts.
-                    key = Cow::Borrowed(path);
-                }
-            }
-            self.by_path.insert(key.into_owned(), at.unwrap_or(place));
+            let hash_of = |at: &Place| self.hasher.hash_one(self.entries[*at].path());
+            self.by_path.insert_unique(hash, place, hash_of);
         }
         while let Some(known) = at.and_then(|at| self.entries.get_mut(at)) {
             // What the file held before is no longer what it will hold.
@@ -67,9 +74,22 @@ impl Found {
         self.n_made_dirs += usize::from(act == Act::MakeDir);
         let mut target = Target::literal(path.to_owned(), act);
         (target.spelling, target.link_to) = (spelling, link_to);
-        let (text, next) = (None, None);
-        self.entries.push(Entry { target, text, next });
+        self.entries.push(Entry {
+            target,
+            collapsed: match collapsed {
+                Cow::Borrowed(_) => None,
+                Cow::Owned(path) => Some(path),
+            },
+            text: None,
+            next: None,
+        });
         place
+    }
+
+    fn first(&self, collapsed: &str, hash: u64) -> Option<Place> {
+        let is_it =
+            |at: &Place| is_equal(self.entries[*at].path().as_bytes(), collapsed.as_bytes());
+        self.by_path.find(hash, is_it).copied()
     }
 
     /// Makes an act that comes again the last one of its path.
@@ -103,7 +123,8 @@ impl Found {
 
     /// What the command does with a path.
     fn at(&self, path: &str) -> impl Iterator<Item = &Entry> {
-        let first = self.by_path.get(collapse(path).as_ref()).copied();
+        let path = collapse(path);
+        let first = self.first(&path, self.hasher.hash_one(&*path));
         let entry = |at: Option<Place>| at.and_then(|at| self.entries.get(at));
         std::iter::successors(entry(first), move |known| entry(known.next))
     }
