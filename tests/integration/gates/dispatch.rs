@@ -41,10 +41,9 @@ fn a_dispatch_before_its_gate_is_warned_of_or_refused() {
         reason.contains("`exploration`") && reason.contains("statewarden status"),
         "{reason}"
     );
-    assert_eq!(
-        stage.0.records(".claude/statewarden/denies.jsonl")[0]["rule"],
-        "gate-closed"
-    );
+    let record = &stage.0.records(".claude/statewarden/denies.jsonl")[0];
+    assert_eq!(record["rule"], "gate-closed");
+    assert_eq!(record["action"], "dispatch", "nothing was written");
     for agent in ["riko", "Explore", ""] {
         dispatch(&stage, agent).is_silent();
     }
