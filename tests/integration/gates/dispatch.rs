@@ -128,6 +128,15 @@ fn a_phase_of_several_lines_is_told_on_one() {
 }
 
 #[test]
+fn a_run_without_gates_is_told_without_them() {
+    let stage = Stage::new();
+    stage.0.write(".devt/state/workflow.yaml", "active: true\n");
+    let answer = stage.0.hook(&stage.main("SessionStart")).json();
+    let text = answer.to_string();
+    assert!(text.contains("phase none. Next:"), "{text}");
+}
+
+#[test]
 fn a_new_session_is_told_what_is_under_way() {
     let mut none = Stage::new().0.hook(&Stage::new().main("SessionStart"));
     none.is_silent();
