@@ -4,7 +4,7 @@
 use super::{Place, System, View, place_at};
 use crate::actor::AgentName;
 use crate::contract::{Contract, Dir, DirKind, List, Name, Others, Role, Row, Writer};
-use crate::settings::{Declared, Owner, Settings};
+use crate::settings::{Declared, Owner, Pattern, Settings};
 
 pub struct DeclaredSystem<'s> {
     id: &'s str,
@@ -32,12 +32,14 @@ impl<'s> DeclaredSystem<'s> {
 
 const CLOSED: &[Dir<'_>] = &[Dir::new("", DirKind::Closed)];
 
+fn row(pattern: &Pattern) -> Row<'_> {
+    let mut row = Row::file("", Writer::Anyone, "declared in the settings");
+    // A plain name is one that a slip can be near to.
+    row.name = pattern.as_name().map_or(Name::Glob(pattern), Name::Exact);
+    row
+}
+
 fn contract(declared: &Declared) -> Contract<'_> {
-    let row = |pattern| {
-        let mut row = Row::file("", Writer::Anyone, "declared in the settings");
-        row.name = Name::Glob(pattern);
-        row
-    };
     let canonical = declared.canonical.iter().map(row);
     let ephemeral = declared
         .ephemeral
