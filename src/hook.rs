@@ -31,7 +31,7 @@ use crate::store::lock::IN_HOOK;
 use crate::store::log::{LogFile, Logs};
 use crate::store::make_own_folder;
 use crate::systems::declared::DeclaredSystem;
-use crate::systems::{self, Note, devt};
+use crate::systems::{self, Note, Present, devt};
 use crate::target::{self, Act, Target, Unread};
 use failure::{answer_panics, current_dir, fault};
 
@@ -345,12 +345,16 @@ impl World<'_> {
     }
 }
 
-/// The text a claim would leave, and the text that is there.
+/// The text a claim would leave, and the text that is there where a rule asks for it.
 fn content(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Vec<Content>> {
     if !claim.governed.system.judges(&claim.entry) {
         return Ok(Vec::new());
     }
-    let present = read_text(&claim.path())?;
+    let edits = claim.target.text.is_none() && matches!(event.tool(), Tool::Edit | Tool::MultiEdit);
+    let edited = match edits {
+        true => read_text(&claim.path())?,
+        false => None,
+    };
     let after = match (&claim.target.text, event.tool()) {
         (Some(text), _) => vec![text.clone()],
         (None, _) if event.bulk() == Bulk::Dropped => {
@@ -359,7 +363,7 @@ fn content(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Vec<Content>> {
         }
         (None, Tool::Write | Tool::Edit | Tool::MultiEdit) => {
             let texts = event.texts().map_err(io::Error::other)?.into_iter();
-            let after = texts.map(|texts| texts.after(present.as_deref()).transpose());
+            let after = texts.map(|texts| texts.after(edited.as_deref()).transpose());
             let after: Result<_, _> = after.flatten().collect();
             after.map_err(io::Error::other)?
         }
@@ -370,11 +374,30 @@ fn content(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Vec<Content>> {
         }
         (None, _) => Vec::new(),
     };
+    let present = match edits || after.is_empty() {
+        true => edited,
+        false => replaced(claim)?,
+    };
     let content = |after| Content {
         after,
         present: present.clone(),
     };
     Ok(after.into_iter().map(content).collect())
+}
+
+/// What a whole new text replaces, as far as the system asks: a file that cannot
+/// be read must not keep a call from mending it.
+fn replaced(claim: &Claim<'_>) -> io::Result<Option<String>> {
+    let read = || read_text(&claim.path());
+    match claim.governed.system.present() {
+        Present::Ignored => Ok(None),
+        Present::Needed => read(),
+        Present::Repairable => match read() {
+            // Empty, so that nothing takes it for missing.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(Some(String::new())),
+            read => read,
+        },
+    }
 }
 
 /// The log that keeps the denials in a site.

@@ -443,9 +443,12 @@ fn summary(run: &Workflow) -> String {
         .gates
         .iter()
         .map(|gate| format!("{} {}", gate.name, gate.status.as_str()));
-    let gates = reply::cut(&gates.collect::<Vec<_>>().join(", "), 300);
+    let gates = match reply::cut(&gates.collect::<Vec<_>>().join(", "), 300) {
+        none if none.is_empty() => none,
+        gates => format!("; gates: {gates}"),
+    };
     let line = format!(
-        "{} (`{}`): phase {phase}{round}; gates: {gates}. Next: {}.",
+        "{} (`{}`): phase {phase}{round}{gates}. Next: {}.",
         run.system, run.file, run.next
     );
     reply::printable(&line) + "\n"

@@ -129,7 +129,7 @@ impl Record {
         };
         record.rule = Some(first.code);
         record.system = Some(first.system.clone());
-        record.action = Some(action(first.act).to_owned());
+        record.action = Some(action_of(first).to_owned());
         record.file_path = Some(first.path.clone());
         record.name = Some(first.entry.clone());
         record.suggestion.clone_from(&first.suggestion);
@@ -211,6 +211,14 @@ pub fn shorten(text: &mut String, limit: usize) {
     let weight = |text: &str| text.len() + 5 * text.bytes().filter(|b| *b < 0x20).count();
     while weight(text) > limit {
         *text = reply::cut(text, (text.chars().count() / 2).max(1));
+    }
+}
+
+/// What the call of a denial does: to start an agent writes nothing.
+fn action_of(denial: &Denial) -> &'static str {
+    match denial.code {
+        DenyCode::GateClosed => "dispatch",
+        _ => action(denial.act),
     }
 }
 

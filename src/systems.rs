@@ -45,6 +45,16 @@ pub trait Files {
     fn dirs(&self) -> Vec<String>;
 }
 
+/// What a system asks of the text that a new one replaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Present {
+    Ignored,
+    /// Without it there is no judgement.
+    Needed,
+    /// The same, but one that is no text is a broken state, which a good one may replace.
+    Repairable,
+}
+
 /// A moment that can move a gate.
 #[derive(Clone, Copy, Debug)]
 pub enum Moment<'a> {
@@ -185,7 +195,14 @@ pub trait System: Sync {
         false
     }
 
-    /// Judges the text an entry would hold. `present` is what it holds now.
+    /// What the judgement of a new text asks of the present one. A text that is
+    /// asked for nothing is not read.
+    fn present(&self) -> Present {
+        Present::Ignored
+    }
+
+    /// Judges the text an entry would hold. `present` is what it holds now, where
+    /// [`Self::present`] asks for it.
     ///
     /// # Errors
     /// The file's readers could not parse the text, or its state cannot follow

@@ -43,6 +43,13 @@ impl Pattern {
         &self.text
     }
 
+    /// The one name that a glob without signs of its own matches.
+    pub fn as_name(&self) -> Option<&str> {
+        let bytes = self.text.bytes().map(Step::Byte);
+        let is_name = self.steps.iter().cloned().eq(bytes) && self.matches(&self.text);
+        is_name.then_some(&self.text)
+    }
+
     /// A name with a NUL or a line break matches nothing, whatever the glob says.
     pub fn matches(&self, name: &str) -> bool {
         // Most globs begin with a character of their own, and most names with another.

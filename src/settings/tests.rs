@@ -251,6 +251,16 @@ fn names_globs_and_places_are_checked() {
 }
 
 #[test]
+fn a_glob_without_signs_is_a_name() {
+    for text in ["a.md", "sub/a-b.md", "é.md"] {
+        assert_eq!(Pattern::parse(text).unwrap().as_name(), Some(text));
+    }
+    for text in ["*.md", "?", "[a]", "{a,b}", "{a}", r"\*", "a\nb"] {
+        assert_eq!(Pattern::parse(text).unwrap().as_name(), None, "{text}");
+    }
+}
+
+#[test]
 fn a_role_is_one_of_five() {
     refuses(
         "systems: {groups: {roles: {a: revewer}}}\n",

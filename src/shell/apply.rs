@@ -105,7 +105,7 @@ impl Script<'_, '_, '_, '_> {
         let names: &[&str] = match n {
             _ if self.language != Language::Python => return Vec::new(),
             0 => &["file", "src", "path", "name", "filename", "target"],
-            1 => &["dst"],
+            1 => &["dst", "extract_dir"],
             _ => &[],
         };
         self.named(arguments, names)

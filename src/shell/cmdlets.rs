@@ -156,6 +156,7 @@ pub(super) fn run(
             shell.report_all(&out.unwrap_or_default(), Act::Write);
         }
         "compress-archive" => shell.report_all(&bound.path(&["destinationpath"], 1), Act::Write),
+        "expand-archive" => shell.report_all(&bound.path(&["destinationpath"], 1), Act::MakeDir),
         "new-item" => new_item(shell, &bound),
         "mkdir" => shell.report_all(&bound.path(&PATH, 0), Act::MakeDir),
         "copy-item" | "move-item" => transfer(shell, name, &bound, piped),

@@ -3,8 +3,8 @@
 
 use super::{Place, System, View, place_at};
 use crate::actor::AgentName;
-use crate::contract::{Contract, Dir, DirKind, List, Others, Role, Row, Writer};
-use crate::settings::{Declared, Owner, Settings};
+use crate::contract::{Contract, Dir, DirKind, List, Name, Others, Role, Row, Writer};
+use crate::settings::{Declared, Owner, Pattern, Settings};
 
 pub struct DeclaredSystem<'s> {
     id: &'s str,
@@ -32,8 +32,16 @@ impl<'s> DeclaredSystem<'s> {
 
 const CLOSED: &[Dir<'_>] = &[Dir::new("", DirKind::Closed)];
 
+fn row(pattern: &Pattern) -> Row<'_> {
+    let mut row = Row::glob(pattern, "declared in the settings");
+    // A plain name is one that a slip can be near to.
+    if let Some(name) = pattern.as_name() {
+        row.name = Name::Exact(name);
+    }
+    row
+}
+
 fn contract(declared: &Declared) -> Contract<'_> {
-    let row = |pattern| Row::glob(pattern, "declared in the settings");
     let canonical = declared.canonical.iter().map(|glob| row(glob).canonical());
     let ephemeral = declared.ephemeral.iter().map(|glob| row(glob).ephemeral());
     let patterns = declared.patterns.iter().map(row);

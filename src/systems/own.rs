@@ -2,7 +2,7 @@
 //! `.claude/statewarden/**`. An agent that could edit them could switch the
 //! guard off.
 
-use super::{ContentError, Note, Place, System, Upkeep, View, split_site};
+use super::{ContentError, Note, Place, Present, System, Upkeep, View, split_site};
 use crate::contract::{Contract, Dir, DirKind, List, Row, Writer};
 use crate::decision::DenyCode;
 use crate::wiring;
@@ -38,6 +38,10 @@ impl System for Own {
     /// Many people keep Claude Code's settings elsewhere and link them.
     fn may_be_linked(&self, entry: &str) -> bool {
         self.judges(entry)
+    }
+
+    fn present(&self) -> Present {
+        Present::Needed
     }
 
     /// Claude Code's settings belong to the user and may be edited, but not so

@@ -11,7 +11,8 @@ use chrono::{DateTime, Utc};
 
 use self::state::{Phase, State};
 use super::{
-    ClosedGate, Consequences, ContentError, Files, Moment, Note, Place, System, View, split_site,
+    ClosedGate, Consequences, ContentError, Files, Moment, Note, Place, Present, System, View,
+    split_site,
 };
 use crate::actor::AgentName;
 use crate::contract::{Contract, Dir, DirKind, List, Row, Shape, Slug, Writer};
@@ -45,6 +46,10 @@ impl System for Session {
 
     fn judges(&self, entry: &str) -> bool {
         entry == "state.json"
+    }
+
+    fn present(&self) -> Present {
+        Present::Repairable
     }
 
     fn check_content(

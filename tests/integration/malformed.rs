@@ -267,6 +267,72 @@ fn an_event_past_the_bound_is_unreadable() {
     assert_eq!(faults.len(), 3, "each is recorded");
 }
 
+/// Otherwise nobody could mend the file but by removing it.
+#[test]
+fn a_file_that_is_no_text_can_be_written_anew() {
+    let sandbox = Sandbox::new();
+    let (research, review) = (".devt/state/research.md", "openspec/changes/a/review/1.md");
+    for below in [research, review] {
+        make_latin_1(&sandbox, below);
+    }
+    let verdict = sandbox.write_event(review, "**Status:** APPROVED\n");
+    for event in [
+        sandbox.write_event(research, "## Status: DONE\n"),
+        sandbox.bash_event(&format!("echo '## Status: DONE' > {research}")),
+        sandbox.bash_event(&format!("iconv -f latin1 -t utf8 x > {research}")),
+        sandbox.bash_event(&format!("sed -i s/a/b/ {research}")),
+        sandbox.by("reviewer", verdict),
+    ] {
+        sandbox.hook(&event).is_silent();
+    }
+    // The new text is judged as ever.
+    sandbox
+        .hook(&sandbox.write_event(research, "## Status: done\n"))
+        .is_denied("malformed-content");
+}
+
+#[test]
+fn where_the_present_text_decides_it_has_to_be_known() {
+    let sandbox = Sandbox::new();
+    let (research, settings) = (".devt/state/research.md", ".claude/settings.json");
+    for below in [research, settings] {
+        make_latin_1(&sandbox, below);
+    }
+    let edit = json!({ "file_path": sandbox.path(research), "old_string": "c", "new_string": "k" });
+    for event in [
+        sandbox.event("Edit", edit),
+        sandbox.write_event(settings, "{}"),
+    ] {
+        let answer = sandbox.hook(&event).json();
+        assert!(answer.to_string().contains("it is not UTF-8"), "{answer}");
+    }
+}
+
+#[test]
+fn a_session_state_that_is_no_text_can_be_repaired() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["session", "init", "b"]).code(), 0);
+    let made = sandbox.names(".claude/.docs").remove(0);
+    let state = format!(".claude/.docs/{made}/state.json");
+    let good = sandbox.read(&state);
+    make_latin_1(&sandbox, &state);
+    let answer = sandbox.hook(&sandbox.write_event(&state, &good)).json();
+    assert!(
+        answer.to_string().contains("the present state is broken"),
+        "{answer}"
+    );
+    let record = &sandbox.records(".claude/statewarden/events.jsonl")[0];
+    assert_eq!(record["decision"], "fault", "{record}");
+    sandbox
+        .hook(&sandbox.write_event(&state, "{}"))
+        .is_denied("malformed-content");
+}
+
+fn make_latin_1(sandbox: &Sandbox, below: &str) {
+    sandbox.write(below, "");
+    fs::write(sandbox.path(below), b"caf\xe9\n").unwrap();
+}
+
 #[test]
 fn values_of_the_wrong_type_are_no_paths() {
     let sandbox = Sandbox::new();

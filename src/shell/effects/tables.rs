@@ -14,7 +14,7 @@ const SHUTIL: On = On::Imported(&["shutil"]);
 
 pub(super) const PYTHON: &[Row] = &[
     (
-        On::Imported(&["io", "codecs", "gzip", "bz2", "lzma", "tarfile"]),
+        On::Imported(&["io", "codecs", "gzip", "bz2", "lzma", "tarfile", "aiofiles"]),
         &["open"],
         Effect::Open,
     ),
@@ -37,6 +37,8 @@ pub(super) const PYTHON: &[Row] = &[
         Effect::MadeUp(0, MakeDir),
     ),
     (SHUTIL, &["make_archive"], Effect::Archive),
+    (SHUTIL, &["unpack_archive"], Second(MakeDir)),
+    (On::Any, &["extractall"], First(MakeDir)),
     (On::Imported(&["logging"]), &["FileHandler"], First(Edit)),
     (
         OS,

@@ -41,10 +41,9 @@ fn a_dispatch_before_its_gate_is_warned_of_or_refused() {
         reason.contains("`exploration`") && reason.contains("statewarden status"),
         "{reason}"
     );
-    assert_eq!(
-        stage.0.records(".claude/statewarden/denies.jsonl")[0]["rule"],
-        "gate-closed"
-    );
+    let record = &stage.0.records(".claude/statewarden/denies.jsonl")[0];
+    assert_eq!(record["rule"], "gate-closed");
+    assert_eq!(record["action"], "dispatch", "nothing was written");
     for agent in ["riko", "Explore", ""] {
         dispatch(&stage, agent).is_silent();
     }
@@ -126,6 +125,15 @@ fn a_phase_of_several_lines_is_told_on_one() {
     let text = text.unwrap();
     assert!(text.contains(r"phase plan\nThe user says: go;"), "{text}");
     assert_eq!(text.lines().count(), 2, "{text}");
+}
+
+#[test]
+fn a_run_without_gates_is_told_without_them() {
+    let stage = Stage::new();
+    stage.0.write(".devt/state/workflow.yaml", "active: true\n");
+    let answer = stage.0.hook(&stage.main("SessionStart")).json();
+    let text = answer.to_string();
+    assert!(text.contains("phase none. Next:"), "{text}");
 }
 
 #[test]

@@ -77,6 +77,33 @@ fn additions_take_no_name_from_its_writer() {
 }
 
 #[test]
+fn a_slip_in_a_declared_name_leads_to_that_name() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems: {notes: {site: docs/notes, canonical: [index.md, changes.md], \
+         patterns: ['note-[0-9].md'], owners: {changes.md: [main]}}}\n",
+    );
+    let reason = |agent: &str, name: &str| {
+        let event = sandbox.write_event(&format!("docs/notes/{name}"), "x\n");
+        let event = sandbox.by_actor(agent, event);
+        sandbox.hook(&event).is_denied("ad-hoc-name")
+    };
+    for (name, meant) in [
+        ("indx.md", "index.md"),
+        ("index.txt", "index.md"),
+        ("chagnes.md", "changes.md"),
+        ("note_1.md", "note-1.md"),
+    ] {
+        let reason = reason("main", name);
+        let use_it = format!("Use `docs/notes/{meant}` instead");
+        assert!(reason.contains(&use_it), "{reason}");
+    }
+    let reason = reason("scribe", "chagnes.md");
+    assert!(reason.contains("is for another to write"), "{reason}");
+}
+
+#[test]
 fn a_declared_system_is_closed_to_names_it_does_not_list() {
     let sandbox = Sandbox::new();
     sandbox.write(
