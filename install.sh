@@ -236,10 +236,30 @@ put_in_place() {
     fresh=$prefix/bin/.statewarden.$$.tmp
     cp "$built" "$fresh"
     chmod 755 "$fresh"
+    # What cannot run would refuse every call in the projects that are wired.
+    if ! is_statewarden "$fresh"; then
+        rm -f "$fresh"
+        remove_dirs <"$scratch/dirs"
+        die "\`$built\` is no statewarden for this machine; nothing was installed"
+    fi
     mv -f "$fresh" "$program"
     note "program $program"
     while read -r dir; do note "dir $dir"; done <"$scratch/dirs"
     say "installed \`$program\`"
+}
+
+is_statewarden() {
+    case $("$1" --version 2>/dev/null </dev/null) in
+        'statewarden '*) ;;
+        *) return 1 ;;
+    esac
+}
+
+# Removes the directories that are listed, the deepest first, as far as they are empty.
+remove_dirs() {
+    while read -r dir; do
+        rmdir "$dir" 2>/dev/null || break
+    done
 }
 
 # Lists the directories of a path that are not there, the deepest first.
@@ -320,9 +340,7 @@ uninstall() {
     fi
     dirs=$(sed -n 's/^dir //p' "$receipt")
     rm -f "$program" "$receipt"
-    while read -r dir; do
-        rmdir "$dir" 2>/dev/null || break
-    done <<EOF
+    remove_dirs <<EOF
 $dirs
 EOF
     say "removed \`$program\`"

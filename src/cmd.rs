@@ -334,6 +334,18 @@ fn number<N: TryFrom<u64>>(
     }
 }
 
+/// Parses prose, which may begin with a dash as an item of a list does. A
+/// single word with two dashes is the next flag: the prose is missing.
+fn prose(text: &str) -> Result<String, String> {
+    let is_flag = text.strip_prefix("--").is_some_and(|word| {
+        word.starts_with(char::is_alphabetic) && !word.contains(char::is_whitespace)
+    });
+    match is_flag {
+        true => Err("that is a flag; write the text before it".to_owned()),
+        false => Ok(text.to_owned()),
+    }
+}
+
 fn context<'a>(cli: &Cli, env: &'a Env, now: DateTime<Utc>) -> Result<Context<'a>> {
     let cwd = std::env::current_dir().context("the current directory cannot be read")?;
     let cwd = path::slashed(cwd.to_str().with_context(|| {

@@ -8,7 +8,7 @@ use clap::Subcommand;
 
 use super::change::{self, Change};
 use super::flow::SYSTEM;
-use super::{Answer, Context};
+use super::{Answer, Context, prose};
 use crate::store::replace::copy_to_free;
 use crate::systems::agent_flow::deep_dive::{self, Origin, Scope, Sections, Stage};
 use crate::systems::agent_flow::state::FileKind;
@@ -47,31 +47,31 @@ struct Init {
 #[derive(Debug, clap::Args)]
 struct Compile {
     /// Languages, frameworks and tools
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = prose)]
     tech_stack: Option<String>,
     /// Where the programs start
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = prose)]
     entry_points: Option<String>,
     /// Patterns that the code follows
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = prose)]
     key_patterns: Option<String>,
     /// What the project is
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = prose)]
     overview: Option<String>,
     /// How its parts fit together
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = prose)]
     architecture: Option<String>,
     /// What the code keeps to
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = prose)]
     conventions: Option<String>,
     /// What to stay away from
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = prose)]
     antipatterns: Option<String>,
     /// Commands and places looked up often
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = prose)]
     quick_reference: Option<String>,
     /// Notes for single agents
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = prose)]
     agent_notes: Option<String>,
     /// The context is ready for use
     #[arg(long)]

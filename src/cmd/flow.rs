@@ -8,7 +8,7 @@ use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::change::{self, Change};
-use super::{Answer, Context, number};
+use super::{Answer, Context, number, prose};
 pub(super) use crate::systems::agent_flow::ID as SYSTEM;
 use crate::systems::agent_flow::deep_dive;
 use crate::systems::agent_flow::script::{self, DeepDive, GroupPart};
@@ -63,7 +63,7 @@ struct Update {
     #[arg(long, value_name = "A")]
     agent: Option<String>,
     /// A line for the run's log
-    #[arg(long, value_name = "M")]
+    #[arg(long, value_name = "M", allow_hyphen_values = true, value_parser = prose)]
     message: Option<String>,
     /// The iteration that the run is in
     #[arg(long, value_name = "N", value_parser = number::<u64>(0..=u64::MAX))]

@@ -65,7 +65,7 @@ impl Deny {
             ts: entry.ts.to_string(),
             source: "statewarden",
             rule: entry.rule.to_string(),
-            name: entry.name.to_string(),
+            name: entry.what().to_owned(),
             suggestion: entry.suggestion.to_string(),
             agent: entry.agent(),
             session_id: entry.session_id.to_string(),

@@ -29,7 +29,7 @@ use crate::time;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Changes the file of the state directory around the current directory, else the \
-    project's own. `null` clears a key; any other value reads back as it was given."
+    project's own. `null` clears a key other than `task`; any other value reads back as it was given."
 )]
 pub struct Args {
     /// Such as `phase=implement`; the first `=` ends the key

@@ -185,11 +185,24 @@ pub fn newest_of(sessions: &[(String, String)]) -> Result<(&str, &str), String> 
     let mut open: Vec<_> = states.collect();
     open.sort_unstable_by(|a, b| b.cmp(a));
     match open.as_slice() {
-        [] => Err("no session has an unfinished phase".to_owned()),
+        [] => Err(none_open(sessions)),
         [(at, name, _), (next_at, other, _), ..] if at == next_at => Err(format!(
             "sessions `{other}` and `{name}` were updated at the same time"
         )),
         [(_, name, text), ..] => Ok((name, text)),
+    }
+}
+
+/// Why there is no session to go on with. One that cannot be read may be the one
+/// that was meant, so it is named.
+fn none_open(sessions: &[(String, String)]) -> String {
+    let why = "no session has an unfinished phase";
+    let mut broken = sessions
+        .iter()
+        .filter_map(|(name, text)| Some((name, State::parse(text).err()?)));
+    match broken.next() {
+        Some((name, fault)) => format!("{why}, and `{name}` cannot be read: {fault}"),
+        None => why.to_owned(),
     }
 }
 

@@ -413,6 +413,36 @@ fn a_deep_dive_is_compiled_step_by_step() {
     assert!(sandbox.read(DEEP_DIVE).contains("\nphase: \"complete\"\n"));
 }
 
+/// A list in Markdown begins with a dash; a flag in the place of a text does so too.
+#[test]
+fn a_text_may_begin_as_a_list_does() {
+    let sandbox = Sandbox::new();
+    run(&sandbox, 0, &["deep-dive", "init"]);
+    run(&sandbox, 0, &["flow", "init", "t"]);
+    let list = "- Do not use `any`\n- Log errors";
+    run(
+        &sandbox,
+        0,
+        &["deep-dive", "compile", "--antipatterns", list],
+    );
+    assert!(sandbox.read(DEEP_DIVE).contains(list));
+    run(
+        &sandbox,
+        0,
+        &["flow", "update", "--message", "--dry run done"],
+    );
+    let log = sandbox.read(SINGLE);
+    assert!(log.contains("- Result: --dry run done\n"), "{log}");
+    for args in [
+        &["flow", "update", "--message", "--complete"][..],
+        &["deep-dive", "compile", "--overview", "--mark-complete"],
+    ] {
+        let said = run(&sandbox, 2, args);
+        assert!(said.contains("write the text before it"), "{said}");
+    }
+    assert_eq!(sandbox.read(SINGLE), log);
+}
+
 #[test]
 fn a_second_active_run_is_told() {
     let sandbox = Sandbox::new();

@@ -31,16 +31,20 @@ fn script(sandbox: &Sandbox, args: &[&str]) -> String {
     ran.stdout()
 }
 
-/// Installs the program under test.
-#[track_caller]
-fn install(sandbox: &Sandbox, args: &[&str]) -> String {
+fn sum(file: &str) -> String {
     let sum = ["sha256sum", "shasum -a 256"].iter().find_map(|tool| {
-        let line = format!("{tool} < '{PROGRAM}'");
+        let line = format!("{tool} < '{file}'");
         let output = Command::new("sh").args(["-c", &line]).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         text.split_once(' ').map(|(sum, _)| sum.to_owned())
     });
-    let sum = sum.unwrap();
+    sum.unwrap()
+}
+
+/// Installs the program under test.
+#[track_caller]
+fn install(sandbox: &Sandbox, args: &[&str]) -> String {
+    let sum = sum(PROGRAM);
     let all = [&["--from", PROGRAM, "--sha256", &sum], args].concat();
     script(sandbox, &all)
 }
@@ -150,6 +154,28 @@ fn a_program_that_was_there_before_stays() {
     let said = script(&sandbox, &["--uninstall"]);
     assert!(said.contains("was there before and stays"), "{said}");
     assert_eq!(tree(&sandbox), before);
+}
+
+/// A packed program has a checksum too. With it in place, every wired call would
+/// be refused.
+#[test]
+fn what_is_no_program_takes_the_place_of_none() {
+    let sandbox = Sandbox::new();
+    let packed = sandbox.base().join("statewarden.tar.gz");
+    fs::write(&packed, b"\x1f\x8b\x08\0").unwrap();
+    let packed = packed.to_str().unwrap();
+    let args = ["--from", packed, "--sha256", &sum(packed)];
+    for installed in [false, true] {
+        if installed {
+            install(&sandbox, &["--project", "project"]);
+        }
+        let before = tree(&sandbox);
+        let ran = Ran::from(command(&sandbox, &args).output().unwrap());
+        let said = format!("`{packed}` is no statewarden for this machine; nothing was installed");
+        assert_eq!(ran.code(), 1, "{}", ran.stdout());
+        assert!(ran.stderr().contains(&said), "{}", ran.stderr());
+        assert_eq!(tree(&sandbox), before);
+    }
 }
 
 /// What the plugin runs hands over to the program, and without it keeps the places that

@@ -366,7 +366,7 @@ const ACTIONS: &str = r##"<script>
 const log = [];
 addEventListener("error", (event) => log.push("error: " + event.message));
 const column = (table, at) => [...document.querySelectorAll(`#${table} tbody tr`)]
-  .filter((row) => !row.hidden).map((row) => row.cells[at].textContent);
+  .filter((row) => row.offsetHeight > 0).map((row) => row.cells[at].textContent);
 const names = () => column("records", 3).map((name) => name.split(" ")[0]).join(",");
 const set = (id, value) => {
   const input = document.getElementById(id);
@@ -390,6 +390,8 @@ set("words", "notes main");
 set("rule", "wrong-writer");
 set("outcome", "refused again");
 set("words", "nothing of the kind");
+const frame = document.getElementById("records").parentElement;
+log.push(`fits: ${frame.scrollWidth <= frame.clientWidth}`);
 log.push(`background: ${getComputedStyle(document.body).backgroundColor}`);
 const pre = document.createElement("pre");
 pre.id = "log";
@@ -426,6 +428,7 @@ words=notes main: notes.md,notes.md,notes.md: 3 of 7 shown
 rule=wrong-writer: review.json: 1 of 7 shown
 outcome=refused again: notes.md,notes.md: 2 of 7 shown
 words=nothing of the kind: : 0 of 7 shown
+fits: true
 background: rgb(251, 250, 248)";
     assert_eq!(light, expected);
     let dark = log(&["--blink-settings=preferredColorScheme=0"]);

@@ -247,6 +247,18 @@ fn a_session_that_is_over_is_still_shown() {
 }
 
 #[test]
+fn a_session_that_cannot_be_read_is_named() {
+    let sandbox = Sandbox::new();
+    let id = init(&sandbox, &["one"]);
+    sandbox.write(&format!(".claude/.docs/{id}/state.json"), "{");
+    for args in [&["show"][..], &["start", "research"]] {
+        let error = session(&sandbox, 2, args);
+        let named = format!("and `{id}` cannot be read: not valid JSON");
+        assert!(error.contains(&named), "{error}");
+    }
+}
+
+#[test]
 fn of_two_sessions_equally_new_one_must_be_named() {
     let sandbox = Sandbox::new();
     let ids = [init(&sandbox, &["one"]), init(&sandbox, &["two"])];

@@ -56,6 +56,22 @@ fn three_denials_are_stuck() {
     );
 }
 
+/// A removal of the whole state directory has a path, and no name in it.
+#[test]
+fn a_denial_without_a_name_is_told_by_its_path() {
+    let sandbox = Sandbox::new();
+    workflow(&sandbox);
+    let dir = sandbox.path(".devt/state");
+    let keys = json!({"rule": "bulk-removal", "file_path": dir, "name": ""});
+    let [first, ..] = three(&sandbox);
+    sandbox.write(DEVT, &lines(&[with(first, keys)]));
+    let text = sandbox.run(&["stuck"]).stdout();
+    assert!(text.contains(&format!("{dir} by main")), "{text}");
+    sandbox.run(&["denies", "report", "--html", "r.html"]);
+    let page = sandbox.read("r.html");
+    assert!(page.contains(&format!("<code>{dir}</code>")), "{page}");
+}
+
 /// One record in the place of the third does not make the workflow stuck.
 #[test]
 fn what_does_not_count() {

@@ -112,6 +112,14 @@ impl Entry<'_> {
         self.source == "statewarden" && self.decision == "deny"
     }
 
+    /// What was refused, by its name in the site; the site itself has none there.
+    pub fn what(&self) -> &str {
+        match self.name.as_ref() {
+            "" => &self.file_path,
+            name => name,
+        }
+    }
+
     /// The agent as contracts name it; `main` is the main thread.
     pub fn agent(&self) -> String {
         match self.agent_type.as_ref() {

@@ -178,9 +178,8 @@ pub fn compile(
     let focus = yaml::text(&value, &["focus_path"]);
     let mut body = heading(&at, &scope, focus.as_deref());
     for name in SECTIONS {
-        let content = sections
-            .content(name)
-            .unwrap_or_else(|| section_of(document.body, name));
+        let present = section_of(document.body, name);
+        let content = sections.content(name, &present).unwrap_or(present);
         let content = log::without_fences(&content);
         body += &format!("\n## {name}\n{}\n", content.trim_end());
     }
@@ -197,9 +196,9 @@ fn heading(at: &str, scope: &str, focus: Option<&str>) -> String {
 
 impl Sections {
     /// The new content of a section, when any part of it was given.
-    fn content(&self, name: &str) -> Option<String> {
+    fn content(&self, name: &str, present: &str) -> Option<String> {
         match name {
-            OVERVIEW => self.overview_content(),
+            OVERVIEW => self.overview_content(present),
             "Architecture Map" => self.architecture.clone(),
             "Conventions" => self.conventions.clone(),
             "Anti-Patterns (DO NOT)" => self.antipatterns.clone(),
@@ -208,20 +207,53 @@ impl Sections {
         }
     }
 
-    fn overview_content(&self) -> Option<String> {
-        let item = |name, text: &Option<String>| {
-            text.as_ref()
-                .map(|text| format!("- **{name}**: {}", yaml::one_line(text)))
-        };
-        let mut parts = vec![
-            item("Tech Stack", &self.tech_stack),
-            item("Entry Points", &self.entry_points),
-            item("Key Patterns", &self.key_patterns),
+    /// Of the four parts of the overview, those that are not given stay.
+    fn overview_content(&self, present: &str) -> Option<String> {
+        let items = [
+            ("Tech Stack", &self.tech_stack),
+            ("Entry Points", &self.entry_points),
+            ("Key Patterns", &self.key_patterns),
         ];
-        parts.push(self.overview.as_ref().map(|text| format!("\n{text}")));
-        let parts: Vec<_> = parts.into_iter().flatten().collect();
-        (!parts.is_empty()).then(|| parts.join("\n").trim_start().to_owned())
+        if self.overview.is_none() && items.iter().all(|(_, text)| text.is_none()) {
+            return None;
+        }
+        let mut lines: Vec<&str> = present.lines().collect();
+        let mut parts = Vec::new();
+        for (name, text) in items {
+            let label = format!("- **{name}**:");
+            let present = take_item(&mut lines, &label);
+            let given = text.as_ref();
+            let given = given.map(|text| format!("{label} {}", yaml::one_line(text)));
+            parts.extend(given.or(present));
+        }
+        let below = lines.join("\n");
+        let below = Some(below.trim()).filter(|text| !text.is_empty() && !is_pending(text));
+        let overview = self.overview.as_deref().or(below);
+        parts.extend(overview.map(|text| format!("\n{text}")));
+        Some(parts.join("\n").trim_start().to_owned())
     }
+}
+
+/// Takes an item out of a list, with what is indented below it. People and the
+/// seed's sample write its label in other case.
+fn take_item(lines: &mut Vec<&str>, label: &str) -> Option<String> {
+    let at = lines.iter().position(|line| {
+        let start = line.get(..label.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(label))
+    })?;
+    let rest = lines[at + 1..].iter();
+    let n_below = rest
+        .take_while(|line| line.starts_with([' ', '\t']))
+        .count();
+    let item: Vec<&str> = lines.drain(at..=at + n_below).collect();
+    Some(item.join("\n"))
+}
+
+/// Whether a text only holds the place: `_pending_`, or Agent Flow's own
+/// `_Pending parallel exploration..._`.
+fn is_pending(text: &str) -> bool {
+    let word = text.strip_prefix('_').and_then(|text| text.get(..7));
+    word.is_some_and(|word| word.eq_ignore_ascii_case("pending")) && !text.contains('\n')
 }
 
 /// The present content of a section, up to the next heading of this file's own.
@@ -341,6 +373,48 @@ mod tests {
         };
         assert_eq!(Context::read(&done), Some(context));
         assert!(compile("no fence", &second, Stage::Complete, now()).is_err());
+    }
+
+    #[test]
+    fn the_parts_of_the_overview_stay_one_by_one() {
+        #[track_caller]
+        fn check(present: &str, sections: &Sections, expected: &str) {
+            let text = compile(present, sections, Stage::InProgress, now()).unwrap();
+            let body = format!("\n## Repository Overview\n{expected}\n\n## Architecture Map\n");
+            assert!(text.contains(&body), "{text}");
+        }
+        let given = |text: &str| Some(text.to_owned());
+        let stack = Sections {
+            tech_stack: given("Rust"),
+            ..Sections::default()
+        };
+        let overview = Sections {
+            overview: given("Small."),
+            ..Sections::default()
+        };
+        check(
+            include_str!("../../../tests/fixtures/agent-flow/23-deep-dive-complete.md"),
+            &stack,
+            "- **Tech Stack**: Rust\n- **Entry Points**: src/index.ts\n\
+             - **Key Patterns**: Repository pattern\n\n...",
+        );
+        check(
+            include_str!("../../../tests/fixtures/agent-flow/42-seed-sample-deep-dive.md"),
+            &overview,
+            "- **Tech stack**: TypeScript, React, Node.js, PostgreSQL\n\
+             - **Entry points**: src/index.ts, src/server.ts, src/cli.ts\n\
+             - **Key patterns**: Repository pattern, Dependency injection, Event sourcing\n\nSmall.",
+        );
+        check(
+            include_str!("../../../tests/fixtures/agent-flow/20-deep-dive-init-full.md"),
+            &stack,
+            "- **Tech Stack**: Rust",
+        );
+        check(
+            "---\nphase: complete\n---\n\n## Repository Overview\nOld.\n- **Tech Stack**:\n  - Go\n",
+            &overview,
+            "- **Tech Stack**:\n  - Go\n\nSmall.",
+        );
     }
 
     #[test]

@@ -41,7 +41,8 @@ impl ReportKind {
         }
     }
 
-    fn wanted(self) -> String {
+    /// What to write so that the file can be read.
+    pub fn wanted(self) -> String {
         let [good, bad] = self.values();
         format!("write one line `**Status:** {good}` or `**Status:** {bad}`, outside code fences")
     }

@@ -102,7 +102,7 @@ pub fn owed(groups: &[Group], kind: ReportKind) -> Vec<(String, String)> {
     let why = |group: &Group| match group.state {
         state if state == waiting => Some(format!("group {} waits for it", group.group)),
         state if group.malformed.contains(&kind) && !closed.contains(&state) => {
-            Some("its status line cannot be read".to_owned())
+            Some(format!("its status line cannot be read; {}", kind.wanted()))
         }
         _ => None,
     };

@@ -269,7 +269,7 @@ impl Row {
             ts: entry.ts.to_string(),
             rule: entry.rule.to_string(),
             system: entry.system.to_string(),
-            name: entry.name.to_string(),
+            name: entry.what().to_owned(),
             suggestion: entry.suggestion.to_string(),
             tool: entry.tool.to_string(),
             agent: entry.agent(),

@@ -185,6 +185,8 @@ fn a_malformed_report_is_owed_again() {
         paths(&[DONE, PASS, ("review/1.md", "")], ReportKind::Review),
         ["review/1.md"]
     );
+    let (_, why) = owed(&groups(&[DONE, broken]), ReportKind::TestReport).remove(0);
+    assert!(why.contains("write one line `**Status:** PASS`"), "{why}");
     let stuck = ("STUCK.md", "group 1");
     assert_eq!(
         paths(&[DONE, broken, stuck], ReportKind::TestReport),
