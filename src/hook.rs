@@ -32,7 +32,7 @@ use crate::store::log::{LogFile, Logs};
 use crate::store::make_own_folder;
 use crate::systems::declared::DeclaredSystem;
 use crate::systems::{self, Note, Present, devt};
-use crate::target::{self, Act, Target, Unread};
+use crate::target::{self, Act, Target, Text, Unread};
 use failure::{answer_panics, current_dir, fault};
 
 /// Read once, and not at all for an event that is none of ours.
@@ -350,13 +350,16 @@ fn content(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Vec<Content>> {
     if !claim.governed.system.judges(&claim.entry) {
         return Ok(Vec::new());
     }
+    if let Some(Text::Added(text)) = &claim.target.text {
+        return added(claim, text);
+    }
     let edits = claim.target.text.is_none() && matches!(event.tool(), Tool::Edit | Tool::MultiEdit);
     let edited = match edits {
         true => read_text(&claim.path())?,
         false => None,
     };
     let after = match (&claim.target.text, event.tool()) {
-        (Some(text), _) => vec![text.clone()],
+        (Some(Text::Whole(text) | Text::Added(text)), _) => vec![text.clone()],
         (None, _) if event.bulk() == Bulk::Dropped => {
             let why = "its text is too long to be kept until its place was known";
             return Err(io::Error::other(why));
@@ -383,6 +386,19 @@ fn content(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Vec<Content>> {
         present: present.clone(),
     };
     Ok(after.into_iter().map(content).collect())
+}
+
+/// What a text at the end of a file makes of it. Nothing mends there what is no text.
+fn added(claim: &Claim<'_>, text: &str) -> io::Result<Vec<Content>> {
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    let present = match read_text(&claim.path()) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(Vec::new()),
+        present => present?,
+    };
+    let after = [present.as_deref().unwrap_or(""), text].concat();
+    Ok(vec![Content { after, present }])
 }
 
 /// What a whole new text replaces, as far as the system asks: a file that cannot

@@ -79,6 +79,7 @@ mod report;
 mod routine;
 mod search;
 mod stash;
+mod stream;
 mod syntax;
 mod table;
 mod tcl;

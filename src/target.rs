@@ -38,6 +38,15 @@ pub enum Spelling {
     },
 }
 
+/// What a call says literally about the text of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Text {
+    /// All that the path would hold afterwards.
+    Whole(String),
+    /// What would stand behind the text that is there.
+    Added(String),
+}
+
 /// One path a call would change. The path is absolute; `.`, `..` and links are
 /// still in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,8 +54,7 @@ pub struct Target {
     pub path: String,
     pub act: Act,
     pub spelling: Spelling,
-    /// The whole text the path would hold afterwards, where the call says it literally.
-    pub text: Option<String>,
+    pub text: Option<Text>,
     /// Where a link made at the path would point, as written.
     pub link_to: Option<String>,
 }

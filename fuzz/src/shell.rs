@@ -1,7 +1,7 @@
 //! Commands: analysed to the end, within bounds, the same way every time.
 
 use statewarden::shell::{self, Analysis, Scene};
-use statewarden::target::{Act, Target};
+use statewarden::target::{Act, Target, Text};
 
 use super::disk::Memory;
 
@@ -44,7 +44,10 @@ fn analyse(by: fn(&str, &Scene<'_>) -> Analysis, command: &str) -> Vec<Target> {
     };
     let found = by(command, &scene).targets;
     let bytes = |target: &Target| {
-        let texts = [&target.text, &target.link_to].into_iter().flatten();
+        let text = target.text.as_ref().map(|text| match text {
+            Text::Whole(text) | Text::Added(text) => text,
+        });
+        let texts = text.into_iter().chain(&target.link_to);
         target.path.len() + texts.map(String::len).sum::<usize>()
     };
     assert!(found.len() <= MAX_TARGETS, "{} targets", found.len());

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::{Analysis, Disk, Scene, analyze, analyze_powershell};
 use crate::path;
-use crate::target::{Act, Spelling, Target};
+use crate::target::{Act, Spelling, Target, Text};
 
 const CWD: &str = "/p";
 
@@ -72,8 +72,10 @@ fn show(target: &Target) -> String {
     if let Some(to) = &target.link_to {
         write!(line, " [to {to}]").unwrap();
     }
-    if let Some(text) = &target.text {
-        write!(line, " [text {text:?}]").unwrap();
+    match &target.text {
+        None => {}
+        Some(Text::Whole(text)) => write!(line, " [text {text:?}]").unwrap(),
+        Some(Text::Added(text)) => write!(line, " [adds {text:?}]").unwrap(),
     }
     line
 }
@@ -112,7 +114,10 @@ fn check(file: &str, cases: &str, analyse: Analyser) {
             disk: &disk,
         };
         // A text is compared only where the case gives one.
-        let without_text = |line: String| match line.split_once(" [text") {
+        let without_text = |line: String| match line
+            .split_once(" [text")
+            .or_else(|| line.split_once(" [adds"))
+        {
             Some((head, _)) if !wanted.contains(&line) => head.to_owned(),
             _ => line,
         };

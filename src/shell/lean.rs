@@ -1,11 +1,13 @@
-//! Simple commands of plain words, quotes and values, as most are: kept as text and read
-//! again each time they run, which costs less than to build a tree of them once.
+//! Simple commands of plain words, quotes and values: kept as text, and read each time they run.
+//!
+//! Most commands are such, and to read one twice costs less than to build a tree of it and
+//! to take that apart.
 
 use super::byte::{ACTIVE, BLANK, META, QUOTE, is_any, is_free_of, is_meta, is_name_byte};
 use super::eval::{REPEAT_COST, Shell};
 use super::field::{Field, Output};
 use super::lex::{Cursor, Quote};
-use super::report::Streams;
+use super::stream::Streams;
 use super::syntax::Fd;
 use super::variable::Value;
 use super::world::Status;

@@ -13,9 +13,8 @@ use super::Limit;
 use super::eval::Shell;
 use super::field::{ANY_ONE, Field, Output, UNKNOWN};
 use super::glob::all_active;
-use super::syntax::{Fd, Redirect, To};
 use crate::path::{collapse, relative};
-use crate::target::{Act, Spelling, Target};
+use crate::target::{Act, Spelling, Target, Text};
 
 #[derive(Default)]
 pub(super) struct Found {
@@ -32,10 +31,32 @@ struct Entry {
     target: Target,
     /// Its path without `.` and `..`, where it has any.
     collapsed: Option<String>,
-    /// The text the path would hold, shared with the command that wrote it.
-    text: Option<EcoString>,
+    told: Told,
+    /// What was told of the path before its last act; `None` where that is the first one.
+    before: Option<Told>,
     /// The same path, changed in another way.
     next: Option<Place>,
+}
+
+/// What the command says about a path's text; it shares texts with those who wrote them.
+#[derive(Default)]
+enum Told {
+    #[default]
+    Nothing,
+    /// All that it will hold.
+    Whole(EcoString),
+    /// What is added to what is there.
+    Added(EcoString),
+}
+
+impl Told {
+    fn into_text(self) -> Option<Text> {
+        match self {
+            Self::Nothing => None,
+            Self::Whole(text) => Some(Text::Whole(text.into())),
+            Self::Added(text) => Some(Text::Added(text.into())),
+        }
+    }
 }
 
 pub(super) const MAX_LINKS: usize = 64;
@@ -62,14 +83,27 @@ impl Found {
             let hash_of = |at: &Place| self.hasher.hash_one(self.entries[*at].path());
             self.by_path.insert_unique(hash, place, hash_of);
         }
-        while let Some(known) = at.and_then(|at| self.entries.get_mut(at)) {
+        let (mut same, mut before) = (None, None);
+        while let Some(here) = at {
+            let known = &mut self.entries[here];
             // What the file held before is no longer what it will hold.
-            known.text = None;
+            before = Some(std::mem::take(&mut known.told));
             if known.target.act == act {
-                known.target.link_to = link_to;
-                return self.moved_last(at.unwrap_or(place));
+                same = Some(here);
             }
-            at = Some(*known.next.get_or_insert(place));
+            at = match (known.next, same) {
+                (None, None) => {
+                    known.next = Some(place);
+                    None
+                }
+                (next, _) => next,
+            };
+        }
+        if let Some(same) = same {
+            self.entries[same].target.link_to = link_to;
+            let place = self.moved_last(same);
+            self.entries[place].before = before;
+            return place;
         }
         self.n_made_dirs += usize::from(act == Act::MakeDir);
         let mut target = Target::literal(path.to_owned(), act);
@@ -80,7 +114,8 @@ impl Found {
                 Cow::Borrowed(_) => None,
                 Cow::Owned(path) => Some(path),
             },
-            text: None,
+            told: Told::Nothing,
+            before,
             next: None,
         });
         place
@@ -115,10 +150,14 @@ impl Found {
 
     pub(super) fn into_targets(self) -> Vec<Target> {
         let whole = |entry: Entry| Target {
-            text: entry.text.map(String::from),
+            text: entry.told.into_text(),
             ..entry.target
         };
         self.entries.into_iter().map(whole).collect()
+    }
+
+    pub(super) fn act(&self, place: Place) -> Option<Act> {
+        Some(self.entries.get(place)?.target.act)
     }
 
     /// What the command does with a path.
@@ -163,7 +202,10 @@ impl Found {
     }
 
     fn text_of(&self, path: &str) -> Option<EcoString> {
-        self.at(path).filter_map(|known| known.text.clone()).last()
+        match &self.at(path).last()?.told {
+            Told::Whole(text) => Some(text.clone()),
+            Told::Nothing | Told::Added(_) => None,
+        }
     }
 
     /// `path` as the links made so far lead it; a link that is itself the
@@ -189,18 +231,6 @@ impl Found {
         }
         moved.then_some(current)
     }
-}
-
-/// Where a command's redirections lead its streams.
-#[derive(Default)]
-pub(super) struct Streams {
-    stdin: Option<Option<Output>>,
-    stdout: Option<Sink>,
-}
-
-enum Sink {
-    File(Place),
-    Elsewhere,
 }
 
 /// The number Bash gives the first process substitution.
@@ -304,10 +334,27 @@ impl Shell<'_> {
             && !self.scene.disk.exists(path)
     }
 
-    fn describe(&mut self, place: Place, text: Option<EcoString>) {
+    pub(super) fn describe(&mut self, place: Place, text: Option<EcoString>) {
         if let Some(entry) = self.found.entries.get_mut(place) {
-            entry.text = text.filter(|text| !text.contains(UNKNOWN));
+            let text = text.filter(|text| !text.contains(UNKNOWN));
+            entry.told = text.map_or(Told::Nothing, Told::Whole);
         }
+    }
+
+    /// Notes what a file gets at its end. Where that may not happen, or happen again, nothing
+    /// is known of the file's text.
+    pub(super) fn describe_end(&mut self, place: Place, text: Option<EcoString>) {
+        let is_certain = self.marks == 0 && self.worlds.is_empty();
+        let text = text.filter(|text| is_certain && !text.contains(UNKNOWN));
+        let Some(entry) = self.found.entries.get_mut(place) else {
+            return;
+        };
+        entry.told = match (entry.before.take(), text) {
+            (None, Some(text)) => Told::Added(text),
+            (Some(Told::Whole(before)), Some(text)) => Told::Whole(before + text),
+            (Some(Told::Added(before)), Some(text)) => Told::Added(before + text),
+            (Some(Told::Nothing), _) | (_, None) => Told::Nothing,
+        };
     }
 
     /// Notes what a glob may take away that cannot be expanded: it reaches into the directory
@@ -356,107 +403,5 @@ impl Shell<'_> {
             };
         }
         self.found.text_of(&path)
-    }
-
-    /// Opens redirections in order; the files they name are targets.
-    pub(super) fn open(&mut self, redirects: &[Redirect<'_>]) -> Streams {
-        let mut streams = Streams::default();
-        for redirect in redirects {
-            let (word, act) = match &redirect.to {
-                To::Write(word) | To::Both(word) => (word, Act::Write),
-                To::Append(word) | To::BothAppend(word) | To::ReadWrite(word) => (word, Act::Edit),
-                To::Duplicate(word) => {
-                    let field = self.single(word);
-                    self.duplicate(redirect.fd, &field, &mut streams);
-                    continue;
-                }
-                To::Read(_) | To::Heredoc(_) | To::HereString(_) | To::Nothing => {
-                    self.open_input(redirect, &mut streams);
-                    continue;
-                }
-            };
-            let Some(field) = self.one_field(word) else {
-                continue;
-            };
-            match redirect.to {
-                To::ReadWrite(_) => drop(self.report(&field, act)),
-                _ => self.lead(redirect.fd, act, &field, &mut streams),
-            }
-        }
-        streams
-    }
-
-    /// `>` and `>>`: a descriptor's stream goes into a file.
-    pub(super) fn lead(&mut self, fd: Fd, act: Act, field: &Field, streams: &mut Streams) {
-        let place = self.report(field, act);
-        if matches!(fd, Fd::Usual | Fd::Number(1)) {
-            streams.stdout = Some(place.map_or(Sink::Elsewhere, Sink::File));
-        }
-    }
-
-    /// `>&2` moves a stream; `>&file` writes both into the file.
-    pub(super) fn duplicate(&mut self, fd: Fd, field: &Field, streams: &mut Streams) {
-        let Some(text) = field.known() else { return };
-        let digits = text.strip_suffix('-').unwrap_or(text);
-        if digits.bytes().all(|b| b.is_ascii_digit()) {
-            if matches!(fd, Fd::Usual | Fd::Number(1)) && digits != "1" {
-                streams.stdout = Some(Sink::Elsewhere);
-            }
-        } else if fd == Fd::Usual {
-            let place = self.report(field, Act::Write);
-            streams.stdout = Some(place.map_or(Sink::Elsewhere, Sink::File));
-        }
-    }
-
-    fn open_input(&mut self, redirect: &Redirect<'_>, streams: &mut Streams) {
-        let input = match &redirect.to {
-            To::Heredoc(id) => self.document(*id),
-            To::HereString(word) => {
-                let field = self.single(word);
-                let line = field.known().map(|text| format!("{text}\n"));
-                line.map(|line| field.with_text(line).into())
-            }
-            To::Read(word) => self.file_input(word),
-            _ => return,
-        };
-        if matches!(redirect.fd, Fd::Usual | Fd::Number(0)) {
-            streams.stdin = Some(input);
-        }
-    }
-
-    fn file_input(&mut self, word: &super::lex::Word<'_>) -> Option<Output> {
-        if let [super::lex::Part::Process(list)] = &*word.parts {
-            return self.subshell(|shell| shell.walk(list));
-        }
-        let field = self.single(word);
-        self.written(&field).map(Output::literal)
-    }
-
-    /// Runs with the streams in place; a known output becomes its file's text.
-    pub(super) fn streamed(
-        &mut self,
-        streams: Streams,
-        run: impl FnOnce(&mut Self) -> Option<Output>,
-    ) -> Option<Output> {
-        let outer = streams
-            .stdin
-            .map(|stdin| std::mem::replace(&mut self.stdin, stdin));
-        let output = run(self);
-        if let Some(outer) = outer {
-            self.stdin = outer;
-        }
-        match streams.stdout {
-            None => output,
-            Some(Sink::Elsewhere) => Output::nothing(),
-            Some(Sink::File(place)) => {
-                let entry = self.found.entries.get(place);
-                let writes = entry.map(|entry| entry.target.act);
-                if writes == Some(Act::Write) {
-                    let text = output.filter(|output| output.spelling == Spelling::Literal);
-                    self.describe(place, text.map(|output| output.text));
-                }
-                Output::nothing()
-            }
-        }
     }
 }

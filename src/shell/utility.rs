@@ -15,7 +15,9 @@ pub(super) fn tee(shell: &mut Shell<'_>, args: &Args<'_>) {
     let text = known.map(|stdin| stdin.text.clone());
     for file in &args.operands {
         if appends {
-            shell.report(file, Act::Edit);
+            if let Some(place) = shell.report(file, Act::Edit) {
+                shell.describe_end(place, text.clone());
+            }
         } else {
             shell.report_text(file, Act::Write, text.clone());
         }

@@ -77,3 +77,59 @@ fn edits_without_end_are_refused_soon() {
         assert!(begun.elapsed().as_secs() < 60, "{tool}");
     }
 }
+
+/// What a shell puts behind a text is judged with it; where it may not come to that, the
+/// look after the call is left to find it.
+#[test]
+fn a_text_that_is_appended_is_judged_with_the_one_before_it() {
+    const REPORT: &str = "openspec/changes/a/review/1.md";
+    for (present, command, expected) in [
+        (
+            Some("**Status:** APPROVED\n"),
+            "echo '**Status:** REJECTED' >> REPORT",
+            "malformed-content",
+        ),
+        (
+            Some("**Status:** APPROVED\n"),
+            "cat >> REPORT <<'EOF'\nNits.\nEOF",
+            "allow",
+        ),
+        (
+            Some("# Review\n"),
+            "cat >> REPORT <<'EOF'\n**Status:** REJECTED\nEOF",
+            "allow",
+        ),
+        (
+            Some("**Status:** APPROVED\n"),
+            "tee -a REPORT <<< '**Status:** REJECTED'",
+            "malformed-content",
+        ),
+        (
+            Some("**Status:** APPROVED\n"),
+            ": >> REPORT; make >> REPORT",
+            "allow",
+        ),
+        (Some("# Review\n"), ": >> REPORT", "allow"),
+        (Some("# Review\n"), "make && echo bad >> REPORT", "allow"),
+        (None, "echo bad >> REPORT", "malformed-content"),
+        (
+            None,
+            "echo '# Review' >> REPORT; echo '**Status:** APPROVED' >> REPORT",
+            "allow",
+        ),
+        (
+            None,
+            "echo '**Status:** APPROVED' > REPORT; echo '**Status:** REJECTED' >> REPORT",
+            "malformed-content",
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write("openspec/changes/a/tasks.md", "## 1. First\n- [x] a\n");
+        if let Some(present) = present {
+            sandbox.write(REPORT, present);
+        }
+        let event = sandbox.bash_event(&command.replace("REPORT", REPORT));
+        let ran = sandbox.hook(&sandbox.by("reviewer", event));
+        assert_eq!(ran.verdict(), expected, "{command} behind {present:?}");
+    }
+}

@@ -26,7 +26,7 @@ use crate::redact;
 use crate::regular;
 use crate::shell::Scene;
 use crate::systems::declared::DeclaredSystem;
-use crate::target::{self, Act, Target};
+use crate::target::{self, Act, Target, Text};
 
 /// An agent whose name neither the lines nor a file beside the transcript tell.
 const UNKNOWN_AGENT: &str = "unknown";
@@ -344,12 +344,12 @@ impl Reader<'_> {
         };
         let content = |claim: &Claim<'_>| {
             let texts = match (&claim.target.text, event.tool()) {
-                (Some(text), _) => vec![text.clone()],
+                (Some(Text::Whole(text)), _) => vec![text.clone()],
                 (None, Tool::Write) => {
                     let texts = event.texts().unwrap_or_default().into_iter();
                     texts.filter_map(|texts| texts.content).collect()
                 }
-                (None, _) => Vec::new(),
+                (None | Some(Text::Added(_)), _) => Vec::new(),
             };
             let content = |after| Content {
                 after,
