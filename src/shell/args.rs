@@ -158,6 +158,11 @@ impl<'f> Args<'f> {
         !self.options.is_empty()
     }
 
+    pub(super) fn options(&self) -> impl Iterator<Item = (&str, Option<&Field>)> {
+        let given = self.options.iter();
+        given.map(|(name, value)| (*name, value.as_deref()))
+    }
+
     /// Whether one of the options, named without dashes, was given.
     pub(super) fn has(&self, names: &[&str]) -> bool {
         let mut given = self.options.iter();

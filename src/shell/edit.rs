@@ -15,10 +15,21 @@ const SED: Syntax = Syntax {
 
 pub(super) fn sed(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let parsed = Args::parse(args, SED);
-    let scripts: Vec<Field> = parsed.values(&["e", "expression"]).cloned().collect();
+    let (mut scripts, mut suffix) = (Vec::new(), None);
+    let (mut in_place, mut has_file, mut is_quiet) = (false, false, false);
+    for (name, value) in parsed.options() {
+        match name {
+            "e" | "expression" => scripts.extend(value.cloned()),
+            "i" | "I" | "in-place" => {
+                in_place = true;
+                suffix = value.cloned().or(suffix);
+            }
+            "f" | "file" => has_file = true,
+            "n" | "quiet" | "silent" => is_quiet = true,
+            _ => {}
+        }
+    }
     let mut operands = parsed.operands.as_slice();
-    let in_place = parsed.has(&["i", "I", "in-place"]);
-    let mut suffix = parsed.value(&["i", "I", "in-place"]).cloned();
     // BSD's `-i` takes the suffix as an argument of its own: empty, or one
     // that is no script.
     if in_place
@@ -29,7 +40,7 @@ pub(super) fn sed(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         suffix = Some(first.clone());
         operands = rest;
     }
-    let own_script = scripts.is_empty() && !parsed.has(&["f", "file"]);
+    let own_script = scripts.is_empty() && !has_file;
     let (script, files) = match operands.split_first() {
         Some((script, files)) if own_script => (Some(script), files),
         _ => (None, operands),
@@ -46,7 +57,7 @@ pub(super) fn sed(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         return Output::nothing();
     }
     match (scripts.as_slice(), script) {
-        ([one], None) | ([], Some(one)) if !parsed.has(&["n", "f", "quiet", "silent"]) => {
+        ([one], None) | ([], Some(one)) if !has_file && !is_quiet => {
             super::filter::sed(shell, one.known()?, files)
         }
         _ => None,

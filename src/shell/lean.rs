@@ -117,8 +117,11 @@ impl Reader<'_, '_> {
 
     /// Puts the text up to a place into the word.
     fn push_to(&mut self, end: usize) {
-        let text = self.text.get(self.at..end).unwrap_or("");
-        self.whole.text.push_str(text);
+        if let Some(text) = self.text.get(self.at..end)
+            && !text.is_empty()
+        {
+            self.whole.text.push_str(text);
+        }
         self.at = end;
     }
 

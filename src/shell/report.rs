@@ -1,7 +1,7 @@
 //! Targets as they are found: resolved, followed through links, each once.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasher;
 
 use ecow::EcoString;
@@ -22,6 +22,8 @@ pub(super) struct Found {
     /// The first entry of each path.
     by_path: HashTable<Place>,
     hasher: RandomState,
+    /// The same of paths with `.` and `..` in them, which are not collapsed again.
+    spelled: HashMap<String, Place, RandomState>,
     /// Links this command made: where they stand, and where they point.
     links: Vec<(String, String)>,
     n_made_dirs: usize,
@@ -76,12 +78,12 @@ impl Entry {
 impl Found {
     fn add(&mut self, path: &str, act: Act, spelling: Spelling, link_to: Option<String>) -> Place {
         let place = self.entries.len();
-        let collapsed = collapse(path);
-        let hash = self.hasher.hash_one(&*collapsed);
-        let mut at = self.first(&collapsed, hash);
+        let (mut at, mut collapsed) = (None, None);
+        if !self.spelled.is_empty() {
+            at = self.spelled.get(path).copied();
+        }
         if at.is_none() {
-            let hash_of = |at: &Place| self.hasher.hash_one(self.entries[*at].path());
-            self.by_path.insert_unique(hash, place, hash_of);
+            (at, collapsed) = self.enter(path, place);
         }
         let (mut same, mut before) = (None, None);
         while let Some(here) = at {
@@ -110,15 +112,31 @@ impl Found {
         (target.spelling, target.link_to) = (spelling, link_to);
         self.entries.push(Entry {
             target,
-            collapsed: match collapsed {
-                Cow::Borrowed(_) => None,
-                Cow::Owned(path) => Some(path),
-            },
+            collapsed,
             told: Told::Nothing,
             before,
             next: None,
         });
         place
+    }
+
+    /// The first entry of a path; a new path is entered with its place, and what it is
+    /// without `.` and `..` is given back.
+    fn enter(&mut self, path: &str, place: Place) -> (Option<Place>, Option<String>) {
+        let collapsed = collapse(path);
+        let hash = self.hasher.hash_one(&*collapsed);
+        let at = self.first(&collapsed, hash);
+        if at.is_none() {
+            let hash_of = |at: &Place| self.hasher.hash_one(self.entries[*at].path());
+            self.by_path.insert_unique(hash, place, hash_of);
+        }
+        match collapsed {
+            Cow::Borrowed(_) => (at, None),
+            Cow::Owned(collapsed) => {
+                self.spelled.insert(path.to_owned(), at.unwrap_or(place));
+                (at, at.is_none().then_some(collapsed))
+            }
+        }
     }
 
     fn first(&self, collapsed: &str, hash: u64) -> Option<Place> {
