@@ -4,6 +4,7 @@
 mod along;
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::error::Error;
 use std::fmt;
 use std::io;
@@ -195,6 +196,9 @@ struct Search<'p, 's> {
     ground: Ground,
     /// How many directories may still be searched.
     left: usize,
+    /// The last directory that was found to lie in no inner work tree: many targets lie side
+    /// by side.
+    in_no_inner: RefCell<String>,
 }
 
 /// How many directories of the trees that a call takes away are searched for sites.
@@ -207,6 +211,7 @@ impl<'p, 's> Search<'p, 's> {
             catalog,
             ground,
             left: MAX_SEARCHED,
+            in_no_inner: RefCell::default(),
         }
     }
 
@@ -219,7 +224,7 @@ impl<'p, 's> Search<'p, 's> {
                 LastLink::Keep
             }
         };
-        let real = match self.ground.resolve(&target.path, last) {
+        let real = match self.ground.resolve(&target.path, &written, last) {
             Ok(real) => real,
             Err(error) => {
                 return by_name.map_or(Ok(None), |found| {
@@ -298,12 +303,19 @@ impl<'p, 's> Search<'p, 's> {
         // Only a site that is anchored to a root can tell whose root it is, and the
         // built-in one holds Markdown only; other paths are not worth the look.
         let may_be_anchored = below.ends_with(".md") || self.catalog.names_sites();
-        self.find_below(&root, below).or_else(|| {
-            let inner =
-                may_be_anchored.then(|| project.inner_work_tree(&root, below, &self.ground));
-            let (root, below) = inner??;
-            self.find_below(&root, below)
-        })
+        let found = self.find_below(&root, below);
+        if found.is_some() || !may_be_anchored {
+            return found;
+        }
+        let (dir, _) = path::split_last(path)?;
+        if *self.in_no_inner.borrow() == dir {
+            return None;
+        }
+        let Some((root, below)) = project.inner_work_tree(&root, below, &self.ground) else {
+            dir.clone_into(&mut self.in_no_inner.borrow_mut());
+            return None;
+        };
+        self.find_below(&root, below)
     }
 
     fn find_below(&self, root: &Root, below: &str) -> Option<Found<'s>> {

@@ -116,12 +116,17 @@ impl Ground {
         }
     }
 
-    /// [`resolve`], of a path among others.
+    /// [`resolve`], of a path among others, given as it is and collapsed.
     ///
     /// # Errors
     /// The same.
-    pub fn resolve<'p>(&self, path: &'p str, last: LastLink) -> io::Result<Cow<'p, str>> {
-        if let Cow::Owned(_) = path::collapse(path) {
+    pub fn resolve<'p>(
+        &self,
+        path: &'p str,
+        collapsed: &Cow<'_, str>,
+        last: LastLink,
+    ) -> io::Result<Cow<'p, str>> {
+        if let Cow::Owned(_) = collapsed {
             return resolve(path, last).map(Cow::Owned);
         }
         match self.at(path) {

@@ -152,7 +152,7 @@ impl Project {
     /// those of the user that may hold our entries: as if the directory were a root for
     /// them alone.
     pub fn locate_settings<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
-        let (dir, name) = path.rsplit_once('/')?;
+        let (dir, name) = path::split_last(path)?;
         if name == "settings.json" && self.claude_dir.as_deref() == Some(dir) {
             return Some((Root::new(dir.to_owned()), name));
         }

@@ -19,6 +19,7 @@ use super::{
 };
 use crate::actor::AgentName;
 use crate::contract::{Contract, Dir, DirKind, List, Row, Shape, Slug, Writer};
+use crate::path::split_last;
 use crate::workflow::{Outcome, Workflow};
 
 pub struct AgentFlow;
@@ -38,7 +39,7 @@ impl System for AgentFlow {
     /// Only the names of the table, and look-alikes of them, make a place:
     /// the directory belongs to everybody.
     fn locate<'p>(&self, path: &'p str, _view: &dyn View) -> Option<Place<'p>> {
-        let (dir, name) = path.rsplit_once('/')?;
+        let (dir, name) = split_last(path)?;
         let place = split_site(dir, ".claude", 0).filter(|place| place.entry.is_empty())?;
         let ours = ROWS.iter().any(|row| row.matches(name)) || is_look_alike(name);
         ours.then_some(Place {
