@@ -5,10 +5,13 @@ mod along;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::error::Error;
 use std::fmt;
 use std::io;
 use std::path::Path;
+
+use foldhash::fast::RandomState;
 
 use crate::catalog::{Catalog, Governed};
 use crate::landing::{Ground, LastLink, resolve};
@@ -196,9 +199,8 @@ struct Search<'p, 's> {
     ground: Ground,
     /// How many directories may still be searched.
     left: usize,
-    /// The last directory that was found to lie in no inner work tree: many targets lie side
-    /// by side.
-    in_no_inner: RefCell<String>,
+    /// Directories that lie in no inner work tree: many targets lie side by side.
+    in_no_inner: RefCell<HashSet<String, RandomState>>,
 }
 
 /// How many directories of the trees that a call takes away are searched for sites.
@@ -308,11 +310,11 @@ impl<'p, 's> Search<'p, 's> {
             return found;
         }
         let (dir, _) = path::split_last(path)?;
-        if *self.in_no_inner.borrow() == dir {
+        if self.in_no_inner.borrow().contains(dir) {
             return None;
         }
         let Some((root, below)) = project.inner_work_tree(&root, below, &self.ground) else {
-            dir.clone_into(&mut self.in_no_inner.borrow_mut());
+            self.in_no_inner.borrow_mut().insert(dir.to_owned());
             return None;
         };
         self.find_below(&root, below)
