@@ -165,7 +165,7 @@ impl Shell<'_> {
                 Part::Value(name, quote) => {
                     let value = self.whole_value(name, *quote)?;
                     cost += value.text.len();
-                    whole.push(value);
+                    whole.push(&value);
                 }
                 _ => return None,
             }

@@ -3,6 +3,8 @@
 //! Most commands are such, and to read one twice costs less than to build a tree of it and
 //! to take that apart.
 
+use std::borrow::Cow;
+
 use super::byte::{ACTIVE, BLANK, META, QUOTE, is_any, is_free_of, is_meta, is_name_byte};
 use super::eval::{REPEAT_COST, Shell};
 use super::field::{Field, Output};
@@ -172,7 +174,7 @@ impl Reader<'_, '_> {
             .shell
             .whole_value(self.text.get(self.at..end)?, quote)?;
         self.cost += value.text.len();
-        self.whole.push(value);
+        self.whole.push(&value);
         self.at = end;
         Some(())
     }
@@ -200,16 +202,26 @@ fn redirection(bytes: &[u8]) -> Option<(Fd, Stream, usize)> {
 }
 
 impl Shell<'_> {
-    /// The text of a variable that stands for itself in a word.
-    pub(super) fn whole_value(&self, name: &str, quote: Quote) -> Option<&Field> {
-        let Some(Value::One(value)) = self.variables.get(name)? else {
+    /// What a variable puts into a word, where that neither divides the word nor is a pattern.
+    pub(super) fn whole_value(&self, name: &str, quote: Quote) -> Option<Cow<'_, Field>> {
+        if !self.references.is_empty() {
             return None;
+        }
+        let value = match self.variables.get(name) {
+            Some(held) => held.as_ref().map(Cow::Borrowed),
+            None => self.variable(name).map(Cow::Owned),
+        };
+        let field = match value {
+            None => Cow::Owned(Field::unknown()),
+            Some(Cow::Borrowed(Value::One(field))) => Cow::Borrowed(field),
+            Some(Cow::Owned(Value::One(field))) => Cow::Owned(field),
+            Some(Cow::Borrowed(Value::Many(_)) | Cow::Owned(Value::Many(_))) => return None,
         };
         let stays_whole = quote == Quote::Double
-            || (!value.text.is_empty()
-                && is_free_of(&value.text, META | ACTIVE)
+            || (!field.text.is_empty()
+                && is_free_of(&field.text, META | ACTIVE)
                 && !self.variables.contains_key("IFS"));
-        (stays_whole && self.references.is_empty()).then_some(value)
+        stays_whole.then_some(field)
     }
 
     /// Takes the words of a lean command and its redirections.
