@@ -1,6 +1,8 @@
 //! `session`: the steps of a session's `state.json`.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
+use std::iter;
 use std::path::Path;
 
 use anyhow::{Context as _, Error, Result, anyhow, bail};
@@ -9,7 +11,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 
 use super::change::{self, Change};
-use super::{Answer, Context, number, output, status};
+use super::{Answer, Context, number, output, prose, status};
 use crate::gates::{self, InDir};
 use crate::path;
 use crate::store::replace::{make_new_dir, remove_if_empty};
@@ -106,6 +108,33 @@ fn phases() -> impl TypedValueParser<Value = Phase> {
     let phases = Phase::ALL.into_iter().filter(|phase| *phase != Phase::Init);
     PossibleValuesParser::new(phases.map(Phase::as_str))
         .try_map(|text| Phase::parse(&text).ok_or("no phase"))
+}
+
+/// Gives each text of `--input` a flag of its own, `--input=TEXT`. A text may begin
+/// with a dash, and behind a flag that takes several values the parser takes either
+/// every such word for a flag or none.
+pub(super) fn with_an_input_each(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    const INPUT: &str = "--input";
+    let is_text = |word: &OsString| {
+        let word = word.to_string_lossy();
+        prose(&word).is_ok() && !matches!(&*word, "--" | "-h")
+    };
+    let with_flag = |text: OsString| {
+        let mut whole = OsString::from(format!("{INPUT}="));
+        whole.push(text);
+        whole
+    };
+    let (mut spelled, mut args) = (Vec::new(), args.peekable());
+    while let Some(arg) = args.next() {
+        let is_input = arg == INPUT;
+        let texts = iter::from_fn(|| args.next_if(|next| is_input && is_text(next)));
+        let texts: Vec<_> = texts.map(with_flag).collect();
+        if texts.is_empty() {
+            spelled.push(arg);
+        }
+        spelled.extend(texts);
+    }
+    spelled
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
