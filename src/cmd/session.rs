@@ -147,6 +147,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         })?,
         Step::Complete(Complete { on, report }) => {
             let report = report.as_deref();
+            // Where the phase is over already, too.
+            let checked =
+                report.map_or(Ok(()), |report| transition::check_report(on.phase, report));
+            checked.map_err(Error::msg)?;
             step(on, report, context, COMPLETE, &|text| {
                 transition::complete(text, on.phase, report, now)
             })?

@@ -128,6 +128,11 @@ fn a_step_that_was_taken_already_is_no_error() {
     }
     session(&sandbox, 2, &["start", "research"]);
     session(&sandbox, 2, &["complete", "plan"]);
+    // What the step would not take is an error all the same.
+    for report in ["../x", "plan-report.md"] {
+        let said = session(&sandbox, 2, &["complete", "research", "--report", report]);
+        assert!(said.contains("`research-report.md`"), "{said}");
+    }
 }
 
 /// A flag is one behind texts, too.
