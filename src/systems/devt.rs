@@ -86,8 +86,7 @@ impl System for Devt {
         let Some(workflow) = files.text("workflow.yaml") else {
             return Consequences::default();
         };
-        if !workflow_yaml::read(&workflow).is_true("active") {
-            let why = "no workflow is active".to_owned();
+        if let Some(why) = gate::inactive(&workflow) {
             let outcomes = vec![("workflow.yaml".to_owned(), Outcome::Unchanged { why })];
             return Consequences {
                 outcomes,

@@ -43,6 +43,19 @@ pub fn on_agent_end(text: &str, artifact: &Artifact, judged: &Judged) -> Outcome
     }
 }
 
+/// Why an agent's end means nothing to a `workflow.yaml`; `None` where a workflow is
+/// active. A broken file that does not say whether one is may stand for one.
+pub fn inactive(text: &str) -> Option<String> {
+    match (
+        workflow_yaml::read(text).get("active"),
+        workflow_yaml::check(text),
+    ) {
+        (Some(Scalar::Bool(true)), _) => None,
+        (Some(Scalar::Bool(false)), _) | (_, Ok(())) => Some("no workflow is active".to_owned()),
+        (_, Err(why)) => Some(format!("`workflow.yaml`: {why}")),
+    }
+}
+
 fn changes(judged: &Judged) -> Vec<(&'static str, Option<Scalar>)> {
     let text = |text: &String| Some(Scalar::Text(text.clone()));
     let mut changes = Vec::new();
