@@ -108,7 +108,11 @@ fn init(args: &Init, file: &Path, context: &Context<'_>) -> Result<String> {
         );
     }
     if is_there {
-        let copy = file.with_file_name(deep_dive::backup_name(context.now));
+        let names = deep_dive::backup_names(context.now);
+        let copy = names
+            .map(|name| file.with_file_name(name))
+            .find(|copy| !copy.exists())
+            .context("no free name")?;
         copy_to_free(file, &copy).with_context(|| {
             format!(
                 "could not copy `{}` to `{}`",
