@@ -87,8 +87,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
             Step::Init(args) => init(args, &file, context)?,
             Step::Compile(args) => compile(args, &file, context)?,
         };
-        let changes = Vec::new();
-        change::write(&file, Outcome::Changed { text, changes })
+        change::write(&file, Outcome::changed(text, Vec::new()))
     })?;
     let mut change = Change::new(context, &file, &outcome);
     if is_new {

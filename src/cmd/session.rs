@@ -200,8 +200,8 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
             iteration: None,
             evidence: "session init".to_owned(),
         };
-        let (text, changes) = (new_session(&new, context.now), vec![began]);
-        let written = change::write(&file, Outcome::Changed { text, changes });
+        let text = new_session(&new, context.now);
+        let written = change::write(&file, Outcome::changed(text, vec![began]));
         if written.is_err() {
             remove_if_empty(&dir);
         }

@@ -89,6 +89,7 @@ fn a_session_goes_from_phase_to_phase() {
         (&json!(id), &json!("quality"), &json!("Add JWT auth"))
     );
     let records = sandbox.records(GATES);
+    assert_eq!(records[2]["phase"], "research");
     let moves: Vec<_> = records
         .iter()
         .map(|record| {

@@ -11,7 +11,7 @@ use super::state::{Phase, PhaseState, State, Status};
 use crate::actor::AgentName;
 use crate::formats::json::Document;
 use crate::time;
-use crate::workflow::{GateChange, GateStatus, Outcome};
+use crate::workflow::{Account, GateChange, GateStatus, Outcome};
 
 /// Pending → in progress. A `started_at` that is already there is kept.
 ///
@@ -202,11 +202,17 @@ pub fn outcome(
                 iteration: None,
                 evidence,
             };
+            let account = Account {
+                phase: change.phase.clone(),
+                iteration: None,
+                evidence: Some(change.evidence.clone()),
+            };
             // A decision moves no phase.
             let moved = change.from != change.to;
             Outcome::Changed {
                 text,
                 changes: moved.then_some(change).into_iter().collect(),
+                account,
             }
         }
     }
