@@ -121,7 +121,7 @@ fn names_secret(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
     SECRET.iter().any(|part| word.contains(part))
         || (word.ends_with("key") && word.len() > 3)
-        || matches!(word.trim_start_matches('-'), "pass" | "pw")
+        || matches!(word.rsplit(['-', '.']).next(), Some("pass" | "pw"))
 }
 
 /// Whether a bare word followed by a blank announces a value: an option, or a

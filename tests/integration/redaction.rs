@@ -49,6 +49,7 @@ const COMMANDS: &[&str] = &[
     "vault kv put secret/db user=a pw=§",
     // Assignments.
     "DB_PW=§ ./run",
+    "helm install x --set db.pw=§ --set auth.pass=§",
     "PGPASSWORD=§ psql -c 'select 1'",
     "export GITHUB_TOKEN=§",
     "export GITHUB_TOKEN=\"§\"",
