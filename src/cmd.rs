@@ -204,10 +204,13 @@ impl<'a> Context<'a> {
 
 /// Runs the command line. Exit 0 is fine, 1 the answer "no", 2 a usage or I/O error.
 pub fn main(now: Clock) -> ExitCode {
-    let parsed = global::command().try_get_matches().and_then(|matches| {
-        let cli = Cli::from_arg_matches(&matches)?;
-        Ok((cli, global::check(&matches)))
-    });
+    let args = session::with_an_input_each(std::env::args_os());
+    let parsed = global::command()
+        .try_get_matches_from(args)
+        .and_then(|matches| {
+            let cli = Cli::from_arg_matches(&matches)?;
+            Ok((cli, global::check(&matches)))
+        });
     let (cli, checked) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => {

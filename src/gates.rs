@@ -29,7 +29,7 @@ use crate::settings::Mode;
 use crate::sites;
 use crate::systems::{ClosedGate, Consequences, Files, Moment, Owed};
 use crate::time;
-use crate::workflow::{GateChange, GateStatus, Outcome};
+use crate::workflow::{Account, GateChange, GateStatus, Outcome};
 
 /// One completion, as `gates.jsonl` keeps it: a change, or why there was none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -110,9 +110,12 @@ impl GateRecord {
     }
 
     /// Notes what moved. A run can also be closed, or go on, without a gate.
-    pub fn changed(mut self, changes: &[GateChange]) -> Self {
+    pub fn changed(mut self, changes: &[GateChange], account: &Account) -> Self {
         let Some((first, others)) = changes.split_first() else {
-            self.evidence = Some("the state changed and no gate moved".to_owned());
+            let evidence = account.evidence.as_deref();
+            self.phase.clone_from(&account.phase);
+            self.iteration = account.iteration;
+            self.evidence = Some(evidence.unwrap_or("no gate moved").to_owned());
             return self;
         };
         self.gate = Some(first.gate.clone());
@@ -394,7 +397,9 @@ impl<'a> Plan<'a> {
                 effects.has_failed |= outcome.is_err();
                 effects.is_undecided |= file.is_empty();
                 effects.records.push(match outcome {
-                    Ok(Outcome::Changed { changes, .. }) => record.changed(&changes),
+                    Ok(Outcome::Changed {
+                        changes, account, ..
+                    }) => record.changed(&changes, &account),
                     Ok(Outcome::Unchanged { why }) => record.skipped(why),
                     Err(error) => {
                         reply::complain_of(&format!("could not change `{}`", record.file), &error);

@@ -60,8 +60,10 @@ const SECRET: &[&str] = &[
     "cookie",
     "apikey",
     "bearer",
-    "_pwd",
+    "_pw",
     "_pass",
+    // Of kubectl: a name and its value.
+    "from-literal",
 ];
 
 /// What the tokens of well-known services begin with.
@@ -119,7 +121,7 @@ fn names_secret(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
     SECRET.iter().any(|part| word.contains(part))
         || (word.ends_with("key") && word.len() > 3)
-        || word.trim_start_matches('-') == "pass"
+        || matches!(word.rsplit(['-', '.']).next(), Some("pass" | "pw"))
 }
 
 /// Whether a bare word followed by a blank announces a value: an option, or a
@@ -421,6 +423,11 @@ mod tests {
         check(r"PASSWORD=a\ b\;c make", "PASSWORD=*** make");
         check("curl --oauth2-bearer x h", "curl --oauth2-bearer *** h");
         check("curl -b 's=a b' -o x h", "curl -b '***' -o x h");
+        check(
+            "kubectl create secret generic x --from-literal=a=b --from-literal 'c=d e' -o yaml",
+            "kubectl create secret generic x --from-literal=*** --from-literal '***' -o yaml",
+        );
+        check("vault kv put kv/x pw=a", "vault kv put kv/x pw=***");
         check("cargo test tokens::bucket", "cargo test tokens::bucket");
     }
 

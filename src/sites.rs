@@ -1,6 +1,6 @@
 //! The sites that exist below a project's roots.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use crate::catalog::{Catalog, Governed};
@@ -24,7 +24,12 @@ pub struct Site<'c> {
     pub site: String,
 }
 
-impl Site<'_> {
+impl<'c> Site<'c> {
+    /// What no other site has: its system's id and its path.
+    fn key(&self) -> (&'c str, String) {
+        (self.governed.system.id(), self.dir())
+    }
+
     /// The absolute path of the site.
     pub fn dir(&self) -> String {
         self.root.path(&self.site)
@@ -108,10 +113,11 @@ pub const SKIPPED: &[&str] = &[".git", "node_modules", "target", ".venv", "__pyc
 
 /// Finds every site, by walking the project. The program's own folder is none.
 pub fn find<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
-    let mut sites: Vec<Site<'c>> = Vec::new();
+    let (mut sites, mut known) = (Vec::new(), BTreeSet::new());
     for root in project.checkouts() {
         for dir in dirs_below(root, "") {
-            add(&mut sites, root, &dir, catalog);
+            let held = held_by_any(root, &dir, catalog);
+            sites.extend(held.filter(|site| known.insert(site.key())));
         }
     }
     sites
@@ -202,7 +208,7 @@ fn add<'c>(sites: &mut Vec<Site<'c>>, root: &Root, dir: &str, catalog: &'c Catal
     }
 }
 
-/// Adds a site that is not among the known ones.
+/// Adds a site that is not among the known ones, where these are few.
 pub fn add_new<'c>(sites: &mut Vec<Site<'c>>, site: Site<'c>) {
     let id = site.governed.system.id();
     let same = |known: &Site<'_>| known.governed.system.id() == id && known.dir() == site.dir();
@@ -272,20 +278,18 @@ fn located<'c>(
     catalog: &Catalog<'_>,
 ) -> Vec<Site<'c>> {
     let view = OnDisk::of(root, catalog);
-    let mut found: Vec<&str> = Vec::new();
-    for path in paths {
-        if let Some(place) = governed.system.locate(path, &view)
-            && !found.contains(&place.site)
-        {
-            found.push(place.site);
-        }
-    }
-    let site = |site: &str| Site {
-        governed,
-        root: root.clone(),
-        site: site.to_owned(),
-    };
-    found.into_iter().map(site).collect()
+    let mut known = BTreeSet::new();
+    let places = paths
+        .iter()
+        .filter_map(|path| governed.system.locate(path, &view));
+    places
+        .filter(|place| known.insert(place.site))
+        .map(|place| Site {
+            governed,
+            root: root.clone(),
+            site: place.site.to_owned(),
+        })
+        .collect()
 }
 
 /// The existing paths of a landmark.

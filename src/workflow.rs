@@ -62,6 +62,15 @@ pub struct GateChange {
     pub evidence: String,
 }
 
+/// What the gate log keeps of a change that moves no gate: where the run stands
+/// after it, and what it was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    pub phase: Option<String>,
+    pub iteration: Option<u64>,
+    pub evidence: Option<String>,
+}
+
 /// What an event does to one state file: computed purely from its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -69,7 +78,19 @@ pub enum Outcome {
     Changed {
         text: String,
         changes: Vec<GateChange>,
+        account: Account,
     },
     /// Nothing to write, and why; the reason goes to the gate log.
     Unchanged { why: String },
+}
+
+impl Outcome {
+    /// A new text of which the gates that moved tell all.
+    pub fn changed(text: String, changes: Vec<GateChange>) -> Self {
+        Self::Changed {
+            text,
+            changes,
+            account: Account::default(),
+        }
+    }
 }

@@ -141,7 +141,7 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
         writeln!(
             out,
             "no state directory below `{}`",
-            context.project.main.dir
+            output::printable(&context.project.main.dir)
         )?;
     }
     for report in &document.sites {
@@ -150,7 +150,7 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
         if let Some(reason) = &report.reason {
             let reason = match reason.as_str() {
                 MISSING => "there is no such directory",
-                reason => reason,
+                reason => &output::printable(reason),
             };
             writeln!(out, "  {reason}")?;
             continue;

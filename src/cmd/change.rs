@@ -122,10 +122,13 @@ pub(super) fn record(
     file: &Path,
     outcome: &Outcome,
 ) {
-    if let Outcome::Changed { changes, .. } = outcome {
+    if let Outcome::Changed {
+        changes, account, ..
+    } = outcome
+    {
         let file = gates::shown(&context.project, file);
         let record = GateRecord::new(&About::default(), system, &file, context.now);
-        let mut record = record.changed(changes);
+        let mut record = record.changed(changes, account);
         record.evidence = Some(verb.to_owned());
         context.world().append_gates([record], &context.rules);
     }

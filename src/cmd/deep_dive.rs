@@ -87,8 +87,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
             Step::Init(args) => init(args, &file, context)?,
             Step::Compile(args) => compile(args, &file, context)?,
         };
-        let changes = Vec::new();
-        change::write(&file, Outcome::Changed { text, changes })
+        change::write(&file, Outcome::changed(text, Vec::new()))
     })?;
     let mut change = Change::new(context, &file, &outcome);
     if is_new {
@@ -108,7 +107,11 @@ fn init(args: &Init, file: &Path, context: &Context<'_>) -> Result<String> {
         );
     }
     if is_there {
-        let copy = file.with_file_name(deep_dive::backup_name(context.now));
+        let names = deep_dive::backup_names(context.now);
+        let copy = names
+            .map(|name| file.with_file_name(name))
+            .find(|copy| !copy.exists())
+            .context("no free name")?;
         copy_to_free(file, &copy).with_context(|| {
             format!(
                 "could not copy `{}` to `{}`",

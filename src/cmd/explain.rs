@@ -188,7 +188,7 @@ fn write_text(
         context.paint.bold(&output::printable(&story.path))
     )?;
     let Some(system) = &story.system else {
-        let root = &context.project.main.dir;
+        let root = output::printable(&context.project.main.dir);
         writeln!(
             out,
             "  lies in no state directory below `{root}`; statewarden has no opinion"
@@ -206,8 +206,9 @@ fn write_text(
     if let Some(by) = &story.switched_off_by {
         return writeln!(
             out,
-            "  lies in {site}, a site of {system}, which is switched off by `{}`; statewarden has no \
+            "  lies in {}, a site of {system}, which is switched off by `{}`; statewarden has no \
              opinion",
+            output::printable(site),
             output::printable(by)
         );
     }
@@ -217,6 +218,7 @@ fn write_text(
         Ruling::Warn => context.paint.red("warned about, and not refused,"),
         Ruling::Deny => context.paint.red("refused"),
     };
+    let actor = output::printable(&actor.to_string());
     writeln!(out, "  {:<11} {word} for {actor}", "a Write is")?;
     match &story.reason {
         Some(reason) => {

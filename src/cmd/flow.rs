@@ -142,8 +142,7 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
         if let Some(present) = present {
             script::may_replace(&present).map_err(|why| anyhow!("`{}`: {why}", file.display()))?;
         }
-        let changes = vec![began];
-        change::write(&file, Outcome::Changed { text, changes })
+        change::write(&file, Outcome::changed(text, vec![began]))
     })?;
     change::record(context, (SYSTEM, "flow init"), &file, &outcome);
     let mut change = Change::new(context, &file, &outcome);

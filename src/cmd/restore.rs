@@ -199,6 +199,7 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
         }
     }
     if let Some(path) = &document.replaced_to {
+        let path = output::printable(path);
         writeln!(out, "what was replaced is in `{path}`")?;
     }
     if document.is_gone {

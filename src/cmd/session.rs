@@ -1,6 +1,8 @@
 //! `session`: the steps of a session's `state.json`.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
+use std::iter;
 use std::path::Path;
 
 use anyhow::{Context as _, Error, Result, anyhow, bail};
@@ -9,7 +11,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 
 use super::change::{self, Change};
-use super::{Answer, Context, number, output, status};
+use super::{Answer, Context, number, output, prose, status};
 use crate::gates::{self, InDir};
 use crate::path;
 use crate::store::replace::{make_new_dir, remove_if_empty};
@@ -108,6 +110,33 @@ fn phases() -> impl TypedValueParser<Value = Phase> {
         .try_map(|text| Phase::parse(&text).ok_or("no phase"))
 }
 
+/// Gives each text of `--input` a flag of its own, `--input=TEXT`. A text may begin
+/// with a dash, and behind a flag that takes several values the parser takes either
+/// every such word for a flag or none.
+pub(super) fn with_an_input_each(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    const INPUT: &str = "--input";
+    let is_text = |word: &OsString| {
+        let word = word.to_string_lossy();
+        prose(&word).is_ok() && !matches!(&*word, "--" | "-h")
+    };
+    let with_flag = |text: OsString| {
+        let mut whole = OsString::from(format!("{INPUT}="));
+        whole.push(text);
+        whole
+    };
+    let (mut spelled, mut args) = (Vec::new(), args.peekable());
+    while let Some(arg) = args.next() {
+        let is_input = arg == INPUT;
+        let texts = iter::from_fn(|| args.next_if(|next| is_input && is_text(next)));
+        let texts: Vec<_> = texts.map(with_flag).collect();
+        if texts.is_empty() {
+            spelled.push(arg);
+        }
+        spelled.extend(texts);
+    }
+    spelled
+}
+
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
     let now = context.now;
     let change = match &args.step {
@@ -118,6 +147,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         })?,
         Step::Complete(Complete { on, report }) => {
             let report = report.as_deref();
+            // Where the phase is over already, too.
+            let checked =
+                report.map_or(Ok(()), |report| transition::check_report(on.phase, report));
+            checked.map_err(Error::msg)?;
             step(on, report, context, COMPLETE, &|text| {
                 transition::complete(text, on.phase, report, now)
             })?
@@ -167,8 +200,8 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
             iteration: None,
             evidence: "session init".to_owned(),
         };
-        let (text, changes) = (new_session(&new, context.now), vec![began]);
-        let written = change::write(&file, Outcome::Changed { text, changes });
+        let text = new_session(&new, context.now);
+        let written = change::write(&file, Outcome::changed(text, vec![began]));
         if written.is_err() {
             remove_if_empty(&dir);
         }

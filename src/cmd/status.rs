@@ -76,7 +76,7 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
         writeln!(
             out,
             "no workflow state below `{}`",
-            context.project.main.dir
+            output::printable(&context.project.main.dir)
         )?;
     }
     for run in systems {

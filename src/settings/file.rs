@@ -84,10 +84,13 @@ impl File {
 /// back-ticks; the path of the key and the line are in the message already.
 fn explain(message: &str) -> String {
     let is_unknown = message.contains("unknown field") || message.contains("unknown variant");
+    let plain = PLAIN.iter();
+    let message = plain.fold(message.to_owned(), |message, (word, plain)| {
+        message.replace(word, plain)
+    });
     let mut words = message.split('`').skip(1).step_by(2);
     match words.next() {
         Some(word) if is_unknown => {
-            let message = message.replace("unknown field", "unknown key");
             // Before the expected words: a denial cuts the end of a long message off.
             match (nearest(word, words), message.split_once(", expected")) {
                 (Some(near), Some((what, expected))) => {
@@ -96,11 +99,37 @@ fn explain(message: &str) -> String {
                 _ => message,
             }
         }
-        _ => message
-            .replace("expected a boolean", "expected `true` or `false`")
-            .replace("expected a YAML tag starting with '!'", "expected one word"),
+        _ => message,
     }
 }
+
+/// What the parser says in words of its own kind, and the same in plain ones. The
+/// numbers are those of the two keys that have one.
+const PLAIN: &[(&str, &str)] = &[
+    ("unknown field", "unknown key"),
+    ("unknown variant", "unknown value"),
+    ("duplicate field", "duplicate key"),
+    ("invalid type: unit value", "nothing is given"),
+    ("invalid type: sequence", "a list is given"),
+    ("invalid type: map", "keys with values are given"),
+    ("invalid type", "invalid value"),
+    ("floating point `", "number `"),
+    ("integer `", "number `"),
+    ("` as u128", "`"),
+    (
+        "expected u32",
+        "expected a whole number from 1 to 4294967295",
+    ),
+    (
+        "expected u64",
+        "expected a whole number from 65536 to 18446744073709551615",
+    ),
+    ("expected a sequence", "expected a list, such as `[a, b]`"),
+    ("expected a map", "expected keys with values"),
+    ("expected a boolean", "expected `true` or `false`"),
+    ("expected field identifier", "expected a key"),
+    ("expected a YAML tag starting with '!'", "expected one word"),
+];
 
 /// The candidate that a word was most likely meant to be, if any is near enough.
 pub(crate) fn nearest<'a>(

@@ -430,10 +430,14 @@ fn relative(key: &str, text: &str, root: Root) -> Result<String, String> {
     };
     let parts_are_plain = path.split('/').all(|part| !matches!(part, "" | "." | ".."));
     let is_below = parts_are_plain && !path.starts_with('~') && !path.contains(['\0', '\n', '\r']);
-    if is_below
-        || (path.is_empty() && !text.starts_with('/') && !text.is_empty() && root == Root::Allowed)
-    {
+    let is_root = path.is_empty() && text.starts_with('.');
+    if is_below || is_root && root == Root::Allowed {
         return Ok(path.to_owned());
+    }
+    if is_root {
+        return Err(format!(
+            "`{key}`: `{text}` is the root itself, nothing below it"
+        ));
     }
     Err(format!(
         "`{key}`: `{}` is not a relative path without `..`",

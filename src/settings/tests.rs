@@ -148,13 +148,30 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
         "log:\n  max_byte: 1\n",
         &["line 2", "did you mean `max_bytes`?"],
     );
-    refuses("mode: off\nmode: warn\n", &["duplicate", "`mode`"]);
+    refuses("mode: off\nmode: warn\n", &["duplicate key `mode`"]);
     refuses("mode: [\n", &["line"]);
-    refuses("- mode\n", &["sequence"]);
+    refuses("- mode\n", &["a list"]);
     refuses("quarantine: maybe\n", &["quarantine", "line 1"]);
     refuses("mode: off\n---\nmode: off\n", &["document"]);
     refuses("archive: {runs: 0}\n", &["archive.runs", "at least 1"]);
-    refuses("archive: {runs: -1}\n", &["archive.runs"]);
+    for runs in ["-1", "1.5", "x", "[1]", "{a: 1}", "5000000000"] {
+        refuses(
+            &format!("archive: {{runs: {runs}}}\n"),
+            &[
+                "archive.runs",
+                "expected a whole number from 1 to 4294967295",
+            ],
+        );
+    }
+    refuses(
+        "log: {max_bytes: 99999999999999999999999}\n",
+        &["number `99999999999999999999999`, expected a whole number from 65536"],
+    );
+    refuses("systems: {devt: {extra_names: a}}\n", &["such as `[a, b]`"]);
+    refuses(
+        "systems: {groups: {roles: }, x: {site: a, owners: {a: }}}\n",
+        &["nothing is given, expected a name"],
+    );
     refuses("log: {max_bytes: 65535}\n", &["log.max_bytes", "65536"]);
     refuses("MODE: warn\n", &["unknown key `MODE`", "`mode`?"]);
 }
@@ -242,7 +259,7 @@ fn names_globs_and_places_are_checked() {
     }
     refuses(
         "systems: {devt: {subdirectories: [.]}}\n",
-        &["subdirectories"],
+        &["subdirectories", "`.` is the root itself"],
     );
     refuses(
         "systems: {groups: {roots: ['pkg/*/plan']}}\n",
@@ -285,10 +302,77 @@ fn keys_of(place: &str) -> BTreeSet<String> {
     words.filter(|word| word != "zzz").collect()
 }
 
+fn schema() -> serde_json::Value {
+    serde_json::from_str(include_str!("../../settings.schema.json")).unwrap()
+}
+
+/// Whether a text fits a part of the schema.
+fn fits(part: &serde_json::Value, text: &str) -> bool {
+    let matches = |pattern: &str| regex::Regex::new(pattern).unwrap().is_match(text);
+    let mut rules = part.as_object().unwrap().iter();
+    rules.all(|(key, rule)| match key.as_str() {
+        "type" | "description" => true,
+        "pattern" => matches(rule.as_str().unwrap()),
+        "maxLength" => text.len() as u64 <= rule.as_u64().unwrap(),
+        "not" => !fits(rule, text),
+        "allOf" => rule.as_array().unwrap().iter().all(|rule| fits(rule, text)),
+        "$ref" => {
+            let pointer = rule.as_str().unwrap().trim_start_matches('#');
+            fits(schema().pointer(pointer).unwrap(), text)
+        }
+        key => panic!("{key}"),
+    })
+}
+
+#[test]
+fn the_schema_is_as_strict_as_the_parser() {
+    let schema = schema();
+    let long = "a".repeat(Pattern::MAX_BYTES + 1);
+    let texts = "a|a.md|a/b|./a|a/|a//|.a|..a|...|.a./b|a/.b|a b|é|-|#|a/~|*.md|?|*|**|docs/**|\
+                 |.|./|.//|..|../a|a/..|a/../b|a/./b|a/.|././a|./.|./..|/|/a|//|a//b|.//a|~|~/a|./~|\
+                 a\nb|a\rb|a\0b| ";
+    for text in texts.split('|').chain([long.as_str()]) {
+        for (place, settings) in [
+            ("/definitions/names/items", "devt: {subdirectories: [@]}"),
+            ("/definitions/extraGlobs/items", "devt: {extra_globs: [@]}"),
+            ("/definitions/globs/items", "x: {site: a, canonical: [@]}"),
+            ("/definitions/declared/properties/site", "x: {site: @}"),
+            (
+                "/properties/systems/properties/groups/properties/roots/items",
+                "groups: {roots: [@]}",
+            ),
+        ] {
+            let quoted = serde_json::to_string(text).unwrap();
+            let settings = format!("systems: {{{}}}\n", settings.replace('@', &quoted));
+            let problems = project(&settings).problems;
+            let part = schema.pointer(place).unwrap();
+            assert_eq!(
+                fits(part, text),
+                problems.is_empty(),
+                "{settings}{problems:?}"
+            );
+        }
+    }
+    for (key, place) in [("archive", "runs"), ("log", "max_bytes")] {
+        let part = &schema["properties"][key]["properties"][place];
+        let bound = |name: &str| part[name].as_number().unwrap().to_string();
+        let number = |bound: &str| bound.parse::<i128>().unwrap();
+        let (least, most) = (number(&bound("minimum")), number(&bound("maximum")));
+        for (value, is_fine) in [
+            (least - 1, false),
+            (least, true),
+            (most, true),
+            (most + 1, false),
+        ] {
+            let problems = project(&format!("{key}: {{{place}: {value}}}\n")).problems;
+            assert_eq!(problems.is_empty(), is_fine, "{key} {value} {problems:?}");
+        }
+    }
+}
+
 #[test]
 fn the_schema_has_exactly_the_keys_of_the_file() {
-    let schema: serde_json::Value =
-        serde_json::from_str(include_str!("../../settings.schema.json")).unwrap();
+    let schema = schema();
     let keys = |pointer: &str| -> BTreeSet<String> {
         schema
             .pointer(pointer)
@@ -327,8 +411,7 @@ fn the_schema_has_exactly_the_keys_of_the_file() {
 
 #[test]
 fn the_schema_has_exactly_the_values_of_the_enums() {
-    let schema: serde_json::Value =
-        serde_json::from_str(include_str!("../../settings.schema.json")).unwrap();
+    let schema = schema();
     let mut checked = 0;
     for (key, place) in [
         ("/definitions/mode", "mode: zzz"),
@@ -345,4 +428,11 @@ fn the_schema_has_exactly_the_values_of_the_enums() {
         checked += values.len();
     }
     assert_eq!(checked, 11);
+    let roles = "/properties/systems/properties/groups/properties/roles/properties";
+    let roles = schema.pointer(roles).unwrap().as_object().unwrap();
+    assert!(roles.keys().eq(ROLES));
+    assert_eq!(
+        schema["definitions"]["role"]["enum"],
+        serde_json::json!(ROLES)
+    );
 }

@@ -86,8 +86,7 @@ impl System for Devt {
         let Some(workflow) = files.text("workflow.yaml") else {
             return Consequences::default();
         };
-        if !workflow_yaml::read(&workflow).is_true("active") {
-            let why = "no workflow is active".to_owned();
+        if let Some(why) = gate::inactive(&workflow) {
             let outcomes = vec![("workflow.yaml".to_owned(), Outcome::Unchanged { why })];
             return Consequences {
                 outcomes,
@@ -127,12 +126,19 @@ impl System for Devt {
 
     fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
         let file = format!("{site}/workflow.yaml");
-        let run = |text: String| {
-            workflow_yaml::check(&text)
-                .map_err(|why| anyhow::anyhow!("could not read `{file}`: {why}"))?;
-            Ok(gate::read_workflow(&text, &file))
+        let Some(text) = files.text("workflow.yaml") else {
+            return Vec::new();
         };
-        files.text("workflow.yaml").map(run).into_iter().collect()
+        let run = gate::read_workflow(&text, &file);
+        match workflow_yaml::check(&text) {
+            Ok(()) => vec![Ok(run)],
+            Err(why) => {
+                // devt reads past the fault, and goes on.
+                let run = run.active.then_some(Ok(run));
+                let fault = anyhow::anyhow!("could not read `{file}`: {why}");
+                run.into_iter().chain([Err(fault)]).collect()
+            }
+        }
     }
 
     fn landmarks(&self) -> &'static [&'static str] {

@@ -216,6 +216,34 @@ fn a_declared_glob_names_only_directories_that_are_there() {
     assert_eq!(dirs, expected);
 }
 
+/// A site that several directories lead to, too.
+#[test]
+fn every_site_is_listed_once_and_in_order() {
+    let sandbox = Sandbox::new();
+    let settings = "systems: {notes: {site: docs, canonical: [\"*.md\"]}}\n";
+    sandbox.write(".claude/statewarden.yaml", settings);
+    for file in ["docs/a/b/c.md", "docs/d/e.md"] {
+        sandbox.write(file, "x");
+    }
+    let ids = ["261101-c", "261101-a", "261101-b"];
+    for id in ids {
+        sandbox.write(&format!(".claude/.docs/{id}/state.json"), "{}");
+    }
+    let document = sandbox.run(&["audit", "--json"]).json();
+    let sites = document["sites"].as_array().unwrap().iter();
+    let dirs: Vec<&str> = sites
+        .map(|site| site["state_dir"].as_str().unwrap())
+        .collect();
+    let expected = [
+        ".devt/state",
+        ".claude/.docs/261101-a",
+        ".claude/.docs/261101-b",
+        ".claude/.docs/261101-c",
+        "docs",
+    ];
+    assert_eq!(dirs, expected.map(|dir| sandbox.path(dir)));
+}
+
 #[test]
 fn audit_tells_directories_and_links_from_files() {
     let sandbox = Sandbox::new();

@@ -280,12 +280,25 @@ fn text_of_an_agents_making_cannot_steer_the_terminal() {
     sandbox.hook(&sandbox.by("\u{1b}[31mx", sandbox.write_event(&path, "x")));
     #[cfg(unix)]
     sandbox.write(&path, "x");
+    #[cfg(unix)]
+    for file in ["state.json", "x"] {
+        sandbox.write(&format!(".claude/.docs/{name}/{file}"), "{}");
+    }
+    let settings = "systems: {agent-flow: {enabled: false}}\n";
+    sandbox.write(".claude/statewarden.yaml", settings);
+    let off = format!("{name}/.claude/orchestration.local.md");
     for args in [
         &["explain", &path][..],
+        &["explain", "--agent", name, &path],
+        &["explain", "--agent", name, ".devt/state/review.json"],
+        &["explain", &off],
         &["check", &path],
         &["denies"],
         &["audit"],
+        &["status"],
         &["groups", "--root", &path],
+        &["cleanup", "--apply"],
+        &["history"],
     ] {
         let ran = sandbox.run(args);
         let all = ran.stdout() + &ran.stderr();

@@ -43,7 +43,13 @@ const COMMANDS: &[&str] = &[
     "echo § | sudo -S ls",
     "ls; printf '%s\\n' '§' | sudo -S -k ls",
     "echo § | docker login -u me --password-stdin h",
+    "kubectl create secret generic db --from-literal=pw=§",
+    "kubectl create secret generic db --from-literal=user=§ --from-literal '9=§' -n x",
+    "kubectl create secret generic db --from-literal=\"x=a § b\"",
+    "vault kv put secret/db user=a pw=§",
     // Assignments.
+    "DB_PW=§ ./run",
+    "helm install x --set db.pw=§ --set auth.pass=§",
     "PGPASSWORD=§ psql -c 'select 1'",
     "export GITHUB_TOKEN=§",
     "export GITHUB_TOKEN=\"§\"",

@@ -89,6 +89,7 @@ fn a_session_goes_from_phase_to_phase() {
         (&json!(id), &json!("quality"), &json!("Add JWT auth"))
     );
     let records = sandbox.records(GATES);
+    assert_eq!(records[2]["phase"], "research");
     let moves: Vec<_> = records
         .iter()
         .map(|record| {
@@ -128,6 +129,58 @@ fn a_step_that_was_taken_already_is_no_error() {
     }
     session(&sandbox, 2, &["start", "research"]);
     session(&sandbox, 2, &["complete", "plan"]);
+    // What the step would not take is an error all the same.
+    for report in ["../x", "plan-report.md"] {
+        let said = session(&sandbox, 2, &["complete", "research", "--report", report]);
+        assert!(said.contains("`research-report.md`"), "{said}");
+    }
+}
+
+/// A flag is one behind texts, too.
+#[test]
+fn a_text_may_begin_with_a_dash() {
+    let sandbox = Sandbox::new();
+    let id = init(&sandbox, &["t"]);
+    let decide = ["decide", "research", "--agent", "scouter"];
+    for (mode, flags, inputs) in [
+        ("single", &["--input", "- Search"][..], &["- Search"][..]),
+        ("single", &["--input=--all of it"], &["--all of it"]),
+        (
+            "parallel",
+            &[
+                "--input",
+                "a",
+                "-b",
+                "--instances",
+                "3",
+                "--input",
+                "- [ ] c",
+            ],
+            &["a", "-b", "- [ ] c"],
+        ),
+        (
+            "parallel",
+            &["--input", "", "--two words"],
+            &["", "--two words"],
+        ),
+    ] {
+        session(
+            &sandbox,
+            0,
+            &[&decide[..], &["--mode", mode], flags].concat(),
+        );
+        let decided = &state(&sandbox, &id)["dispatcher_decisions"]["research"];
+        assert_eq!(decided["inputs"], json!(inputs), "{flags:?}");
+    }
+    for (flags, word) in [
+        (&["--input"][..], "a value is required"),
+        (&["--input", "--mode", "single"], "a value is required"),
+        (&["--input", "a", "--instnaces", "1"], "'--instances'"),
+        (&["--input", "a", "--", "b"], "'b'"),
+    ] {
+        let said = session(&sandbox, 2, &[&decide[..], flags].concat());
+        assert!(said.contains(word), "{flags:?} says: {said}");
+    }
 }
 
 #[test]

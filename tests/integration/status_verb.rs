@@ -210,3 +210,19 @@ fn what_cannot_be_read_is_neither_inactive_nor_unstuck() {
         std::fs::remove_file(sandbox.project().join(file)).unwrap();
     }
 }
+
+#[test]
+fn devt_reads_past_a_line_that_is_none_and_so_does_status() {
+    let sandbox = Sandbox::new();
+    let workflow = ".devt/state/workflow.yaml";
+    for (line, code) in [("a b: 1", 0), ("<<<<<<< HEAD", 1)] {
+        sandbox.write(workflow, &format!("active: true\n{line}\nphase: plan\n"));
+        let ran = sandbox.run(&["status", "--json"]);
+        let answer = ran.json();
+        assert_eq!(ran.code(), code, "{answer}");
+        assert_eq!(answer["systems"][0]["phase"], "plan", "{answer}");
+        let problems = answer["problems"].to_string();
+        let is_told = problems.contains("line 2 is not `key: value`; make it that, or remove it");
+        assert_eq!(is_told, code == 1, "{problems}");
+    }
+}

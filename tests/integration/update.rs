@@ -158,9 +158,19 @@ fn odd_pairs_are_errors_and_odd_values_warnings() {
     let ran = sandbox.run(&["update", "phase=test"]);
     assert_eq!(ran.code(), 2);
     assert!(
-        ran.stderr().contains("line 1 is not closed"),
+        ran.stderr()
+            .contains("line 1 is not closed; close it, or put it in double quotes"),
         "{}",
         ran.stderr()
+    );
+
+    // devt writes what it is given, and reads past it.
+    sandbox.write(FILE, "active: false\na b: 1\ntask: [wip\n");
+    let ran = sandbox.run(&["update", "phase=test"]);
+    assert_eq!((ran.code(), ran.stderr()), (0, String::new()));
+    assert_eq!(
+        sandbox.read(FILE),
+        "active: false\na b: 1\ntask: [wip\nphase: test\n"
     );
 }
 

@@ -90,7 +90,7 @@ fn write_text(
         [first, ..] => first.missing,
     };
     if let Some(what) = missing {
-        let dir = super::root(context).dir;
+        let dir = output::printable(&super::root(context).dir);
         return writeln!(out, "no {what} below `{dir}`");
     }
     // Why nothing could be done somewhere is said on stderr.
@@ -144,6 +144,7 @@ fn write_outcome(
         (Effect::DryRun, _) => writeln!(out, "  would archive {moved}, {bytes}")?,
         (Effect::Apply, None) => writeln!(out, "  nothing archived")?,
         (Effect::Apply, Some(path)) => {
+            let path = output::printable(path);
             writeln!(out, "  archived {moved}, {bytes}, into `{path}`")?;
         }
     }

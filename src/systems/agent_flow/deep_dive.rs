@@ -108,13 +108,18 @@ impl Context {
     }
 }
 
-/// The name under which `--refresh` keeps a copy of the present file.
-pub fn backup_name(now: DateTime<Utc>) -> String {
-    format!(
+/// The names under which `--refresh` may keep a copy of the present file: as Agent
+/// Flow's script makes it, then with more digits for a further copy of the same second.
+pub fn backup_names(now: DateTime<Utc>) -> impl Iterator<Item = String> {
+    let name = format!(
         "{}.bak.{}",
         FileKind::DeepDive.name(),
         now.format("%Y%m%d%H%M%S")
-    )
+    );
+    (1..).map(move |n| match n {
+        1 => name.clone(),
+        n => format!("{name}{n}"),
+    })
 }
 
 /// The text of a new file.
@@ -322,7 +327,9 @@ mod tests {
         assert_eq!(headings(&text), headings(original));
         assert_eq!(check_content(&text, FileKind::DeepDive), Ok(()));
         assert_eq!(text.lines().filter(|line| *line == "---").count(), 2);
-        assert_eq!(backup_name(now()), "deep-dive.local.md.bak.20261121084937");
+        let names: Vec<String> = backup_names(now()).take(2).collect();
+        let first = "deep-dive.local.md.bak.20261121084937";
+        assert_eq!(names, [first.to_owned(), format!("{first}2")]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::state::{FlowState, GROUP, Mode, Phase, has_passed};
 use crate::formats::front_matter::{self, Document};
 use crate::formats::yaml::{self, Change, Scalar, Value};
 use crate::time;
-use crate::workflow::{GateChange, GateStatus, Outcome};
+use crate::workflow::{Account, GateChange, GateStatus, Outcome};
 
 pub(super) struct Draft<'a> {
     document: Document<'a>,
@@ -18,6 +18,8 @@ pub(super) struct Draft<'a> {
     edits: Vec<Change>,
     moved: Vec<GateChange>,
     entries: String,
+    /// What to say of the changes where no gate moves.
+    said: Option<String>,
 }
 
 impl<'a> Draft<'a> {
@@ -39,6 +41,7 @@ impl<'a> Draft<'a> {
             edits,
             moved,
             entries,
+            said: None,
         })
     }
 
@@ -81,6 +84,7 @@ impl<'a> Draft<'a> {
         if self.state.phase != Some(phase) {
             self.set(["current_phase"], phase.as_str());
             self.state.phase = Some(phase);
+            self.said = Some(format!("the run is in phase `{phase}` now"));
         }
     }
 
@@ -105,6 +109,7 @@ impl<'a> Draft<'a> {
         self.edits
             .push(Change::new(["active"], Scalar::Boolean(false)));
         self.log(Phase::Complete, agent, result, gate);
+        self.said = Some(result.to_owned());
     }
 
     /// Marks the group and its gate as running, at the first sign of a member.
@@ -252,6 +257,11 @@ impl<'a> Draft<'a> {
         Ok(Outcome::Changed {
             text,
             changes: self.moved,
+            account: Account {
+                phase: self.state.phase.map(|phase| phase.to_string()),
+                iteration: self.state.iteration,
+                evidence: self.said,
+            },
         })
     }
 }

@@ -37,9 +37,19 @@ pub fn on_agent_end(text: &str, artifact: &Artifact, judged: &Judged) -> Outcome
         iteration: before.number("iteration"),
         evidence: why,
     };
-    Outcome::Changed {
-        text: new_text,
-        changes: vec![change],
+    Outcome::changed(new_text, vec![change])
+}
+
+/// Why an agent's end means nothing to a `workflow.yaml`; `None` where a workflow is
+/// active. A broken file that does not say whether one is may stand for one.
+pub fn inactive(text: &str) -> Option<String> {
+    match (
+        workflow_yaml::read(text).get("active"),
+        workflow_yaml::check(text),
+    ) {
+        (Some(Scalar::Bool(true)), _) => None,
+        (Some(Scalar::Bool(false)), _) | (_, Ok(())) => Some("no workflow is active".to_owned()),
+        (_, Err(why)) => Some(format!("`workflow.yaml`: {why}")),
     }
 }
 
@@ -166,7 +176,7 @@ mod tests {
         let artifact = Artifact::of_agent(&AgentName::parse("tester")).unwrap();
         let judged = judge(artifact, Some(&"word ".repeat(300)), Some(json));
         match (on_agent_end(text, artifact, &judged), expected) {
-            (Outcome::Changed { text, changes }, Ok(after)) => {
+            (Outcome::Changed { text, changes, .. }, Ok(after)) => {
                 assert_eq!((text.as_str(), changes.len()), (after, 1));
             }
             (Outcome::Unchanged { why }, Err(part)) => assert!(why.contains(part), "{why}"),

@@ -146,7 +146,7 @@ pub fn read(text: &str) -> Fields {
     let lines: Vec<&str> = split_bom(text).1.lines().collect();
     let scalars = entries(&lines)
         .into_iter()
-        .filter(|entry| entry.n_below == 0);
+        .filter(|entry| entry.n_below == 0 && is_key(entry.key));
     Fields(
         scalars
             .map(|entry| (entry.key.to_owned(), scalar(entry.value)))
@@ -156,10 +156,11 @@ pub fn read(text: &str) -> Fields {
 
 /// Whether a text is a `workflow.yaml` at all: every line that starts a value
 /// must be `key: value`, what opens must close, and only a bare key has lines
-/// below it. devt's own output passes, though YAML would refuse some of it.
+/// below it. devt's own output passes, though YAML would refuse some of it, and
+/// devt itself skips some: keys that it does not read.
 ///
 /// # Errors
-/// Names the first line that breaks one of these rules.
+/// Names the first line that breaks one of these rules, and says what to do.
 pub fn check(text: &str) -> Result<(), String> {
     let lines: Vec<&str> = split_bom(text).1.lines().collect();
     let entries = entries(&lines);
@@ -169,17 +170,21 @@ pub fn check(text: &str) -> Result<(), String> {
         let line = entry.at + 1;
         let closed = match entry.value.as_bytes().first() {
             Some(b'"') => unquote(entry.value).is_some(),
+            // devt quotes no text for its brackets.
+            Some(b'[' | b'{') if TEXT_KEYS.contains(&entry.key) => true,
             Some(b'[') => entry.value.contains(']'),
             Some(b'{') => entry.value.contains('}'),
             _ => true,
         };
         if !closed {
-            return Err(format!("the value in line {line} is not closed"));
+            return Err(format!(
+                "the value in line {line} is not closed; close it, or put it in double quotes"
+            ));
         }
         let takes_lines = entry.value.is_empty() || entry.value.starts_with(['|', '>', '#']);
         if entry.n_below > 0 && !takes_lines {
             return Err(format!(
-                "line {line} holds a value, yet indented lines follow it"
+                "line {line} holds a value, yet indented lines follow it; remove one or the other"
             ));
         }
     }
@@ -188,7 +193,10 @@ pub fn check(text: &str) -> Result<(), String> {
         !covered && !line.is_empty() && !line.trim_start().starts_with('#') && line != "---"
     });
     match stray {
-        Some(at) => Err(format!("line {} is not `key: value`", at + 1)),
+        Some(at) => Err(format!(
+            "line {} is not `key: value`; make it that, or remove it",
+            at + 1
+        )),
         None => Ok(()),
     }
 }
@@ -275,7 +283,8 @@ fn entries<'a>(lines: &[&'a str]) -> Vec<Entry<'a>> {
     let mut entries: Vec<Entry<'a>> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         let content = line.trim();
-        if let Some((key, value)) = line.split_once(':').filter(|(key, _)| is_key(key)) {
+        let is_entry = |(key, value): &(&str, &str)| is_key(key) || is_unread_key(key, value);
+        if let Some((key, value)) = line.split_once(':').filter(is_entry) {
             entries.push(Entry {
                 key,
                 value: value.trim(),
@@ -297,6 +306,12 @@ fn is_key(key: &str) -> bool {
         && key
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+/// A key that devt writes as it was given, and does not read again: `a b`, `a.b`.
+fn is_unread_key(key: &str, value: &str) -> bool {
+    key.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+        && (value.is_empty() || value.starts_with([' ', '\t']))
 }
 
 /// A value as both readers see it, YAML first where they differ.

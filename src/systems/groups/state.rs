@@ -291,7 +291,7 @@ impl<'a> Evidence<'a> {
                 format!("hand group {number} to a stronger developer or the architect")
             }
             GroupState::Stuck => {
-                "a person decides; then strike the line in `STUCK.md` through or mark it RESOLVED"
+                "a person decides; then strike the line in `STUCK.md` through or mark it RESOLVED, in capitals"
                     .to_owned()
             }
             GroupState::Error => {

@@ -31,17 +31,19 @@ pub fn mentions(stuck_text: &str) -> Mentions {
     mentions
 }
 
-/// Only the capital word counts, and not after "not": a line wrongly taken as
-/// resolved would let work go on past a stop.
+/// Words before RESOLVED that say that it is still to come; `t` ends `isn't`.
+const TO_COME: [&str; 10] = [
+    "not", "t", "cannot", "never", "until", "unless", "if", "once", "when", "be",
+];
+
+/// Only the capital word counts, and not where a word before it takes it back: a
+/// line wrongly taken as resolved would let work go on past a stop.
 fn is_resolved(line: &str) -> bool {
-    let mut before = "";
-    line.split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .any(|word| {
-            let resolved = word == "RESOLVED" && !before.eq_ignore_ascii_case("not");
-            before = word;
-            resolved
-        })
+    let words = line.split(|c: char| !c.is_alphanumeric());
+    let words: Vec<&str> = words.collect();
+    let is_to_come = |word: &&str| TO_COME.iter().any(|open| word.eq_ignore_ascii_case(open));
+    let mark = words.iter().position(|word| *word == "RESOLVED");
+    mark.is_some_and(|at| !words[..at].iter().any(is_to_come))
 }
 
 fn without_struck(line: &str) -> String {
@@ -175,7 +177,17 @@ mod tests {
         check("gro~~x~~up 3", &[]);
         check("Group 3: RESOLVED by hand", &[]);
         check("[RESOLVED] Group 3\nGroup 4 is UNRESOLVED", &[4]);
-        check("Group 3 is NOT: RESOLVED", &[3]);
+        for line in [
+            "Group 3 is NOT: RESOLVED",
+            "Group 3 is NOT YET RESOLVED",
+            "# GROUP 3 CANNOT BE RESOLVED WITHOUT A DECISION",
+            "Group 3 stops until RESOLVED",
+            "Group 3 isn't RESOLVED",
+            // Prose says it often, and seldom means that the stop is over.
+            "Group 3: resolved",
+        ] {
+            check(line, &[3]);
+        }
         check(
             "Group 3 is NOT RESOLVED\nGroup 4 cannot be resolved",
             &[3, 4],

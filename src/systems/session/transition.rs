@@ -11,7 +11,7 @@ use super::state::{Phase, PhaseState, State, Status};
 use crate::actor::AgentName;
 use crate::formats::json::Document;
 use crate::time;
-use crate::workflow::{GateChange, GateStatus, Outcome};
+use crate::workflow::{Account, GateChange, GateStatus, Outcome};
 
 /// Pending → in progress. A `started_at` that is already there is kept.
 ///
@@ -27,12 +27,26 @@ pub fn start(text: &str, phase: Phase, now: DateTime<Utc>) -> Result<String, Str
     })
 }
 
-/// To completed, by way of in progress: a phase that was pending is started at
-/// the same moment.
+/// Whether a report is the phase's own.
 ///
 /// # Errors
-/// The text is no state of a session, the step leads to none that is allowed, or
-/// `report` is not the phase's own report file.
+/// It is not, or the phase has none.
+pub fn check_report(phase: Phase, report: &str) -> Result<(), String> {
+    match phase.report() {
+        Some(own) if own == report => Ok(()),
+        Some(own) => Err(format!(
+            "the report of phase `{}` is `{own}`",
+            phase.as_str()
+        )),
+        None => Err(format!("phase `{}` has no report", phase.as_str())),
+    }
+}
+
+/// To completed, by way of in progress: a phase that was pending is started at
+/// the same moment. The report is the phase's own.
+///
+/// # Errors
+/// The text is no state of a session, or the step leads to none that is allowed.
 pub fn complete(
     text: &str,
     phase: Phase,
@@ -40,12 +54,6 @@ pub fn complete(
     now: DateTime<Utc>,
 ) -> Result<String, String> {
     edit(text, phase, now, |state, document| {
-        if report.is_some() && report != phase.report() {
-            return Err(match phase.report() {
-                Some(own) => format!("the report of phase `{}` is `{own}`", phase.as_str()),
-                None => format!("phase `{}` has no report", phase.as_str()),
-            });
-        }
         document.set(&field(phase, "status"), "completed")?;
         document.set(&field(phase, "report"), report)?;
         start_time(state, document, now)?;
@@ -194,11 +202,17 @@ pub fn outcome(
                 iteration: None,
                 evidence,
             };
+            let account = Account {
+                phase: change.phase.clone(),
+                iteration: None,
+                evidence: Some(change.evidence.clone()),
+            };
             // A decision moves no phase.
             let moved = change.from != change.to;
             Outcome::Changed {
                 text,
                 changes: moved.then_some(change).into_iter().collect(),
+                account,
             }
         }
     }
@@ -316,14 +330,9 @@ mod tests {
             complete(&text, Phase::Init, None, at(1)),
             "already completed",
         );
-        check_refused(
-            complete(&text, Phase::Research, Some("x.md"), at(1)),
-            "research-report.md",
-        );
-        check_refused(
-            complete(&text, Phase::Quality, Some("x.md"), at(1)),
-            "has no report",
-        );
+        let check_report = |phase| check_report(phase, "x.md").unwrap_err();
+        assert!(check_report(Phase::Research).contains("research-report.md"));
+        assert!(check_report(Phase::Quality).contains("has no report"));
         let text = start(&text, Phase::Research, at(1)).unwrap();
         check_refused(start(&text, Phase::Research, at(2)), "already in progress");
         check_refused(start("{", Phase::Research, at(2)), "not valid JSON");

@@ -123,8 +123,32 @@ fn a_record_says_what_moved_and_why() {
     let text = stage.0.read(SINGLE).replace("\"pending\"", "\"passed\"");
     stage.0.write(SINGLE, &text);
     stage.0.hook(&stage.main("Stop")).is_silent();
-    let closed = stage.records().pop().unwrap();
-    assert_eq!(closed["evidence"], "the state changed and no gate moved");
+    let mut closed = stage.records().pop().unwrap();
+    for key in ["id", "ts"] {
+        assert!(closed[key].take().is_string(), "{key}");
+    }
+    let expected = json!({
+        "id": null, "ts": null, "system": "agent-flow", "file": SINGLE, "phase": "complete",
+        "iteration": 1, "session_id": "s-1", "evidence": "All phases completed successfully",
+    });
+    assert_eq!(closed, expected);
+}
+
+/// Of a command's change, what it is: the verb.
+#[test]
+fn a_change_without_a_gate_says_where_the_run_stands() {
+    let stage = Stage::with_run(&[]);
+    for (args, phase) in [
+        (&["flow", "update", "--message", "m"][..], "exploration"),
+        (&["flow", "update", "--phase", "planning"], "planning"),
+        (&["flow", "update", "--complete"], "complete"),
+    ] {
+        assert_eq!(stage.0.run(args).code(), 0);
+        let record = stage.records().pop().unwrap();
+        let found = [&record["gate"], &record["phase"], &record["iteration"]];
+        assert_eq!(found, [&json!(null), &json!(phase), &json!(1)], "{record}");
+        assert_eq!(record["evidence"], "flow update");
+    }
 }
 
 #[test]

@@ -175,6 +175,19 @@ fn without_an_active_workflow_nothing_is_owed() {
 }
 
 #[test]
+fn a_broken_workflow_is_not_called_an_inactive_one() {
+    let stage = devt("block");
+    let text = WORKFLOW.replace("active: true", "active: [");
+    stage.0.write(".devt/state/workflow.yaml", &text);
+    end(&stage, false).is_silent();
+    let skipped = stage.skipped();
+    assert!(
+        skipped.contains("`workflow.yaml`: the value in line"),
+        "{skipped}"
+    );
+}
+
+#[test]
 fn reviewers_and_testers_owe_their_verdict_files() {
     let stage = devt("block");
     stage.0.write(".claude/statewarden.yaml", "completion: block\nsystems:\n  groups:\n    roots: [docs/plan]\n    roles: {critic: reviewer}\n");

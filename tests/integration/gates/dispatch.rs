@@ -136,6 +136,18 @@ fn a_run_without_gates_is_told_without_them() {
     assert!(text.contains("phase none. Next:"), "{text}");
 }
 
+/// devt goes on with such a file.
+#[test]
+fn a_line_that_is_none_does_not_hide_what_is_under_way() {
+    for line in ["a b: 1", "<<<<<<< HEAD"] {
+        let stage = Stage::new();
+        let state = format!("active: true\n{line}\nphase: plan\n");
+        stage.0.write(".devt/state/workflow.yaml", &state);
+        let answer = stage.0.hook(&stage.main("SessionStart")).json();
+        assert!(answer.to_string().contains("phase plan"), "{answer}");
+    }
+}
+
 #[test]
 fn a_new_session_is_told_what_is_under_way() {
     let mut none = Stage::new().0.hook(&Stage::new().main("SessionStart"));

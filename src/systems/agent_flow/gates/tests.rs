@@ -38,7 +38,7 @@ fn front_matter(text: &str) -> &str {
 #[track_caller]
 fn changed(outcome: Outcome) -> (String, Vec<GateChange>) {
     match outcome {
-        Outcome::Changed { text, changes } => (text, changes),
+        Outcome::Changed { text, changes, .. } => (text, changes),
         Outcome::Unchanged { why } => panic!("unchanged: {why}"),
     }
 }
