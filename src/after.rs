@@ -154,7 +154,7 @@ fn still_open<'d>(denials: &'d [Denied], log: &LogFile) -> Vec<&'d Denied> {
 const TAIL: u64 = 512 * 1024;
 
 /// Hands on the newest records of a log, file by file, the newest file first.
-fn each_record(log: &LogFile, take: &mut dyn FnMut(&Value)) {
+pub(crate) fn each_record(log: &LogFile, take: &mut dyn FnMut(&Value)) {
     let rotated = iter::once_with(|| log.generations().into_iter().rev()).flatten();
     let mut left = TAIL;
     for path in iter::once(log.path()).chain(rotated) {
