@@ -85,7 +85,7 @@ impl World<'_> {
     fn recovery(&self, event: &Event<'_>, claim: &Claim<'_>, denial: &Denied) -> Record {
         let reason = format!(
             "wrote `{}` after it was refused `{}`",
-            claim.entry, denial.name
+            claim.entry, denial.shown
         );
         let mut record = Record::new(What::Recovered, &reason, Some(event), self.now);
         record.system = Some(claim.governed.system.id().to_owned());
@@ -122,10 +122,13 @@ impl World<'_> {
         let mut denials = Vec::new();
         let mut take = |record: &Value| {
             if let (true, Some(id)) = (mine(record), record["id"].as_str()) {
-                let name = record["name"].as_str().unwrap_or_default().to_owned();
+                // A site has no name in itself.
+                let path = record["file_path"].as_str().unwrap_or_default();
+                let name = record["name"].as_str().filter(|name| !name.is_empty());
+                let shown = name.or(self.project.main.relative(path)).unwrap_or(path);
                 denials.push(Denied {
                     id: id.to_owned(),
-                    name,
+                    shown: shown.to_owned(),
                 });
             }
         };
@@ -136,7 +139,8 @@ impl World<'_> {
 
 struct Denied {
     id: String,
-    name: String,
+    /// What was refused, as people are told.
+    shown: String,
 }
 
 /// Those that no record of the log resolves.
@@ -154,7 +158,7 @@ fn still_open<'d>(denials: &'d [Denied], log: &LogFile) -> Vec<&'d Denied> {
 const TAIL: u64 = 512 * 1024;
 
 /// Hands on the newest records of a log, file by file, the newest file first.
-fn each_record(log: &LogFile, take: &mut dyn FnMut(&Value)) {
+pub(crate) fn each_record(log: &LogFile, take: &mut dyn FnMut(&Value)) {
     let rotated = iter::once_with(|| log.generations().into_iter().rev()).flatten();
     let mut left = TAIL;
     for path in iter::once(log.path()).chain(rotated) {

@@ -122,6 +122,9 @@ impl World<'_> {
         if begun.is_some() || noted.is_some_and(|noted| is_worth_it(&noted)) {
             self.keep_books(event, &document, &span, begun.as_deref(), &mut found);
         }
+        if let Some(since) = span.call {
+            self.leave_out_told(&mut found, event, since);
+        }
         let found: Vec<Denial> = found.into_iter().map(|found| found.denial).collect();
         self.log_detected(&found, event, rules);
         let told = Told {

@@ -306,7 +306,7 @@ impl World<'_> {
             act: Act::Write,
             shown: agent_type.to_owned(),
             site: self.project.main.relative(&dir).unwrap_or(&dir).to_owned(),
-            path: dir,
+            path: path::below(&dir, &gate.file),
             why: gate.why,
             entry: gate.name,
             instead: None,
@@ -336,14 +336,12 @@ impl World<'_> {
         // What was forgotten long ago must not push out what is under way, nor
         // what is derived from files, of any number, a run that is stored.
         runs.sort_by_key(|run| Reverse(run.updated_at.clone()));
-        let text: String = runs.iter().map(summary).collect();
-        if text.is_empty() {
-            return Reply::Silent;
-        }
-        let text = format!("A workflow is under way; go on from here, redo nothing.\n{text}");
-        Reply::Context {
-            event: Kind::SessionStart,
-            text: reply::cut(text.trim_end(), 999),
+        match runs.as_slice() {
+            [] => Reply::Silent,
+            runs => Reply::Context {
+                event: Kind::SessionStart,
+                text: under_way(runs),
+            },
         }
     }
 
@@ -432,6 +430,31 @@ fn send_back(owed: &[Due]) -> String {
     )
 }
 
+/// The most characters that a new session is told.
+const MAX_UNDER_WAY: usize = 999;
+
+/// A line for each run, as many as fit, and the number of the rest.
+fn under_way(runs: &[Workflow]) -> String {
+    let mut text = "A workflow is under way; go on from here, redo nothing.".to_owned();
+    for (at, run) in runs.iter().enumerate() {
+        let rest = format!("\nand {} more: `statewarden status`.", runs.len() - at);
+        let line = format!("\n{}", summary(run));
+        let room = MAX_UNDER_WAY - text.chars().count();
+        let needed = match at + 1 == runs.len() {
+            true => 0,
+            false => rest.chars().count(),
+        };
+        if line.chars().count() + needed <= room {
+            text += &line;
+        } else if at == 0 {
+            return reply::cut(&(text + &line), MAX_UNDER_WAY);
+        } else {
+            return text + &rest;
+        }
+    }
+    text
+}
+
 /// One line, whatever a state file calls its phase.
 fn summary(run: &Workflow) -> String {
     let phase = run.phase.as_deref().unwrap_or("none");
@@ -451,5 +474,5 @@ fn summary(run: &Workflow) -> String {
         "{} (`{}`): phase {phase}{round}{gates}. Next: {}.",
         run.system, run.file, run.next
     );
-    reply::printable(&line) + "\n"
+    reply::printable(&line)
 }

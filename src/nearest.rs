@@ -125,10 +125,11 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// `review-auth.json` → `review-auth.md`, `plan.txt` → `plan.md`. A pattern
-    /// without a prefix takes nearly any words and would hide a slip.
+    /// `review-auth.json` → `review-auth.md`, `plan.txt` → `plan.md`, `review.jsn` →
+    /// `review.json`. A pattern without a prefix takes nearly any words and would
+    /// hide a slip.
     fn other_ending(&self, dir: &str, name: &str) -> Option<String> {
-        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+        let (stem, given) = name.rsplit_once('.').unwrap_or((name, ""));
         let stem = path::below(dir, stem);
         let known = |row: &&Row<'_>| match row.name {
             Name::Exact(name) => name.starts_with(&stem),
@@ -137,12 +138,16 @@ impl<'a> Search<'a> {
         // Few rows begin so, and each ending asks them all.
         let rows: Vec<_> = self.contract.rows.iter().filter(known).collect();
         let is_vague = |slug: &Slug, entry: &str| slug.prefix.is_empty() && slug.matches(entry);
-        [".md", ".json", ".yaml", ".txt"]
-            .iter()
-            .map(|ending| format!("{stem}{ending}"))
-            .filter(|entry| rows.iter().any(|row| row.matches(entry)))
-            .filter(|entry| self.slugs(|slug| is_vague(slug, entry)).next().is_none())
-            .find_map(|entry| self.allowed(&entry))
+        let mut known: Vec<_> = ["md", "json", "yaml", "txt"]
+            .into_iter()
+            .map(|ending| (ending, format!("{stem}.{ending}")))
+            .filter(|(_, entry)| rows.iter().any(|row| row.matches(entry)))
+            .filter(|(_, entry)| self.slugs(|slug| is_vague(slug, entry)).next().is_none())
+            .collect();
+        known.sort_by_cached_key(|(ending, _)| damerau_levenshtein(ending, given));
+        known
+            .into_iter()
+            .find_map(|(_, entry)| self.allowed(&entry))
     }
 
     /// The names within a few typing errors, and the patterns whose prefix is:
@@ -325,6 +330,10 @@ mod tests {
             ("implementation-summary.json", "impl-summary.json"),
             ("reveiw-auth.md", "review-auth.md"),
             ("review-auth.json", "review-auth.md"),
+            ("verification.jsn", "verification.json"),
+            ("review.jsonl", "review.json"),
+            ("review.markdown", "review.md"),
+            ("workflow.yml", "workflow.yaml"),
             ("review-lane-api.json", "review-lane-api.md"),
             ("plan-x.md", "plan.md"),
             ("research-x.md", "research.md"),

@@ -94,6 +94,8 @@ pub struct Owed {
 /// A gate that keeps an agent from being dispatched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClosedGate {
+    /// The file that tells, relative to `gate_dir`.
+    pub file: String,
     /// Its name, or that of the file that should tell.
     pub name: String,
     /// How it stands, and what to do.
@@ -101,12 +103,13 @@ pub struct ClosedGate {
 }
 
 impl ClosedGate {
-    pub fn new(name: &str, status: GateStatus) -> Self {
+    pub fn new(file: &str, name: &str, status: GateStatus) -> Self {
         let status = status.as_str();
         Self {
+            file: file.to_owned(),
             name: name.to_owned(),
             why: format!(
-                "the gate `{name}` before its phase is `{status}`; finish that phase first, or set the gate right"
+                "its phase comes after the gate `{name}`, which is `{status}` in `{file}`; finish that phase first, or set the gate right"
             ),
         }
     }
@@ -114,6 +117,7 @@ impl ClosedGate {
     /// Where nobody knows how the gates stand, none has passed.
     pub fn unknown(file: &str, why: &str) -> Self {
         Self {
+            file: file.to_owned(),
             name: file.to_owned(),
             why: format!(
                 "`{file}` does not tell whether the gates before its phase have passed: {why}; mend the file first"

@@ -1,9 +1,42 @@
 //! What is told of what was found, and to whom.
 
+use chrono::{DateTime, Utc};
+
+use super::{Found, SLACK};
+use crate::after::each_record;
 use crate::decision::{Denial, DenyCode};
-use crate::event::Kind;
+use crate::event::{Event, Kind};
+use crate::hook::World;
 use crate::reply::{self, Reply};
 use crate::settings::Mode;
+use crate::time;
+
+impl World<'_> {
+    /// Leaves out what the session was told already and what changed before the
+    /// call began: it lies in the call's window, from `since` on, by the slack alone.
+    pub(super) fn leave_out_told(
+        &self,
+        found: &mut Vec<Found>,
+        event: &Event<'_>,
+        since: DateTime<Utc>,
+    ) {
+        let before = since..since + SLACK;
+        let in_slack = |found: &Found| found.changed.filter(|changed| before.contains(changed));
+        if !found.iter().any(|found| in_slack(found).is_some()) {
+            return;
+        }
+        each_record(&self.logs().events(), &mut |record| {
+            if record["decision"] != "detected" || record["session_id"] != event.session() {
+                return;
+            }
+            let told = record["ts"].as_str().unwrap_or_default();
+            found.retain(|found| {
+                let is_told = |changed| time::millis(changed).as_str() <= told;
+                record["file_path"] != found.denial.path || !in_slack(found).is_some_and(is_told)
+            });
+        });
+    }
+}
 
 /// Who may have done it. A command in the background leaves time for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +99,9 @@ impl Told<'_> {
             }
             ([], DenyCode::MalformedContent | DenyCode::IllegalTransition) => {
                 "Write it again as its readers need it.".to_owned()
+            }
+            ([], DenyCode::ProtectedFile) => {
+                "Tell the user, who may have done it; if the call did, put it back.".to_owned()
             }
             ([], _) => "Put things back as they were, and tell the user.".to_owned(),
             (moved, _) => format!(

@@ -110,7 +110,7 @@ impl System for AgentFlow {
                 Err(_) if agent.gate() == Phase::Exploration => None,
                 Err(why) => return Some(Some(ClosedGate::unknown(kind.name(), &why))),
             };
-            Some(gate.map(|(gate, status)| ClosedGate::new(gate.as_str(), status)))
+            Some(gate.map(|(gate, status)| ClosedGate::new(kind.name(), gate.as_str(), status)))
         };
         // The agent may be meant for any of the runs, so all must be closed to it.
         let closed: Option<Vec<_>> = RUNS.into_iter().filter_map(before).collect();

@@ -92,10 +92,11 @@ impl System for Session {
     fn closed_gate(&self, agent: &AgentName, files: &dyn Files) -> Option<ClosedGate> {
         let phase = Phase::of_agent(agent)?;
         let sessions = states(files);
-        let state = State::parse(newest_of(&sessions).ok()?.1).ok()?;
+        let (file, text) = newest_of(&sessions).ok()?;
+        let state = State::parse(text).ok()?;
         let before = state.unfinished_before(phase)?;
         let status = before.gate_status();
-        Some(ClosedGate::new(before.phase.as_str(), status))
+        Some(ClosedGate::new(file, before.phase.as_str(), status))
     }
 
     fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {

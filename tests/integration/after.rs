@@ -106,6 +106,33 @@ fn what_was_there_before_the_call_is_left_alone() {
         .is_silent();
 }
 
+/// Calls of one message follow each other at once, so that the slack of one
+/// reaches into the one before it.
+#[test]
+fn what_one_call_left_is_not_laid_to_the_next() {
+    let sandbox = Sandbox::new();
+    let call = |session: &str| {
+        let mut event = after(&sandbox, "Bash", json!({ "command": "ls" }), json!({}));
+        event["session_id"] = session.into();
+        event["duration_ms"] = 0.into();
+        event
+    };
+    sandbox.write(".devt/state/todo.txt", "x");
+    blocked(&sandbox, &call("s-1"));
+    sandbox.hook(&call("s-1")).is_silent();
+    blocked(&sandbox, &call("s-2"));
+    sandbox.write(".devt/state/more.txt", "x");
+    let reason = blocked(&sandbox, &call("s-1"));
+    assert!(
+        reason.contains("more.txt") && !reason.contains("todo.txt"),
+        "{reason}"
+    );
+    sandbox.write(".devt/state/todo.txt", "again");
+    assert!(blocked(&sandbox, &call("s-1")).contains("todo.txt"));
+    let records = sandbox.records(".claude/statewarden/events.jsonl");
+    assert_eq!(records.len(), 4, "{records:?}");
+}
+
 #[test]
 fn a_duration_that_cannot_be_is_no_trap() {
     for duration in [
@@ -329,7 +356,9 @@ fn a_command_that_removes_the_settings_with_the_guard_is_told() {
         json!({ "command": "rm .claude/settings.json" }),
         json!({}),
     );
-    assert!(blocked(&sandbox, &event).contains("protected-file"));
+    let reason = blocked(&sandbox, &event);
+    assert!(reason.contains("protected-file"), "{reason}");
+    assert!(reason.contains("user, who may have done it"), "{reason}");
 }
 
 #[test]

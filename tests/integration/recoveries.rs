@@ -61,6 +61,21 @@ fn an_allowed_write_settles_the_agents_open_denials() {
     assert_eq!(recovered[0]["name"], "scratchpad.md");
 }
 
+#[test]
+fn a_site_that_was_refused_as_a_whole_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .hook(&sandbox.bash_event("rm -rf .devt/state"))
+        .is_denied("bulk-removal");
+    sandbox.write(".devt/state/scratchpad.md", "x");
+    sandbox
+        .hook(&written(&sandbox, "scratchpad.md"))
+        .is_silent();
+    let reason = &sandbox.records(EVENTS)[0]["reason"];
+    let expected = "wrote `scratchpad.md` after it was refused `.devt/state`";
+    assert_eq!(reason, expected);
+}
+
 /// Sites lie in one another, and systems share directories and logs.
 #[test]
 fn a_write_settles_nothing_in_a_site_below_or_of_another_system() {

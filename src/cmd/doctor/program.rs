@@ -206,7 +206,9 @@ fn of_command(command: &str, subject: &Subject<'_>) -> Vec<Finding> {
                 }
                 _ => ("program-fails", format!("fails: {e}")),
             };
-            let what = format!("`{path}` is wired, but {why}: every governed tool call is refused");
+            let what = format!(
+                "`{path}` is wired, but {why}: every call of a tool in its matcher is refused"
+            );
             return vec![Finding::error(id, what, again)];
         }
     };

@@ -114,8 +114,8 @@ pub fn read(name: &str, sidecar: &Sidecar, text: &str) -> Result<Routing, String
                     .as_str()
                     .map_or_else(|| kind(value).to_owned(), |v| format!("\"{}\"", brief(v)));
                 return Err(format!(
-                    "`{field}` in `{name}` is {found}, not one of {}",
-                    allowed.join(", ")
+                    "`{field}` in `{name}` is {found}, not {}",
+                    any_of(allowed)
                 ));
             }
         };
@@ -126,6 +126,14 @@ pub fn read(name: &str, sidecar: &Sidecar, text: &str) -> Result<Routing, String
         }
     }
     Ok(routing)
+}
+
+/// The values of a field, as part of a sentence.
+fn any_of(allowed: &[&str]) -> String {
+    match allowed {
+        [only] => (*only).to_owned(),
+        several => format!("one of {}", several.join(", ")),
+    }
 }
 
 /// Whether a text may be written under a sidecar's name, with notes on missing
@@ -139,10 +147,8 @@ pub fn check_sidecar(name: &str, text: &str) -> Result<Vec<String>, String> {
     };
     let routing = read(name, sidecar, text)?;
     let note = |(field, allowed): (&str, &[&str])| {
-        routing
-            .missing
-            .contains(&field)
-            .then(|| format!("`{name}` has no `{field}` (one of {})", allowed.join(", ")))
+        let is_missing = routing.missing.contains(&field);
+        is_missing.then(|| format!("`{name}` has no `{field}` ({})", any_of(allowed)))
     };
     Ok(sidecar.fields().into_iter().filter_map(note).collect())
 }
@@ -251,7 +257,7 @@ mod tests {
         check(
             "test-summary.json",
             full,
-            Err("`agent` in `test-summary.json` is \"programmer\""),
+            Err("`agent` in `test-summary.json` is \"programmer\", not tester"),
         );
         check("impl-summary.json", "{}", Ok(3));
         check(

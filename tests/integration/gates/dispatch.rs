@@ -24,7 +24,8 @@ fn a_dispatch_before_its_gate_is_warned_of_or_refused() {
         .as_str()
         .unwrap();
     assert!(
-        context.contains("`exploration`") && context.contains("gate-closed"),
+        context.contains("gate `exploration`, which is `in_progress` in `orchestration.local.md`")
+            && context.contains("gate-closed"),
         "{context}"
     );
     assert!(
@@ -98,7 +99,7 @@ fn a_run_that_cannot_be_read_has_passed_no_gate() {
         .0
         .records(".claude/statewarden/denies.jsonl")
         .remove(0);
-    assert_eq!(denial["file_path"], json!(stage.0.path(".claude")));
+    assert_eq!(denial["file_path"], json!(stage.0.path(SINGLE)));
     let closed = broken.replace("active: true", "active: false");
     for text in ["broken", &closed] {
         stage.0.write(SINGLE, text);
@@ -112,7 +113,34 @@ fn a_session_has_gates_too() {
     assert_eq!(stage.0.run(&["session", "init", "t"]).code(), 0);
     set(&stage, "block");
     dispatch(&stage, "scouter").is_silent();
-    dispatch(&stage, "reviewer").is_denied("gate-closed");
+    let reason = dispatch(&stage, "reviewer").is_denied("gate-closed");
+    assert!(reason.contains("-t/state.json`"), "{reason}");
+    let denial = &stage.0.records(".claude/statewarden/denies.jsonl")[0];
+    let file = denial["file_path"].as_str().unwrap();
+    assert!(file.ends_with("-t/state.json"), "{file}");
+}
+
+#[test]
+fn runs_that_do_not_fit_are_counted() {
+    let stage = Stage::with_run(&[]);
+    for n in 1..=9 {
+        let tasks = format!(
+            "## 1. Group\n- [x] a\n## 2. {}\n- [ ] b\n",
+            "word ".repeat(9)
+        );
+        stage
+            .0
+            .write(&format!("openspec/changes/c{n}/tasks.md"), &tasks);
+    }
+    let answer = stage.0.hook(&stage.main("SessionStart")).json();
+    let text = answer["hookSpecificOutput"]["additionalContext"].as_str();
+    let text = text.unwrap();
+    assert!(text.chars().count() < 1_000, "{text}");
+    let mut lines: Vec<&str> = text.lines().skip(1).collect();
+    let rest = lines.pop().unwrap();
+    let missing = 10 - lines.len();
+    assert_eq!(rest, format!("and {missing} more: `statewarden status`."));
+    assert!(lines.iter().all(|line| line.ends_with('.')), "{text}");
 }
 
 #[test]
