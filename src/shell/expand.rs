@@ -41,6 +41,12 @@ impl Builder {
         self.open.get_or_insert_with(Draft::new)
     }
 
+    /// Quotes make a word, even around an array without elements; only `"$@"` and its like
+    /// may be none.
+    fn begin(&mut self) {
+        self.draft();
+    }
+
     fn push(&mut self, value: &Field) {
         self.draft().field.push(value);
     }
@@ -156,6 +162,10 @@ impl Shell<'_> {
     /// The field of a word in which plain texts and values stand side by side, and no value
     /// has to be split or is a pattern: most words that are not plain.
     fn side_by_side(&mut self, word: &Word<'_>) -> Option<Field> {
+        // Of a backslash at the text's end nothing is left, which is no word.
+        if word.parts.is_empty() {
+            return None;
+        }
         let mut whole = Field::literal("");
         let mut cost = 0;
         for part in &word.parts {
@@ -255,6 +265,9 @@ impl Shell<'_> {
                 if quote == Quote::Double && *name == "*" {
                     value = value.map(|value| self.in_one(value));
                 }
+                if quote == Quote::Double && *name != "@" {
+                    builder.begin();
+                }
                 self.expanded(value, builder, quote);
             }
             Part::Param(param, quote) => {
@@ -262,6 +275,9 @@ impl Shell<'_> {
                 let mut value = self.param(param);
                 if quote == Quote::Double && is_joined(param) {
                     value = value.map(|value| self.in_one(value));
+                }
+                if quote == Quote::Double && param.name != "@" && param.index != Some("@") {
+                    builder.begin();
                 }
                 self.expanded(value, builder, quote);
             }

@@ -150,6 +150,7 @@ impl Found {
         while let Some(next) = self.entries[place].next {
             if let Ok([here, behind]) = self.entries.get_disjoint_mut([place, next]) {
                 std::mem::swap(&mut here.target, &mut behind.target);
+                std::mem::swap(&mut here.collapsed, &mut behind.collapsed);
             }
             place = next;
         }
