@@ -32,7 +32,7 @@ pub(super) fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Ob
             Some(n) => format!("takes {n} entries"),
             None => "may take several entries".to_owned(),
         };
-        let why = format!("it {several} at once; remove them by their names");
+        let why = format!("the call {several} at once; remove them by their names");
         return Err(Objection::new(DenyCode::BulkRemoval, why));
     }
     match standing {

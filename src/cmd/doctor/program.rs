@@ -52,7 +52,10 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
             "wired-twice",
             format!("{n} different programs are wired; each event runs them all"),
             match is_in_settings {
-                true => "keep one: `statewarden uninstall --scope SCOPE` takes one out",
+                true => {
+                    "keep one: `statewarden uninstall` takes it out of the project's settings, \
+                         `--scope user` and `--scope local` out of the others"
+                }
                 false => "keep one plugin",
             },
         )),
