@@ -78,13 +78,11 @@ impl Entry {
 impl Found {
     fn add(&mut self, path: &str, act: Act, spelling: Spelling, link_to: Option<String>) -> Place {
         let place = self.entries.len();
-        let (mut at, mut collapsed) = (None, None);
+        let mut at = None;
         if !self.spelled.is_empty() {
             at = self.spelled.get(path).copied();
         }
-        if at.is_none() {
-            (at, collapsed) = self.enter(path, place);
-        }
+        at = at.or_else(|| self.enter(path, place));
         let (mut same, mut before) = (None, None);
         while let Some(here) = at {
             let known = &mut self.entries[here];
@@ -112,7 +110,10 @@ impl Found {
         (target.spelling, target.link_to) = (spelling, link_to);
         self.entries.push(Entry {
             target,
-            collapsed,
+            collapsed: match collapse(path) {
+                Cow::Borrowed(_) => None,
+                Cow::Owned(collapsed) => Some(collapsed),
+            },
             told: Told::Nothing,
             before,
             next: None,
@@ -120,9 +121,8 @@ impl Found {
         place
     }
 
-    /// The first entry of a path; a new path is entered with its place, and what it is
-    /// without `.` and `..` is given back.
-    fn enter(&mut self, path: &str, place: Place) -> (Option<Place>, Option<String>) {
+    /// The first entry of a path; a new path is entered with its place.
+    fn enter(&mut self, path: &str, place: Place) -> Option<Place> {
         let collapsed = collapse(path);
         let hash = self.hasher.hash_one(&*collapsed);
         let at = self.first(&collapsed, hash);
@@ -130,13 +130,10 @@ impl Found {
             let hash_of = |at: &Place| self.hasher.hash_one(self.entries[*at].path());
             self.by_path.insert_unique(hash, place, hash_of);
         }
-        match collapsed {
-            Cow::Borrowed(_) => (at, None),
-            Cow::Owned(collapsed) => {
-                self.spelled.insert(path.to_owned(), at.unwrap_or(place));
-                (at, at.is_none().then_some(collapsed))
-            }
+        if let Cow::Owned(_) = collapsed {
+            self.spelled.insert(path.to_owned(), at.unwrap_or(place));
         }
+        at
     }
 
     fn first(&self, collapsed: &str, hash: u64) -> Option<Place> {
