@@ -402,6 +402,12 @@ impl<'s> Shell<'s> {
         self.status = Status::Success;
         let mut fields = std::mem::take(&mut self.spare);
         self.fields_of(&simple.words, &mut fields);
+        if self.repeats > 0 {
+            let len: usize = fields.iter().map(|field| field.text.len()).sum();
+            if !self.spend(len.saturating_sub(REPEAT_COST)) {
+                return None;
+            }
+        }
         let run = |shell: &mut Self| {
             let streams = shell.open(&simple.redirects);
             shell.streamed(streams, |shell| match fields.is_empty() {

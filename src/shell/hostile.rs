@@ -236,21 +236,40 @@ fn filled(head: &str, fragment: &str, size: usize) -> String {
     text
 }
 
+const SCENE: Scene<'_> = Scene {
+    cwd: "/p",
+    home: None,
+    project_dir: None,
+    config_dir: None,
+    feature_dir: None,
+    disk: &Crowded,
+};
+
 #[track_caller]
 fn check(command: &str, shown: &str) -> Extent {
-    let scene = Scene {
-        cwd: "/p",
-        home: None,
-        project_dir: None,
-        config_dir: None,
-        feature_dir: None,
-        disk: &Crowded,
-    };
-    let found = analyze(command, &scene);
+    let found = analyze(command, &SCENE);
     let mut paths = found.targets.iter().map(|target| target.path.as_str());
     assert!(paths.any(|path| path == "/p/first"), "{shown}");
-    analyze_powershell(command, &scene);
+    analyze_powershell(command, &SCENE);
     found.extent
+}
+
+/// Whether the command is kept as text or made into a tree.
+#[test]
+fn a_long_word_in_loops_is_not_copied_in_every_turn() {
+    let long = "x".repeat(SMALL);
+    for word in [
+        long.clone(),
+        format!("{long}\\"),
+        format!("\"$(true)\"{long}"),
+    ] {
+        let body = format!("echo $a$b {word}\n");
+        let command =
+            format!("for a in {{1..90}}; do for b in {{1..90}}; do > $a-$b; {body}done; done");
+        let found = analyze(&command, &SCENE);
+        assert_eq!(found.extent, Extent::Cut(Limit::Steps));
+        assert!(found.targets.len() < 200, "{}", found.targets.len());
+    }
 }
 
 #[test]

@@ -298,7 +298,7 @@ impl Shell<'_> {
             let command = Cursor::new(text).tree()?;
             return self.command(&command);
         }
-        if self.repeats > 0 && !self.spend(REPEAT_COST) {
+        if self.repeats > 0 && !self.spend(REPEAT_COST.max(text.len())) {
             return None;
         }
         self.status = Status::Success;
