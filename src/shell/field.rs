@@ -36,9 +36,7 @@ impl Field {
 
     /// Where the first part stands that is not known.
     pub(super) fn gap(&self) -> Option<usize> {
-        // Its first byte begins only the last characters of all.
-        let may_be = self.text.as_bytes().contains(&0xf4);
-        may_be.then(|| self.text.find(UNKNOWN))?
+        gap(&self.text)
     }
 
     /// The whole text, where it is known.
@@ -72,6 +70,13 @@ impl Field {
     pub(super) fn is_option(&self) -> bool {
         matches!(self.text.as_bytes(), [b'-', _, ..])
     }
+}
+
+/// Where the first part of a text stands that is not known.
+pub(super) fn gap(text: &str) -> Option<usize> {
+    // Its first byte begins only the last characters of all.
+    let may_be = text.as_bytes().contains(&0xf4);
+    may_be.then(|| text.find(UNKNOWN))?
 }
 
 /// What a command would print, where that is known.

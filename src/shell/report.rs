@@ -11,7 +11,7 @@ use memchr::arch::all::is_equal;
 
 use super::Limit;
 use super::eval::Shell;
-use super::field::{ANY_ONE, Field, Output, UNKNOWN};
+use super::field::{ANY_ONE, Field, Output, UNKNOWN, gap};
 use super::glob::all_active;
 use crate::path::{collapse, relative};
 use crate::target::{Act, Spelling, Target, Text};
@@ -352,7 +352,7 @@ impl Shell<'_> {
 
     pub(super) fn describe(&mut self, place: Place, text: Option<EcoString>) {
         if let Some(entry) = self.found.entries.get_mut(place) {
-            let text = text.filter(|text| !text.contains(UNKNOWN));
+            let text = text.filter(|text| gap(text).is_none());
             entry.told = text.map_or(Told::Nothing, Told::Whole);
         }
     }
@@ -361,7 +361,7 @@ impl Shell<'_> {
     /// is known of the file's text.
     pub(super) fn describe_end(&mut self, place: Place, text: Option<EcoString>) {
         let is_certain = self.marks == 0 && self.worlds.is_empty();
-        let text = text.filter(|text| is_certain && !text.contains(UNKNOWN));
+        let text = text.filter(|text| is_certain && gap(text).is_none());
         let Some(entry) = self.found.entries.get_mut(place) else {
             return;
         };
