@@ -123,10 +123,10 @@ impl Ground {
     pub fn resolve<'p>(
         &self,
         path: &'p str,
-        collapsed: &Cow<'_, str>,
+        collapsed: &str,
         last: LastLink,
     ) -> io::Result<Cow<'p, str>> {
-        if let Cow::Owned(_) = collapsed {
+        if path != collapsed {
             return resolve(path, last).map(Cow::Owned);
         }
         match self.at(path) {
