@@ -23,8 +23,8 @@ enum Stream {
     Same,
 }
 
-/// A redirection to standard output's place or another descriptor's.
-pub(super) struct Lead {
+/// A redirection of a lean command.
+struct Lead {
     fd: Fd,
     to: Stream,
     word: Field,

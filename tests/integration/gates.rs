@@ -7,6 +7,7 @@ mod concurrent;
 mod dispatch;
 mod recorded;
 mod session;
+mod words;
 
 use serde_json::{Value, json};
 use statewarden::systems::agent_flow::state::read_workflow;
