@@ -317,30 +317,37 @@ fn every_script_comes_to_an_end() {
     }
 }
 
+/// What nests deeper than a stack may be is not read.
+#[test]
+fn deep_nesting_is_said() {
+    for (open, close) in [
+        ("( ", ")"),
+        ("{ ", "; }"),
+        ("$(", ")"),
+        ("\"$(", ")\""),
+        ("echo <(", ")"),
+        ("${x:-", "}"),
+        ("if a; then ", "; fi"),
+        ("while a; do ", "; done"),
+        ("for i in a; do ", "; done"),
+        ("case a in a) ", ";; esac"),
+        ("f() { ", "; }; f"),
+        ("eval ", ""),
+        ("sudo ", ""),
+    ] {
+        let (opens, closes) = (open.repeat(60), close.repeat(60));
+        let command = format!("touch first\n{opens}touch last{closes}");
+        assert_eq!(check(&command, open), Extent::Cut(Limit::Depth), "{open}");
+    }
+}
+
 #[test]
 fn what_stays_unread_is_said() {
-    let nested = |open: &str, close: &str| {
-        let (opens, closes) = (open.repeat(60), close.repeat(60));
-        format!("touch first\n{opens}touch last{closes}")
-    };
     let before = |command: &str| format!("touch first\n{command}");
     let many = |n: usize, line: &str| before(&line.repeat(n));
     let depth = Extent::Cut(Limit::Depth);
     let steps = Extent::Cut(Limit::Steps);
     for (command, extent) in [
-        (nested("( ", ")"), depth),
-        (nested("{ ", "; }"), depth),
-        (nested("$(", ")"), depth),
-        (nested("\"$(", ")\""), depth),
-        (nested("echo <(", ")"), depth),
-        (nested("${x:-", "}"), depth),
-        (nested("if a; then ", "; fi"), depth),
-        (nested("while a; do ", "; done"), depth),
-        (nested("for i in a; do ", "; done"), depth),
-        (nested("case a in a) ", ";; esac"), depth),
-        (nested("f() { ", "; }; f"), depth),
-        (nested("eval ", ""), depth),
-        (nested("sudo ", ""), depth),
         (before("f() { f; }; f"), Extent::Whole),
         (before("f() { g; g; }; g() { f; f; }; f"), steps),
         (

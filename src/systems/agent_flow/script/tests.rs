@@ -300,93 +300,48 @@ fn refused(text: &str, arguments: Update, expected: &str) {
 }
 
 #[test]
-fn flags_are_validated() {
+fn updates_that_cannot_be_are_refused() {
     let none = Update::default;
+    let at = |iteration| Update {
+        iteration: Some(iteration),
+        ..none()
+    };
+    let of = |group| Update {
+        group: Some(group),
+        ..none()
+    };
+    let in_phase = |phase| Update {
+        phase: Some(phase),
+        ..none()
+    };
+    let passed = |update| Update {
+        gate_result: Some(Passed),
+        ..update
+    };
+    let completed = |update| Update {
+        complete: true,
+        ..update
+    };
+    let over = SINGLE.replace("\"exploration\"", "\"complete\"");
     refused(SINGLE, none(), "nothing to update");
+    refused(SINGLE, at(11), "`max_iterations` 10");
+    refused(SINGLE, at(0), "the first one is 1");
     refused(
         SINGLE,
-        Update {
-            iteration: Some(11),
-            ..none()
-        },
-        "`max_iterations` 10",
-    );
-    refused(
-        SINGLE,
-        Update {
-            iteration: Some(0),
-            ..none()
-        },
-        "the first one is 1",
-    );
-    refused(
-        SINGLE,
-        Update {
-            phase: Some(Phase::ReviewVerification),
-            ..none()
-        },
+        in_phase(Phase::ReviewVerification),
         "write `review`",
     );
-    refused(
-        SINGLE,
-        Update {
-            group: Some(GroupPart::Merge),
-            ..none()
-        },
-        "no parallel group",
-    );
-    refused(
-        SINGLE,
-        Update {
-            complete: true,
-            phase: Some(Phase::Review),
-            ..none()
-        },
-        "contradict",
-    );
-    refused(
-        TEAM,
-        Update {
-            complete: true,
-            group: Some(GroupPart::Merge),
-            ..none()
-        },
-        "leave out",
-    );
-    refused(
-        TEAM,
-        Update {
-            group: Some(GroupPart::Whole),
-            ..none()
-        },
-        "needs `--gate-result`",
-    );
-    refused(
-        TEAM,
-        Update {
-            group: Some(GroupPart::Merge),
-            gate_result: Some(Passed),
-            ..none()
-        },
-        "leave out",
-    );
-    refused(
-        "---\r\n",
-        Update {
-            iteration: Some(1),
-            ..none()
-        },
-        "closing",
-    );
-    let complete = SINGLE.replace("\"exploration\"", "\"complete\"");
-    refused(
-        &complete,
-        Update {
-            gate_result: Some(Passed),
-            ..none()
-        },
-        "no gate",
-    );
+    refused(SINGLE, of(GroupPart::Merge), "no parallel group");
+    refused(SINGLE, completed(in_phase(Phase::Review)), "contradict");
+    refused(TEAM, completed(of(GroupPart::Merge)), "leave out");
+    refused(TEAM, of(GroupPart::Whole), "needs `--gate-result`");
+    refused(TEAM, passed(of(GroupPart::Merge)), "leave out");
+    refused("---\r\n", at(1), "closing");
+    refused(&over, passed(none()), "no gate");
+}
+
+#[test]
+fn flags_are_validated() {
     assert_eq!(
         GroupPart::parse(Some(GROUP), Some("review"), None),
         Ok(Some(GroupPart::Member(Phase::Review)))
