@@ -27,10 +27,10 @@ pub mod stuck;
 pub mod sweep;
 pub mod update;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 use chrono::{DateTime, Utc};
@@ -202,9 +202,10 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Runs the command line. Exit 0 is fine, 1 the answer "no", 2 a usage or I/O error.
-pub fn main(now: Clock) -> ExitCode {
-    let args = session::with_an_input_each(std::env::args_os());
+/// Runs the command line; its first word is the program. Gives the exit code: 0 is fine, 1 the
+/// answer "no", 2 a usage or I/O error.
+pub fn main(args: Vec<OsString>, now: Clock) -> u8 {
+    let args = session::with_an_input_each(args.into_iter());
     let parsed = global::command()
         .try_get_matches_from(args)
         .and_then(|matches| {
@@ -217,12 +218,12 @@ pub fn main(now: Clock) -> ExitCode {
             let code = if error.use_stderr() { 2 } else { 0 };
             // A closed terminal is not worth an error about an error.
             let _ = error.print();
-            return ExitCode::from(code);
+            return code;
         }
     };
     if let Err(error) = checked {
         crate::reply::complain(&format!("{error:#}"));
-        return ExitCode::from(2);
+        return 2;
     }
     if let Verb::Hook = cli.verb {
         return hook::main(cli.project.map(|project| &*project.leak()), now);
@@ -233,12 +234,12 @@ pub fn main(now: Clock) -> ExitCode {
         Ok(answer)
     });
     match ended {
-        Ok(Answer::Yes) => ExitCode::SUCCESS,
-        Ok(Answer::No) => ExitCode::from(1),
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Ok(Answer::Yes) => 0,
+        Ok(Answer::No) => 1,
+        Err(error) if is_broken_pipe(&error) => 0,
         Err(error) => {
             crate::reply::complain(&format!("{error:#}"));
-            ExitCode::from(2)
+            2
         }
     }
 }

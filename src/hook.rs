@@ -9,7 +9,6 @@ mod failure;
 use std::borrow::Cow;
 use std::io;
 use std::path::Path;
-use std::process::ExitCode;
 
 use chrono::{DateTime, Utc};
 
@@ -39,11 +38,11 @@ use failure::{answer_panics, current_dir, fault};
 pub type Clock = fn() -> DateTime<Utc>;
 
 /// Serves one event from stdin. The process ends with it, so what a panic needs
-/// in order to answer may stay for good.
-pub fn main(project: Option<&'static str>, now: Clock) -> ExitCode {
+/// in order to answer may stay for good. Gives the exit code.
+pub fn main(project: Option<&'static str>, now: Clock) -> u8 {
     let input: &'static Input = Box::leak(Box::new(stdin::read()));
     answer_panics(&input.bytes, project, now);
-    serve(input, project, now).send().into()
+    serve(input, project, now).send()
 }
 
 fn serve(input: &Input, project: Option<&str>, now: Clock) -> Reply {

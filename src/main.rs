@@ -1,21 +1,32 @@
-use std::process::ExitCode;
+#![cfg_attr(all(target_env = "musl", not(test)), no_main)]
+
+use std::ffi::OsString;
 
 use chrono::Utc;
 use statewarden::{cmd, hook};
 
+#[cfg(any(target_env = "musl", test))]
+mod heap;
+#[cfg(all(target_env = "musl", not(test)))]
+mod start;
+
 /// musl's own allocator asks the kernel for nearly every piece of memory and
-/// gives it back at once.
+/// gives it back at once; dlmalloc does not.
 #[cfg(target_env = "musl")]
 #[global_allocator]
-static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+static ALLOCATOR: heap::Heap<dlmalloc::GlobalDlmalloc> = heap::Heap(dlmalloc::GlobalDlmalloc);
+
+#[cfg(any(not(target_env = "musl"), test))]
+fn main() -> std::process::ExitCode {
+    run(std::env::args_os().collect()).into()
+}
 
 /// `hook` alone does not go through the command line parser: it runs around
 /// every tool call, and parsing would be the most of its cost.
 #[expect(clippy::disallowed_methods, reason = "the one clock")]
-fn main() -> ExitCode {
-    let mut args = std::env::args_os().skip(1);
-    match (args.next(), args.next()) {
-        (Some(verb), None) if verb == "hook" => hook::main(None, Utc::now),
-        _ => cmd::main(Utc::now),
+fn run(args: Vec<OsString>) -> u8 {
+    match args.as_slice() {
+        [_, verb] if verb == "hook" => hook::main(None, Utc::now),
+        _ => cmd::main(args, Utc::now),
     }
 }
