@@ -147,13 +147,14 @@ pub fn of<'s>(
     targets: &[Target],
     project: &Project,
     catalog: &'s Catalog<'s>,
+    ground: &Ground,
 ) -> Result<Vec<Claim<'s>>, Unsettled> {
     let mut claims = Vec::new();
     // With every system switched off there is no place to keep.
     if catalog.governed.is_empty() {
         return Ok(claims);
     }
-    let mut search = Search::new(project, catalog, Ground::of(targets.len()));
+    let mut search = Search::new(project, catalog, ground);
     for target in targets {
         if let Some(mut claim) = search.claim(target)? {
             let along = taken_along(&mut claim);
@@ -170,7 +171,8 @@ pub fn site_of<'s>(
     project: &Project,
     catalog: &'s Catalog<'s>,
 ) -> Option<sites::Site<'s>> {
-    let found = Search::new(project, catalog, Ground::default()).find(&path::collapse(path))?;
+    let ground = Ground::default();
+    let found = Search::new(project, catalog, &ground).find(&path::collapse(path))?;
     Some(sites::Site {
         governed: found.governed,
         root: found.root,
@@ -196,7 +198,7 @@ impl Found<'_> {
 struct Search<'p, 's> {
     project: &'p Project,
     catalog: &'s Catalog<'s>,
-    ground: Ground,
+    ground: &'p Ground,
     /// How many directories may still be searched.
     left: usize,
     /// Directories that lie in no inner work tree: many targets lie side by side.
@@ -207,7 +209,7 @@ struct Search<'p, 's> {
 const MAX_SEARCHED: usize = 50_000;
 
 impl<'p, 's> Search<'p, 's> {
-    fn new(project: &'p Project, catalog: &'s Catalog<'s>, ground: Ground) -> Self {
+    fn new(project: &'p Project, catalog: &'s Catalog<'s>, ground: &'p Ground) -> Self {
         Self {
             project,
             catalog,
@@ -284,7 +286,8 @@ impl<'p, 's> Search<'p, 's> {
         }
         let path = found.root.path(&found.site);
         let named_like_one = Path::new(&path).extension().is_some();
-        self.ground.is_dir(&path) == Some(false) && (named_like_one || Path::new(&path).exists())
+        self.ground.leads_to_dir(&path) == Some(false)
+            && (named_like_one || Path::new(&path).exists())
     }
 
     fn find(&self, path: &str) -> Option<Found<'s>> {
@@ -313,7 +316,7 @@ impl<'p, 's> Search<'p, 's> {
         if self.in_no_inner.borrow().contains(dir) {
             return None;
         }
-        let Some((root, below)) = project.inner_work_tree(&root, below, &self.ground) else {
+        let Some((root, below)) = project.inner_work_tree(&root, below, self.ground) else {
             self.in_no_inner.borrow_mut().insert(dir.to_owned());
             return None;
         };
@@ -396,7 +399,7 @@ impl<'p, 's> Search<'p, 's> {
         {
             return Ok(Some(found(agentmux, root, String::new())));
         }
-        if self.ground.is_dir(path) == Some(false) {
+        if self.ground.leads_to_dir(path) == Some(false) {
             return Ok(None);
         }
         if let (Some(root), Some(own)) = (project.settings_in(path), catalog.get(own::ID)) {

@@ -22,6 +22,7 @@ use crate::decision::{self, Call, Channel, Denial, DenyCode};
 use crate::event::{Document, Event, Field, Kind, Tool};
 use crate::hook::World;
 use crate::inventory::{self, Entry};
+use crate::landing::Ground;
 use crate::layers::Layers;
 use crate::moments::TO_COUNT;
 use crate::path;
@@ -239,7 +240,12 @@ impl World<'_> {
             return None;
         }
         let text = read_text(&path).ok()??;
-        let claims = claim::of(&[Target::literal(path, Act::Write)], &self.project, catalog);
+        let claims = claim::of(
+            &[Target::literal(path, Act::Write)],
+            &self.project,
+            catalog,
+            &Ground::default(),
+        );
         decision::objection_to_text(claims.ok()?.first()?, &text, &self.cwd)
     }
 
@@ -415,7 +421,7 @@ impl World<'_> {
             Act::Write
         };
         let targets = [Target::literal(path::join(&self.cwd, file, None), act)];
-        let claims = claim::of(&targets, &self.project, catalog).ok()?;
+        let claims = claim::of(&targets, &self.project, catalog, &Ground::default()).ok()?;
         let actor = by.map_or(crate::actor::Actor::Main, Event::actor);
         let call = Call {
             actor: &actor,

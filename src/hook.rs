@@ -18,8 +18,9 @@ use crate::decision::{self, Call, Channel, Content, Decision};
 use crate::env::Env;
 use crate::event::{Bulk, Event, EventError, Kind, Tool};
 use crate::gates::InDir;
+use crate::landing::Ground;
 use crate::path;
-use crate::project::{Listing, Project, read_text};
+use crate::project::{Project, read_text};
 use crate::record::{LogLine, Record, What};
 use crate::reply::{self, Reply};
 use crate::settings::{Resolved, Settings};
@@ -85,7 +86,11 @@ fn answer(
 ) -> Reply {
     // The targets are known from the text; only they are worth a look at the disk.
     let guards = is_call(event);
-    let readings = read(event, cwd, env);
+    let ground = match event.tool() {
+        Tool::Shell(_) => Ground::kept(),
+        _ => Ground::default(),
+    };
+    let readings = read(event, cwd, env, &ground);
     let changes = !readings.iter().all(Reading::has_no_target);
     if guards && !changes {
         return Reply::Silent;
@@ -102,14 +107,14 @@ fn answer(
         env,
         now,
     };
-    if changes && layers.leave_sites_alone() && world.reaches_no_usual_site(&readings) {
+    if changes && layers.leave_sites_alone() && world.reaches_no_usual_site(&readings, &ground) {
         return Reply::Silent;
     }
     let rules = layers.resolve();
     let declared = DeclaredSystem::all(&rules.settings);
     let catalog = Catalog::new(&rules.settings, &declared);
     match (event.kind(), event.tool()) {
-        _ if changes => world.guard(readings, &rules, &catalog),
+        _ if changes => world.guard(readings, &ground, &rules, &catalog),
         (Kind::PreToolUse, Tool::Agent) => world.dispatched(event, &rules, &catalog),
         (Kind::PostToolUse, Tool::Agent) | (Kind::SubagentStop, _) => {
             world.agent_ended(event, &rules, &catalog)
@@ -144,12 +149,11 @@ fn is_call(event: &Event<'_>) -> bool {
 }
 
 /// The readings that are calls to be judged before they run.
-fn read<'e>(event: &'e Event<'e>, cwd: &str, env: &Env) -> Vec<Reading<'e>> {
-    let disk = Listing::default();
+fn read<'e>(event: &'e Event<'e>, cwd: &str, env: &Env, ground: &Ground) -> Vec<Reading<'e>> {
     let reading = |event: Cow<'e, Event<'e>>| {
         let targets = {
             let cwd = directory_of(&event).unwrap_or(Cow::Borrowed(cwd));
-            target::of(&event, &scene(&cwd, env, &disk))
+            target::of(&event, &scene(&cwd, env, ground))
         };
         Reading { event, targets }
     };
@@ -161,7 +165,7 @@ fn read<'e>(event: &'e Event<'e>, cwd: &str, env: &Env) -> Vec<Reading<'e>> {
 }
 
 /// What stands around a call that happens in a directory.
-pub(crate) fn scene<'a>(cwd: &'a str, env: &'a Env, disk: &'a Listing) -> Scene<'a> {
+pub(crate) fn scene<'a>(cwd: &'a str, env: &'a Env, disk: &'a Ground) -> Scene<'a> {
     Scene {
         cwd,
         home: env.home.as_deref(),
@@ -181,23 +185,30 @@ pub struct World<'w> {
 }
 
 impl World<'_> {
-    fn guard(&self, readings: Vec<Reading<'_>>, rules: &Resolved, catalog: &Catalog<'_>) -> Reply {
+    fn guard(
+        &self,
+        readings: Vec<Reading<'_>>,
+        ground: &Ground,
+        rules: &Resolved,
+        catalog: &Catalog<'_>,
+    ) -> Reply {
         let replies = readings
             .into_iter()
-            .map(|reading| self.guard_reading(reading, rules, catalog));
+            .map(|reading| self.guard_reading(reading, ground, rules, catalog));
         replies.max_by_key(Reply::weight).unwrap_or(Reply::Silent)
     }
 
     /// Whether no reading has a target in a site of a built-in system, where they usually
     /// are. Most writes have none, and then settings that make no sites need not be read.
-    fn reaches_no_usual_site(&self, readings: &[Reading<'_>]) -> bool {
+    fn reaches_no_usual_site(&self, readings: &[Reading<'_>], ground: &Ground) -> bool {
         let usual = Settings::default();
         let catalog = Catalog::new(&usual, &[]);
         let is_elsewhere = |targets: &Vec<Target>| {
             !targets
                 .iter()
                 .any(|target| systems::are_named_in(&target.path))
-                && claim::of(targets, &self.project, &catalog).is_ok_and(|claims| claims.is_empty())
+                && claim::of(targets, &self.project, &catalog, ground)
+                    .is_ok_and(|claims| claims.is_empty())
         };
         let mut targets = readings.iter().map(|reading| &reading.targets);
         targets.all(|targets| targets.as_ref().is_ok_and(is_elsewhere))
@@ -207,12 +218,13 @@ impl World<'_> {
     fn guard_reading(
         &self,
         Reading { event, targets }: Reading<'_>,
+        ground: &Ground,
         rules: &Resolved,
         catalog: &Catalog<'_>,
     ) -> Reply {
         let event = &event;
         let judged = match targets {
-            Ok(targets) => self.judge_targets(event, &targets, catalog),
+            Ok(targets) => self.judge_targets(event, &targets, ground, catalog),
             // With every system switched off there is no place to keep.
             Err(_) if catalog.governed.is_empty() => return Reply::Silent,
             Err(unread) => Err(Unsettled::Call(unread)),
@@ -238,18 +250,20 @@ impl World<'_> {
         event: &Event<'_>,
         catalog: &'c Catalog<'c>,
     ) -> Result<(Decision, Vec<Claim<'c>>), Unsettled> {
-        let targets = target::of(event, &scene(&self.cwd, self.env, &Listing::default()));
+        let ground = Ground::kept();
+        let targets = target::of(event, &scene(&self.cwd, self.env, &ground));
         let targets = targets.map_err(Unsettled::Call)?;
-        self.judge_targets(event, &targets, catalog)
+        self.judge_targets(event, &targets, &ground, catalog)
     }
 
     fn judge_targets<'c>(
         &self,
         event: &Event<'_>,
         targets: &[Target],
+        ground: &Ground,
         catalog: &'c Catalog<'c>,
     ) -> Result<(Decision, Vec<Claim<'c>>), Unsettled> {
-        let claims = claim::of(targets, &self.project, catalog)?;
+        let claims = claim::of(targets, &self.project, catalog, ground)?;
         let call = Call {
             actor: &event.actor(),
             channel: Channel::of(event.tool()),

@@ -11,7 +11,6 @@ use crate::catalog::Catalog;
 use crate::env::Env;
 use crate::landing::{Ground, There, real_dir};
 use crate::layers::{self, OWN_FOLDER};
-use crate::listing::{self, Entry};
 use crate::path;
 use crate::regular;
 use crate::shell::Disk;
@@ -334,34 +333,17 @@ pub fn read_text<P: AsRef<Path> + ?Sized>(path: &P) -> io::Result<Option<String>
 }
 
 /// The disk as the shell analyser asks it.
-pub struct Listing {
-    ground: Ground,
-}
-
-impl Default for Listing {
-    /// For as many targets as a command may have.
-    fn default() -> Self {
-        Self {
-            ground: Ground::of(usize::MAX),
-        }
-    }
-}
-
-/// A directory with more entries than this is not expanded.
-const MAX_ENTRIES: usize = 100_000;
-
-impl Disk for Listing {
+impl Disk for Ground {
     fn entries(&self, dir: &str) -> Vec<String> {
-        let entries = listing::readable(Path::new(dir)).take(MAX_ENTRIES);
-        entries.map(Entry::into_name).collect()
+        self.names(dir)
     }
 
     fn is_dir(&self, path: &str) -> bool {
-        self.ground.is_dir(path).unwrap_or(false)
+        self.leads_to_dir(path).unwrap_or(false)
     }
 
     fn exists(&self, path: &str) -> bool {
-        self.ground.exists(path)
+        self.holds(path)
     }
 
     fn text(&self, path: &str) -> Option<String> {

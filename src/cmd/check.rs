@@ -12,6 +12,7 @@ use crate::actor::{Actor, AgentName};
 use crate::claim::{self, Claim};
 use crate::decision::{self, Call, Channel, Decision, DenyCode, Ruling};
 use crate::event::{Event, EventError, Field, Kind, Tool};
+use crate::landing::Ground;
 use crate::path;
 use crate::reply;
 use crate::target::{Act, Target, mcp_act};
@@ -202,11 +203,12 @@ fn of_paths(args: &Args, context: &Context<'_>) -> Result<Vec<Row>> {
         };
         let off = context.with_complete_catalog(|catalog| {
             // What cannot be told is said below, of the systems that are on.
-            let claims = claim::of(&targets, &context.project, catalog).unwrap_or_default();
+            let claims = claim::of(&targets, &context.project, catalog, &Ground::default())
+                .unwrap_or_default();
             check_owners(&claims, context).map(|()| context.switched_off_among(&claims))
         })?;
         let decision = context.with_all_systems(|catalog| {
-            claim::of(&targets, &context.project, catalog)
+            claim::of(&targets, &context.project, catalog, &Ground::default())
                 .and_then(|claims| decision::decide(&claims, &call, &|_| Ok(Vec::new())))
         })?;
         let there = &targets[0].path;

@@ -10,6 +10,7 @@ use crate::actor::Actor;
 use crate::claim::{self, Claim, Lands};
 use crate::contract::{DirKind, Others, Row, Standing, Writer};
 use crate::decision::{self, Call, Channel, Decision, Ruling};
+use crate::landing::Ground;
 use crate::nearest::nearest;
 use crate::path;
 use crate::project::OnDisk;
@@ -64,7 +65,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     let targets = [Target::literal(path, Act::Write)];
     let actor = check::actor(args.agent.as_deref());
     let mut story = context.with_all_systems(|catalog| {
-        let claims = claim::of(&targets, &context.project, catalog)?;
+        let claims = claim::of(&targets, &context.project, catalog, &Ground::default())?;
         let call = Call {
             actor: &actor,
             channel: Channel::FileTool,
@@ -76,7 +77,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     })?;
     if story.system.is_none() {
         context.with_complete_catalog(|catalog| {
-            let claims = claim::of(&targets, &context.project, catalog).unwrap_or_default();
+            let claims = claim::of(&targets, &context.project, catalog, &Ground::default())
+                .unwrap_or_default();
             if let (Some(claim), Some(off)) = (claims.first(), context.switched_off_among(&claims))
             {
                 locate(&mut story, claim);

@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 use statewarden::path;
-use statewarden::project::Listing;
+use statewarden::landing::Ground;
 use statewarden::shell::{Scene, analyze};
 use statewarden::target::Act;
 
@@ -61,7 +61,7 @@ impl Predicted {
             project_dir: None,
             config_dir: None,
             feature_dir: None,
-            disk: &Listing::default(),
+            disk: &Ground::kept(),
         };
         let mut predicted = Self::default();
         for target in analyze(command, &scene).targets {

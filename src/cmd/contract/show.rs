@@ -12,6 +12,7 @@ use super::origin::{BUILT_IN, Origins};
 use crate::catalog::{Catalog, Governed};
 use crate::claim;
 use crate::contract::{self, AtReset, Bucket, DirKind, Name};
+use crate::landing::Ground;
 use crate::path;
 use crate::project::OnDisk;
 use crate::settings::{Edition, Mode};
@@ -163,7 +164,8 @@ fn systems_of(
 /// The system that a directory would be a site of, if it were there.
 fn claimant(dir: &str, catalog: &Catalog<'_>, context: &Context<'_>) -> Option<String> {
     let target = Target::literal(format!("{dir}/x"), Act::Write);
-    let claims = claim::of(&[target], &context.project, catalog).unwrap_or_default();
+    let claims =
+        claim::of(&[target], &context.project, catalog, &Ground::default()).unwrap_or_default();
     let claim = claims.first().filter(|claim| claim.entry == "x")?;
     Some(claim.governed.system.id().to_owned())
 }

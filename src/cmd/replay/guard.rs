@@ -20,8 +20,9 @@ use crate::env::Env;
 use crate::event::{Event, Tool};
 use crate::formats;
 use crate::hook;
+use crate::landing::Ground;
 use crate::path;
-use crate::project::{Listing, Project, read_text};
+use crate::project::{Project, read_text};
 use crate::redact;
 use crate::regular;
 use crate::shell::Scene;
@@ -245,7 +246,8 @@ impl Reader<'_> {
         }
         let target = Target::literal(path.to_owned(), Act::Write);
         // What cannot be told is looked at closer.
-        let found = claim::of(&[target], project, self.catalog).map_or(true, |c| !c.is_empty());
+        let found = claim::of(&[target], project, self.catalog, &Ground::default())
+            .map_or(true, |c| !c.is_empty());
         self.in_sites.insert(path.to_owned(), found);
         found
     }
@@ -329,13 +331,13 @@ impl Reader<'_> {
     /// text that the call brings whole is judged: what an edit changed is gone.
     fn decide(&self, event: &Event<'_>) -> Option<(Vec<Target>, Decision)> {
         let project = self.projects.get(&self.cwd)?;
-        let disk = Listing::default();
+        let ground = Ground::kept();
         let scene = Scene {
             project_dir: Some(&project.main.dir),
-            ..hook::scene(&self.cwd, &self.around.env, &disk)
+            ..hook::scene(&self.cwd, &self.around.env, &ground)
         };
         let targets = target::of(event, &scene).ok()?;
-        let claims = claim::of(&targets, project, self.catalog).ok()?;
+        let claims = claim::of(&targets, project, self.catalog, &ground).ok()?;
         let call = Call {
             actor: &event.actor(),
             channel: Channel::of(event.tool()),
