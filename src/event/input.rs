@@ -7,6 +7,8 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Error, Value, from_str};
 
+use super::bulk::next_quote;
+
 /// What a file tool would write.
 #[derive(Debug, Default)]
 pub struct Texts {
@@ -227,25 +229,56 @@ fn wrong(key: &str) -> Error {
 pub(super) fn strings(event: &str) -> Result<Vec<(String, String)>, Error> {
     let mut strings = Vec::new();
     for input in inputs(event)? {
-        match from_str::<Entries<'_>>(input) {
-            Ok(entries) => {
-                for (key, value) in entries.0 {
-                    collect(&key, &from_str(value.get())?, &mut strings);
-                }
-            }
-            Err(_) => collect("", &from_str(input)?, &mut strings),
-        }
+        collect(input, &mut strings)?;
     }
     Ok(strings)
 }
 
-fn collect(key: &str, value: &Value, arguments: &mut Vec<(String, String)>) {
-    match value {
-        Value::String(text) => arguments.push((key.to_owned(), text.clone())),
-        Value::Array(items) => items.iter().for_each(|item| collect(key, item, arguments)),
-        Value::Object(map) => map
+/// Walks a JSON text by its brackets and strings alone, so that no nesting is too deep.
+fn collect(json: &str, strings: &mut Vec<(String, String)>) -> Result<(), Error> {
+    let (mut key, mut outer) = (r#""""#, Vec::new());
+    let mut at = 0;
+    while let Some(next) = json[at..].find(['"', '[', ']', '{', '}']) {
+        at += next;
+        match json.as_bytes()[at] {
+            b'[' | b'{' => outer.push(key),
+            b']' | b'}' => key = outer.pop().unwrap_or(key),
+            _ => {
+                let Some(close) = next_quote(json.as_bytes(), at + 1) else {
+                    break;
+                };
+                let string = &json[at..=close];
+                at = close;
+                match json[close + 1..].trim_start().starts_with(':') {
+                    true => key = string,
+                    false => strings.push((from_str(key)?, from_str(string)?)),
+                }
+            }
+        }
+        at += 1;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_string_stands_under_the_innermost_key_around_it() {
+        let event = r#"{"tool_input":{"a\u0062":["1",{"c":{"d":"\"]}"},"e":2},["3"]],"f" : "g:"},"tool_input":"4"}"#;
+        let found = strings(event).unwrap();
+        let found: Vec<_> = found
             .iter()
-            .for_each(|(key, item)| collect(key, item, arguments)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            .map(|(k, v)| (k.as_str(), v.as_str()))
+            .collect();
+        let expected = [
+            ("ab", "1"),
+            ("d", "\"]}"),
+            ("ab", "3"),
+            ("f", "g:"),
+            ("", "4"),
+        ];
+        assert_eq!(found, expected);
     }
 }
