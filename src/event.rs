@@ -17,7 +17,7 @@ pub use document::Document;
 pub use halves::read_value;
 use halves::tolerated;
 
-pub use input::{Replacement, Texts};
+pub use input::Texts;
 
 /// A field of the wire event, by where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,19 +15,19 @@ pub struct Texts {
     /// The whole new text (Write).
     pub content: Option<String>,
     /// The one replacement of an Edit.
-    pub old_string: Option<String>,
-    pub new_string: Option<String>,
-    pub replace_all: bool,
+    old_string: Option<String>,
+    new_string: Option<String>,
+    replace_all: bool,
     /// The replacements of a MultiEdit.
-    pub edits: Vec<Replacement>,
+    edits: Vec<Replacement>,
 }
 
 /// One replacement of a MultiEdit.
 #[derive(Debug)]
-pub struct Replacement {
-    pub old_string: String,
-    pub new_string: String,
-    pub replace_all: bool,
+struct Replacement {
+    old_string: String,
+    new_string: String,
+    replace_all: bool,
 }
 
 /// The bytes that one call's edits may read and write. A state file has a sixteenth of
