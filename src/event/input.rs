@@ -2,6 +2,7 @@
 //! string of other tools.
 
 use std::fmt;
+use std::rc::Rc;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -234,24 +235,27 @@ pub(super) fn strings(event: &str) -> Result<Vec<(String, String)>, Error> {
     Ok(strings)
 }
 
+/// No more of a key is kept, since every string that stands under it gets a copy.
+const MAX_KEY: usize = 128;
+
 /// Walks a JSON text by its brackets and strings alone, so that no nesting is too deep.
 fn collect(json: &str, strings: &mut Vec<(String, String)>) -> Result<(), Error> {
-    let (mut key, mut outer) = (r#""""#, Vec::new());
+    let (mut key, mut outer) = (Rc::<str>::default(), Vec::new());
     let mut at = 0;
     while let Some(next) = json[at..].find(['"', '[', ']', '{', '}']) {
         at += next;
         match json.as_bytes()[at] {
-            b'[' | b'{' => outer.push(key),
-            b']' | b'}' => key = outer.pop().unwrap_or(key),
+            b'[' | b'{' => outer.push(Rc::clone(&key)),
+            b']' | b'}' => key = outer.pop().unwrap_or_default(),
             _ => {
                 let Some(close) = next_quote(json.as_bytes(), at + 1) else {
                     break;
                 };
-                let string = &json[at..=close];
+                let string: String = from_str(&json[at..=close])?;
                 at = close;
                 match json[close + 1..].trim_start().starts_with(':') {
-                    true => key = string,
-                    false => strings.push((from_str(key)?, from_str(string)?)),
+                    true => key = string.chars().take(MAX_KEY).collect::<String>().into(),
+                    false => strings.push((key.to_string(), string)),
                 }
             }
         }
@@ -280,5 +284,13 @@ mod tests {
             ("", "4"),
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_long_key_is_cut() {
+        let event = format!(r#"{{"tool_input":{{"{}":["a","b"]}}}}"#, "é".repeat(9_999));
+        let found = strings(&event).unwrap().into_iter();
+        let lengths = found.map(|(key, _)| key.chars().count());
+        assert!(lengths.eq([MAX_KEY, MAX_KEY]));
     }
 }
