@@ -1,4 +1,4 @@
-//! The files of a state: where they are, how they are read, and what a plan saw of them.
+//! The files of a state: where they are, how they are read, what a plan saw of them, and the runs in them.
 
 use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
