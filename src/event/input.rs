@@ -238,15 +238,15 @@ pub(super) fn strings(event: &str) -> Result<Vec<(String, String)>, Error> {
 /// No more of a key is kept, since every string that stands under it gets a copy.
 const MAX_KEY: usize = 128;
 
-/// Walks a JSON text by its brackets and strings alone, so that no nesting is too deep.
+/// Walks a JSON text by its braces and strings alone, so that no nesting is too deep.
 fn collect(json: &str, strings: &mut Vec<(String, String)>) -> Result<(), Error> {
     let (mut key, mut outer) = (Rc::<str>::default(), Vec::new());
     let mut at = 0;
-    while let Some(next) = json[at..].find(['"', '[', ']', '{', '}']) {
+    while let Some(next) = json[at..].find(['"', '{', '}']) {
         at += next;
         match json.as_bytes()[at] {
-            b'[' | b'{' => outer.push(Rc::clone(&key)),
-            b']' | b'}' => key = outer.pop().unwrap_or_default(),
+            b'{' => outer.push(Rc::clone(&key)),
+            b'}' => key = outer.pop().unwrap_or_default(),
             _ => {
                 let Some(close) = next_quote(json.as_bytes(), at + 1) else {
                     break;
