@@ -17,7 +17,7 @@ pub use document::Document;
 pub use halves::read_value;
 use halves::tolerated;
 
-pub use input::{Replacement, Texts};
+pub use input::Texts;
 
 /// A field of the wire event, by where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -314,16 +314,15 @@ impl<'b> Event<'b> {
     /// All parts of the event, for the kinds that need more than [`Field`]s.
     ///
     /// # Errors
-    /// The bytes are no JSON object, or one that is nested too deeply.
+    /// The bytes are no JSON object.
     pub fn document(&self) -> Result<Document<'_>, serde_json::Error> {
         Document::of(self.text()?)
     }
 
-    /// Every string in `tool_input`, with the key it stands under, at any depth
-    /// the JSON parser follows.
+    /// Every string in `tool_input`, with the key it stands under, at any depth.
     ///
     /// # Errors
-    /// The bytes are no JSON object, or one that is nested too deeply.
+    /// The bytes are no JSON object.
     pub fn arguments(&self) -> Result<Vec<(String, String)>, serde_json::Error> {
         tolerated(self.text()?, input::strings)
     }

@@ -14,8 +14,8 @@ use std::rc::Rc;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-pub use self::files::{Asked, InDir, nearest};
-use self::files::{below_main, nearest_from};
+use self::files::{Asked, below_main, nearest_from};
+pub use self::files::{InDir, SiteRuns, nearest};
 use self::settle::settle;
 pub use self::settle::write_through;
 use crate::actor::AgentName;

@@ -11,7 +11,7 @@ use crate::catalog::Catalog;
 use crate::completion::{Ending, ToldBy};
 use crate::decision::{Decision, Denial, DenyCode};
 use crate::event::{Event, Field, Kind, Tool};
-use crate::gates::{About, Around, Due, Effects, GateRecord, InDir, Plan};
+use crate::gates::{About, Around, Due, Effects, GateRecord, Plan, SiteRuns};
 use crate::hook::World;
 use crate::path;
 use crate::project::read_text;
@@ -327,21 +327,21 @@ impl World<'_> {
             self.heartbeat(event, rules);
             self.note_wiring();
         }
-        let runs = sites.iter().flat_map(|site| {
-            let dir = site.dir();
-            let files = InDir { dir: dir.as_ref() };
-            site.governed.system.runs(&site.site, &files)
-        });
-        let mut runs: Vec<Workflow> = runs.flatten().filter(|run| run.active).collect();
+        let (mut runs, mut problems) = (Vec::new(), Vec::new());
+        for site in &sites {
+            let held = SiteRuns::of(site, &self.project);
+            runs.extend(held.readable.into_iter().filter(|run| run.active));
+            problems.extend(held.problems);
+        }
+        if runs.is_empty() && problems.is_empty() {
+            return Reply::Silent;
+        }
         // What was forgotten long ago must not push out what is under way, nor
         // what is derived from files, of any number, a run that is stored.
         runs.sort_by_key(|run| Reverse(run.updated_at.clone()));
-        match runs.as_slice() {
-            [] => Reply::Silent,
-            runs => Reply::Context {
-                event: Kind::SessionStart,
-                text: under_way(runs),
-            },
+        Reply::Context {
+            event: Kind::SessionStart,
+            text: under_way(&runs, &problems),
         }
     }
 
@@ -433,21 +433,29 @@ fn send_back(owed: &[Due]) -> String {
 /// The most characters that a new session is told.
 const MAX_UNDER_WAY: usize = 999;
 
-/// A line for each run, as many as fit, and the number of the rest.
-fn under_way(runs: &[Workflow]) -> String {
-    let mut text = "A workflow is under way; go on from here, redo nothing.".to_owned();
-    for (at, run) in runs.iter().enumerate() {
-        let rest = format!("\nand {} more: `statewarden status`.", runs.len() - at);
-        let line = format!("\n{}", summary(run));
+/// A line for each run and then for each file that may hold one, as many as fit,
+/// and the number of the rest.
+fn under_way(runs: &[Workflow], problems: &[String]) -> String {
+    let mut text = match runs {
+        [] => "A workflow may be under way; before you begin anew, mend its state or ask the user.",
+        _ => "A workflow is under way; go on from here, redo nothing.",
+    }
+    .to_owned();
+    let problems = problems
+        .iter()
+        .map(|problem| reply::printable(&reply::cut(problem, 300)));
+    let lines: Vec<String> = runs.iter().map(summary).chain(problems).collect();
+    for (at, line) in lines.iter().enumerate() {
+        let rest = format!("\nand {} more: `statewarden status`.", lines.len() - at);
         let room = MAX_UNDER_WAY - text.chars().count();
-        let needed = match at + 1 == runs.len() {
+        let needed = match at + 1 == lines.len() {
             true => 0,
             false => rest.chars().count(),
         };
-        if line.chars().count() + needed <= room {
-            text += &line;
+        if 1 + line.chars().count() + needed <= room {
+            text += &format!("\n{line}");
         } else if at == 0 {
-            return reply::cut(&(text + &line), MAX_UNDER_WAY);
+            return reply::cut(&format!("{text}\n{line}"), MAX_UNDER_WAY);
         } else {
             return text + &rest;
         }

@@ -91,6 +91,7 @@ impl Project {
         let named = [dir.as_str(), &cwd].into_iter();
         let mut beside: Vec<Root> = named.filter_map(|dir| beside(&main, dir)).collect();
         beside.dedup_by(|one, other| one.dir == other.dir || one.real() == other.real());
+        // AgentMux says it whole; what is relative belongs to another program.
         let feature_dir = env
             .feature_dir
             .as_deref()
@@ -113,8 +114,16 @@ impl Project {
     /// own work trees, `.claude/worktrees/<name>`, are roots.
     pub fn locate<'p>(&self, path: &'p str) -> Option<(Cow<'_, Root>, &'p str)> {
         const CLIENT: &str = ".claude/worktrees/";
-        let (root, below) = self
-            .checkouts()
+        // By its real name the project would take it for a directory like any other.
+        let is_linked = |feature: &&Root| {
+            let real = self.main.relative(feature.real());
+            real.is_some_and(|real| {
+                !real.is_empty() && self.main.relative(&feature.dir) != Some(real)
+            })
+        };
+        let linked = self.feature_dir.iter().filter(is_linked);
+        let (root, below) = linked
+            .chain(self.checkouts())
             .chain(&self.feature_dir)
             .find_map(|root| Some((root, root.relative(path)?)))?;
         match below

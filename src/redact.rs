@@ -33,7 +33,7 @@ pub fn redact(text: &str) -> String {
         at: 0,
         hidden: String::with_capacity(text.len()),
         quote: None,
-        flag: None,
+        program: None,
     };
     while let Some(next) = scan.rest().chars().next() {
         if is_word(next) {
@@ -96,7 +96,7 @@ const FORMS: &[&str] = &[
 /// The shortest token of any of the forms.
 const SHORTEST: usize = 16;
 
-/// Programs and what stands before their password: a short option, or a word.
+/// Programs, or their verbs, and what stands before their secret: an option, or a word.
 const PROGRAMS: &[(&str, &str)] = &[
     ("mysql", "-p"),
     ("mysqldump", "-p"),
@@ -108,10 +108,12 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("curl", "-b"),
     ("openssl", "-k"),
     ("vault", "login"),
+    ("secret set", "-b"),
+    ("secret set", "--body"),
 ];
 
-/// Commands that read a password which is piped to them.
-const READERS: &[&str] = &["sudo -S", "docker login", "gh auth login"];
+/// Commands that read a secret which is piped to them.
+const READERS: &[&str] = &["sudo -S", "docker login", "gh auth login", "gh secret set"];
 
 fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
@@ -150,8 +152,8 @@ struct Scan<'t> {
     hidden: String,
     /// The quote around the present place.
     quote: Option<char>,
-    /// The option that takes the password of the program of this command.
-    flag: Option<&'static str>,
+    /// The program of this command, if it is one of [`PROGRAMS`].
+    program: Option<&'static str>,
 }
 
 impl<'t> Scan<'t> {
@@ -197,7 +199,7 @@ impl<'t> Scan<'t> {
     fn mark(&mut self, mark: char) {
         self.track(mark);
         if matches!(mark, ';' | '|' | '&' | '\n') {
-            self.flag = None;
+            self.program = None;
         }
         if let Some(address) = self.rest().strip_prefix("://") {
             self.copy(3);
@@ -232,27 +234,33 @@ impl<'t> Scan<'t> {
             self.blanks();
             return self.hide(end.saturating_sub(self.at));
         }
-        let flag = self
-            .flag
-            .filter(|flag| word.starts_with(flag) && !word.starts_with("-key"));
-        if let Some((_, flag)) = PROGRAMS.iter().find(|(program, _)| *program == word) {
-            self.flag = Some(flag);
-        }
-        match flag {
+        match self.flag(word) {
             Some(flag) if word.len() > flag.len() => {
                 self.copy(flag.len());
                 self.hide(self.value_len());
             }
-            Some(flag) => {
-                self.copy(flag.len());
-                let hidden = self.value(Gap::Blank, |_| true);
-                self.after(hidden);
-            }
-            None => {
+            _ => {
                 self.copy(word.len());
                 self.after(word);
             }
         }
+        let is_it = |program: &str| {
+            let behind = rest.strip_prefix(program);
+            behind.is_some_and(|behind| !behind.starts_with(is_word))
+        };
+        // `login` is a word of `vault` and a program, so it is one only from here on.
+        if let Some((program, _)) = PROGRAMS.iter().find(|(program, _)| is_it(program)) {
+            self.program = Some(program);
+        }
+    }
+
+    /// The option of the program with which a word begins.
+    fn flag(&self, word: &str) -> Option<&'static str> {
+        let of_program = PROGRAMS
+            .iter()
+            .filter(|(program, _)| self.program == Some(program));
+        let mut flags = of_program.map(|(_, flag)| *flag);
+        flags.find(|flag| word.starts_with(flag) && !word.starts_with("-key"))
     }
 
     /// Hides the value that a word announces, and where that was an announcement
@@ -265,10 +273,14 @@ impl<'t> Scan<'t> {
 
     /// The value, when it was hidden.
     fn value_after(&mut self, word: &str) -> Option<&'t str> {
-        let (bytes, gap) = gap(self.rest())?;
+        let is_flag = self.flag(word) == Some(word);
+        let (bytes, gap) = match gap(self.rest()) {
+            None if is_flag => (0, Gap::Blank),
+            gap => gap?,
+        };
         let is_bearer = word.eq_ignore_ascii_case("bearer");
         let is_marked = gap != Gap::Blank || word.ends_with([':', '=']);
-        let is_secret = is_bearer || names_secret(word) && (is_marked || is_name(word));
+        let is_secret = is_flag || is_bearer || names_secret(word) && (is_marked || is_name(word));
         let is_attached_user = gap == Gap::Colon && word.starts_with("-u");
         let is_user = takes_user(word) && gap != Gap::Colon;
         if !(is_secret || is_attached_user || is_user) {
@@ -429,6 +441,14 @@ mod tests {
         );
         check("vault kv put kv/x pw=a", "vault kv put kv/x pw=***");
         check("cargo test tokens::bucket", "cargo test tokens::bucket");
+        check(
+            "gh secret set A_KEY -b x -R o/r",
+            "gh secret set A_KEY *** *** -R o/r",
+        );
+        check(
+            "gh secret list; gh pr create --body x",
+            "gh secret list; gh pr create --body x",
+        );
     }
 
     #[test]

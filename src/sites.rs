@@ -102,7 +102,8 @@ pub fn all<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
         site: String::new(),
     });
     let named = named.filter(|named| {
-        Path::new(named.root.real()).is_dir() && sites.iter().all(|site| site.dir() != named.dir())
+        let is_there = |site: &Site<'_>| named.root.is_at(&site.dir());
+        Path::new(named.root.real()).is_dir() && !sites.iter().any(is_there)
     });
     sites.extend(named);
     sites

@@ -157,8 +157,9 @@ fn events(dirs: &[(String, String)], context: &Context<'_>) -> Result<Events> {
 
 /// The session that the environment names, or that AgentMux itself says it works on.
 fn active(dirs: &[(String, String)], context: &Context<'_>) -> Option<String> {
-    let of_env = context.project.feature_dir().map(|root| root.dir.as_str());
-    if let Some((_, dir)) = dirs.iter().find(|(_, dir)| Some(dir.as_str()) == of_env) {
+    let named = context.project.feature_dir();
+    let is_named = |dir: &str| named.is_some_and(|root| root.is_at(dir));
+    if let Some((_, dir)) = dirs.iter().find(|(_, dir)| is_named(dir)) {
         return Some(dir.clone());
     }
     let note = format!("{}/.agentmux/.active_session", context.project.main.dir);

@@ -8,8 +8,7 @@ use serde::Serialize;
 use super::global::{SwitchedOff, write_switched_off};
 use super::{Answer, Context, output};
 use crate::catalog::Catalog;
-use crate::gates::{Asked, InDir};
-use crate::path;
+use crate::gates::SiteRuns;
 use crate::sites;
 use crate::systems::own;
 use crate::workflow::{Gate, GateStatus, Workflow};
@@ -40,28 +39,9 @@ pub(crate) fn run(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> 
 fn read(context: &Context<'_>, catalog: &Catalog<'_>) -> Document {
     let mut document = Document::default();
     for site in sites::all(&context.project, catalog) {
-        let dir = site.dir();
-        let shown = site.shown(&context.project);
-        let there = InDir { dir: dir.as_ref() };
-        let files = Asked::new(&there);
-        let runs = site.governed.system.runs(&shown, &files);
-        let unreadable = files.unreadable().into_iter();
-        let unreadable: Vec<(String, String)> = unreadable
-            .map(|(name, why)| (path::below(&shown, &name), why))
-            .collect();
-        for run in runs {
-            match run {
-                Ok(run) if unreadable.iter().any(|(file, _)| *file == run.file) => {}
-                Ok(run) => document.systems.push(run),
-                Err(error) => document.problems.push(format!("{error:#}")),
-            }
-        }
-        // What a system says of a text that is none says less than why it is none.
-        let problems = &mut document.problems;
-        problems.retain(|problem| !unreadable.iter().any(|(file, _)| problem.contains(file)));
-        problems.extend(unreadable.into_iter().map(|(file, why)| {
-            format!("could not read `{file}`: {why}; mend that, or move the file away")
-        }));
+        let runs = SiteRuns::of(&site, &context.project);
+        document.systems.extend(runs.readable);
+        document.problems.extend(runs.problems);
     }
     document
 }

@@ -2,10 +2,13 @@
 //! string of other tools.
 
 use std::fmt;
+use std::rc::Rc;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Error, Value, from_str};
+
+use super::bulk::next_quote;
 
 /// What a file tool would write.
 #[derive(Debug, Default)]
@@ -13,19 +16,19 @@ pub struct Texts {
     /// The whole new text (Write).
     pub content: Option<String>,
     /// The one replacement of an Edit.
-    pub old_string: Option<String>,
-    pub new_string: Option<String>,
-    pub replace_all: bool,
+    old_string: Option<String>,
+    new_string: Option<String>,
+    replace_all: bool,
     /// The replacements of a MultiEdit.
-    pub edits: Vec<Replacement>,
+    edits: Vec<Replacement>,
 }
 
 /// One replacement of a MultiEdit.
 #[derive(Debug)]
-pub struct Replacement {
-    pub old_string: String,
-    pub new_string: String,
-    pub replace_all: bool,
+struct Replacement {
+    old_string: String,
+    new_string: String,
+    replace_all: bool,
 }
 
 /// The bytes that one call's edits may read and write. A state file has a sixteenth of
@@ -227,25 +230,67 @@ fn wrong(key: &str) -> Error {
 pub(super) fn strings(event: &str) -> Result<Vec<(String, String)>, Error> {
     let mut strings = Vec::new();
     for input in inputs(event)? {
-        match from_str::<Entries<'_>>(input) {
-            Ok(entries) => {
-                for (key, value) in entries.0 {
-                    collect(&key, &from_str(value.get())?, &mut strings);
-                }
-            }
-            Err(_) => collect("", &from_str(input)?, &mut strings),
-        }
+        collect(input, &mut strings)?;
     }
     Ok(strings)
 }
 
-fn collect(key: &str, value: &Value, arguments: &mut Vec<(String, String)>) {
-    match value {
-        Value::String(text) => arguments.push((key.to_owned(), text.clone())),
-        Value::Array(items) => items.iter().for_each(|item| collect(key, item, arguments)),
-        Value::Object(map) => map
+/// No more of a key is kept, since every string that stands under it gets a copy.
+const MAX_KEY: usize = 128;
+
+/// Walks a JSON text by its braces and strings alone, so that no nesting is too deep.
+fn collect(json: &str, strings: &mut Vec<(String, String)>) -> Result<(), Error> {
+    let (mut key, mut outer) = (Rc::<str>::default(), Vec::new());
+    let mut at = 0;
+    while let Some(next) = json[at..].find(['"', '{', '}']) {
+        at += next;
+        match json.as_bytes()[at] {
+            b'{' => outer.push(Rc::clone(&key)),
+            b'}' => key = outer.pop().unwrap_or_default(),
+            _ => {
+                let Some(close) = next_quote(json.as_bytes(), at + 1) else {
+                    break;
+                };
+                let string: String = from_str(&json[at..=close])?;
+                at = close;
+                match json[close + 1..].trim_start().starts_with(':') {
+                    true => key = string.chars().take(MAX_KEY).collect::<String>().into(),
+                    false => strings.push((key.to_string(), string)),
+                }
+            }
+        }
+        at += 1;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_string_stands_under_the_innermost_key_around_it() {
+        let event = r#"{"tool_input":{"a\u0062":["1",{"c":{"d":"\"]}"},"e":2},["3"]],"f" : "g:"},"tool_input":"4"}"#;
+        let found = strings(event).unwrap();
+        let found: Vec<_> = found
             .iter()
-            .for_each(|(key, item)| collect(key, item, arguments)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            .map(|(k, v)| (k.as_str(), v.as_str()))
+            .collect();
+        let expected = [
+            ("ab", "1"),
+            ("d", "\"]}"),
+            ("ab", "3"),
+            ("f", "g:"),
+            ("", "4"),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_long_key_is_cut() {
+        let event = format!(r#"{{"tool_input":{{"{}":["a","b"]}}}}"#, "é".repeat(9_999));
+        let found = strings(&event).unwrap().into_iter();
+        let lengths = found.map(|(key, _)| key.chars().count());
+        assert!(lengths.eq([MAX_KEY, MAX_KEY]));
     }
 }

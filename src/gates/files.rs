@@ -1,4 +1,4 @@
-//! The files of a state: where they are, how they are read, and what a plan saw of them.
+//! The files of a state: where they are, how they are read, what a plan saw of them, and the runs in them.
 
 use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
@@ -8,8 +8,9 @@ use crate::landing::Ground;
 use crate::listing::{self, Entry};
 use crate::path;
 use crate::project::{Project, read_text};
-use crate::sites;
+use crate::sites::{self, Site};
 use crate::systems::Files;
+use crate::workflow::Workflow;
 
 /// The nearest `gate_dir` of a system that holds some of its state. Other
 /// directories of that name are common: a package of a monorepo has a `.claude`
@@ -74,14 +75,14 @@ const LATEST: usize = 8;
 
 /// The files of a state and the answers that were given. What a plan says follows
 /// from these alone, so it holds for as long as they do.
-pub struct Asked<'f> {
+pub(super) struct Asked<'f> {
     files: &'f dyn Files,
     texts: RefCell<Vec<(String, Answer)>>,
     dirs: OnceCell<Vec<String>>,
 }
 
 impl<'f> Asked<'f> {
-    pub fn new(files: &'f dyn Files) -> Self {
+    pub(super) fn new(files: &'f dyn Files) -> Self {
         Self {
             files,
             texts: RefCell::default(),
@@ -101,7 +102,7 @@ impl<'f> Asked<'f> {
     }
 
     /// The files that are there and cannot be read, with the reason.
-    pub fn unreadable(&self) -> Vec<(String, String)> {
+    pub(super) fn unreadable(&self) -> Vec<(String, String)> {
         let texts = self.texts.borrow();
         let faults = texts.iter().filter_map(|(name, text)| {
             let why = text.as_ref().err()?;
@@ -127,6 +128,39 @@ impl Files for Asked<'_> {
 
     fn dirs(&self) -> Vec<String> {
         self.dirs.get_or_init(|| self.files.dirs()).clone()
+    }
+}
+
+/// The runs of one site.
+pub struct SiteRuns {
+    pub readable: Vec<Workflow>,
+    /// The state files that cannot be read, and why.
+    pub problems: Vec<String>,
+}
+
+impl SiteRuns {
+    pub fn of(site: &Site<'_>, project: &Project) -> Self {
+        let (dir, shown) = (site.dir(), site.shown(project));
+        let there = InDir { dir: dir.as_ref() };
+        let files = Asked::new(&there);
+        let (mut readable, mut problems) = (Vec::new(), Vec::new());
+        for run in site.governed.system.runs(&shown, &files) {
+            match run {
+                Ok(run) => readable.push(run),
+                Err(error) => problems.push(format!("{error:#}")),
+            }
+        }
+        // What a system says of a text that is none says less than why it is none.
+        for (name, why) in files.unreadable() {
+            let file = path::below(&shown, &name);
+            let could_not = format!("could not read `{file}`: ");
+            readable.retain(|run| run.file != file);
+            problems.retain(|problem| !problem.starts_with(&could_not));
+            problems.push(format!(
+                "{could_not}{why}; mend that, or move the file away"
+            ));
+        }
+        Self { readable, problems }
     }
 }
 

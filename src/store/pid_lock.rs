@@ -149,11 +149,8 @@ fn own_id() -> String {
 fn create_in_place(path: &Path) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     let written = file.write_all(own_id().as_bytes());
-    if written.is_err() {
-        // The first error is the one to report.
-        let _ = fs::remove_file(path);
-    }
-    written
+    // The first error is the one to report.
+    written.inspect_err(|_| drop(fs::remove_file(path)))
 }
 
 /// What is known about whoever made a pid file.

@@ -41,11 +41,8 @@ fn put(path: &Path, bytes: &[u8], flush: impl FnOnce(&File) -> io::Result<()>) -
         .and_then(|()| old.as_ref().map_or(Ok(()), |old| take_over(&temp, old)))
         .and_then(|()| flush(&file))
         .and_then(|()| fs::rename(&temp, path));
-    if written.is_err() {
-        // The first error is the one to report.
-        let _ = fs::remove_file(&temp);
-    }
-    written
+    // The first error is the one to report.
+    written.inspect_err(|_| drop(fs::remove_file(&temp)))
 }
 
 /// The temporary file or directory of this process that belongs to a path.
@@ -109,11 +106,8 @@ pub fn copy_to_free(from: &Path, to: &Path) -> io::Result<()> {
         .and_then(|_| take_over(&temp, &old))
         .and_then(|()| copy.sync_data())
         .and_then(|()| move_to_free(&temp, to));
-    if copied.is_err() {
-        // The first error is the one to report.
-        let _ = fs::remove_file(&temp);
-    }
-    copied
+    // The first error is the one to report.
+    copied.inspect_err(|_| drop(fs::remove_file(&temp)))
 }
 
 /// Makes a directory and those above it.

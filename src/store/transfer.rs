@@ -47,11 +47,8 @@ fn across(from: &Path, to: &Path) -> io::Result<()> {
     let copied = copy(from, &temp, &mut copied_from)
         .and_then(|()| copied_from.iter().try_for_each(unchanged))
         .and_then(|()| rename_to_free(&temp, to));
-    if copied.is_err() {
-        // The first error is the one to report.
-        let _ = remove(&temp);
-    }
-    copied?;
+    // The first error is the one to report.
+    copied.inspect_err(|_| drop(remove(&temp)))?;
     sync_dir(to)?;
     remove(from)
 }

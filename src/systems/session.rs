@@ -146,7 +146,7 @@ static CONTRACT: Contract<'static> = Contract {
 };
 
 /// `YYMMDD-words-of-the-task`: six digits, then words of `a-z0-9`, each after a `-`.
-pub fn is_session_id(id: &str) -> bool {
+fn is_session_id(id: &str) -> bool {
     let mut words = id.split('-');
     let day = words.next().unwrap_or_default();
     let mut words = words.peekable();

@@ -286,7 +286,45 @@ fn an_edit_that_disarms_the_guard_is_seen() {
     assert!(!is_live("") && !is_live("{") && !is_live("[1]"));
 }
 
+fn entry(hook: Value) -> Value {
+    json!([{ "matcher": "X", "hooks": [hook] }])
+}
+
+fn command(key: &str, it: Value) -> Value {
+    let mut hook = json!({ "type": "command", "command": "x" });
+    hook[key] = it;
+    entry(hook)
+}
+
 /// Each of them made the client ignore the whole file when it was measured.
+fn ignored() -> Vec<Value> {
+    vec![
+        json!(["x"]),
+        json!([null]),
+        json!([{ "matcher": "X" }]),
+        json!([{ "matcher": "X", "hooks": "y" }]),
+        json!([{ "matcher": 3, "hooks": [] }]),
+        json!([{ "matcher": null, "hooks": [] }]),
+        entry(json!("y")),
+        entry(json!(null)),
+        entry(json!({ "command": "x" })),
+        entry(json!({ "type": "command" })),
+        entry(json!({ "type": "comand", "command": "x" })),
+        entry(json!({ "type": "prompt" })),
+        command("timeout", json!("10")),
+        command("timeout", json!(0)),
+        command("timeout", json!(-1)),
+        command("args", json!("z")),
+        command("args", json!([1])),
+        command("onFailure", json!("blok")),
+        command("shell", json!("fishy")),
+        command("async", json!("yes")),
+        command("once", json!("yes")),
+        command("if", json!(3)),
+        command("statusMessage", json!(3)),
+    ]
+}
+
 #[test]
 fn an_entry_for_which_the_client_ignores_the_file_is_seen() {
     let before = merged("{}\n", HERE);
@@ -306,38 +344,7 @@ fn an_entry_for_which_the_client_ignores_the_file_is_seen() {
         );
         is_live(&after)
     };
-    let hook = |hook: Value| json!([{ "matcher": "X", "hooks": [hook] }]);
-    let command = |key: &str, it: Value| {
-        let mut object = json!({ "type": "command", "command": "x" });
-        object[key] = it;
-        hook(object)
-    };
-    let refused = [
-        json!(["x"]),
-        json!([null]),
-        json!([{ "matcher": "X" }]),
-        json!([{ "matcher": "X", "hooks": "y" }]),
-        json!([{ "matcher": 3, "hooks": [] }]),
-        json!([{ "matcher": null, "hooks": [] }]),
-        hook(json!("y")),
-        hook(json!(null)),
-        hook(json!({ "command": "x" })),
-        hook(json!({ "type": "command" })),
-        hook(json!({ "type": "comand", "command": "x" })),
-        hook(json!({ "type": "prompt" })),
-        command("timeout", json!("10")),
-        command("timeout", json!(0)),
-        command("timeout", json!(-1)),
-        command("args", json!("z")),
-        command("args", json!([1])),
-        command("onFailure", json!("blok")),
-        command("shell", json!("fishy")),
-        command("async", json!("yes")),
-        command("once", json!("yes")),
-        command("if", json!(3)),
-        command("statusMessage", json!(3)),
-    ];
-    for entries in refused {
+    for entries in ignored() {
         assert!(!live("PreToolUse", entries.clone()), "{entries}");
         assert!(!live("PermissionRequest", entries.clone()), "{entries}");
         assert!(live("Stop", entries.clone()), "{entries}");
@@ -346,7 +353,7 @@ fn an_entry_for_which_the_client_ignores_the_file_is_seen() {
     for entries in [
         json!([]),
         command("timeout", json!(0.5)),
-        hook(json!({ "type": "http", "url": "x" })),
+        entry(json!({ "type": "http", "url": "x" })),
     ] {
         assert!(live("PreToolUse", entries.clone()), "{entries}");
     }

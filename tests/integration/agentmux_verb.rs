@@ -102,3 +102,20 @@ fn unapplied_events_are_whole_lines_behind_the_cursor() {
         "the log stays as it is"
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn a_session_that_is_named_by_a_link_is_one_session() {
+    let mut sandbox = two_sessions();
+    let link = sandbox.base().join("now");
+    std::os::unix::fs::symlink(sandbox.path(".agentmux/.sessions/two"), &link).unwrap();
+    let link = link.to_str().unwrap().to_owned();
+    sandbox.env.push(("FEATURE_DIR", link));
+    let sessions = sandbox.run(&["agentmux", "--json"]).json();
+    assert_eq!(
+        sessions["sessions"].as_array().unwrap().len(),
+        2,
+        "{sessions}"
+    );
+    assert_eq!(sandbox.run(&["agentmux", "events"]).code(), 0);
+}

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::support::{DEVT, Sandbox, keys};
 
-#[test]
-fn audit_lists_every_entry_of_every_site_by_bucket() {
+/// A project with entries of every bucket, and its audit.
+fn audited() -> (Sandbox, Value) {
     let sandbox = Sandbox::new();
     for (path, text) in [
         (".devt/state/plan.md", "12345"),
@@ -30,40 +30,41 @@ fn audit_lists_every_entry_of_every_site_by_bucket() {
         "something is ad hoc"
     );
     let document = ran.json();
+    (sandbox, document)
+}
+
+#[test]
+fn an_audit_has_the_documented_keys() {
+    let (_, document) = audited();
     let sites = document["sites"].as_array().unwrap();
     assert_eq!(sites.len(), 2);
     for site in sites {
-        assert_eq!(
-            keys(site),
-            [
-                "ok",
-                "system",
-                "state_dir",
-                "counts",
-                "total_bytes",
-                "buckets"
-            ]
-        );
-        assert_eq!(
-            keys(&site["counts"]),
-            [
-                "canonical",
-                "pattern_allowed",
-                "ephemeral",
-                "ad_hoc",
-                "total"
-            ]
-        );
-        assert_eq!(
-            keys(&site["buckets"]),
-            ["canonical", "pattern_allowed", "ephemeral", "ad_hoc"]
-        );
+        let all = "ok system state_dir counts total_bytes buckets";
+        assert_eq!(keys(site).join(" "), all);
+        let buckets = "canonical pattern_allowed ephemeral ad_hoc";
+        assert_eq!(keys(&site["counts"]).join(" "), format!("{buckets} total"));
+        assert_eq!(keys(&site["buckets"]).join(" "), buckets);
         assert_eq!(
             (&site["ok"], &site["system"]),
             (&json!(true), &json!("devt"))
         );
     }
-    let site = &sites[0];
+    let stamp = regex::Regex::new(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$").unwrap();
+    for bucket in sites[0]["buckets"].as_object().unwrap().values() {
+        for item in bucket.as_array().unwrap() {
+            assert_eq!(keys(item), ["name", "size", "mtime", "is_dir"]);
+            assert!(stamp.is_match(item["mtime"].as_str().unwrap()), "{item}");
+            let is_dir = item["name"] == ".archive" || item["name"] == "notes";
+            assert_eq!(item["is_dir"], is_dir, "{item}");
+            assert!(!is_dir || item["size"] == 0, "{item}");
+        }
+    }
+}
+
+#[test]
+fn audit_lists_every_entry_of_every_site_by_bucket() {
+    let (sandbox, document) = audited();
+    let site = &document["sites"][0];
     assert_eq!(site["state_dir"], sandbox.path(".devt/state"));
     assert_eq!(
         site["counts"],
@@ -85,16 +86,6 @@ fn audit_lists_every_entry_of_every_site_by_bucket() {
         "the largest first"
     );
     assert_eq!(names("ad_hoc"), ["large.txt", "small.txt", "notes"]);
-    let stamp = regex::Regex::new(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$").unwrap();
-    for bucket in site["buckets"].as_object().unwrap().values() {
-        for item in bucket.as_array().unwrap() {
-            assert_eq!(keys(item), ["name", "size", "mtime", "is_dir"]);
-            assert!(stamp.is_match(item["mtime"].as_str().unwrap()), "{item}");
-            let is_dir = item["name"] == ".archive" || item["name"] == "notes";
-            assert_eq!(item["is_dir"], is_dir, "{item}");
-            assert!(!is_dir || item["size"] == 0, "{item}");
-        }
-    }
 }
 
 #[test]

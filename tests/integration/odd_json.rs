@@ -46,22 +46,21 @@ fn half_a_character_changes_nothing() {
 }
 
 #[test]
-fn arguments_too_deep_to_read_are_refused_where_they_name_a_governed_place() {
+fn arguments_are_read_however_deep_they_are() {
     let sandbox = Sandbox::new();
-    let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
-    let judge = |path: &str| {
+    let judge = |path: &str, depth: usize| {
+        let (open, close) = (r#"{"x":["#.repeat(depth), "]}".repeat(depth));
         let cwd = sandbox.path("");
         let event = format!(
-            r#"{{"cwd":{cwd:?},"hook_event_name":"PreToolUse","tool_name":"mcp__x__create_page","tool_input":{{"path":"{path}","blocks":{deep}}}}}"#
+            r#"{{"cwd":{cwd:?},"hook_event_name":"PreToolUse","tool_name":"mcp__x__create_page","tool_input":{{"blocks":{open}{{"path":"{path}"}}{close}}}}}"#
         );
         sandbox.hook_bytes(event.as_bytes())
     };
-    judge("src/a").is_complaint();
-    assert!(
-        judge(".devt/state/plan.md")
-            .reason()
-            .contains("not readable")
-    );
+    for depth in [63, 64, 200, 50_000] {
+        judge("src/a", depth).is_silent();
+        judge(".devt/state/scratchpad.md", depth).is_silent();
+        judge(".devt/state/notes.md", depth).is_denied("ad-hoc-name");
+    }
 }
 
 #[test]

@@ -366,6 +366,30 @@ fn the_environment_can_name_agentmuxs_session_directory() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_session_directory_that_is_a_link_is_known_by_both_names() {
+    for (link, real) in [
+        ("project/now", "project/runs/one"),
+        ("now", "project/runs/one"),
+        ("project/now", "runs/one"),
+    ] {
+        let mut sandbox = Sandbox::new();
+        let (link, real) = (sandbox.base().join(link), sandbox.base().join(real));
+        make(&real);
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        sandbox.env.push(("FEATURE_DIR", text(&link)));
+        for dir in [&link, &real] {
+            let (owned, free) = (dir.join("state.json"), dir.join("notes.md"));
+            assert_eq!(write(&sandbox, &text(&owned)), "program-owned", "{owned:?}");
+            assert_eq!(write(&sandbox, &text(&free)), "allow", "{free:?}");
+            let removal = sandbox.bash_event(&format!("rm -rf {}", text(dir)));
+            assert_eq!(sandbox.hook(&removal).verdict(), "bulk-removal", "{dir:?}");
+        }
+        check(&sandbox, &[(".devt/state/notes.md", "ad-hoc-name")]);
+    }
+}
+
 #[test]
 fn systems_of_the_settings_are_governed_below_their_root() {
     let sandbox = Sandbox::new();

@@ -47,6 +47,12 @@ const COMMANDS: &[&str] = &[
     "kubectl create secret generic db --from-literal=user=§ --from-literal '9=§' -n x",
     "kubectl create secret generic db --from-literal=\"x=a § b\"",
     "vault kv put secret/db user=a pw=§",
+    "gh secret set NAME --body §",
+    "gh secret set NAME --body='§'",
+    "gh secret set NAME -b \"a § b\"",
+    "gh secret set NAME -b§",
+    "gh secret set --app actions API_KEY --body §",
+    "echo § | gh secret set NAME",
     // Assignments.
     "DB_PW=§ ./run",
     "helm install x --set db.pw=§ --set auth.pass=§",
@@ -191,6 +197,9 @@ fn what_is_no_credential_stays_readable() {
         "vault status",
         "echo a | sudo tee b.txt",
         "mysql -u root -p < dump.sql",
+        "gh secret list",
+        "gh pr create --body 'what it does'",
+        "kubectl get secret x -o jsonpath='{.data}'",
     ] {
         let log = logged(&sandbox, command);
         let record: serde_json::Value = serde_json::from_str(log.trim_end()).unwrap();

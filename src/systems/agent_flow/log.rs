@@ -4,7 +4,7 @@ use crate::formats::yaml::one_line;
 use crate::workflow::GateStatus;
 
 /// The most characters of a reply that a gate or the log keeps.
-pub const MESSAGE_MAX: usize = 200;
+const MESSAGE_MAX: usize = 200;
 
 /// One entry, starting with a blank line. `phase` is the one that ended, and
 /// `Result` stands before `Gate`: readers take the last of the two for the

@@ -84,7 +84,7 @@ impl<'a> View<'a> {
         })
     }
 
-    pub(super) fn moment_or_null(&mut self, path: &[&str]) -> Result<Option<Moment>, String> {
+    fn moment_or_null(&mut self, path: &[&str]) -> Result<Option<Moment>, String> {
         match self.optional(path) {
             None | Some(Value::Null) => Ok(None),
             Some(_) => self.moment(path).map(Some),

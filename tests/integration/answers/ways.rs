@@ -2,86 +2,36 @@
 
 use super::*;
 
+/// A refused path, the rule, and the path to use instead.
+const REDIRECTS: &str = "
+    .devt/state/notes.md ad-hoc-name .devt/state/scratchpad.md
+    .devt/state/review_auth.md ad-hoc-name .devt/state/review-auth.md
+    .devt/state/impl-summry.json ad-hoc-name .devt/state/impl-summary.json
+    .devt/state/Plan.md ad-hoc-name .devt/state/plan.md
+    .devt/state/plan.txt ad-hoc-name .devt/state/plan.md
+    .devt/state/reveiw.md ad-hoc-name .devt/state/review.md
+    .devt/state/test_summary.json ad-hoc-name .devt/state/test-summary.json
+    .devt/state/scratch.md ad-hoc-name .devt/state/scratchpad.md
+    .devt/state/plan.md.tmp ephemeral-name .devt/state/plan.md
+    .devt/state/notes/plan.md undeclared-directory .devt/state/plan.md
+    packages/web/.devt/state/spec.txt ad-hoc-name packages/web/.devt/state/spec.md
+    .claude/Orchestration.local.md ad-hoc-name .claude/orchestration.local.md
+    .claude/deep_dive.local.md ad-hoc-name .claude/deep-dive.local.md
+    .claude/.docs/260110-a/research.md ad-hoc-name .claude/.docs/260110-a/research-report.md
+    openspec/changes/a/review/01.md ad-hoc-name openspec/changes/a/review/1.md
+    openspec/changes/a/test-reports/3.txt ad-hoc-name openspec/changes/a/test-reports/3.md
+";
+
 #[test]
 fn the_reason_is_a_redirect() {
     let sandbox = Sandbox::new();
-    for (path, code, instead) in [
-        (
-            ".devt/state/notes.md",
-            "ad-hoc-name",
-            ".devt/state/scratchpad.md",
-        ),
-        (
-            ".devt/state/review_auth.md",
-            "ad-hoc-name",
-            ".devt/state/review-auth.md",
-        ),
-        (
-            ".devt/state/impl-summry.json",
-            "ad-hoc-name",
-            ".devt/state/impl-summary.json",
-        ),
-        (".devt/state/Plan.md", "ad-hoc-name", ".devt/state/plan.md"),
-        (".devt/state/plan.txt", "ad-hoc-name", ".devt/state/plan.md"),
-        (
-            ".devt/state/reveiw.md",
-            "ad-hoc-name",
-            ".devt/state/review.md",
-        ),
-        (
-            ".devt/state/test_summary.json",
-            "ad-hoc-name",
-            ".devt/state/test-summary.json",
-        ),
-        (
-            ".devt/state/scratch.md",
-            "ad-hoc-name",
-            ".devt/state/scratchpad.md",
-        ),
-        (
-            ".devt/state/plan.md.tmp",
-            "ephemeral-name",
-            ".devt/state/plan.md",
-        ),
-        (
-            ".devt/state/notes/plan.md",
-            "undeclared-directory",
-            ".devt/state/plan.md",
-        ),
-        (
-            "packages/web/.devt/state/spec.txt",
-            "ad-hoc-name",
-            "packages/web/.devt/state/spec.md",
-        ),
-        (
-            ".claude/Orchestration.local.md",
-            "ad-hoc-name",
-            ".claude/orchestration.local.md",
-        ),
-        (
-            ".claude/deep_dive.local.md",
-            "ad-hoc-name",
-            ".claude/deep-dive.local.md",
-        ),
-        (
-            ".claude/.docs/260110-a/research.md",
-            "ad-hoc-name",
-            ".claude/.docs/260110-a/research-report.md",
-        ),
-        (
-            "openspec/changes/a/review/01.md",
-            "ad-hoc-name",
-            "openspec/changes/a/review/1.md",
-        ),
-        (
-            "openspec/changes/a/test-reports/3.txt",
-            "ad-hoc-name",
-            "openspec/changes/a/test-reports/3.md",
-        ),
-    ] {
+    for row in REDIRECTS.lines().skip(1) {
+        let columns: Vec<&str> = row.split_whitespace().collect();
+        let [path, code, instead] = columns[..] else {
+            panic!("{row}");
+        };
         let reason = reason(&sandbox, path, code);
         let parts = [
-            format!("`{path}`"),
             format!("({code})"),
             format!("`{instead}`"),
             "OS temp directory".to_owned(),

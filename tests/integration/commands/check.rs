@@ -4,112 +4,57 @@ use serde_json::{Value, json};
 
 use super::*;
 
+/// The words behind `check`, its exit code, and a decision for each path.
+const CHECKS: &[(&str, i32, &[&str])] = &[
+    (".devt/state/plan.md", 0, &["allow"]),
+    (".devt/state/notes.md", 1, &["deny"]),
+    ("src/a.rs /etc/passwd", 0, &["allow", "allow"]),
+    (
+        ".devt/state/plan.md .devt/state/notes.md",
+        1,
+        &["allow", "deny"],
+    ),
+    ("--agent tester .devt/state/plan.md", 1, &["deny"]),
+    ("--agent devt:Architect .devt/state/plan.md", 0, &["allow"]),
+    ("--agent tester .devt/state/workflow.yaml", 1, &["deny"]),
+    (".devt/state/workflow.yaml", 0, &["allow"]),
+    ("--tool Write .devt/state/a.tmp", 1, &["deny"]),
+    ("--tool Bash .devt/state/a.tmp", 0, &["allow"]),
+    ("--tool mcp__fs__write_file .devt/state/a.tmp", 1, &["deny"]),
+    (
+        "--tool mcp__fs__delete_file .devt/state/a.md",
+        0,
+        &["allow"],
+    ),
+    ("--tool Edit .devt/state/notes.md", 1, &["deny"]),
+    ("-- -x.md", 0, &["allow"]),
+    ("--system agentmux docs/notes.md", 0, &["allow"]),
+    ("--system devt .devt/state/notes.md", 1, &["deny"]),
+];
+
 #[test]
 fn check_answers_by_its_exit_code_and_leaves_no_trace() {
     let sandbox = Sandbox::new();
-    for (args, code, decisions) in [
-        (&["check", ".devt/state/plan.md"][..], 0, &["allow"][..]),
-        (&["check", ".devt/state/notes.md"], 1, &["deny"]),
-        (
-            &["check", "src/a.rs", "/etc/passwd"],
-            0,
-            &["allow", "allow"],
-        ),
-        (
-            &["check", ".devt/state/plan.md", ".devt/state/notes.md"],
-            1,
-            &["allow", "deny"],
-        ),
-        (
-            &["check", "--agent", "tester", ".devt/state/plan.md"],
-            1,
-            &["deny"],
-        ),
-        (
-            &["check", "--agent", "devt:Architect", ".devt/state/plan.md"],
-            0,
-            &["allow"],
-        ),
-        (
-            &["check", "--agent", "tester", ".devt/state/workflow.yaml"],
-            1,
-            &["deny"],
-        ),
-        (&["check", ".devt/state/workflow.yaml"], 0, &["allow"]),
-        (
-            &["check", "--tool", "Write", ".devt/state/a.tmp"],
-            1,
-            &["deny"],
-        ),
-        (
-            &["check", "--tool", "Bash", ".devt/state/a.tmp"],
-            0,
-            &["allow"],
-        ),
-        (
-            &[
-                "check",
-                "--tool",
-                "mcp__fs__write_file",
-                ".devt/state/a.tmp",
-            ],
-            1,
-            &["deny"],
-        ),
-        (
-            &[
-                "check",
-                "--tool",
-                "mcp__fs__delete_file",
-                ".devt/state/a.md",
-            ],
-            0,
-            &["allow"],
-        ),
-        (
-            &["check", "--tool", "Edit", ".devt/state/notes.md"],
-            1,
-            &["deny"],
-        ),
-        (&["check", "--", "-x.md"], 0, &["allow"]),
-        (
-            &["check", "--system", "agentmux", "docs/notes.md"],
-            0,
-            &["allow"],
-        ),
-        (
-            &["check", "--system", "devt", ".devt/state/notes.md"],
-            1,
-            &["deny"],
-        ),
-    ] {
-        let ran = sandbox.run(&[args, &["--json"]].concat());
-        let ran = if args.contains(&"--") {
-            sandbox.run(&[&["--json"], args].concat())
-        } else {
-            ran
+    for (words, code, decisions) in CHECKS {
+        let run = |options: &[&str]| {
+            let words: Vec<&str> = words.split(' ').collect();
+            sandbox.run(&[&["check"], options, &words].concat())
         };
+        let ran = run(&["--json"]);
         assert_eq!(
             (ran.code(), ran.stderr()),
-            (code, String::new()),
-            "{args:?}"
+            (*code, String::new()),
+            "{words}"
         );
         let document = ran.json();
         assert_eq!(keys(&document), ["decisions"]);
-        let found: Vec<&str> = document["decisions"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|row| row["decision"].as_str().unwrap())
-            .collect();
-        assert_eq!(found, decisions, "{args:?}");
-        let text = sandbox.run(args);
-        assert_eq!(text.code(), code, "{args:?}");
-        assert!(
-            decisions.iter().all(|word| text.stdout().contains(word)),
-            "{}",
-            text.stdout()
-        );
+        let rows = document["decisions"].as_array().unwrap().iter();
+        let found: Vec<&str> = rows.map(|row| row["decision"].as_str().unwrap()).collect();
+        assert_eq!(found, *decisions, "{words}");
+        let text = run(&[]);
+        assert_eq!(text.code(), *code, "{words}");
+        let said = text.stdout();
+        assert!(decisions.iter().all(|word| said.contains(word)), "{said}");
     }
     assert!(
         !sandbox.exists(DEVT) && !sandbox.exists(".claude"),

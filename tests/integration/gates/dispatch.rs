@@ -177,6 +177,44 @@ fn a_line_that_is_none_does_not_hide_what_is_under_way() {
 }
 
 #[test]
+fn a_new_session_is_told_of_state_that_cannot_be_read() {
+    const SESSION: &str = ".claude/.docs/261121-a-task/state.json";
+    const DEVT: &str = ".devt/state/workflow.yaml";
+    let texts = [
+        (SINGLE, "---\nactive: true\ngates: [\n---\n"),
+        (SESSION, "{\"id\": "),
+        (DEVT, "active: false\n<<<<<<< HEAD\n"),
+    ];
+    for (file, text) in texts {
+        let stage = Stage::new();
+        stage.0.write(file, text);
+        let answer = stage.0.hook(&stage.main("SessionStart")).json();
+        let told = answer["hookSpecificOutput"]["additionalContext"].as_str();
+        let told = told.unwrap();
+        assert!(told.starts_with("A workflow may be under way;"), "{told}");
+        assert!(
+            told.contains(&format!("could not read `{file}`:")),
+            "{told}"
+        );
+        assert_eq!(told.lines().count(), 2, "{told}");
+    }
+    // A run that can be read comes first.
+    let stage = Stage::with_run(&[]);
+    stage.0.write(SESSION, "{");
+    std::fs::write(stage.0.path(TEAM), b"\xff").unwrap();
+    let answer = stage.0.hook(&stage.main("SessionStart")).json();
+    let told = answer["hookSpecificOutput"]["additionalContext"].as_str();
+    let lines: Vec<&str> = told.unwrap().lines().collect();
+    assert!(
+        lines[0].starts_with("A workflow is under way;"),
+        "{lines:?}"
+    );
+    assert!(lines[1].contains("phase exploration"), "{lines:?}");
+    assert!(lines[2].contains("it is not UTF-8"), "{lines:?}");
+    assert!(lines[3].contains(SESSION), "{lines:?}");
+}
+
+#[test]
 fn a_new_session_is_told_what_is_under_way() {
     let mut none = Stage::new().0.hook(&Stage::new().main("SessionStart"));
     none.is_silent();

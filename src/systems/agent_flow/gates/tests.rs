@@ -104,16 +104,14 @@ fn a_start_enters_the_next_phase() {
 
 #[test]
 fn events_that_do_not_fit_change_nothing() {
-    let completion = |text: &str, agent, reply| after_end(text, agent, reply);
-    let start = |text: &str, agent| after_start(text, agent);
     unchanged(
-        completion(SINGLE, "Loid", "done"),
+        after_end(SINGLE, "Loid", "done"),
         "the run is in `exploration`",
     );
-    unchanged(completion(SINGLE, "Riko", " \n"), "empty");
-    unchanged(completion(SINGLE, "Explore", "x"), "has no gate");
+    unchanged(after_end(SINGLE, "Riko", " \n"), "empty");
+    unchanged(after_end(SINGLE, "Explore", "x"), "has no gate");
     unchanged(
-        completion(
+        after_end(
             &SINGLE.replace("active: true", "active: false"),
             "Riko",
             "x",
@@ -121,49 +119,53 @@ fn events_that_do_not_fit_change_nothing() {
         "not active",
     );
     unchanged(
-        completion(&SINGLE.replace('\n', "\r\n"), "Riko", "x"),
-        "CRLF",
-    );
-    unchanged(
-        completion(&format!("\u{feff}{SINGLE}"), "Riko", "x"),
-        "byte order mark",
-    );
-    unchanged(completion("---\nactive: true\n", "Riko", "x"), "closing");
-    unchanged(
-        completion(&SINGLE.replacen("true", "[", 1), "Riko", "x"),
-        "not YAML",
-    );
-    unchanged(
-        completion(&SINGLE.replace("\"exploration\"", "\"zzz\""), "Riko", "x"),
-        "not one of",
-    );
-    let flow = SINGLE.replace(
-        "  exploration:\n    status: \"in_progress\"\n    timestamp",
-        "  exploration: {status: x}\n  other:\n    timestamp",
-    );
-    unchanged(completion(&flow, "Riko", "x"), "`gates.exploration.status`");
-    unchanged(
-        start(SINGLE, "Senku"),
+        after_start(SINGLE, "Senku"),
         "gate `exploration` before phase `planning` is `in_progress`",
     );
-    unchanged(start(SINGLE, "Riko"), "already `in_progress`");
-    unchanged(start(REVIEW, "Riko"), "already in `review`");
-    unchanged(start(REVIEW, "Loid"), "already in `review`");
-    unchanged(start(REVIEW, "Alphonse"), "gate `review`");
+    unchanged(after_start(SINGLE, "Riko"), "already `in_progress`");
+    unchanged(after_start(REVIEW, "Riko"), "already in `review`");
+    unchanged(after_start(REVIEW, "Loid"), "already in `review`");
+    unchanged(after_start(REVIEW, "Alphonse"), "gate `review`");
     unchanged(
-        completion(REVIEW, "Lawliet", "### Verdict\n[APPROVED | NEEDS_CHANGES]"),
+        after_end(REVIEW, "Lawliet", "### Verdict\n[APPROVED | NEEDS_CHANGES]"),
         "no single verdict",
     );
     unchanged(on_stop(SINGLE, now()), "not every gate");
     unchanged(on_stop(VERIFY, now()), "not every gate");
     // The sample contradicts itself: its phase lags behind its gates.
     unchanged(
-        completion(SAMPLE, "Loid", "done"),
+        after_end(SAMPLE, "Loid", "done"),
         "the run is in `exploration`",
     );
-    let (text, changes) = changed(start(SAMPLE, "Loid"));
+    let (text, changes) = changed(after_start(SAMPLE, "Loid"));
     assert_eq!(text.matches("current_phase: \"implementation\"").count(), 1);
     assert_eq!(changes, []);
+}
+
+#[test]
+fn a_file_that_the_scripts_would_not_read_is_left_alone() {
+    unchanged(
+        after_end(&SINGLE.replace('\n', "\r\n"), "Riko", "x"),
+        "CRLF",
+    );
+    unchanged(
+        after_end(&format!("\u{feff}{SINGLE}"), "Riko", "x"),
+        "byte order mark",
+    );
+    unchanged(after_end("---\nactive: true\n", "Riko", "x"), "closing");
+    unchanged(
+        after_end(&SINGLE.replacen("true", "[", 1), "Riko", "x"),
+        "not YAML",
+    );
+    unchanged(
+        after_end(&SINGLE.replace("\"exploration\"", "\"zzz\""), "Riko", "x"),
+        "not one of",
+    );
+    let flow = SINGLE.replace(
+        "  exploration:\n    status: \"in_progress\"\n    timestamp",
+        "  exploration: {status: x}\n  other:\n    timestamp",
+    );
+    unchanged(after_end(&flow, "Riko", "x"), "`gates.exploration.status`");
 }
 
 #[test]

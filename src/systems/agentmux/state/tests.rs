@@ -96,6 +96,10 @@ fn problems_name_the_field() {
     ] {
         assert_eq!(validate(&with(&[valid])), [""; 0]);
     }
+}
+
+#[test]
+fn a_text_that_is_no_state_is_a_problem() {
     for (text, part) in [
         ("", "not valid JSON"),
         ("[]", "an array"),

@@ -90,9 +90,12 @@ fn check_set(before: &str, key: &str, value: Option<Scalar>, after: Result<&str,
     }
 }
 
+fn text(text: &str) -> Option<Scalar> {
+    Some(Scalar::Text(text.to_owned()))
+}
+
 #[test]
 fn only_the_named_line_changes() {
-    let text = |text: &str| Some(Scalar::Text(text.to_owned()));
     let one_phase = SAMPLE
         .replacen("phase: implement\n", "", 1)
         .replace("phase: test", "phase: docs");
@@ -112,7 +115,11 @@ fn only_the_named_line_changes() {
         Ok(&SAMPLE.replace("unknown-key: x # kept too\n", "")),
     );
     check_set(SAMPLE, "absent", None, Ok(SAMPLE));
-    check_set(SAMPLE, "lanes", text("x"), Err("holds a list"));
+    check_set("", "a", Some(Scalar::Int(2)), Ok("a: 2\n"));
+}
+
+#[test]
+fn line_ends_and_a_byte_order_mark_stay() {
     check_set(
         "a: 1\r\nb: 2",
         "a",
@@ -143,7 +150,11 @@ fn only_the_named_line_changes() {
         Some(Scalar::Int(2)),
         Ok("\u{feff}a: 2\nlanes:\n- x\n"),
     );
-    check_set("", "a", Some(Scalar::Int(2)), Ok("a: 2\n"));
+}
+
+#[test]
+fn what_is_no_value_in_a_line_is_not_set() {
+    check_set(SAMPLE, "lanes", text("x"), Err("holds a list"));
     check_set(
         "x: |\n  a: 1\n\n  b\ny: 1\n",
         "x",
