@@ -87,7 +87,7 @@ impl World<'_> {
             "wrote `{}` after it was refused `{}`",
             claim.entry, denial.shown
         );
-        let mut record = Record::new(What::Recovered, &reason, Some(event), self.now);
+        let mut record = Record::new(What::Recovered, &reason, Some(event), self.now.get());
         record.system = Some(claim.governed.system.id().to_owned());
         record.name = Some(claim.entry.clone());
         record.file_path = Some(claim.path());

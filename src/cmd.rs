@@ -37,10 +37,11 @@ use chrono::{DateTime, Utc};
 use clap::{FromArgMatches, Parser, Subcommand};
 
 use crate::env::Env;
-use crate::hook::{self, Clock, World};
+use crate::hook::{self, World};
 use crate::path;
 use crate::project::Project;
 use crate::settings::Resolved;
+use crate::time::{Clock, Now};
 
 use output::Paint;
 
@@ -180,7 +181,7 @@ impl<'a> Context<'a> {
             project: self.project.clone(),
             cwd: self.cwd.clone(),
             env: self.env,
-            now: self.now,
+            now: Now::Known(self.now),
         }
     }
 

@@ -101,9 +101,9 @@ impl World<'_> {
         let document = document.unwrap_or_default();
         let background = noted
             .as_ref()
-            .and_then(|noted| noted.since(event.session(), event.agent_id(), self.now));
+            .and_then(|noted| noted.since(event.session(), event.agent_id(), self.now.get()));
         let span = Span {
-            call: runs_code.then(|| self.now - window(&document)),
+            call: runs_code.then(|| self.now.get() - window(&document)),
             background,
         };
         let Some(since) = span.since() else {
@@ -118,7 +118,7 @@ impl World<'_> {
         }
         let begun = background_task(event, &document).filter(|_| !sites.is_empty());
         let is_worth_it = |noted: &Background| {
-            event.kind() == Kind::Stop || !found.is_empty() || noted.has_stale(self.now)
+            event.kind() == Kind::Stop || !found.is_empty() || noted.has_stale(self.now.get())
         };
         if begun.is_some() || noted.is_some_and(|noted| is_worth_it(&noted)) {
             self.keep_books(event, &document, &span, begun.as_deref(), &mut found);
@@ -144,7 +144,8 @@ impl World<'_> {
         for denial in found {
             let denials = std::slice::from_ref(denial);
             let reason = reply::reason(denials, &[]);
-            let record = Record::of_denials(What::Detected, denials, &reason, event, self.now);
+            let record =
+                Record::of_denials(What::Detected, denials, &reason, event, self.now.get());
             self.append(&self.logs().events(), &record, rules);
         }
     }
@@ -277,7 +278,7 @@ impl World<'_> {
                 if let Some(going_on) = going_on.as_array() {
                     noted.end(session, |id| going_on.iter().all(|task| task["id"] != id));
                 }
-                noted.write(locked, self.now)
+                noted.write(locked, self.now.get())
             })
         });
         self.complain_about("background.json", kept);
@@ -298,7 +299,7 @@ impl World<'_> {
         let run = Run {
             kind: archive::Kind::Quarantine,
             by: "statewarden hook",
-            now: self.now,
+            now: self.now.get(),
         };
         let ring = site.ring(&self.project, rules.settings.archive_runs);
         let dir = site.dir();

@@ -10,8 +10,6 @@ use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
-use chrono::{DateTime, Utc};
-
 use crate::catalog::Catalog;
 use crate::claim::{self, Claim, Unsettled};
 use crate::decision::{self, Call, Channel, Content, Decision};
@@ -33,10 +31,8 @@ use crate::store::make_own_folder;
 use crate::systems::declared::DeclaredSystem;
 use crate::systems::{self, Note, Present, devt};
 use crate::target::{self, Act, Target, Text, Unread};
+use crate::time::{Clock, Now};
 use failure::{answer_panics, current_dir, fault};
-
-/// Read once, and not at all for an event that is none of ours.
-pub type Clock = fn() -> DateTime<Utc>;
 
 /// Serves one event from stdin. The process ends with it, so what a panic needs
 /// in order to answer may stay for good. Gives the exit code.
@@ -52,10 +48,10 @@ fn serve(input: &Input, project: Option<&str>, now: Clock) -> Reply {
             let (event, env) = (event.with_bulk(input.bulk), Env::read());
             let given = directory_of(&event).or(env.project_dir.as_deref().map(Cow::Borrowed));
             match given.map(Cow::into_owned).or_else(current_dir) {
-                Some(cwd) => answer(&event, &cwd, &env, project, now()),
+                Some(cwd) => answer(&event, &cwd, &env, project, now),
                 None => {
                     let what = "the event has no absolute `cwd`";
-                    fault(&input.bytes, what, &env, project, now())
+                    fault(&input.bytes, what, &env, project, now)
                 }
             }
         }
@@ -65,7 +61,7 @@ fn serve(input: &Input, project: Option<&str>, now: Clock) -> Reply {
                 .trouble
                 .clone()
                 .unwrap_or(format!("the event is not readable: {error}"));
-            fault(&input.bytes, &what, &Env::read(), project, now())
+            fault(&input.bytes, &what, &Env::read(), project, now)
         }
     }
 }
@@ -77,13 +73,7 @@ fn directory_of<'e>(event: &'e Event<'_>) -> Option<Cow<'e, str>> {
 }
 
 /// Answers one event; a call is judged in every reading of its bytes.
-fn answer(
-    event: &Event<'_>,
-    cwd: &str,
-    env: &Env,
-    project: Option<&str>,
-    now: DateTime<Utc>,
-) -> Reply {
+fn answer(event: &Event<'_>, cwd: &str, env: &Env, project: Option<&str>, now: Clock) -> Reply {
     // The targets are known from the text; only they are worth a look at the disk.
     let guards = is_call(event);
     let ground = match event.tool() {
@@ -105,7 +95,7 @@ fn answer(
         project,
         cwd: cwd.to_owned(),
         env,
-        now,
+        now: Now::of(now),
     };
     if changes && layers.leave_sites_alone() && world.reaches_no_usual_site(&readings, &ground) {
         return Reply::Silent;
@@ -181,7 +171,7 @@ pub struct World<'w> {
     pub project: Project,
     pub cwd: String,
     pub env: &'w Env,
-    pub now: DateTime<Utc>,
+    pub now: Now,
 }
 
 impl World<'_> {
@@ -287,7 +277,7 @@ impl World<'_> {
             Decision::Warn(denials) => (What::Warn, denials),
             Decision::Deny(denials) => (What::Deny, denials),
         };
-        let mut record = Record::of_denials(what, denials, reason, event, self.now);
+        let mut record = Record::of_denials(what, denials, reason, event, self.now.get());
         let first = denials.first();
         let claim = first.and_then(|first| claims.iter().find(|claim| claim.path() == first.path));
         let site = claim.map(Claim::site_dir);
@@ -318,7 +308,7 @@ impl World<'_> {
             let (Note::Repair(reason), Some(claim)) = (note, claims.iter().find(is_judged)) else {
                 continue;
             };
-            let mut record = Record::new(What::Fault, reason, Some(event), self.now);
+            let mut record = Record::new(What::Fault, reason, Some(event), self.now.get());
             record.system = Some(claim.governed.system.id().to_owned());
             record.file_path = Some(claim.path());
             record.name = Some(claim.entry.clone());

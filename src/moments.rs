@@ -59,7 +59,7 @@ impl World<'_> {
             });
             self.complain_about("runs.json", forgotten);
         }
-        let effects = Plan::new(&around, moment, self.now).carry_out(&self.project, &about);
+        let effects = Plan::new(&around, moment, self.now.get()).carry_out(&self.project, &about);
         // A start that moves nothing is not worth a line, one that should have is.
         let is_odd = effects.has_failed || effects.is_undecided;
         let records = effects.records.into_iter();
@@ -84,13 +84,13 @@ impl World<'_> {
             agent: &agent,
             reply,
         };
-        let mut plan = Plan::new(&around, end(&ending.reply), self.now);
+        let mut plan = Plan::new(&around, end(&ending.reply), self.now.get());
         if plan.is_empty() {
             return Reply::Silent;
         }
         let found = ending.reply_in_transcript();
         if let Some(reply) = &found {
-            plan = Plan::new(&around, end(reply), self.now);
+            plan = Plan::new(&around, end(reply), self.now.get());
         }
         let counted = make_own_folder(self.logs().own_folder()).and_then(|()| {
             with_lock(self.logs().own_folder(), TO_COUNT, |locked| {
@@ -184,7 +184,7 @@ impl World<'_> {
 
     fn note_owed(&self, event: &Event<'_>, due: &Due, rules: &Resolved) {
         let reason = format!("`{}` is owed: {}", due.shown, due.why);
-        let mut record = Record::new(What::Warn, &reason, Some(event), self.now);
+        let mut record = Record::new(What::Warn, &reason, Some(event), self.now.get());
         record.system = Some(due.system.clone());
         record.file_path = Some(path::from_os(&due.path));
         record.name = Some(due.name.clone());
@@ -205,7 +205,7 @@ impl World<'_> {
                 event: Some(event),
                 ..About::default()
             };
-            let plan = Plan::new(&around, Moment::TurnEnd, self.now);
+            let plan = Plan::new(&around, Moment::TurnEnd, self.now.get());
             let effects = plan.carry_out(&self.project, &about);
             self.append_gates(effects.records, rules);
         }
@@ -241,7 +241,8 @@ impl World<'_> {
                 ..About::default()
             };
             let moment = Moment::Wrote { entry };
-            let effects = Plan::new(&around, moment, self.now).carry_out(&self.project, &about);
+            let effects =
+                Plan::new(&around, moment, self.now.get()).carry_out(&self.project, &about);
             self.append_gates(effects.records, rules);
         }
     }
@@ -261,7 +262,7 @@ impl World<'_> {
             Decision::Warn(denials) => (self.logs().events(), What::Warn, denials),
         };
         let reason = reply::reason(denials, &[]);
-        let record = Record::of_denials(what, denials, &reason, event, self.now);
+        let record = Record::of_denials(what, denials, &reason, event, self.now.get());
         self.append(&log, &record, rules);
         Reply::to(Kind::PreToolUse, &decision, reason, &rules.problems)
     }
@@ -350,7 +351,7 @@ impl World<'_> {
         let edition = rules.settings.system(devt::ID).contract.as_str();
         let version = env!("CARGO_PKG_VERSION");
         let what = format!("statewarden {version}, devt contract {edition}");
-        let record = Record::new(What::Heartbeat, &what, Some(event), self.now);
+        let record = Record::new(What::Heartbeat, &what, Some(event), self.now.get());
         self.append(&self.logs().events(), &record, rules);
     }
 

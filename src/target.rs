@@ -259,6 +259,9 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
+/// Any name may be one in any directory, so that their number is bounded.
+const MAX_PAIRS: usize = 4096;
+
 fn of_arguments(
     act: McpAct,
     arguments: &[(String, String)],
@@ -278,6 +281,12 @@ fn of_arguments(
     let mut sources = paths.iter().filter(|(key, _)| says(key, SOURCE));
     let source = sources.next().filter(|_| carries);
     let source = source.map(|(_, from)| path::absolute(scene.cwd, from, scene.home));
+    let n_names = paths.iter().filter(is_name).count();
+    let n_dirs = paths.iter().filter(|(key, _)| says(key, DIR)).count();
+    if n_names.saturating_mul(n_dirs) > MAX_PAIRS {
+        let why = format!("they name more than {MAX_PAIRS} files in directories");
+        return Err(Unread::Arguments(serde::de::Error::custom(why)));
+    }
     let mut targets = Vec::new();
     for (key, value) in &paths {
         let act = match (act, says(key, SOURCE)) {

@@ -1,6 +1,32 @@
 //! Times as files hold them: RFC 3339, in UTC, ending in `Z`.
 
+use std::cell::OnceCell;
+
 use chrono::{DateTime, SecondsFormat, Utc};
+
+/// What tells the time.
+pub type Clock = fn() -> DateTime<Utc>;
+
+/// The time of an event.
+pub enum Now {
+    Known(DateTime<Utc>),
+    /// Read when it is first asked for: most decisions need no time, and to read a clock
+    /// costs a hook two page faults.
+    Unread(Clock, OnceCell<DateTime<Utc>>),
+}
+
+impl Now {
+    pub fn of(clock: Clock) -> Self {
+        Self::Unread(clock, OnceCell::new())
+    }
+
+    pub fn get(&self) -> DateTime<Utc> {
+        match self {
+            Self::Known(time) => *time,
+            Self::Unread(clock, read) => *read.get_or_init(clock),
+        }
+    }
+}
 
 /// To the second, as every state file writes its times.
 pub fn seconds(time: DateTime<Utc>) -> String {

@@ -4,9 +4,7 @@
 use std::panic;
 use std::process;
 
-use chrono::{DateTime, Utc};
-
-use super::{Clock, World, log_of};
+use super::{World, log_of};
 use crate::catalog::Catalog;
 use crate::claim::{self, Unsettled};
 use crate::env::Env;
@@ -18,6 +16,7 @@ use crate::reply::{self, Reply};
 use crate::settings::{OnError, Resolved};
 use crate::stdin;
 use crate::systems::declared::DeclaredSystem;
+use crate::time::{Clock, Now};
 
 /// A bug must not become an exit code that lets a call through. The release
 /// build does not unwind, so the answer is given where the panic is.
@@ -26,8 +25,8 @@ pub(super) fn answer_panics(bytes: &'static [u8], project: Option<&'static str>,
         reply::complain(&bug.to_string());
         let what = "it ran into a bug of its own";
         // A bug on the way to the log must not cost the refusal.
-        let reply = refusal(bytes, what)
-            .unwrap_or_else(|| fault(bytes, what, &Env::read(), project, now()));
+        let reply =
+            refusal(bytes, what).unwrap_or_else(|| fault(bytes, what, &Env::read(), project, now));
         #[expect(
             clippy::disallowed_methods,
             clippy::exit,
@@ -43,7 +42,7 @@ pub(super) fn fault(
     what: &str,
     env: &Env,
     project: Option<&str>,
-    now: DateTime<Utc>,
+    now: Clock,
 ) -> Reply {
     let on_error = note_fault(what, env, project, now);
     refusal(bytes, what).unwrap_or_else(|| match on_error {
@@ -69,7 +68,7 @@ fn refusal(bytes: &[u8], what: &str) -> Option<Reply> {
 
 /// Records a failure where the project is known and concerned; gives what its settings
 /// say of failures.
-fn note_fault(what: &str, env: &Env, project: Option<&str>, now: DateTime<Utc>) -> OnError {
+fn note_fault(what: &str, env: &Env, project: Option<&str>, now: Clock) -> OnError {
     let given = project.or(env.project_dir.as_deref());
     let Some(dir) = given.map(str::to_owned).or_else(current_dir) else {
         return OnError::Open;
@@ -78,13 +77,13 @@ fn note_fault(what: &str, env: &Env, project: Option<&str>, now: DateTime<Utc>) 
         project: Project::discover(project, env, &dir),
         cwd: dir,
         env,
-        now,
+        now: Now::of(now),
     };
     let rules = world.project.settings(env);
     let declared = DeclaredSystem::all(&rules.settings);
     let catalog = Catalog::new(&rules.settings, &declared);
     if world.is_concerned(&world.sites_around(&catalog)) {
-        let record = Record::new(What::Fault, what, None, now);
+        let record = Record::new(What::Fault, what, None, world.now.get());
         world.append(&world.logs().events(), &record, &rules);
     }
     rules.settings.on_error
@@ -106,7 +105,7 @@ impl World<'_> {
         unsettled: &Unsettled,
     ) -> Reply {
         let reason = unsettled.reason();
-        let mut record = Record::new(What::Deny, &reason, Some(event), self.now);
+        let mut record = Record::new(What::Deny, &reason, Some(event), self.now.get());
         let mut log = self.logs().denies();
         if let Unsettled::Target { path, system, .. } = unsettled {
             record.system = Some(system.clone());
@@ -122,6 +121,8 @@ impl World<'_> {
 #[cfg(test)]
 mod tests {
     use std::process::Command;
+
+    use chrono::DateTime;
 
     use super::*;
 

@@ -151,6 +151,22 @@ fn a_uri_is_shown_as_the_path_that_it_is() {
 }
 
 #[test]
+fn more_pairs_of_directories_and_names_than_can_be_judged_are_refused() {
+    let sandbox = Sandbox::new();
+    let input = |n: usize, dir: &str| {
+        let dirs: Vec<String> = (0..n).map(|at| format!("{dir}/{at}")).collect();
+        let names: Vec<String> = (0..n).map(|at| format!("{at}.md")).collect();
+        sandbox.event("mcp__fs__write_file", json!({ "dir": dirs, "name": names }))
+    };
+    let reason = sandbox.hook(&input(65, ".devt/state")).reason();
+    assert!(reason.contains("more than 4096 files"), "{reason}");
+    let elsewhere = sandbox.hook(&input(65, "src"));
+    elsewhere.is_complaint();
+    assert!(elsewhere.stderr().contains("more than 4096 files"));
+    sandbox.hook(&input(64, "src")).is_silent();
+}
+
+#[test]
 fn text_is_no_path() {
     let sandbox = Sandbox::new();
     let notes = sandbox.path(".devt/state/notes.md");

@@ -14,8 +14,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::json;
-use statewarden::path;
 use statewarden::landing::Ground;
+use statewarden::path;
 use statewarden::shell::{Scene, analyze};
 use statewarden::target::Act;
 
