@@ -14,7 +14,8 @@ use std::path::Path;
 use foldhash::fast::RandomState;
 
 use crate::catalog::{Catalog, Governed};
-use crate::landing::{Ground, LastLink, resolve};
+use crate::ground::Ground;
+use crate::landing::{LastLink, resolve};
 use crate::layers::OWN_FOLDER;
 use crate::path;
 use crate::project::{OnDisk, Project, Root};

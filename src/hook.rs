@@ -16,7 +16,7 @@ use crate::decision::{self, Call, Channel, Content, Decision};
 use crate::env::Env;
 use crate::event::{Bulk, Event, EventError, Kind, Tool};
 use crate::gates::InDir;
-use crate::landing::Ground;
+use crate::ground::Ground;
 use crate::path;
 use crate::project::{Project, read_text};
 use crate::record::{LogLine, Record, What};

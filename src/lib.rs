@@ -19,6 +19,7 @@ pub mod completion;
 pub mod decision;
 pub mod event;
 pub mod gates;
+pub mod ground;
 pub mod landing;
 pub mod layers;
 pub mod nearest;

@@ -9,7 +9,8 @@ use std::sync::OnceLock;
 
 use crate::catalog::Catalog;
 use crate::env::Env;
-use crate::landing::{Ground, There, real_dir};
+use crate::ground::{Ground, There};
+use crate::landing::real_dir;
 use crate::layers::{self, OWN_FOLDER};
 use crate::path;
 use crate::regular;

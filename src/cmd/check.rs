@@ -12,7 +12,7 @@ use crate::actor::{Actor, AgentName};
 use crate::claim::{self, Claim};
 use crate::decision::{self, Call, Channel, Decision, DenyCode, Ruling};
 use crate::event::{Event, EventError, Field, Kind, Tool};
-use crate::landing::Ground;
+use crate::ground::Ground;
 use crate::path;
 use crate::reply;
 use crate::target::{Act, Target, mcp_act};

@@ -10,7 +10,7 @@ use crate::actor::Actor;
 use crate::claim::{self, Claim, Lands};
 use crate::contract::{DirKind, Others, Row, Standing, Writer};
 use crate::decision::{self, Call, Channel, Decision, Ruling};
-use crate::landing::Ground;
+use crate::ground::Ground;
 use crate::nearest::nearest;
 use crate::path;
 use crate::project::OnDisk;

@@ -4,7 +4,7 @@ use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 
 use crate::catalog::Governed;
-use crate::landing::Ground;
+use crate::ground::Ground;
 use crate::listing::{self, Entry};
 use crate::path;
 use crate::project::{Project, read_text};

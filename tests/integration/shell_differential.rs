@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::json;
-use statewarden::landing::Ground;
+use statewarden::ground::Ground;
 use statewarden::path;
 use statewarden::shell::{Scene, analyze};
 use statewarden::target::Act;

@@ -12,7 +12,7 @@ use super::origin::{BUILT_IN, Origins};
 use crate::catalog::{Catalog, Governed};
 use crate::claim;
 use crate::contract::{self, AtReset, Bucket, DirKind, Name};
-use crate::landing::Ground;
+use crate::ground::Ground;
 use crate::path;
 use crate::project::OnDisk;
 use crate::settings::{Edition, Mode};
