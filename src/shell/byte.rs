@@ -11,6 +11,8 @@ pub(super) const ACTIVE: u8 = 32;
 /// What may begin something that stands between words: blanks, a line
 /// continuation, a comment.
 pub(super) const BLANK: u8 = 64;
+/// What a path cannot hold, and what begins a part that is not known.
+pub(super) const NO_PATH: u8 = 128;
 
 /// What each byte may mean. Every byte of a command is asked at least once.
 const KINDS: [u8; 256] = {
@@ -27,6 +29,7 @@ const KINDS: [u8; 256] = {
             b'/' => SLASH,
             b'~' | b'{' | b'*' | b'?' | b'[' => ACTIVE,
             b'#' => BLANK,
+            0 | 0xf4 => NO_PATH,
             _ => 0,
         };
         at += 1;

@@ -193,19 +193,26 @@ fn sed_address(line: &str) -> &str {
 /// The text behind `n` parts that the first character divides.
 fn sed_parts(text: &str, n: usize) -> Option<&str> {
     let mark = text.chars().next()?;
-    let mut left = n;
-    let mut chars = text.char_indices().skip(1);
-    while let Some((at, c)) = chars.next() {
-        if c == '\\' {
-            chars.next();
-        } else if c == mark {
-            left -= 1;
-            if left == 0 {
-                return text.get(at + c.len_utf8()..);
+    let mut buffer = [0; 4];
+    let mark = mark.encode_utf8(&mut buffer).as_bytes();
+    let (mut rest, mut left) = (text.get(mark.len()..)?, n);
+    while left > 0 {
+        // No byte within a character is one that begins another.
+        let ends = |byte: u8| byte == mark[0] || byte == b'\\';
+        rest = rest.get(rest.bytes().position(ends)?..)?;
+        let escaped = rest.strip_prefix('\\');
+        let (len, text) = match escaped {
+            Some(behind) => (behind.chars().next()?.len_utf8(), behind),
+            None if rest.as_bytes().starts_with(mark) => {
+                left -= 1;
+                (mark.len(), rest)
             }
-        }
+            // A character that begins as the mark does.
+            None => (rest.chars().next()?.len_utf8(), rest),
+        };
+        rest = &text[len..];
     }
-    None
+    Some(rest)
 }
 
 /// `ed FILE`: what its input tells it to write.

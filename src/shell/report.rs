@@ -10,6 +10,7 @@ use hashbrown::HashTable;
 use memchr::arch::all::is_equal;
 
 use super::Limit;
+use super::byte::{NO_PATH, is_free_of};
 use super::eval::Shell;
 use super::field::{ANY_ONE, Field, Output, UNKNOWN, gap};
 use super::glob::all_active;
@@ -316,11 +317,16 @@ impl Shell<'_> {
         text: Option<EcoString>,
         link_to: Option<String>,
     ) -> Option<Place> {
-        if let Some(gap) = field.gap() {
-            return self.report_reach(field, gap, act);
-        }
         let known = field.text.as_str();
-        if known.is_empty() || is_device(known) || known.contains('\0') {
+        if !is_free_of(known, NO_PATH) {
+            if let Some(gap) = field.gap() {
+                return self.report_reach(field, gap, act);
+            }
+            if known.contains('\0') {
+                return None;
+            }
+        }
+        if known.is_empty() || is_device(known) {
             return None;
         }
         // Most targets are named more than once, so that their paths need no room of their own.
