@@ -56,12 +56,15 @@ pub(super) fn sed(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         in_place_edit(shell, files, suffix.as_ref());
         return Output::nothing();
     }
-    match (scripts.as_slice(), script) {
-        ([one], None) | ([], Some(one)) if !has_file && !is_quiet => {
-            super::filter::sed(shell, one.known()?, files)
-        }
-        _ => None,
+    if has_file || is_quiet {
+        return None;
     }
+    let texts: Option<Vec<&str>> = scripts
+        .iter()
+        .chain(script)
+        .map(|one| one.known())
+        .collect();
+    super::substitute::output(shell, &texts?.join("\n"), files)
 }
 
 fn is_bsd_suffix(text: &str) -> bool {
