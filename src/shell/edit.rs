@@ -59,12 +59,13 @@ pub(super) fn sed(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     if has_file || is_quiet {
         return None;
     }
-    let texts: Option<Vec<&str>> = scripts
-        .iter()
-        .chain(script)
-        .map(|one| one.known())
-        .collect();
-    super::substitute::output(shell, &texts?.join("\n"), files)
+    match (scripts.as_slice(), script) {
+        ([one], None) | ([], Some(one)) => super::substitute::output(shell, one.known()?, files),
+        (several, _) => {
+            let texts: Option<Vec<&str>> = several.iter().map(|one| one.known()).collect();
+            super::substitute::output(shell, &texts?.join("\n"), files)
+        }
+    }
 }
 
 fn is_bsd_suffix(text: &str) -> bool {

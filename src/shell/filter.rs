@@ -36,14 +36,14 @@ pub(super) fn some_of(input: Output) -> Option<Output> {
     Some(Output { spelling, ..input })
 }
 
-fn with_text(input: &Output, text: String) -> Output {
+pub(super) fn with_text(input: &Output, text: String) -> Output {
     Output {
         text: text.into(),
         ..input.clone()
     }
 }
 
-pub(super) fn with_lines(input: &Output, lines: &mut dyn Iterator<Item = &str>) -> Output {
+fn with_lines(input: &Output, lines: &mut dyn Iterator<Item = &str>) -> Output {
     let text = lines.flat_map(|line| [line, "\n"]).collect();
     with_text(input, text)
 }

@@ -1,8 +1,10 @@
 //! `sed s/FROM/TO/`: what comes out where what goes in is known.
 
+use std::borrow::Cow;
+
 use super::eval::Shell;
 use super::field::{Field, Output};
-use super::filter::{input, with_lines};
+use super::filter::{input, with_text};
 use super::glob::Glob;
 use super::lex::Reach;
 
@@ -17,14 +19,18 @@ pub(super) fn output(shell: &mut Shell<'_>, script: &str, files: &[Field]) -> Op
     if !shell.spend(changes.len() * input.text.len()) {
         return None;
     }
-    let changed = |line: &str| {
-        let line = line.to_owned();
-        changes
-            .iter()
-            .fold(line, |line, change| change.made_to(&line))
-    };
-    let lines: Vec<String> = input.text.lines().map(changed).collect();
-    Some(with_lines(&input, &mut lines.iter().map(String::as_str)))
+    let mut text = String::new();
+    for line in input.text.lines() {
+        let mut line = Cow::Borrowed(line);
+        for change in &changes {
+            if let Some(changed) = change.made_to(&line) {
+                line = Cow::Owned(changed);
+            }
+        }
+        text.push_str(&line);
+        text.push('\n');
+    }
+    Some(with_text(&input, text))
 }
 
 /// A text with all that an expression matches put in another's place.
@@ -39,7 +45,8 @@ pub(super) fn replaced(text: &str, expression: &str, to: &str) -> Option<String>
     }
     let from = Sought::read(expression)?;
     let reach = Reach::All;
-    Some(Change { from, to, reach }.made_to(text))
+    let changed = Change { from, to, reach }.made_to(text);
+    Some(changed.unwrap_or_else(|| text.to_owned()))
 }
 
 /// Longer texts are no names.
@@ -133,22 +140,19 @@ impl Sought {
 }
 
 impl Change<'_> {
-    fn made_to(&self, line: &str) -> String {
+    /// The line with the change made; `None` where it stays what it is.
+    fn made_to(&self, line: &str) -> Option<String> {
         let to = self.to;
-        let ends = |rest: Option<&str>| rest.map(str::to_owned);
-        let changed = match &self.from {
+        match &self.from {
             Sought::Line(from) => (line == from).then(|| to.to_owned()),
-            Sought::Start(from) => {
-                ends(line.strip_prefix(from.as_str())).map(|rest| to.to_owned() + &rest)
-            }
-            Sought::End(from) => ends(line.strip_suffix(from.as_str())).map(|rest| rest + to),
-            Sought::Text(from) => Some(match self.reach {
+            Sought::Start(from) => Some(to.to_owned() + line.strip_prefix(from.as_str())?),
+            Sought::End(from) => Some(line.strip_suffix(from.as_str())?.to_owned() + to),
+            Sought::Text(from) => line.contains(from).then(|| match self.reach {
                 Reach::All => line.replace(from, to),
                 Reach::One => line.replacen(from, to, 1),
             }),
             Sought::One(set) | Sought::Run(set) => Some(self.in_sets(line, set)),
-        };
-        changed.unwrap_or_else(|| line.to_owned())
+        }
     }
 
     fn in_sets(&self, line: &str, set: &Glob) -> String {
