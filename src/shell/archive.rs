@@ -131,6 +131,7 @@ fn renamed(args: &Args<'_>, name: &str) -> Option<String> {
 }
 
 fn extract(shell: &mut Shell<'_>, args: &Args<'_>, names: Names) {
+    shell.made_unseen = true;
     let here = Field::literal(".");
     let dir = args.value(&["C", "directory"]).unwrap_or(&here);
     if args.has(&["recursive-unlink"]) {
@@ -187,6 +188,7 @@ fn flat(members: &[Field]) -> Vec<Field> {
 
 /// `unzip [-options] ARCHIVE [MEMBER…] [-x MEMBER…] [-d DIR]`.
 pub(super) fn unzip(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    shell.made_unseen = true;
     let is = |arg: &Field, name| arg.known() == Some(name);
     let excluded = args.iter().position(|arg| is(arg, "-x"));
     let (args, rest) = args.split_at(excluded.unwrap_or(args.len()));

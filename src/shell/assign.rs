@@ -88,26 +88,31 @@ impl Shell<'_> {
         match how {
             How::Set => {}
             How::Element(index) => return self.set_element(name, index, value),
-            How::Append => {
-                let old = self.variable(name);
-                value = match (old, value) {
-                    (Some(Value::Many(mut fields)), Value::Many(more)) => {
-                        if !self.spend(fields.len() * 16) {
-                            return self.forget(name);
-                        }
-                        fields.extend(more);
-                        Value::Many(fields)
-                    }
-                    (Some(Value::One(mut field)), Value::One(more)) => {
-                        field.push(&more);
-                        Value::One(self.afford(field))
-                    }
-                    (None, Value::Many(more)) => Value::Many(more),
-                    _ => return self.forget(name),
-                };
-            }
+            How::Append => match self.appended(name, value) {
+                Some(whole) => value = whole,
+                None => return self.forget(name),
+            },
         }
         self.set(name, value);
+    }
+
+    /// What `name+=value` comes to.
+    fn appended(&mut self, name: &str, value: Value) -> Option<Value> {
+        match (self.variable(name), value) {
+            (Some(Value::Many(mut fields)), Value::Many(more)) => {
+                if !self.spend(fields.len() * 16) {
+                    return None;
+                }
+                fields.extend(more);
+                Some(Value::Many(fields))
+            }
+            (Some(Value::One(mut field)), Value::One(more)) => {
+                field.push(&more);
+                Some(Value::One(self.afford(field)))
+            }
+            (None, Value::Many(more)) => Some(Value::Many(more)),
+            _ => None,
+        }
     }
 
     /// `name[index]=value`. The array's other elements stay; what an index that
@@ -158,7 +163,7 @@ impl Shell<'_> {
         for (n, name) in names.iter().enumerate() {
             let text = if n + 1 == names.len() {
                 let rest: Vec<EcoString> = words.by_ref().map(|word| word.text).collect();
-                rest.join(self.separators().get(..1).unwrap_or(" ")).into()
+                rest.join(&self.joint()).into()
             } else {
                 words.next().map_or(EcoString::new(), |word| word.text)
             };
@@ -166,23 +171,30 @@ impl Shell<'_> {
         }
     }
 
-    /// `$IFS`, where the command sets it to other marks than the usual ones.
-    pub(super) fn separators(&self) -> EcoString {
+    /// `$IFS`, where the command sets it to other marks than the usual ones, or to none.
+    pub(super) fn separators(&self) -> Option<EcoString> {
         if !self.variables.contains_key("IFS") {
-            return EcoString::new();
+            return None;
         }
         let set = self.variable("IFS").map(Value::into_field);
-        let is_usual = |marks: &str| matches!(marks, "" | " \t\n");
-        let marks = set.filter(|marks| marks.text.is_ascii() && !is_usual(&marks.text));
-        marks.map_or(EcoString::new(), |marks| marks.text)
+        let marks = set.filter(|marks| marks.text.is_ascii() && marks.text != " \t\n");
+        marks.map(|marks| marks.text)
+    }
+
+    /// What stands between words that are joined: the first of `$IFS`.
+    pub(super) fn joint(&self) -> EcoString {
+        let marks = self.separators();
+        let joint = marks.as_ref().map_or(Some(" "), |marks| marks.get(..1));
+        joint.unwrap_or("").into()
     }
 
     /// The words `read` takes a line apart into.
     pub(super) fn words_of(&self, line: &Field) -> Vec<Field> {
         let marks = self.separators();
-        let texts: Vec<&str> = match marks.as_str() {
-            "" => line.text.split_ascii_whitespace().collect(),
-            marks => {
+        let texts: Vec<&str> = match marks.as_deref() {
+            None => line.text.split_ascii_whitespace().collect(),
+            Some("") => vec![&line.text],
+            Some(marks) => {
                 // Only of blanks several count as one.
                 let are_blanks = marks.trim().is_empty();
                 let words = line.text.split(|c| marks.contains(c));
@@ -228,7 +240,13 @@ pub(super) fn local(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     if !shell.locals.is_empty() && !args.iter().any(is_global) {
         for arg in operands(args) {
             match arg.text.split_once('=') {
-                Some((name, _)) => shell.localize(name.trim_end_matches('+')),
+                // What is appended to is the function's own, and empty.
+                Some((name, _)) => {
+                    let own = name.trim_end_matches('+');
+                    if shell.localize(own) && own != name {
+                        shell.set(own, Value::One(Field::literal("")));
+                    }
+                }
                 None => {
                     shell.localize(&arg.text);
                     shell.unset(&arg.text);
@@ -264,19 +282,27 @@ fn assign_all(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         .iter()
         .any(|arg| arg.is_option() && arg.text.contains('n'));
     for arg in operands(args) {
-        if let Some((name, _)) = arg.text.split_once('=')
-            && super::byte::is_name(name.trim_end_matches('+'))
-        {
-            let value = arg.behind(name.len() + 1);
-            if refers {
-                shell.refer(name, value.known());
-                continue;
-            }
-            // An array's parenthesis came as an assignment of its own.
-            let array = value.known() == Some("") && shell.variable(name).is_some();
-            if !array {
-                shell.set(name, Value::One(value));
-            }
+        let Some((left, _)) = arg.text.split_once('=') else {
+            continue;
+        };
+        let name = left.trim_end_matches('+');
+        if !super::byte::is_name(name) {
+            continue;
+        }
+        let value = arg.behind(left.len() + 1);
+        if refers {
+            shell.refer(name, value.known());
+            continue;
+        }
+        // An array's parenthesis came as an assignment of its own.
+        let array = value.known() == Some("") && shell.variable(name).is_some();
+        if !array {
+            let value = Value::One(value);
+            let whole = match name == left {
+                true => Some(value),
+                false => shell.appended(name, value),
+            };
+            shell.assign(name, whole);
         }
     }
     Output::nothing()

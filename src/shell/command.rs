@@ -23,7 +23,8 @@ impl Shell<'_> {
     pub(super) fn invoke(&mut self, words: &[Field]) -> Option<Output> {
         let (first, args) = words.split_first()?;
         if !self.functions.is_empty()
-            && let Some(body) = self.functions.get(first.known()?).cloned()
+            && let Some(name) = first.known()
+            && let Some(body) = self.functions.get(name).cloned()
         {
             return self.call(body, args);
         }
@@ -33,7 +34,10 @@ impl Shell<'_> {
     /// Runs a builtin or a program; gives what it prints, where that is known.
     pub(super) fn run(&mut self, words: &[Field]) -> Option<Output> {
         let (first, args) = words.split_first()?;
-        let mut name = first.known()?;
+        let Some(mut name) = first.known() else {
+            self.status = Status::Open;
+            return None;
+        };
         if name.as_bytes().contains(&b'/') {
             if let Some(text) = self.written(first) {
                 return nested::script(self, &text, words);
@@ -74,14 +78,17 @@ impl Shell<'_> {
         output
     }
 
-    /// What a name holds from here on ends with the running function.
-    pub(super) fn localize(&mut self, name: &str) {
+    /// What a name holds from here on ends with the running function; says whether that is new.
+    pub(super) fn localize(&mut self, name: &str) -> bool {
         let held = self.holds(name);
-        if let Some(frame) = self.locals.last_mut()
-            && !frame.iter().any(|(known, _)| known == name)
-        {
+        let Some(frame) = self.locals.last_mut() else {
+            return false;
+        };
+        let is_new = !frame.iter().any(|(known, _)| known == name);
+        if is_new {
             frame.push((name.into(), held));
         }
+        is_new
     }
 
     /// `cd TARGET`.
@@ -234,7 +241,7 @@ fn arithmetic(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 }
 
 /// Programs lie where they usually do.
-fn which(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+pub(super) fn which(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     match args {
         [name] if !name.is_option() => Some(Output::literal(format!("/usr/bin/{}", name.known()?))),
         _ => None,
@@ -263,7 +270,9 @@ pub(super) fn operands(args: &[Field]) -> impl Iterator<Item = &Field> {
 
 fn cd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let target = operands(args).next().cloned();
+    let from = shell.cwd.clone();
     shell.change_dir(target.as_ref());
+    shell.left_dir = shell.left_dir.take().or(from);
     Output::nothing()
 }
 
@@ -271,8 +280,9 @@ fn pushd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let from = shell.cwd.clone();
     match operands(args).next().cloned() {
         Some(target) => {
-            shell.dir_stack.push(from);
+            shell.dir_stack.push(from.clone());
             shell.change_dir(Some(&target));
+            shell.left_dir = shell.left_dir.take().or(from);
         }
         None => {
             if let Some(top) = shell.dir_stack.pop() {

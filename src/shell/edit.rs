@@ -56,11 +56,15 @@ pub(super) fn sed(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         in_place_edit(shell, files, suffix.as_ref());
         return Output::nothing();
     }
+    if has_file || is_quiet {
+        return None;
+    }
     match (scripts.as_slice(), script) {
-        ([one], None) | ([], Some(one)) if !has_file && !is_quiet => {
-            super::filter::sed(shell, one.known()?, files)
+        ([one], None) | ([], Some(one)) => super::substitute::output(shell, one.known()?, files),
+        (several, _) => {
+            let texts: Option<Vec<&str>> = several.iter().map(|one| one.known()).collect();
+            super::substitute::output(shell, &texts?.join("\n"), files)
         }
-        _ => None,
     }
 }
 

@@ -107,10 +107,16 @@ pub(super) struct Shell<'s> {
     pub(super) status: Status,
     /// The directory in which the present chain of `&&` and `||` began.
     pub(super) chain_dir: Option<Rc<str>>,
+    /// Where a `cd` of the present chain came from: where it failed, the shell is still there.
+    pub(super) left_dir: Option<Rc<str>>,
+    /// A program ran that may have made directories whose names are not known.
+    pub(super) made_unseen: bool,
     /// The bodies of the functions that run.
     pub(super) calls: Vec<Rc<str>>,
     /// What the locals of each running function hold outside of it.
     pub(super) locals: Vec<Vec<(EcoString, Held)>>,
+    /// The file whose code an interpreter reads.
+    pub(super) script_file: Option<Field>,
     /// The last word of the command before, `$_`.
     pub(super) last_word: Option<Field>,
     /// The heredocs of the text that is being run, by their place in it.
@@ -153,8 +159,11 @@ impl<'s> Shell<'s> {
             ignores_case: false,
             status: Status::Success,
             chain_dir: None,
+            left_dir: None,
+            made_unseen: false,
             calls: Vec::new(),
             locals: Vec::new(),
+            script_file: None,
             last_word: None,
             documents: Vec::new(),
             spare: Vec::new(),
@@ -265,8 +274,10 @@ impl<'s> Shell<'s> {
         let positional = self.positional.clone();
         // What it leaves, it leaves in its own process.
         let frames = std::mem::take(&mut self.frames);
+        let left_dir = self.left_dir.take();
         let output = self.deeper(run);
         self.frames = frames;
+        self.left_dir = left_dir;
         self.take_back(mark);
         (self.cwd, self.previous_dir) = (cwd, previous);
         self.dir_stack.truncate(n_dirs);
@@ -302,11 +313,13 @@ impl<'s> Shell<'s> {
     pub(super) fn walk(&mut self, list: &[Step<'_>]) -> Option<Output> {
         let mut course = Course::default();
         let outer = self.chain_dir.clone();
+        let left_dir = self.left_dir.take();
         for step in list {
             if self.step(step, &mut course) == Next::Ends {
                 break;
             }
         }
+        self.left_dir = self.left_dir.take().or(left_dir);
         self.chain_dir = outer;
         course.output()
     }
@@ -315,6 +328,7 @@ impl<'s> Shell<'s> {
     fn walk_text<'a>(&mut self, cursor: &mut Cursor<'a>) -> Option<Output> {
         let mut course = Course::default();
         let outer = self.chain_dir.clone();
+        let left_dir = self.left_dir.take();
         let mut link = Link::Always;
         let mut steps: List<'a> = List::new();
         'text: loop {
@@ -330,6 +344,7 @@ impl<'s> Shell<'s> {
             }
             cursor.recycle(&mut steps);
         }
+        self.left_dir = self.left_dir.take().or(left_dir);
         self.chain_dir = outer;
         course.output()
     }
@@ -339,6 +354,9 @@ impl<'s> Shell<'s> {
             course.print(None);
             self.give_up(Limit::Steps);
             return Next::Ends;
+        }
+        if self.left_dir.is_some() && step.link == Link::Always {
+            self.doubt();
         }
         if !self.worlds.is_empty() {
             return self.everywhere(step, course);

@@ -17,8 +17,8 @@ use crate::target::Spelling;
 struct Builder {
     done: Vec<Draft>,
     open: Option<Draft>,
-    /// What divides unquoted values besides blanks, by `$IFS`.
-    marks: EcoString,
+    /// What divides unquoted values in place of blanks, by `$IFS`.
+    marks: Option<EcoString>,
 }
 
 /// A field whose globs are not yet expanded.
@@ -71,9 +71,9 @@ impl Builder {
     /// An unquoted value: split at blanks, or at what `$IFS` says.
     fn push_split(&mut self, value: &Field) {
         let marks = std::mem::take(&mut self.marks);
-        let divides = |c: char| match marks.as_str() {
-            "" => matches!(c, ' ' | '\t' | '\n'),
-            marks => marks.contains(c),
+        let divides = |c: char| match &marks {
+            None => matches!(c, ' ' | '\t' | '\n'),
+            Some(marks) => marks.contains(c),
         };
         // A mark at either end divides the value from what it touches in the word.
         if value.text.starts_with(divides) {
@@ -318,8 +318,7 @@ impl Shell<'_> {
         let Value::Many(fields) = value else {
             return value;
         };
-        let marks = self.separators();
-        let mark = Field::literal(marks.get(..1).unwrap_or(" "));
+        let mark = Field::literal(self.joint());
         let mut whole = Field::literal("");
         for (n, field) in fields.iter().enumerate() {
             if n > 0 {

@@ -16,7 +16,7 @@ const MAX_TEXT: usize = 1 << 16;
 const MAX_TURNED: usize = 1 << 12;
 
 /// What a filter reads: its input, or one file this command wrote.
-fn input(shell: &mut Shell<'_>, files: &[Field]) -> Option<Output> {
+pub(super) fn input(shell: &mut Shell<'_>, files: &[Field]) -> Option<Output> {
     let input = match files {
         [] => shell.stdin.clone()?,
         [file] => Output::literal(shell.written(file)?),
@@ -36,7 +36,7 @@ pub(super) fn some_of(input: Output) -> Option<Output> {
     Some(Output { spelling, ..input })
 }
 
-fn with_text(input: &Output, text: String) -> Output {
+pub(super) fn with_text(input: &Output, text: String) -> Output {
     Output {
         text: text.into(),
         ..input.clone()
@@ -215,24 +215,53 @@ pub(super) fn tac(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     Some(with_lines(&input, &mut input.text.lines().rev()))
 }
 
-/// `cut -d X -f N`.
+/// `cut -d X -f LIST`, `cut -c LIST`.
 pub(super) fn cut(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let syntax = Syntax {
         short: "dfcb",
         ..Syntax::default()
     };
     let parsed = Args::parse(args, syntax);
-    let number: usize = parsed.value(&["f"])?.known()?.parse().ok()?;
-    let place = number.checked_sub(1)?;
+    let fields = parsed.value(&["f"]);
+    let list = fields.or(parsed.value(&["c"]))?.known()?;
+    let ranges: Option<Vec<[usize; 2]>> = list.split(',').map(range).collect();
+    let ranges = ranges?;
     let mark = parsed.value(&["d"]).map_or(Some("\t"), Field::known)?;
     let mark = mark.chars().next()?;
     let input = input(shell, &parsed.operands)?;
-    // A line without the mark is passed on whole.
-    let mut lines = input.text.lines().map(|line| match line.contains(mark) {
-        true => line.split(mark).nth(place).unwrap_or(""),
-        false => line,
+    let is_taken = |at: usize| {
+        ranges
+            .iter()
+            .any(|[from, to]| (*from..=*to).contains(&(at + 1)))
+    };
+    let lines = input.text.lines().map(|line| match fields {
+        // A line without the mark is passed on whole.
+        Some(_) if !line.contains(mark) => line.to_owned(),
+        Some(_) => {
+            let parts = line.split(mark).enumerate();
+            let taken: Vec<&str> = parts
+                .filter(|part| is_taken(part.0))
+                .map(|part| part.1)
+                .collect();
+            taken.join(mark.encode_utf8(&mut [0; 4]))
+        }
+        None => {
+            let chars = line.chars().enumerate();
+            chars.filter(|c| is_taken(c.0)).map(|c| c.1).collect()
+        }
     });
-    Some(with_lines(&input, &mut lines))
+    let lines: Vec<String> = lines.collect();
+    Some(with_lines(&input, &mut lines.iter().map(String::as_str)))
+}
+
+/// `N`, `N-M`, `N-` and `-M`.
+fn range(text: &str) -> Option<[usize; 2]> {
+    let (from, to) = text.split_once('-').unwrap_or((text, text));
+    let number = |text: &str, usual| match text {
+        "" => Some(usual),
+        text => text.parse().ok(),
+    };
+    Some([number(from, 1)?, number(to, usize::MAX)?])
 }
 
 /// `awk '{print $N}'`, also with `-F`; `awk 'NR>N'`, and other conditions alone.
@@ -373,46 +402,4 @@ fn characters(set: &str) -> Option<Vec<char>> {
             }
         };
     }
-}
-
-/// `sed s/FROM/TO/` whose parts are plain text, but for `^` and `$` at its ends.
-pub(super) fn sed(shell: &mut Shell<'_>, script: &str, files: &[Field]) -> Option<Output> {
-    let body = script.trim().strip_prefix('s')?;
-    let mark = body.chars().next().filter(char::is_ascii_punctuation)?;
-    let mut parts = body.split(mark).skip(1);
-    let (from, to, flags) = (parts.next()?, parts.next()?, parts.next()?);
-    if parts.next().is_some() || to.contains(['\\', '&']) || !matches!(flags, "" | "g") {
-        return None;
-    }
-    let (at_start, from) = match from.strip_prefix('^') {
-        Some(from) => (true, from),
-        None => (false, from),
-    };
-    let (at_end, from) = match from.strip_suffix('$') {
-        Some(from) => (true, from),
-        None => (false, from),
-    };
-    let from = from.replace("\\.", "\u{0}");
-    // An unescaped dot in a name stands for itself nearly always.
-    if from.is_empty() || from.contains(['\\', '*', '[', ']', '^', '$']) {
-        return None;
-    }
-    let from = from.replace('\u{0}', ".");
-    let input = input(shell, files)?;
-    let turned = |line: &str| match (at_start, at_end) {
-        (true, true) if line == from => to.to_owned(),
-        (true, true) => line.to_owned(),
-        (true, false) => match line.strip_prefix(from.as_str()) {
-            Some(rest) => format!("{to}{rest}"),
-            None => line.to_owned(),
-        },
-        (false, true) => match line.strip_suffix(from.as_str()) {
-            Some(rest) => format!("{rest}{to}"),
-            None => line.to_owned(),
-        },
-        (false, false) if flags == "g" => line.replace(&from, to),
-        (false, false) => line.replacen(&from, to, 1),
-    };
-    let lines: Vec<String> = input.text.lines().map(turned).collect();
-    Some(with_lines(&input, &mut lines.iter().map(String::as_str)))
 }

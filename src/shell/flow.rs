@@ -1,7 +1,7 @@
 //! Branches and loops: every branch is taken, every known value is looped over.
 
 use super::eval::{Course, REPEAT_COST, Shell};
-use super::field::{Field, Output};
+use super::field::{ANY_ONE, Field, Output};
 use super::lex::{Cursor, Part, Word};
 use super::syntax::{Arm, Command, Compound, List, Sense, Step, Then};
 use super::world::{Scope, Status};
@@ -144,7 +144,9 @@ impl Shell<'_> {
     #[inline(never)]
     fn case(&mut self, subject: &Word<'_>, arms: &[Arm<'_>]) -> Option<Output> {
         let subject = self.single(subject);
-        let Some(text) = subject.known() else {
+        // What stands for others of its kind may be any of them.
+        let known = subject.known().filter(|_| subject.spelling != ANY_ONE);
+        let Some(text) = known else {
             let branches: Vec<&[Step<'_>]> = arms.iter().map(|arm| arm.body.as_slice()).collect();
             let rest = |arm: &Arm<'_>| {
                 arm.patterns

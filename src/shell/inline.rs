@@ -230,7 +230,10 @@ fn analyse_file(
     arguments: &[Field],
 ) {
     let text = source(shell, file);
+    let path = file.and_then(|file| shell.absolute(file.known()?));
+    let outer = std::mem::replace(&mut shell.script_file, path.map(Field::literal));
     calls::analyse(shell, language, &text, arguments);
+    shell.script_file = outer;
 }
 
 /// The text of a script, or of the input, which nothing else reads then.

@@ -4,6 +4,7 @@ use super::bind::{Bound, Shape};
 use super::code::Language;
 use super::field::{Field, base_name, join};
 use super::glob::all_active;
+use super::texts::{self, in_case, moment, sliced};
 use super::value::{Given, MAX_VALUES, Reader, product};
 use crate::target::Spelling;
 
@@ -38,7 +39,18 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
                 };
                 return self.formatted(&template.bound.values, b'%', given);
             }
+            "sub" if first == "re" => return texts::substituted(&arguments),
             "getenv" => return self.exported(arguments),
+            "now" | "today" | "utcnow" if language == Language::Python => {
+                return moment("%F %T.%f");
+            }
+            "Date" if language == Language::Script => return moment("%F %T"),
+            "now" if first == "Date" => return moment("%s123"),
+            "strftime" if first == "time" => {
+                let format = arguments.first().map(Given::first);
+                let format = format.as_ref().and_then(Field::known);
+                return format.map_or_else(Vec::new, moment);
+            }
             "check_output" | "getoutput" | "popen" | "execSync" | "execFileSync" | "spawnSync"
             | "shell_exec" => return self.printed(&arguments),
             "run" if matches!(first, "subprocess" | "sp") => return self.printed(&arguments),
@@ -121,9 +133,23 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
                 self.shape = shape;
                 own
             }
+            "lower" | "toLowerCase" | "downcase" => in_case(&own, str::to_lowercase),
+            "upper" | "toUpperCase" | "upcase" => in_case(&own, str::to_uppercase),
+            "strftime" => {
+                let format = first.first().and_then(Field::known);
+                format.map_or_else(Vec::new, moment)
+            }
+            "isoformat" => moment("%FT%T.%f"),
+            "toISOString" => moment("%FT%T.123Z"),
+            "slice" | "substring" if shape == Shape::One => sliced(&own, &arguments),
             "split" if first.is_empty() && shape == Shape::One => {
                 self.shape = Shape::List;
                 words_of(&own)
+            }
+            "splitlines" | "lines" if shape == Shape::One => {
+                self.shape = Shape::List;
+                let lines = own.first().and_then(Field::known).unwrap_or("").lines();
+                lines.map(Field::literal).collect()
             }
             "values" => self.given_values(shape),
             "get" | "fetch" if shape.is_list() => self.fetched(shape, arguments),
@@ -245,18 +271,27 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
 
     /// A path without its suffix, and that; or its directory, and the name.
     fn halves(&mut self, name: &str, paths: &[Field]) -> Vec<Field> {
-        let [path] = paths else {
-            return Vec::new();
+        let halves = |path: &Field| {
+            let text = path.known()?;
+            let (first, last) = match name {
+                "splitext" => ending(text),
+                _ => text.rsplit_once('/').unwrap_or(("", text)),
+            };
+            Some([path.with_text(first), path.with_text(last)])
         };
-        let Some(text) = path.known() else {
-            return Vec::new();
+        if let [path] = paths {
+            self.shape = Shape::List;
+            return halves(path).map_or_else(Vec::new, Vec::from);
+        }
+        // Of several that it may be, `[0]` and `[1]` take the same half.
+        let half = match (self.mark(), self.script.word(self.at + 1)) {
+            (Some('['), Some("0")) => 0,
+            (Some('['), Some("1")) => 1,
+            _ => return Vec::new(),
         };
-        self.shape = Shape::List;
-        let (first, last) = match name {
-            "splitext" => ending(text),
-            _ => text.rsplit_once('/').unwrap_or(("", text)),
-        };
-        vec![path.with_text(first), path.with_text(last)]
+        self.at = self.script.after(self.at);
+        let taken = |path| halves(path).and_then(|both| both.into_iter().nth(half));
+        paths.iter().filter_map(taken).collect()
     }
 
     /// What patterns find on the disk.
@@ -382,7 +417,7 @@ fn replaced(own: &[Field], from: &Field, to: &Field) -> Vec<Field> {
     all
 }
 
-fn parent(path: &Field) -> Option<Field> {
+pub(super) fn parent(path: &Field) -> Option<Field> {
     let text = path.known()?;
     let dir = text.rsplit_once('/').map_or(".", |(dir, _)| dir);
     Some(path.with_text(if dir.is_empty() { "/" } else { dir }))

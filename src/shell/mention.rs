@@ -3,7 +3,7 @@
 use super::bind::Shape;
 use super::code::Language;
 use super::field::Field;
-use super::made::{is_cwd, is_environment, one};
+use super::made::{is_cwd, is_environment, one, parent};
 use super::value::{MAX_VALUES, Reader};
 
 impl<'c, 'a> Reader<'_, 'c, 'a, '_, '_> {
@@ -89,6 +89,9 @@ impl<'c, 'a> Reader<'_, 'c, 'a, '_, '_> {
             (Language::Ruby, "new") => first,
             _ => last,
         };
+        if let Some(path) = self.own_file(last) {
+            return vec![path];
+        }
         if is_cwd(last) {
             self.call_arguments();
             return one(self.script.shell.cwd.as_deref().map(Field::literal));
@@ -110,6 +113,16 @@ impl<'c, 'a> Reader<'_, 'c, 'a, '_, '_> {
         }
         let arguments = self.call_arguments();
         self.made(last, first, arguments)
+    }
+
+    /// The script's own file, or its directory.
+    fn own_file(&self, name: &str) -> Option<Field> {
+        let file = self.script.shell.script_file.as_ref()?;
+        match name {
+            "__file__" | "__filename" | "__FILE__" => Some(file.clone()),
+            "__dirname" | "__dir__" | "__DIR__" => parent(file),
+            _ => None,
+        }
     }
 
     /// What a function of the script's own gives back for the call at `at`.

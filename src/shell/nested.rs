@@ -3,9 +3,9 @@
 use ecow::EcoString;
 
 use super::args::{Args, Syntax};
-use super::command::Program;
+use super::command::{self, Program};
 use super::eval::{REPEAT_COST, Shell};
-use super::field::{Field, Output, base_name};
+use super::field::{ANY_ONE, Field, Output, base_name};
 use super::table::{Key, Table};
 use super::variable::Value;
 use super::world::Scope;
@@ -196,7 +196,11 @@ fn fill_parallel(word: &Field, item: &Field) -> Field {
 /// `command` and `builtin` run it in the present shell: a `cd` stays.
 fn command(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     match args.first().and_then(Field::known) {
-        Some("-v" | "-V") => None,
+        Some("-v") => command::which(shell, args.get(1..)?).map(|path| Output {
+            spelling: ANY_ONE,
+            ..path
+        }),
+        Some("-V") => None,
         _ => shell.deeper(|shell| shell.run(from_operand(args, ""))),
     }
 }
@@ -290,9 +294,14 @@ fn trap(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 }
 
 fn source(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let text = shell.script_text(args.first()?)?;
+    let file = args.first()?;
+    let text = shell.script_text(file)?;
+    let outer = shell.holds("BASH_SOURCE");
+    shell.set("BASH_SOURCE", Value::One(file.clone()));
     // `return` leaves the script alone.
-    shell.framed(Scope::Function, |shell| shell.run_again(&text))
+    let output = shell.framed(Scope::Function, |shell| shell.run_again(&text));
+    shell.put("BASH_SOURCE", outer);
+    output
 }
 
 fn sh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
@@ -324,9 +333,13 @@ fn sh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         }
         (false, _) => (shell.stdin.take()?.text, &[][..]),
     };
-    let zero = words.get(1).filter(|_| inline).cloned();
+    let zero = words.get(usize::from(inline)).filter(|_| !reads_input);
+    let zero = zero.cloned();
     shell.process(|shell| {
         if let Some(zero) = zero {
+            if !inline {
+                shell.set("BASH_SOURCE", Value::One(zero.clone()));
+            }
             shell.set("0", Value::One(zero));
         }
         shell.positional = positional.into();

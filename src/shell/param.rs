@@ -5,7 +5,7 @@ use ecow::EcoString;
 use super::arith;
 use super::eval::Shell;
 use super::field::Field;
-use super::glob::{Pattern, all_active};
+use super::glob::{Glob, Pattern, all_active};
 use super::lex::{End, Op, Param, Reach, Word};
 use super::variable::Value;
 
@@ -46,6 +46,12 @@ pub(super) fn apply(
             let with = with.map_or(Some(String::new()), |field| {
                 field.known().map(str::to_owned)
             })?;
+            if !all_active(&pattern).is_empty() {
+                if !shell.spend(MAX_SEARCHED * MAX_SEARCHED) {
+                    return None;
+                }
+                return each(value?, |text| replace_glob(text, *reach, &pattern, &with));
+            }
             each(value?, |text| replace(text, *reach, &pattern, &with))
         }
         Op::Lower => each(value?, |text| Some(text.to_lowercase())),
@@ -60,7 +66,8 @@ pub(super) fn apply(
         Op::Keys => Some(Value::Many(shell.keys(param.name))),
         Op::Slice(word) => {
             let range = shell.single(word).known()?.to_owned();
-            part(param, value?, &range)
+            let range = Range::read(shell, &range)?;
+            part(param, value?, range)
         }
         Op::Other => None,
     }
@@ -76,7 +83,7 @@ fn length(param: &Param<'_>, value: Value) -> Option<Value> {
 }
 
 /// `${name:1:2}`; the arguments begin with the shell's own name.
-fn part(param: &Param<'_>, value: Value, range: &str) -> Option<Value> {
+fn part(param: &Param<'_>, value: Value, range: Range) -> Option<Value> {
     match value {
         Value::Many(fields) if param.name == "@" || param.name == "*" => {
             let zero = Field::literal("sh");
@@ -188,10 +195,39 @@ fn cut(text: &str, end: End, reach: Reach, pattern: &str) -> String {
 
 const MAX_REPLACED: usize = 1 << 16;
 
-/// Only literal patterns are replaced.
+/// The longest text in which a pattern is looked for at every place.
+const MAX_SEARCHED: usize = 96;
+
+/// `${name//[^a-z]/-}`: at each place the longest text counts.
+fn replace_glob(text: &str, reach: Reach, pattern: &str, with: &str) -> Option<String> {
+    let glob = Glob::all(pattern);
+    let anchored = reach == Reach::One && pattern.starts_with(['#', '%']);
+    if anchored || text.len() > MAX_SEARCHED || pattern.len() > MAX_CUT / 8 {
+        return None;
+    }
+    let mut whole = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let ends = (1..=rest.len()).rev().filter_map(|len| rest.get(..len));
+        let found = ends.into_iter().find(|head| glob.matches(head));
+        let Some(head) = found else {
+            whole.push(first);
+            rest = &rest[first.len_utf8()..];
+            continue;
+        };
+        whole.push_str(with);
+        rest = &rest[head.len()..];
+        if reach == Reach::One {
+            break;
+        }
+    }
+    whole.push_str(rest);
+    Some(whole)
+}
+
 fn replace(text: &str, reach: Reach, pattern: &str, with: &str) -> Option<String> {
     let too_long = text.len().saturating_mul(with.len()) > MAX_REPLACED;
-    if !all_active(pattern).is_empty() || pattern.is_empty() || too_long {
+    if pattern.is_empty() || too_long {
         return None;
     }
     match (reach, pattern.as_bytes().first()) {
@@ -216,24 +252,53 @@ fn first(text: &str, change: fn(&str) -> String) -> String {
 }
 
 /// `${a[@]:1:2}`; `$@` begins with `$0`.
-fn sublist(fields: Vec<Field>, range: &str) -> Option<Value> {
-    let (start, length) = span(range, fields.len())?;
+fn sublist(fields: Vec<Field>, range: Range) -> Option<Value> {
+    let (start, length) = range.of(fields.len())?;
     let part = fields.into_iter().skip(start).take(length);
     Some(Value::Many(part.collect()))
 }
 
-fn slice(text: &str, range: &str) -> Option<String> {
-    let (start, length) = span(range, text.chars().count())?;
+fn slice(text: &str, range: Range) -> Option<String> {
+    let (start, length) = range.of(text.chars().count())?;
     Some(text.chars().skip(start).take(length).collect())
 }
 
-/// Where the part of something of a length begins, and how long it may be.
-fn span(range: &str, len: usize) -> Option<(usize, usize)> {
-    let (offset, length) = match range.split_once(':') {
-        Some((offset, length)) => (offset, length.trim().parse().ok()?),
-        None => (range, len),
-    };
-    Some((place(offset.trim().parse().ok()?, len)?, length))
+/// What `:offset:length` says.
+#[derive(Clone, Copy)]
+struct Range {
+    offset: i64,
+    length: Option<i64>,
+}
+
+impl Range {
+    fn read(shell: &mut Shell<'_>, text: &str) -> Option<Self> {
+        let mut number = |text: &str| match text.trim().parse() {
+            Ok(number) => Some(number),
+            Err(_) => arith::evaluate(shell, text),
+        };
+        Some(match text.split_once(':') {
+            Some((offset, length)) => Self {
+                offset: number(offset)?,
+                length: Some(number(length)?),
+            },
+            None => Self {
+                offset: number(text)?,
+                length: None,
+            },
+        })
+    }
+
+    /// Where the part of something of a length begins, and how long it may be. A negative
+    /// length is a place from the end.
+    fn of(self, len: usize) -> Option<(usize, usize)> {
+        let start = place(self.offset, len)?;
+        let length = match self.length {
+            None => len,
+            Some(length @ 0..) => usize::try_from(length).ok()?,
+            Some(back) => place(back, len)?.checked_sub(start)?,
+        };
+        Some((start, length))
+    }
 }
 
 /// Negative places count from the end.

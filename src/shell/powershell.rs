@@ -36,6 +36,8 @@ pub(super) struct PowerShell<'t, 'h, 's> {
     pub(super) depth: usize,
     pub(super) shell: &'h mut Shell<'s>,
     pub(super) variables: HashMap<String, Values, RandomState>,
+    /// Variables that hold a table of parameters.
+    tables: HashMap<String, Vec<(String, Values)>, RandomState>,
 }
 
 pub(super) fn run(shell: &mut Shell<'_>, text: &str) {
@@ -45,6 +47,7 @@ pub(super) fn run(shell: &mut Shell<'_>, text: &str) {
         depth: 0,
         shell,
         variables: HashMap::default(),
+        tables: HashMap::default(),
     };
     while reader.at < text.len() {
         reader.statements();
@@ -123,6 +126,11 @@ impl PowerShell<'_, '_, '_> {
 
     fn pipeline(&mut self) -> Values {
         if let Some(name) = self.assigned_name() {
+            if self.eat("@{") {
+                let table = self.table();
+                self.tables.insert(name, table);
+                return Values::new();
+            }
             let mut values = self.pipeline_stages();
             if values.is_empty() {
                 values.push(Field::unknown());
@@ -154,6 +162,52 @@ impl PowerShell<'_, '_, '_> {
         }
         self.at = start;
         None
+    }
+
+    /// `name = value` up to the closing brace.
+    fn table(&mut self) -> Vec<(String, Values)> {
+        let mut table = Vec::new();
+        loop {
+            self.blanks();
+            match self.peek() {
+                None => break,
+                Some('}') => {
+                    self.at += 1;
+                    break;
+                }
+                Some('\n' | '\r' | ';' | '\'' | '"') => self.at += 1,
+                Some(c) => {
+                    let name = self.variable_name();
+                    self.eat("'");
+                    self.eat("\"");
+                    self.blanks();
+                    if name.is_empty() || !self.eat("=") {
+                        self.at += if name.is_empty() { c.len_utf8() } else { 0 };
+                        continue;
+                    }
+                    table.push((name, self.pipeline_stages()));
+                }
+            }
+        }
+        table
+    }
+
+    /// `@name`: the parameters of a table, or the items of a list.
+    fn splat(&mut self, arguments: &mut Vec<Arg>) {
+        self.at += 1;
+        let name = self.variable_name();
+        let Some(table) = self.tables.get(&name) else {
+            let items = self.variables.get(&name).into_iter().flatten();
+            arguments.extend(items.map(|item| Arg::Values(vec![item.clone()])));
+            return;
+        };
+        for (name, values) in table {
+            arguments.push(Arg::Name(name.clone()));
+            // What is not known is a switch, as a rule.
+            if values.iter().any(|value| value.known().is_some()) {
+                arguments.push(Arg::Values(values.clone()));
+            }
+        }
     }
 
     pub(super) fn pipeline_stages(&mut self) -> Values {
@@ -250,6 +304,9 @@ impl PowerShell<'_, '_, '_> {
                     self.statements();
                     self.eat("}");
                     arguments.push(Arg::Values(vec![Field::unknown()]));
+                }
+                Some('@') if self.rest()[1..].starts_with(|c: char| c.is_ascii_alphabetic()) => {
+                    self.splat(&mut arguments);
                 }
                 Some('-') if self.rest()[1..].starts_with(|c: char| c.is_ascii_alphabetic()) => {
                     let name = self.parameter();

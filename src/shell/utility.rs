@@ -222,6 +222,16 @@ pub(super) fn date(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
             "-Iseconds" => Some("%FT%T+00:00".to_owned()),
             _ => arg.strip_prefix('+').map(str::to_owned),
         })?;
+    let mut text = moment(&format)?;
+    text.push('\n');
+    Some(Output {
+        text,
+        spelling: ANY_ONE,
+    })
+}
+
+/// A time as a format writes it.
+pub(super) fn moment(format: &str) -> Option<EcoString> {
     let mut parts = format.split('%');
     let mut text = EcoString::from(parts.next()?);
     for part in parts {
@@ -238,6 +248,7 @@ pub(super) fn date(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
             'j' => "002",
             's' => "1767323045",
             'N' => "123456789",
+            'f' => "123456",
             'F' => "2026-01-02",
             'T' => "03:04:05",
             'z' => "+0000",
@@ -246,14 +257,14 @@ pub(super) fn date(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         });
         text.push_str(rest.as_str());
     }
-    text.push('\n');
-    Some(Output {
-        text,
-        spelling: ANY_ONE,
-    })
+    Some(text)
 }
 
 pub(super) fn seq(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+    let (pads, args) = match args.split_first() {
+        Some((first, rest)) if first.text == "-w" => (true, rest),
+        _ => (false, args),
+    };
     let numbers: Option<Vec<u32>> = args.iter().map(|arg| arg.known()?.parse().ok()).collect();
     let (from, step, to) = match numbers?.as_slice() {
         [to] => (1, 1, *to),
@@ -263,6 +274,7 @@ pub(super) fn seq(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     };
     let lines = (from..=to).step_by(usize::try_from(step).ok()?);
     let lines = lines.take(super::glob::MAX_MATCHES);
-    let text: String = lines.map(|n| format!("{n}\n")).collect();
+    let width = if pads { to.to_string().len() } else { 0 };
+    let text: String = lines.map(|n| format!("{n:0width$}\n")).collect();
     Some(Output::literal(text))
 }

@@ -395,6 +395,9 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         let span = (self.at, self.script.after(self.at));
         let items = self.script.items_in(self.at);
         self.at = span.1;
+        if let Some(head) = self.repeated(span.0, &items) {
+            return head;
+        }
         if let ([only], Some('(')) = (items.as_slice(), self.script.mark(span.0))
             && only.1 == span.1 - 1
             && self.script.key_and_value(span.0, *only).is_none()
@@ -419,5 +422,24 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         }
         self.shape = Shape::Literal(span);
         all
+    }
+
+    /// The items that `[f(x) for x in VALUES]` makes.
+    fn repeated(&mut self, open: usize, items: &[Span]) -> Option<Vec<Field>> {
+        let &(from, end) = items.first()?;
+        if self.script.language != Language::Python || self.script.mark(open) == Some('{') {
+            return None;
+        }
+        let mut at = from;
+        while self.script.word(at) != Some("for") {
+            at = self.script.after(at);
+            if at >= end {
+                return None;
+            }
+        }
+        self.script.bind_comprehension(open);
+        let values = self.within((from, at));
+        self.shape = Shape::List;
+        Some(values)
     }
 }

@@ -17,6 +17,9 @@ use super::variable::Held;
 /// How many states are followed besides the present one.
 const MAX_WORLDS: usize = 16;
 
+/// How many ends of one step are looked at before these are chosen.
+const MAX_ENDS: usize = 8 * MAX_WORLDS;
+
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
@@ -267,6 +270,7 @@ impl Shell<'_> {
                 world.changes.entry(name.clone()).or_insert_with(before);
             }
         }
+        thin(&mut ends);
         if let Some(last) = ends.pop() {
             self.enter(last);
         }
@@ -299,7 +303,12 @@ impl Shell<'_> {
                 });
             }
         }
-        self.attempt(here, &mut ends, |shell| shell.linked(step, course));
+        let mut own = Vec::new();
+        self.attempt(here, &mut own, |shell| shell.linked(step, course));
+        // The present state goes on, however many others there are.
+        ends.truncate(MAX_ENDS - MAX_WORLDS);
+        ends.retain(|end| !own.contains(end));
+        ends.append(&mut own);
         if ends.is_empty() {
             return Next::Ends;
         }
@@ -368,11 +377,48 @@ impl Shell<'_> {
             Some(_) => Status::Likely,
             None => Status::Success,
         };
+        if ends.is_empty() {
+            self.left_dir = None;
+        }
         let differs = |end: &World| !end.changes.is_empty() || !end.is_at(&failed);
         ends.retain(differs);
         if self.may_branch() {
             ends.into_iter().for_each(|end| add(&mut self.worlds, end));
         }
+    }
+
+    /// A `cd` whose directory is not there, and was not made either, fails: what follows runs
+    /// where the shell was before.
+    #[inline(never)]
+    pub(super) fn doubt(&mut self) {
+        let Some(left) = self.left_dir.take() else {
+            return;
+        };
+        let Some(dir) = self.cwd.clone().filter(|dir| *dir != left) else {
+            return;
+        };
+        let is_home = self.scene.home == Some(&dir);
+        if is_home || self.made_unseen || self.scene.disk.is_dir(&dir) || self.makes(&dir) {
+            return;
+        }
+        let stays = World {
+            cwd: Some(left.clone()),
+            chain_dir: Some(left),
+            status: Status::Failure,
+            ..self.place()
+        };
+        if self.may_branch() {
+            add(&mut self.worlds, stays);
+        }
+    }
+
+    /// Whether the command has made a directory at a path, or what may be one.
+    fn makes(&self, path: &str) -> bool {
+        let Some((dir, name)) = path.rsplit_once('/') else {
+            return true;
+        };
+        let mut made = self.found.made_in(dir).into_iter();
+        self.found.makes_dir(path) || made.any(|made| made == name)
     }
 
     fn run_step(&mut self, step: &Step<'_>, course: &mut Course) {
@@ -383,7 +429,32 @@ impl Shell<'_> {
 }
 
 fn add(worlds: &mut Vec<World>, world: World) {
-    if worlds.len() < MAX_WORLDS && !worlds.contains(&world) {
+    if worlds.len() < MAX_ENDS && !worlds.contains(&world) {
         worlds.push(world);
     }
+}
+
+/// Leaves so many states as are followed, and the last one: first those in which something
+/// is as in none before them.
+fn thin(ends: &mut Vec<World>) {
+    if ends.len() <= MAX_WORLDS + 1 {
+        return;
+    }
+    let mut kept: Vec<World> = ends.pop().into_iter().collect();
+    let mut others = Vec::new();
+    for end in ends.drain(..) {
+        let is_new = |(name, held): (&EcoString, &Held)| {
+            let has = |world: &World| world.changes.get(name) == Some(held);
+            !kept.iter().any(has)
+        };
+        if !kept.iter().any(|world| world.is_at(&end)) || end.changes.iter().any(is_new) {
+            kept.push(end);
+        } else {
+            others.push(end);
+        }
+    }
+    kept.append(&mut others);
+    kept.truncate(MAX_WORLDS + 1);
+    kept.reverse();
+    *ends = kept;
 }

@@ -363,6 +363,7 @@ pub(super) fn outputs(shell: &mut Shell<'_>, args: &[Field]) {
 pub(super) fn run(shell: &mut Shell<'_>, key: Key<'_>, args: &[Field]) -> Option<Output> {
     let name = key.name;
     let Some(writer) = BY_NAME.get(key) else {
+        shell.made_unseen = true;
         // A script writes by right what it is told to.
         if !name.contains('.') {
             outputs(shell, args);
