@@ -1,7 +1,7 @@
 //! The grammar of compound commands: groups, branches, loops, functions.
 
 use super::lex::{Cursor, Part, Stop};
-use super::syntax::{Arm, Command, Compound, Few, Link, List, Sense, Step, Then};
+use super::syntax::{Arm, Compound, Few, Link, List, Sense, Step, Then};
 
 impl<'a> Cursor<'a> {
     pub(super) fn keyword_compound(&mut self) -> Option<Compound<'a>> {
@@ -95,7 +95,7 @@ impl<'a> Cursor<'a> {
             self.blanks();
             self.eat(";");
             let body = self.do_body();
-            let test = Command::Compound(Compound::Arith(head), Vec::new());
+            let test = Compound::Arith(head).into();
             let step = Step {
                 link: Link::Always,
                 sense: Sense::Plain,

@@ -224,7 +224,8 @@ impl Shell<'_> {
                 });
             }
         }
-        if let Some(Command::Compound(Compound::Arith(head), _)) = only
+        if let Some(Command::Compound(compound, _)) = only
+            && let Compound::Arith(head) = &**compound
             && head
                 .iter()
                 .all(|part| matches!(part, Part::Text(_) | Part::Value(..) | Part::Param(..)))

@@ -10,7 +10,7 @@ use super::eval::{REPEAT_COST, Shell};
 use super::field::{Field, Output};
 use super::lex::{Cursor, Quote};
 use super::stream::Streams;
-use super::syntax::Fd;
+use super::syntax::{Fd, Few};
 use super::variable::Value;
 use super::world::Status;
 use crate::target::Act;
@@ -229,7 +229,7 @@ impl Shell<'_> {
         &mut self,
         text: &str,
         fields: &mut Vec<Field>,
-        leads: &mut Vec<Lead>,
+        leads: &mut Few<Lead>,
     ) -> Option<()> {
         let bytes = text.as_bytes();
         let (mut at, mut cost) = (0, 0);
@@ -291,7 +291,7 @@ impl Shell<'_> {
     #[inline(never)]
     pub(super) fn lean(&mut self, text: &str) -> Option<Output> {
         let mut fields = std::mem::take(&mut self.spare);
-        let mut leads = Vec::new();
+        let mut leads = Few::default();
         if self.read_lean(text, &mut fields, &mut leads).is_none() {
             fields.clear();
             self.spare = fields;

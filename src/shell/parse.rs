@@ -15,7 +15,7 @@ use super::syntax::{
 fn put_in_background(steps: &mut List<'_>) {
     let start = steps.iter().rposition(|step| step.link == Link::Always);
     let chain = steps.split_off(start.unwrap_or(0));
-    let group = Command::Compound(Compound::Background(chain), Vec::new());
+    let group = Compound::Background(chain).into();
     steps.push(Step {
         link: Link::Always,
         sense: Sense::Plain,
@@ -118,16 +118,16 @@ impl<'a> Cursor<'a> {
                 simple.redirects.clear();
                 self.spare.push(simple);
             }
-            Command::Compound(
-                Compound::Group(mut list)
+            Command::Compound(compound, _) => {
+                if let Compound::Group(mut list)
                 | Compound::Subshell(mut list)
-                | Compound::For { body: mut list, .. },
-                _,
-            ) => {
-                self.recycle(&mut list);
-                self.spare_lists.push(list);
+                | Compound::For { body: mut list, .. } = *compound
+                {
+                    self.recycle(&mut list);
+                    self.spare_lists.push(list);
+                }
             }
-            Command::Lean(_) | Command::Compound(..) => {}
+            Command::Lean(_) => {}
         }
     }
 
@@ -291,7 +291,7 @@ impl<'a> Cursor<'a> {
                 while let Some(redirect) = self.redirect() {
                     redirects.push(redirect);
                 }
-                Some(Command::Compound(compound, redirects))
+                Some(Command::Compound(Box::new(compound), redirects))
             }
             None => self.simple(),
         }
@@ -349,7 +349,7 @@ impl<'a> Cursor<'a> {
                 self.at += 1;
                 self.blanks();
                 self.at += 1;
-                return Some(Command::Compound(self.function(name), Vec::new()));
+                return Some(self.function(name).into());
             }
             simple.words.push(word);
             self.declared_arrays(&mut simple);

@@ -81,12 +81,19 @@ pub(super) enum Sense {
     Negated,
 }
 
+/// Small, since each goes through several hands until it runs.
 #[derive(Debug)]
 pub(super) enum Command<'a> {
     /// A simple command that needs no tree.
     Lean(&'a str),
-    Simple(Simple<'a>),
-    Compound(Compound<'a>, Vec<Redirect<'a>>),
+    Simple(Box<Simple<'a>>),
+    Compound(Box<Compound<'a>>, Vec<Redirect<'a>>),
+}
+
+impl<'a> From<Compound<'a>> for Command<'a> {
+    fn from(compound: Compound<'a>) -> Self {
+        Self::Compound(Box::new(compound), Vec::new())
+    }
 }
 
 #[derive(Debug, Default)]
