@@ -7,6 +7,8 @@ use statewarden::{cmd, hook};
 
 #[cfg(any(target_env = "musl", test))]
 mod heap;
+#[cfg(any(target_env = "musl", test))]
+mod memory;
 #[cfg(all(target_env = "musl", not(test)))]
 mod start;
 

@@ -144,6 +144,7 @@ pub(super) struct Cursor<'a> {
     pub(super) extent: Extent,
     pub(super) pending: Vec<Pending>,
     /// Commands, lists and pipelines that ran already, whose room the next ones take.
+    #[expect(clippy::vec_box, reason = "a command holds one in a box")]
     pub(super) spare: Vec<Box<Simple<'a>>>,
     pub(super) spare_lists: Vec<List<'a>>,
     pub(super) spare_pipeline: Option<Vec<Command<'a>>>,
