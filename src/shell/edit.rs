@@ -112,7 +112,9 @@ fn sed_deeds<'s>(scripts: impl Iterator<Item = &'s str>) -> Vec<Deed> {
         let may_do = |pair: &[u8]| matches!(pair, [b'w' | b'W' | b'\\', _] | [b'e', b' ']);
         let ends_so = |last: &u8| may_do(&[*last, 0]);
         let bytes = script.as_bytes();
-        if !bytes.windows(2).any(may_do) && !bytes.last().is_some_and(ends_so) {
+        if is_one_substitution(script)
+            || !bytes.windows(2).any(may_do) && !bytes.last().is_some_and(ends_so)
+        {
             is_text = false;
             continue;
         }
@@ -125,6 +127,17 @@ fn sed_deeds<'s>(scripts: impl Iterator<Item = &'s str>) -> Vec<Deed> {
         }
     }
     deeds
+}
+
+/// Whether a script is one `s` with no flag that does more than replace, as most are.
+fn is_one_substitution(script: &str) -> bool {
+    let parts = script.strip_prefix('s');
+    let flags = parts.and_then(|parts| sed_parts(parts, 2));
+    flags.is_some_and(|flags| {
+        flags
+            .bytes()
+            .all(|b| matches!(b, b'0'..=b'9' | b'g' | b'p' | b'i' | b'I'))
+    })
 }
 
 /// One line of a sed script: commands divided by `;`, `{` and `}`.
