@@ -35,7 +35,7 @@ pub(super) fn sed(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     if in_place
         && suffix.is_none()
         && let Some((first, rest)) = operands.split_first()
-        && first.known().is_some_and(is_bsd_suffix)
+        && is_bsd_suffix(first.text.as_bytes())
     {
         suffix = Some(first.clone());
         operands = rest;
@@ -68,9 +68,12 @@ pub(super) fn sed(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     }
 }
 
-fn is_bsd_suffix(text: &str) -> bool {
-    let name = text.strip_prefix('.');
-    text.is_empty() || name.is_some_and(|name| name.bytes().all(|b| b.is_ascii_alphanumeric()))
+fn is_bsd_suffix(text: &[u8]) -> bool {
+    match text {
+        [] => true,
+        [b'.', name @ ..] => name.iter().all(u8::is_ascii_alphanumeric),
+        _ => false,
+    }
 }
 
 /// Each file, and the copy that keeps its old text.
@@ -217,17 +220,17 @@ fn sed_parts(text: &str, n: usize) -> Option<&str> {
         // No byte within a character is one that begins another.
         let ends = |byte: u8| byte == mark[0] || byte == b'\\';
         rest = rest.get(rest.bytes().position(ends)?..)?;
-        let escaped = rest.strip_prefix('\\');
-        let (len, text) = match escaped {
-            Some(behind) => (behind.chars().next()?.len_utf8(), behind),
-            None if rest.as_bytes().starts_with(mark) => {
-                left -= 1;
-                (mark.len(), rest)
+        if rest.as_bytes().starts_with(mark) {
+            left -= 1;
+            rest = &rest[mark.len()..];
+        } else {
+            // An escape, or a character that begins as the mark does.
+            let mut chars = rest.chars();
+            if chars.next() == Some('\\') {
+                chars.next()?;
             }
-            // A character that begins as the mark does.
-            None => (rest.chars().next()?.len_utf8(), rest),
-        };
-        rest = &text[len..];
+            rest = chars.as_str();
+        }
     }
     Some(rest)
 }
