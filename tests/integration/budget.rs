@@ -148,7 +148,7 @@ fn script(len: usize) -> String {
     const LINES: &str = "(cd src && for f in a b c; do sed -i 's/x/y/' \"$f.rs\" | tee ../log-$f.txt; done)\n\
         mkdir -p out/a && touch out/a/b out/a/c\n\
         name=value; echo \"$name\" >> out/list.txt\n\
-        cd sub; cd ..\n\
+        cd src; cd ..\n\
         grep -rn 'pattern' src | sort -u | head -n 20\n\
         cat > out/c.txt <<'EOF'\nsome text\nEOF\n";
     LINES.repeat(len / LINES.len())
