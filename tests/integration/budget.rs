@@ -116,6 +116,12 @@ fn event(name: &str, sandbox: &Sandbox) -> Value {
             let rename = |n| format!("mv docs/page-{n}.md src/module/page-{n}.md\n");
             sandbox.bash_event(&(0..1000).map(rename).collect::<String>())
         }
+        "Bash, 56 KB of edits by sed" => sandbox.bash_event(&numbered(|n| {
+            format!("sed -i 's/old_name_{n}/new_name_{n}/g' src/module/a.rs\n")
+        })),
+        "Bash, 56 KB of lines for a report" => {
+            sandbox.bash_event(&numbered(|n| format!("echo 'line {n} of the report' >> report.md\n")))
+        }
         "after Bash" => after_bash(sandbox),
         "end of an agent without a gate" => {
             let mut event = sandbox.by("Explore", sandbox.event("", json!({})));
@@ -133,6 +139,18 @@ fn event(name: &str, sandbox: &Sandbox) -> Value {
         }
         name => panic!("no event is named `{name}`"),
     }
+}
+
+/// 56 KB of lines of one kind.
+fn numbered(line: impl Fn(usize) -> String) -> String {
+    let mut lines = String::new();
+    for n in 0.. {
+        lines += &line(n);
+        if lines.len() >= 56_000 {
+            break;
+        }
+    }
+    lines
 }
 
 fn after_bash(sandbox: &Sandbox) -> Value {
