@@ -26,8 +26,10 @@ extern "C" fn main(argc: c_int, argv: *const *const c_char) -> c_int {
     super::run((0..argc).map(word).collect()).into()
 }
 
-/// A file that is opened later must not get the number of a stream that was closed.
+/// A file that is opened later must not get the number of a stream that was closed. What
+/// cannot be answered on stdout is an error, so that a refusal goes the other way.
 fn open_standard_streams() {
+    const STAND_INS: [&str; 3] = ["/dev/null", "/dev/full", "/dev/null"];
     let streams = [stdio::stdin(), stdio::stdout(), stdio::stderr()];
     let ask = |fd: &BorrowedFd<'static>| PollFd::from_borrowed_fd(*fd, PollFlags::empty());
     let mut asked = [0, 1, 2].map(|n: usize| ask(&streams[n]));
@@ -35,12 +37,12 @@ fn open_standard_streams() {
     if poll(&mut asked, Some(&now)).is_ok_and(|n_closed| n_closed == 0) {
         return;
     }
-    for fd in asked {
+    for (fd, stand_in) in asked.iter().zip(STAND_INS) {
         if fd.revents().contains(PollFlags::NVAL)
-            && let Ok(null) = open("/dev/null", OFlags::RDWR, Mode::empty())
+            && let Ok(opened) = open(stand_in, OFlags::RDWR, Mode::empty())
         {
             // It takes the lowest number that is free, and keeps it.
-            let _ = null.into_raw_fd();
+            let _ = opened.into_raw_fd();
         }
     }
 }

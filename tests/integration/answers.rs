@@ -17,6 +17,25 @@ fn reason(sandbox: &Sandbox, path: &str, code: &str) -> String {
         .is_denied(code)
 }
 
+/// Other builds start as the standard library does, which takes a closed stream for a sink.
+#[cfg(target_env = "musl")]
+#[test]
+fn a_refusal_that_cannot_be_printed_is_given_by_the_exit_code() {
+    let sandbox = Sandbox::new();
+    let event = sandbox.write_event(".devt/state/notes.md", "x").to_string();
+    let ways = [(">&-", 2), (">&- 2>&-", 2), ("2>&-", 0)];
+    for (n, (closed, code)) in ways.into_iter().enumerate() {
+        let mut shell = Command::new("sh");
+        let hook = format!("exec \"$0\" hook {closed}");
+        shell.args(["-c", &hook, env!("CARGO_BIN_EXE_statewarden")]);
+        shell.env("CLAUDE_PROJECT_DIR", sandbox.project());
+        let ran = crate::support::serve(shell, event.as_bytes());
+        assert_eq!(ran.code(), code, "{closed}: {}", ran.stderr());
+        let records = sandbox.records(".devt/state/preflight-denies.jsonl");
+        assert_eq!(records.len(), n + 1, "{closed}");
+    }
+}
+
 #[test]
 fn a_refusal_is_exactly_one_json_object_and_nothing_else() {
     let sandbox = Sandbox::new();
