@@ -104,7 +104,7 @@ fn kill_everywhere(
     }
     let n_calls: u32 = calls.values().sum();
     assert!(
-        n_kills > 40 && n_kills * 10 >= n_calls * 9,
+        n_kills > 25 && n_kills * 10 >= n_calls * 9,
         "{n_kills} kills at {n_calls} calls"
     );
 }
