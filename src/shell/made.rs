@@ -111,8 +111,7 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
             return self.made(name, "", arguments);
         }
         let Bound { values: own, shape } = own;
-        let first = arguments.first();
-        let first = first.map_or(&[][..], |given| given.bound.values.as_slice());
+        let first = first_values(&arguments);
         match name {
             "joinpath" | "child" => self.joined_to(Bound { values: own, shape }, &arguments, "/"),
             "join" => match (self.script.language, own.as_slice()) {
@@ -152,22 +151,28 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
                 lines.map(Field::literal).collect()
             }
             "values" => self.given_values(shape),
-            "get" | "fetch" if shape.is_list() => self.fetched(shape, arguments),
-            "items" | "entries" | "keys" if shape.is_list() => {
+            "glob" | "rglob" => self.globbed(&product(&own, first, "/")),
+            "iterdir" | "children" | "each_child" => self.listed(&own, "/"),
+            _ if shape.is_list() => self.list_method(Bound { values: own, shape }, name, arguments),
+            _ => of_path(&own, name, first),
+        }
+    }
+
+    fn list_method(&mut self, own: Bound, name: &str, arguments: Vec<Given<'a>>) -> Vec<Field> {
+        let Bound { values: own, shape } = own;
+        let first = first_values(&arguments);
+        match name {
+            "get" | "fetch" => self.fetched(shape, arguments),
+            "items" | "entries" | "keys" => {
                 self.shape = shape;
                 own
             }
-            "slice" if shape.is_list() => {
+            "slice" => {
                 self.shape = Shape::List;
                 let from = first.first().and_then(|from| from.known()?.parse().ok());
                 own.get(from.unwrap_or(0)..).unwrap_or(&[]).to_vec()
             }
-            "first" if shape.is_list() => one(own.into_iter().next()),
-            "glob" | "rglob" => {
-                let patterns = product(&own, first, "/");
-                self.globbed(&patterns)
-            }
-            "iterdir" | "children" | "each_child" => self.listed(&own, "/"),
+            "first" => one(own.into_iter().next()),
             _ => of_path(&own, name, first),
         }
     }
@@ -456,4 +461,10 @@ pub(super) fn is_environment(name: &str) -> bool {
         name,
         "environ" | "env" | "ENV" | "$ENV" | "ENVIRON" | "$_ENV" | "$_SERVER"
     )
+}
+
+/// What the first argument may be.
+fn first_values<'g>(arguments: &'g [Given<'_>]) -> &'g [Field] {
+    let first = arguments.first();
+    first.map_or(&[], |given| given.bound.values.as_slice())
 }

@@ -46,23 +46,19 @@ pub(super) fn apply(
             let with = with.map_or(Some(String::new()), |field| {
                 field.known().map(str::to_owned)
             })?;
-            if !all_active(&pattern).is_empty() {
-                if !shell.spend(MAX_SEARCHED * MAX_SEARCHED) {
-                    return None;
-                }
-                return each(value?, |text| replace_glob(text, *reach, &pattern, &with));
-            }
-            each(value?, |text| replace(text, *reach, &pattern, &with))
+            let by = match all_active(&pattern).is_empty() {
+                true => replace,
+                false if shell.spend(MAX_SEARCHED * MAX_SEARCHED) => replace_glob,
+                false => return None,
+            };
+            each(value?, |text| by(text, *reach, &pattern, &with))
         }
         Op::Lower => each(value?, |text| Some(text.to_lowercase())),
         Op::Upper => each(value?, |text| Some(text.to_uppercase())),
         Op::LowerFirst => each(value?, |text| Some(first(text, str::to_lowercase))),
         Op::UpperFirst => each(value?, |text| Some(first(text, str::to_uppercase))),
         Op::Length => length(param, value?),
-        Op::Indirect => {
-            let name = value?.into_field();
-            shell.variable(name.known()?)
-        }
+        Op::Indirect => shell.variable(value?.into_field().known()?),
         Op::Keys => Some(Value::Many(shell.keys(param.name))),
         Op::Slice(word) => {
             let range = shell.single(word).known()?.to_owned();

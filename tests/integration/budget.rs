@@ -73,13 +73,41 @@ fn the_hook_stays_within_its_budget() {
     );
 }
 
+fn text(len: usize) -> String {
+    "let value = parse(\"x\", input)?;\n".repeat(len / 36)
+}
+
+/// The command of a Bash event of the fixture.
+fn command(name: &str) -> Option<String> {
+    Some(match name {
+        "Bash without a write" => "cargo test --workspace 2>&1 | tail -n 40".to_owned(),
+        "Bash with a write" => "mkdir -p out && cargo build 2> out/log.txt".to_owned(),
+        "Bash, 60 KB here-document" => format!("cat > src/b.rs <<'EOF'\n{}EOF\n", text(60_000)),
+        "Bash parsed, 20 KB" => script(20_000),
+        "Bash parsed, 28 KB" => script(28_000),
+        "Bash parsed, 56 KB" => script(56_000),
+        "Bash, 1000 renames" => {
+            let rename = |n| format!("mv docs/page-{n}.md src/module/page-{n}.md\n");
+            (0..1000).map(rename).collect()
+        }
+        "Bash, 56 KB of edits by sed" => {
+            numbered(|n| format!("sed -i 's/old_name_{n}/new_name_{n}/g' src/module/a.rs\n"))
+        }
+        "Bash, 56 KB of lines for a report" => {
+            numbered(|n| format!("echo 'line {n} of the report' >> report.md\n"))
+        }
+        _ => return None,
+    })
+}
+
 /// The events of the fixture, by name, in a project with a devt directory.
 fn event(name: &str, sandbox: &Sandbox) -> Value {
     sandbox.write("src/module/a.rs", "fn main() {}\n");
-    let text = |len: usize| "let value = parse(\"x\", input)?;\n".repeat(len / 36);
+    if let Some(command) = command(name) {
+        return sandbox.bash_event(&command);
+    }
     match name {
         "Read" => sandbox.event("Read", json!({ "file_path": sandbox.path("src/module/a.rs") })),
-        "Bash without a write" => sandbox.bash_event("cargo test --workspace 2>&1 | tail -n 40"),
         "Write elsewhere" => sandbox.write_event("src/module/b.rs", &text(500)),
         "Write elsewhere, 60 KB" => sandbox.write_event("src/module/b.rs", &text(60_000)),
         "Edit elsewhere" => sandbox.event(
@@ -104,23 +132,6 @@ fn event(name: &str, sandbox: &Sandbox) -> Value {
             // Until none of them is of the call's time.
             std::thread::sleep(Duration::from_millis(2_200));
             after_bash(sandbox)
-        }
-        "Bash with a write" => sandbox.bash_event("mkdir -p out && cargo build 2> out/log.txt"),
-        "Bash, 60 KB here-document" => {
-            sandbox.bash_event(&format!("cat > src/b.rs <<'EOF'\n{}EOF\n", text(60_000)))
-        }
-        "Bash parsed, 20 KB" => sandbox.bash_event(&script(20_000)),
-        "Bash parsed, 28 KB" => sandbox.bash_event(&script(28_000)),
-        "Bash parsed, 56 KB" => sandbox.bash_event(&script(56_000)),
-        "Bash, 1000 renames" => {
-            let rename = |n| format!("mv docs/page-{n}.md src/module/page-{n}.md\n");
-            sandbox.bash_event(&(0..1000).map(rename).collect::<String>())
-        }
-        "Bash, 56 KB of edits by sed" => sandbox.bash_event(&numbered(|n| {
-            format!("sed -i 's/old_name_{n}/new_name_{n}/g' src/module/a.rs\n")
-        })),
-        "Bash, 56 KB of lines for a report" => {
-            sandbox.bash_event(&numbered(|n| format!("echo 'line {n} of the report' >> report.md\n")))
         }
         "after Bash" => after_bash(sandbox),
         "end of an agent without a gate" => {

@@ -269,62 +269,25 @@ fn relative_paths_are_resolved_in_the_events_directory() {
     }
 }
 
+#[rustfmt::skip]
+const MOVES: &[(&str, &str, &str, &str)] = &[
+    ("mcp__fs__move_file", "src/a.rs", ".devt/state/a.rs", "ad-hoc-name"),
+    ("mcp__fs__move_file", "src/a.rs", ".devt/state/plan.md", "allow"),
+    ("mcp__fs__move_file", ".devt/state/junk.md", "src/a.rs", "allow"),
+    ("mcp__fs__move_file", ".devt/state/.lock", "src/a.rs", "program-owned"),
+    ("mcp__fs__rename_file", ".devt/state/.lock", "src/a.rs", "program-owned"),
+    ("mcp__fs__move_directory", ".devt/state", "old-state", "bulk-removal"),
+    ("mcp__fs__copy_file", ".devt/state/.lock", "src/a.rs", "allow"),
+    ("mcp__fs__copy_file", "src/a.rs", ".devt/state/a.rs", "ad-hoc-name"),
+];
+
 #[test]
 fn moving_and_copying_are_judged_at_both_ends() {
     let sandbox = Sandbox::new();
     for name in ["plan.md", ".lock", "junk.md"] {
         sandbox.write(&format!(".devt/state/{name}"), "x");
     }
-    for (tool, from, to, expected) in [
-        (
-            "mcp__fs__move_file",
-            "src/a.rs",
-            ".devt/state/a.rs",
-            "ad-hoc-name",
-        ),
-        (
-            "mcp__fs__move_file",
-            "src/a.rs",
-            ".devt/state/plan.md",
-            "allow",
-        ),
-        (
-            "mcp__fs__move_file",
-            ".devt/state/junk.md",
-            "src/a.rs",
-            "allow",
-        ),
-        (
-            "mcp__fs__move_file",
-            ".devt/state/.lock",
-            "src/a.rs",
-            "program-owned",
-        ),
-        (
-            "mcp__fs__rename_file",
-            ".devt/state/.lock",
-            "src/a.rs",
-            "program-owned",
-        ),
-        (
-            "mcp__fs__move_directory",
-            ".devt/state",
-            "old-state",
-            "bulk-removal",
-        ),
-        (
-            "mcp__fs__copy_file",
-            ".devt/state/.lock",
-            "src/a.rs",
-            "allow",
-        ),
-        (
-            "mcp__fs__copy_file",
-            "src/a.rs",
-            ".devt/state/a.rs",
-            "ad-hoc-name",
-        ),
-    ] {
+    for &(tool, from, to, expected) in MOVES {
         for (source, destination) in [
             ("source", "destination"),
             ("from", "to"),
