@@ -100,7 +100,11 @@ pub fn absolute(dir: &str, path: &str, home: Option<&str>) -> String {
 fn untidy_from(path: &str) -> Option<usize> {
     let mut rest = match path.as_bytes() {
         b"/" => return None,
-        [b'/', rest @ ..] => rest,
+        [b'/', .., b'/'] => path.as_bytes().get(1..)?,
+        whole @ [b'/', rest @ ..] => match may_be_untidy(whole) {
+            true => rest,
+            false => return None,
+        },
         _ => return Some(0),
     };
     loop {
@@ -115,6 +119,32 @@ fn untidy_from(path: &str) -> Option<usize> {
         let slash = rest.iter().position(|byte| *byte == b'/')?;
         rest = &rest[slash + 1..];
     }
+}
+
+/// Whether a `/` or a dot stands behind a `/`, eight bytes at a time; now and then for nothing.
+#[inline]
+fn may_be_untidy(path: &[u8]) -> bool {
+    const STEP: usize = size_of::<u64>();
+    const EACH: u64 = u64::MAX / 255;
+    // The highest bit of each byte that is the one looked for.
+    let hits = |word: u64, byte: u8| {
+        let differs = word ^ (EACH * u64::from(byte));
+        differs.wrapping_sub(EACH) & !differs & (EACH << 7)
+    };
+    let pair_at = |at: usize| {
+        let word = |at: usize| {
+            let bytes = path.get(at..at + STEP)?;
+            Some(u64::from_le_bytes(bytes.try_into().ok()?))
+        };
+        let (Some(one), Some(next)) = (word(at), word(at + 1)) else {
+            return true;
+        };
+        hits(one, b'/') & (hits(next, b'/') | hits(next, b'.')) != 0
+    };
+    let Some(last) = path.len().checked_sub(STEP + 1) else {
+        return true;
+    };
+    (0..last).step_by(STEP).any(pair_at) || pair_at(last)
 }
 
 /// A name in a directory, both relative to the same place; `""` is the place itself.
@@ -148,7 +178,46 @@ pub fn split_last(path: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
     use super::*;
+
+    const PIECES: &[&str] = &[
+        "/",
+        "/",
+        "/",
+        ".",
+        "..",
+        "a",
+        "name",
+        ".h",
+        "a.b",
+        "/src/main",
+        "é",
+    ];
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4_096))]
+
+        #[test]
+        fn collapsed_is_what_the_components_come_to(pieces in vec(select(PIECES), 0..24)) {
+            let path = format!("/{}", pieces.concat());
+            let mut parts = Vec::new();
+            for part in path.split('/') {
+                match part {
+                    "" | "." => {}
+                    ".." => drop(parts.pop()),
+                    part => parts.push(part),
+                }
+            }
+            let expected = format!("/{}", parts.join("/"));
+            let found = collapse(&path);
+            prop_assert_eq!(matches!(found, Cow::Borrowed(_)), path == expected);
+            prop_assert_eq!(found, expected);
+        }
+    }
 
     #[test]
     fn collapses_without_the_disk() {

@@ -416,13 +416,13 @@ pub fn by_id(id: &str) -> Option<&'static dyn System> {
 /// splits it after `extra` further components: `Some((site, entry))`. Where the
 /// file system folds case, so does this.
 pub(crate) fn split_site<'p>(path: &'p str, marker: &str, extra: usize) -> Option<Place<'p>> {
-    let bytes = path.as_bytes();
+    let (bytes, first) = (path.as_bytes(), marker.bytes().next()?);
     let mut start = 0;
-    while !begins_with(path.get(start..)?, marker) {
-        while *bytes.get(start)? != b'/' {
-            start += 1;
-        }
-        start += 1;
+    // Most components do not begin like it.
+    while !(bytes.get(start)?.eq_ignore_ascii_case(&first)
+        && begins_with(path.get(start..)?, marker))
+    {
+        start += 1 + bytes[start..].iter().position(|byte| *byte == b'/')?;
     }
     let mut site_end = start + marker.len();
     for _ in 0..extra {
@@ -434,12 +434,8 @@ pub(crate) fn split_site<'p>(path: &'p str, marker: &str, extra: usize) -> Optio
 
 /// Whether the first components of a path are those of `marker`.
 fn begins_with(path: &str, marker: &str) -> bool {
-    // Most do not begin like it.
-    let first = |text: &str| text.bytes().next().map(|byte| byte.to_ascii_lowercase());
-    first(path) == first(marker)
-        && path
-            .get(..marker.len())
-            .is_some_and(|head| same_name(head, marker))
+    path.get(..marker.len())
+        .is_some_and(|head| same_name(head, marker))
         && matches!(path.as_bytes().get(marker.len()), None | Some(b'/'))
 }
 

@@ -115,41 +115,49 @@ impl<'f> Args<'f> {
         parsed
     }
 
-    /// Adds a long option, or a cluster of letters; says where its value is.
+    /// Adds what an argument names; says where the last option's value is.
     fn option(&mut self, arg: &'f Field, next: Option<&'f Field>, syntax: Syntax) -> Value {
-        let text = arg.text.as_str();
-        let is_long = text.starts_with("--");
-        let mut at = if is_long { 2 } else { 1 };
-        while let Some(letter) = text.get(at..).and_then(|tail| tail.chars().next()) {
-            let end = match is_long {
-                true => text.find('=').unwrap_or(text.len()),
-                false => at + letter.len_utf8(),
-            };
-            let mut name = text.get(at..end).unwrap_or("");
-            if is_long {
-                name = whole_name(name, syntax.long);
-            }
-            let is_last = end == text.len();
-            let (takes, attaches) = match is_long {
-                true => (syntax.long.contains(&name), true),
-                false => (
-                    is_among(letter, syntax.short),
-                    is_among(letter, syntax.attached),
-                ),
-            };
+        match arg.text.strip_prefix("--") {
+            Some(name) => self.long(name, arg, next, syntax),
+            None => self.cluster(arg, next, syntax),
+        }
+    }
+
+    fn long(
+        &mut self,
+        text: &'f str,
+        arg: &'f Field,
+        next: Option<&'f Field>,
+        syntax: Syntax,
+    ) -> Value {
+        let (name, value) = match text.find('=') {
+            Some(end) => (&text[..end], Some(arg.behind("--".len() + end + 1))),
+            None => (text, None),
+        };
+        let name = whole_name(name, syntax.long);
+        let next = next.filter(|_| value.is_none() && syntax.long.contains(&name));
+        let value = value.map(Cow::Owned);
+        self.options.push((name, value.or(next.map(Cow::Borrowed))));
+        next.map_or(Value::Here, |_| Value::Next)
+    }
+
+    fn cluster(&mut self, arg: &'f Field, next: Option<&'f Field>, syntax: Syntax) -> Value {
+        let letters = arg.text.get(1..).unwrap_or("");
+        for (at, letter) in letters.char_indices() {
+            let end = at + letter.len_utf8();
+            let is_last = end == letters.len();
+            let takes = is_among(letter, syntax.short);
             let (value, place) = match next {
-                _ if !is_last && (takes || attaches) => {
-                    let value = arg.behind(end + usize::from(is_long));
-                    (Some(Cow::Owned(value)), Value::Here)
+                _ if !is_last && (takes || is_among(letter, syntax.attached)) => {
+                    (Some(Cow::Owned(arg.behind(1 + end))), Some(Value::Here))
                 }
-                Some(next) if takes => (Some(Cow::Borrowed(next)), Value::Next),
-                _ => (None, Value::Here),
+                Some(next) if takes => (Some(Cow::Borrowed(next)), Some(Value::Next)),
+                _ => (None, None),
             };
-            self.options.push((name, value));
-            if takes || attaches {
+            self.options.push((&letters[at..end], value));
+            if let Some(place) = place {
                 return place;
             }
-            at = end;
         }
         Value::Here
     }

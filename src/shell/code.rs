@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::byte::is_name_byte;
 use super::calls;
 use super::field::UNKNOWN;
 use super::literal::{Holes, Piece, pieces};
@@ -69,12 +70,16 @@ pub(super) struct Code<'a> {
     pub(super) lines: Vec<(usize, usize)>,
 }
 
+/// The length of a script for whose tokens room is made at once.
+const MAX_ROOM: usize = 1 << 17;
+
 pub(super) fn read(language: Language, text: &str) -> Code<'_> {
     let mut lexer = Lexer {
         text,
         at: 0,
         language,
-        tokens: Vec::new(),
+        // Room that is not used costs nothing, and to grow means to copy.
+        tokens: Vec::with_capacity(text.len().min(MAX_ROOM) / 2),
         open: Vec::new(),
         lines: vec![(0, indentation(text))],
         room: 8 * text.len(),
@@ -127,14 +132,8 @@ impl<'a> Lexer<'a> {
             self.at += indentation(rest);
             return;
         }
-        if self.comment(rest)
-            || self.operator(rest)
-            || self.ruby_words(rest)
-            || self.perl_glob(rest)
-        {
-            return;
-        }
         match c {
+            '#' | '%' | '-' | '.' | '/' | ':' | ';' | '<' | '?' if self.several(rest) => {}
             '\n' => {
                 self.at += 1;
                 if !matches!(self.open.last(), Some('(' | '[')) {
@@ -165,6 +164,11 @@ impl<'a> Lexer<'a> {
                 self.tokens.push(Token::Mark(if joins { '~' } else { c }));
             }
         }
+    }
+
+    /// Takes what several characters mean together.
+    fn several(&mut self, rest: &'a str) -> bool {
+        self.comment(rest) || self.operator(rest) || self.ruby_words(rest) || self.perl_glob(rest)
     }
 
     fn comment(&mut self, rest: &str) -> bool {
@@ -211,13 +215,18 @@ impl<'a> Lexer<'a> {
 
     fn word(&mut self, first: char) {
         let rest = self.rest();
-        let tail = rest.get(first.len_utf8()..).unwrap_or("");
         let lisp = self.language == Language::Lisp;
-        let ends = |c| !(is_word_char(c) || lisp && c == '-');
-        let len = tail.find(ends).unwrap_or(tail.len());
+        let tail = rest.as_bytes().get(first.len_utf8()..).unwrap_or(&[]);
+        let mut len = tail.iter().take_while(|byte| is_name_byte(**byte)).count();
+        // Most words end with their ASCII.
+        if tail.get(len).is_some_and(|byte| !byte.is_ascii() || lisp) {
+            let ends = |c| !(is_word_char(c) || lisp && c == '-');
+            let tail = rest.get(first.len_utf8()..).unwrap_or("");
+            len = tail.find(ends).unwrap_or(tail.len());
+        }
         let word = rest.get(..first.len_utf8() + len).unwrap_or("");
         self.at += word.len();
-        let next = self.rest().chars().next();
+        let next = rest.get(word.len()..).and_then(|rest| rest.chars().next());
         match (self.language, next) {
             (Language::Python, Some(quote @ ('\'' | '"'))) if is_prefix(word) => {
                 let holes = match (word.contains(['f', 'F']), word.contains(['r', 'R'])) {
@@ -451,7 +460,10 @@ impl<'a> Lexer<'a> {
 }
 
 pub(super) fn is_word_char(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
+    match u8::try_from(c) {
+        Ok(byte) if byte.is_ascii() => is_name_byte(byte),
+        _ => c.is_alphanumeric(),
+    }
 }
 
 fn is_prefix(word: &str) -> bool {

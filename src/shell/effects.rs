@@ -64,21 +64,51 @@ pub(super) enum On {
     Path,
 }
 
-const fn table(language: Language) -> &'static [Row] {
+/// The rows of a language, and for each the first letters of its names.
+type Table = (&'static [Row], &'static [u32]);
+
+macro_rules! indexed {
+    ($rows:path) => {{
+        const FIRSTS: [u32; $rows.len()] = firsts($rows);
+        ($rows, &FIRSTS)
+    }};
+}
+
+const fn table(language: Language) -> Table {
     match language {
-        Language::Python => tables::PYTHON,
-        Language::Script => tables::SCRIPT,
-        Language::Ruby => tables::RUBY,
-        Language::Perl => tables::PERL,
-        Language::Php => tables::PHP,
-        Language::Awk => tables::AWK,
-        Language::Lua => tables::LUA,
-        Language::R => tables::R,
-        Language::Julia => tables::JULIA,
-        Language::Lisp => tables::LISP,
-        Language::AppleScript => tables::APPLE_SCRIPT,
-        Language::Java => tables::JAVA,
+        Language::Python => indexed!(tables::PYTHON),
+        Language::Script => indexed!(tables::SCRIPT),
+        Language::Ruby => indexed!(tables::RUBY),
+        Language::Perl => indexed!(tables::PERL),
+        Language::Php => indexed!(tables::PHP),
+        Language::Awk => indexed!(tables::AWK),
+        Language::Lua => indexed!(tables::LUA),
+        Language::R => indexed!(tables::R),
+        Language::Julia => indexed!(tables::JULIA),
+        Language::Lisp => indexed!(tables::LISP),
+        Language::AppleScript => indexed!(tables::APPLE_SCRIPT),
+        Language::Java => indexed!(tables::JAVA),
     }
+}
+
+const fn firsts<const N: usize>(rows: &[Row]) -> [u32; N] {
+    let mut firsts = [0; N];
+    let mut row = 0;
+    while row < N {
+        let names = rows[row].1;
+        let mut at = 0;
+        while at < names.len() {
+            firsts[row] |= letter(names[at].as_bytes()[0]);
+            at += 1;
+        }
+        row += 1;
+    }
+    firsts
+}
+
+/// A bit for a letter, whatever its case.
+const fn letter(byte: u8) -> u32 {
+    1 << (byte % 32)
 }
 
 /// The names of every language.
@@ -86,7 +116,7 @@ static NAMES: Sieve = {
     let mut names = Sieve::new();
     let mut language = 0;
     while language < Language::ALL.len() {
-        let rows = table(Language::ALL[language]);
+        let (rows, _) = table(Language::ALL[language]);
         let mut row = 0;
         while row < rows.len() {
             names = names.with(rows[row].1);
@@ -99,17 +129,15 @@ static NAMES: Sieve = {
 
 /// The rows of a language that speak of a name.
 pub(super) fn rows(language: Language, name: &str) -> impl Iterator<Item = (On, Effect)> {
-    let rows = match NAMES.may_hold(Hash::of(name)) {
+    let (rows, firsts): Table = match NAMES.may_hold(Hash::of(name)) {
         true => table(language),
-        false => &[],
+        false => (&[], &[]),
     };
-    // Most names of most rows begin otherwise.
-    let first = name.bytes().next();
-    let is_it = move |known: &&str| known.bytes().next() == first && *known == name;
-    let named = rows
-        .iter()
-        .filter(move |(_, names, _)| names.iter().any(is_it));
-    named.map(|(on, _, effect)| (*on, *effect))
+    let first = name.bytes().next().map_or(0, letter);
+    let speaks =
+        move |((_, names, _), firsts): &(&Row, &u32)| *firsts & first != 0 && names.contains(&name);
+    let named = rows.iter().zip(firsts).filter(speaks);
+    named.map(|((on, _, effect), _)| (*on, *effect))
 }
 
 #[cfg(test)]
@@ -119,7 +147,7 @@ mod tests {
     #[test]
     fn the_sieve_lets_every_name_through() {
         for language in Language::ALL {
-            for name in table(language).iter().flat_map(|(_, names, _)| *names) {
+            for name in table(language).0.iter().flat_map(|(_, names, _)| *names) {
                 assert!(rows(language, name).next().is_some(), "{name}");
             }
         }

@@ -15,7 +15,7 @@ use super::glob::{Allowance, Search};
 use super::heredoc::HeredocQuote;
 use super::lex::{Cursor, MAX_DEPTH, Word};
 use super::report::Found;
-use super::syntax::{Command, Few, Link, List, Simple, Step};
+use super::syntax::{Command, Few, Link, List, Sense, Simple, Step};
 use super::variable::{Held, Value};
 use super::world::{Frame, Halt, Status, World};
 use super::{Analysis, Extent, Limit, Scene};
@@ -136,7 +136,7 @@ impl<'s> Shell<'s> {
     pub(super) fn new(scene: &'s Scene<'s>, command_len: usize) -> Self {
         Self {
             scene,
-            found: Found::default(),
+            found: Found::of(command_len),
             cwd: Some(scene.cwd.into()),
             previous_dir: None,
             dir_stack: Vec::new(),
@@ -332,6 +332,17 @@ impl<'s> Shell<'s> {
         let mut link = Link::Always;
         let mut steps: List<'a> = List::new();
         'text: loop {
+            if let Some(text) = cursor.lone() {
+                let step = Step {
+                    link: Link::Always,
+                    sense: Sense::Plain,
+                    pipeline: Few::One([Command::Lean(text)]),
+                };
+                if self.step(&step, &mut course) == Next::Ends {
+                    break;
+                }
+                continue;
+            }
             cursor.line(&mut steps, &mut link);
             if steps.is_empty() {
                 break;
@@ -471,7 +482,8 @@ impl<'s> Shell<'s> {
 
     /// An absolute path, links made by this command not yet followed.
     pub(super) fn absolute(&self, path: &str) -> Option<String> {
-        let mut whole = String::new();
+        let room = self.cwd.as_ref().map_or(0, |cwd| cwd.len());
+        let mut whole = String::with_capacity(room + 1 + path.len());
         self.join_to(path, &mut whole).then_some(whole)
     }
 

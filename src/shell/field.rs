@@ -124,7 +124,7 @@ impl From<Field> for Output {
 
 /// `path` seen from `dir`, with `.` and `..` left in.
 pub(super) fn join(dir: &str, path: &str) -> String {
-    let mut whole = String::new();
+    let mut whole = String::with_capacity(dir.len() + 1 + path.len());
     join_to(dir, path, &mut whole);
     whole
 }
@@ -137,7 +137,6 @@ pub(super) fn join_to(dir: &str, path: &str, whole: &mut String) {
     } else {
         Cow::Borrowed(path)
     };
-    whole.reserve(dir.len() + 1 + path.len());
     if !is_absolute(path) {
         whole.push_str(dir);
         if dir.as_bytes().last() != Some(&b'/') {

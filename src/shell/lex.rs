@@ -143,6 +143,8 @@ pub(super) struct Cursor<'a> {
     depth: usize,
     pub(super) extent: Extent,
     pub(super) pending: Vec<Pending>,
+    /// Where a lean command was looked for last, and how long it is.
+    pub(super) looked: Option<(usize, Option<usize>)>,
     /// Commands, lists and pipelines that ran already, whose room the next ones take.
     #[expect(clippy::vec_box, reason = "a command holds one in a box")]
     pub(super) spare: Vec<Box<Simple<'a>>>,
@@ -159,6 +161,7 @@ impl<'a> Cursor<'a> {
             depth: 0,
             extent: Extent::Whole,
             pending: Vec::new(),
+            looked: None,
             spare: Vec::new(),
             spare_lists: Vec::new(),
             spare_pipeline: None,
@@ -304,7 +307,8 @@ impl<'a> Cursor<'a> {
     /// The text up to the next `end`, which is consumed.
     pub(super) fn until(&mut self, end: u8) -> &'a str {
         let rest = self.rest();
-        let len = rest.find(char::from(end));
+        // To set out on a longer step takes longer than most quotes are.
+        let len = rest.as_bytes().iter().position(|byte| *byte == end);
         self.at += len.map_or(rest.len(), |n| n + 1);
         &rest[..len.unwrap_or(rest.len())]
     }

@@ -39,6 +39,10 @@ pub(super) fn pieces(body: &str, holes: Holes) -> Few<Piece<'_>> {
         Holes::HashBrace => b'#',
     };
     let is_plain = |byte: &u8| *byte != b'\\' && *byte != mark;
+    // Most have neither escapes nor holes.
+    if body.bytes().all(|byte| is_plain(&byte)) {
+        return Few::One([Piece::Literal(body.into())]);
+    }
     let mut out = Few::default();
     let mut text = Cow::Borrowed("");
     let mut rest = body;

@@ -28,6 +28,8 @@ pub(super) struct Found {
     /// Links this command made: where they stand, and where they point.
     links: Vec<(String, String)>,
     n_made_dirs: usize,
+    /// How many targets room is made for at once.
+    room: usize,
 }
 
 struct Entry {
@@ -76,7 +78,20 @@ impl Entry {
     }
 }
 
+/// A command that has come to so many targets gets room for as many as it may have by its
+/// length: what is not used of it costs nothing, and to grow step by step means to copy.
+const MANY: usize = 64;
+const BYTES_PER_TARGET: usize = 16;
+const MAX_ROOM: usize = 1 << 13;
+
 impl Found {
+    pub(super) fn of(command_len: usize) -> Self {
+        Self {
+            room: (command_len / BYTES_PER_TARGET).min(MAX_ROOM),
+            ..Self::default()
+        }
+    }
+
     fn add(&mut self, path: &str, act: Act, spelling: Spelling, link_to: Option<String>) -> Place {
         let place = self.entries.len();
         let mut at = None;
@@ -107,6 +122,9 @@ impl Found {
             return place;
         }
         self.n_made_dirs += usize::from(act == Act::MakeDir);
+        if place == MANY {
+            self.entries.reserve(self.room);
+        }
         let mut target = Target::literal(path.to_owned(), act);
         (target.spelling, target.link_to) = (spelling, link_to);
         self.entries.push(Entry {

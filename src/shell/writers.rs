@@ -1,5 +1,7 @@
 //! The commands known by name, and which of their arguments they change.
 
+use std::cell::LazyCell;
+
 use super::args::{Args, Syntax};
 use super::command::Program;
 use super::eval::Shell;
@@ -374,32 +376,31 @@ pub(super) fn run(shell: &mut Shell<'_>, key: Key<'_>, args: &[Field]) -> Option
         }
         return None;
     };
-    let parsed = || Args::parse(args, writer.syntax);
+    let parsed = LazyCell::new(|| Args::parse(args, writer.syntax));
     match writer.rule {
         Rule::Special(special) => return special(shell, args),
-        Rule::Each(act) => shell.report_all(&parsed().operands, act),
-        Rule::Args(report) => report(shell, &parsed()),
-        Rule::Outputs(names) => shell.report_all(parsed().values(names), Act::Write),
-        Rule::Operand(at) => shell.report_all(parsed().operands.get(at), Act::Write),
+        Rule::Each(act) => shell.report_all(&parsed.operands, act),
+        Rule::Args(report) => report(shell, &parsed),
+        Rule::Outputs(names) => shell.report_all(parsed.values(names), Act::Write),
+        Rule::Operand(at) => shell.report_all(parsed.operands.get(at), Act::Write),
         Rule::Words(names) => {
             shell.report_all(&word_values(args, names), Act::Write);
             return None;
         }
         Rule::InPlace(flags) => {
-            let parsed = parsed();
             let operands = parsed.operands.iter().filter(|_| parsed.has(flags));
             shell.report_all(operands, Act::Edit);
             return None;
         }
         Rule::Compress(suffix, source) => {
-            archive::compress(shell, &parsed(), suffix, source);
+            archive::compress(shell, &parsed, suffix, source);
             return None;
         }
     }
     match name {
-        "sort" => filter::sort(shell, &parsed()),
+        "sort" => filter::sort(shell, &parsed),
         "tee" => shell.stdin.clone(),
-        "uniq" => filter::uniq(shell, &parsed()),
+        "uniq" => filter::uniq(shell, &parsed),
         "cp" | "install" | "link" | "ln" | "mkdir" | "mv" | "rm" | "rmdir" | "touch"
         | "truncate" | "unlink" => Output::nothing(),
         _ => None,

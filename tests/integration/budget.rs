@@ -96,6 +96,13 @@ fn command(name: &str) -> Option<String> {
         "Bash, 56 KB of lines for a report" => {
             numbered(|n| format!("echo 'line {n} of the report' >> report.md\n"))
         }
+        "Bash, 56 KB of Python" => {
+            let line = |n| format!("text = text.replace('old_{n}', f'new_{{prefix}}_{n}')\n");
+            format!(
+                "python3 <<'EOF'\n{}open('a.md', 'w').write(text)\nEOF\n",
+                numbered(line)
+            )
+        }
         _ => return None,
     })
 }
