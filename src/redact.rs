@@ -10,6 +10,9 @@ use crate::reply::cut;
 /// The most characters of an excerpt.
 const MAX_EXCERPT: usize = 200;
 
+/// More bytes have more characters than that.
+const SHOWN: usize = 4 * MAX_EXCERPT;
+
 /// What of a command a log may hold.
 pub fn excerpt(command: &str) -> String {
     // Far more than is shown, so that no cut takes away the word before a secret.
@@ -26,16 +29,18 @@ fn without_here_document(command: &str) -> &str {
     end.map_or(command, |end| &command[..end])
 }
 
-/// Puts `***` in the place of what looks like a credential.
-pub fn redact(text: &str) -> String {
+/// Puts `***` in the place of what looks like a credential, as far as an excerpt shows it.
+fn redact(text: &str) -> String {
     let mut scan = Scan {
         text,
         at: 0,
-        hidden: String::with_capacity(text.len()),
+        hidden: String::with_capacity(SHOWN),
         quote: None,
         program: None,
     };
-    while let Some(next) = scan.rest().chars().next() {
+    while scan.hidden.len() <= SHOWN
+        && let Some(next) = scan.rest().chars().next()
+    {
         if is_word(next) {
             scan.word();
         } else {
