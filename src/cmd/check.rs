@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::global::SwitchedOff;
 use super::{Answer, Context, output};
-use crate::actor::{Actor, AgentName};
+use crate::actor::Actor;
 use crate::claim::{self, Claim};
 use crate::decision::{self, Call, Channel, Decision, DenyCode, Ruling};
 use crate::event::{Event, EventError, Field, Kind, Tool};
@@ -169,15 +169,8 @@ pub(super) fn filled(path: &str) -> Result<String, &'static str> {
     }
 }
 
-pub(super) fn actor(agent: Option<&str>) -> Actor {
-    match agent {
-        None | Some("main") => Actor::Main,
-        Some(agent) => Actor::Agent(AgentName::parse(agent)),
-    }
-}
-
 fn of_paths(args: &Args, context: &Context<'_>) -> Result<Vec<Row>> {
-    let actor = actor(args.agent.as_deref());
+    let actor = (args.agent.as_deref()).map_or(Actor::Main, Actor::parse);
     let tool = Tool::parse(&args.tool);
     let act = match tool {
         Tool::Write | Tool::Shell(_) => Some(Act::Write),
