@@ -224,11 +224,8 @@ fn trace(workflow: &Path) -> io::Result<String> {
         text.push_str(line);
         text.push('\n');
     };
-    match regular::tail(&path, TAIL, &mut take) {
-        Ok(_) => Ok(text),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(text),
-        Err(error) => Err(error),
-    }
+    regular::if_there(regular::tail(&path, TAIL, &mut take))?;
+    Ok(text)
 }
 
 /// A random UUID. The hasher's keys come from the operating system's randomness.
