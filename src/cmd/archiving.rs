@@ -172,12 +172,11 @@ pub(crate) fn run(job: &Job<'_>, context: &Context<'_>) -> Result<Vec<Outcome>> 
 
 /// The main checkout or the work tree that `--project` names, or one stands in.
 fn root(context: &Context<'_>) -> Root {
-    let (project, env) = (&context.project, context.env);
     let given = context.given_project.as_deref();
     let dirs = given.into_iter().chain([&*context.cwd]);
-    let root_of = |dir| project.root_of(&path::absolute(&context.cwd, dir, env.home.as_deref()));
-    let mut roots = dirs.chain(env.project_dir.as_deref()).filter_map(root_of);
-    roots.next().unwrap_or_else(|| project.main.clone())
+    let root_of = |dir| context.project.root_of(&context.absolute(dir));
+    let mut roots = (dirs.chain(context.env.project_dir.as_deref())).filter_map(root_of);
+    roots.next().unwrap_or_else(|| context.project.main.clone())
 }
 
 fn in_site(

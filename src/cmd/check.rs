@@ -13,7 +13,6 @@ use crate::claim::{self, Claim};
 use crate::decision::{self, Call, Channel, Decision, DenyCode, Ruling};
 use crate::event::{Event, EventError, Field, Kind, Tool};
 use crate::ground::Ground;
-use crate::path;
 use crate::reply;
 use crate::target::{Act, Target, mcp_act};
 
@@ -186,8 +185,7 @@ fn of_paths(args: &Args, context: &Context<'_>) -> Result<Vec<Row>> {
         );
     };
     let decide = |path: &String| {
-        let path_there = path::absolute(&context.cwd, path, context.env.home.as_deref());
-        let targets = [Target::literal(path_there, act)];
+        let targets = [Target::literal(context.absolute(path), act)];
         let call = Call {
             actor: &actor,
             channel: Channel::of(tool),
