@@ -10,6 +10,7 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+use super::audit::MISSING;
 use super::{Context, output};
 use crate::catalog::Catalog;
 use crate::contract::Bucket;
@@ -119,7 +120,7 @@ impl Outcome {
 
     /// Why there is nothing in the document.
     pub(crate) fn reason(&self) -> Option<&str> {
-        let missing = self.missing.map(|_| "state_dir_missing");
+        let missing = self.missing.map(|_| MISSING);
         self.error.as_deref().or(missing)
     }
 
