@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{Datelike, Days, NaiveDate, NaiveDateTime, TimeDelta};
 
+use super::super::stats::Group;
 use super::collect::{Findings, Loop, Outcome, Row, Top};
 use super::html::{Html, template};
 use crate::catalog::Catalog;
@@ -300,7 +301,7 @@ fn top(top: &Top, total: u64) -> Html {
         .map(|group| group.count)
         .max()
         .unwrap_or(1);
-    let row = |group: &super::super::stats::Group| {
+    let row = |group: &Group| {
         Html::fill(
             "<tr><th scope=\"row\"><code>{}</code></th><td class=\"n\">{}</td><td class=\"n\">{} %</td><td class=\"bar\"><i style=\"width:{}%\"></i></td></tr>",
             [
@@ -371,12 +372,8 @@ fn shown(shown: usize, total: u64) -> Html {
 
 fn options(findings: &Findings) -> Html {
     let [_, rules, ..] = &findings.tops;
-    let option = |rule| Html::fill("<option>{}</option>", [Html::text(rule)]);
-    rules
-        .groups
-        .iter()
-        .map(|group| option(&group.key))
-        .collect()
+    let option = |group: &Group| Html::fill("<option>{}</option>", [Html::text(&group.key)]);
+    rules.groups.iter().map(option).collect()
 }
 
 fn record(row: &Row, rows: &ContractRows) -> Html {
