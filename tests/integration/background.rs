@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::after::{after, blocked};
-use crate::support::{Sandbox, keys};
+use crate::support::{EVENTS, Sandbox, keys};
 
 const NOTES: &str = ".claude/statewarden/background.json";
 
@@ -39,7 +39,7 @@ fn in_session(session: &str, mut event: Value) -> Value {
 }
 
 fn detections(sandbox: &Sandbox) -> usize {
-    let records = sandbox.records(".claude/statewarden/events.jsonl");
+    let records = sandbox.records(EVENTS);
     let is_one = |record: &&Value| record["decision"] == "detected";
     records.iter().filter(is_one).count()
 }

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::support::{DEVT, EVENTS, Sandbox};
 
 #[test]
 fn b2_a_denial_is_the_one_shape_that_blocks() {
@@ -65,7 +65,7 @@ fn b8_only_open_denials_of_this_workflow_count_as_stuck() {
         "active: true\ncreated_at: \"2020-01-01T00:00:00.000Z\"\n",
     );
     let foreign = "{\"source\":\"deny-outcome\",\"ts\":\"2099-01-01T00:00:00.000Z\"}\n".repeat(5);
-    sandbox.write(".devt/state/preflight-denies.jsonl", &foreign);
+    sandbox.write(DEVT, &foreign);
     for name in ["a.md", "b.md"] {
         sandbox
             .hook(&sandbox.write_event(&format!(".devt/state/{name}"), "x"))
@@ -140,7 +140,7 @@ fn b20_a_denied_command_is_logged_without_its_secrets() {
     sandbox
         .hook(&sandbox.bash_event(command))
         .is_denied("ad-hoc-name");
-    let log = sandbox.read(".devt/state/preflight-denies.jsonl");
+    let log = sandbox.read(DEVT);
     assert!(
         log.contains("command_excerpt") && !log.contains("abcdef0123456789"),
         "{log}"
@@ -153,17 +153,11 @@ fn b22_the_log_is_bounded_and_nothing_is_lost() {
     sandbox.write(".claude/statewarden.yaml", "log: {max_bytes: 65536}\n");
     let old: Value =
         json!({ "source": "statewarden", "decision": "deny", "ts": "2020-01-01T00:00:00.000Z" });
-    sandbox.write(
-        ".devt/state/preflight-denies.jsonl",
-        &format!("{old}\n").repeat(900),
-    );
+    sandbox.write(DEVT, &format!("{old}\n").repeat(900));
     sandbox
         .hook(&sandbox.write_event(".devt/state/x.md", "x"))
         .is_denied("ad-hoc-name");
-    assert_eq!(
-        sandbox.records(".devt/state/preflight-denies.jsonl").len(),
-        1
-    );
+    assert_eq!(sandbox.records(DEVT).len(), 1);
     let archive = std::fs::read_dir(sandbox.project().join(".devt/state/.archive")).unwrap();
     let kept: Vec<_> = archive
         .map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap())
@@ -233,7 +227,7 @@ fn only_what_the_actor_may_write_is_suggested() {
             sandbox.hook(&sandbox.by(agent, event))
         };
         write(name).is_denied("ad-hoc-name");
-        let records = sandbox.records(".devt/state/preflight-denies.jsonl");
+        let records = sandbox.records(DEVT);
         let suggested = records.last().unwrap()["suggestion"].as_str().unwrap();
         assert_eq!(write(suggested).verdict(), "allow", "{agent}: {suggested}");
     }
@@ -272,7 +266,7 @@ fn a_repaired_state_is_told_and_recorded() {
     let report = format!("touch .claude/.docs/{session}/plan-report.md");
     let command = format!("{report}; cat > {state} <<'E'\n{good}E");
     sandbox.hook(&sandbox.bash_event(&command)).json();
-    let records = sandbox.records(".claude/statewarden/events.jsonl");
+    let records = sandbox.records(EVENTS);
     assert_eq!(records.len(), 3);
     for fault in records {
         assert_eq!(fault["decision"], "fault");

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::records::{denial, lines, many, with};
-use crate::support::{DENIES, DEVT, Sandbox};
+use crate::support::{DENIES, DEVT, EVENTS, Sandbox};
 
 /// Denials in two logs, a rotated log, and lines that are none.
 fn project() -> Sandbox {
@@ -208,7 +208,7 @@ fn nothing_refused_is_told_from_never_ran_and_from_only_warned() {
     check("");
     sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
     sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x\n"));
-    let events = sandbox.path(".claude/statewarden/events.jsonl");
+    let events = sandbox.path(EVENTS);
     check(&format!("1 warned about or detected; see `{events}`\n"));
     // A log that cannot be read makes the answer no other.
     fs::remove_file(&events).unwrap();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::support::{DENIES, DEVT, Sandbox};
 
 fn verdict(sandbox: &Sandbox, tool: &str, input: Value) -> String {
     sandbox.hook(&sandbox.event(tool, input)).verdict()
@@ -368,11 +368,7 @@ fn actors_and_names_count_as_for_every_tool() {
         ("architect", ".devt/state/plan.md", "allow"),
         ("tester", ".devt/state/workflow.yaml", "wrong-writer"),
         ("tester", ".devt/state/a.tmp", "ephemeral-name"),
-        (
-            "tester",
-            ".claude/statewarden/denies.jsonl",
-            "protected-file",
-        ),
+        ("tester", DENIES, "protected-file"),
         (
             "coder",
             ".agentmux/.sessions/s/tool_events.jsonl",
@@ -386,7 +382,7 @@ fn actors_and_names_count_as_for_every_tool() {
             "{path} by {actor}"
         );
     }
-    let record = &sandbox.records(".devt/state/preflight-denies.jsonl")[0];
+    let record = &sandbox.records(DEVT)[0];
     assert_eq!(record["tool"], "mcp__fs__write_file");
     assert_eq!(record["action"], "write");
 }

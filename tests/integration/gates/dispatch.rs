@@ -1,6 +1,7 @@
 //! The gate before an agent's phase, and what a new session is told.
 
 use super::*;
+use crate::support::DENIES;
 
 fn dispatch(stage: &Stage, agent: &str) -> Ran {
     stage.0.hook(&stage.0.event(
@@ -42,7 +43,7 @@ fn a_dispatch_before_its_gate_is_warned_of_or_refused() {
         reason.contains("`exploration`") && reason.contains("statewarden status"),
         "{reason}"
     );
-    let record = &stage.0.records(".claude/statewarden/denies.jsonl")[0];
+    let record = &stage.0.records(DENIES)[0];
     assert_eq!(record["rule"], "gate-closed");
     assert_eq!(record["action"], "dispatch", "nothing was written");
     for agent in ["riko", "Explore", ""] {
@@ -95,10 +96,7 @@ fn a_run_that_cannot_be_read_has_passed_no_gate() {
         dispatch(&stage, "riko").is_silent();
         dispatch(&stage, "Explore").is_silent();
     }
-    let denial = stage
-        .0
-        .records(".claude/statewarden/denies.jsonl")
-        .remove(0);
+    let denial = stage.0.records(DENIES).remove(0);
     assert_eq!(denial["file_path"], json!(stage.0.path(SINGLE)));
     let closed = broken.replace("active: true", "active: false");
     for text in ["broken", &closed] {
@@ -115,7 +113,7 @@ fn a_session_has_gates_too() {
     dispatch(&stage, "scouter").is_silent();
     let reason = dispatch(&stage, "reviewer").is_denied("gate-closed");
     assert!(reason.contains("-t/state.json`"), "{reason}");
-    let denial = &stage.0.records(".claude/statewarden/denies.jsonl")[0];
+    let denial = &stage.0.records(DENIES)[0];
     let file = denial["file_path"].as_str().unwrap();
     assert!(file.ends_with("-t/state.json"), "{file}");
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::after::{after, blocked};
+use crate::support::{DEVT, EVENTS};
 
 #[test]
 fn settings_add_names_globs_and_directories() {
@@ -196,11 +197,8 @@ fn warn_mode_tells_and_lets_through_and_counts_as_no_denial() {
         ] {
             assert!(told.contains(part), "`{part}` is not in: {told}");
         }
-        assert!(
-            !sandbox.exists(".devt/state/preflight-denies.jsonl"),
-            "{settings}"
-        );
-        let events = sandbox.records(".claude/statewarden/events.jsonl");
+        assert!(!sandbox.exists(DEVT), "{settings}");
+        let events = sandbox.records(EVENTS);
         assert_eq!(events.len(), 1, "{settings}");
         for (key, value) in [
             ("decision", "warn"),
@@ -270,7 +268,7 @@ fn systems_that_are_off_have_no_opinion_and_the_others_stay() {
             "{settings}"
         );
         if devt == "allow" {
-            let records = sandbox.records(".devt/state/preflight-denies.jsonl");
+            let records = sandbox.records(DEVT);
             assert!(records.is_empty(), "{settings}: {records:?}");
         }
     }

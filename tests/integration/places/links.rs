@@ -3,6 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use super::*;
+use crate::support::DEVT;
 
 fn link(sandbox: &Sandbox, below: &str, to: &str) {
     let path = sandbox.project().join(below);
@@ -58,7 +59,7 @@ fn a_link_elsewhere_that_leads_in_is_judged_where_it_lands() {
     link(&sandbox, "src/twice", "../notes");
     link(&sandbox, "todo.md", ".devt/state/todo.md");
     link(&sandbox, "current-plan.md", ".devt/state/plan.md");
-    link(&sandbox, "denials", ".devt/state/preflight-denies.jsonl");
+    link(&sandbox, "denials", DEVT);
     check(
         &sandbox,
         &[
