@@ -110,10 +110,7 @@ fn what_is_allowed_gets_no_answer_at_all() {
     for event in [
         sandbox.write_event("src/main.rs", "fn main() {}\n"),
         sandbox.write_event(".devt/state/plan.md", "x\n"),
-        sandbox.event(
-            "Edit",
-            json!({ "file_path": plan, "old_string": "old", "new_string": "new" }),
-        ),
+        sandbox.edit_event(".devt/state/plan.md", "old", "new"),
         sandbox.event("Read", json!({ "file_path": plan })),
         sandbox.event(
             "Agent",

@@ -239,9 +239,7 @@ fn an_edit_makes_no_temporary_file() {
     let sandbox = Sandbox::new();
     sandbox.write(".devt/state/b.tmp", "x");
     for (name, expected) in [("a.tmp", "ephemeral-name"), ("b.tmp", "allow")] {
-        let path = sandbox.path(&format!(".devt/state/{name}"));
-        let input = json!({ "file_path": path, "old_string": "", "new_string": "x" });
-        let event = sandbox.event("Edit", input);
+        let event = sandbox.edit_event(&format!(".devt/state/{name}"), "", "x");
         assert_eq!(sandbox.hook(&event).verdict(), expected, "{name}");
     }
 }

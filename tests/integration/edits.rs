@@ -2,17 +2,11 @@
 
 use std::time::Instant;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::Sandbox;
 
 const SIDECAR: &str = ".devt/state/impl-summary.json";
-
-fn edit(sandbox: &Sandbox, old: &str, new: &str) -> Value {
-    let path = sandbox.path(SIDECAR);
-    let input = json!({ "file_path": path, "old_string": old, "new_string": new });
-    sandbox.event("Edit", input)
-}
 
 #[test]
 fn an_old_string_is_found_behind_other_line_ends_and_quotes() {
@@ -34,7 +28,7 @@ fn an_old_string_is_found_behind_other_line_ends_and_quotes() {
             ),
             ("not there\n", "}", "allow"),
         ] {
-            let ran = sandbox.hook(&edit(&sandbox, old, new));
+            let ran = sandbox.hook(&sandbox.edit_event(SIDECAR, old, new));
             assert_eq!(ran.verdict(), expected, "{old} in {text:?}");
         }
     }

@@ -376,9 +376,7 @@ fn a_busy_lock_costs_neither_the_record_nor_the_answer() {
 #[test]
 fn a_pipe_in_the_logs_place_is_an_error() {
     let sandbox = Sandbox::new();
-    let pipe = sandbox.project().join(DEVT);
-    let made = Command::new("mkfifo").arg(&pipe).status();
-    assert!(made.unwrap().success());
+    crate::support::make_pipe(sandbox.path(DEVT));
     let ran = sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
     ran.reason();
     let told = [
@@ -400,12 +398,10 @@ fn a_pipe_in_the_logs_place_is_an_error() {
 #[test]
 fn a_pipe_in_the_place_of_a_file_is_an_error() {
     let sandbox = Sandbox::new();
-    let pipe = sandbox.project().join(".claude/deep-dive.local.md");
-    fs::create_dir_all(pipe.parent().unwrap()).unwrap();
-    let made = Command::new("mkfifo").arg(&pipe).status();
-    assert!(made.unwrap().success());
-    let pipe = pipe.to_str().unwrap();
-    for args in [&["deep-dive", "init", "--refresh"][..], &["replay", pipe]] {
+    let pipe = sandbox.path(".claude/deep-dive.local.md");
+    fs::create_dir(sandbox.path(".claude")).unwrap();
+    crate::support::make_pipe(&pipe);
+    for args in [&["deep-dive", "init", "--refresh"][..], &["replay", &pipe]] {
         let ran = sandbox.run(args);
         assert_eq!(ran.code(), 2, "{args:?}");
         let told = ran.stderr();

@@ -295,9 +295,8 @@ fn where_the_present_text_decides_it_has_to_be_known() {
     for below in [research, settings] {
         make_latin_1(&sandbox, below);
     }
-    let edit = json!({ "file_path": sandbox.path(research), "old_string": "c", "new_string": "k" });
     for event in [
-        sandbox.event("Edit", edit),
+        sandbox.edit_event(research, "c", "k"),
         sandbox.write_event(settings, "{}"),
     ] {
         let answer = sandbox.hook(&event).json();

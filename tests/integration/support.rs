@@ -165,6 +165,14 @@ impl Sandbox {
         )
     }
 
+    /// An Edit of the main thread in a file of the project.
+    pub fn edit_event(&self, below: &str, old: &str, new: &str) -> Value {
+        self.event(
+            "Edit",
+            json!({ "file_path": self.path(below), "old_string": old, "new_string": new }),
+        )
+    }
+
     /// The same event by an agent.
     pub fn by(&self, agent: &str, mut event: Value) -> Value {
         event["agent_type"] = agent.into();
@@ -206,6 +214,13 @@ pub fn feed(command: &mut Command, bytes: &[u8]) -> Child {
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let _ = child.stdin.take().unwrap().write_all(bytes);
     child
+}
+
+/// Makes a named pipe, which keeps whoever opens it without a thought.
+#[cfg(unix)]
+pub fn make_pipe(path: impl AsRef<Path>) {
+    let made = Command::new("mkfifo").arg(path.as_ref()).status();
+    assert!(made.unwrap().success());
 }
 
 /// Feeds bytes to a command and waits for its end.

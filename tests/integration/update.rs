@@ -354,8 +354,7 @@ fn a_pipe_in_the_place_of_the_directory_is_not_waited_for() {
     let sandbox = Sandbox::new();
     let state = sandbox.project().join(".devt/state");
     fs::remove_dir(&state).unwrap();
-    let pipe = std::process::Command::new("mkfifo").arg(&state).status();
-    assert!(pipe.unwrap().success());
+    crate::support::make_pipe(&state);
     let ran = sandbox.run(&["update", "phase=test"]);
     assert_eq!(ran.code(), 2);
     let why = "/.devt/state`: Not a directory";
