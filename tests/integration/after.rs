@@ -229,8 +229,7 @@ fn a_project_that_is_none_of_our_business_stays_untouched() {
             json!({}),
         ))
         .is_silent();
-    let mut start = sandbox.event("x", json!({}));
-    start["hook_event_name"] = "SessionStart".into();
+    let start = sandbox.event_of("SessionStart");
     sandbox.hook(&start).is_silent();
     sandbox.hook_bytes(b"garbled").is_complaint();
     assert!(!sandbox.exists(".claude"));
@@ -248,9 +247,7 @@ fn a_project_that_is_none_of_our_business_stays_untouched() {
 #[test]
 fn a_session_leaves_a_heartbeat_where_there_is_a_site() {
     let sandbox = Sandbox::new();
-    let mut start = sandbox.event("x", json!({}));
-    start["hook_event_name"] = "SessionStart".into();
-    sandbox.hook(&start).is_silent();
+    sandbox.hook(&sandbox.event_of("SessionStart")).is_silent();
     let beat = &sandbox.records(EVENTS)[0];
     assert_eq!(beat["decision"], "heartbeat");
     let reason = beat["reason"].as_str().unwrap();
@@ -387,8 +384,7 @@ fn a_session_below_the_root_is_told_of_its_run() {
     std::fs::remove_dir_all(sandbox.project().join(".devt")).unwrap();
     let state = "active: true\nphase: implement\nstatus: in_progress\n";
     sandbox.write("packages/a/.devt/state/workflow.yaml", state);
-    let mut start = sandbox.event("x", json!({}));
-    start["hook_event_name"] = "SessionStart".into();
+    let mut start = sandbox.event_of("SessionStart");
     sandbox.hook(&start).is_silent();
     start["cwd"] = sandbox.path("packages/a").into();
     let told = sandbox.hook(&start).stdout();

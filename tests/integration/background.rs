@@ -25,8 +25,7 @@ fn unrelated(sandbox: &Sandbox, session: &str) -> Value {
 
 /// The end of a turn while these tasks go on.
 fn stop(sandbox: &Sandbox, session: &str, tasks: &[&str]) -> Value {
-    let mut event = sandbox.event("", json!({}));
-    event["hook_event_name"] = "Stop".into();
+    let mut event = sandbox.event_of("Stop");
     event["stop_hook_active"] = false.into();
     let task = |id| json!({ "id": id, "type": "shell", "status": "running" });
     event["background_tasks"] = tasks.iter().map(task).collect();

@@ -308,10 +308,7 @@ fn the_greeting_begins_with_what_is_stored() {
             tasks,
         );
     }
-    let event = json!({
-        "session_id": "s", "cwd": sandbox.project(), "hook_event_name": "SessionStart", "source": "resume",
-    });
-    let answer = sandbox.hook(&event).json();
+    let answer = sandbox.hook(&sandbox.event_of("SessionStart")).json();
     let text = &answer["hookSpecificOutput"]["additionalContext"];
     assert!(text.to_string().contains("agent-flow"), "{text}");
 }

@@ -200,11 +200,8 @@ fn nothing_refused_is_told_from_never_ran_and_from_only_warned() {
         }
     };
     check("the hook never reported in here; see `statewarden doctor`\n");
-    let mut start = sandbox.event("", json!({}));
-    start["hook_event_name"] = "SessionStart".into();
-    start["source"] = "startup".into();
     sandbox.write(".devt/state/plan.md", "x\n");
-    sandbox.hook(&start).is_silent();
+    sandbox.hook(&sandbox.event_of("SessionStart")).is_silent();
     check("");
     sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
     sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x\n"));

@@ -143,18 +143,24 @@ impl Sandbox {
         self.event("Bash", json!({ "command": command }))
     }
 
-    /// A `PreToolUse` event of the main thread.
-    pub fn event(&self, tool: &str, input: Value) -> Value {
+    /// An event of the main thread, without what is special to its kind.
+    pub fn event_of(&self, kind: &str) -> Value {
         json!({
             "session_id": "s-1",
             "transcript_path": self.home().join(".claude/projects/x/s-1.jsonl"),
             "cwd": self.project(),
             "permission_mode": "default",
-            "hook_event_name": "PreToolUse",
-            "tool_name": tool,
-            "tool_input": input,
-            "tool_use_id": "toolu_1",
+            "hook_event_name": kind,
         })
+    }
+
+    /// A `PreToolUse` event of the main thread.
+    pub fn event(&self, tool: &str, input: Value) -> Value {
+        let mut event = self.event_of("PreToolUse");
+        event["tool_name"] = tool.into();
+        event["tool_input"] = input;
+        event["tool_use_id"] = "toolu_1".into();
+        event
     }
 
     /// A Write of the main thread to a path of the project.
