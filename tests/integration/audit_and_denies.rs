@@ -271,7 +271,7 @@ fn denied() -> Sandbox {
             sandbox.write_event(".agentmux/.sessions/s/state.json", "x"),
         ),
     ] {
-        assert_ne!(sandbox.hook(&event).verdict(), "allow");
+        assert_ne!(sandbox.hook(&event).decision(), "allow");
     }
     sandbox
 }

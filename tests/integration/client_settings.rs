@@ -249,7 +249,7 @@ fn our_own_files_are_closed_to_every_way_of_writing() {
         "rm -rf .claude/statewarden",
     ] {
         assert_ne!(
-            sandbox.hook(&sandbox.bash_event(command)).verdict(),
+            sandbox.hook(&sandbox.bash_event(command)).decision(),
             "allow",
             "{command}"
         );

@@ -86,7 +86,7 @@ fn b11_the_place_in_the_command_and_quotes_make_no_difference() {
         "rm -rf -- .devt/state",
     ] {
         assert_eq!(
-            sandbox.hook(&sandbox.bash_event(command)).verdict(),
+            sandbox.hook(&sandbox.bash_event(command)).decision(),
             "bulk-removal",
             "{command}"
         );
@@ -192,7 +192,7 @@ fn a_site_without_a_landmark_is_not_removed_from_above() {
         ("rm -rf docs/other".to_owned(), "allow"),
     ] {
         let event = sandbox.bash_event(&command);
-        assert_eq!(sandbox.hook(&event).verdict(), expected, "{command}");
+        assert_eq!(sandbox.hook(&event).decision(), expected, "{command}");
     }
 }
 
@@ -208,7 +208,11 @@ fn the_session_directory_of_the_environment_is_known_in_commands() {
         "touch \"${FEATURE_DIR}/06_implementation/done_1\"",
     ] {
         let event = sandbox.bash_event(command);
-        assert_eq!(sandbox.hook(&event).verdict(), "program-owned", "{command}");
+        assert_eq!(
+            sandbox.hook(&event).decision(),
+            "program-owned",
+            "{command}"
+        );
     }
 }
 
@@ -229,7 +233,7 @@ fn only_what_the_actor_may_write_is_suggested() {
         write(name).is_denied("ad-hoc-name");
         let records = sandbox.records(DEVT);
         let suggested = records.last().unwrap()["suggestion"].as_str().unwrap();
-        assert_eq!(write(suggested).verdict(), "allow", "{agent}: {suggested}");
+        assert_eq!(write(suggested).decision(), "allow", "{agent}: {suggested}");
     }
 }
 
@@ -240,7 +244,7 @@ fn an_edit_makes_no_temporary_file() {
     sandbox.write(".devt/state/b.tmp", "x");
     for (name, expected) in [("a.tmp", "ephemeral-name"), ("b.tmp", "allow")] {
         let event = sandbox.edit_event(&format!(".devt/state/{name}"), "", "x");
-        assert_eq!(sandbox.hook(&event).verdict(), expected, "{name}");
+        assert_eq!(sandbox.hook(&event).decision(), expected, "{name}");
     }
 }
 

@@ -29,7 +29,7 @@ fn an_old_string_is_found_behind_other_line_ends_and_quotes() {
             ("not there\n", "}", "allow"),
         ] {
             let ran = sandbox.hook(&sandbox.edit_event(SIDECAR, old, new));
-            assert_eq!(ran.verdict(), expected, "{old} in {text:?}");
+            assert_eq!(ran.decision(), expected, "{old} in {text:?}");
         }
     }
 }
@@ -44,7 +44,7 @@ fn no_file_takes_the_place_of_a_site() {
         ".claude/.docs/260101-add-x",
     ] {
         let ran = sandbox.hook(&sandbox.write_event(site, "x"));
-        assert_eq!(ran.verdict(), "path-escape", "{site}");
+        assert_eq!(ran.decision(), "path-escape", "{site}");
     }
     sandbox
         .hook(&sandbox.bash_event("mkdir -p .devt/state"))
@@ -124,6 +124,6 @@ fn a_text_that_is_appended_is_judged_with_the_one_before_it() {
         }
         let event = sandbox.bash_event(&command.replace("REPORT", REPORT));
         let ran = sandbox.hook(&sandbox.by("reviewer", event));
-        assert_eq!(ran.verdict(), expected, "{command} behind {present:?}");
+        assert_eq!(ran.decision(), expected, "{command} behind {present:?}");
     }
 }

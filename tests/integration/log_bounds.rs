@@ -22,11 +22,11 @@ fn a_line_is_never_longer_than_its_bound() {
         for key in ["session_id", "tool_use_id", "agent_type", "agent_id"] {
             event[key] = long.clone().into();
         }
-        assert_eq!(sandbox.hook(&event).verdict(), "ad-hoc-name");
+        assert_eq!(sandbox.hook(&event).decision(), "ad-hoc-name");
         let mut event = sandbox.write_event(&format!(".devt/state/n{long}n"), "x");
         event["agent_type"] = long.clone().into();
         event["session_id"] = long.into();
-        assert_ne!(sandbox.hook(&event).verdict(), "allow");
+        assert_ne!(sandbox.hook(&event).decision(), "allow");
     }
     let names = format!("touch .devt/state/{}{{1..50}}.md", "n".repeat(150));
     sandbox
@@ -263,7 +263,7 @@ fn crowd(sandbox: &Sandbox, log: &str, events: impl Fn(usize) -> Value) -> Vec<V
     let children: Vec<Child> = (0..64).map(|n| start(sandbox, &events(n))).collect();
     for child in children {
         assert_ne!(
-            Ran::from(child.wait_with_output().unwrap()).verdict(),
+            Ran::from(child.wait_with_output().unwrap()).decision(),
             "allow"
         );
     }

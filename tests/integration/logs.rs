@@ -11,7 +11,7 @@ use crate::support::{DENIES, DEVT, EVENTS, Sandbox, keys};
 #[track_caller]
 fn record(sandbox: &Sandbox, log: &str, event: &Value) -> Value {
     let before = sandbox.records(log).len();
-    assert_ne!(sandbox.hook(event).verdict(), "allow");
+    assert_ne!(sandbox.hook(event).decision(), "allow");
     let records = sandbox.records(log);
     assert_eq!(records.len(), before + 1, "one record a call");
     records.into_iter().next_back().unwrap()

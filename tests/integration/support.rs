@@ -312,7 +312,7 @@ impl Ran {
 
     /// The deny code of the answer, or `allow` for silence; anything else is a defect.
     #[track_caller]
-    pub fn verdict(&self) -> String {
+    pub fn decision(&self) -> String {
         if self.stdout().is_empty() {
             self.is_silent();
             return "allow".to_owned();

@@ -44,7 +44,7 @@ fn settings_add_names_globs_and_directories() {
         "mkdir -p .devt/state/a/b",
     ] {
         assert_eq!(
-            sandbox.hook(&sandbox.bash_event(command)).verdict(),
+            sandbox.hook(&sandbox.bash_event(command)).decision(),
             "allow",
             "{command}"
         );
@@ -73,7 +73,7 @@ fn additions_take_no_name_from_its_writer() {
             "tester",
             sandbox.write_event(&format!("{STATE}/{name}"), "x\n"),
         );
-        assert_eq!(sandbox.hook(&event).verdict(), expected, "{name}");
+        assert_eq!(sandbox.hook(&event).decision(), expected, "{name}");
     }
 }
 
@@ -122,7 +122,7 @@ fn a_declared_system_is_closed_to_names_it_does_not_list() {
     ] {
         assert_eq!(write(&sandbox, path), expected, "{path}");
     }
-    let bash = |command: &str| sandbox.hook(&sandbox.bash_event(command)).verdict();
+    let bash = |command: &str| sandbox.hook(&sandbox.bash_event(command)).decision();
     assert_eq!(bash("echo > audit/a/state/run.json"), "ad-hoc-name");
     assert_eq!(bash("echo > audit/a/state/x.part"), "allow");
     assert_eq!(bash("cd audit/a && echo > state/run.json"), "ad-hoc-name");

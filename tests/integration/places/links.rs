@@ -48,7 +48,7 @@ fn a_commands_way_up_starts_where_the_link_before_it_leads_to() {
         ("gone/../src/a.md", "allow"),
     ] {
         let event = sandbox.bash_event(&format!("echo x > {path}"));
-        assert_eq!(sandbox.hook(&event).verdict(), expected, "{path}");
+        assert_eq!(sandbox.hook(&event).decision(), expected, "{path}");
     }
 }
 
@@ -146,7 +146,7 @@ fn the_project_may_be_named_through_a_link() {
         command.env("CLAUDE_PROJECT_DIR", project);
         let event = event(&sandbox, &text(&path)).to_string();
         let found = crate::support::serve(command, event.as_bytes());
-        assert_eq!(found.verdict(), "ad-hoc-name", "{path:?} in {project:?}");
+        assert_eq!(found.decision(), "ad-hoc-name", "{path:?} in {project:?}");
     }
 }
 
@@ -181,7 +181,7 @@ fn among_many_targets_of_a_directory_none_is_overlooked() {
             (format!("mv {files} many/plain"), "allow"),
         ] {
             let ran = sandbox.hook(&sandbox.bash_event(&command));
-            assert_eq!(ran.verdict(), expected, "{n_others} others: {command}");
+            assert_eq!(ran.decision(), expected, "{n_others} others: {command}");
         }
     }
 }
