@@ -37,7 +37,7 @@ fn a_refusal_that_cannot_be_printed_is_given_by_the_exit_code() {
 }
 
 #[test]
-fn a_refusal_is_exactly_one_json_object_and_nothing_else() {
+fn b2_a_refusal_is_exactly_one_json_object_and_nothing_else() {
     let sandbox = Sandbox::new();
     for event in [
         sandbox.write_event(".devt/state/notes.md", "x"),

@@ -163,7 +163,7 @@ fn generations(sandbox: &Sandbox, dir: &str, stem: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_full_log_moves_to_the_archive_and_nothing_is_lost() {
+fn b22_a_full_log_moves_to_the_archive_and_nothing_is_lost() {
     let sandbox = Sandbox::new();
     sandbox.write(".claude/statewarden.yaml", "log: {max_bytes: 65536}\n");
     for (log, path, dir, stem) in [

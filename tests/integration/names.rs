@@ -24,7 +24,7 @@ fn check(sandbox: &Sandbox, expected: &str, names: &[&str]) {
 }
 
 #[test]
-fn names_in_no_bucket_are_ad_hoc() {
+fn b3_names_in_no_bucket_are_ad_hoc() {
     let sandbox = Sandbox::new();
     let names = [
         "notes.md",

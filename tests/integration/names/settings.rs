@@ -228,7 +228,7 @@ fn a_call_with_an_enforced_and_a_warned_denial_is_refused_and_the_enforced_one_l
 }
 
 #[test]
-fn systems_that_are_off_have_no_opinion_and_the_others_stay() {
+fn b14_systems_that_are_off_have_no_opinion_and_the_others_stay() {
     let off = [
         ("mode: off\n", "allow", "allow"),
         ("systems: {devt: {mode: off}}\n", "allow", "program-owned"),
