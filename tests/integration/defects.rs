@@ -7,24 +7,6 @@ use serde_json::json;
 use crate::support::{DEVT, EVENTS, Sandbox};
 
 #[test]
-fn b8_only_open_denials_of_this_workflow_count_as_stuck() {
-    let sandbox = Sandbox::new();
-    sandbox.write(
-        ".devt/state/workflow.yaml",
-        "active: true\ncreated_at: \"2020-01-01T00:00:00.000Z\"\n",
-    );
-    let foreign = "{\"source\":\"deny-outcome\",\"ts\":\"2099-01-01T00:00:00.000Z\"}\n".repeat(5);
-    sandbox.write(DEVT, &foreign);
-    for name in ["a.md", "b.md"] {
-        sandbox
-            .hook(&sandbox.write_event(&format!(".devt/state/{name}"), "x"))
-            .is_denied("ad-hoc-name");
-    }
-    let stuck = sandbox.run(&["stuck", "--json"]);
-    assert_eq!((stuck.code(), &stuck.json()["deny_count"]), (0, &json!(2)));
-}
-
-#[test]
 fn b11_the_place_in_the_command_and_quotes_make_no_difference() {
     let sandbox = Sandbox::new();
     for command in [

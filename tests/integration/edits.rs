@@ -35,23 +35,6 @@ fn an_old_string_is_found_behind_other_line_ends_and_quotes() {
 }
 
 #[test]
-fn no_file_takes_the_place_of_a_site() {
-    let sandbox = Sandbox::new();
-    std::fs::remove_dir(sandbox.path(".devt/state")).unwrap();
-    for site in [
-        ".devt/state",
-        ".agentmux/.sessions/s1",
-        ".claude/.docs/260101-add-x",
-    ] {
-        let ran = sandbox.hook(&sandbox.write_event(site, "x"));
-        assert_eq!(ran.decision(), "path-escape", "{site}");
-    }
-    sandbox
-        .hook(&sandbox.bash_event("mkdir -p .devt/state"))
-        .is_silent();
-}
-
-#[test]
 fn edits_without_end_are_refused_soon() {
     let sandbox = Sandbox::new();
     sandbox.write(SIDECAR, &"a".repeat(1 << 18));

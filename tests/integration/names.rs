@@ -156,11 +156,20 @@ fn a_directory_the_contract_does_not_know_is_refused_with_all_in_it() {
 }
 
 #[test]
-fn a_file_tool_puts_no_file_in_a_sites_place() {
+fn no_file_takes_the_place_of_a_site() {
     let sandbox = Sandbox::new();
-    std::fs::remove_dir(sandbox.path(STATE)).unwrap();
-    assert_eq!(write(&sandbox, STATE), "path-escape");
-    assert_eq!(write(&sandbox, ".claude/.docs/260110-a"), "path-escape");
+    std::fs::remove_dir(sandbox.path(".devt/state")).unwrap();
+    for site in [
+        ".devt/state",
+        ".agentmux/.sessions/s1",
+        ".claude/.docs/260101-add-x",
+    ] {
+        let ran = sandbox.hook(&sandbox.write_event(site, "x"));
+        assert_eq!(ran.decision(), "path-escape", "{site}");
+    }
+    sandbox
+        .hook(&sandbox.bash_event("mkdir -p .devt/state"))
+        .is_silent();
 }
 
 #[test]
