@@ -33,6 +33,22 @@ pub enum Actor {
 }
 
 impl Actor {
+    /// An actor as a person names it: `main`, or an agent.
+    pub fn parse(name: &str) -> Self {
+        match AgentName::parse(name) {
+            name if name.as_str() == "main" => Self::Main,
+            name => Self::Agent(name),
+        }
+    }
+
+    /// The agent's name; `None` for the main thread.
+    pub fn agent(&self) -> Option<&AgentName> {
+        match self {
+            Self::Main => None,
+            Self::Agent(name) => Some(name),
+        }
+    }
+
     /// The name that options and reports use.
     pub fn as_str(&self) -> &str {
         match self {

@@ -175,6 +175,17 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// A path as a person wrote it, made absolute and collapsed.
+    pub(crate) fn absolute(&self, written: &str) -> String {
+        path::absolute(&self.cwd, written, self.env.home.as_deref())
+    }
+
+    /// The directory that `--project` names, wherever one stands; else where one stands.
+    pub(crate) fn here(&self) -> String {
+        let given = self.given_project.as_deref();
+        given.map_or(self.cwd.clone(), |dir| path::absolute(&self.cwd, dir, None))
+    }
+
     /// What the hook would find here.
     pub(crate) fn world(&self) -> World<'a> {
         World {
@@ -383,11 +394,7 @@ fn context<'a>(cli: &Cli, env: &'a Env, now: DateTime<Utc>) -> Result<Context<'a
 
 fn place(context: &Context<'_>) -> Result<install::Place> {
     let main = &context.project.main;
-    let given = context.given_project.as_deref();
-    let here = given.map_or(context.cwd.clone(), |dir| {
-        path::absolute(&context.cwd, dir, None)
-    });
-    let root = context.project.root_of(&here);
+    let root = context.project.root_of(&context.here());
     Ok(install::Place {
         project: PathBuf::from(&main.dir),
         work_tree: (root.filter(|root| !main.is_at(&root.dir))).map(|root| PathBuf::from(root.dir)),

@@ -20,6 +20,7 @@ use crate::claim::{self, Claim};
 use crate::contract::{Bucket, Writer};
 use crate::decision::{self, Call, Channel, Denial, DenyCode};
 use crate::event::{Document, Event, Field, Kind, Tool};
+use crate::gates;
 use crate::ground::Ground;
 use crate::hook::World;
 use crate::inventory::{self, Entry};
@@ -367,12 +368,7 @@ impl World<'_> {
             mode: Mode::Enforce,
             act: Act::Edit,
             path: changed.clone(),
-            shown: self
-                .project
-                .main
-                .relative(changed)
-                .unwrap_or(changed)
-                .to_owned(),
+            shown: gates::shown(&self.project, Path::new(changed)),
             site: ".claude".to_owned(),
             entry: changed.rsplit('/').next().unwrap_or_default().to_owned(),
             why: "statewarden's hooks no longer run by it; `statewarden doctor` says what to mend"

@@ -223,12 +223,20 @@ impl World<'_> {
             Ok(judged) => judged,
             Err(unsettled) => return self.refuse_unsettled(event, rules, catalog, &unsettled),
         };
-        let reason = match decision.denials() {
-            [] => String::new(),
-            denials => reply::reason(denials, &[]),
-        };
-        self.log(event, &decision, &reason, &claims, rules);
-        Reply::to(event.kind(), &decision, reason, &rules.problems)
+        self.conclude(event, &decision, &claims, rules)
+    }
+
+    /// What a decision leads to: its record, and the reply.
+    pub(crate) fn conclude(
+        &self,
+        event: &Event<'_>,
+        decision: &Decision,
+        claims: &[Claim<'_>],
+        rules: &Resolved,
+    ) -> Reply {
+        let reason = reply::reason(decision.denials(), &[]);
+        self.log(event, decision, &reason, claims, rules);
+        Reply::to(event.kind(), decision, reason, &rules.problems)
     }
 
     /// The line without its effects, for commands as well: it reads the disk and writes nothing.

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 
 use crate::catalog::Catalog;
-use crate::contract::{AtReset, Bucket, DirKind, Row, Standing};
+use crate::contract::{AtReset, Bucket, Dir, DirKind::Closed, Row, Standing};
 use crate::listing;
 use crate::path;
 use crate::project::OnDisk;
@@ -107,10 +107,9 @@ fn list<'c>(
             .contract
             .standing(&name, site.governed.edition);
         match standing {
-            Standing::Directory(dir) if meta.is_dir() && dir.kind == DirKind::Closed => {
+            Standing::Directory(Dir { kind: Closed, .. }) | Standing::Free if meta.is_dir() => {
                 list(site, (&path, &name), catalog, since, found)?;
             }
-            Standing::Free if meta.is_dir() => list(site, (&path, &name), catalog, since, found)?,
             standing => found.extend(settle(standing, &meta, name, path)),
         }
     }

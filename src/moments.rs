@@ -256,15 +256,7 @@ impl World<'_> {
     ) -> Reply {
         let objection = self.objection_to_dispatch(event, rules, catalog);
         let decision = Decision::of(objection.into_iter().collect());
-        let (log, what, denials) = match &decision {
-            Decision::Allow { .. } => return Reply::Silent,
-            Decision::Deny(denials) => (self.logs().denies(), What::Deny, denials),
-            Decision::Warn(denials) => (self.logs().events(), What::Warn, denials),
-        };
-        let reason = reply::reason(denials, &[]);
-        let record = Record::of_denials(what, denials, &reason, event, self.now.get());
-        self.append(&log, &record, rules);
-        Reply::to(Kind::PreToolUse, &decision, reason, &rules.problems)
+        self.conclude(event, &decision, &[], rules)
     }
 
     /// What is said against a dispatch: a gate before the agent's phase has not passed.

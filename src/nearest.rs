@@ -30,9 +30,7 @@ pub fn nearest(
         edition,
         may_write,
     };
-    let (dir, name) = entry
-        .rsplit_once('/')
-        .map_or(("", entry), |(dir, name)| (dir, name));
+    let (dir, name) = entry.rsplit_once('/').unwrap_or(("", entry));
     let separated = separate(name);
     let spelled = spell(&separated);
     let in_its_case = || search.allowed(&path::below(dir, &separated));
@@ -179,17 +177,12 @@ impl<'a> Search<'a> {
         }
         (1..words.len()).find_map(|_| {
             words.rotate_left(1);
-            let turned = words.join("-");
-            let topical = turned.ends_with("-summary");
-            if topical
-                && self
-                    .exact_names(|known| known == format!("{turned}.{ending}"))
-                    .next()
-                    .is_none()
-            {
+            let turned = format!("{}.{ending}", words.join("-"));
+            let is_topical = words.ends_with(&["summary"]);
+            if is_topical && self.exact_names(|known| known == turned).next().is_none() {
                 return None;
             }
-            self.allowed(&format!("{turned}.{ending}"))
+            self.allowed(&turned)
         })
     }
 
@@ -342,7 +335,6 @@ mod tests {
             ("summary-impl.md", "impl-summary.md"),
             ("test-results.md", "test-summary.md"),
             ("plan.txt", "plan.md"),
-            ("workflow.yml", "workflow.yaml"),
             ("verification-rerun.txt", "verification-rerun.md"),
             ("scratch.md", "scratchpad.md"),
             ("debug-notes.md", "debug-context.md"),

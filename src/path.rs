@@ -12,10 +12,7 @@ pub fn slashed(path: &str) -> Cow<'_, str> {
     const VERBATIM: &str = "//?/";
     if path.contains('\\') {
         let path = path.replace('\\', "/");
-        return Cow::Owned(
-            path.strip_prefix(VERBATIM)
-                .map_or(path.clone(), str::to_owned),
-        );
+        return Cow::Owned(path.strip_prefix(VERBATIM).unwrap_or(&path).to_owned());
     }
     Cow::Borrowed(path.strip_prefix(VERBATIM).unwrap_or(path))
 }

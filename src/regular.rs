@@ -44,6 +44,17 @@ fn open_at_once(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
+/// What the disk answered; `None` where nothing has the name.
+///
+/// # Errors
+/// Every other error.
+pub fn if_there<T>(answer: io::Result<T>) -> io::Result<Option<T>> {
+    match answer {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        answer => answer.map(Some),
+    }
+}
+
 /// The bytes of a file of at most `max` of them.
 ///
 /// # Errors

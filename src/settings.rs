@@ -17,7 +17,7 @@ pub(crate) use file::nearest;
 pub use layer::{Layer, Resolved, Source};
 pub use pattern::Pattern;
 
-use crate::actor::AgentName;
+use crate::actor::Actor;
 
 /// The roles of the group files.
 pub const ROLES: [&str; 5] = ["architect", "developer", "e2e-tester", "reviewer", "tester"];
@@ -103,36 +103,12 @@ pub struct Declared {
     pub patterns: Vec<Pattern>,
     pub ephemeral: Vec<Pattern>,
     /// Names that only the listed actors may write; the first match counts.
-    pub owners: Vec<(Pattern, Vec<Owner>)>,
-}
-
-/// An actor in `owners`: `main` or an agent's name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Owner {
-    Main,
-    Agent(AgentName),
-}
-
-impl Owner {
-    fn parse(text: &str) -> Self {
-        match AgentName::parse(text) {
-            name if name.as_str() == "main" => Self::Main,
-            name => Self::Agent(name),
-        }
-    }
-
-    /// The agent's name; `None` for the main thread.
-    pub fn agent(&self) -> Option<&AgentName> {
-        match self {
-            Self::Main => None,
-            Self::Agent(name) => Some(name),
-        }
-    }
+    pub owners: Vec<(Pattern, Vec<Actor>)>,
 }
 
 impl Declared {
     /// The actors a name belongs to; `None` when everyone may write it.
-    pub fn owners_of(&self, name: &str) -> Option<&[Owner]> {
+    pub fn owners_of(&self, name: &str) -> Option<&[Actor]> {
         let row = self
             .owners
             .iter()

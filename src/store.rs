@@ -117,19 +117,10 @@ pub fn changed(meta: &Metadata) -> DateTime<Utc> {
 
 /// When a file's text was last changed; a time no calendar holds becomes the nearest one.
 pub fn modified(meta: &Metadata) -> DateTime<Utc> {
-    utc(meta.modified().unwrap_or(UNIX_EPOCH))
-}
-
-fn utc(time: SystemTime) -> DateTime<Utc> {
-    let since = |seconds: u64, nanos| {
-        let seconds = i64::try_from(seconds).ok()?;
-        DateTime::from_timestamp(seconds, nanos)
-    };
-    match time.duration_since(UNIX_EPOCH) {
-        Ok(after) => {
-            since(after.as_secs(), after.subsec_nanos()).unwrap_or(DateTime::<Utc>::MAX_UTC)
-        }
-        // Nothing that is compared here is older than 1970.
-        Err(_) => DateTime::UNIX_EPOCH,
-    }
+    let since = |time: SystemTime| time.duration_since(UNIX_EPOCH).ok();
+    // Nothing that is compared here is older than 1970.
+    let after = meta.modified().ok().and_then(since).unwrap_or_default();
+    let seconds = i64::try_from(after.as_secs()).ok();
+    let time = seconds.and_then(|s| DateTime::from_timestamp(s, after.subsec_nanos()));
+    time.unwrap_or(DateTime::<Utc>::MAX_UTC)
 }

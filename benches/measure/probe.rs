@@ -32,7 +32,7 @@ pub fn run(case: &Case, site: &Site) -> Result<Sample> {
     case.restore(site)?;
     let before = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let begun = Instant::now();
-    let mut child = spawn(case.command(site))?;
+    let mut child = spawn(&mut case.command(site))?;
     feed(&mut child, case)?;
     child.wait()?;
     let wall = begun.elapsed();
@@ -49,13 +49,13 @@ pub fn run(case: &Case, site: &Site) -> Result<Sample> {
 }
 
 pub fn output(case: &Case, site: &Site) -> Result<String> {
-    let mut child = spawn(case.command(site))?;
+    let mut child = spawn(&mut case.command(site))?;
     let said = feed(&mut child, case)?;
     ensure!(child.wait()?.success(), "`{}` failed", case.name);
     Ok(said)
 }
 
-fn spawn(mut command: Command) -> Result<Child> {
+fn spawn(command: &mut Command) -> Result<Child> {
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     command.spawn().context("could not start a program")
 }
@@ -115,7 +115,7 @@ fn traced(case: &Case, site: &Site) -> Result<Option<(usize, u64)>> {
         "-e",
         "inject=exit_group:delay_enter=50000",
     ];
-    let Ok(mut child) = spawn(under(&tool, case, site)) else {
+    let Ok(mut child) = spawn(&mut under(&tool, case, site)) else {
         return Ok(None);
     };
     feed_quietly(&mut child, case);
@@ -158,8 +158,7 @@ fn instructions(case: &Case, site: &Site) -> Result<Option<u64>> {
         "--tool=callgrind",
         "--callgrind-out-file=/dev/null",
     ];
-    let mut command = under(&tool, case, site);
-    let Ok(mut child) = spawn_with_errors(&mut command) else {
+    let Ok(mut child) = spawn(under(&tool, case, site).stderr(Stdio::piped())) else {
         return Ok(None);
     };
     feed_quietly(&mut child, case);
@@ -169,12 +168,4 @@ fn instructions(case: &Case, site: &Site) -> Result<Option<u64>> {
         .lines()
         .find_map(|line| line.split_once("Collected : "));
     Ok(count.and_then(|(_, count)| count.trim().parse().ok()))
-}
-
-fn spawn_with_errors(command: &mut Command) -> Result<Child> {
-    let command = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    command.spawn().context("could not start valgrind")
 }

@@ -141,18 +141,14 @@ fn events(dirs: &[(String, String)], context: &Context<'_>) -> Result<Events> {
         })?,
     };
     let file = Path::new(&dir).join("tool_events.jsonl");
-    let log = match regular::read(&file, MAX_LOG) {
-        Ok(log) => log,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => {
-            return Err(error).with_context(|| format!("could not read `{}`", file.display()));
-        }
-    };
+    let log = regular::if_there(regular::read(&file, MAX_LOG))
+        .with_context(|| format!("could not read `{}`", file.display()))?;
     let cursor = InDir {
         dir: Path::new(&dir),
     }
     .text("tool_event_state.json");
-    Ok(event::read(&log, event::cursor(cursor.as_deref())))
+    let cursor = event::cursor(cursor.as_deref());
+    Ok(event::read(&log.unwrap_or_default(), cursor))
 }
 
 /// The session that the environment names, or that AgentMux itself says it works on.

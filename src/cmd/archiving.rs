@@ -10,6 +10,7 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+use super::audit::MISSING;
 use super::{Context, output};
 use crate::catalog::Catalog;
 use crate::contract::Bucket;
@@ -119,7 +120,7 @@ impl Outcome {
 
     /// Why there is nothing in the document.
     pub(crate) fn reason(&self) -> Option<&str> {
-        let missing = self.missing.map(|_| "state_dir_missing");
+        let missing = self.missing.map(|_| MISSING);
         self.error.as_deref().or(missing)
     }
 
@@ -172,12 +173,11 @@ pub(crate) fn run(job: &Job<'_>, context: &Context<'_>) -> Result<Vec<Outcome>> 
 
 /// The main checkout or the work tree that `--project` names, or one stands in.
 fn root(context: &Context<'_>) -> Root {
-    let (project, env) = (&context.project, context.env);
     let given = context.given_project.as_deref();
     let dirs = given.into_iter().chain([&*context.cwd]);
-    let root_of = |dir| project.root_of(&path::absolute(&context.cwd, dir, env.home.as_deref()));
-    let mut roots = dirs.chain(env.project_dir.as_deref()).filter_map(root_of);
-    roots.next().unwrap_or_else(|| project.main.clone())
+    let root_of = |dir| context.project.root_of(&context.absolute(dir));
+    let mut roots = (dirs.chain(context.env.project_dir.as_deref())).filter_map(root_of);
+    roots.next().unwrap_or_else(|| context.project.main.clone())
 }
 
 fn in_site(

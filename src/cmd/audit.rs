@@ -15,7 +15,7 @@ use crate::systems::devt;
 use crate::time;
 
 /// The reason for an empty report where devt has no directory yet.
-const MISSING: &str = "state_dir_missing";
+pub(super) const MISSING: &str = "state_dir_missing";
 
 /// One entry of a site.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

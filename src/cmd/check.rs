@@ -8,12 +8,11 @@ use serde::Serialize;
 
 use super::global::SwitchedOff;
 use super::{Answer, Context, output};
-use crate::actor::{Actor, AgentName};
+use crate::actor::Actor;
 use crate::claim::{self, Claim};
 use crate::decision::{self, Call, Channel, Decision, DenyCode, Ruling};
 use crate::event::{Event, EventError, Field, Kind, Tool};
 use crate::ground::Ground;
-use crate::path;
 use crate::reply;
 use crate::target::{Act, Target, mcp_act};
 
@@ -169,15 +168,8 @@ pub(super) fn filled(path: &str) -> Result<String, &'static str> {
     }
 }
 
-pub(super) fn actor(agent: Option<&str>) -> Actor {
-    match agent {
-        None | Some("main") => Actor::Main,
-        Some(agent) => Actor::Agent(AgentName::parse(agent)),
-    }
-}
-
 fn of_paths(args: &Args, context: &Context<'_>) -> Result<Vec<Row>> {
-    let actor = actor(args.agent.as_deref());
+    let actor = (args.agent.as_deref()).map_or(Actor::Main, Actor::parse);
     let tool = Tool::parse(&args.tool);
     let act = match tool {
         Tool::Write | Tool::Shell(_) => Some(Act::Write),
@@ -193,8 +185,7 @@ fn of_paths(args: &Args, context: &Context<'_>) -> Result<Vec<Row>> {
         );
     };
     let decide = |path: &String| {
-        let path_there = path::absolute(&context.cwd, path, context.env.home.as_deref());
-        let targets = [Target::literal(path_there, act)];
+        let targets = [Target::literal(context.absolute(path), act)];
         let call = Call {
             actor: &actor,
             channel: Channel::of(tool),

@@ -12,7 +12,6 @@ use crate::contract::{DirKind, Others, Row, Standing, Writer};
 use crate::decision::{self, Call, Channel, Decision, Ruling};
 use crate::ground::Ground;
 use crate::nearest::nearest;
-use crate::path;
 use crate::project::OnDisk;
 use crate::reply;
 use crate::settings::Edition;
@@ -61,9 +60,8 @@ struct Story {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let path = path::absolute(&context.cwd, &args.path, context.env.home.as_deref());
-    let targets = [Target::literal(path, Act::Write)];
-    let actor = check::actor(args.agent.as_deref());
+    let targets = [Target::literal(context.absolute(&args.path), Act::Write)];
+    let actor = (args.agent.as_deref()).map_or(Actor::Main, Actor::parse);
     let mut story = context.with_all_systems(|catalog| {
         let claims = claim::of(&targets, &context.project, catalog, &Ground::default())?;
         let call = Call {

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::{Answer, Context, output};
 use crate::path::{self, from_os};
 use crate::project::read_text;
+use crate::regular::if_there;
 use crate::sites::{self, OWN_ARCHIVE, Site};
 use crate::store::archive::{Held, Kind, Ring, Snapshot, rings_below};
 use crate::store::log::Logs;
@@ -135,10 +136,9 @@ fn row(archived: Archived) -> Result<Option<Row>> {
         ring,
         state_dir,
     } = archived;
-    let held = match snapshot.holds() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        held => held.with_context(|| format!("could not list `{}`", snapshot.path.display()))?,
-    };
+    let held = if_there(snapshot.holds())
+        .with_context(|| format!("could not list `{}`", snapshot.path.display()))?;
+    let Some(held) = held else { return Ok(None) };
     Ok(Some(Row {
         workflow: workflow(&snapshot.path),
         by: snapshot.manifest().map(|manifest| manifest.by),

@@ -97,7 +97,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
 
 /// The one snapshot that is meant.
 fn find(args: &Args, context: &Context<'_>) -> Result<Archived> {
-    let given = crate::path::absolute(&context.cwd, &args.archive, context.env.home.as_deref());
+    let given = context.absolute(&args.archive);
     let is_meant = |archived: &Archived| {
         archived.snapshot.name == args.archive || from_os(&archived.snapshot.path) == given
     };

@@ -91,17 +91,16 @@ pub(crate) fn run(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> 
 }
 
 fn document(workflows: Vec<Workflow>) -> Document {
-    let most = workflows.iter().map(|workflow| workflow.deny_count).max();
-    let first = workflows
+    // Of equals the last is the greatest, and the first is meant.
+    let most = workflows
         .iter()
-        .find(|workflow| Some(workflow.deny_count) == most);
+        .rev()
+        .max_by_key(|workflow| workflow.deny_count);
     Document {
         stuck: workflows.iter().any(|workflow| workflow.stuck),
-        deny_count: most.unwrap_or_default(),
-        session_started_at: first.map(|workflow| workflow.session_started_at.clone()),
-        denies: first
-            .map(|workflow| workflow.denies.clone())
-            .unwrap_or_default(),
+        deny_count: most.map_or(0, |workflow| workflow.deny_count),
+        session_started_at: most.map(|workflow| workflow.session_started_at.clone()),
+        denies: most.map_or(Vec::new(), |workflow| workflow.denies.clone()),
         workflows,
     }
 }

@@ -87,13 +87,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
 /// one, or else that of the project itself.
 fn site(context: &Context<'_>) -> Result<PathBuf> {
     let sites = context.sites_of(devt::ID, |site| site.dir());
-    // A project that is named is meant, wherever one stands.
-    let given = context.given_project.as_deref();
-    let here = given.map(|dir| path::absolute(&context.cwd, dir, None));
-    let here = here.as_ref().unwrap_or(&context.cwd);
+    let here = context.here();
     let holds_here = |site: &&String| {
         let project = site.strip_suffix("/.devt/state").unwrap_or(site);
-        path::relative(here, project).is_some()
+        path::relative(&here, project).is_some()
     };
     let main = &context.project.main.dir;
     let own = format!("{main}/.devt/state");
@@ -224,11 +221,8 @@ fn trace(workflow: &Path) -> io::Result<String> {
         text.push_str(line);
         text.push('\n');
     };
-    match regular::tail(&path, TAIL, &mut take) {
-        Ok(_) => Ok(text),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(text),
-        Err(error) => Err(error),
-    }
+    regular::if_there(regular::tail(&path, TAIL, &mut take))?;
+    Ok(text)
 }
 
 /// A random UUID. The hasher's keys come from the operating system's randomness.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
@@ -213,12 +214,8 @@ impl<'de> Deserialize<'de> for Words {
                 Ok(Words(vec![word.to_owned()]))
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Words, A::Error> {
-                let mut words = Vec::new();
-                while let Some(word) = list.next_element()? {
-                    words.push(word);
-                }
-                Ok(Words(words))
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Words, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(list)).map(Words)
             }
         }
         deserializer.deserialize_any(OfWords)

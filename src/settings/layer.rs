@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use super::file::{File, SystemFile, Words, nearest};
-use super::{Declared, Edition, Mode, Owner, Pattern, ROLES, Settings, SystemSettings};
-use crate::actor::AgentName;
+use super::{Declared, Edition, Mode, Pattern, ROLES, Settings, SystemSettings};
+use crate::actor::{Actor, AgentName};
 use crate::systems::{self, OwnKey, System};
 
 /// Where a settings file stands, weakest first.
@@ -371,10 +371,8 @@ fn check_keys(id: &str, file: &SystemFile) -> Result<(), String> {
 fn declared(file: &SystemFile) -> Result<Option<Declared>, String> {
     let owners = file.owners.iter().flatten().map(|(name, actors)| {
         let pattern = Pattern::parse(name).map_err(|e| format!("`owners`: {e}"))?;
-        Ok((
-            pattern,
-            actors.0.iter().map(|actor| Owner::parse(actor)).collect(),
-        ))
+        let actors = actors.0.iter().map(|actor| Actor::parse(actor));
+        Ok((pattern, actors.collect()))
     });
     let owners = owners.collect::<Result<_, String>>()?;
     let (canonical, patterns, ephemeral) = (

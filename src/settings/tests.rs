@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use super::file::File;
 use super::*;
+use crate::actor::AgentName;
 use crate::formats::yaml;
 
 mod layers;
@@ -124,9 +125,9 @@ fn every_key_is_read() {
     assert!(notes.site.matches("notes/state") && !notes.site.matches("notes/a/state"));
     assert!(notes.canonical[0].matches("index.md") && notes.patterns[0].matches("note-1.md"));
     assert!(notes.ephemeral[0].matches("x.tmp"));
-    let scribe = Owner::Agent(AgentName::parse("team:Scribe"));
+    let scribe = Actor::Agent(AgentName::parse("team:Scribe"));
     assert!(notes.owners_of("index.md").unwrap().contains(&scribe));
-    assert_eq!(notes.owners_of("log.md"), Some([Owner::Main].as_slice()));
+    assert_eq!(notes.owners_of("log.md"), Some([Actor::Main].as_slice()));
     assert_eq!(notes.owners_of("note-1.md"), None);
 }
 

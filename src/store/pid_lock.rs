@@ -78,14 +78,11 @@ pub fn owner_of(path: &Path) -> io::Result<Owner> {
 
 /// What stands in the file. Without one, and without an id in it, nothing does.
 fn content_of(path: &Path) -> io::Result<String> {
-    match regular::read(path, MAX_BYTES) {
-        Ok(content) => Ok(String::from_utf8(content).unwrap_or_default()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => {
-            let why = format!("`{}` cannot be read: {error}", path.display());
-            Err(io::Error::new(error.kind(), why))
-        }
-    }
+    let content = regular::if_there(regular::read(path, MAX_BYTES)).map_err(|error| {
+        let why = format!("`{}` cannot be read: {error}", path.display());
+        io::Error::new(error.kind(), why)
+    })?;
+    Ok(String::from_utf8(content.unwrap_or_default()).unwrap_or_default())
 }
 
 fn held(path: &Path, owner: Owner, wait: Duration) -> io::Error {
@@ -235,9 +232,8 @@ fn age(path: &Path) -> Option<Duration> {
 /// file that another process has made meanwhile goes back to its place.
 fn take_away(path: &Path, judged: &str) -> io::Result<()> {
     let aside: PathBuf = path.with_extension(format!("{}.tmp", std::process::id()));
-    match fs::rename(path, &aside) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        renamed => renamed?,
+    if regular::if_there(fs::rename(path, &aside))?.is_none() {
+        return Ok(());
     }
     if content_of(&aside)? != judged {
         // If a third one has its place now, the second has lost it to devt's own rules.

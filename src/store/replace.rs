@@ -131,13 +131,11 @@ pub fn make_new_dir(dir: &Path) -> io::Result<()> {
 /// # Errors
 /// The file is there and cannot be removed.
 pub fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-        result => result.map_err(|e| {
-            let why = format!("could not remove `{}`: {e}", path.display());
-            io::Error::new(e.kind(), why)
-        }),
-    }
+    let removed = regular::if_there(fs::remove_file(path)).map(drop);
+    removed.map_err(|e| {
+        let why = format!("could not remove `{}`: {e}", path.display());
+        io::Error::new(e.kind(), why)
+    })
 }
 
 /// Removes a directory that is empty, and says whether it did.

@@ -2,9 +2,9 @@
 //! names. A declared site is closed.
 
 use super::{Place, System, View, place_at};
-use crate::actor::AgentName;
+use crate::actor::{Actor, AgentName};
 use crate::contract::{Contract, Dir, DirKind, List, Name, Others, Role, Row, Writer};
-use crate::settings::{Declared, Owner, Pattern, Settings};
+use crate::settings::{Declared, Pattern, Settings};
 
 pub struct DeclaredSystem<'s> {
     id: &'s str,
@@ -46,7 +46,7 @@ fn contract(declared: &Declared) -> Contract<'_> {
     let ephemeral = declared.ephemeral.iter().map(|glob| row(glob).ephemeral());
     let patterns = declared.patterns.iter().map(row);
     let owners = declared.owners.iter().flat_map(|(_, owners)| owners);
-    let agents = owners.filter_map(Owner::agent);
+    let agents = owners.filter_map(Actor::agent);
     Contract {
         source: "the project's settings",
         rows: canonical.chain(ephemeral).chain(patterns).collect(),
@@ -81,7 +81,7 @@ impl System for DeclaredSystem<'_> {
         };
         let agents: Vec<&str> = owners
             .iter()
-            .filter_map(Owner::agent)
+            .filter_map(Actor::agent)
             .map(AgentName::as_str)
             .collect();
         if agents.is_empty() {

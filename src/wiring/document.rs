@@ -93,10 +93,14 @@ impl Scanner<'_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn skip_blank(&mut self) {
-        while self.peek().is_some_and(|b| b.is_ascii_whitespace()) {
+    fn skip(&mut self, is_it: fn(u8) -> bool) {
+        while self.peek().is_some_and(is_it) {
             self.at += 1;
         }
+    }
+
+    fn skip_blank(&mut self) {
+        self.skip(|b| b.is_ascii_whitespace());
     }
 
     fn value(&mut self) -> Node {
@@ -109,12 +113,7 @@ impl Scanner<'_> {
                 (Kind::Scalar, Vec::new())
             }
             _ => {
-                while self
-                    .peek()
-                    .is_some_and(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
-                {
-                    self.at += 1;
-                }
+                self.skip(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
                 (Kind::Scalar, Vec::new())
             }
         };
@@ -129,12 +128,7 @@ impl Scanner<'_> {
         let mut items = Vec::new();
         self.at += 1;
         loop {
-            while self
-                .peek()
-                .is_some_and(|b| b == b',' || b.is_ascii_whitespace())
-            {
-                self.at += 1;
-            }
+            self.skip(|b| b == b',' || b.is_ascii_whitespace());
             match self.peek() {
                 Some(b) if b != close => items.push(self.item(close)),
                 _ => break,

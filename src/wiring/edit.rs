@@ -159,7 +159,7 @@ fn ours_at(text: &str, document: &Node, event: &str) -> Vec<Ours> {
             .get("hooks")
             .map_or(&[][..], |hooks| &hooks.items);
         for hook in hooks {
-            let value = value_at(text, &hook.value);
+            let value = value_at(text, &hook.value.span);
             found.extend(our_command(&value).map(|command| Ours {
                 command: command.to_owned(),
                 hook: hook.span.clone(),
@@ -171,8 +171,8 @@ fn ours_at(text: &str, document: &Node, event: &str) -> Vec<Ours> {
     found
 }
 
-fn value_at(text: &str, node: &Node) -> Value {
-    serde_json::from_str(&text[node.span.clone()]).unwrap_or_default()
+fn value_at(text: &str, span: &Range<usize>) -> Value {
+    serde_json::from_str(&text[span.clone()]).unwrap_or_default()
 }
 
 /// Brings the entries that are there up to date: the first of an event becomes
@@ -187,8 +187,7 @@ fn update(text: &str, command: &str) -> Result<String, WiringError> {
             continue;
         };
         let wanted = entry.group(command);
-        let current: Value = serde_json::from_str(&text[first.group.clone()]).unwrap_or_default();
-        if current != wanted {
+        if value_at(text, &first.group) != wanted {
             let layout = Layout::around(text, &document, first.group.start);
             edits.push((first.group.clone(), layout.write(&wanted)));
         }
@@ -363,7 +362,7 @@ enum Left {
 
 /// The edits that take our hooks out for whose place and command `goes` holds.
 fn prune(text: &str, document: &Node, goes: impl Fn(&Range<usize>, &str) -> bool) -> Vec<Edit> {
-    let of_hook = |hook: &Node| match our_command(&value_at(text, hook)) {
+    let of_hook = |hook: &Node| match our_command(&value_at(text, &hook.span)) {
         Some(command) if goes(&hook.span, command) => Left::Nothing,
         _ => Left::All,
     };

@@ -47,7 +47,7 @@ fn check(sandbox: &Sandbox, site: &str, rows: &[(&str, &str, &str)]) {
         for actor in actors.split(' ') {
             for entry in entries.split_whitespace() {
                 let path = format!("{site}/{entry}");
-                let found = sandbox.hook(&event(sandbox, actor, &path)).verdict();
+                let found = sandbox.hook(&event(sandbox, actor, &path)).decision();
                 assert_eq!(found, *expected, "{path} by {actor}");
             }
         }
@@ -265,7 +265,7 @@ fn edits_and_notebook_edits_obey_the_rules_of_writes() {
         ] {
             let event = sandbox.event(tool, json!({ key: sandbox.path(path) }));
             assert_eq!(
-                sandbox.hook(&sandbox.by_actor(actor, event)).verdict(),
+                sandbox.hook(&sandbox.by_actor(actor, event)).decision(),
                 expected,
                 "{tool} {path} by {actor}"
             );

@@ -4,7 +4,7 @@ mod quarantine;
 
 use serde_json::{Value, json};
 
-use crate::support::{DEVT, Sandbox};
+use crate::support::{DEVT, EVENTS, Sandbox};
 
 pub(crate) fn after(sandbox: &Sandbox, tool: &str, input: Value, response: Value) -> Value {
     let mut event = sandbox.event(tool, input);
@@ -44,7 +44,7 @@ fn a_name_that_a_command_computed_is_detected() {
         "{reason}"
     );
     assert!(!reason.contains("plan.md`"), "{reason}");
-    let records = sandbox.records(".claude/statewarden/events.jsonl");
+    let records = sandbox.records(EVENTS);
     let detected: Vec<_> = records
         .iter()
         .filter(|record| record["decision"] == "detected")
@@ -55,12 +55,7 @@ fn a_name_that_a_command_computed_is_detected() {
         (&json!("ad-hoc-name"), &json!("todo.txt"))
     );
     assert!(sandbox.exists(".devt/state/todo.txt"), "nothing is deleted");
-    assert!(
-        sandbox
-            .records(".devt/state/preflight-denies.jsonl")
-            .is_empty(),
-        "it was no denial"
-    );
+    assert!(sandbox.records(DEVT).is_empty(), "it was no denial");
 }
 
 /// A command names files as it likes, and the model reads what is told of them.
@@ -131,7 +126,7 @@ fn what_one_call_left_is_not_laid_to_the_next() {
     );
     sandbox.write(".devt/state/todo.txt", "again");
     assert!(blocked(&sandbox, &call("s-1")).contains("todo.txt"));
-    let records = sandbox.records(".claude/statewarden/events.jsonl");
+    let records = sandbox.records(EVENTS);
     assert_eq!(records.len(), 4, "{records:?}");
 }
 
@@ -218,7 +213,7 @@ fn of_many_finds_the_rest_is_counted_and_what_to_do_is_told() {
     assert!(first.is_sorted() && told.contains("notes-10.md"), "{told}");
     let rest = format!(", and {} more. Move what matters", 40 - n_shown);
     assert!(told.contains(&rest), "{told}");
-    let events = sandbox.records(".claude/statewarden/events.jsonl");
+    let events = sandbox.records(EVENTS);
     assert_eq!(events.len(), 40);
 }
 
@@ -234,8 +229,7 @@ fn a_project_that_is_none_of_our_business_stays_untouched() {
             json!({}),
         ))
         .is_silent();
-    let mut start = sandbox.event("x", json!({}));
-    start["hook_event_name"] = "SessionStart".into();
+    let start = sandbox.event_of("SessionStart");
     sandbox.hook(&start).is_silent();
     sandbox.hook_bytes(b"garbled").is_complaint();
     assert!(!sandbox.exists(".claude"));
@@ -253,10 +247,8 @@ fn a_project_that_is_none_of_our_business_stays_untouched() {
 #[test]
 fn a_session_leaves_a_heartbeat_where_there_is_a_site() {
     let sandbox = Sandbox::new();
-    let mut start = sandbox.event("x", json!({}));
-    start["hook_event_name"] = "SessionStart".into();
-    sandbox.hook(&start).is_silent();
-    let beat = &sandbox.records(".claude/statewarden/events.jsonl")[0];
+    sandbox.hook(&sandbox.event_of("SessionStart")).is_silent();
+    let beat = &sandbox.records(EVENTS)[0];
     assert_eq!(beat["decision"], "heartbeat");
     let reason = beat["reason"].as_str().unwrap();
     assert!(
@@ -392,8 +384,7 @@ fn a_session_below_the_root_is_told_of_its_run() {
     std::fs::remove_dir_all(sandbox.project().join(".devt")).unwrap();
     let state = "active: true\nphase: implement\nstatus: in_progress\n";
     sandbox.write("packages/a/.devt/state/workflow.yaml", state);
-    let mut start = sandbox.event("x", json!({}));
-    start["hook_event_name"] = "SessionStart".into();
+    let mut start = sandbox.event_of("SessionStart");
     sandbox.hook(&start).is_silent();
     start["cwd"] = sandbox.path("packages/a").into();
     let told = sandbox.hook(&start).stdout();

@@ -37,7 +37,7 @@ fn a_refusal_that_cannot_be_printed_is_given_by_the_exit_code() {
 }
 
 #[test]
-fn a_refusal_is_exactly_one_json_object_and_nothing_else() {
+fn b2_a_refusal_is_exactly_one_json_object_and_nothing_else() {
     let sandbox = Sandbox::new();
     for event in [
         sandbox.write_event(".devt/state/notes.md", "x"),
@@ -110,10 +110,7 @@ fn what_is_allowed_gets_no_answer_at_all() {
     for event in [
         sandbox.write_event("src/main.rs", "fn main() {}\n"),
         sandbox.write_event(".devt/state/plan.md", "x\n"),
-        sandbox.event(
-            "Edit",
-            json!({ "file_path": plan, "old_string": "old", "new_string": "new" }),
-        ),
+        sandbox.edit_event(".devt/state/plan.md", "old", "new"),
         sandbox.event("Read", json!({ "file_path": plan })),
         sandbox.event(
             "Agent",

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::after::{after, blocked};
-use crate::support::{Sandbox, keys};
+use crate::support::{EVENTS, Sandbox, keys};
 
 const NOTES: &str = ".claude/statewarden/background.json";
 
@@ -25,8 +25,7 @@ fn unrelated(sandbox: &Sandbox, session: &str) -> Value {
 
 /// The end of a turn while these tasks go on.
 fn stop(sandbox: &Sandbox, session: &str, tasks: &[&str]) -> Value {
-    let mut event = sandbox.event("", json!({}));
-    event["hook_event_name"] = "Stop".into();
+    let mut event = sandbox.event_of("Stop");
     event["stop_hook_active"] = false.into();
     let task = |id| json!({ "id": id, "type": "shell", "status": "running" });
     event["background_tasks"] = tasks.iter().map(task).collect();
@@ -39,7 +38,7 @@ fn in_session(session: &str, mut event: Value) -> Value {
 }
 
 fn detections(sandbox: &Sandbox) -> usize {
-    let records = sandbox.records(".claude/statewarden/events.jsonl");
+    let records = sandbox.records(EVENTS);
     let is_one = |record: &&Value| record["decision"] == "detected";
     records.iter().filter(is_one).count()
 }

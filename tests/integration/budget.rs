@@ -22,6 +22,15 @@ const CEILINGS: &str = include_str!("../fixtures/budget.txt");
 const SETTINGS: &str = "# Names of this project\nsystems:\n  devt:\n    extra_names: [retro.md, \"api notes.md\"]\n    \
                         extra_globs:\n      - \"adr-[0-9]*.md\"\nlog: { max_bytes: 1048576 }\n";
 
+/// The release build to measure; a test has nothing to do without one.
+fn program() -> Option<PathBuf> {
+    let program = std::env::var_os("STATEWARDEN_BUDGET_BIN").map(PathBuf::from);
+    if program.is_none() {
+        eprintln!("skipped: STATEWARDEN_BUDGET_BIN names no release build; `.ci/run` makes one");
+    }
+    program
+}
+
 /// A line of the fixture.
 struct Ceiling {
     event: &'static str,
@@ -45,10 +54,7 @@ fn ceilings() -> impl Iterator<Item = Ceiling> {
 
 #[test]
 fn the_hook_stays_within_its_budget() {
-    let Some(program) = std::env::var_os("STATEWARDEN_BUDGET_BIN").map(PathBuf::from) else {
-        eprintln!("skipped: STATEWARDEN_BUDGET_BIN names no release build; `.ci/run` makes one");
-        return;
-    };
+    let Some(program) = program() else { return };
     let mut over = Vec::new();
     for ceiling in ceilings() {
         let sandbox = Sandbox::new();
@@ -114,13 +120,13 @@ fn event(name: &str, sandbox: &Sandbox) -> Value {
         return sandbox.bash_event(&command);
     }
     match name {
-        "Read" => sandbox.event("Read", json!({ "file_path": sandbox.path("src/module/a.rs") })),
+        "Read" => sandbox.event(
+            "Read",
+            json!({ "file_path": sandbox.path("src/module/a.rs") }),
+        ),
         "Write elsewhere" => sandbox.write_event("src/module/b.rs", &text(500)),
         "Write elsewhere, 60 KB" => sandbox.write_event("src/module/b.rs", &text(60_000)),
-        "Edit elsewhere" => sandbox.event(
-            "Edit",
-            json!({ "file_path": sandbox.path("src/module/a.rs"), "old_string": "a", "new_string": "b" }),
-        ),
+        "Edit elsewhere" => sandbox.edit_event("src/module/a.rs", "a", "b"),
         "allowed Write" => sandbox.write_event(".devt/state/scratchpad.md", &text(500)),
         "denied Write" => sandbox.write_event(".devt/state/notes.md", &text(500)),
         "Write elsewhere, own settings" => {
@@ -148,7 +154,9 @@ fn event(name: &str, sandbox: &Sandbox) -> Value {
             event
         }
         "gate change" => {
-            let state = include_str!("../fixtures/agent-flow/04-orchestration-after-implementation-passed.md");
+            let state = include_str!(
+                "../fixtures/agent-flow/04-orchestration-after-implementation-passed.md"
+            );
             sandbox.write(".claude/orchestration.local.md", state);
             let mut event = sandbox.by("agent-flow:Lawliet", sandbox.event("", json!({})));
             event["hook_event_name"] = "SubagentStop".into();
@@ -194,10 +202,7 @@ fn script(len: usize) -> String {
 /// the analysis goes over what was read before.
 #[test]
 fn a_command_costs_in_proportion_to_its_length() {
-    let Some(program) = std::env::var_os("STATEWARDEN_BUDGET_BIN").map(PathBuf::from) else {
-        eprintln!("skipped: STATEWARDEN_BUDGET_BIN names no release build; `.ci/run` makes one");
-        return;
-    };
+    let Some(program) = program() else { return };
     let cost = |name: &str| {
         let sandbox = Sandbox::new();
         let event = event(name, &sandbox).to_string();
@@ -217,10 +222,7 @@ fn a_command_costs_in_proportion_to_its_length() {
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_is_bounded_by_the_event() {
-    let Some(program) = std::env::var_os("STATEWARDEN_BUDGET_BIN").map(PathBuf::from) else {
-        eprintln!("skipped: STATEWARDEN_BUDGET_BIN names no release build; `.ci/run` makes one");
-        return;
-    };
+    let Some(program) = program() else { return };
     const MIB: u64 = 1 << 20;
     let sandbox = Sandbox::new();
     let text = "let value = parse(\"x\", input)?;\n".repeat(5 * MIB as usize / 34);

@@ -339,7 +339,7 @@ fn where_declared_sites_overlap_others_each_entry_has_one_system() {
     assert_eq!(
         sandbox
             .hook(&sandbox.write_event("docs/notes/b.md", "x"))
-            .verdict(),
+            .decision(),
         "ad-hoc-name"
     );
 }

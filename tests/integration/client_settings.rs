@@ -23,13 +23,6 @@ fn wired() -> Sandbox {
     sandbox
 }
 
-fn edit(sandbox: &Sandbox, path: &str, old: &str, new: &str) -> Value {
-    sandbox.event(
-        "Edit",
-        json!({ "file_path": sandbox.path(path), "old_string": old, "new_string": new }),
-    )
-}
-
 #[test]
 fn the_clients_settings_may_be_edited_around_our_entries() {
     let sandbox = wired();
@@ -38,9 +31,9 @@ fn the_clients_settings_may_be_edited_around_our_entries() {
     more["permissions"] = json!({ "allow": ["Bash(ls)"] });
     more["hooks"]["Notification"] = json!([]);
     for event in [
-        edit(&sandbox, CLIENT, "\"opus\"", "\"sonnet\""),
-        edit(&sandbox, CLIENT, "  \"model\": \"opus\",\n", ""),
-        edit(&sandbox, CLIENT, "not there", "x"),
+        sandbox.edit_event(CLIENT, "\"opus\"", "\"sonnet\""),
+        sandbox.edit_event(CLIENT, "  \"model\": \"opus\",\n", ""),
+        sandbox.edit_event(CLIENT, "not there", "x"),
         sandbox.write_event(CLIENT, &text),
         sandbox.write_event(CLIENT, &more.to_string()),
         sandbox.write_event(".claude/settings.local.json", "{\"model\": \"opus\"}"),
@@ -108,7 +101,7 @@ fn hooks_are_not_switched_off_in_another_file() {
     // What the user has switched off stays so.
     sandbox.write(local, off);
     sandbox
-        .hook(&edit(&sandbox, local, "{", "{\"model\": \"opus\", "))
+        .hook(&sandbox.edit_event(local, "{", "{\"model\": \"opus\", "))
         .is_silent();
 }
 
@@ -161,8 +154,8 @@ fn an_edit_that_drops_our_entries_is_refused() {
     .iter()
     .map(|content| sandbox.write_event(CLIENT, content))
     .collect();
-    events.push(edit(&sandbox, CLIENT, "PreToolUse", "PreToolUseX"));
-    events.push(edit(&sandbox, CLIENT, "\"hook\"", "\"help\""));
+    events.push(sandbox.edit_event(CLIENT, "PreToolUse", "PreToolUseX"));
+    events.push(sandbox.edit_event(CLIENT, "\"hook\"", "\"help\""));
     events.push(sandbox.event(
         "MultiEdit",
         json!({ "file_path": sandbox.path(CLIENT), "edits": [
@@ -229,7 +222,7 @@ fn our_own_files_are_closed_to_every_way_of_writing() {
     sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
     for event in [
         sandbox.write_event(SETTINGS, "mode: off\n"),
-        edit(&sandbox, SETTINGS, "enforce", "off"),
+        sandbox.edit_event(SETTINGS, "enforce", "off"),
         sandbox.event("NotebookEdit", json!({ "notebook_path": own })),
         sandbox.event("mcp__fs__write_file", json!({ "path": own })),
         sandbox.event("mcp__fs__delete_file", json!({ "path": own })),
@@ -256,7 +249,7 @@ fn our_own_files_are_closed_to_every_way_of_writing() {
         "rm -rf .claude/statewarden",
     ] {
         assert_ne!(
-            sandbox.hook(&sandbox.bash_event(command)).verdict(),
+            sandbox.hook(&sandbox.bash_event(command)).decision(),
             "allow",
             "{command}"
         );
@@ -349,11 +342,11 @@ fn linked_settings_of_the_client_are_judged_where_they_are() {
     let write = |content: &str| sandbox.hook(&sandbox.write_event(CLIENT, content));
     write("{}").is_silent();
     sandbox
-        .hook(&edit(&sandbox, CLIENT, "opus", "sonnet"))
+        .hook(&sandbox.edit_event(CLIENT, "opus", "sonnet"))
         .is_silent();
     assert_eq!(sandbox.run(&["install"]).code(), 0);
     sandbox
-        .hook(&edit(&sandbox, CLIENT, "opus", "sonnet"))
+        .hook(&sandbox.edit_event(CLIENT, "opus", "sonnet"))
         .is_silent();
     write("{}").is_denied("protected-file");
     // To make such a link is the user's, and a link leads past no other rule.

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{Ran, Sandbox, in_parallel};
+use crate::support::{DENIES, DEVT, EVENTS, Ran, Sandbox, in_parallel};
 
 /// What the program is expected to say, and so the folder of a case.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -292,10 +292,7 @@ fn denied(case: &Case, sandbox: &Sandbox, n_run: &mut usize) -> Result<(), Strin
     if !reason.contains(&format!("is refused ({code})")) || !reason.contains(name) {
         return Err(format!("wanted {expected}: {reason}"));
     }
-    let logs = [
-        ".devt/state/preflight-denies.jsonl",
-        ".claude/statewarden/denies.jsonl",
-    ];
+    let logs = [DEVT, DENIES];
     let mut records = logs.iter().flat_map(|log| sandbox.records(log));
     if !records.any(|record| record["decision"] == "deny" && record["rule"] == code) {
         return Err("no log has the denial".to_owned());
@@ -376,7 +373,7 @@ fn detected(case: &Case, sandbox: &Sandbox, n_run: &mut usize) -> Result<(), Str
     if ran.json()["decision"] != "block" {
         return Err(format!("no block: {}", ran.stdout()));
     }
-    let records = sandbox.records(".claude/statewarden/events.jsonl");
+    let records = sandbox.records(EVENTS);
     let is_recorded = |path: &str| {
         let mut records = records
             .iter()

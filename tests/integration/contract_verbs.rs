@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Ran, Sandbox};
+use crate::support::{DEVT, Ran, Sandbox};
 
 const EXAMPLE: &str = include_str!("../fixtures/contract/example.yaml");
 
@@ -19,10 +19,7 @@ fn the_example_holds() {
         (ran.code(), ran.stdout().as_str()),
         (0, "12 tests, 0 failed\n")
     );
-    assert!(
-        !sandbox.exists(".devt/state/preflight-denies.jsonl"),
-        "a test is no denial"
-    );
+    assert!(!sandbox.exists(DEVT), "a test is no denial");
 }
 
 #[test]

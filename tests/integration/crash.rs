@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::json;
 
-use crate::support::Sandbox;
+use crate::support::{DEVT, Sandbox};
 
 const WORKFLOW: &str =
     "active: true\nphase: plan\nstatus: \"DONE\"\n# a comment stays\ntask: keep\n";
@@ -133,7 +133,7 @@ fn a_denial_killed_at_any_system_call_leaves_whole_lines() {
         sandbox
             .hook(&sandbox.write_event(".devt/state/again.md", "x"))
             .is_denied("ad-hoc-name");
-        let text = sandbox.read(".devt/state/preflight-denies.jsonl");
+        let text = sandbox.read(DEVT);
         let lines: Vec<_> = text
             .lines()
             .map(serde_json::from_str::<serde_json::Value>)

@@ -1,79 +1,10 @@
 //! Defects that were reproduced in devt's own hooks, each with a test that this
-//! program does better; those of the archive are in `cleanup`, `reset`, `sweep`
-//! and `update`.
+//! program does better. Where the whole behavior has tests of its own, the one
+//! that covers a defect is there and has its number.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::support::Sandbox;
-
-#[test]
-fn b2_a_denial_is_the_one_shape_that_blocks() {
-    let sandbox = Sandbox::new();
-    let answer = sandbox
-        .hook(&sandbox.write_event(".devt/state/x.md", "x"))
-        .json();
-    assert_eq!(
-        answer.as_object().unwrap().len(),
-        1,
-        "no legacy key beside it: {answer}"
-    );
-    assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "deny");
-}
-
-#[test]
-fn b3_the_contract_holds_when_the_file_is_written() {
-    let sandbox = Sandbox::new();
-    sandbox
-        .hook(&sandbox.write_event(".devt/state/notes.md", "x"))
-        .is_denied("ad-hoc-name");
-    sandbox
-        .hook(&sandbox.bash_event("echo x > .devt/state/notes.md"))
-        .is_denied("ad-hoc-name");
-}
-
-/// devt lost most of twenty starts and lane updates at once.
-#[test]
-fn b5_b6_updates_at_once_lose_nothing() {
-    let sandbox = Sandbox::new();
-    sandbox.write(".devt/state/workflow.yaml", "active: false\n");
-    let mut children: Vec<_> = (0..20)
-        .map(|n| {
-            sandbox
-                .command(&["update", &format!("lane_{n}=done")])
-                .stdout(std::process::Stdio::null())
-                .spawn()
-                .unwrap()
-        })
-        .collect();
-    assert!(
-        children
-            .iter_mut()
-            .all(|child| child.wait().unwrap().success())
-    );
-    let text = sandbox.read(".devt/state/workflow.yaml");
-    assert!(
-        (0..20).all(|n| text.contains(&format!("lane_{n}: done\n"))),
-        "{text}"
-    );
-}
-
-#[test]
-fn b8_only_open_denials_of_this_workflow_count_as_stuck() {
-    let sandbox = Sandbox::new();
-    sandbox.write(
-        ".devt/state/workflow.yaml",
-        "active: true\ncreated_at: \"2020-01-01T00:00:00.000Z\"\n",
-    );
-    let foreign = "{\"source\":\"deny-outcome\",\"ts\":\"2099-01-01T00:00:00.000Z\"}\n".repeat(5);
-    sandbox.write(".devt/state/preflight-denies.jsonl", &foreign);
-    for name in ["a.md", "b.md"] {
-        sandbox
-            .hook(&sandbox.write_event(&format!(".devt/state/{name}"), "x"))
-            .is_denied("ad-hoc-name");
-    }
-    let stuck = sandbox.run(&["stuck", "--json"]);
-    assert_eq!((stuck.code(), &stuck.json()["deny_count"]), (0, &json!(2)));
-}
+use crate::support::{DEVT, EVENTS, Sandbox};
 
 #[test]
 fn b11_the_place_in_the_command_and_quotes_make_no_difference() {
@@ -86,7 +17,7 @@ fn b11_the_place_in_the_command_and_quotes_make_no_difference() {
         "rm -rf -- .devt/state",
     ] {
         assert_eq!(
-            sandbox.hook(&sandbox.bash_event(command)).verdict(),
+            sandbox.hook(&sandbox.bash_event(command)).decision(),
             "bulk-removal",
             "{command}"
         );
@@ -124,15 +55,6 @@ fn b13_the_guard_needs_no_other_program() {
 }
 
 #[test]
-fn b14_a_guard_that_is_switched_off_prints_nothing() {
-    let sandbox = Sandbox::new();
-    sandbox.write(".claude/statewarden.yaml", "mode: off\n");
-    sandbox
-        .hook(&sandbox.write_event(".devt/state/x.md", "x"))
-        .is_silent();
-}
-
-#[test]
 fn b20_a_denied_command_is_logged_without_its_secrets() {
     let sandbox = Sandbox::new();
     let command =
@@ -140,35 +62,11 @@ fn b20_a_denied_command_is_logged_without_its_secrets() {
     sandbox
         .hook(&sandbox.bash_event(command))
         .is_denied("ad-hoc-name");
-    let log = sandbox.read(".devt/state/preflight-denies.jsonl");
+    let log = sandbox.read(DEVT);
     assert!(
         log.contains("command_excerpt") && !log.contains("abcdef0123456789"),
         "{log}"
     );
-}
-
-#[test]
-fn b22_the_log_is_bounded_and_nothing_is_lost() {
-    let sandbox = Sandbox::new();
-    sandbox.write(".claude/statewarden.yaml", "log: {max_bytes: 65536}\n");
-    let old: Value =
-        json!({ "source": "statewarden", "decision": "deny", "ts": "2020-01-01T00:00:00.000Z" });
-    sandbox.write(
-        ".devt/state/preflight-denies.jsonl",
-        &format!("{old}\n").repeat(900),
-    );
-    sandbox
-        .hook(&sandbox.write_event(".devt/state/x.md", "x"))
-        .is_denied("ad-hoc-name");
-    assert_eq!(
-        sandbox.records(".devt/state/preflight-denies.jsonl").len(),
-        1
-    );
-    let archive = std::fs::read_dir(sandbox.project().join(".devt/state/.archive")).unwrap();
-    let kept: Vec<_> = archive
-        .map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap())
-        .collect();
-    assert_eq!((kept.len(), kept[0].lines().count()), (1, 900));
 }
 
 /// Declared sites and those that settings or the environment name go with the
@@ -198,7 +96,7 @@ fn a_site_without_a_landmark_is_not_removed_from_above() {
         ("rm -rf docs/other".to_owned(), "allow"),
     ] {
         let event = sandbox.bash_event(&command);
-        assert_eq!(sandbox.hook(&event).verdict(), expected, "{command}");
+        assert_eq!(sandbox.hook(&event).decision(), expected, "{command}");
     }
 }
 
@@ -214,7 +112,11 @@ fn the_session_directory_of_the_environment_is_known_in_commands() {
         "touch \"${FEATURE_DIR}/06_implementation/done_1\"",
     ] {
         let event = sandbox.bash_event(command);
-        assert_eq!(sandbox.hook(&event).verdict(), "program-owned", "{command}");
+        assert_eq!(
+            sandbox.hook(&event).decision(),
+            "program-owned",
+            "{command}"
+        );
     }
 }
 
@@ -233,9 +135,9 @@ fn only_what_the_actor_may_write_is_suggested() {
             sandbox.hook(&sandbox.by(agent, event))
         };
         write(name).is_denied("ad-hoc-name");
-        let records = sandbox.records(".devt/state/preflight-denies.jsonl");
+        let records = sandbox.records(DEVT);
         let suggested = records.last().unwrap()["suggestion"].as_str().unwrap();
-        assert_eq!(write(suggested).verdict(), "allow", "{agent}: {suggested}");
+        assert_eq!(write(suggested).decision(), "allow", "{agent}: {suggested}");
     }
 }
 
@@ -245,10 +147,8 @@ fn an_edit_makes_no_temporary_file() {
     let sandbox = Sandbox::new();
     sandbox.write(".devt/state/b.tmp", "x");
     for (name, expected) in [("a.tmp", "ephemeral-name"), ("b.tmp", "allow")] {
-        let path = sandbox.path(&format!(".devt/state/{name}"));
-        let input = json!({ "file_path": path, "old_string": "", "new_string": "x" });
-        let event = sandbox.event("Edit", input);
-        assert_eq!(sandbox.hook(&event).verdict(), expected, "{name}");
+        let event = sandbox.edit_event(&format!(".devt/state/{name}"), "", "x");
+        assert_eq!(sandbox.hook(&event).decision(), expected, "{name}");
     }
 }
 
@@ -272,7 +172,7 @@ fn a_repaired_state_is_told_and_recorded() {
     let report = format!("touch .claude/.docs/{session}/plan-report.md");
     let command = format!("{report}; cat > {state} <<'E'\n{good}E");
     sandbox.hook(&sandbox.bash_event(&command)).json();
-    let records = sandbox.records(".claude/statewarden/events.jsonl");
+    let records = sandbox.records(EVENTS);
     assert_eq!(records.len(), 3);
     for fault in records {
         assert_eq!(fault["decision"], "fault");
@@ -316,10 +216,7 @@ fn the_greeting_begins_with_what_is_stored() {
             tasks,
         );
     }
-    let event = json!({
-        "session_id": "s", "cwd": sandbox.project(), "hook_event_name": "SessionStart", "source": "resume",
-    });
-    let answer = sandbox.hook(&event).json();
+    let answer = sandbox.hook(&sandbox.event_of("SessionStart")).json();
     let text = &answer["hookSpecificOutput"]["additionalContext"];
     assert!(text.to_string().contains("agent-flow"), "{text}");
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::records::{denial, lines, many, with};
-use crate::support::{DENIES, DEVT, Sandbox};
+use crate::support::{DENIES, DEVT, EVENTS, Sandbox, keys};
 
 /// Denials in two logs, a rotated log, and lines that are none.
 fn project() -> Sandbox {
@@ -100,12 +100,46 @@ fn filters_combine() {
     }
 }
 
+/// A call is one record, whatever number of systems refuse it: devt's readers find
+/// it in devt's log, and people under each of the systems.
+#[test]
+fn a_call_refused_by_two_systems_is_found_by_both() {
+    let sandbox = Sandbox::new();
+    let docs = ".claude/.docs/260110-a";
+    let command = format!("touch {docs}/a.md .devt/state/b.md {docs}/c.md");
+    let denied = sandbox.hook(&sandbox.bash_event(&command));
+    let reason = denied.is_denied("ad-hoc-name");
+    assert!(reason.starts_with("`.devt/state/b.md`"), "{reason}");
+    let records = sandbox.records(DEVT);
+    assert_eq!(records.len(), 1);
+    let id = records[0]["id"].as_str().unwrap();
+    for system in ["devt", "session"] {
+        ids(&sandbox, &["--system", system], &[id]);
+    }
+    ids(&sandbox, &["--system", "groups"], &[]);
+    let text = sandbox.run(&["denies"]).stdout();
+    assert!(text.contains("b.md and 2 more  Bash by main"), "{text}");
+}
+
+#[test]
+fn what_others_wrote_is_skipped_and_nothing_is_changed() {
+    let sandbox = project();
+    let foreign = "{\"ts\":\"2026-01-01T00:00:00Z\",\"source\":\"bash-guard\",\"reason\":\"x\"}\n\n{\"a\":1}\n[1]\n\"x\"\n\
+                   {\"v\":2,\"source\":\"statewarden\",\"decision\":\"deny\"}\n\
+                   {\"v\":1,\"id\":\"0\",\"ts\":\"2026-01-01T00:00:00.000Z\",\"source\":\"statewarden\",\"decision\":\"heartbeat\",\"reason\":\"\"}\n";
+    let log = format!("{foreign}{}", sandbox.read(DEVT));
+    sandbox.write(DEVT, &log);
+    ids(&sandbox, &["--system", "devt"], &["a2", "a4"]);
+    assert_eq!(sandbox.read(DEVT), log);
+}
+
 #[test]
 fn a_record_comes_out_as_it_stands_in_the_log() {
     let sandbox = project();
     let document = sandbox
         .run(&["denies", "--json", "--session", "s-2"])
         .json();
+    assert_eq!(keys(&document), ["denies"]);
     assert_eq!(document["denies"][0]["from_the_future"], json!([1]));
     let text = sandbox.run(&["denies"]);
     assert!(
@@ -113,6 +147,7 @@ fn a_record_comes_out_as_it_stands_in_the_log() {
             .contains(".devt/state/notes.md  Write by agent-flow:Lawliet")
     );
     assert!(text.stdout().ends_with("3 refused\n"), "{}", text.stdout());
+    assert!(!text.stdout().contains('\u{1b}'), "{}", text.stdout());
     assert!(
         text.stderr().contains("left out 1 unreadable line of"),
         "{}",
@@ -200,15 +235,12 @@ fn nothing_refused_is_told_from_never_ran_and_from_only_warned() {
         }
     };
     check("the hook never reported in here; see `statewarden doctor`\n");
-    let mut start = sandbox.event("", json!({}));
-    start["hook_event_name"] = "SessionStart".into();
-    start["source"] = "startup".into();
     sandbox.write(".devt/state/plan.md", "x\n");
-    sandbox.hook(&start).is_silent();
+    sandbox.hook(&sandbox.event_of("SessionStart")).is_silent();
     check("");
     sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
     sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x\n"));
-    let events = sandbox.path(".claude/statewarden/events.jsonl");
+    let events = sandbox.path(EVENTS);
     check(&format!("1 warned about or detected; see `{events}`\n"));
     // A log that cannot be read makes the answer no other.
     fs::remove_file(&events).unwrap();

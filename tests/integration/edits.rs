@@ -2,17 +2,11 @@
 
 use std::time::Instant;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::Sandbox;
 
 const SIDECAR: &str = ".devt/state/impl-summary.json";
-
-fn edit(sandbox: &Sandbox, old: &str, new: &str) -> Value {
-    let path = sandbox.path(SIDECAR);
-    let input = json!({ "file_path": path, "old_string": old, "new_string": new });
-    sandbox.event("Edit", input)
-}
 
 #[test]
 fn an_old_string_is_found_behind_other_line_ends_and_quotes() {
@@ -34,27 +28,10 @@ fn an_old_string_is_found_behind_other_line_ends_and_quotes() {
             ),
             ("not there\n", "}", "allow"),
         ] {
-            let ran = sandbox.hook(&edit(&sandbox, old, new));
-            assert_eq!(ran.verdict(), expected, "{old} in {text:?}");
+            let ran = sandbox.hook(&sandbox.edit_event(SIDECAR, old, new));
+            assert_eq!(ran.decision(), expected, "{old} in {text:?}");
         }
     }
-}
-
-#[test]
-fn no_file_takes_the_place_of_a_site() {
-    let sandbox = Sandbox::new();
-    std::fs::remove_dir(sandbox.path(".devt/state")).unwrap();
-    for site in [
-        ".devt/state",
-        ".agentmux/.sessions/s1",
-        ".claude/.docs/260101-add-x",
-    ] {
-        let ran = sandbox.hook(&sandbox.write_event(site, "x"));
-        assert_eq!(ran.verdict(), "path-escape", "{site}");
-    }
-    sandbox
-        .hook(&sandbox.bash_event("mkdir -p .devt/state"))
-        .is_silent();
 }
 
 #[test]
@@ -130,6 +107,6 @@ fn a_text_that_is_appended_is_judged_with_the_one_before_it() {
         }
         let event = sandbox.bash_event(&command.replace("REPORT", REPORT));
         let ran = sandbox.hook(&sandbox.by("reviewer", event));
-        assert_eq!(ran.verdict(), expected, "{command} behind {present:?}");
+        assert_eq!(ran.decision(), expected, "{command} behind {present:?}");
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use statewarden::systems::agent_flow::state::read_workflow;
 
-use crate::support::Sandbox;
+use crate::support::{GATES, Sandbox};
 
 const SINGLE: &str = ".claude/orchestration.local.md";
 const TEAM: &str = ".claude/team-orchestration.local.md";
@@ -153,7 +153,7 @@ fn a_run_is_taken_to_its_end() {
         (closed.code(), &closed.json()["changed"]),
         (0, &json!(false))
     );
-    let records = sandbox.records(".claude/statewarden/gates.jsonl");
+    let records = sandbox.records(GATES);
     let gates: Vec<_> = records
         .iter()
         .map(|record| record["gate"].as_str().unwrap_or("-"))
@@ -365,7 +365,7 @@ fn updates_at_the_same_moment_are_all_kept() {
             "update {n} is lost"
         );
     }
-    let records = |place: &Sandbox| place.records(".claude/statewarden/gates.jsonl").len();
+    let records = |place: &Sandbox| place.records(GATES).len();
     assert_eq!(records(&sandbox) + records(&other), 21);
 }
 

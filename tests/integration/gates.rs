@@ -45,16 +45,8 @@ impl Stage {
         Self(sandbox)
     }
 
-    /// An event of the main thread, without what is special to its kind.
-    pub(crate) fn main(&self, kind: &str) -> Value {
-        json!({
-            "session_id": "s-1", "transcript_path": self.0.home().join("t.jsonl"), "cwd": self.0.project(),
-            "hook_event_name": kind,
-        })
-    }
-
     pub(crate) fn agent(&self, kind: &str, agent: &str, id: &str) -> Value {
-        let mut event = self.main(kind);
+        let mut event = self.0.event_of(kind);
         event["agent_type"] = agent.into();
         event["agent_id"] = id.into();
         event
@@ -69,7 +61,7 @@ impl Stage {
 
     /// The launching call's result for a foreground run.
     fn launched(&self, agent: &str, id: &str, text: &str) -> Value {
-        let mut event = self.main("PostToolUse");
+        let mut event = self.0.event_of("PostToolUse");
         event["tool_name"] = "Agent".into();
         event["tool_input"] = json!({ "subagent_type": agent, "prompt": "go" });
         event["tool_response"] = json!({

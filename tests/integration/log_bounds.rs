@@ -22,11 +22,11 @@ fn a_line_is_never_longer_than_its_bound() {
         for key in ["session_id", "tool_use_id", "agent_type", "agent_id"] {
             event[key] = long.clone().into();
         }
-        assert_eq!(sandbox.hook(&event).verdict(), "ad-hoc-name");
+        assert_eq!(sandbox.hook(&event).decision(), "ad-hoc-name");
         let mut event = sandbox.write_event(&format!(".devt/state/n{long}n"), "x");
         event["agent_type"] = long.clone().into();
         event["session_id"] = long.into();
-        assert_ne!(sandbox.hook(&event).verdict(), "allow");
+        assert_ne!(sandbox.hook(&event).decision(), "allow");
     }
     let names = format!("touch .devt/state/{}{{1..50}}.md", "n".repeat(150));
     sandbox
@@ -163,7 +163,7 @@ fn generations(sandbox: &Sandbox, dir: &str, stem: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_full_log_moves_to_the_archive_and_nothing_is_lost() {
+fn b22_a_full_log_moves_to_the_archive_and_nothing_is_lost() {
     let sandbox = Sandbox::new();
     sandbox.write(".claude/statewarden.yaml", "log: {max_bytes: 65536}\n");
     for (log, path, dir, stem) in [
@@ -263,7 +263,7 @@ fn crowd(sandbox: &Sandbox, log: &str, events: impl Fn(usize) -> Value) -> Vec<V
     let children: Vec<Child> = (0..64).map(|n| start(sandbox, &events(n))).collect();
     for child in children {
         assert_ne!(
-            Ran::from(child.wait_with_output().unwrap()).verdict(),
+            Ran::from(child.wait_with_output().unwrap()).decision(),
             "allow"
         );
     }
@@ -376,9 +376,7 @@ fn a_busy_lock_costs_neither_the_record_nor_the_answer() {
 #[test]
 fn a_pipe_in_the_logs_place_is_an_error() {
     let sandbox = Sandbox::new();
-    let pipe = sandbox.project().join(DEVT);
-    let made = Command::new("mkfifo").arg(&pipe).status();
-    assert!(made.unwrap().success());
+    crate::support::make_pipe(sandbox.path(DEVT));
     let ran = sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
     ran.reason();
     let told = [
@@ -400,12 +398,10 @@ fn a_pipe_in_the_logs_place_is_an_error() {
 #[test]
 fn a_pipe_in_the_place_of_a_file_is_an_error() {
     let sandbox = Sandbox::new();
-    let pipe = sandbox.project().join(".claude/deep-dive.local.md");
-    fs::create_dir_all(pipe.parent().unwrap()).unwrap();
-    let made = Command::new("mkfifo").arg(&pipe).status();
-    assert!(made.unwrap().success());
-    let pipe = pipe.to_str().unwrap();
-    for args in [&["deep-dive", "init", "--refresh"][..], &["replay", pipe]] {
+    let pipe = sandbox.path(".claude/deep-dive.local.md");
+    fs::create_dir(sandbox.path(".claude")).unwrap();
+    crate::support::make_pipe(&pipe);
+    for args in [&["deep-dive", "init", "--refresh"][..], &["replay", &pipe]] {
         let ran = sandbox.run(args);
         assert_eq!(ran.code(), 2, "{args:?}");
         let told = ran.stderr();

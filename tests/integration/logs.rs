@@ -11,7 +11,7 @@ use crate::support::{DENIES, DEVT, EVENTS, Sandbox, keys};
 #[track_caller]
 fn record(sandbox: &Sandbox, log: &str, event: &Value) -> Value {
     let before = sandbox.records(log).len();
-    assert_ne!(sandbox.hook(event).verdict(), "allow");
+    assert_ne!(sandbox.hook(event).decision(), "allow");
     let records = sandbox.records(log);
     assert_eq!(records.len(), before + 1, "one record a call");
     records.into_iter().next_back().unwrap()
@@ -257,11 +257,11 @@ fn what_a_call_would_write_is_never_logged() {
     for event in [
         sandbox.write_event(".devt/state/notes.md", content),
         sandbox.write_event(".devt/state/impl-summary.json", "content-text"),
+        sandbox.edit_event(".devt/state/notes.md", content, content),
         sandbox.event(
-            "Edit",
-            json!({ "file_path": sandbox.path(".devt/state/notes.md"), "old_string": content, "new_string": content }),
+            "mcp__fs__write_file",
+            json!({ "path": sandbox.path(".devt/state/notes.md"), "content": content }),
         ),
-        sandbox.event("mcp__fs__write_file", json!({ "path": sandbox.path(".devt/state/notes.md"), "content": content })),
         sandbox.bash_event("cat > .devt/state/notes.md <<'EOF'\ncontent-text\nEOF"),
         sandbox.bash_event("cat <<EOF > .devt/state/notes.md\nline\ncontent-text\nEOF\n"),
         sandbox.bash_event("true\ntee .devt/state/notes.md <<-X\n\tcontent-text\nX\ntrue"),

@@ -24,8 +24,8 @@ mod agentmux_verb;
 mod answers;
 /// The archive when something is in the way, or the process dies.
 mod archive_faults;
-/// What state directories hold, and what was refused.
-mod audit_and_denies;
+/// What state directories hold.
+mod audit;
 /// Commands that go on in the background after their call.
 mod background;
 /// What the hook costs.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::{Ran, Sandbox, serve};
+use crate::support::{DEVT, EVENTS, Ran, Sandbox, serve};
 
 #[test]
 fn unreadable_bytes_that_name_no_governed_place_pass_with_a_word() {
@@ -25,7 +25,7 @@ fn unreadable_bytes_that_name_no_governed_place_pass_with_a_word() {
     ] {
         sandbox.hook_bytes(bytes).is_complaint();
     }
-    let faults = sandbox.records(".claude/statewarden/events.jsonl");
+    let faults = sandbox.records(EVENTS);
     assert_eq!(
         faults.len(),
         10,
@@ -241,10 +241,7 @@ fn large_content_is_judged_or_refused() {
             reason.to_string().contains("too long to be kept"),
             "{reason}"
         );
-        let record = sandbox
-            .records(".devt/state/preflight-denies.jsonl")
-            .pop()
-            .unwrap();
+        let record = sandbox.records(DEVT).pop().unwrap();
         assert_eq!(record["decision"], "deny");
         assert!(record["rule"].is_null(), "{record}");
     }
@@ -263,7 +260,7 @@ fn an_event_past_the_bound_is_unreadable() {
     let input = json!({ "content": content, "file_path": sandbox.path(".devt/state/plan.md") });
     let behind = sandbox.event("Write", input);
     sandbox.hook(&behind).is_refused_unread();
-    let faults = sandbox.records(".claude/statewarden/events.jsonl");
+    let faults = sandbox.records(EVENTS);
     assert_eq!(faults.len(), 3, "each is recorded");
 }
 
@@ -298,9 +295,8 @@ fn where_the_present_text_decides_it_has_to_be_known() {
     for below in [research, settings] {
         make_latin_1(&sandbox, below);
     }
-    let edit = json!({ "file_path": sandbox.path(research), "old_string": "c", "new_string": "k" });
     for event in [
-        sandbox.event("Edit", edit),
+        sandbox.edit_event(research, "c", "k"),
         sandbox.write_event(settings, "{}"),
     ] {
         let answer = sandbox.hook(&event).json();
@@ -321,7 +317,7 @@ fn a_session_state_that_is_no_text_can_be_repaired() {
         answer.to_string().contains("the present state is broken"),
         "{answer}"
     );
-    let record = &sandbox.records(".claude/statewarden/events.jsonl")[0];
+    let record = &sandbox.records(EVENTS)[0];
     assert_eq!(record["decision"], "fault", "{record}");
     sandbox
         .hook(&sandbox.write_event(&state, "{}"))
@@ -384,7 +380,7 @@ fn other_hosts_unknown_events_and_tools_get_no_opinion() {
 fn a_log_that_cannot_be_written_changes_no_decision() {
     let sandbox = Sandbox::new();
     // A directory in the log's place; permissions would not stop root.
-    fs::create_dir(sandbox.project().join(".devt/state/preflight-denies.jsonl")).unwrap();
+    fs::create_dir(sandbox.project().join(DEVT)).unwrap();
     let ran = sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
     ran.reason();
     assert!(

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::support::{DENIES, DEVT, Sandbox};
 
-fn verdict(sandbox: &Sandbox, tool: &str, input: Value) -> String {
-    sandbox.hook(&sandbox.event(tool, input)).verdict()
+fn decision(sandbox: &Sandbox, tool: &str, input: Value) -> String {
+    sandbox.hook(&sandbox.event(tool, input)).decision()
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn a_tool_that_changes_files_is_known_by_a_word_of_its_name() {
         "mcp__playwright__browser_take_screenshot",
     ] {
         assert_eq!(
-            verdict(&sandbox, tool, json!({ "path": path })),
+            decision(&sandbox, tool, json!({ "path": path })),
             "ad-hoc-name",
             "{tool}"
         );
@@ -83,7 +83,7 @@ fn reading_tools_are_never_judged() {
             ".claude/statewarden.yaml",
         ] {
             let input = json!({ "path": sandbox.path(path), "paths": [sandbox.path(path)] });
-            assert_eq!(verdict(&sandbox, tool, input), "allow", "{tool}");
+            assert_eq!(decision(&sandbox, tool, input), "allow", "{tool}");
         }
     }
 }
@@ -120,7 +120,7 @@ fn a_path_is_known_by_its_key_or_by_its_look() {
         json!({ "path": "src/a.rs", "to": notes }),
     ] {
         assert_eq!(
-            verdict(&sandbox, "mcp__fs__write_file", input.clone()),
+            decision(&sandbox, "mcp__fs__write_file", input.clone()),
             "ad-hoc-name",
             "{input}"
         );
@@ -134,7 +134,7 @@ fn a_uri_is_shown_as_the_path_that_it_is() {
     let event = sandbox.event("mcp__fs__write_file", json!({ "uri": uri }));
     let reason = sandbox.hook(&event).is_denied("ad-hoc-name");
     assert!(reason.starts_with("`.devt/state/notes.md`"), "{reason}");
-    for (input, verdict_of_it) in [
+    for (input, expected) in [
         // No escape, and one that comes to no text.
         (json!({ "uri": "file:///tmp/100%/%zz/%ff" }), "allow"),
         // Escapes are for URIs alone.
@@ -145,8 +145,8 @@ fn a_uri_is_shown_as_the_path_that_it_is() {
         ),
         (json!({ "directory": "src", "name": "notes.md" }), "allow"),
     ] {
-        let found = verdict(&sandbox, "mcp__fs__write_file", input.clone());
-        assert_eq!(found, verdict_of_it, "{input}");
+        let found = decision(&sandbox, "mcp__fs__write_file", input.clone());
+        assert_eq!(found, expected, "{input}");
     }
 }
 
@@ -192,7 +192,7 @@ fn text_is_no_path() {
         Value::Null,
     ] {
         assert_eq!(
-            verdict(&sandbox, "mcp__fs__write_file", input.clone()),
+            decision(&sandbox, "mcp__fs__write_file", input.clone()),
             "allow",
             "{input}"
         );
@@ -217,10 +217,10 @@ fn an_address_of_the_net_is_no_path() {
         ),
     ] {
         let tool = format!("mcp__net__{tool}");
-        assert_eq!(verdict(&sandbox, &tool, input.clone()), "allow", "{input}");
+        assert_eq!(decision(&sandbox, &tool, input.clone()), "allow", "{input}");
     }
     let input = json!({ "url": address, "path": ".devt/state/notes.md" });
-    let found = verdict(&sandbox, "mcp__net__download_file", input);
+    let found = decision(&sandbox, "mcp__net__download_file", input);
     assert_eq!(found, "ad-hoc-name");
 }
 
@@ -249,7 +249,7 @@ fn what_lies_on_a_server_is_no_file_whatever_it_is_named_after() {
             json!({ "comments": [{ "path": name, "position": 1 }] }),
         ),
     ] {
-        assert_eq!(verdict(&sandbox, tool, input), "allow", "{tool}");
+        assert_eq!(decision(&sandbox, tool, input), "allow", "{tool}");
     }
 }
 
@@ -265,7 +265,7 @@ fn relative_paths_are_resolved_in_the_events_directory() {
         std::fs::create_dir_all(sandbox.project().join(cwd)).unwrap();
         let mut event = sandbox.event("mcp__fs__write_file", json!({ "path": path }));
         event["cwd"] = sandbox.path(cwd).into();
-        assert_eq!(sandbox.hook(&event).verdict(), expected, "{path} in {cwd}");
+        assert_eq!(sandbox.hook(&event).decision(), expected, "{path} in {cwd}");
     }
 }
 
@@ -296,7 +296,7 @@ fn moving_and_copying_are_judged_at_both_ends() {
         ] {
             let input = json!({ source: from, destination: to });
             assert_eq!(
-                verdict(&sandbox, tool, input.clone()),
+                decision(&sandbox, tool, input.clone()),
                 expected,
                 "{tool} {input}"
             );
@@ -345,7 +345,7 @@ fn deleting_and_making_directories_obey_the_rules_of_the_shell() {
         ("mcp__fs__create_directory", "src/notes", "allow"),
     ] {
         assert_eq!(
-            verdict(&sandbox, tool, json!({ "path": path })),
+            decision(&sandbox, tool, json!({ "path": path })),
             expected,
             "{tool} {path}"
         );
@@ -355,7 +355,7 @@ fn deleting_and_making_directories_obey_the_rules_of_the_shell() {
         json!({ "path": ".devt/state/plan.md" }),
     );
     assert_eq!(
-        sandbox.hook(&sandbox.by("tester", event)).verdict(),
+        sandbox.hook(&sandbox.by("tester", event)).decision(),
         "wrong-writer"
     );
 }
@@ -368,11 +368,7 @@ fn actors_and_names_count_as_for_every_tool() {
         ("architect", ".devt/state/plan.md", "allow"),
         ("tester", ".devt/state/workflow.yaml", "wrong-writer"),
         ("tester", ".devt/state/a.tmp", "ephemeral-name"),
-        (
-            "tester",
-            ".claude/statewarden/denies.jsonl",
-            "protected-file",
-        ),
+        ("tester", DENIES, "protected-file"),
         (
             "coder",
             ".agentmux/.sessions/s/tool_events.jsonl",
@@ -381,12 +377,12 @@ fn actors_and_names_count_as_for_every_tool() {
     ] {
         let event = sandbox.event("mcp__fs__write_file", json!({ "path": path }));
         assert_eq!(
-            sandbox.hook(&sandbox.by(actor, event)).verdict(),
+            sandbox.hook(&sandbox.by(actor, event)).decision(),
             expected,
             "{path} by {actor}"
         );
     }
-    let record = &sandbox.records(".devt/state/preflight-denies.jsonl")[0];
+    let record = &sandbox.records(DEVT)[0];
     assert_eq!(record["tool"], "mcp__fs__write_file");
     assert_eq!(record["action"], "write");
 }
@@ -410,7 +406,7 @@ fn what_is_copied_or_moved_counts_where_it_comes_to_lie() {
     ] {
         let tool = format!("mcp__fs__{tool}");
         let input = json!({ "source": from, "destination": to });
-        assert_eq!(verdict(&sandbox, &tool, input), expected, "{from} to {to}");
+        assert_eq!(decision(&sandbox, &tool, input), expected, "{from} to {to}");
     }
 }
 
@@ -419,12 +415,12 @@ fn many_and_odd_arguments_are_borne() {
     let sandbox = Sandbox::new();
     let mut paths: Vec<String> = (0..2_000).map(|n| format!("src/{n}.rs")).collect();
     assert_eq!(
-        verdict(&sandbox, "mcp__fs__write_files", json!({ "paths": paths })),
+        decision(&sandbox, "mcp__fs__write_files", json!({ "paths": paths })),
         "allow"
     );
     paths.push(".devt/state/notes.md".to_owned());
     assert_eq!(
-        verdict(&sandbox, "mcp__fs__write_files", json!({ "paths": paths })),
+        decision(&sandbox, "mcp__fs__write_files", json!({ "paths": paths })),
         "ad-hoc-name"
     );
     for (path, expected) in [
@@ -434,7 +430,7 @@ fn many_and_odd_arguments_are_borne() {
         (".devt/state/plan.md\n".to_owned(), "path-escape"),
     ] {
         assert_eq!(
-            verdict(&sandbox, "mcp__fs__write_file", json!({ "path": path })),
+            decision(&sandbox, "mcp__fs__write_file", json!({ "path": path })),
             expected
         );
     }

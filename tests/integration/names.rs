@@ -9,7 +9,7 @@ use crate::support::Sandbox;
 const STATE: &str = ".devt/state";
 
 fn write(sandbox: &Sandbox, path: &str) -> String {
-    sandbox.hook(&sandbox.write_event(path, "x\n")).verdict()
+    sandbox.hook(&sandbox.write_event(path, "x\n")).decision()
 }
 
 #[track_caller]
@@ -24,7 +24,7 @@ fn check(sandbox: &Sandbox, expected: &str, names: &[&str]) {
 }
 
 #[test]
-fn names_in_no_bucket_are_ad_hoc() {
+fn b3_names_in_no_bucket_are_ad_hoc() {
     let sandbox = Sandbox::new();
     let names = [
         "notes.md",
@@ -114,14 +114,14 @@ fn a_file_tool_creates_no_temporary_name_but_the_shell_may() {
     for name in names {
         let command = format!("echo hi > '{STATE}/{name}'");
         assert_eq!(
-            sandbox.hook(&sandbox.bash_event(&command)).verdict(),
+            sandbox.hook(&sandbox.bash_event(&command)).decision(),
             "allow",
             "{command}"
         );
     }
     for tool in ["mcp__fs__write_file", "mcp__fs__create_file"] {
         let event = sandbox.event(tool, json!({ "path": sandbox.path(".devt/state/a.tmp") }));
-        assert_eq!(sandbox.hook(&event).verdict(), "ephemeral-name", "{tool}");
+        assert_eq!(sandbox.hook(&event).decision(), "ephemeral-name", "{tool}");
     }
 }
 
@@ -143,7 +143,7 @@ fn a_directory_the_contract_does_not_know_is_refused_with_all_in_it() {
         "mkdir .devt/state/threads",
         "mkdir .devt/state/plan.md",
     ] {
-        let found = sandbox.hook(&sandbox.bash_event(command)).verdict();
+        let found = sandbox.hook(&sandbox.bash_event(command)).decision();
         assert_eq!(found, "undeclared-directory", "{command}");
     }
     for command in [
@@ -156,11 +156,20 @@ fn a_directory_the_contract_does_not_know_is_refused_with_all_in_it() {
 }
 
 #[test]
-fn a_file_tool_puts_no_file_in_a_sites_place() {
+fn no_file_takes_the_place_of_a_site() {
     let sandbox = Sandbox::new();
-    std::fs::remove_dir(sandbox.path(STATE)).unwrap();
-    assert_eq!(write(&sandbox, STATE), "path-escape");
-    assert_eq!(write(&sandbox, ".claude/.docs/260110-a"), "path-escape");
+    std::fs::remove_dir(sandbox.path(".devt/state")).unwrap();
+    for site in [
+        ".devt/state",
+        ".agentmux/.sessions/s1",
+        ".claude/.docs/260101-add-x",
+    ] {
+        let ran = sandbox.hook(&sandbox.write_event(site, "x"));
+        assert_eq!(ran.decision(), "path-escape", "{site}");
+    }
+    sandbox
+        .hook(&sandbox.bash_event("mkdir -p .devt/state"))
+        .is_silent();
 }
 
 #[test]
@@ -183,7 +192,7 @@ fn a_file_beside_the_sites_is_no_site() {
         }
         std::fs::create_dir(sandbox.path(&format!("{place}/v1.2"))).unwrap();
         let removal = sandbox.bash_event(&format!("rm -rf {place}/v1.2"));
-        assert_eq!(sandbox.hook(&removal).verdict(), "bulk-removal", "{place}");
+        assert_eq!(sandbox.hook(&removal).decision(), "bulk-removal", "{place}");
         assert_eq!(write(&sandbox, &format!("{place}/add")), "path-escape");
     }
 }
@@ -217,7 +226,7 @@ fn blanks_before_a_path_hide_nothing_and_those_behind_a_name_are_in_no_contract(
     ] {
         let path = format!(" \n{}", sandbox.path(&format!("{STATE}/{name}")));
         let event = sandbox.event("Write", json!({ "file_path": path, "content": "x" }));
-        assert_eq!(sandbox.hook(&event).verdict(), expected, "{path:?}");
+        assert_eq!(sandbox.hook(&event).decision(), expected, "{path:?}");
     }
 }
 
@@ -265,7 +274,7 @@ fn group_numbers_may_be_large() {
         let path = format!("openspec/changes/a/review/{number}.md");
         let event = sandbox.write_event(&path, "**Status:** APPROVED\n");
         assert_eq!(
-            sandbox.hook(&sandbox.by("reviewer", event)).verdict(),
+            sandbox.hook(&sandbox.by("reviewer", event)).decision(),
             "allow",
             "{number}"
         );

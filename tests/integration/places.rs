@@ -13,7 +13,7 @@ use crate::support::{Ran, Sandbox};
 
 /// A Write of the main thread; absolute paths stand as they are.
 fn write(sandbox: &Sandbox, path: &str) -> String {
-    sandbox.hook(&event(sandbox, path)).verdict()
+    sandbox.hook(&event(sandbox, path)).decision()
 }
 
 pub(crate) fn event(sandbox: &Sandbox, path: &str) -> serde_json::Value {
@@ -31,7 +31,7 @@ pub(crate) fn check(sandbox: &Sandbox, cases: &[(&str, &str)]) {
 pub(crate) fn check_by(sandbox: &Sandbox, agent: &str, cases: &[(&str, &str)]) {
     for (path, expected) in cases {
         let found = sandbox.hook(&sandbox.by(agent, event(sandbox, path)));
-        assert_eq!(found.verdict(), *expected, "{path} by {agent}");
+        assert_eq!(found.decision(), *expected, "{path} by {agent}");
     }
 }
 
@@ -176,11 +176,11 @@ fn relative_paths_are_resolved_in_the_events_directory() {
     ] {
         let mut event = event(&sandbox, path);
         event["cwd"] = sandbox.path("src/deep").into();
-        assert_eq!(sandbox.hook(&event).verdict(), expected, "{path}");
+        assert_eq!(sandbox.hook(&event).decision(), expected, "{path}");
     }
     let mut event = event(&sandbox, "notes.md");
     event["cwd"] = sandbox.path(".devt/state").into();
-    assert_eq!(sandbox.hook(&event).verdict(), "ad-hoc-name");
+    assert_eq!(sandbox.hook(&event).decision(), "ad-hoc-name");
 }
 
 pub(crate) const NUMBERED: &str = "# Tasks\n\n## 1. Login\n\n- [ ] 1.1 Form\n";
@@ -384,7 +384,7 @@ fn a_session_directory_that_is_a_link_is_known_by_both_names() {
             assert_eq!(write(&sandbox, &text(&owned)), "program-owned", "{owned:?}");
             assert_eq!(write(&sandbox, &text(&free)), "allow", "{free:?}");
             let removal = sandbox.bash_event(&format!("rm -rf {}", text(dir)));
-            assert_eq!(sandbox.hook(&removal).verdict(), "bulk-removal", "{dir:?}");
+            assert_eq!(sandbox.hook(&removal).decision(), "bulk-removal", "{dir:?}");
         }
         check(&sandbox, &[(".devt/state/notes.md", "ad-hoc-name")]);
     }

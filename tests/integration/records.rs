@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::support::{DEVT, EVENTS, Sandbox};
 
 /// A denial of a Write to the project's devt directory.
 pub fn denial(sandbox: &Sandbox, id: &str, ts: &str, name: &str) -> Value {
@@ -103,7 +103,7 @@ fn denials_behind_a_link_recover() {
     };
     call("PreToolUse", "notes.md").is_denied("ad-hoc-name");
     call("PostToolUse", "scratchpad.md");
-    let events = sandbox.records(".claude/statewarden/events.jsonl");
+    let events = sandbox.records(EVENTS);
     let recovered = |record: &&Value| record["decision"] == "recovered";
     assert_eq!(events.iter().filter(recovered).count(), 1, "{events:?}");
 }
@@ -129,7 +129,7 @@ fn a_denial_is_recorded_in_the_site_that_it_is_about() {
     sandbox
         .hook(&sandbox.bash_event(&command))
         .is_denied("malformed-content");
-    assert!(!sandbox.exists(".devt/state/preflight-denies.jsonl"));
+    assert!(!sandbox.exists(DEVT));
     let records = sandbox.records(".claude/worktrees/w/.devt/state/preflight-denies.jsonl");
     assert_eq!(records[0]["workflow_id"], "wf-1", "{records:?}");
 }

@@ -1,6 +1,6 @@
 //! No credential of a command reaches a log.
 
-use crate::support::Sandbox;
+use crate::support::{DEVT, Sandbox};
 
 /// A command, with `§` for what must not be logged.
 const COMMANDS: &[&str] = &[
@@ -134,7 +134,7 @@ fn logged(sandbox: &Sandbox, command: &str) -> String {
     sandbox
         .hook(&sandbox.bash_event(&command))
         .is_denied("ad-hoc-name");
-    let log = sandbox.read(".devt/state/preflight-denies.jsonl");
+    let log = sandbox.read(DEVT);
     log.lines().next_back().unwrap().to_owned()
 }
 

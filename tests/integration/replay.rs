@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::{Ran, Sandbox};
+use crate::support::{DEVT, Ran, Sandbox};
 
 /// A transcript as the client writes it: one line for each call, and its result.
 struct Transcript<'s> {
@@ -138,10 +138,7 @@ fn a_session_of_the_real_client_is_refused_the_same_again() {
         [3, 10, 6, 6, 0]
     );
     assert_eq!(document["false_alarm_candidates"], json!([]));
-    assert!(
-        !sandbox.exists(".devt/state/preflight-denies.jsonl"),
-        "nothing is written"
-    );
+    assert!(!sandbox.exists(DEVT), "nothing is written");
     assert!(!sandbox.exists(".claude/statewarden"), "nothing is written");
     assert_eq!(replay(&sandbox, &["--fail-on-deny"]).code(), 1);
 }

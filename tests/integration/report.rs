@@ -204,10 +204,7 @@ fn a_page_takes_the_place_of_nothing_but_a_file() {
     assert_eq!(ran.code(), 0, "{}", ran.stderr());
     assert!(page.is_symlink(), "a link is written through");
     assert!(sandbox.read("page.html").ends_with("</html>\n"));
-    let pipe = Command::new("mkfifo")
-        .arg(sandbox.project().join("pipe"))
-        .status();
-    assert!(pipe.unwrap().success());
+    crate::support::make_pipe(sandbox.path("pipe"));
     for (file, why) in [("pipe", "is no regular file"), (".", "is a directory")] {
         let ran = sandbox.run(&["denies", "report", "--html", file]);
         assert_eq!((ran.code(), ran.stdout().as_str()), (2, ""), "{file}");

@@ -316,8 +316,7 @@ fn a_pipe_in_the_manifests_place_is_not_waited_for() {
     let (sandbox, archive) = archived();
     let manifest = sandbox.path(&format!(".devt/state/.archive/{archive}/manifest.json"));
     std::fs::remove_file(&manifest).unwrap();
-    let made = std::process::Command::new("mkfifo").arg(&manifest).status();
-    assert!(made.unwrap().success());
+    crate::support::make_pipe(&manifest);
     let history = sandbox.run(&["history", "--json"]).json();
     assert_eq!(history["archives"][0]["by"], Value::Null);
 }

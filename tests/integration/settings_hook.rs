@@ -139,9 +139,7 @@ fn settings_that_are_no_regular_file_count_as_broken() {
         serve(command, stdin.as_bytes())
     };
     let device = |file: &Path| std::os::unix::fs::symlink("/dev/zero", file).unwrap();
-    let pipe = |file: &Path| {
-        assert!(Command::new("mkfifo").arg(file).status().unwrap().success());
-    };
+    let pipe = |file: &Path| crate::support::make_pipe(file);
     let huge = |file: &Path| fs::File::create(file).unwrap().set_len(3 << 30).unwrap();
     let socket = |file: &Path| drop(std::os::unix::net::UnixListener::bind(file).unwrap());
     for make in [&device as &dyn Fn(&Path), &pipe, &huge, &socket] {

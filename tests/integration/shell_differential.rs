@@ -19,7 +19,7 @@ use statewarden::path;
 use statewarden::shell::{Scene, analyze};
 use statewarden::target::Act;
 
-use crate::support::{Sandbox, in_parallel};
+use crate::support::{EVENTS, Sandbox, in_parallel};
 use grammar::Grammar;
 
 const N_COMMANDS: usize = 1_000;
@@ -138,9 +138,7 @@ fn detected(command: &str, sandbox: &Sandbox) -> BTreeSet<String> {
         "block",
         "{command}"
     );
-    let records = sandbox
-        .records(".claude/statewarden/events.jsonl")
-        .into_iter();
+    let records = sandbox.records(EVENTS).into_iter();
     let records = records.filter(|record| record["decision"] == "detected");
     records
         .map(|record| record["name"].as_str().unwrap().to_owned())

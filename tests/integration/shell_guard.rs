@@ -45,7 +45,7 @@ fn check_by(actor: &str, cases: &[(&str, &str)]) {
     for (command, expected) in cases {
         let event = sandbox.by_actor(actor, sandbox.bash_event(command));
         assert_eq!(
-            sandbox.hook(&event).verdict(),
+            sandbox.hook(&event).decision(),
             *expected,
             "{actor}: {command}"
         );
@@ -276,7 +276,7 @@ fn links_are_seen_through() {
         (sandbox.bash_event("touch attic/x"), "program-owned"),
         (sandbox.bash_event("cp a.txt attic"), "program-owned"),
     ] {
-        assert_eq!(sandbox.hook(&event).verdict(), expected, "{event}");
+        assert_eq!(sandbox.hook(&event).decision(), expected, "{event}");
     }
 }
 
@@ -368,7 +368,7 @@ fn monitors_and_powershell_are_shells_too() {
     ] {
         let event = sandbox.event(tool, json!({ "command": command }));
         assert_eq!(
-            sandbox.hook(&event).verdict(),
+            sandbox.hook(&event).decision(),
             expected,
             "{tool}: {command}"
         );
@@ -393,7 +393,7 @@ fn the_command_runs_in_the_events_directory() {
         let mut event = sandbox.bash_event(command);
         event["cwd"] = sandbox.path(cwd).into();
         assert_eq!(
-            sandbox.hook(&event).verdict(),
+            sandbox.hook(&event).decision(),
             expected,
             "{command} in {cwd}"
         );

@@ -74,7 +74,7 @@ fn a_denial_without_a_name_is_told_by_its_path() {
 
 /// One record in the place of the third does not make the workflow stuck.
 #[test]
-fn what_does_not_count() {
+fn b8_what_does_not_count() {
     for (what, keys) in [
         (
             "before the workflow",

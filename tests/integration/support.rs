@@ -143,18 +143,24 @@ impl Sandbox {
         self.event("Bash", json!({ "command": command }))
     }
 
-    /// A `PreToolUse` event of the main thread.
-    pub fn event(&self, tool: &str, input: Value) -> Value {
+    /// An event of the main thread, without what is special to its kind.
+    pub fn event_of(&self, kind: &str) -> Value {
         json!({
             "session_id": "s-1",
             "transcript_path": self.home().join(".claude/projects/x/s-1.jsonl"),
             "cwd": self.project(),
             "permission_mode": "default",
-            "hook_event_name": "PreToolUse",
-            "tool_name": tool,
-            "tool_input": input,
-            "tool_use_id": "toolu_1",
+            "hook_event_name": kind,
         })
+    }
+
+    /// A `PreToolUse` event of the main thread.
+    pub fn event(&self, tool: &str, input: Value) -> Value {
+        let mut event = self.event_of("PreToolUse");
+        event["tool_name"] = tool.into();
+        event["tool_input"] = input;
+        event["tool_use_id"] = "toolu_1".into();
+        event
     }
 
     /// A Write of the main thread to a path of the project.
@@ -162,6 +168,14 @@ impl Sandbox {
         self.event(
             "Write",
             json!({ "file_path": self.path(below), "content": content }),
+        )
+    }
+
+    /// An Edit of the main thread in a file of the project.
+    pub fn edit_event(&self, below: &str, old: &str, new: &str) -> Value {
+        self.event(
+            "Edit",
+            json!({ "file_path": self.path(below), "old_string": old, "new_string": new }),
         )
     }
 
@@ -206,6 +220,13 @@ pub fn feed(command: &mut Command, bytes: &[u8]) -> Child {
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let _ = child.stdin.take().unwrap().write_all(bytes);
     child
+}
+
+/// Makes a named pipe, which keeps whoever opens it without a thought.
+#[cfg(unix)]
+pub fn make_pipe(path: impl AsRef<Path>) {
+    let made = Command::new("mkfifo").arg(path.as_ref()).status();
+    assert!(made.unwrap().success());
 }
 
 /// Feeds bytes to a command and waits for its end.
@@ -291,7 +312,7 @@ impl Ran {
 
     /// The deny code of the answer, or `allow` for silence; anything else is a defect.
     #[track_caller]
-    pub fn verdict(&self) -> String {
+    pub fn decision(&self) -> String {
         if self.stdout().is_empty() {
             self.is_silent();
             return "allow".to_owned();

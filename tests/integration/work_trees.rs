@@ -102,10 +102,14 @@ fn a_work_tree_beside_the_project_is_a_root_for_events_in_it() {
     ] {
         let mut event = event(&sandbox, &target);
         event["cwd"] = text(&cwd).into();
-        assert_eq!(sandbox.hook(&event).verdict(), expected, "from {cwd:?}");
+        assert_eq!(sandbox.hook(&event).decision(), expected, "from {cwd:?}");
         let mut main = crate::places::event(&sandbox, &sandbox.path(".devt/state/notes.md"));
         main["cwd"] = text(&cwd).into();
-        assert_eq!(sandbox.hook(&main).verdict(), "ad-hoc-name", "from {cwd:?}");
+        assert_eq!(
+            sandbox.hook(&main).decision(),
+            "ad-hoc-name",
+            "from {cwd:?}"
+        );
     }
 }
 
@@ -120,7 +124,7 @@ fn a_work_tree_that_the_session_names_is_a_root_whatever_the_cwd() {
         let mut command = sandbox.command(&["hook"]);
         command.env("CLAUDE_PROJECT_DIR", &tree);
         let found = serve(command, event.to_string().as_bytes());
-        assert_eq!(found.verdict(), "ad-hoc-name", "from {cwd:?}");
+        assert_eq!(found.decision(), "ad-hoc-name", "from {cwd:?}");
     }
 }
 
@@ -171,7 +175,7 @@ fn work_trees_take_their_settings_from_the_main_checkout() {
             command.env("CLAUDE_PROJECT_DIR", &project);
             let found = serve(command, event.to_string().as_bytes());
             assert_eq!(
-                found.verdict(),
+                found.decision(),
                 expected,
                 "{name} in {dir:?} of {project:?}"
             );

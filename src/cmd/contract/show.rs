@@ -13,7 +13,6 @@ use crate::catalog::{Catalog, Governed};
 use crate::claim;
 use crate::contract::{self, AtReset, Bucket, DirKind, Name};
 use crate::ground::Ground;
-use crate::path;
 use crate::project::OnDisk;
 use crate::settings::{Edition, Mode};
 use crate::sites::{self, Site};
@@ -129,7 +128,7 @@ fn systems_of(
     catalog: &Catalog<'_>,
     context: &Context<'_>,
 ) -> Result<(Vec<String>, String)> {
-    let dir = path::absolute(&context.cwd, written, context.env.home.as_deref());
+    let dir = context.absolute(written);
     let there = sites.iter().filter(|site| site.dir() == dir);
     let mut ids: Vec<String> = there
         .map(|site| site.governed.system.id().to_owned())

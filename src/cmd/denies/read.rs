@@ -141,11 +141,9 @@ pub(crate) enum Reach {
 
 /// Opens a log; `None` where it is not there.
 pub(super) fn open(path: &Path) -> Result<Option<File>> {
-    match regular::open(path) {
-        Ok((file, _)) => Ok(Some(file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("could not open `{}`", path.display())),
-    }
+    let opened = regular::if_there(regular::open(path))
+        .with_context(|| format!("could not open `{}`", path.display()))?;
+    Ok(opened.map(|(file, _)| file))
 }
 
 /// Hands every denial of this program in a log to `take`, oldest file first, with its line.

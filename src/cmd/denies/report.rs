@@ -13,7 +13,6 @@ use serde::Serialize;
 use super::super::Context;
 use super::filter::Passes;
 use crate::gates::write_through;
-use crate::path;
 use collect::Findings;
 
 /// Records on the page where `--limit` does not say; the numbers count all.
@@ -47,7 +46,7 @@ pub(super) fn run(
     let findings = Findings::collect(passes, passes.limit.unwrap_or(SHOWN), context)?;
     let rows = context.with_all_systems(|catalog| page::contract_rows(&findings, catalog));
     let page = page::render(&findings, &rows, &passes.in_words(), context);
-    let file = path::absolute(&context.cwd, &args.html, context.env.home.as_deref());
+    let file = context.absolute(&args.html);
     let path = PathBuf::from(&file);
     match path.parent().filter(|dir| !dir.is_dir()) {
         Some(dir) => bail!(

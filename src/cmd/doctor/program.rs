@@ -120,13 +120,8 @@ fn of_scope(place: &Place, scope: Scope) -> (Vec<Finding>, Vec<String>) {
         ));
     }
     findings.extend(of_entries(&wiring, scope, &path));
-    let mut commands: Vec<_> = wiring
-        .entries
-        .into_iter()
-        .map(|wired| wired.command)
-        .collect();
-    commands.dedup();
-    (findings, commands)
+    let commands = wiring.entries.into_iter().map(|wired| wired.command);
+    (findings, commands.collect())
 }
 
 fn of_entries(wiring: &Wiring, scope: Scope, path: &Path) -> Option<Finding> {

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde_json::json;
 
 use super::*;
-use crate::cmd::install::tests::Temp;
+use crate::cmd::install::tests::{Temp, in_scope};
 #[cfg(unix)]
 use crate::cmd::install::{self, Scope};
 
@@ -74,10 +74,7 @@ fn wired(version: &str, hook: &str) -> Temp {
     let mode = fs::Permissions::from_mode(0o755);
     fs::set_permissions(temp.place().program, mode).unwrap();
     fs::create_dir_all(temp.0.join("project/.devt/state")).unwrap();
-    let args = install::Args {
-        scope: Scope::Project,
-        dry_run: false,
-    };
+    let args = in_scope(Scope::Project);
     install::install(&args, &temp.place(), &mut Vec::new()).unwrap();
     temp
 }

@@ -57,18 +57,24 @@ impl Drop for Temp {
     }
 }
 
-fn run(verb: fn(&Args, &Place, &mut dyn Write) -> Result<()>, scope: Scope, temp: &Temp) -> String {
+type Verb = fn(&Args, &Place, &mut dyn Write) -> Result<()>;
+
+/// What a verb that succeeds prints.
+fn printed(verb: Verb, args: &Args, place: &Place) -> String {
     let mut out = Vec::new();
-    verb(
-        &Args {
-            scope,
-            dry_run: false,
-        },
-        &temp.place(),
-        &mut out,
-    )
-    .unwrap();
+    verb(args, place, &mut out).unwrap();
     String::from_utf8(out).unwrap()
+}
+
+pub(crate) fn in_scope(scope: Scope) -> Args {
+    Args {
+        scope,
+        dry_run: false,
+    }
+}
+
+fn run(verb: Verb, scope: Scope, temp: &Temp) -> String {
+    printed(verb, &in_scope(scope), &temp.place())
 }
 
 fn unwire(common: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
@@ -80,25 +86,12 @@ fn unwire(common: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
 }
 
 /// Installs, or uninstalls with `--own`, with the program of that name.
-fn run_as(
-    program: &str,
-    verb: fn(&Args, &Place, &mut dyn Write) -> Result<()>,
-    temp: &Temp,
-) -> String {
-    let (mut out, args) = (Vec::new(), project_scope());
+fn run_as(program: &str, verb: Verb, temp: &Temp) -> String {
     let place = Place {
         program: temp.0.join(program),
         ..temp.place()
     };
-    verb(&args, &place, &mut out).unwrap();
-    String::from_utf8(out).unwrap()
-}
-
-fn project_scope() -> Args {
-    Args {
-        scope: Scope::Project,
-        dry_run: false,
-    }
+    printed(verb, &in_scope(Scope::Project), &place)
 }
 
 fn unwire_own(common: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
@@ -299,13 +292,11 @@ fn a_dry_run_changes_nothing_and_shows_the_lines() {
     let temp = Temp::new();
     temp.write("project/.claude/settings.json", "{\n  \"a\": 1\n}\n");
     let before = temp.tree();
-    let mut out = Vec::new();
     let args = Args {
-        scope: Scope::Project,
         dry_run: true,
+        ..in_scope(Scope::Project)
     };
-    install(&args, &temp.place(), &mut out).unwrap();
-    let out = String::from_utf8(out).unwrap();
+    let out = printed(install, &args, &temp.place());
     assert!(
         out.contains("\n-   \"a\": 1\n+   \"a\": 1,\n+   \"hooks\": {\n"),
         "{out}"
@@ -318,14 +309,11 @@ fn a_dry_run_changes_nothing_and_shows_the_lines() {
 fn a_dry_run_of_another_path_shows_the_paths() {
     let temp = Temp::new();
     run_as(A, install, &temp);
-    let mut out = Vec::new();
-    let place = temp.place();
     let args = Args {
         dry_run: true,
-        ..project_scope()
+        ..in_scope(Scope::Project)
     };
-    install(&args, &place, &mut out).unwrap();
-    let out = String::from_utf8(out).unwrap();
+    let out = printed(install, &args, &temp.place());
     for mark in ["\n- ", "\n+ "] {
         assert_eq!(out.matches(mark).count(), ENTRIES.len(), "{out}");
     }
@@ -348,10 +336,7 @@ fn a_file_that_cannot_be_edited_is_left_alone() {
         let temp = Temp::new();
         temp.write("project/.claude/settings.json", text);
         let before = temp.tree();
-        let args = Args {
-            scope: Scope::Project,
-            dry_run: false,
-        };
+        let args = in_scope(Scope::Project);
         let error = install(&args, &temp.place(), &mut Vec::new()).unwrap_err();
         let error = format!("{error:#}");
         let expected = format!("settings.json`, nothing was changed: {why}");
@@ -368,7 +353,7 @@ fn a_program_by_another_name_is_not_wired() {
         ..temp.place()
     };
     let before = temp.tree();
-    let error = install(&project_scope(), &place, &mut Vec::new()).unwrap_err();
+    let error = install(&in_scope(Scope::Project), &place, &mut Vec::new()).unwrap_err();
     assert!(error.to_string().contains("name it `statewarden`"));
     assert_eq!(temp.tree(), before);
 }
@@ -407,10 +392,7 @@ fn a_linked_settings_file_is_changed_where_it_is() {
     let wired = Wiring::read(&fs::read_to_string(&link).unwrap());
     assert!(wired.missing().is_empty());
     fs::remove_file(temp.0.join("dotfiles/settings.json")).unwrap();
-    let args = Args {
-        scope: Scope::User,
-        dry_run: false,
-    };
+    let args = in_scope(Scope::User);
     assert!(
         install(&args, &temp.place(), &mut Vec::new()).is_err(),
         "a dangling link"

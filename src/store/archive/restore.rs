@@ -79,7 +79,7 @@ impl Ring {
                 _ => come_home(snapshot, held, locked.dir()),
             })
             .collect();
-        if snapshot.holds().is_ok_and(|held| held.is_empty()) {
+        if snapshot.is_empty() {
             // What is left of it goes with a later run.
             let _ = remove_empty(&snapshot.path);
         }

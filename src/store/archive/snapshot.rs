@@ -10,6 +10,7 @@ use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 
 use super::manifest::{self, FILE as MANIFEST, Manifest};
 use super::{Kind, modified, replace};
+use crate::regular::if_there;
 
 /// How the name of a manifest that is being written begins.
 const HALF_MANIFEST: &str = ".manifest.json.";
@@ -190,11 +191,8 @@ pub fn rings_below(dir: &Path) -> Vec<PathBuf> {
 }
 
 pub(super) fn list(dir: &Path) -> io::Result<Vec<OsString>> {
-    match fs::read_dir(dir) {
-        Ok(entries) => entries.map(|entry| Ok(entry?.file_name())).collect(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(error),
-    }
+    let entries = if_there(fs::read_dir(dir))?.into_iter().flatten();
+    entries.map(|entry| Ok(entry?.file_name())).collect()
 }
 
 pub(super) fn is_real_dir(path: &Path) -> bool {

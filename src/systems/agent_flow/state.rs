@@ -182,7 +182,6 @@ impl FileKind {
 pub struct Group {
     pub status: GateStatus,
     pub started_at: Option<String>,
-    pub completed_at: Option<String>,
     pub review: GateStatus,
     pub verification: GateStatus,
 }
@@ -363,7 +362,6 @@ fn group_from(group: &Value) -> Group {
     Group {
         status: status(&["status"]),
         started_at: yaml::text(group, &["started_at"]),
-        completed_at: yaml::text(group, &["completed_at"]),
         review: status(&["review", "status"]),
         verification: status(&["verification", "status"]),
     }

@@ -97,13 +97,13 @@ fn who_has_no_role_is_told_how_the_settings_give_one_and_the_advice_works() {
         let settings = format!("systems: {{groups: {{roles: {{{agent}: reviewer}}}}}}\n");
         sandbox.write(".claude/statewarden.yaml", &settings);
         assert_eq!(
-            sandbox.hook(&event(&sandbox, actor, path)).verdict(),
+            sandbox.hook(&event(&sandbox, actor, path)).decision(),
             "allow",
             "{actor}"
         );
         let other = "openspec/changes/a/test-reports/1.md";
         assert_eq!(
-            sandbox.hook(&event(&sandbox, actor, other)).verdict(),
+            sandbox.hook(&event(&sandbox, actor, other)).decision(),
             "wrong-writer",
             "{actor}"
         );

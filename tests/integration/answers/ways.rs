@@ -78,7 +78,7 @@ fn every_suggested_name_is_itself_allowed() {
         let (instead, _) = rest.split_once('`').unwrap();
         let event = sandbox.event("Edit", json!({ "file_path": sandbox.path(instead) }));
         assert_eq!(
-            sandbox.hook(&event).verdict(),
+            sandbox.hook(&event).decision(),
             "allow",
             "{name} → {instead}"
         );

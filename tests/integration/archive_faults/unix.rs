@@ -8,6 +8,7 @@ use std::os::unix::process::CommandExt;
 use serde_json::json;
 
 use super::*;
+use crate::support::make_pipe;
 
 #[test]
 fn links_pipes_and_odd_names_move_as_they_are() {
@@ -20,11 +21,7 @@ fn links_pipes_and_odd_names_move_as_they_are() {
     symlink("loop", state.join("loop")).unwrap();
     fs::write(state.join(OsStr::from_bytes(b"b\xff.txt")), "bytes").unwrap();
     fs::write(state.join("a b\n'\".txt"), "odd").unwrap();
-    let pipe = std::process::Command::new("mkfifo")
-        .arg(state.join("pipe"))
-        .status()
-        .unwrap();
-    assert!(pipe.success());
+    make_pipe(state.join("pipe"));
     let ran = sandbox.run(&["cleanup", "--apply", "--json"]);
     assert_eq!(ran.code(), 0, "{}", ran.stderr());
     assert_eq!(ran.json()["archived"].as_array().unwrap().len(), 7);
@@ -239,11 +236,7 @@ fn an_archive_on_another_device_gets_whole_copies() {
     symlink("nowhere", state.join("junk/link")).unwrap();
     fs::set_permissions(state.join("notes.md"), fs::Permissions::from_mode(0o440)).unwrap();
     fs::create_dir(state.join("pipe")).unwrap();
-    let pipe = std::process::Command::new("mkfifo")
-        .arg(state.join("pipe/pipe"))
-        .status()
-        .unwrap();
-    assert!(pipe.success());
+    make_pipe(state.join("pipe/pipe"));
     let before = fs::metadata(state.join("notes.md")).unwrap();
 
     let ran = sandbox.run(&["cleanup", "--apply", "--json"]);

@@ -217,7 +217,10 @@ fn explain_judges_for_the_agent_that_the_denial_names() {
             .stdout()
     };
     assert!(told(&["--agent", "programmer"]).contains("refused for agent `programmer`"));
-    assert!(told(&[]).contains("allowed for the main thread"));
+    for main in [&[][..], &["--agent", "main"], &["--agent", "Main"]] {
+        let text = told(main);
+        assert!(text.contains("allowed for the main thread"), "{text}");
+    }
 }
 
 /// A settings file that counts for nothing may add names that must stay.

@@ -34,7 +34,7 @@ fn a_run_ends_with_every_gate_right() {
         text.contains("### Phase: Review\n- Agent: Lawliet\n- Result: Verdict\n- Gate: failed\n"),
         "{text}"
     );
-    stage.0.hook(&stage.main("Stop")).is_silent();
+    stage.0.hook(&stage.0.event_of("Stop")).is_silent();
     assert_eq!(stage.run(SINGLE), "complete/2: pa pa pa pa pa closed");
     let records = stage.records();
     let ends = records
@@ -55,7 +55,7 @@ fn a_run_ends_with_every_gate_right() {
 fn a_stop_with_an_open_gate_closes_nothing() {
     let stage = Stage::with_run(&[]);
     let before = stage.0.read(SINGLE);
-    stage.0.hook(&stage.main("Stop")).is_silent();
+    stage.0.hook(&stage.0.event_of("Stop")).is_silent();
     assert_eq!(stage.0.read(SINGLE), before);
     assert_eq!(stage.records(), [json!(null); 0]);
 }
@@ -122,7 +122,7 @@ fn a_record_says_what_moved_and_why() {
     assert_eq!(record, expected);
     let text = stage.0.read(SINGLE).replace("\"pending\"", "\"passed\"");
     stage.0.write(SINGLE, &text);
-    stage.0.hook(&stage.main("Stop")).is_silent();
+    stage.0.hook(&stage.0.event_of("Stop")).is_silent();
     let mut closed = stage.records().pop().unwrap();
     for key in ["id", "ts"] {
         assert!(closed[key].take().is_string(), "{key}");
@@ -330,7 +330,7 @@ fn a_sequential_team_run_leaves_the_group_alone() {
     ] {
         stage.play(agent, text);
     }
-    stage.0.hook(&stage.main("Stop")).is_silent();
+    stage.0.hook(&stage.0.event_of("Stop")).is_silent();
     assert_eq!(stage.run(TEAM), "complete/1: pa pa pa pa pa closed");
     let text = stage.0.read(TEAM);
     assert!(text.contains("parallel_groups:\n  review_verification:\n    status: \"pending\"\n    started_at: \"\"\n"), "{text}");
@@ -350,7 +350,7 @@ fn a_file_that_the_scripts_cannot_read_is_left_untouched_and_recorded() {
         let stage = Stage::with_run(&[]);
         std::fs::write(stage.0.path(SINGLE), &bytes).unwrap();
         stage.play("riko", "found");
-        stage.0.hook(&stage.main("Stop")).is_silent();
+        stage.0.hook(&stage.0.event_of("Stop")).is_silent();
         assert_eq!(std::fs::read(stage.0.path(SINGLE)).unwrap(), bytes);
         let skipped = stage.skipped();
         assert!(skipped.contains(word), "{skipped}");

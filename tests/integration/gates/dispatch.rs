@@ -1,6 +1,7 @@
 //! The gate before an agent's phase, and what a new session is told.
 
 use super::*;
+use crate::support::DENIES;
 
 fn dispatch(stage: &Stage, agent: &str) -> Ran {
     stage.0.hook(&stage.0.event(
@@ -42,7 +43,7 @@ fn a_dispatch_before_its_gate_is_warned_of_or_refused() {
         reason.contains("`exploration`") && reason.contains("statewarden status"),
         "{reason}"
     );
-    let record = &stage.0.records(".claude/statewarden/denies.jsonl")[0];
+    let record = &stage.0.records(DENIES)[0];
     assert_eq!(record["rule"], "gate-closed");
     assert_eq!(record["action"], "dispatch", "nothing was written");
     for agent in ["riko", "Explore", ""] {
@@ -95,10 +96,7 @@ fn a_run_that_cannot_be_read_has_passed_no_gate() {
         dispatch(&stage, "riko").is_silent();
         dispatch(&stage, "Explore").is_silent();
     }
-    let denial = stage
-        .0
-        .records(".claude/statewarden/denies.jsonl")
-        .remove(0);
+    let denial = stage.0.records(DENIES).remove(0);
     assert_eq!(denial["file_path"], json!(stage.0.path(SINGLE)));
     let closed = broken.replace("active: true", "active: false");
     for text in ["broken", &closed] {
@@ -115,7 +113,7 @@ fn a_session_has_gates_too() {
     dispatch(&stage, "scouter").is_silent();
     let reason = dispatch(&stage, "reviewer").is_denied("gate-closed");
     assert!(reason.contains("-t/state.json`"), "{reason}");
-    let denial = &stage.0.records(".claude/statewarden/denies.jsonl")[0];
+    let denial = &stage.0.records(DENIES)[0];
     let file = denial["file_path"].as_str().unwrap();
     assert!(file.ends_with("-t/state.json"), "{file}");
 }
@@ -132,7 +130,7 @@ fn runs_that_do_not_fit_are_counted() {
             .0
             .write(&format!("openspec/changes/c{n}/tasks.md"), &tasks);
     }
-    let answer = stage.0.hook(&stage.main("SessionStart")).json();
+    let answer = stage.0.hook(&stage.0.event_of("SessionStart")).json();
     let text = answer["hookSpecificOutput"]["additionalContext"].as_str();
     let text = text.unwrap();
     assert!(text.chars().count() < 1_000, "{text}");
@@ -148,7 +146,7 @@ fn a_phase_of_several_lines_is_told_on_one() {
     let stage = Stage::new();
     let state = "active: true\nphase: \"plan\\nThe user says: go\"\n";
     stage.0.write(".devt/state/workflow.yaml", state);
-    let answer = stage.0.hook(&stage.main("SessionStart")).json();
+    let answer = stage.0.hook(&stage.0.event_of("SessionStart")).json();
     let text = answer["hookSpecificOutput"]["additionalContext"].as_str();
     let text = text.unwrap();
     assert!(text.contains(r"phase plan\nThe user says: go;"), "{text}");
@@ -159,7 +157,7 @@ fn a_phase_of_several_lines_is_told_on_one() {
 fn a_run_without_gates_is_told_without_them() {
     let stage = Stage::new();
     stage.0.write(".devt/state/workflow.yaml", "active: true\n");
-    let answer = stage.0.hook(&stage.main("SessionStart")).json();
+    let answer = stage.0.hook(&stage.0.event_of("SessionStart")).json();
     let text = answer.to_string();
     assert!(text.contains("phase none. Next:"), "{text}");
 }
@@ -171,7 +169,7 @@ fn a_line_that_is_none_does_not_hide_what_is_under_way() {
         let stage = Stage::new();
         let state = format!("active: true\n{line}\nphase: plan\n");
         stage.0.write(".devt/state/workflow.yaml", &state);
-        let answer = stage.0.hook(&stage.main("SessionStart")).json();
+        let answer = stage.0.hook(&stage.0.event_of("SessionStart")).json();
         assert!(answer.to_string().contains("phase plan"), "{answer}");
     }
 }
@@ -188,7 +186,7 @@ fn a_new_session_is_told_of_state_that_cannot_be_read() {
     for (file, text) in texts {
         let stage = Stage::new();
         stage.0.write(file, text);
-        let answer = stage.0.hook(&stage.main("SessionStart")).json();
+        let answer = stage.0.hook(&stage.0.event_of("SessionStart")).json();
         let told = answer["hookSpecificOutput"]["additionalContext"].as_str();
         let told = told.unwrap();
         assert!(told.starts_with("A workflow may be under way;"), "{told}");
@@ -202,7 +200,7 @@ fn a_new_session_is_told_of_state_that_cannot_be_read() {
     let stage = Stage::with_run(&[]);
     stage.0.write(SESSION, "{");
     std::fs::write(stage.0.path(TEAM), b"\xff").unwrap();
-    let answer = stage.0.hook(&stage.main("SessionStart")).json();
+    let answer = stage.0.hook(&stage.0.event_of("SessionStart")).json();
     let told = answer["hookSpecificOutput"]["additionalContext"].as_str();
     let lines: Vec<&str> = told.unwrap().lines().collect();
     assert!(
@@ -216,7 +214,9 @@ fn a_new_session_is_told_of_state_that_cannot_be_read() {
 
 #[test]
 fn a_new_session_is_told_what_is_under_way() {
-    let mut none = Stage::new().0.hook(&Stage::new().main("SessionStart"));
+    let mut none = Stage::new()
+        .0
+        .hook(&Stage::new().0.event_of("SessionStart"));
     none.is_silent();
     let stage = Stage::with_run(&[]);
     stage.play("riko", "found");
@@ -232,7 +232,7 @@ fn a_new_session_is_told_what_is_under_way() {
         .collect();
     stage.0.write("openspec/changes/big/tasks.md", &tasks);
     for source in ["startup", "resume", "compact", "clear"] {
-        let mut event = stage.main("SessionStart");
+        let mut event = stage.0.event_of("SessionStart");
         event["source"] = source.into();
         let answer = stage.0.hook(&event).json();
         let output = &answer["hookSpecificOutput"];
@@ -256,6 +256,6 @@ fn a_new_session_is_told_what_is_under_way() {
     }
     std::fs::remove_dir_all(stage.0.path("openspec")).unwrap();
     std::fs::remove_dir_all(stage.0.path(".claude/.docs")).unwrap();
-    none = stage.0.hook(&stage.main("SessionStart"));
+    none = stage.0.hook(&stage.0.event_of("SessionStart"));
     none.is_silent();
 }

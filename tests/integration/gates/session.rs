@@ -20,7 +20,7 @@ fn session(stage: &Stage, task: &str) -> String {
 }
 
 fn wrote(stage: &Stage, kind: &str, id: &str, report: &str) -> Value {
-    let mut event = stage.main(kind);
+    let mut event = stage.0.event_of(kind);
     event["tool_name"] = "Write".into();
     let path = stage.0.path(&format!(".claude/.docs/{id}/{report}"));
     event["tool_input"] = json!({ "file_path": path, "content": "# Report\n" });

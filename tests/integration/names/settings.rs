@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::after::{after, blocked};
+use crate::support::{DEVT, EVENTS};
 
 #[test]
 fn settings_add_names_globs_and_directories() {
@@ -43,7 +44,7 @@ fn settings_add_names_globs_and_directories() {
         "mkdir -p .devt/state/a/b",
     ] {
         assert_eq!(
-            sandbox.hook(&sandbox.bash_event(command)).verdict(),
+            sandbox.hook(&sandbox.bash_event(command)).decision(),
             "allow",
             "{command}"
         );
@@ -72,7 +73,7 @@ fn additions_take_no_name_from_its_writer() {
             "tester",
             sandbox.write_event(&format!("{STATE}/{name}"), "x\n"),
         );
-        assert_eq!(sandbox.hook(&event).verdict(), expected, "{name}");
+        assert_eq!(sandbox.hook(&event).decision(), expected, "{name}");
     }
 }
 
@@ -121,7 +122,7 @@ fn a_declared_system_is_closed_to_names_it_does_not_list() {
     ] {
         assert_eq!(write(&sandbox, path), expected, "{path}");
     }
-    let bash = |command: &str| sandbox.hook(&sandbox.bash_event(command)).verdict();
+    let bash = |command: &str| sandbox.hook(&sandbox.bash_event(command)).decision();
     assert_eq!(bash("echo > audit/a/state/run.json"), "ad-hoc-name");
     assert_eq!(bash("echo > audit/a/state/x.part"), "allow");
     assert_eq!(bash("cd audit/a && echo > state/run.json"), "ad-hoc-name");
@@ -196,11 +197,8 @@ fn warn_mode_tells_and_lets_through_and_counts_as_no_denial() {
         ] {
             assert!(told.contains(part), "`{part}` is not in: {told}");
         }
-        assert!(
-            !sandbox.exists(".devt/state/preflight-denies.jsonl"),
-            "{settings}"
-        );
-        let events = sandbox.records(".claude/statewarden/events.jsonl");
+        assert!(!sandbox.exists(DEVT), "{settings}");
+        let events = sandbox.records(EVENTS);
         assert_eq!(events.len(), 1, "{settings}");
         for (key, value) in [
             ("decision", "warn"),
@@ -230,7 +228,7 @@ fn a_call_with_an_enforced_and_a_warned_denial_is_refused_and_the_enforced_one_l
 }
 
 #[test]
-fn systems_that_are_off_have_no_opinion_and_the_others_stay() {
+fn b14_systems_that_are_off_have_no_opinion_and_the_others_stay() {
     let off = [
         ("mode: off\n", "allow", "allow"),
         ("systems: {devt: {mode: off}}\n", "allow", "program-owned"),
@@ -270,7 +268,7 @@ fn systems_that_are_off_have_no_opinion_and_the_others_stay() {
             "{settings}"
         );
         if devt == "allow" {
-            let records = sandbox.records(".devt/state/preflight-denies.jsonl");
+            let records = sandbox.records(DEVT);
             assert!(records.is_empty(), "{settings}: {records:?}");
         }
     }

@@ -3,6 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use super::*;
+use crate::support::DEVT;
 
 fn link(sandbox: &Sandbox, below: &str, to: &str) {
     let path = sandbox.project().join(below);
@@ -47,7 +48,7 @@ fn a_commands_way_up_starts_where_the_link_before_it_leads_to() {
         ("gone/../src/a.md", "allow"),
     ] {
         let event = sandbox.bash_event(&format!("echo x > {path}"));
-        assert_eq!(sandbox.hook(&event).verdict(), expected, "{path}");
+        assert_eq!(sandbox.hook(&event).decision(), expected, "{path}");
     }
 }
 
@@ -58,7 +59,7 @@ fn a_link_elsewhere_that_leads_in_is_judged_where_it_lands() {
     link(&sandbox, "src/twice", "../notes");
     link(&sandbox, "todo.md", ".devt/state/todo.md");
     link(&sandbox, "current-plan.md", ".devt/state/plan.md");
-    link(&sandbox, "denials", ".devt/state/preflight-denies.jsonl");
+    link(&sandbox, "denials", DEVT);
     check(
         &sandbox,
         &[
@@ -145,7 +146,7 @@ fn the_project_may_be_named_through_a_link() {
         command.env("CLAUDE_PROJECT_DIR", project);
         let event = event(&sandbox, &text(&path)).to_string();
         let found = crate::support::serve(command, event.as_bytes());
-        assert_eq!(found.verdict(), "ad-hoc-name", "{path:?} in {project:?}");
+        assert_eq!(found.decision(), "ad-hoc-name", "{path:?} in {project:?}");
     }
 }
 
@@ -180,7 +181,7 @@ fn among_many_targets_of_a_directory_none_is_overlooked() {
             (format!("mv {files} many/plain"), "allow"),
         ] {
             let ran = sandbox.hook(&sandbox.bash_event(&command));
-            assert_eq!(ran.verdict(), expected, "{n_others} others: {command}");
+            assert_eq!(ran.decision(), expected, "{n_others} others: {command}");
         }
     }
 }

@@ -19,9 +19,9 @@ fn each_marker_makes_a_directory_above_the_cwd_the_root() {
         make(&root.join(marker));
         let cwd = root.join("src/deep");
         let found = from(&sandbox, &cwd, &root.join("lib/.devt/state/notes.md"));
-        assert_eq!(found.verdict(), "ad-hoc-name", "{marker}");
+        assert_eq!(found.decision(), "ad-hoc-name", "{marker}");
         let above = from(&sandbox, &cwd, &sandbox.base().join(".devt/state/notes.md"));
-        assert_eq!(above.verdict(), "allow", "{marker}");
+        assert_eq!(above.decision(), "allow", "{marker}");
     }
 }
 
@@ -39,7 +39,7 @@ fn the_nearest_marker_wins() {
         (inner.join(".devt/state/notes.md"), "ad-hoc-name"),
         (outer.join(".devt/state/notes.md"), "allow"),
     ] {
-        assert_eq!(from(&sandbox, &cwd, &path).verdict(), expected, "{path:?}");
+        assert_eq!(from(&sandbox, &cwd, &path).decision(), expected, "{path:?}");
     }
 }
 
@@ -51,7 +51,7 @@ fn without_a_marker_the_cwd_is_the_root() {
         (cwd.join(".devt/state/notes.md"), "ad-hoc-name"),
         (sandbox.base().join("bare/.devt/state/notes.md"), "allow"),
     ] {
-        assert_eq!(from(&sandbox, &cwd, &path).verdict(), expected, "{path:?}");
+        assert_eq!(from(&sandbox, &cwd, &path).decision(), expected, "{path:?}");
     }
 }
 
@@ -67,7 +67,7 @@ fn the_home_directory_is_no_root_for_its_claude_and_devt_directories() {
         (home.join(".claude/orchestration-2.local.md"), "allow"),
         (cwd.join(".devt/state/notes.md"), "ad-hoc-name"),
     ] {
-        assert_eq!(from(&sandbox, &cwd, &path).verdict(), expected, "{path:?}");
+        assert_eq!(from(&sandbox, &cwd, &path).decision(), expected, "{path:?}");
     }
 }
 
@@ -78,7 +78,7 @@ fn a_home_that_is_a_repository_is_a_project_like_any_other() {
     make(&home.join(".git"));
     let cwd = home.join("work/src");
     let found = from(&sandbox, &cwd, &home.join(".devt/state/notes.md"));
-    assert_eq!(found.verdict(), "ad-hoc-name");
+    assert_eq!(found.decision(), "ad-hoc-name");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn the_session_names_the_project_whatever_the_cwd() {
         let mut event = event(&sandbox, &text(&path));
         event["cwd"] = text(cwd).into();
         assert_eq!(
-            sandbox.hook(&event).verdict(),
+            sandbox.hook(&event).decision(),
             expected,
             "{path:?} from {cwd:?}"
         );
@@ -129,7 +129,7 @@ fn the_projects_name_may_be_untidy_and_an_empty_one_is_none() {
         let mut command = sandbox.command(&["hook"]);
         command.env("CLAUDE_PROJECT_DIR", &named);
         let found = crate::support::serve(command, event.to_string().as_bytes());
-        assert_eq!(found.verdict(), expected, "`{named}`");
+        assert_eq!(found.decision(), expected, "`{named}`");
     }
 }
 
@@ -139,11 +139,11 @@ fn the_project_option_wins_over_the_environment() {
     let other = sandbox.base().join("other");
     make(&other);
     let event = event(&sandbox, &text(&other.join(".devt/state/notes.md")));
-    assert_eq!(sandbox.hook(&event).verdict(), "allow");
+    assert_eq!(sandbox.hook(&event).decision(), "allow");
     let mut command = sandbox.command(&["hook", "--project", &text(&other)]);
     command.env("CLAUDE_PROJECT_DIR", sandbox.project());
     let found = crate::support::serve(command, event.to_string().as_bytes());
-    assert_eq!(found.verdict(), "ad-hoc-name");
+    assert_eq!(found.decision(), "ad-hoc-name");
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn the_guards_settings_outside_the_project_are_for_the_user() {
             format!("mkdir {folder} && cp config.yaml {folder}"),
         ] {
             let ran = sandbox.hook(&sandbox.bash_event(&command));
-            assert_eq!(ran.verdict(), "protected-file", "{command}");
+            assert_eq!(ran.decision(), "protected-file", "{command}");
         }
         let link = sandbox.bash_event(&format!("ln -s /tmp/x {folder}"));
         sandbox.hook(&link).is_denied("path-escape");

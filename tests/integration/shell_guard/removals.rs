@@ -82,7 +82,7 @@ fn a_directory_above_the_project_takes_the_sites_along() {
         (format!("rm -rf {base}/home {base}/other"), "allow"),
     ] {
         assert_eq!(
-            sandbox.hook(&sandbox.bash_event(&command)).verdict(),
+            sandbox.hook(&sandbox.bash_event(&command)).decision(),
             expected,
             "{command}"
         );
@@ -119,7 +119,7 @@ fn removing_a_directory_takes_the_sites_below_it_along() {
         ("rm -rf node_modules", "allow"),
     ] {
         assert_eq!(
-            sandbox.hook(&sandbox.bash_event(command)).verdict(),
+            sandbox.hook(&sandbox.bash_event(command)).decision(),
             expected,
             "{command}"
         );

@@ -44,24 +44,22 @@ pub(super) enum Outcome {
 /// One denial as the page lists it.
 pub(super) struct Row {
     id: String,
-    thread: Thread,
+    pub(super) thread: Thread,
     pub(super) ts: String,
     pub(super) rule: String,
     pub(super) system: String,
     pub(super) name: String,
     pub(super) suggestion: String,
     pub(super) tool: String,
-    pub(super) agent: String,
-    pub(super) session: String,
     pub(super) reason: String,
     pub(super) outcome: Outcome,
 }
 
 /// One agent's tries at one file in one session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Thread {
-    session: String,
-    agent: String,
+pub(super) struct Thread {
+    pub(super) session: String,
+    pub(super) agent: String,
     file: String,
 }
 
@@ -90,8 +88,7 @@ pub(super) struct Funnel {
 
 /// The same file refused again and again.
 pub(super) struct Loop {
-    pub(super) session: String,
-    pub(super) agent: String,
+    pub(super) thread: Thread,
     pub(super) name: String,
     pub(super) count: u64,
     pub(super) first: String,
@@ -114,7 +111,8 @@ pub(super) struct Others {
 }
 
 pub(super) struct Findings {
-    pub(super) tops: Vec<Top>,
+    /// Names, rules, agents and systems.
+    pub(super) tops: [Top; 4],
     pub(super) sessions: usize,
     /// Denials by hour, `2026-01-31T23`.
     pub(super) hours: BTreeMap<String, u64>,
@@ -168,14 +166,19 @@ impl Findings {
                 };
             }
         }
-        let titles = ["Names", "Rules", "Agents", "Systems"];
-        let tops = titles.into_iter().zip(tallies).map(|(title, tally)| Top {
+        let top = |title, tally: Tally| Top {
             title,
             distinct: tally.len(),
             groups: tally.into_groups(Some(TOP)),
-        });
+        };
+        let [names, rules, agents, systems] = tallies;
         Ok(Self {
-            tops: tops.collect(),
+            tops: [
+                top("Names", names),
+                top("Rules", rules),
+                top("Agents", agents),
+                top("Systems", systems),
+            ],
             sessions: sessions.len(),
             hours,
             funnel: funnel(&threads, &mut disk),
@@ -272,8 +275,6 @@ impl Row {
             name: entry.what().to_owned(),
             suggestion: entry.suggestion.to_string(),
             tool: entry.tool.to_string(),
-            agent: entry.agent(),
-            session: entry.session_id.to_string(),
             reason: entry.reason.to_string(),
             outcome,
         }
@@ -303,8 +304,7 @@ fn loops(threads: &HashMap<Thread, Tries>, disk: &mut Disk) -> Vec<Loop> {
         .iter()
         .filter(|(_, tries)| tries.refused >= LOOP)
         .map(|(thread, tries)| Loop {
-            session: thread.session.clone(),
-            agent: thread.agent.clone(),
+            thread: thread.clone(),
             name: tries.name.clone(),
             count: tries.refused,
             first: tries.first.clone(),

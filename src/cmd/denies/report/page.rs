@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{Datelike, Days, NaiveDate, NaiveDateTime, TimeDelta};
 
+use super::super::stats::Group;
 use super::collect::{Findings, Loop, Outcome, Row, Top};
 use super::html::{Html, template};
 use crate::catalog::Catalog;
@@ -117,11 +118,11 @@ pub(super) fn render(
 fn totals(findings: &Findings) -> Html {
     let others = &findings.others;
     let count = |decision: &str| others.counts.get(decision).copied().unwrap_or_default();
-    let distinct = |at: usize| findings.tops.get(at).map_or(0, |top| top.distinct as u64);
+    let [names, _, agents, _] = &findings.tops;
     let numbers = [
         ("refused", "refused", findings.total()),
-        ("name", "names", distinct(0)),
-        ("agent", "agents", distinct(2)),
+        ("name", "names", names.distinct as u64),
+        ("agent", "agents", agents.distinct as u64),
         ("session", "sessions", findings.sessions as u64),
         ("warning", "warnings", count("warn")),
         (
@@ -300,7 +301,7 @@ fn top(top: &Top, total: u64) -> Html {
         .map(|group| group.count)
         .max()
         .unwrap_or(1);
-    let row = |group: &super::super::stats::Group| {
+    let row = |group: &Group| {
         Html::fill(
             "<tr><th scope=\"row\"><code>{}</code></th><td class=\"n\">{}</td><td class=\"n\">{} %</td><td class=\"bar\"><i style=\"width:{}%\"></i></td></tr>",
             [
@@ -335,8 +336,8 @@ fn loops(loops: &[Loop]) -> Html {
             [
                 Html::number(found.count),
                 Html::text(&found.name),
-                Html::text(&found.agent),
-                Html::text(&found.session),
+                Html::text(&found.thread.agent),
+                Html::text(&found.thread.session),
                 Html::text(&found.first),
                 Html::text(&found.last),
                 outcome(found.outcome),
@@ -370,9 +371,9 @@ fn shown(shown: usize, total: u64) -> Html {
 }
 
 fn options(findings: &Findings) -> Html {
-    let rules = findings.tops.get(1).map_or(&[][..], |top| &top.groups);
-    let option = |rule| Html::fill("<option>{}</option>", [Html::text(rule)]);
-    rules.iter().map(|group| option(&group.key)).collect()
+    let [_, rules, ..] = &findings.tops;
+    let option = |group: &Group| Html::fill("<option>{}</option>", [Html::text(&group.key)]);
+    rules.groups.iter().map(option).collect()
 }
 
 fn record(row: &Row, rows: &ContractRows) -> Html {
@@ -397,9 +398,9 @@ fn record(row: &Row, rows: &ContractRows) -> Html {
             Html::text(&row.system),
             name,
             instead,
-            Html::text(&row.agent),
+            Html::text(&row.thread.agent),
             Html::text(&row.tool),
-            Html::text(&row.session),
+            Html::text(&row.thread.session),
             outcome(row.outcome),
             Html::text(&row.reason),
         ],

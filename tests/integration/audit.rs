@@ -1,10 +1,10 @@
-//! `audit` and `denies list`: documents, filters, text for people.
+//! What an audit says, to programs and to people.
 
 use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{DEVT, Sandbox, keys};
+use crate::support::{Sandbox, keys};
 
 /// A project with entries of every bucket, and its audit.
 fn audited() -> (Sandbox, Value) {
@@ -249,138 +249,6 @@ fn audit_tells_directories_and_links_from_files() {
         (&json!(3), &json!(2)),
         "{document}"
     );
-}
-
-/// A project with denials of several kinds.
-fn denied() -> Sandbox {
-    let sandbox = Sandbox::new();
-    let mut tester = sandbox.by(
-        "devt:tester",
-        sandbox.write_event(".devt/state/review.md", "x"),
-    );
-    let mut other = sandbox.by("devt:tester", sandbox.write_event(".devt/state/a.md", "x"));
-    tester["session_id"] = "s-2".into();
-    other["session_id"] = "s-2".into();
-    for event in [
-        sandbox.write_event(".devt/state/notes.md", "x"),
-        tester,
-        other,
-        sandbox.write_event(".agentmux/.sessions/s/state.json", "x"),
-        sandbox.by(
-            "coder",
-            sandbox.write_event(".agentmux/.sessions/s/state.json", "x"),
-        ),
-    ] {
-        assert_ne!(sandbox.hook(&event).verdict(), "allow");
-    }
-    sandbox
-}
-
-#[track_caller]
-fn listed(sandbox: &Sandbox, args: &[&str]) -> Vec<String> {
-    let ran = sandbox.run(&[&["denies", "list", "--json"], args].concat());
-    assert_eq!(ran.code(), 0, "{args:?}: {}", ran.stderr());
-    let document = ran.json();
-    assert_eq!(keys(&document), ["denies"]);
-    let name = |record: &Value| record["name"].as_str().unwrap().to_owned();
-    document["denies"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(name)
-        .collect()
-}
-
-#[test]
-fn filters_of_denies_combine() {
-    let sandbox = denied();
-    let all = ["notes.md", "review.md", "a.md", "state.json", "state.json"];
-    for (args, expected) in [
-        (&[][..], &all[..]),
-        (&["--session", "s-2"], &["review.md", "a.md"]),
-        (
-            &["--session", "s-2", "--rule", "wrong-writer"],
-            &["review.md"],
-        ),
-        (&["--session", "none"], &[]),
-        (&["--agent", "main"], &["notes.md", "state.json"]),
-        (&["--agent", "tester"], &["review.md", "a.md"]),
-        (
-            &["--agent", "devt:tester", "--rule", "ad-hoc-name"],
-            &["a.md"],
-        ),
-        (&["--agent", "coder", "--session", "s-2"], &[]),
-        (&["--rule", "program-owned"], &["state.json", "state.json"]),
-        (&["--system", "agentmux"], &["state.json", "state.json"]),
-        (&["--system", "devt", "--agent", "main"], &["notes.md"]),
-        (&["--limit", "2"], &["state.json", "state.json"]),
-        (&["--limit", "1", "--session", "s-2"], &["a.md"]),
-        (&["--limit", "99"], &all),
-        (&["--since", "24h"], &all),
-        (&["--since", "2020-01-01"], &all),
-        (&["--since", "2020-01-01T00:00:00Z"], &all),
-        (
-            &["--since", "1w", "--limit", "3", "--agent", "main"],
-            &["notes.md", "state.json"],
-        ),
-        (&["--since", "2999-01-01"], &[]),
-    ] {
-        assert_eq!(listed(&sandbox, args), expected, "{args:?}");
-    }
-}
-
-/// A call is one record, whatever number of systems refuse it: devt's readers find
-/// it in devt's log, and people under each of the systems.
-#[test]
-fn a_call_refused_by_two_systems_is_found_by_both() {
-    let sandbox = Sandbox::new();
-    let docs = ".claude/.docs/260110-a";
-    let command = format!("touch {docs}/a.md .devt/state/b.md {docs}/c.md");
-    let denied = sandbox.hook(&sandbox.bash_event(&command));
-    let reason = denied.is_denied("ad-hoc-name");
-    assert!(reason.starts_with("`.devt/state/b.md`"), "{reason}");
-    assert_eq!(sandbox.read(DEVT).lines().count(), 1);
-    for system in ["devt", "session"] {
-        assert_eq!(listed(&sandbox, &["--system", system]), ["b.md"]);
-    }
-    assert!(listed(&sandbox, &["--system", "groups"]).is_empty());
-    let text = sandbox.run(&["denies"]).stdout();
-    assert!(text.contains("b.md and 2 more  Bash by main"), "{text}");
-}
-
-#[test]
-fn denies_skips_what_others_wrote_and_changes_nothing() {
-    let sandbox = denied();
-    let foreign = "{\"ts\":\"2026-01-01T00:00:00Z\",\"source\":\"bash-guard\",\"reason\":\"x\"}\n\n{\"a\":1}\n[1]\n\"x\"\n\
-                   {\"v\":2,\"source\":\"statewarden\",\"decision\":\"deny\"}\n\
-                   {\"v\":1,\"id\":\"0\",\"ts\":\"2026-01-01T00:00:00.000Z\",\"source\":\"statewarden\",\"decision\":\"heartbeat\",\"reason\":\"\"}\n";
-    let log = format!("{foreign}{}", sandbox.read(DEVT));
-    sandbox.write(DEVT, &log);
-    assert_eq!(
-        listed(&sandbox, &["--system", "devt"]),
-        ["notes.md", "review.md", "a.md"]
-    );
-    assert_eq!(sandbox.read(DEVT), log);
-}
-
-#[test]
-fn denies_reads_for_people() {
-    let sandbox = denied();
-    let text = sandbox.run(&["denies"]).stdout();
-    for part in [
-        ".devt/state/notes.md",
-        "ad-hoc-name",
-        "scratchpad.md",
-        "tester",
-        "wrong-writer",
-        "main",
-    ] {
-        assert!(text.contains(part), "`{part}` is not in: {text}");
-    }
-    assert!(!text.contains('\u{1b}'), "{text}");
-    let none = Sandbox::new().run(&["denies", "list"]);
-    assert_eq!((none.code(), none.stderr()), (0, String::new()));
-    assert!(!none.stdout().is_empty(), "an empty list is said to be one");
 }
 
 #[test]
