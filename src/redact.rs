@@ -11,13 +11,13 @@ use crate::reply::cut;
 const MAX_EXCERPT: usize = 200;
 
 /// More bytes have more characters than that.
-const SHOWN: usize = 4 * MAX_EXCERPT;
+const SHOWN: usize = 4 * MAX_EXCERPT + 1;
 
 /// What of a command a log may hold.
 pub fn excerpt(command: &str) -> String {
     // Far more than is shown, so that no cut takes away the word before a secret.
-    let begin = cut(command, 20 * MAX_EXCERPT);
-    cut(&redact(without_here_document(&begin)), MAX_EXCERPT)
+    let command = cut(command, 20 * MAX_EXCERPT);
+    cut(&begin(without_here_document(&command), SHOWN), MAX_EXCERPT)
 }
 
 /// The command up to the text of its first here-document, which is a file's content.
@@ -29,16 +29,21 @@ fn without_here_document(command: &str) -> &str {
     end.map_or(command, |end| &command[..end])
 }
 
-/// Puts `***` in the place of what looks like a credential, as far as an excerpt shows it.
-fn redact(text: &str) -> String {
+/// Puts `***` in the place of what looks like a credential.
+pub fn redact(text: &str) -> String {
+    begin(text, usize::MAX)
+}
+
+/// The same, until that many bytes are there.
+fn begin(text: &str, enough: usize) -> String {
     let mut scan = Scan {
         text,
         at: 0,
-        hidden: String::with_capacity(SHOWN),
+        hidden: String::new(),
         quote: None,
         program: None,
     };
-    while scan.hidden.len() <= SHOWN
+    while scan.hidden.len() < enough
         && let Some(next) = scan.rest().chars().next()
     {
         if is_word(next) {
