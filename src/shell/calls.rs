@@ -7,7 +7,7 @@ use super::code::{Code, Language, Token, read};
 use super::effects::{On, rows};
 use super::eval::{REPEAT_COST, Shell};
 use super::field::Field;
-use super::routine::{Function, MAX_FOLLOWED, MAX_LEVELS, functions};
+use super::routine::{Functions, MAX_FOLLOWED, MAX_LEVELS, functions};
 use super::value::{Reader, Span};
 use crate::target::Act;
 
@@ -35,7 +35,7 @@ pub(super) struct Script<'c, 'a, 'h, 's> {
     pub(super) members: Vec<(EcoString, Bound)>,
     /// Where the names of the present function begin.
     pub(super) frame: usize,
-    pub(super) functions: Vec<Function<'a>>,
+    pub(super) functions: Functions<'a>,
     /// The functions that are being called.
     pub(super) running: Vec<usize>,
     /// What the innermost of them gives back.
@@ -175,15 +175,22 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
     /// nothing is known.
     pub(super) fn walk(&mut self, span: Span) {
         let mut at = span.0;
+        // A function's own walk is over its body.
+        let mut body = self.functions.body_from(at + 1);
         while at < span.1 {
-            if at > span.0
-                && let Some(end) = self.definition(at)
+            let start = body.map_or(span.1, |(start, _)| start.min(span.1));
+            (at..start).for_each(|at| self.look(at));
+            at = start;
+            if at < span.1
+                && let Some((_, function)) = body
             {
-                at = end.max(at + 1);
-            } else {
-                self.look(at);
-                at += 1;
+                match self.definition(function) {
+                    Some(end) => at = end,
+                    None => self.look(at),
+                }
+                at = at.max(start + 1);
             }
+            body = self.functions.body_from(at);
         }
     }
 

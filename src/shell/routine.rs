@@ -1,5 +1,9 @@
 //! Functions that a script defines: what their calls do with what they are given.
 
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
 use super::bind::{Bound, Shape};
 use super::calls::Script;
 use super::code::{Code, Language, Token};
@@ -16,14 +20,23 @@ pub(super) const MAX_FOLLOWED: usize = 32 << 10;
 /// How far behind the parameters a body may begin.
 const MAX_HEAD: usize = 32;
 
-/// How many functions of a script are known: every name is looked for among them.
-const MAX_FUNCTIONS: usize = 128;
+/// How many functions of a script are known.
+const MAX_FUNCTIONS: usize = 1024;
 
 #[derive(Clone, Copy)]
 pub(super) struct Function<'a> {
     name: &'a str,
     params: Span,
     body: Span,
+}
+
+/// The functions of a script, and where they are found.
+pub(super) struct Functions<'a> {
+    all: Vec<Function<'a>>,
+    /// The last function of each name.
+    by_name: HashMap<&'a str, usize, RandomState>,
+    /// Where bodies begin, in order, and the function of each.
+    bodies: Vec<(usize, usize)>,
 }
 
 /// A body ends with its brace, or with the first line that is indented no
@@ -37,7 +50,7 @@ struct Finder<'c, 'a> {
     open: Vec<(usize, usize, usize)>,
 }
 
-pub(super) fn functions<'a>(code: &Code<'a>, language: Language) -> Vec<Function<'a>> {
+pub(super) fn functions<'a>(code: &Code<'a>, language: Language) -> Functions<'a> {
     let mut finder = Finder {
         code,
         language,
@@ -46,7 +59,25 @@ pub(super) fn functions<'a>(code: &Code<'a>, language: Language) -> Vec<Function
         open: Vec::new(),
     };
     finder.search();
-    finder.found
+    let all = finder.found;
+    let mut bodies: Vec<_> = (all.iter().enumerate())
+        .map(|(place, function)| (function.body.0, place))
+        .collect();
+    bodies.sort_unstable();
+    let names = all.iter().enumerate();
+    Functions {
+        by_name: names.map(|(place, row)| (row.name, place)).collect(),
+        bodies,
+        all,
+    }
+}
+
+impl Functions<'_> {
+    /// The first body that begins at a place or behind it, and its function.
+    pub(super) fn body_from(&self, at: usize) -> Option<(usize, usize)> {
+        let place = self.bodies.partition_point(|(start, _)| *start < at);
+        self.bodies.get(place).copied()
+    }
 }
 
 impl<'a> Finder<'_, 'a> {
@@ -205,8 +236,12 @@ impl<'a> Script<'_, 'a, '_, '_> {
     /// The function that a call of `name` at `at` leads to. A method is called on
     /// something, a function is not.
     pub(super) fn function(&self, name: &str, at: usize) -> Option<usize> {
-        let place = self.functions.iter().rposition(|row| row.name == name)?;
-        let function = self.functions.get(place)?;
+        // Most scripts have none.
+        if self.functions.all.is_empty() {
+            return None;
+        }
+        let place = *self.functions.by_name.get(name)?;
+        let function = self.functions.all.get(place)?;
         let takes_own = matches!(self.word(function.params.0), Some("self" | "cls"));
         let fits = match self.before(at) {
             Some('.') => takes_own || self.stands_on(at, &["self", "this", "$this", "cls"]),
@@ -218,9 +253,9 @@ impl<'a> Script<'_, 'a, '_, '_> {
         (fits && !is_own && !self.defines(at)).then_some(place)
     }
 
-    /// Walks over the body of a function, if one begins at a place, and says where it ends.
-    pub(super) fn definition(&mut self, at: usize) -> Option<usize> {
-        let function = *self.functions.iter().find(|row| row.body.0 == at)?;
+    /// Walks over the body of a function, and says where it ends.
+    pub(super) fn definition(&mut self, place: usize) -> Option<usize> {
+        let function = *self.functions.all.get(place)?;
         if self.depth >= MAX_DEPTH {
             return None;
         }
@@ -230,7 +265,7 @@ impl<'a> Script<'_, 'a, '_, '_> {
 
     /// Follows a call; what the function gives back is known where all of it is.
     pub(super) fn invoke(&mut self, place: usize, given: Vec<Given<'a>>) -> Vec<Field> {
-        let Some(&function) = self.functions.get(place) else {
+        let Some(&function) = self.functions.all.get(place) else {
             return Vec::new();
         };
         let cost = function.body.1.saturating_sub(function.body.0) + 16;
