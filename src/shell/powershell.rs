@@ -108,19 +108,14 @@ impl PowerShell<'_, '_, '_> {
     pub(super) fn blanks(&mut self) {
         loop {
             let rest = self.rest();
-            if rest.starts_with([' ', '\t']) {
-                self.at += 1;
-            } else if rest.starts_with("<#") {
-                self.at += rest.find("#>").map_or(rest.len(), |at| at + 2);
-            } else if rest.starts_with('#') {
-                self.at += rest.find('\n').unwrap_or(rest.len());
-            } else if rest.starts_with("`\n") {
-                self.at += 2;
-            } else if rest.starts_with("`\r\n") {
-                self.at += 3;
-            } else {
-                return;
-            }
+            self.at += match rest.as_bytes() {
+                [b' ' | b'\t', ..] => 1,
+                [b'<', b'#', ..] => rest.find("#>").map_or(rest.len(), |at| at + 2),
+                [b'#', ..] => rest.find('\n').unwrap_or(rest.len()),
+                [b'`', b'\n', ..] => 2,
+                [b'`', b'\r', b'\n', ..] => 3,
+                _ => return,
+            };
         }
     }
 

@@ -85,13 +85,21 @@ impl PowerShell<'_, '_, '_> {
                     vec![Field::literal(escaped)]
                 }
                 ']' if self.at == start => break,
-                c if ends_value(c) => break,
+                c if u8::try_from(c).is_ok_and(ends_value) => break,
                 _ => {
                     let rest = self.rest();
-                    let special = |c: char| ends_value(c) || "'\"@$(`".contains(c);
-                    let skip = c.len_utf8();
-                    let len = rest.get(skip..).and_then(|rest| rest.find(special));
-                    let run = rest.get(..len.map_or(rest.len(), |len| len + skip));
+                    let is_plain = |byte: &&u8| {
+                        let byte = **byte;
+                        !(ends_value(byte)
+                            || matches!(byte, b'\'' | b'"' | b'@' | b'$' | b'(' | b'`'))
+                    };
+                    let len = rest
+                        .as_bytes()
+                        .iter()
+                        .skip(c.len_utf8())
+                        .take_while(is_plain)
+                        .count();
+                    let run = rest.get(..c.len_utf8() + len);
                     let run = Field::literal(run.unwrap_or(""));
                     self.at += run.text.len();
                     vec![run]
@@ -314,8 +322,12 @@ impl PowerShell<'_, '_, '_> {
     }
 }
 
-fn ends_value(c: char) -> bool {
-    c.is_ascii_whitespace() || ";|&)}{,><".contains(c)
+fn ends_value(byte: u8) -> bool {
+    let is_mark = matches!(
+        byte,
+        b';' | b'|' | b'&' | b')' | b'}' | b'{' | b',' | b'>' | b'<'
+    );
+    is_mark || byte.is_ascii_whitespace()
 }
 
 /// Paths with `/` alone, which is what the rest of the analyser reads.
