@@ -50,6 +50,47 @@ fn settings_add_names_globs_and_directories() {
     }
 }
 
+/// A directory that only the names in it declare is no stray.
+#[test]
+fn directories_on_the_way_to_a_name_are_known() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems:\n  devt:\n    extra_names: [notes/list.md]\n    \
+         extra_globs: ['lanes/*.md', 'log/**']\n    subdirectories: [a/b]\n  \
+         kb: {site: kb, canonical: ['parts/**/x.md']}\n",
+    );
+    for file in ["notes/list.md", "lanes/1.md", "log/x/y/z.txt", "a/b/c.png"] {
+        sandbox.write(&format!(".devt/state/{file}"), "x");
+    }
+    sandbox.write("kb/parts/1/x.md", "x");
+    let audit = sandbox.run(&["audit"]);
+    assert_eq!(audit.code(), 0, "{}", audit.stdout());
+    let command = json!({ "command": "make" });
+    sandbox
+        .hook(&after(&sandbox, "Bash", command, json!({})))
+        .is_silent();
+    for (dir, verdict) in [
+        (".devt/state/lanes", "allow"),
+        (".devt/state/log/x", "allow"),
+        (".devt/state/a", "allow"),
+        ("kb/parts/1", "allow"),
+        (".devt/state/lanes/sub", "undeclared-directory"),
+        (".devt/state/note", "undeclared-directory"),
+    ] {
+        let event = sandbox.bash_event(&format!("mkdir -p {dir}"));
+        assert_eq!(sandbox.hook(&event).verdict(), verdict, "{dir}");
+    }
+    sandbox.write(".devt/state/lanes/1.txt", "x");
+    let args = ["cleanup", "--system", "devt", "--json"];
+    let archived = sandbox.run(&args).json()["archived"].take();
+    let n_archived = archived.as_array().map_or(0, Vec::len);
+    assert_eq!(
+        (n_archived, &archived[0]["name"]),
+        (1, &json!("lanes/1.txt"))
+    );
+}
+
 /// A name of a program or of an owner does not become everybody's.
 #[test]
 fn additions_take_no_name_from_its_writer() {
