@@ -91,6 +91,29 @@ fn directories_on_the_way_to_a_name_are_known() {
     );
 }
 
+/// A verdict is what the numbered files owe.
+#[test]
+fn names_added_beside_the_verdicts_hold_any_text() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems: {groups: {extra_names: [review/summary.md], extra_globs: ['test-reports/*.txt']}}\n",
+    );
+    for entry in ["review/summary.md", "test-reports/1.txt"] {
+        let file = format!("openspec/changes/c/{entry}");
+        let event = sandbox.write_event(&file, "no verdict\n");
+        sandbox.hook(&event).is_silent();
+        sandbox.write(&file, "no verdict\n");
+    }
+    let event = sandbox.write_event("openspec/changes/c/review/2.md", "no verdict\n");
+    let event = sandbox.by("reviewer", event);
+    sandbox.hook(&event).is_denied("malformed-content");
+    let command = json!({ "command": "make" });
+    sandbox
+        .hook(&after(&sandbox, "Bash", command, json!({})))
+        .is_silent();
+}
+
 /// A name of a program or of an owner does not become everybody's.
 #[test]
 fn additions_take_no_name_from_its_writer() {
