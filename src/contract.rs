@@ -344,11 +344,13 @@ impl<'a> Contract<'a> {
             return Standing::Row(row);
         }
         let (parent, direct) = self.nearest_dir(entry, edition);
+        let above = entry.rsplit_once('/').map(|(above, _)| above);
+        let is_beside_names = || above.is_some_and(|above| self.leads_on(above, edition));
         match parent.kind {
             DirKind::Program => Standing::ProgramDirectory,
             DirKind::Open => Standing::Free,
             DirKind::Closed if self.leads_on(entry, edition) => Standing::Directory(ON_THE_WAY),
-            DirKind::Closed if direct => Standing::AdHoc,
+            DirKind::Closed if direct || is_beside_names() => Standing::AdHoc,
             DirKind::Closed => Standing::UndeclaredDirectory,
         }
     }

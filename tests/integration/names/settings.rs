@@ -30,12 +30,20 @@ fn settings_add_names_globs_and_directories() {
     check(
         &sandbox,
         "ad-hoc-name",
-        &["Notes.md", "council.md", "a.csv.md", "v10.txt", "todo.md"],
+        &[
+            "Notes.md",
+            "council.md",
+            "a.csv.md",
+            "v10.txt",
+            "todo.md",
+            "a/x",
+            "notes/other.md",
+        ],
     );
     check(
         &sandbox,
         "undeclared-directory",
-        &["evidence2/x", "a/x", "notes/other.md", "notes2/a.csv"],
+        &["evidence2/x", "notes2/a.csv", "a/c/x"],
     );
     for command in [
         "mkdir .devt/state/evidence",
