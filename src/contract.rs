@@ -242,6 +242,9 @@ impl<'a> Dir<'a> {
     }
 }
 
+/// A directory that is declared by the names in it alone.
+const ON_THE_WAY: &Dir<'_> = &Dir::new("", DirKind::Closed);
+
 /// An agent name, or a pattern with `*`, and the role it stands for.
 #[derive(Clone, Copy, Debug)]
 pub struct Role<'a> {
@@ -341,12 +344,30 @@ impl<'a> Contract<'a> {
             return Standing::Row(row);
         }
         let (parent, direct) = self.nearest_dir(entry, edition);
+        let above = entry.rsplit_once('/').map(|(above, _)| above);
+        let is_beside_names = || above.is_some_and(|above| self.leads_on(above, edition));
         match parent.kind {
             DirKind::Program => Standing::ProgramDirectory,
             DirKind::Open => Standing::Free,
-            DirKind::Closed if direct => Standing::AdHoc,
+            DirKind::Closed if self.leads_on(entry, edition) => Standing::Directory(ON_THE_WAY),
+            DirKind::Closed if direct || is_beside_names() => Standing::AdHoc,
             DirKind::Closed => Standing::UndeclaredDirectory,
         }
+    }
+
+    /// Whether names of the contract can lie below the entry.
+    pub fn leads_on(&self, entry: &str, edition: Edition) -> bool {
+        let is_below = |path: &str| {
+            let rest = path.strip_prefix(entry);
+            rest.is_some_and(|rest| rest.starts_with('/'))
+        };
+        let mut rows = self.rows.iter().filter(|row| row.editions.hold(edition));
+        let mut dirs = self.dirs.iter().filter(|dir| dir.editions.hold(edition));
+        rows.any(|row| match &row.name {
+            Name::Exact(name) | Name::Wild(name) => is_below(name),
+            Name::Slug(slug) => is_below(slug.prefix),
+            Name::Glob(glob) => glob.leads_below(entry),
+        }) || dirs.any(|dir| is_below(dir.path))
     }
 
     fn dir(&'a self, path: &str, edition: Edition) -> Option<&'a Dir<'a>> {

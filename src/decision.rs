@@ -353,6 +353,9 @@ fn entry_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
         Standing::ProgramDirectory => Err(program_owned(id, entry, "")),
         Standing::Directory(dir) if makes_dir || dir.kind == DirKind::Open => Ok(Asks::Nothing),
         Standing::Free => Ok(Asks::Nothing),
+        Standing::Row(_) if makes_dir && governed.contract.leads_on(entry, governed.edition) => {
+            Ok(Asks::Nothing)
+        }
         Standing::Row(row) if makes_dir && row.writer != Writer::User => {
             let why = format!("the contract of {id} has `{entry}` as a file, not as a directory");
             Err(Objection::new(DenyCode::UndeclaredDirectory, why))

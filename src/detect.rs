@@ -325,8 +325,12 @@ impl World<'_> {
     /// may have left them. A file that has just changed has no say in that.
     fn settings_changed(&self, since: DateTime<Utc>) -> Vec<Denial> {
         let files = self.project.settings_files(self.env).into_iter();
-        let (changed, kept): (Vec<_>, Vec<_>) =
-            files.partition(|(_, path)| has_changed(Path::new(path), since));
+        // What was settled before the program first left a trace here is the user's.
+        let trace = self.logs().own_folder().join(".gitignore");
+        let is_late = |at| changed(&trace).is_some_and(|began| began < at);
+        let (changed, kept): (Vec<_>, Vec<_>) = files.partition(|(_, path)| {
+            changed(Path::new(path)).is_some_and(|at| at >= since && is_late(at))
+        });
         let unwired = self.unwired(since);
         if changed.is_empty() {
             return unwired.into_iter().collect();

@@ -102,11 +102,11 @@ fn list<'c>(
         if !belongs(site, &name, catalog) {
             continue;
         }
-        let standing = site
-            .governed
-            .contract
-            .standing(&name, site.governed.edition);
-        match standing {
+        let (contract, edition) = (&site.governed.contract, site.governed.edition);
+        match contract.standing(&name, edition) {
+            Standing::Row(_) if meta.is_dir() && contract.leads_on(&name, edition) => {
+                list(site, (&path, &name), catalog, since, found)?;
+            }
             Standing::Directory(Dir { kind: Closed, .. }) | Standing::Free if meta.is_dir() => {
                 list(site, (&path, &name), catalog, since, found)?;
             }

@@ -203,7 +203,14 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
         let _ = write!(end, " Note: {}.", self::shown(problem, 240));
     }
     let _ = match first.code {
-        DenyCode::GateClosed => write!(end, " More: `statewarden status`."),
+        DenyCode::GateClosed => {
+            let file = self::shown(&first.path, 160);
+            let file = quoted(&file);
+            write!(
+                end,
+                " More: `statewarden status`, `statewarden explain {file}`."
+            )
+        }
         _ => {
             let by = first
                 .agent

@@ -149,9 +149,18 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
     if is_new {
         change = change.of_new_file();
     }
-    let notes: Vec<&str> = unmet.into_iter().chain(other_run(&dir, kind)).collect();
+    let notes = no_teams(args, mode).into_iter().chain(unmet);
+    let notes: Vec<&str> = notes.chain(other_run(&dir, kind)).collect();
     change.note = (!notes.is_empty()).then(|| notes.join("; "));
     Ok(change)
+}
+
+/// What to know where a team run was asked for and cannot be had.
+fn no_teams(args: &Init, mode: Mode) -> Option<&'static str> {
+    (mode == Mode::Sequential && !args.force_sequential).then_some(
+        "agent teams are off, so this run is sequential; \
+         `CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1` switches them on",
+    )
 }
 
 /// What to know where the run of the other kind is active beside one.

@@ -21,6 +21,8 @@ pub(super) enum Near {
     },
     /// Nothing is near; these are all there are.
     OneOf(Vec<String>),
+    /// The same, and each is another's to write.
+    NoneOf(Vec<String>),
 }
 
 impl Near {
@@ -38,6 +40,10 @@ impl Near {
             }
             Self::OneOf(names) => {
                 objection.why += &format!("; you may write `{}`", names.join("`, `"));
+            }
+            Self::NoneOf(names) => {
+                let names = names.join("`, `");
+                objection.why += &format!("; others write `{names}`; {REPORT}");
             }
         }
         objection
@@ -72,8 +78,23 @@ pub(super) fn near(claim: &Claim<'_>, call: &Call<'_>, name: &str) -> Near {
     }
 }
 
-/// The names in the entry's directory, where they are few.
+/// The names in the entry's directory, where they are few: the actor's, else all.
 fn all_of_few(claim: &Claim<'_>, may_write: &dyn Fn(&Row<'_>) -> bool) -> Near {
+    let own = names_beside(claim, may_write);
+    if own.len() > FEW {
+        return Near::Nothing;
+    }
+    if !own.is_empty() {
+        return Near::OneOf(own);
+    }
+    match names_beside(claim, &|_| true) {
+        all if (1..=FEW).contains(&all.len()) => Near::NoneOf(all),
+        _ => Near::Nothing,
+    }
+}
+
+/// The names in the entry's directory that a tool call can write, and `fits`.
+fn names_beside(claim: &Claim<'_>, fits: &dyn Fn(&Row<'_>) -> bool) -> Vec<String> {
     let governed = claim.governed;
     let (dir, _) = governed
         .contract
@@ -82,18 +103,14 @@ fn all_of_few(claim: &Claim<'_>, may_write: &dyn Fn(&Row<'_>) -> bool) -> Near {
         row.editions.hold(governed.edition)
             && row.bucket != Bucket::Ephemeral
             && !matches!(row.writer, Writer::Program | Writer::User)
-            && may_write(row)
+            && fits(row)
     };
     let rows = governed.contract.rows.iter().filter(is_offered);
     let names = rows.map(|row| match row.name {
         Name::Slug(slug) => format!("{}N{}", slug.prefix, slug.endings[0]),
         _ => row.title().to_owned(),
     });
-    let names: Vec<_> = names
+    names
         .filter(|name| systems::below(name, dir.path).is_some())
-        .collect();
-    match names.len() {
-        1..=FEW => Near::OneOf(names),
-        _ => Near::Nothing,
-    }
+        .collect()
 }

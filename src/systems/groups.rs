@@ -57,7 +57,7 @@ impl System for Groups {
     }
 
     fn judges(&self, entry: &str) -> bool {
-        entry.contains('/')
+        kind_of(entry).is_some()
     }
 
     fn check_content(
@@ -66,10 +66,8 @@ impl System for Groups {
         text: &str,
         _present: Option<&str>,
     ) -> Result<Vec<Note>, ContentError> {
-        let kind = match entry.split_once('/') {
-            Some(("review", _)) => ReportKind::Review,
-            Some(("test-reports", _)) => ReportKind::TestReport,
-            _ => return Ok(Vec::new()),
+        let Some(kind) = kind_of(entry) else {
+            return Ok(Vec::new());
         };
         report::check_report(kind, text)
             .map(|()| Vec::new())
@@ -178,6 +176,19 @@ static CONTRACT: Contract<'static> = Contract {
     ]),
     fallback: None,
 };
+
+/// The report that an entry is. Names that the settings add beside the numbered ones
+/// hold what they like.
+fn kind_of(entry: &str) -> Option<ReportKind> {
+    let (dir, name) = entry.split_once('/')?;
+    let number = name.strip_suffix(".md")?;
+    match dir {
+        _ if !number.bytes().all(|byte| byte.is_ascii_digit()) => None,
+        "review" => Some(ReportKind::Review),
+        "test-reports" => Some(ReportKind::TestReport),
+        _ => None,
+    }
+}
 
 const ROWS: &[Row<'_>] = &[
     Row::file(

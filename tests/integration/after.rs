@@ -306,6 +306,13 @@ fn a_command_that_writes_our_settings_is_told() {
         ("mode: off\n", "quarantine: true\n", false),
     ] {
         let sandbox = Sandbox::new();
+        let start = json!({
+            "hook_event_name": "SessionStart", "source": "startup",
+            "session_id": "s-1", "cwd": sandbox.path("")
+        });
+        sandbox.hook(&start).is_silent();
+        // File systems tell times by the tick of a clock.
+        std::thread::sleep(std::time::Duration::from_millis(20));
         sandbox.write(".claude/statewarden.yaml", shared);
         let script = json!({ "command": "python3 x.py" });
         let mut event = after(&sandbox, "Bash", script, json!({}));
@@ -317,6 +324,23 @@ fn a_command_that_writes_our_settings_is_told() {
         }
         let told = sandbox.hook(&event).stdout();
         assert_eq!(told.contains("protected-file"), is_told, "{shared}: {told}");
+    }
+}
+
+/// Who makes a project and its settings and starts then has not let a command change them.
+#[test]
+fn the_first_settings_of_a_project_are_the_users() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
+    sandbox.write(".devt/state/todo.txt", "x");
+    let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+    // The first answer leaves the trace that the second finds.
+    for told in 1..=2 {
+        let answer = sandbox.hook(&event).json();
+        assert_eq!(answer.get("decision"), None, "{answer}");
+        let text = answer["hookSpecificOutput"]["additionalContext"].as_str();
+        assert!(text.unwrap().contains("todo.txt"), "{answer}");
+        assert_eq!(sandbox.records(EVENTS).len(), told);
     }
 }
 

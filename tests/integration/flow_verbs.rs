@@ -72,7 +72,9 @@ fn the_mode_follows_flags_and_environment() {
             .chain(flags)
             .copied()
             .collect();
-        run(&sandbox, 0, &args);
+        let said = run(&sandbox, 0, &args);
+        let is_fallback = flags == ["--team"] && line.contains("sequential");
+        assert_eq!(said.contains("agent teams are off"), is_fallback, "{said}");
         let text = sandbox.read(file);
         assert!(
             text.lines().any(|found| found == line),

@@ -137,7 +137,11 @@ fn a_contract_of_few_names_says_them_all() {
             "; you may write `test-reports/N.md`.",
         ),
         // Nothing in there is theirs to write.
-        ("developer", "review/notes.md", "no name `review/notes.md`."),
+        (
+            "developer",
+            "review/notes.md",
+            "; others write `review/N.md`; report what you have in your final message instead.",
+        ),
     ] {
         let event = sandbox.write_event(&format!("openspec/changes/x/{entry}"), "x");
         let ran = sandbox.hook(&sandbox.by(agent, event));

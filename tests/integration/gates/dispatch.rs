@@ -43,6 +43,9 @@ fn a_dispatch_before_its_gate_is_warned_of_or_refused() {
         reason.contains("`exploration`") && reason.contains("statewarden status"),
         "{reason}"
     );
+    let file = stage.0.path(".claude/orchestration.local.md");
+    let explain = format!("`statewarden explain {file}`");
+    assert!(reason.contains(&explain), "{reason}");
     let record = &stage.0.records(DENIES)[0];
     assert_eq!(record["rule"], "gate-closed");
     assert_eq!(record["action"], "dispatch", "nothing was written");

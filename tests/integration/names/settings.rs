@@ -31,12 +31,20 @@ fn settings_add_names_globs_and_directories() {
     check(
         &sandbox,
         "ad-hoc-name",
-        &["Notes.md", "council.md", "a.csv.md", "v10.txt", "todo.md"],
+        &[
+            "Notes.md",
+            "council.md",
+            "a.csv.md",
+            "v10.txt",
+            "todo.md",
+            "a/x",
+            "notes/other.md",
+        ],
     );
     check(
         &sandbox,
         "undeclared-directory",
-        &["evidence2/x", "a/x", "notes/other.md", "notes2/a.csv"],
+        &["evidence2/x", "notes2/a.csv", "a/c/x"],
     );
     for command in [
         "mkdir .devt/state/evidence",
@@ -49,6 +57,70 @@ fn settings_add_names_globs_and_directories() {
             "{command}"
         );
     }
+}
+
+/// A directory that only the names in it declare is no stray.
+#[test]
+fn directories_on_the_way_to_a_name_are_known() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems:\n  devt:\n    extra_names: [notes/list.md]\n    \
+         extra_globs: ['lanes/*.md', 'log/**']\n    subdirectories: [a/b]\n  \
+         kb: {site: kb, canonical: ['parts/**/x.md']}\n",
+    );
+    for file in ["notes/list.md", "lanes/1.md", "log/x/y/z.txt", "a/b/c.png"] {
+        sandbox.write(&format!(".devt/state/{file}"), "x");
+    }
+    sandbox.write("kb/parts/1/x.md", "x");
+    let audit = sandbox.run(&["audit"]);
+    assert_eq!(audit.code(), 0, "{}", audit.stdout());
+    let command = json!({ "command": "make" });
+    sandbox
+        .hook(&after(&sandbox, "Bash", command, json!({})))
+        .is_silent();
+    for (dir, verdict) in [
+        (".devt/state/lanes", "allow"),
+        (".devt/state/log/x", "allow"),
+        (".devt/state/a", "allow"),
+        ("kb/parts/1", "allow"),
+        (".devt/state/lanes/sub", "undeclared-directory"),
+        (".devt/state/note", "undeclared-directory"),
+    ] {
+        let event = sandbox.bash_event(&format!("mkdir -p {dir}"));
+        assert_eq!(sandbox.hook(&event).decision(), verdict, "{dir}");
+    }
+    sandbox.write(".devt/state/lanes/1.txt", "x");
+    let args = ["cleanup", "--system", "devt", "--json"];
+    let archived = sandbox.run(&args).json()["archived"].take();
+    let n_archived = archived.as_array().map_or(0, Vec::len);
+    assert_eq!(
+        (n_archived, &archived[0]["name"]),
+        (1, &json!("lanes/1.txt"))
+    );
+}
+
+/// A verdict is what the numbered files owe.
+#[test]
+fn names_added_beside_the_verdicts_hold_any_text() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems: {groups: {extra_names: [review/summary.md], extra_globs: ['test-reports/*.txt']}}\n",
+    );
+    for entry in ["review/summary.md", "test-reports/1.txt"] {
+        let file = format!("openspec/changes/c/{entry}");
+        let event = sandbox.write_event(&file, "no verdict\n");
+        sandbox.hook(&event).is_silent();
+        sandbox.write(&file, "no verdict\n");
+    }
+    let event = sandbox.write_event("openspec/changes/c/review/2.md", "no verdict\n");
+    let event = sandbox.by("reviewer", event);
+    sandbox.hook(&event).is_denied("malformed-content");
+    let command = json!({ "command": "make" });
+    sandbox
+        .hook(&after(&sandbox, "Bash", command, json!({})))
+        .is_silent();
 }
 
 /// A name of a program or of an owner does not become everybody's.
