@@ -32,6 +32,8 @@ pub enum There {
 pub struct Ground {
     /// `None` for one target: to keep what is asked once spares nothing.
     dirs: Option<RefCell<HashMap<String, Dir, RandomState>>>,
+    /// The names that globs were given.
+    given: RefCell<HashMap<String, Vec<String>, RandomState>>,
 }
 
 /// By the names in lower case, which some disks do not tell from capitals.
@@ -69,6 +71,7 @@ impl Ground {
     pub fn kept() -> Self {
         Self {
             dirs: Some(RefCell::default()),
+            given: RefCell::default(),
         }
     }
 
@@ -97,18 +100,30 @@ impl Ground {
 
     /// The names in a directory, as far as they can be read.
     pub fn names(&self, dir: &str) -> Vec<String> {
-        let (entries, known) = names(dir);
-        let key = dir.trim_end_matches('/');
-        if let (Some(dirs), Cow::Borrowed(_)) = (&self.dirs, path::collapse(key)) {
-            let mut dirs = dirs.borrow_mut();
-            match dirs.get_mut(key) {
-                None => drop(dirs.insert(key.to_owned(), known)),
-                Some(dir @ (Dir::Named | Dir::Plain(_))) => *dir = known,
-                Some(_) => {}
-            }
+        let key = path::collapse(dir.trim_end_matches('/'));
+        let (Some(dirs), Cow::Borrowed(key)) = (&self.dirs, key) else {
+            return into_names(names(dir).0);
+        };
+        if let Some(names) = self.given.borrow().get(key) {
+            return names.clone();
         }
-        let entries = entries.into_iter().flatten();
-        entries.map(Entry::into_name).collect()
+        let (entries, known) = match dirs.borrow().get(key) {
+            Some(Dir::Missing) => return Vec::new(),
+            _ => names(dir),
+        };
+        let mut dirs = dirs.borrow_mut();
+        match dirs.get_mut(key) {
+            None => drop(dirs.insert(key.to_owned(), known)),
+            Some(dir @ (Dir::Named | Dir::Plain(_))) => *dir = known,
+            Some(_) => {}
+        }
+        let names = into_names(entries);
+        if names.len() <= MAX_LISTED {
+            self.given
+                .borrow_mut()
+                .insert(key.to_owned(), names.clone());
+        }
+        names
     }
 
     /// Whether a path is a directory, or a link to one; `None` where nobody says.
@@ -244,6 +259,11 @@ fn names(dir: &str) -> (Vec<io::Result<Entry>>, Dir) {
     }
     let entries = listing::entries(path).into_iter().flatten();
     (entries.take(MAX_NAMES).collect(), Dir::Unknown)
+}
+
+fn into_names(entries: Vec<io::Result<Entry>>) -> Vec<String> {
+    let read = entries.into_iter().flatten();
+    read.map(Entry::into_name).collect()
 }
 
 /// The entries of a directory, unless it cannot be read, has too many, or some may go by

@@ -203,16 +203,30 @@ impl Found {
         std::iter::successors(entry(first), move |known| entry(known.next))
     }
 
+    /// What the command does with an entry's path at the end.
+    fn last_act<'f>(&'f self, mut entry: &'f Entry) -> Act {
+        while let Some(next) = entry.next.and_then(|next| self.entries.get(next)) {
+            entry = next;
+        }
+        entry.target.act
+    }
+
     /// Whether this command makes a directory at the path, or below it.
     pub(super) fn makes_dir(&self, path: &str) -> bool {
         if self.n_made_dirs == 0 {
             return false;
         }
         let dir = collapse(path);
-        let is_below = |path: &str| relative(&collapse(path), &dir).is_some();
         let makes = |known: &Entry| known.target.act == Act::MakeDir;
         let mut first = self.entries.iter().take(MAX_MADE);
-        self.at(path).any(makes) || first.any(|known| makes(known) && is_below(&known.target.path))
+        self.at(path).any(makes)
+            || first.any(|known| makes(known) && relative(known.path(), &dir).is_some())
+    }
+
+    /// Whether this command makes at the path what may lead to a directory.
+    pub(super) fn makes_entry(&self, path: &str) -> bool {
+        let last = self.at(path).last();
+        last.is_some_and(|last| matches!(last.target.act, Act::Write | Act::Edit | Act::Link))
     }
 
     /// The names in a directory of what this command makes there, or below, and does
@@ -222,9 +236,8 @@ impl Found {
         let dir = dir.trim_end_matches('/');
         let entries = self.entries.iter().take(MAX_MADE);
         let name = |entry: &Entry| {
-            let path = collapse(&entry.target.path);
-            let rest = path.strip_prefix(dir)?.strip_prefix('/')?;
-            let act = self.at(&path).last()?.target.act;
+            let rest = entry.path().strip_prefix(dir)?.strip_prefix('/')?;
+            let act = self.last_act(entry);
             let makes = matches!(act, Act::Write | Act::Edit | Act::MakeDir | Act::Link);
             let name = match rest.split_once('/') {
                 Some((name, _)) => format!("{name}/"),

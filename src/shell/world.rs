@@ -398,7 +398,9 @@ impl Shell<'_> {
             return;
         };
         let is_home = self.scene.home == Some(&dir);
-        if is_home || self.made_unseen || self.scene.disk.is_dir(&dir) || self.makes(&dir) {
+        let is_made =
+            self.made_unseen || self.found.makes_dir(&dir) || self.found.makes_entry(&dir);
+        if is_home || is_made || self.scene.disk.is_dir(&dir) {
             return;
         }
         let stays = World {
@@ -410,15 +412,6 @@ impl Shell<'_> {
         if self.may_branch() {
             add(&mut self.worlds, stays);
         }
-    }
-
-    /// Whether the command has made a directory at a path, or what may be one.
-    fn makes(&self, path: &str) -> bool {
-        let Some((dir, name)) = path.rsplit_once('/') else {
-            return true;
-        };
-        let mut made = self.found.made_in(dir).into_iter();
-        self.found.makes_dir(path) || made.any(|made| made == name)
     }
 
     fn run_step(&mut self, step: &Step<'_>, course: &mut Course) {
