@@ -65,6 +65,7 @@ mod made;
 mod makefile;
 mod member;
 mod mention;
+mod names;
 mod nested;
 mod own;
 mod param;

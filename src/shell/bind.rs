@@ -69,16 +69,18 @@ const ARGUMENTS: &[(Language, &str, usize)] = &[
     (Language::Java, "args", 0),
 ];
 
-/// Names that one statement may bind, and names that are known at once.
+/// Names that one statement may bind.
 const MAX_NAMES: usize = 16;
-pub(super) const MAX_VARIABLES: usize = 256;
+
+/// Members of objects that are known at once, and arguments of a script.
+pub(super) const MAX_MEMBERS: usize = 256;
 
 impl<'c, 'a> Script<'c, 'a, '_, '_> {
     pub(super) fn take_arguments(&mut self, arguments: &[Field]) {
         // Awk's operands may give values to names.
         let assigns = self.language == Language::Awk;
         let mut plain = Vec::new();
-        for field in arguments.iter().take(MAX_VARIABLES) {
+        for field in arguments.iter().take(MAX_MEMBERS) {
             match field.text.split_once('=') {
                 Some((name, _)) if assigns => {
                     let value = field.behind(name.len() + 1);
@@ -102,25 +104,24 @@ impl<'c, 'a> Script<'c, 'a, '_, '_> {
 
     /// What a name holds here, or outside of the present function.
     pub(super) fn lookup(&mut self, name: &str) -> Option<&mut Bound> {
-        let mut rows = self.variables.iter_mut().rev();
-        let row = rows.find(|(held, _)| held == name);
-        row.map(|(_, bound)| bound)
+        let place = self.variables.place(name)?;
+        self.variables.at(place)
     }
 
     /// In a function the name holds something of its own until that ends.
     pub(super) fn set(&mut self, name: &str, bound: Bound) {
         self.forget_members(name);
-        let place = self.variables.iter().rposition(|(held, _)| held == name);
+        let place = self.variables.place(name);
         let is_known = place.is_some();
         if let Some(place) = place.filter(|place| *place >= self.frame)
-            && let Some((_, held)) = self.variables.get_mut(place)
+            && let Some(held) = self.variables.at(place)
         {
             *held = bound;
             return;
         }
         let is_news = is_known || bound.shape.is_list() || !bound.values.is_empty();
-        if is_news && self.variables.len() < MAX_VARIABLES {
-            self.variables.push((name.into(), bound));
+        if is_news {
+            self.variables.push(name, bound);
         }
     }
 

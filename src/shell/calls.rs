@@ -7,6 +7,7 @@ use super::code::{Code, Language, Token, read};
 use super::effects::{On, rows};
 use super::eval::{REPEAT_COST, Shell};
 use super::field::Field;
+use super::names::Names;
 use super::routine::{Functions, MAX_FOLLOWED, MAX_LEVELS, functions};
 use super::value::{Reader, Span};
 use crate::target::Act;
@@ -27,8 +28,7 @@ pub(super) struct Script<'c, 'a, 'h, 's> {
     pub(super) code: &'c Code<'a>,
     pub(super) language: Language,
     pub(super) shell: &'h mut Shell<'s>,
-    /// What names hold, those of the present function last.
-    pub(super) variables: Vec<(EcoString, Bound)>,
+    pub(super) variables: Names,
     /// What names stand for that were imported: a name, its own and its module's.
     pub(super) imported: Vec<[&'c str; 3]>,
     /// What objects, lists and dictionaries were given: `name.key`.
@@ -156,7 +156,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
             code,
             language,
             shell,
-            variables: Vec::new(),
+            variables: Names::default(),
             members: Vec::new(),
             imported: Vec::new(),
             frame: 0,

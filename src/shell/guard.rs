@@ -29,11 +29,10 @@ impl Script<'_, '_, '_, '_> {
         };
         let mut words = (condition.0..condition.1).filter_map(|at| self.word(at));
         let Some((name, turns)) = words.find_map(|word| {
-            let mut rows = self.variables.iter().rev();
-            let (name, bound) = rows.find(|(name, _)| name == word)?;
+            let bound = self.variables.get(word)?;
             let is_turn = matches!(bound.shape, Shape::Turn(_));
             let is_listed = bound.values.first().is_some_and(is_listed);
-            (is_turn && is_listed).then(|| (name.clone(), bound.clone()))
+            (is_turn && is_listed).then(|| (word, bound.clone()))
         }) else {
             return Held::new();
         };
@@ -42,11 +41,11 @@ impl Script<'_, '_, '_, '_> {
         }
         let mut kept = Vec::with_capacity(turns.values.len());
         for value in &turns.values {
-            kept.push(self.holds_of(&name, value, condition) != Some(false));
+            kept.push(self.holds_of(name, value, condition) != Some(false));
         }
-        self.set(&name, turns.clone());
+        self.set(name, turns.clone());
         let mut held = Held::new();
-        for (at, (_, bound)) in self.variables.iter_mut().enumerate() {
+        for (at, bound) in self.variables.all() {
             if bound.shape == turns.shape && bound.values.len() == kept.len() {
                 held.push((at, bound.clone()));
                 let mut kept = kept.iter();
@@ -84,7 +83,7 @@ impl Script<'_, '_, '_, '_> {
 
     pub(super) fn widen(&mut self, held: Held) {
         for (at, bound) in held {
-            if let Some((_, narrowed)) = self.variables.get_mut(at) {
+            if let Some(narrowed) = self.variables.at(at) {
                 *narrowed = bound;
             }
         }

@@ -2,7 +2,7 @@
 
 use ecow::EcoString;
 
-use super::bind::{Bound, MAX_VARIABLES, Shape};
+use super::bind::{Bound, MAX_MEMBERS, Shape};
 use super::calls::Script;
 use super::code::{Language, Token};
 use super::field::Field;
@@ -108,7 +108,7 @@ impl Script<'_, '_, '_, '_> {
         let name = member_name(name, key);
         if let Some((_, held)) = self.members.iter_mut().find(|(held, _)| *held == name) {
             *held = bound;
-        } else if self.members.len() < MAX_VARIABLES {
+        } else if self.members.len() < MAX_MEMBERS {
             self.members.push((name, bound));
         }
     }

@@ -238,13 +238,15 @@ impl Found {
         let name = |entry: &Entry| {
             let rest = entry.path().strip_prefix(dir)?.strip_prefix('/')?;
             let act = self.last_act(entry);
-            let makes = matches!(act, Act::Write | Act::Edit | Act::MakeDir | Act::Link);
+            if !matches!(act, Act::Write | Act::Edit | Act::MakeDir | Act::Link) {
+                return None;
+            }
             let name = match rest.split_once('/') {
                 Some((name, _)) => format!("{name}/"),
                 None if act == Act::MakeDir => format!("{rest}/"),
                 None => rest.to_owned(),
             };
-            (makes && !rest.is_empty()).then_some(name)
+            (!rest.is_empty()).then_some(name)
         };
         entries.filter_map(name).collect()
     }
