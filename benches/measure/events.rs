@@ -88,7 +88,7 @@ pub fn usual() -> [(&'static str, String); 3] {
 
 /// Commands of 64 KiB as they come about: many steps at once, and lines that another
 /// program wrote, each with a name of its own.
-pub fn long() -> [(&'static str, String); 5] {
+pub fn long() -> [(&'static str, String); 7] {
     let numbered = |line: &dyn Fn(usize) -> String| {
         let mut lines = String::new();
         for n in 0.. {
@@ -103,8 +103,20 @@ pub fn long() -> [(&'static str, String); 5] {
     let edits = |n| format!("sed -i 's/old_name_{n}/new_name_{n}/g' src/lib.rs\n");
     let lines = |n| format!("echo 'line {n} of the report' >> report.md\n");
     let files = |n| format!("cat > src/gen/{n}.rs <<'EOF'\n{}EOF\n", code(400));
+    let globs = |n| format!("rm -f build/*.tmp{n}\n");
+    let functions = |n| {
+        format!(
+            "def step_{n}(path):\n    text = open(path).read()\n    return text.replace('a', 'b{n}')\n\n"
+        )
+    };
+    let python = format!(
+        "python3 <<'EOF'\n{}step_1('x')\nEOF\n",
+        numbered(&functions)
+    );
     [
         ("the steps of an agent", numbered(&|_| steps())),
+        ("a Python script of functions", python),
+        ("globs", numbered(&globs)),
         ("renames", numbered(&renames)),
         ("edits by sed", numbered(&edits)),
         ("lines for a report", numbered(&lines)),

@@ -236,11 +236,11 @@ impl Found {
         let dir = dir.trim_end_matches('/');
         let entries = self.entries.iter().take(MAX_MADE);
         let name = |entry: &Entry| {
-            let rest = entry.path().strip_prefix(dir)?.strip_prefix('/')?;
             let act = self.last_act(entry);
             if !matches!(act, Act::Write | Act::Edit | Act::MakeDir | Act::Link) {
                 return None;
             }
+            let rest = entry.path().strip_prefix(dir)?.strip_prefix('/')?;
             let name = match rest.split_once('/') {
                 Some((name, _)) => format!("{name}/"),
                 None if act == Act::MakeDir => format!("{rest}/"),
