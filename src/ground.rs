@@ -63,6 +63,9 @@ const MAX_LISTED: usize = 1024;
 #[cfg(target_os = "linux")]
 const MAX_SEEN: usize = 64;
 
+/// The names of larger directories are read anew for each glob.
+const MAX_GIVEN: usize = 1 << 14;
+
 /// Of a directory with more entries a glob gets no further ones.
 const MAX_NAMES: usize = 100_000;
 
@@ -117,8 +120,10 @@ impl Ground {
             Some(dir @ (Dir::Named | Dir::Plain(_))) => *dir = known,
             Some(_) => {}
         }
-        let names = into_names(entries);
-        if names.len() <= MAX_LISTED {
+        let mut names = into_names(entries);
+        // Whoever matches them against a pattern wants them in order.
+        names.sort_unstable();
+        if names.len() <= MAX_GIVEN {
             self.given
                 .borrow_mut()
                 .insert(key.to_owned(), names.clone());
