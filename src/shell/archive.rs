@@ -32,10 +32,9 @@ pub(super) fn bsdtar(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 }
 
 fn untar(shell: &mut Shell<'_>, args: &[Field], names: Names) -> Option<Output> {
-    let syntax = Syntax {
-        short: "fCTXbHIKLNgFV",
-        attached: "",
-        long: &[
+    let syntax = Syntax::of(
+        "fCTXbHIKLNgFV",
+        &[
             "file",
             "directory",
             "files-from",
@@ -47,7 +46,7 @@ fn untar(shell: &mut Shell<'_>, args: &[Field], names: Names) -> Option<Output> 
             "group",
             "mode",
         ],
-    };
+    );
     // The first cluster may stand without its dash.
     let bare = args.first().filter(|first| !first.text.starts_with('-'));
     let dashed = bare.map(|first| {
@@ -194,12 +193,8 @@ pub(super) fn unzip(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let (args, rest) = args.split_at(excluded.unwrap_or(args.len()));
     let behind = rest.iter().position(|arg| is(arg, "-d"));
     let rest = behind.map_or(&[][..], |at| &rest[at..]);
-    let syntax = Syntax {
-        short: "dP",
-        ..Syntax::default()
-    };
     let whole = [args, rest].concat();
-    let args = Args::parse(&whole, syntax);
+    let args = Args::parse(&whole, Syntax::of("dP", &[]));
     if args.has(&["l", "p", "c", "t", "v", "Z", "z"]) {
         return None;
     }

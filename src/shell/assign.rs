@@ -208,13 +208,7 @@ impl Shell<'_> {
 }
 
 pub(super) fn read(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let parsed = Args::parse(
-        args,
-        Syntax {
-            short: "adinNptu",
-            ..Syntax::default()
-        },
-    );
+    let parsed = Args::parse(args, Syntax::of("adinNptu", &[]));
     let names = parsed.operands.iter().filter_map(Field::known);
     let names: Vec<&str> = names.collect();
     let line = shell
@@ -347,11 +341,7 @@ pub(super) fn shift(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 /// `mapfile NAME`: the input's lines as an array.
 pub(super) fn mapfile(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "dnOsuCc",
-        ..Syntax::default()
-    };
-    let parsed = Args::parse(args, syntax);
+    let parsed = Args::parse(args, Syntax::of("dnOsuCc", &[]));
     let name = match parsed.operands.first() {
         Some(name) => name.known()?.to_owned(),
         None => "MAPFILE".to_owned(),

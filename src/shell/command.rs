@@ -322,13 +322,7 @@ fn cat(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 }
 
 fn basename(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let parsed = Args::parse(
-        args,
-        Syntax {
-            short: "s",
-            ..Syntax::default()
-        },
-    );
+    let parsed = Args::parse(args, Syntax::of("s", &[]));
     let path = parsed.operands.first()?;
     let name = base_name(path.known()?);
     let suffix = parsed.value(&["s"]).or(parsed.operands.get(1));

@@ -64,10 +64,6 @@ fn output(shell: &mut Shell<'_>, bytes: Option<Vec<u8>>) -> Option<Output> {
 
 /// `base64 -d`.
 pub(super) fn base64_command(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "wio",
-        ..Syntax::default()
-    };
     // `-i` takes a file on macOS, and none elsewhere.
     let is_macos_input = |arg: &Field| matches!(arg.known(), Some("-i" | "-di" | "-id"));
     let plain: Vec<Field> = args
@@ -75,7 +71,7 @@ pub(super) fn base64_command(shell: &mut Shell<'_>, args: &[Field]) -> Option<Ou
         .filter(|arg| !is_macos_input(arg))
         .cloned()
         .collect();
-    let parsed = Args::parse(&plain, syntax);
+    let parsed = Args::parse(&plain, Syntax::of("wio", &[]));
     let decodes = parsed.has(&["d", "D", "decode"]) || plain.len() < args.len();
     shell.report_all(parsed.value(&["o"]), crate::target::Act::Write);
     let text = input(shell, parsed.operands.first()).filter(|_| decodes)?;
@@ -100,17 +96,13 @@ pub(super) fn openssl(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 /// `xxd -r -p`: plain hexadecimal back to bytes. Returns what is not written.
 pub(super) fn xxd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "clos",
-        ..Syntax::default()
-    };
     // `-ps` is `-p`; its letters are no cluster.
     let spelled = |arg: &Field| match arg.known() {
         Some("-ps" | "-postscript" | "-plain") => Field::literal("-p"),
         _ => arg.clone(),
     };
     let args: Vec<Field> = args.iter().map(spelled).collect();
-    let parsed = Args::parse(&args, syntax);
+    let parsed = Args::parse(&args, Syntax::of("clos", &[]));
     if let Some(out) = parsed.operands.get(1) {
         shell.report(out, crate::target::Act::Write);
         return Output::nothing();

@@ -6,10 +6,9 @@ use super::field::{Field, Output};
 use super::transfer::inside;
 use crate::target::Act;
 
-pub(super) const CURL: Syntax = Syntax {
-    short: "AbcCdDeEFHKmoPQrTuUwxXyYzt",
-    attached: "",
-    long: &[
+pub(super) const CURL: Syntax = Syntax::of(
+    "AbcCdDeEFHKmoPQrTuUwxXyYzt",
+    &[
         "output",
         "output-dir",
         "data",
@@ -41,12 +40,11 @@ pub(super) const CURL: Syntax = Syntax {
         "config",
         "etag-save",
     ],
-};
+);
 
-pub(super) const WGET: Syntax = Syntax {
-    short: "OPoaeiUTtwQBl",
-    attached: "",
-    long: &[
+pub(super) const WGET: Syntax = Syntax::of(
+    "OPoaeiUTtwQBl",
+    &[
         "output-document",
         "directory-prefix",
         "output-file",
@@ -58,13 +56,9 @@ pub(super) const WGET: Syntax = Syntax {
         "timeout",
         "tries",
     ],
-};
+);
 
-pub(super) const ARIA2: Syntax = Syntax {
-    short: "doijsxk",
-    attached: "",
-    long: &["dir", "out"],
-};
+pub(super) const ARIA2: Syntax = Syntax::of("doijsxk", &["dir", "out"]);
 
 pub(super) fn curl(shell: &mut Shell<'_>, args: &Args<'_>) {
     let dir = args.value(&["output-dir"]);
@@ -128,11 +122,10 @@ pub(super) fn aria2(shell: &mut Shell<'_>, args: &Args<'_>) {
 /// `docker cp`, `kubectl cp`, `aws s3 cp`, `gsutil cp` and their like: from the
 /// other side to this one.
 pub(super) fn foreign_copy(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "nc",
-        long: &["namespace", "container", "context", "profile", "region"],
-        ..Syntax::default()
-    };
+    let syntax = Syntax::of(
+        "nc",
+        &["namespace", "container", "context", "profile", "region"],
+    );
     let operands = Args::parse(args, syntax).operands;
     let is_verb = |word: &Field| matches!(word.known(), Some("cp" | "mv"));
     let at = operands.iter().take(3).position(is_verb)?;

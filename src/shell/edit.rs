@@ -260,12 +260,7 @@ pub(super) fn ed(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 /// `vi`, `ex` and their like write when a command or their input says so.
 pub(super) fn vi(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "cSTu",
-        long: &["cmd"],
-        ..Syntax::default()
-    };
-    let parsed = Args::parse(args, syntax);
+    let parsed = Args::parse(args, Syntax::of("cSTu", &["cmd"]));
     let plus = |arg: &&Field| arg.text.starts_with('+');
     let files = parsed.operands.iter().filter(|arg| !plus(arg));
     let commands = parsed

@@ -217,11 +217,7 @@ pub(super) fn tac(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 /// `cut -d X -f LIST`, `cut -c LIST`.
 pub(super) fn cut(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "dfcb",
-        ..Syntax::default()
-    };
-    let parsed = Args::parse(args, syntax);
+    let parsed = Args::parse(args, Syntax::of("dfcb", &[]));
     let fields = parsed.value(&["f"]);
     let list = fields.or(parsed.value(&["c"]))?.known()?;
     let ranges: Option<Vec<[usize; 2]>> = list.split(',').map(range).collect();
@@ -266,11 +262,7 @@ fn range(text: &str) -> Option<[usize; 2]> {
 
 /// `awk '{print $N}'`, also with `-F`; `awk 'NR>N'`, and other conditions alone.
 pub(super) fn awk(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "Fvf",
-        ..Syntax::default()
-    };
-    let parsed = Args::parse(args, syntax);
+    let parsed = Args::parse(args, Syntax::of("Fvf", &[]));
     let (program, files) = parsed.operands.split_first()?;
     let program = program.known()?.trim();
     if !program.contains('{') {

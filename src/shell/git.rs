@@ -86,16 +86,7 @@ const VALUED: &[&str] = &[
 ];
 
 fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Output> {
-    let valued = |short| {
-        Args::parse(
-            args,
-            Syntax {
-                short,
-                attached: "",
-                long: VALUED,
-            },
-        )
-    };
+    let valued = |short| Args::parse(args, Syntax::of(short, VALUED));
     match verb {
         "checkout" => checkout(shell, args),
         "restore" => restore(shell, &valued("sU")),

@@ -15,8 +15,7 @@ use crate::target::Act;
 struct Dialect {
     language: Language,
     /// Options with a value, and those among them whose value is code.
-    short: &'static str,
-    long: &'static [&'static str],
+    syntax: Syntax,
     codes: &'static [&'static str],
 }
 
@@ -35,57 +34,49 @@ use Interpreter::{OneLiner, Plain};
 
 const PYTHON: Interpreter = Plain(&Dialect {
     language: Language::Python,
-    short: "cmWX",
-    long: &[],
+    syntax: Syntax::of("cmWX", &[]),
     codes: &["c"],
 });
 
 const NODE: Interpreter = Plain(&Dialect {
     language: Language::Script,
-    short: "epr",
-    long: &["eval", "print", "require", "import"],
+    syntax: Syntax::of("epr", &["eval", "print", "require", "import"]),
     codes: &["e", "p", "eval", "print"],
 });
 
 const PHP: Interpreter = Plain(&Dialect {
     language: Language::Php,
-    short: "rdc",
-    long: &["run"],
+    syntax: Syntax::of("rdc", &["run"]),
     codes: &["r", "run"],
 });
 
 const LUA: Interpreter = Plain(&Dialect {
     language: Language::Lua,
-    short: "el",
-    long: &[],
+    syntax: Syntax::of("el", &[]),
     codes: &["e"],
 });
 
 const R: Interpreter = Plain(&Dialect {
     language: Language::R,
-    short: "ef",
-    long: &["args"],
+    syntax: Syntax::of("ef", &["args"]),
     codes: &["e"],
 });
 
 const JULIA: Interpreter = Plain(&Dialect {
     language: Language::Julia,
-    short: "eEpLtC",
-    long: &["eval", "print", "project", "threads"],
+    syntax: Syntax::of("eEpLtC", &["eval", "print", "project", "threads"]),
     codes: &["e", "E", "eval", "print"],
 });
 
 const APPLE_SCRIPT: Interpreter = Plain(&Dialect {
     language: Language::AppleScript,
-    short: "els",
-    long: &[],
+    syntax: Syntax::of("els", &[]),
     codes: &["e"],
 });
 
 const JAVA: Interpreter = Plain(&Dialect {
     language: Language::Java,
-    short: "es",
-    long: &[],
+    syntax: Syntax::of("es", &[]),
     codes: &["e"],
 });
 
@@ -187,13 +178,8 @@ fn program(shell: &mut Shell<'_>, dialect: &Dialect, args: &[Field]) {
         language = Language::Script;
     }
     let codes = dialect.codes;
-    let syntax = Syntax {
-        short: dialect.short,
-        long: dialect.long,
-        attached: "",
-    };
-    let own = own_options(args, syntax, codes);
-    let parsed = Args::parse(args.get(..own).unwrap_or(args), syntax);
+    let own = own_options(args, dialect.syntax, codes);
+    let parsed = Args::parse(args.get(..own).unwrap_or(args), dialect.syntax);
     let given = joined(&parsed, codes);
     let mut rest = args.get(own..).unwrap_or(&[]);
     if language != Language::Python && rest.first().and_then(Field::known) == Some("--") {
@@ -247,11 +233,7 @@ fn source(shell: &mut Shell<'_>, file: Option<&Field>) -> EcoString {
 
 /// `python -m MODULE …`, for modules that write what they are told.
 fn module_run(shell: &mut Shell<'_>, module: &str, args: &[Field]) {
-    let syntax = Syntax {
-        short: "celt",
-        long: &["create", "extract", "list", "test"],
-        ..Syntax::default()
-    };
+    let syntax = Syntax::of("celt", &["create", "extract", "list", "test"]);
     let parsed = Args::parse(args, syntax);
     match module {
         // IN OUT
@@ -346,11 +328,7 @@ fn one_liner(shell: &mut Shell<'_>, language: Language, args: &[Field]) {
 }
 
 fn awk(shell: &mut Shell<'_>, args: &[Field]) {
-    let syntax = Syntax {
-        short: "vFfi",
-        long: &["assign", "field-separator", "file", "include"],
-        attached: "",
-    };
+    let syntax = Syntax::of("vFfi", &["assign", "field-separator", "file", "include"]);
     let parsed = Args::parse(args, syntax);
     let mut operands = parsed.operands.as_slice();
     let text = match parsed.value(&["f", "file"]) {

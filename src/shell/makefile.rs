@@ -8,11 +8,7 @@ use super::eval::Shell;
 use super::field::{Field, Output, UNKNOWN};
 
 pub(super) fn make(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "fCIoWlE",
-        long: &["file", "makefile", "directory", "eval"],
-        ..Syntax::default()
-    };
+    let syntax = Syntax::of("fCIoWlE", &["file", "makefile", "directory", "eval"]);
     let parsed = Args::parse(args, syntax);
     if parsed.has(&["n", "just-print", "dry-run", "q", "question", "t", "touch"]) {
         return None;

@@ -97,11 +97,10 @@ fn exec(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 /// `script [-c COMMAND] FILE`, and `script FILE COMMAND…` on macOS.
 fn script_command(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "cEIOBTmot",
-        long: &["command", "log-out", "log-in", "log-io", "log-timing"],
-        ..Syntax::default()
-    };
+    let syntax = Syntax::of(
+        "cEIOBTmot",
+        &["command", "log-out", "log-in", "log-io", "log-timing"],
+    );
     let parsed = Args::parse(args, syntax);
     let act = match parsed.has(&["a", "append"]) {
         true => Act::Edit,
@@ -206,11 +205,7 @@ fn command(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 }
 
 fn env(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "uCSP",
-        long: &["unset", "chdir", "split-string"],
-        ..Syntax::default()
-    };
+    let syntax = Syntax::of("uCSP", &["unset", "chdir", "split-string"]);
     let own = wrapper::n_options(args, syntax);
     let rest = args.get(own..)?;
     let options = Args::parse(args.get(..own)?, syntax);

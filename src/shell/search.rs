@@ -12,10 +12,9 @@ use super::regexp::{self, Span};
 use crate::systems;
 use crate::target::Spelling;
 
-const GREP: Syntax = Syntax {
-    short: "efmABCdDgtTjM",
-    attached: "",
-    long: &[
+const GREP: Syntax = Syntax::of(
+    "efmABCdDgtTjM",
+    &[
         "regexp",
         "file",
         "glob",
@@ -25,7 +24,7 @@ const GREP: Syntax = Syntax {
         "exclude",
         "exclude-dir",
     ],
-};
+);
 
 /// `grep -rl PATTERN ROOT…`.
 pub(super) fn grep(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
@@ -86,17 +85,16 @@ pub(super) fn fd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let runs = |arg: &Field| matches!(arg.known(), Some("-x" | "-X" | "--exec" | "--exec-batch"));
     let at = args.iter().position(runs).unwrap_or(args.len());
     let (own, command) = args.split_at(at);
-    let syntax = Syntax {
-        short: "etdEcjS",
-        long: &[
+    let syntax = Syntax::of(
+        "etdEcjS",
+        &[
             "extension",
             "type",
             "max-depth",
             "exclude",
             "base-directory",
         ],
-        ..Syntax::default()
-    };
+    );
     let parsed = Args::parse(own, syntax);
     let files = Expression::parse(&fd_tests(&parsed));
     let here = [Field::literal(".")];

@@ -26,10 +26,9 @@ const FILTERS: [&str; 8] = [
 /// What an entry of a tree costs of the budget.
 const ENTRY_COST: usize = 1 << 10;
 
-pub(super) const RSYNC: Syntax = Syntax {
-    short: "efBMT",
-    attached: "",
-    long: &[
+pub(super) const RSYNC: Syntax = Syntax::of(
+    "efBMT",
+    &[
         "exclude",
         "include",
         "filter",
@@ -45,7 +44,7 @@ pub(super) const RSYNC: Syntax = Syntax {
         "port",
         "bwlimit",
     ],
-};
+);
 
 /// One file that is copied, moved or linked, and where it comes to lie.
 struct Transfer {

@@ -104,12 +104,7 @@ pub(super) fn compiler(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> 
 /// The program makes the name up: the template stands for it, with a number in
 /// place of the last `X`s where one command makes several.
 pub(super) fn mktemp(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "p",
-        long: &["suffix"],
-        ..Syntax::default()
-    };
-    let parsed = Args::parse(args, syntax);
+    let parsed = Args::parse(args, Syntax::of("p", &["suffix"]));
     let usual = || match shell.variable("TMPDIR") {
         Some(dir) if !dir.is_empty() => dir.into_field(),
         _ => Field::literal("/tmp"),

@@ -40,11 +40,7 @@ const fn valued(
 ) -> Wrapper {
     Wrapper {
         name,
-        syntax: Syntax {
-            short,
-            attached: "",
-            long,
-        },
+        syntax: Syntax::of(short, long),
         n_operands,
         form: Form::Words,
     }
@@ -174,11 +170,8 @@ pub(super) fn n_options(args: &[Field], syntax: Syntax) -> usize {
 
 /// The arguments from the first operand on.
 pub(super) fn from_operand<'f>(args: &'f [Field], short: &'static str) -> &'f [Field] {
-    let syntax = Syntax {
-        short,
-        ..Syntax::default()
-    };
-    args.get(n_options(args, syntax)..).unwrap_or(&[])
+    args.get(n_options(args, Syntax::of(short, &[]))..)
+        .unwrap_or(&[])
 }
 
 impl Wrapper {
@@ -256,11 +249,7 @@ pub(super) fn entr(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 /// What `at` reads runs later, but in this directory.
 pub(super) fn at(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "qft",
-        ..Syntax::default()
-    };
-    let parsed = Args::parse(args, syntax);
+    let parsed = Args::parse(args, Syntax::of("qft", &[]));
     let text = match parsed.value(&["f"]) {
         Some(file) => shell.script_text(file)?,
         None => shell.stdin.as_ref()?.text.clone(),
