@@ -25,8 +25,8 @@ impl Shell<'_> {
         let mut streams = Streams::default();
         for redirect in redirects {
             let (word, act) = match &redirect.to {
-                To::Write(word) | To::Both(word) => (word, Act::Write),
-                To::Append(word) | To::BothAppend(word) | To::ReadWrite(word) => (word, Act::Edit),
+                To::Write(word) => (word, Act::Write),
+                To::Append(word) | To::ReadWrite(word) => (word, Act::Edit),
                 To::Duplicate(word) => {
                     let field = self.single(word);
                     self.duplicate(redirect.fd, &field, &mut streams);
@@ -65,8 +65,7 @@ impl Shell<'_> {
                 streams.stdout = Some(Sink::Elsewhere);
             }
         } else if fd == Fd::Usual {
-            let place = self.report(field, Act::Write);
-            streams.stdout = Some(place.map_or(Sink::Elsewhere, Sink::File));
+            self.lead(fd, Act::Write, field, streams);
         }
     }
 

@@ -197,17 +197,15 @@ pub(super) enum Fd {
 #[derive(Debug)]
 pub(super) enum To<'a> {
     Read(Word<'a>),
-    /// `>` and `>|`.
+    /// `>` and `>|`, and `&>` with both streams.
     Write(Word<'a>),
+    /// `>>` and `&>>`.
     Append(Word<'a>),
     /// `<>`: opened without truncation, created where missing.
     ReadWrite(Word<'a>),
     /// `>&`: a descriptor, or both streams into a file.
     Duplicate(Word<'a>),
-    /// `&>`.
-    Both(Word<'a>),
-    /// `&>>`.
-    BothAppend(Word<'a>),
+
     /// The heredoc's place in the cursor.
     Heredoc(usize),
     HereString(Word<'a>),
