@@ -3,7 +3,7 @@
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::expression::Expression;
-use super::field::{Field, Output, UNKNOWN, base_name};
+use super::field::{Field, HERE, Output, UNKNOWN, base_name};
 use super::rename;
 use super::transfer::is_copy_below;
 use super::writers::Source;
@@ -131,8 +131,7 @@ fn renamed(args: &Args<'_>, name: &str) -> Option<String> {
 
 fn extract(shell: &mut Shell<'_>, args: &Args<'_>, names: Names) {
     shell.made_unseen = true;
-    let here = Field::literal(".");
-    let dir = args.value(&["C", "directory"]).unwrap_or(&here);
+    let dir = args.value(&["C", "directory"]).unwrap_or(&HERE);
     if args.has(&["recursive-unlink"]) {
         shell.report(dir, Act::Clear);
     }
@@ -198,9 +197,8 @@ pub(super) fn unzip(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     if args.has(&["l", "p", "c", "t", "v", "Z", "z"]) {
         return None;
     }
-    let here = Field::literal(".");
     shell.report_all(args.value(&["d"]), Act::MakeDir);
-    let dir = args.value(&["d"]).unwrap_or(&here);
+    let dir = args.value(&["d"]).unwrap_or(&HERE);
     let named = args.operands.get(1..).unwrap_or(&[]);
     match args.has(&["j"]) {
         true => members(shell, dir, &flat(named), Names::Globs),
@@ -219,8 +217,7 @@ pub(super) fn seven_zip(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output>
     let [verb, archive, named @ ..] = args.operands.as_slice() else {
         return None;
     };
-    let here = Field::literal(".");
-    let dir = args.value(&["o"]).unwrap_or(&here);
+    let dir = args.value(&["o"]).unwrap_or(&HERE);
     packed(shell, verb, archive, named, dir);
     None
 }
@@ -231,10 +228,9 @@ pub(super) fn unrar(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let [verb, archive, named @ ..] = args.operands.as_slice() else {
         return None;
     };
-    let here = Field::literal(".");
     let (dir, named) = match named.split_last() {
         Some((last, named)) if last.text.ends_with('/') => (last, named),
-        _ => (&here, named),
+        _ => (&HERE, named),
     };
     packed(shell, verb, archive, named, dir);
     None
@@ -257,7 +253,7 @@ pub(super) fn ar(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     };
     let key = key.known()?.trim_start_matches('-');
     if key.contains('x') {
-        members(shell, &Field::literal("."), named, Names::Literal);
+        members(shell, &HERE, named, Names::Literal);
     } else if key.contains(['r', 'q', 'd', 'm', 's']) && !key.contains(['t', 'p']) {
         shell.report(archive, Act::Write);
     }
@@ -267,8 +263,7 @@ pub(super) fn ar(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 /// `cpio -i [-D DIR] PATTERN…`, `cpio -p DIR` with names on its input, and
 /// `cpio -o -O ARCHIVE`.
 pub(super) fn cpio(shell: &mut Shell<'_>, args: &Args<'_>) {
-    let here = Field::literal(".");
-    let dir = args.value(&["D", "directory"]).unwrap_or(&here);
+    let dir = args.value(&["D", "directory"]).unwrap_or(&HERE);
     if args.has(&["p", "pass-through"]) {
         let names = shell.stdin.as_ref().map(Output::lines).unwrap_or_default();
         if let Some(dir) = args.operands.first() {

@@ -2,7 +2,7 @@
 
 use super::args::Args;
 use super::eval::Shell;
-use super::field::{Field, base_name};
+use super::field::{Field, HERE, base_name, join};
 use super::glob::components;
 use super::index::Index;
 use crate::path::collapse;
@@ -104,10 +104,10 @@ pub(super) fn clean(shell: &mut Shell<'_>, args: &Args<'_>) {
     if !args.has(&["f", "force"]) || args.has(&["n", "dry-run"]) {
         return;
     }
-    let here = [Field::literal(".")];
+    let here = std::slice::from_ref(&HERE);
     let (paths, enters) = match args.operands.as_slice() {
-        [] if args.has(&["d"]) => (&here[..], Enters::All),
-        [] => (&here[..], Enters::Tracked),
+        [] if args.has(&["d"]) => (here, Enters::All),
+        [] => (here, Enters::Tracked),
         paths => (paths, Enters::All),
     };
     let sort = Sort {
@@ -153,7 +153,7 @@ fn read_index(shell: &Shell<'_>, root: &str) -> Index {
     let dir = git
         .as_deref()
         .and_then(|text| text.strip_prefix("gitdir: "));
-    let dir = super::field::join(root, dir.map_or(".git", str::trim_end));
+    let dir = join(root, dir.map_or(".git", str::trim_end));
     let bytes = disk.bytes(&format!("{dir}/index"));
     Index::parse(&bytes.unwrap_or_default())
 }

@@ -1,7 +1,7 @@
 //! What cmdlets and .NET calls do with their arguments.
 
 use super::eval::Shell;
-use super::field::{Field, base_name};
+use super::field::{Field, HERE, base_name};
 use super::powershell::{self, Arg, Values};
 use super::powershell_value::slashed;
 use super::transfer::inside;
@@ -227,9 +227,9 @@ fn write(shell: &mut Shell<'_>, bound: &Bound, names: &[&str], act: Act, piped: 
 fn new_item(shell: &mut Shell<'_>, bound: &Bound) {
     let mut paths = bound.path(&PATH, 0);
     if let Some(names) = bound.get(&["name"]) {
-        let here = vec![Field::literal(".")];
-        let dirs = if paths.is_empty() { here } else { paths };
-        paths = product(&dirs, &slashed(names), "/");
+        let here = std::slice::from_ref(&HERE);
+        let dirs = if paths.is_empty() { here } else { &paths };
+        paths = product(dirs, &slashed(names), "/");
     }
     let kind = bound.get(&["itemtype", "type"]);
     let kind = kind.and_then(|kind| kind.first()?.known());
@@ -310,7 +310,7 @@ fn remove(shell: &mut Shell<'_>, bound: &Bound, piped: &[Field]) {
 fn listed(shell: &mut Shell<'_>, bound: &Bound) -> Values {
     let mut paths = bound.path(&PATH, 0);
     if paths.is_empty() {
-        paths.push(Field::literal("."));
+        paths.push(HERE.clone());
     }
     let pattern = bound
         .get(&["filter", "include"])

@@ -2,7 +2,7 @@
 
 use super::args::{Args, Syntax};
 use super::eval::Shell;
-use super::field::{Field, Output};
+use super::field::{Field, HERE, Output};
 use super::transfer::inside;
 use crate::target::Act;
 
@@ -95,23 +95,21 @@ pub(super) fn wget(shell: &mut Shell<'_>, args: &Args<'_>) {
     shell.report_all(args.values(&["a", "append-output"]), Act::Edit);
     if let Some(file) = args.value(&["O", "output-document"]) {
         if file.known() != Some("-") {
-            shell.report(&file.clone(), Act::Write);
+            shell.report(file, Act::Write);
         }
         return;
     }
     if args.has(&["spider"]) {
         return;
     }
-    let here = Field::literal(".");
-    let dir = args.value(&["P", "directory-prefix"]).unwrap_or(&here);
+    let dir = args.value(&["P", "directory-prefix"]).unwrap_or(&HERE);
     let names = args.operands.iter().filter_map(url_name);
     let files: Vec<Field> = names.map(|name| inside(dir, &name)).collect();
     shell.report_all(&files, Act::Write);
 }
 
 pub(super) fn aria2(shell: &mut Shell<'_>, args: &Args<'_>) {
-    let here = Field::literal(".");
-    let dir = args.value(&["d", "dir"]).unwrap_or(&here);
+    let dir = args.value(&["d", "dir"]).unwrap_or(&HERE);
     let named = args.value(&["o", "out"]).cloned();
     let name = named.or_else(|| args.operands.first().and_then(url_name));
     if let Some(name) = name {

@@ -372,7 +372,7 @@ pub(super) fn patch(shell: &mut Shell<'_>, args: &Args<'_>) {
         return;
     }
     if let Some(out) = args.value(&["o", "output"]) {
-        shell.report(&out.clone(), Act::Write);
+        shell.report(out, Act::Write);
         return;
     }
     let usual = Field::literal(".orig");

@@ -14,6 +14,12 @@ pub(super) const UNKNOWN: char = '\u{10FFFF}';
 /// A text of a known shape, which stands for others of it.
 pub(super) const ANY_ONE: Spelling = Spelling::Glob { matches: Some(1) };
 
+/// The directory that a command works in where none is named.
+pub(super) static HERE: Field = Field {
+    text: EcoString::inline("."),
+    spelling: Spelling::Literal,
+};
+
 /// Text with what is known about its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Field {

@@ -3,7 +3,7 @@
 use super::args::{Args, Syntax};
 use super::eval::{REPEAT_COST, Shell};
 use super::expression::{Action, Expression, Kind};
-use super::field::{Field, Output, base_name};
+use super::field::{Field, HERE, Output, base_name};
 use super::flow::MAX_TURNS;
 use super::glob::MAX_MATCHES;
 use super::nested::fill;
@@ -29,8 +29,8 @@ pub(super) fn find(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let n_paths = args.iter().take_while(|arg| !starts(arg)).count();
     let (paths, words) = args.split_at(n_paths);
     let expression = Expression::parse(words);
-    let here = [Field::literal(".")];
-    let roots = if paths.is_empty() { &here } else { paths };
+    let here = std::slice::from_ref(&HERE);
+    let roots = if paths.is_empty() { here } else { paths };
     let null = words.iter().any(|word| word.known() == Some("-print0"));
     let end = if null { '\0' } else { '\n' };
     let (mut text, mut n_printed) = (String::new(), 0);

@@ -3,7 +3,7 @@
 use super::args::{Args, Syntax};
 use super::clean::{clean, top_level};
 use super::eval::Shell;
-use super::field::{ANY_ONE, Field, Output, UNKNOWN};
+use super::field::{ANY_ONE, Field, HERE, Output, UNKNOWN};
 use super::stash::{stage, stash, unstage};
 use super::table::Key;
 use super::transfer::inside;
@@ -314,8 +314,7 @@ fn clone(shell: &mut Shell<'_>, operands: &[Field]) {
 
 /// `git init [DIR]`: the repository is a directory in it, or with `--bare` it itself.
 fn init(shell: &mut Shell<'_>, args: &Args<'_>) {
-    let here = Field::literal(".");
-    let dir = args.operands.first().unwrap_or(&here);
+    let dir = args.operands.first().unwrap_or(&HERE);
     match args.has(&["bare"]) {
         true => shell.report(&inside(dir, &Field::literal("HEAD")), Act::Write),
         false => shell.report(&inside(dir, &Field::literal(".git")), Act::MakeDir),

@@ -6,7 +6,7 @@
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::expression::Expression;
-use super::field::{Field, Output};
+use super::field::{Field, HERE, Output};
 use super::filter;
 use super::regexp::{self, Span};
 use crate::systems;
@@ -97,9 +97,9 @@ pub(super) fn fd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     );
     let parsed = Args::parse(own, syntax);
     let files = Expression::parse(&fd_tests(&parsed));
-    let here = [Field::literal(".")];
+    let here = std::slice::from_ref(&HERE);
     let roots = parsed.operands.get(1..).filter(|roots| !roots.is_empty());
-    let found = list(shell, roots.unwrap_or(&here), &files, ends(&parsed));
+    let found = list(shell, roots.unwrap_or(here), &files, ends(&parsed));
     let Some((_, command)) = command.split_first() else {
         return found;
     };

@@ -6,7 +6,7 @@ use super::args::{Args, Syntax};
 use super::clean::{Kind, Rule, clear_except, rules};
 use super::download::local_name;
 use super::eval::Shell;
-use super::field::{Field, base_name, join};
+use super::field::{Field, HERE, base_name, join};
 use crate::path::{collapse, relative};
 use crate::systems;
 use crate::target::Act;
@@ -54,9 +54,8 @@ struct Transfer {
 
 impl Shell<'_> {
     fn is_dir(&self, field: &Field) -> bool {
-        let known = field.known();
-        known.is_some_and(|path| path.ends_with('/') || is_content(path))
-            || known.is_some_and(|path| self.holds_dir(path))
+        let is_dir = |path: &str| path.ends_with('/') || is_content(path) || self.holds_dir(path);
+        field.known().is_some_and(is_dir)
     }
 
     pub(super) fn holds_dir(&self, path: &str) -> bool {
@@ -280,7 +279,7 @@ pub(super) fn link(shell: &mut Shell<'_>, args: &Args<'_>) {
     let transfers = match args.operands.as_slice() {
         [only] => vec![Transfer {
             from: only.clone(),
-            to: inside(&Field::literal("."), only),
+            to: inside(&HERE, only),
         }],
         _ => shell.transfers(args),
     };
@@ -339,7 +338,5 @@ pub(super) fn rsync(shell: &mut Shell<'_>, args: &Args<'_>) {
             shell.report(source, Act::MoveAway);
         }
     }
-    if let Some(log) = args.value(&["log-file"]) {
-        shell.report(&log.clone(), Act::Edit);
-    }
+    shell.report_all(args.value(&["log-file"]), Act::Edit);
 }
