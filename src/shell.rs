@@ -131,6 +131,13 @@ pub trait Disk {
     }
 }
 
+/// What the disk has at a path, links followed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    File,
+    Dir,
+}
+
 /// What a command would change, as far as it was read.
 #[derive(Debug)]
 pub struct Analysis {

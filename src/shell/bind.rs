@@ -70,7 +70,7 @@ const ARGUMENTS: &[(Language, &str, usize)] = &[
 ];
 
 /// Names that one statement may bind, and names that are known at once.
-const MAX_NAMES: usize = 16;
+pub(super) const MAX_NAMES: usize = 16;
 pub(super) const MAX_VARIABLES: usize = 256;
 
 impl<'c, 'a> Script<'c, 'a, '_, '_> {

@@ -1,5 +1,6 @@
 //! `git clean` and `rsync --delete`: what they take away, and what exclusions spare.
 
+use super::Kind;
 use super::args::Args;
 use super::eval::Shell;
 use super::field::{Field, HERE, base_name, join};
@@ -22,12 +23,6 @@ pub(super) struct Rule {
     base: String,
     pattern: String,
     effect: Effect,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    File,
-    Dir,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! `find`: the entries it would reach, and what it does with them.
 
+use super::Kind;
 use super::args::{Args, Syntax};
 use super::eval::{REPEAT_COST, Shell};
-use super::expression::{Action, Expression, Kind};
+use super::expression::{Action, Expression};
 use super::field::{Field, HERE, Output, base_name};
 use super::flow::MAX_TURNS;
 use super::glob::MAX_MATCHES;

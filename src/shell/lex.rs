@@ -90,6 +90,7 @@ pub(super) enum Op<'a> {
     Other,
 }
 
+/// An end of a text or a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Front,

@@ -2,8 +2,9 @@
 
 use ecow::EcoString;
 
+use super::Kind;
 use super::args::{Args, Syntax};
-use super::clean::{Kind, Rule, clear_except, rules};
+use super::clean::{Rule, clear_except, rules};
 use super::download::local_name;
 use super::eval::Shell;
 use super::field::{Field, HERE, base_name, join};
