@@ -1,7 +1,5 @@
 //! Data that a command spells out and another decodes: base64 and hexadecimal.
 
-use ecow::EcoString;
-
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output};
@@ -48,14 +46,6 @@ fn hex(text: &str) -> Option<Vec<u8>> {
     Some(pairs.chunks_exact(2).map(byte).collect())
 }
 
-/// What a command reads: its first operand, written by this command, or its input.
-fn input(shell: &Shell<'_>, file: Option<&Field>) -> Option<EcoString> {
-    match file.filter(|file| file.known() != Some("-")) {
-        Some(file) => shell.written(file),
-        None => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
-    }
-}
-
 fn output(shell: &mut Shell<'_>, bytes: Option<Vec<u8>>) -> Option<Output> {
     let text = String::from_utf8(bytes?).ok()?;
     let text = text.replace(super::field::UNKNOWN, "\u{FFFD}");
@@ -74,7 +64,7 @@ pub(super) fn base64_command(shell: &mut Shell<'_>, args: &[Field]) -> Option<Ou
     let parsed = Args::parse(&plain, Syntax::of("wio", &[]));
     let decodes = parsed.has(&["d", "D", "decode"]) || plain.len() < args.len();
     shell.report_all(parsed.value(&["o"]), crate::target::Act::Write);
-    let text = input(shell, parsed.operands.first()).filter(|_| decodes)?;
+    let text = shell.input(parsed.operands.first()).filter(|_| decodes)?;
     output(shell, base64(&text))
 }
 
@@ -90,7 +80,7 @@ pub(super) fn openssl(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     if !encoded || !has("-d") || !plain {
         return None;
     }
-    let text = input(shell, file)?;
+    let text = shell.input(file)?;
     output(shell, base64(&text))
 }
 
@@ -108,6 +98,6 @@ pub(super) fn xxd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         return Output::nothing();
     }
     let plain = parsed.has(&["r"]) && parsed.has(&["p"]);
-    let text = input(shell, parsed.operands.first()).filter(|_| plain)?;
+    let text = shell.input(parsed.operands.first()).filter(|_| plain)?;
     output(shell, hex(&text))
 }

@@ -155,10 +155,7 @@ pub(super) fn sftp(shell: &mut Shell<'_>, args: &Args<'_>) {
         let to = shell.destination(&local_name(from), to);
         shell.report(&to, Act::Write);
     }
-    let batch = match args.value(&["b"]).filter(|file| file.known() != Some("-")) {
-        Some(file) => shell.written(file),
-        None => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
-    };
+    let batch = shell.input(args.value(&["b"]));
     for line in batch.unwrap_or_default().lines() {
         let mut words = line
             .split_whitespace()

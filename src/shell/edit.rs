@@ -1,7 +1,5 @@
 //! Commands that change files in place, and the scripts that name more files.
 
-use ecow::EcoString;
-
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output, base_name};
@@ -385,18 +383,10 @@ pub(super) fn patch(shell: &mut Shell<'_>, args: &Args<'_>) {
     let strip = args
         .value(&["p", "strip"])
         .and_then(|n| n.known()?.parse().ok());
-    let dir = args.value(&["d", "directory"]).cloned();
-    let diff = match args.value(&["i", "input"]) {
-        Some(file) => shell.written(file),
-        None => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
-    };
-    patched(
-        shell,
-        &diff.unwrap_or_default(),
-        strip.unwrap_or(0),
-        dir.as_ref(),
-        suffix,
-    );
+    let dir = args.value(&["d", "directory"]);
+    let diff = shell.input(args.value(&["i", "input"]));
+    let diff = diff.unwrap_or_default();
+    patched(shell, &diff, strip.unwrap_or(0), dir, suffix);
 }
 
 pub(super) fn git_apply(shell: &mut Shell<'_>, args: &Args<'_>) {
@@ -404,16 +394,13 @@ pub(super) fn git_apply(shell: &mut Shell<'_>, args: &Args<'_>) {
         return;
     }
     let strip = args.value(&["p"]).and_then(|n| n.known()?.parse().ok());
-    let diffs: Vec<EcoString> = if args.operands.is_empty() {
-        shell.stdin.iter().map(|stdin| stdin.text.clone()).collect()
-    } else {
-        args.operands
-            .iter()
-            .filter_map(|file| shell.written(file))
-            .collect()
+    let dir = args.value(&["directory"]);
+    let files = match args.operands.as_slice() {
+        [] => vec![None],
+        files => files.iter().map(Some).collect(),
     };
-    for diff in diffs {
-        let dir = args.value(&["directory"]);
+    for file in files {
+        let diff = shell.input(file).unwrap_or_default();
         patched(shell, &diff, strip.unwrap_or(1), dir, None);
     }
 }

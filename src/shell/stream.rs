@@ -1,5 +1,7 @@
 //! Redirections as they run: which files they open, and where a command's streams lead.
 
+use ecow::EcoString;
+
 use super::eval::Shell;
 use super::field::{Field, Output};
 use super::lex::{Part, Word};
@@ -82,6 +84,14 @@ impl Shell<'_> {
         };
         if matches!(redirect.fd, Fd::Usual | Fd::Number(0)) {
             streams.stdin = Some(input);
+        }
+    }
+
+    /// What a command reads: a file that this command wrote, or its input.
+    pub(super) fn input(&self, file: Option<&Field>) -> Option<EcoString> {
+        match file.filter(|file| file.known() != Some("-")) {
+            Some(file) => self.written(file),
+            None => self.stdin.as_ref().map(|stdin| stdin.text.clone()),
         }
     }
 
