@@ -23,11 +23,7 @@ impl<'a> Cursor<'a> {
                 self.blanks();
                 let name = self.peek_bare();
                 self.at += name.len();
-                self.blanks();
-                if self.eat("(") {
-                    self.blanks();
-                    self.eat(")");
-                }
+                self.empty_parentheses();
                 self.function(name)
             }
             _ => return None,

@@ -343,12 +343,9 @@ impl<'a> Cursor<'a> {
             }
             // `name ()` defines a function only where a command may begin.
             let first = simple.words.is_empty() && simple.assignments.is_empty();
-            if first && self.function_follows() {
-                let name = self.text.get(before..self.at).unwrap_or("");
-                self.blanks();
-                self.at += 1;
-                self.blanks();
-                self.at += 1;
+            let end = self.at;
+            if first && self.empty_parentheses() {
+                let name = self.text.get(before..end).unwrap_or("");
                 return Some(self.function(name).into());
             }
             simple.words.push(word);
@@ -419,14 +416,17 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn function_follows(&mut self) -> bool {
-        let at = self.at;
+    /// Takes the `()` behind a function's name.
+    pub(super) fn empty_parentheses(&mut self) -> bool {
+        let start = self.at;
         self.blanks();
         let opens = self.eat("(");
         self.blanks();
-        let closes = opens && self.peek() == Some(b')');
-        self.at = at;
-        closes
+        let found = opens && self.eat(")");
+        if !found {
+            self.at = start;
+        }
+        found
     }
 
     /// `name=`, `name+=` and `name[index]=` before a command.
