@@ -15,7 +15,7 @@ use super::glob::{Allowance, Search};
 use super::heredoc::HeredocQuote;
 use super::lex::{Cursor, MAX_DEPTH, Word};
 use super::report::Found;
-use super::syntax::{Command, Few, Link, List, Sense, Simple, Step};
+use super::syntax::{Command, Few, Link, List, Simple, Step};
 use super::variable::{Held, Value};
 use super::world::{Frame, Halt, Status, World};
 use super::{Analysis, Extent, Limit, Scene};
@@ -333,11 +333,7 @@ impl<'s> Shell<'s> {
         let mut steps: List<'a> = List::new();
         'text: loop {
             if let Some(text) = cursor.lone() {
-                let step = Step {
-                    link: Link::Always,
-                    sense: Sense::Plain,
-                    pipeline: Few::One([Command::Lean(text)]),
-                };
+                let step = Step::alone(Command::Lean(text));
                 if self.step(&step, &mut course) == Next::Ends {
                     break;
                 }

@@ -221,7 +221,7 @@ impl<'a> Cursor<'a> {
         };
         let mut parts = Few::default();
         loop {
-            self.flush(&mut parts, start);
+            self.flush(&mut parts, start, Part::Bare);
             self.special(byte, &mut parts);
             start = self.at;
             match self.special_after(start, stop) {
@@ -229,7 +229,7 @@ impl<'a> Cursor<'a> {
                 None => break,
             }
         }
-        self.flush(&mut parts, start);
+        self.flush(&mut parts, start, Part::Bare);
         Word { parts }
     }
 
@@ -250,11 +250,17 @@ impl<'a> Cursor<'a> {
         special.then_some(byte)
     }
 
-    fn flush(&self, parts: &mut Few<Part<'a>>, start: usize) {
+    /// Adds the text since a place, if there is any.
+    fn flush(
+        &self,
+        parts: &mut Few<Part<'a>>,
+        start: usize,
+        part: impl FnOnce(&'a str) -> Part<'a>,
+    ) {
         if let Some(text) = self.text.get(start..self.at)
             && !text.is_empty()
         {
-            parts.push(Part::Bare(text));
+            parts.push(part(text));
         }
     }
 
@@ -365,11 +371,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn flush_text(&self, parts: &mut Few<Part<'a>>, start: usize) {
-        if let Some(text) = self.text.get(start..self.at)
-            && !text.is_empty()
-        {
-            parts.push(Part::Text(Cow::Borrowed(text)));
-        }
+        self.flush(parts, start, |text| Part::Text(Cow::Borrowed(text)));
     }
 
     /// What stands between backticks is unescaped once and read when it runs:
@@ -388,14 +390,12 @@ impl<'a> Cursor<'a> {
                 _ => self.at += 1,
             }
         }
-        self.at = self.at.min(self.text.len());
-        let source = self.text.get(start..self.at).unwrap_or("");
-        self.at += 1;
-        self.at = self.at.min(self.text.len());
-        let source = if escapes {
-            Cow::Owned(unescape_ticks(source))
-        } else {
-            Cow::Borrowed(source)
+        let end = self.at.min(self.text.len());
+        let source = self.text.get(start..end).unwrap_or("");
+        self.at = (end + 1).min(self.text.len());
+        let source = match escapes {
+            true => Cow::Owned(unescape_ticks(source)),
+            false => Cow::Borrowed(source),
         };
         parts.push(Part::Ticks(source, quote));
     }

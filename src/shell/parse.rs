@@ -16,11 +16,7 @@ fn put_in_background(steps: &mut List<'_>) {
     let start = steps.iter().rposition(|step| step.link == Link::Always);
     let chain = steps.split_off(start.unwrap_or(0));
     let group = Compound::Background(chain).into();
-    steps.push(Step {
-        link: Link::Always,
-        sense: Sense::Plain,
-        pipeline: Few::One([group]),
-    });
+    steps.push(Step::alone(group));
 }
 
 impl<'a> Cursor<'a> {
@@ -32,7 +28,7 @@ impl<'a> Cursor<'a> {
         steps
     }
 
-    pub(super) fn rest_of_list(&mut self, steps: &mut List<'a>, link: &mut Link) {
+    fn rest_of_list(&mut self, steps: &mut List<'a>, link: &mut Link) {
         while self.step(steps, link) {}
     }
 
@@ -297,11 +293,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Words up to an operator or the line's end.
-    pub(super) fn words(&mut self) -> Vec<Word<'a>> {
+    /// Words up to an operator, with what may stand between them.
+    pub(super) fn words(&mut self, between: fn(&mut Self)) -> Vec<Word<'a>> {
         let mut words = Vec::new();
         loop {
-            self.blanks();
+            between(self);
             let before = self.at;
             let word = self.word(Stop::Blank);
             if self.at == before {
@@ -460,16 +456,7 @@ impl<'a> Cursor<'a> {
 
     fn array(&mut self) -> Assigned<'a> {
         self.at += 1;
-        let mut words = Vec::new();
-        loop {
-            self.blank_lines();
-            let before = self.at;
-            let word = self.word(Stop::Blank);
-            if self.at == before {
-                break;
-            }
-            words.push(word);
-        }
+        let words = self.words(Self::blank_lines);
         if !self.eat(")") {
             self.stop();
         }

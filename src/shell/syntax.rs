@@ -66,6 +66,17 @@ pub(super) struct Step<'a> {
     pub(super) pipeline: Few<Command<'a>>,
 }
 
+impl<'a> Step<'a> {
+    /// One command, whatever stands before it.
+    pub(super) fn alone(command: Command<'a>) -> Self {
+        Self {
+            link: Link::Always,
+            sense: Sense::Plain,
+            pipeline: Few::One([command]),
+        }
+    }
+}
+
 /// How a pipeline hangs on the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Link {
