@@ -346,11 +346,7 @@ impl<'a> Cursor<'a> {
                     if escapes {
                         self.flush_text(parts, start);
                         self.at += 2;
-                        start = if next == Some(b'\n') {
-                            self.at
-                        } else {
-                            self.at - 1
-                        };
+                        start = self.at - usize::from(next != Some(b'\n'));
                     } else {
                         self.at += 1;
                     }
@@ -452,7 +448,7 @@ impl<'a> Cursor<'a> {
             }
             _ => None,
         };
-        out.push(match (code.and_then(char::from_u32), c) {
+        let c = match (code.and_then(char::from_u32), c) {
             (Some(c), _) => c,
             (None, 'n') => '\n',
             (None, 't') => '\t',
@@ -462,8 +458,14 @@ impl<'a> Cursor<'a> {
             (None, 'e' | 'E') => '\x1b',
             (None, 'f') => '\x0c',
             (None, 'v') => '\x0b',
-            (None, other) => other,
-        });
+            (None, '\\' | '\'' | '"' | '?') => c,
+            // Any other one is none.
+            (None, other) => {
+                out.push('\\');
+                other
+            }
+        };
+        out.push(c);
     }
 
     fn digits(&mut self, radix: u32, most: usize) -> Option<u32> {
