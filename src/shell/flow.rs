@@ -56,8 +56,9 @@ impl Shell<'_> {
             }
             Compound::Case { subject, arms } => self.case(subject, arms),
             Compound::Test(words) => {
+                // What is substituted in them runs.
                 for word in words {
-                    self.side_effects(&word.parts);
+                    self.joined(&word.parts);
                 }
                 self.status = self.condition(words);
                 Output::nothing()
