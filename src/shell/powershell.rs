@@ -269,13 +269,7 @@ impl PowerShell<'_, '_, '_> {
             cmdlets::run(self.shell, &name, &head, &arguments, &piped)
         };
         for (act, files) in redirects {
-            let text = match (act, out.as_slice()) {
-                (Act::Write, [only]) => Some(ecow::eco_format!("{}\n", only.text)),
-                _ => None,
-            };
-            for file in files {
-                self.shell.report_text(&file, act, text.clone());
-            }
+            cmdlets::put(self.shell, &files, act, &out);
         }
         out
     }

@@ -2,7 +2,7 @@
 
 use super::byte::is_name_byte;
 use super::cmdlets;
-use super::field::{Field, UNKNOWN};
+use super::field::Field;
 use super::lex::MAX_DEPTH;
 use super::powershell::{MAX_CLASS, PowerShell, Values};
 use super::value::append;
@@ -107,15 +107,20 @@ impl PowerShell<'_, '_, '_> {
     }
 
     fn parenthesized(&mut self) -> Values {
-        self.at += 1;
-        let values = self.statements();
-        self.eat(")");
+        let values = self.subexpression();
         self.members();
+        values
+    }
+
+    /// What stands in parentheses gives, the first of them at the cursor.
+    fn subexpression(&mut self) -> Values {
+        self.at += 1;
+        let mut values = self.statements();
+        self.eat(")");
         if values.is_empty() {
-            vec![Field::unknown()]
-        } else {
-            values
+            values.push(Field::unknown());
         }
+        values
     }
 
     /// `.FullName` and its like leave the path what it is.
@@ -240,24 +245,16 @@ impl PowerShell<'_, '_, '_> {
         let head = rest.len() - body.len();
         self.at += head + len + end.len() - usize::from(len == 0);
         let expands = quote == '"' && text.contains('$');
-        let unknown = Field::literal(UNKNOWN);
-        Some(vec![if expands {
-            unknown
-        } else {
-            Field::literal(text)
+        Some(vec![match expands {
+            true => Field::unknown(),
+            false => Field::literal(text),
         }])
     }
 
     fn dollar(&mut self) -> Values {
         self.at += 1;
-        if self.eat("(") {
-            let values = self.statements();
-            self.eat(")");
-            return if values.is_empty() {
-                vec![Field::unknown()]
-            } else {
-                values
-            };
+        if self.peek() == Some('(') {
+            return self.subexpression();
         }
         let name = self.variable_name();
         let values = self.variable(&name);
