@@ -207,6 +207,7 @@ pub fn carried(from: &str, to: &str, scene: &Scene<'_>) -> Analysis {
     shell.into_analysis()
 }
 
+/// The text without the character that stands for what is not known.
 fn readable(command: &str) -> Cow<'_, str> {
     if command.contains(field::UNKNOWN) {
         Cow::Owned(command.replace(field::UNKNOWN, "\u{FFFD}"))

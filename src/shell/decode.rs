@@ -3,6 +3,7 @@
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output};
+use super::readable;
 
 /// Bytes of base64 text; line ends and padding are left out.
 pub(super) fn base64(text: &str) -> Option<Vec<u8>> {
@@ -31,24 +32,22 @@ pub(super) fn base64(text: &str) -> Option<Vec<u8>> {
 /// What PowerShell's `-EncodedCommand` holds: base64 of UTF-16, low byte first.
 pub(super) fn utf16_base64(text: &str) -> Option<String> {
     let bytes = base64(text)?;
-    let units = bytes.chunks_exact(2).map(|pair| match pair {
-        [low, high] => u16::from_le_bytes([*low, *high]),
-        _ => 0,
-    });
-    String::from_utf16(&units.collect::<Vec<u16>>()).ok()
+    let (pairs, _) = bytes.as_chunks();
+    let units: Vec<u16> = pairs.iter().copied().map(u16::from_le_bytes).collect();
+    String::from_utf16(&units).ok()
 }
 
 fn hex(text: &str) -> Option<Vec<u8>> {
     let digits = text.chars().filter(|c| !c.is_whitespace());
     let digits: Option<Vec<u8>> = digits.map(|c| u8::try_from(c.to_digit(16)?).ok()).collect();
-    let pairs = digits?;
-    let byte = |pair: &[u8]| pair.iter().fold(0, |byte, digit| byte << 4 | digit);
-    Some(pairs.chunks_exact(2).map(byte).collect())
+    let digits = digits?;
+    let (pairs, _) = digits.as_chunks();
+    Some(pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }
 
 fn output(shell: &mut Shell<'_>, bytes: Option<Vec<u8>>) -> Option<Output> {
     let text = String::from_utf8(bytes?).ok()?;
-    let text = text.replace(super::field::UNKNOWN, "\u{FFFD}");
+    let text = readable(&text).into_owned();
     shell.spend(text.len()).then(|| Output::literal(text))
 }
 

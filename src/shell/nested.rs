@@ -10,7 +10,7 @@ use super::table::{Key, Table};
 use super::variable::Value;
 use super::world::Scope;
 use super::wrapper::{self, from_operand, line, run_assigned};
-use super::{decode, makefile};
+use super::{decode, makefile, powershell, readable};
 use crate::target::{Act, Spelling};
 
 /// Sorted by name.
@@ -260,9 +260,8 @@ fn pwsh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     } else {
         return None;
     };
-    let code = code.replace(super::field::UNKNOWN, "\u{FFFD}");
     shell.subshell(|shell| {
-        super::powershell::run(shell, &code);
+        powershell::run(shell, &readable(&code));
         None
     })
 }
@@ -273,12 +272,12 @@ fn cmd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let is_switch = |word: &&str| word.len() == 2 && word.starts_with('/');
     let line: Vec<&str> = words.filter(|word| !is_switch(word)).collect();
     shell.subshell(|shell| {
-        super::powershell::run(shell, &line.join(" "));
+        powershell::run(shell, &line.join(" "));
         None
     })
 }
 
-fn eval(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+pub(super) fn eval(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let words: Vec<&str> = args.iter().map(|word| word.text.as_str()).collect();
     shell.run_again(&words.join(" "))
 }

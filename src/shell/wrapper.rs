@@ -4,6 +4,7 @@ use super::args::{Args, Syntax};
 use super::byte::is_name;
 use super::eval::Shell;
 use super::field::{Field, Output};
+use super::nested;
 use super::table::{Key, Table};
 use super::variable::Value;
 use crate::target::Act;
@@ -205,8 +206,7 @@ impl Wrapper {
 
 /// Words that a shell reads once more.
 pub(super) fn line(shell: &mut Shell<'_>, words: &[Field]) -> Option<Output> {
-    let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-    shell.process(|shell| shell.run_again(&words.join(" ")))
+    shell.process(|shell| nested::eval(shell, words))
 }
 
 /// `NAME=value … command`, as `env` and `sudo` take it.
