@@ -8,6 +8,7 @@ use super::field::{Field, HERE, Output, base_name};
 use super::flow::MAX_TURNS;
 use super::glob::MAX_MATCHES;
 use super::nested::fill;
+use super::utility::removal;
 use crate::sites::SKIPPED;
 use crate::systems;
 use crate::target::{Act, Spelling};
@@ -127,9 +128,7 @@ impl Shell<'_> {
             {
                 Some("rm" | "unlink" | "shred" | "rmdir") => {
                     let args = Args::parse(words, Syntax::default());
-                    let tree = args.has(&["r", "R", "recursive"]);
-                    let act = if tree { Act::RemoveTree } else { Act::Remove };
-                    self.take_away(root, reach, act);
+                    self.take_away(root, reach, removal(&args));
                 }
                 _ if matches!(action, Action::ExecDir(_)) => {
                     for item in &reach.entries {

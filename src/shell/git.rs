@@ -8,7 +8,7 @@ use super::stash::{stage, stash, unstage};
 use super::table::Key;
 use super::transfer::inside;
 use super::wrapper::line;
-use super::{archive, edit, search, writers};
+use super::{archive, edit, search, utility, writers};
 use crate::path::{collapse, relative};
 use crate::systems;
 use crate::target::Act;
@@ -338,12 +338,7 @@ fn remove(shell: &mut Shell<'_>, args: &Args<'_>) {
     if args.has(&["cached", "n", "dry-run"]) {
         return;
     }
-    let act = if args.has(&["r"]) {
-        Act::RemoveTree
-    } else {
-        Act::Remove
-    };
-    shell.report_all(&args.operands, act);
+    utility::remove(shell, args);
 }
 
 /// `--show-toplevel`: the nearest directory upwards that holds `.git`.

@@ -25,9 +25,15 @@ pub(super) fn tee(shell: &mut Shell<'_>, args: &Args<'_>) {
 }
 
 pub(super) fn remove(shell: &mut Shell<'_>, args: &Args<'_>) {
-    let tree = args.has(&["r", "R", "recursive"]);
-    let act = if tree { Act::RemoveTree } else { Act::Remove };
-    shell.report_all(&args.operands, act);
+    shell.report_all(&args.operands, removal(args));
+}
+
+/// What `rm` does with its operands.
+pub(super) fn removal(args: &Args<'_>) -> Act {
+    match args.has(&["r", "R", "recursive"]) {
+        true => Act::RemoveTree,
+        false => Act::Remove,
+    }
 }
 
 /// A directory that is there goes only when it is empty, and then nothing is lost.
@@ -208,16 +214,12 @@ pub(super) fn alias(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 /// `date +FORMAT`: a time stands for all of them, as one match of a glob does.
 pub(super) fn date(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let known = |arg: &Field| Some(arg.known()?.to_owned());
-    let format = args
-        .iter()
-        .filter_map(known)
-        .find_map(|arg| match arg.as_str() {
-            "-I" | "--iso-8601" => Some("%F".to_owned()),
-            "-Iseconds" => Some("%FT%T+00:00".to_owned()),
-            _ => arg.strip_prefix('+').map(str::to_owned),
-        })?;
-    let mut text = moment(&format)?;
+    let format = args.iter().find_map(|arg| match arg.known()? {
+        "-I" | "--iso-8601" => Some("%F"),
+        "-Iseconds" => Some("%FT%T+00:00"),
+        arg => arg.strip_prefix('+'),
+    })?;
+    let mut text = moment(format)?;
     text.push('\n');
     Some(Output {
         text,
