@@ -3,6 +3,7 @@
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output, base_name};
+use super::substitute;
 use crate::target::Act;
 
 const SED: Syntax = Syntax {
@@ -57,13 +58,9 @@ pub(super) fn sed(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     if has_file || is_quiet {
         return None;
     }
-    match (scripts.as_slice(), script) {
-        ([one], None) | ([], Some(one)) => super::substitute::output(shell, one.known()?, files),
-        (several, _) => {
-            let texts: Option<Vec<&str>> = several.iter().map(|one| one.known()).collect();
-            super::substitute::output(shell, &texts?.join("\n"), files)
-        }
-    }
+    let texts = scripts.iter().chain(script).map(Field::known);
+    let texts: Vec<&str> = texts.collect::<Option<_>>()?;
+    substitute::output(shell, &texts.join("\n"), files)
 }
 
 fn is_bsd_suffix(text: &[u8]) -> bool {
