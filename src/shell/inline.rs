@@ -181,10 +181,7 @@ fn program(shell: &mut Shell<'_>, dialect: &Dialect, args: &[Field]) {
     let own = own_options(args, dialect.syntax, codes);
     let parsed = Args::parse(args.get(..own).unwrap_or(args), dialect.syntax);
     let given = joined(&parsed, codes);
-    let mut rest = args.get(own..).unwrap_or(&[]);
-    if language != Language::Python && rest.first().and_then(Field::known) == Some("--") {
-        rest = &rest[1..];
-    }
+    let rest = args.get(own..).unwrap_or(&[]);
     if let Some(code) = given {
         calls::analyse(shell, language, &code, rest);
     } else if let Some(module) = parsed.value(&["m"]).and_then(Field::known) {
@@ -272,10 +269,10 @@ fn tcl(shell: &mut Shell<'_>, args: &[Field]) {
 fn own_options(args: &[Field], syntax: Syntax, codes: &[&str]) -> usize {
     let mut at = 0;
     while let Some(arg) = args.get(at).filter(|arg| arg.is_option()) {
-        let name = arg.text.trim_start_matches('-');
         let (letters, long) = match arg.text.strip_prefix("--") {
+            Some("") => return at + 1,
             Some(long) => ("", long),
-            None => (name, ""),
+            None => (&arg.text[1..], ""),
         };
         let last = letters.chars().last();
         let takes_next =
