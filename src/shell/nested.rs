@@ -92,7 +92,7 @@ fn exec(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     if args.is_empty() {
         return None;
     }
-    shell.again(from_operand(args, "a"))
+    shell.again(from_operand(args, Syntax::of("a", &[])))
 }
 
 /// `script [-c COMMAND] FILE`, and `script FILE COMMAND…` on macOS.
@@ -129,10 +129,22 @@ fn script_command(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     shell.again(parsed.operands.get(1..).unwrap_or(&[]))
 }
 
+const PARALLEL: Syntax = Syntax::of(
+    "jNnIaS",
+    &[
+        "jobs",
+        "max-args",
+        "max-procs",
+        "delay",
+        "joblog",
+        "timeout",
+    ],
+);
+
 /// `parallel COMMAND ::: ITEM…`, or with the input's lines as items.
 fn parallel(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let separator = args.iter().position(|arg| arg.text.starts_with(":::"));
-    let words = from_operand(args.get(..separator.unwrap_or(args.len()))?, "jNnIaS");
+    let words = from_operand(args.get(..separator.unwrap_or(args.len()))?, PARALLEL);
     let items = match separator {
         Some(at) if args.get(at)?.known() == Some(":::") => args.get(at + 1..)?.to_vec(),
         None => shell.stdin.take().map(|stdin| stdin.lines())?,
@@ -200,15 +212,14 @@ fn command(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
             ..path
         }),
         Some("-V") => None,
-        _ => shell.deeper(|shell| shell.run(from_operand(args, ""))),
+        _ => shell.deeper(|shell| shell.run(from_operand(args, Syntax::default()))),
     }
 }
 
 fn env(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let syntax = Syntax::of("uCSP", &["unset", "chdir", "split-string"]);
-    let own = wrapper::n_options(args, syntax);
-    let rest = args.get(own..)?;
-    let options = Args::parse(args.get(..own)?, syntax);
+    let (own, rest) = args.split_at(wrapper::n_options(args, syntax));
+    let options = Args::parse(own, syntax);
     let split = options.value(&["S", "split-string"]);
     let split = split.map(|field| field.text.clone());
     let dir = options.value(&["C", "chdir"]).cloned();
@@ -226,7 +237,8 @@ fn env(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 /// `flock FILE command…` and `flock FILE -c 'command'` create the file; one that is there
 /// stays as it is.
 fn flock(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let words = from_operand(args, "wE");
+    let syntax = Syntax::of("wE", &["wait", "timeout", "conflict-exit-code"]);
+    let words = from_operand(args, syntax);
     let (file, words) = words.split_first()?;
     let name = file.known().filter(|name| name.parse::<u32>().is_err());
     let path = name.and_then(|name| shell.absolute(name));
@@ -283,7 +295,7 @@ pub(super) fn eval(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 }
 
 fn trap(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let action = from_operand(args, "").first()?.text.clone();
+    let action = from_operand(args, Syntax::default()).first()?.text.clone();
     shell.subshell(|shell| shell.run_again(&action))
 }
 
@@ -361,14 +373,13 @@ struct Feed<'f> {
 }
 
 fn xargs(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let words = from_operand(args, "IJnLPdaEsR");
-    let own = args.len() - words.len();
     let syntax = Syntax {
         short: "IJnLPdaEsR",
         attached: "i",
         long: &["delimiter", "arg-file", "max-args", "max-procs"],
     };
-    let options = Args::parse(args.get(..own)?, syntax);
+    let (own, words) = args.split_at(wrapper::n_options(args, syntax));
+    let options = Args::parse(own, syntax);
     let placeholder = options
         .value(&["I", "J", "i", "replace"])
         .and_then(Field::known);

@@ -89,11 +89,11 @@ const WRAPPERS: &[Wrapper] = &[
             0,
         )
     },
-    words("ionice", "cnp", 0),
+    valued("ionice", "cnp", &["class", "classdata"], 0),
     words("linux32", "", 0),
     words("linux64", "", 0),
     words("ltrace", "aeFlnopsuwx", 0),
-    words("nice", "n", 0),
+    valued("nice", "n", &["adjustment"], 0),
     words("nocorrect", "", 0),
     words("noglob", "", 0),
     words("nohup", "", 0),
@@ -107,7 +107,7 @@ const WRAPPERS: &[Wrapper] = &[
     words("rtk", "", 0),
     valued("setpriv", "", &["reuid", "regid", "inh-caps"], 0),
     words("setsid", "", 0),
-    words("stdbuf", "ioe", 0),
+    valued("stdbuf", "ioe", &["input", "output", "error"], 0),
     words("strace", "abeEIoOpPsSuUX", 0),
     valued("sudo", "CDghpRrTtUu", SUDO, 0),
     words("systemd-inhibit", "", 0),
@@ -170,9 +170,8 @@ pub(super) fn n_options(args: &[Field], syntax: Syntax) -> usize {
 }
 
 /// The arguments from the first operand on.
-pub(super) fn from_operand<'f>(args: &'f [Field], short: &'static str) -> &'f [Field] {
-    args.get(n_options(args, Syntax::of(short, &[]))..)
-        .unwrap_or(&[])
+pub(super) fn from_operand(args: &[Field], syntax: Syntax) -> &[Field] {
+    args.get(n_options(args, syntax)..).unwrap_or(&[])
 }
 
 impl Wrapper {
@@ -230,7 +229,7 @@ pub(super) fn run_assigned(shell: &mut Shell<'_>, words: &[Field]) -> Option<Out
 
 /// Behind another root every path is another one.
 pub(super) fn chroot(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let (root, words) = from_operand(args, "").split_first()?;
+    let (root, words) = from_operand(args, Syntax::default()).split_first()?;
     match root.known() {
         Some("/") => shell.again(words),
         _ => None,
@@ -239,8 +238,7 @@ pub(super) fn chroot(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 /// `entr COMMAND…` and `entr -s LINE`.
 pub(super) fn entr(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let words = from_operand(args, "");
-    let own = args.get(..args.len() - words.len())?;
+    let (own, words) = args.split_at(n_options(args, Syntax::default()));
     match own.iter().any(|arg| arg.text.contains('s')) {
         true => line(shell, words),
         false => shell.again(words),
@@ -285,10 +283,9 @@ pub(super) fn tool_exec(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output>
 
 /// `npx [-c LINE] COMMAND…`.
 pub(super) fn package_run(shell: &mut Shell<'_>, rest: &[Field]) -> Option<Output> {
-    let words = from_operand(rest, "p");
     // What stands behind a program is its own.
-    let last = rest.get(..rest.len() - words.len())?.last();
-    match last.and_then(Field::known) {
+    let (own, words) = rest.split_at(n_options(rest, Syntax::of("p", &["package"])));
+    match own.last().and_then(Field::known) {
         Some("-c" | "--call") => line(shell, words.get(..1)?),
         _ => shell.again(words),
     }
@@ -302,7 +299,7 @@ pub(super) fn su(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     }
     match args {
         [user, ..] if matches!(user.known(), Some("-u" | "--user")) => {
-            shell.again(from_operand(args, "u"))
+            shell.again(from_operand(args, Syntax::of("u", &["user"])))
         }
         [group, words @ ..] if !group.is_option() => line(shell, words),
         _ => None,
