@@ -66,13 +66,12 @@ fn untar(shell: &mut Shell<'_>, args: &[Field], names: Names) -> Option<Output> 
             shell.report_all(&args.operands, Act::MoveAway);
         }
         if file.is_none_or(|file| file.known() == Some("-")) {
-            let dir = args.value(&["C", "directory"]).cloned();
-            let operands = args.operands.clone();
+            let dir = args.value(&["C", "directory"]);
             return shell.subshell(|shell| {
-                if let Some(dir) = dir {
-                    shell.change_dir(Some(&dir));
+                if dir.is_some() {
+                    shell.change_dir(dir);
                 }
-                stream(shell, &operands, &|name| renamed(&args, name))
+                stream(shell, &args.operands, &|name| renamed(&args, name))
             });
         }
     } else if args.has(&["x", "extract", "get"]) && !args.has(&["O", "to-stdout"]) {

@@ -45,7 +45,7 @@ enum Value {
 
 /// What is no option and no option's value. Nearly always it stands in one piece, which
 /// needs no copy.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Operands<'f> {
     Piece {
         args: &'f [Field],

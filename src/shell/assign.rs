@@ -343,20 +343,13 @@ pub(super) fn shift(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 pub(super) fn mapfile(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let parsed = Args::parse(args, Syntax::of("dnOsuCc", &[]));
     let name = match parsed.operands.first() {
-        Some(name) => name.known()?.to_owned(),
-        None => "MAPFILE".to_owned(),
+        Some(name) => name.known()?,
+        None => "MAPFILE",
     };
-    match shell
-        .stdin
-        .as_ref()
-        .filter(|_| !parsed.has(&["d", "n", "s", "O", "u"]))
-    {
-        Some(stdin) => {
-            let lines = stdin.lines();
-            shell.set(&name, Value::Many(lines));
-        }
-        None => shell.forget(&name),
-    }
+    let stdin = shell.stdin.as_ref();
+    let stdin = stdin.filter(|_| !parsed.has(&["d", "n", "s", "O", "u"]));
+    let lines = stdin.map(|stdin| Value::Many(stdin.lines()));
+    shell.assign(name, lines);
     Output::nothing()
 }
 

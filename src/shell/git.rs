@@ -29,7 +29,7 @@ pub(super) fn git(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     while let Some(option) = args.get(at).filter(|arg| arg.is_option()) {
         let text = option.known()?;
         if text == "-C" {
-            dirs.extend(args.get(at + 1).cloned());
+            dirs.extend(args.get(at + 1));
         } else if text == "--work-tree" {
             trees.extend(args.get(at + 1).cloned());
         } else if text.starts_with("--work-tree=") {
@@ -38,7 +38,7 @@ pub(super) fn git(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         at += if GLOBAL.contains(&text) { 2 } else { 1 };
     }
     let (verb, rest) = args.get(at..)?.split_first()?;
-    let verb = verb.known()?.to_owned();
+    let verb = verb.known()?;
     shell.subshell(|shell| {
         // From outside of its work tree, git goes to the top of it.
         let is_outside = |shell: &Shell<'_>, tree: &Field| {
@@ -48,14 +48,14 @@ pub(super) fn git(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
                 .is_none_or(|(cwd, tree)| relative(cwd, &collapse(&tree)).is_none())
         };
         for dir in dirs {
-            shell.change_dir(Some(&dir));
+            shell.change_dir(Some(dir));
         }
         for tree in trees {
             if is_outside(shell, &tree) {
                 shell.change_dir(Some(&tree));
             }
         }
-        subcommand(shell, &verb, rest)
+        subcommand(shell, verb, rest)
     })
 }
 
@@ -172,11 +172,7 @@ fn checkout(shell: &mut Shell<'_>, args: &[Field]) {
                 Vec::new()
             }
         }
-        (None, operands) => operands
-            .iter()
-            .skip(1)
-            .map(|path| (*path).clone())
-            .collect(),
+        (None, operands) => operands.iter().skip(1).copied().cloned().collect(),
     };
     let from_head = |arg: &Field| matches!(arg.known(), Some("--" | "HEAD"));
     let source = args.iter().find(|arg| !arg.is_option() || arg.text == "--");

@@ -315,8 +315,7 @@ fn one_liner(shell: &mut Shell<'_>, language: Language, args: &[Field]) {
     if let Some(code) = joined(&parsed, &["e", "E"]) {
         calls::analyse(shell, language, &code, &parsed.operands);
         if parsed.has(&["i"]) {
-            let suffix = parsed.value(&["i"]).cloned();
-            edit::in_place_edit(shell, &parsed.operands, suffix.as_ref());
+            edit::in_place_edit(shell, &parsed.operands, parsed.value(&["i"]));
         }
         return;
     }

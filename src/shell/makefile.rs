@@ -13,10 +13,10 @@ pub(super) fn make(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     if parsed.has(&["n", "just-print", "dry-run", "q", "question", "t", "touch"]) {
         return None;
     }
-    let dir = parsed.value(&["C", "directory"]).cloned();
+    let dir = parsed.value(&["C", "directory"]);
     shell.subshell(|shell| {
-        if let Some(dir) = dir {
-            shell.change_dir(Some(&dir));
+        if dir.is_some() {
+            shell.change_dir(dir);
         }
         let text = match parsed.value(&["f", "file", "makefile"]) {
             Some(file) if file.known() == Some("-") => shell.stdin.as_ref()?.text.clone(),

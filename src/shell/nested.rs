@@ -221,14 +221,13 @@ fn env(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let (own, rest) = args.split_at(wrapper::n_options(args, syntax));
     let options = Args::parse(own, syntax);
     let split = options.value(&["S", "split-string"]);
-    let split = split.map(|field| field.text.clone());
-    let dir = options.value(&["C", "chdir"]).cloned();
+    let dir = options.value(&["C", "chdir"]);
     shell.subshell(|shell| {
-        if let Some(dir) = dir {
-            shell.change_dir(Some(&dir));
+        if dir.is_some() {
+            shell.change_dir(dir);
         }
         match split {
-            Some(text) => line(shell, &[&[Field::literal(text)], rest].concat()),
+            Some(text) => line(shell, &[std::slice::from_ref(text), rest].concat()),
             None => run_assigned(shell, rest),
         }
     })
@@ -295,8 +294,8 @@ pub(super) fn eval(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 }
 
 fn trap(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let action = from_operand(args, Syntax::default()).first()?.text.clone();
-    shell.subshell(|shell| shell.run_again(&action))
+    let action = from_operand(args, Syntax::default()).first()?;
+    shell.subshell(|shell| shell.run_again(&action.text))
 }
 
 fn source(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
@@ -340,13 +339,12 @@ fn sh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         (false, _) => (shell.stdin.take()?.text, &[][..]),
     };
     let zero = words.get(usize::from(inline)).filter(|_| !reads_input);
-    let zero = zero.cloned();
     shell.process(|shell| {
         if let Some(zero) = zero {
             if !inline {
                 shell.set("BASH_SOURCE", Value::One(zero.clone()));
             }
-            shell.set("0", Value::One(zero));
+            shell.set("0", Value::One(zero.clone()));
         }
         shell.positional = positional.into();
         shell.run_again(&text)
