@@ -65,25 +65,6 @@ pub(super) fn analyse(shell: &mut Shell<'_>, language: Language, text: &str, arg
     });
 }
 
-/// For each bracket the place of its partner, for the rest their own place.
-pub(super) fn partners(tokens: &[Token<'_>]) -> Vec<usize> {
-    let mut partner: Vec<usize> = (0..tokens.len()).collect();
-    let mut open = Vec::new();
-    for (at, token) in tokens.iter().enumerate() {
-        match token {
-            Token::Mark('(' | '[' | '{') => open.push(at),
-            Token::Mark(')' | ']' | '}') => {
-                if let Some(start) = open.pop() {
-                    partner[start] = at;
-                    partner[at] = start;
-                }
-            }
-            _ => {}
-        }
-    }
-    partner
-}
-
 // What is asked at every turn is not worth its room in every place.
 impl<'a> Code<'a> {
     #[inline(never)]

@@ -1,5 +1,6 @@
 //! Branches and loops: every branch is taken, every known value is looped over.
 
+use super::condition::bare;
 use super::eval::{Course, REPEAT_COST, Shell};
 use super::field::{ANY_ONE, Field, Output};
 use super::lex::{Cursor, Part, Word};
@@ -149,11 +150,7 @@ impl Shell<'_> {
         let known = subject.known().filter(|_| subject.spelling != ANY_ONE);
         let Some(text) = known else {
             let branches: Vec<&[Step<'_>]> = arms.iter().map(|arm| arm.body.as_slice()).collect();
-            let rest = |arm: &Arm<'_>| {
-                arm.patterns
-                    .iter()
-                    .any(|word| matches!(&*word.parts, [Part::Bare("*")]))
-            };
+            let rest = |arm: &Arm<'_>| arm.patterns.iter().any(|word| bare(word) == Some("*"));
             return self.branches(&branches, Skips::unless(arms.iter().any(rest)));
         };
         let mut course = Course::default();
@@ -231,8 +228,7 @@ impl Shell<'_> {
 
     /// A loop over what `getopts` or `read` takes; `None` where the condition is another one.
     fn reading_loop(&mut self, simple: &Simple<'_>, body: &[Step<'_>]) -> Option<Option<Output>> {
-        if let Some(first) = simple.words.first()
-            && matches!(&*first.parts, [Part::Bare("getopts")])
+        if simple.words.first().and_then(bare) == Some("getopts")
             && let [_, letters, name, given @ ..] = self.all_fields(&simple.words).as_slice()
             && let (Some(letters), Some(name)) = (letters.known(), name.known())
             && let Some(turns) = assign::options(self, letters, given)

@@ -447,22 +447,6 @@ fn each(values: &[Field], change: fn(&Field) -> Option<Field>) -> Vec<Field> {
     values.iter().filter_map(change).collect()
 }
 
-/// Names and calls that stand for the working directory.
-pub(super) fn is_cwd(name: &str) -> bool {
-    matches!(
-        name,
-        "cwd" | "getcwd" | "pwd" | "__dirname" | "currentDirectory"
-    )
-}
-
-/// Names that stand for the variables of the process.
-pub(super) fn is_environment(name: &str) -> bool {
-    matches!(
-        name,
-        "environ" | "env" | "ENV" | "$ENV" | "ENVIRON" | "$_ENV" | "$_SERVER"
-    )
-}
-
 /// What the first argument may be.
 fn first_values<'g>(arguments: &'g [Given<'_>]) -> &'g [Field] {
     let first = arguments.first();
