@@ -120,15 +120,19 @@ impl Shell<'_> {
             None => output,
             Some(Sink::Elsewhere) => Output::nothing(),
             Some(Sink::File(place)) => {
-                let text = output.filter(|output| output.spelling == Spelling::Literal);
-                let text = text.map(|output| output.text);
-                match self.found.act(place) {
-                    Some(Act::Write) => self.describe(place, text),
-                    Some(Act::Edit) => self.describe_end(place, text),
-                    _ => {}
-                }
+                self.fill(place, output);
                 Output::nothing()
             }
+        }
+    }
+
+    /// Notes what goes into a file that is written or appended to.
+    pub(super) fn fill(&mut self, place: Place, output: Option<Output>) {
+        let text = output.filter(|output| output.spelling == Spelling::Literal);
+        let text = text.map(|output| output.text);
+        match self.found.act(place) {
+            Some(Act::Edit) => self.describe_end(place, text),
+            _ => self.describe(place, text),
         }
     }
 }

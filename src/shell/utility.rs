@@ -6,20 +6,16 @@ use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{ANY_ONE, Field, Output, base_name};
 use super::transfer::inside;
-use crate::target::{Act, Spelling};
+use crate::target::Act;
 
 pub(super) fn tee(shell: &mut Shell<'_>, args: &Args<'_>) {
-    let appends = args.has(&["a", "append"]);
-    let stdin = shell.stdin.as_ref();
-    let known = stdin.filter(|stdin| stdin.spelling == Spelling::Literal);
-    let text = known.map(|stdin| stdin.text.clone());
+    let act = match args.has(&["a", "append"]) {
+        true => Act::Edit,
+        false => Act::Write,
+    };
     for file in &args.operands {
-        if appends {
-            if let Some(place) = shell.report(file, Act::Edit) {
-                shell.describe_end(place, text.clone());
-            }
-        } else {
-            shell.report_text(file, Act::Write, text.clone());
+        if let Some(place) = shell.report(file, act) {
+            shell.fill(place, shell.stdin.clone());
         }
     }
 }
