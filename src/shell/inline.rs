@@ -212,7 +212,7 @@ fn analyse_file(
     file: Option<&Field>,
     arguments: &[Field],
 ) {
-    let text = source(shell, file);
+    let text = source(shell, file).unwrap_or_default();
     let path = file.and_then(|file| shell.absolute(file.known()?));
     let outer = std::mem::replace(&mut shell.script_file, path.map(Field::literal));
     calls::analyse(shell, language, &text, arguments);
@@ -220,12 +220,11 @@ fn analyse_file(
 }
 
 /// The text of a script, or of the input, which nothing else reads then.
-fn source(shell: &mut Shell<'_>, file: Option<&Field>) -> EcoString {
-    let text = match file.filter(|file| file.known() != Some("-")) {
+pub(super) fn source(shell: &mut Shell<'_>, file: Option<&Field>) -> Option<EcoString> {
+    match file.filter(|file| file.known() != Some("-")) {
         Some(file) => shell.script_text(file),
         None => shell.stdin.take().map(|stdin| stdin.text),
-    };
-    text.unwrap_or_default()
+    }
 }
 
 /// `python -m MODULE …`, for modules that write what they are told.
@@ -249,7 +248,9 @@ fn emacs(shell: &mut Shell<'_>, args: &[Field]) {
     for arg in args {
         let text = match before {
             Some("--eval" | "-eval" | "--execute") => arg.text.clone(),
-            Some("-l" | "--load" | "-load" | "--script") => source(shell, Some(arg)),
+            Some("-l" | "--load" | "-load" | "--script") => {
+                source(shell, Some(arg)).unwrap_or_default()
+            }
             _ => arg.text.strip_prefix("--eval=").unwrap_or("").into(),
         };
         calls::analyse(shell, Language::Lisp, &text, &[]);
@@ -260,8 +261,10 @@ fn emacs(shell: &mut Shell<'_>, args: &[Field]) {
 fn tcl(shell: &mut Shell<'_>, args: &[Field]) {
     let at = args.iter().position(|arg| arg.known() == Some("-c"));
     let file = args.first().filter(|file| !file.is_option());
-    let code = at.and_then(|at| args.get(at + 1));
-    let text = code.map_or_else(|| source(shell, file), |code| code.text.clone());
+    let text = match at.and_then(|at| args.get(at + 1)) {
+        Some(code) => code.text.clone(),
+        None => source(shell, file).unwrap_or_default(),
+    };
     super::tcl::analyse(shell, &text);
 }
 

@@ -6,6 +6,7 @@ use ecow::EcoString;
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output, UNKNOWN};
+use super::inline;
 
 pub(super) fn make(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let syntax = Syntax::of("fCIoWlE", &["file", "makefile", "directory", "eval"]);
@@ -19,9 +20,8 @@ pub(super) fn make(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
             shell.change_dir(dir);
         }
         let text = match parsed.value(&["f", "file", "makefile"]) {
-            Some(file) if file.known() == Some("-") => shell.stdin.as_ref()?.text.clone(),
-            Some(file) => shell.script_text(file)?,
             None => usual(shell)?,
+            file => inline::source(shell, file)?,
         };
         let text = text.as_str().replace("\\\n", " ");
         let rules = rules(&text);

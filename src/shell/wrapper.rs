@@ -4,9 +4,9 @@ use super::args::{Args, Syntax};
 use super::byte::is_name;
 use super::eval::Shell;
 use super::field::{Field, Output};
-use super::nested;
 use super::table::{Key, Table};
 use super::variable::Value;
+use super::{inline, nested};
 use crate::target::Act;
 
 /// What stands between a program's name and the command.
@@ -248,10 +248,7 @@ pub(super) fn entr(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 /// What `at` reads runs later, but in this directory.
 pub(super) fn at(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let parsed = Args::parse(args, Syntax::of("qft", &[]));
-    let text = match parsed.value(&["f"]) {
-        Some(file) => shell.script_text(file)?,
-        None => shell.stdin.as_ref()?.text.clone(),
-    };
+    let text = inline::source(shell, parsed.value(&["f"]))?;
     shell.subshell(|shell| shell.run_again(&text))
 }
 
