@@ -59,8 +59,7 @@ pub(super) fn sed(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         return None;
     }
     let texts = scripts.iter().chain(script).map(Field::known);
-    let texts: Vec<&str> = texts.collect::<Option<_>>()?;
-    substitute::output(shell, &texts.join("\n"), files)
+    substitute::output(shell, &texts.collect::<Option<Vec<_>>>()?, files)
 }
 
 fn is_bsd_suffix(text: &[u8]) -> bool {

@@ -8,11 +8,11 @@ use super::filter::{input, with_text};
 use super::glob::Glob;
 use super::lex::Reach;
 
-/// The output of a script whose parts are plain text, but for `^` and `$` at its ends, or one set of
+/// The output of scripts whose parts are plain text, but for `^` and `$` at its ends, or one set of
 /// characters.
-pub(super) fn output(shell: &mut Shell<'_>, script: &str, files: &[Field]) -> Option<Output> {
+pub(super) fn output(shell: &mut Shell<'_>, scripts: &[&str], files: &[Field]) -> Option<Output> {
     let mut changes = Vec::new();
-    for command in script.split(['\n', ';']) {
+    for command in scripts.iter().flat_map(|script| script.split(['\n', ';'])) {
         add_changes(&mut changes, command.trim())?;
     }
     let input = input(shell, files)?;
