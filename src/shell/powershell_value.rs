@@ -3,7 +3,7 @@
 use super::byte::is_name_byte;
 use super::cmdlets;
 use super::field::Field;
-use super::lex::MAX_DEPTH;
+
 use super::powershell::{MAX_CLASS, PowerShell, Values};
 use super::value::append;
 
@@ -203,26 +203,7 @@ impl PowerShell<'_, '_, '_> {
         let rest = self.rest();
         if rest.starts_with("@(") {
             self.at += 2;
-            if self.depth == MAX_DEPTH {
-                self.shell.give_up(super::Limit::Depth);
-                self.at = self.text.len();
-                return None;
-            }
-            self.depth += 1;
-            let mut all = Values::new();
-            while !matches!(self.peek(), None | Some(')')) {
-                let before = self.at;
-                all.extend(self.pipeline_stages());
-                while matches!(self.peek(), Some(' ' | '\n' | '\r' | ';' | ',')) {
-                    self.at += 1;
-                }
-                if self.at == before {
-                    break;
-                }
-            }
-            self.eat(")");
-            self.depth -= 1;
-            return Some(all);
+            return Some(self.nested(Self::array));
         }
         let quote = rest
             .get(1..)?
@@ -249,6 +230,23 @@ impl PowerShell<'_, '_, '_> {
             true => Field::unknown(),
             false => Field::literal(text),
         }])
+    }
+
+    /// The items of `@(…)`, from behind the parenthesis to behind its end.
+    fn array(&mut self) -> Values {
+        let mut all = Values::new();
+        while !matches!(self.peek(), None | Some(')')) {
+            let before = self.at;
+            all.extend(self.pipeline_stages());
+            while matches!(self.peek(), Some(' ' | '\n' | '\r' | ';' | ',')) {
+                self.at += 1;
+            }
+            if self.at == before {
+                break;
+            }
+        }
+        self.eat(")");
+        all
     }
 
     fn dollar(&mut self) -> Values {
