@@ -303,27 +303,32 @@ pub(super) fn su(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     }
 }
 
-/// `uv run [--with X] command…`.
+/// Options of `uv run`, `conda run` and their like.
+const TOOL: Syntax = Syntax::of(
+    "pn",
+    &[
+        "directory",
+        "env-file",
+        "extra",
+        "group",
+        "index",
+        "name",
+        "package",
+        "prefix",
+        "project",
+        "python",
+        "with",
+    ],
+);
+
+/// `uv run [--with X] command…`; a script, or `-` for the input, is Python's.
 pub(super) fn tool_run(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let at = args
         .iter()
         .position(|arg| matches!(arg.known(), Some("run" | "exec" | "x")))?;
-    let mut words = args.get(at + 1..)?;
-    while let Some((first, rest)) = words.split_first() {
-        let skip = match first.known()? {
-            "--with" | "--python" | "-p" | "--project" | "--directory" | "--extra" | "--group"
-            | "-n" | "--env-file" | "--index" => 1,
-            "--" => {
-                words = rest;
-                break;
-            }
-            option if option.starts_with('-') => 0,
-            _ => break,
-        };
-        words = rest.get(skip..)?;
-    }
-    let is_script = words.first()?.text.ends_with(".py");
-    if is_script {
+    let words = from_operand(args.get(at + 1..)?, TOOL);
+    let first = words.first()?;
+    if first.text.ends_with(".py") || first.known() == Some("-") {
         let python = [&[Field::literal("python3")], words].concat();
         return shell.again(&python);
     }
