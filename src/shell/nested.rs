@@ -313,11 +313,13 @@ fn sh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let mut at = 0;
     let mut inline = false;
     let mut reads_input = false;
-    while let Some(option) = args
-        .get(at)
-        .filter(|arg| arg.is_option() || arg.text == "+x")
-    {
+    let is_option = |arg: &&Field| arg.is_option() || matches!(arg.known(), Some("+x" | "-"));
+    while let Some(option) = args.get(at).filter(is_option) {
         let text = option.known()?;
+        if matches!(text, "-" | "--") {
+            at += 1;
+            break;
+        }
         let short = !text.starts_with("--");
         // It only checks the syntax.
         if short && text.starts_with('-') && text.contains('n') {
@@ -333,10 +335,8 @@ fn sh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         (true, Some((code, rest))) => (code.text.clone(), rest.get(1..).unwrap_or(&[])),
         (true, None) => return None,
         (false, _) if reads_input => (shell.stdin.take()?.text, words),
-        (false, Some((file, rest))) if file.known() != Some("-") => {
-            (shell.script_text(file)?, rest)
-        }
-        (false, _) => (shell.stdin.take()?.text, &[][..]),
+        (false, Some((file, rest))) => (shell.script_text(file)?, rest),
+        (false, None) => (shell.stdin.take()?.text, words),
     };
     let zero = words.get(usize::from(inline)).filter(|_| !reads_input);
     shell.process(|shell| {
