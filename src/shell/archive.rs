@@ -5,10 +5,10 @@ use super::eval::Shell;
 use super::expression::Expression;
 use super::field::{Field, HERE, Output, UNKNOWN, base_name};
 use super::rename;
-use super::transfer::is_copy_below;
+use super::transfer::{is_copy_below, is_place};
 use super::writers::Source;
 use crate::path::collapse;
-use crate::systems;
+
 use crate::target::Act;
 
 /// Begins what stands for an archive that is piped.
@@ -114,9 +114,7 @@ fn is_governed(shell: &Shell<'_>, dir: &Field, member: &Field) -> bool {
     let from = at(&member.text);
     let to = dir.known().map(|dir| format!("{dir}/{}", member.text));
     let paths = from.zip(to.and_then(|to| at(&to)));
-    paths.is_some_and(|(from, to)| {
-        systems::are_named_in(&format!("{to}/")) && !is_copy_below(&from, &to)
-    })
+    paths.is_some_and(|(from, to)| is_place(&to) && !is_copy_below(&from, &to))
 }
 
 /// The name of a member after `--transform`; `None` where it is not known.

@@ -9,7 +9,7 @@ use super::expression::Expression;
 use super::field::{Field, HERE, Output};
 use super::filter;
 use super::regexp::{self, Span};
-use crate::systems;
+use super::transfer::is_place;
 use crate::target::Spelling;
 
 const GREP: Syntax = Syntax::of(
@@ -183,21 +183,20 @@ pub(super) fn git(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<O
 fn list(shell: &mut Shell<'_>, roots: &[Field], files: &Expression, end: &str) -> Option<Output> {
     let mut found: Vec<Field> = Vec::new();
     for root in roots {
-        let at = root
-            .known()
-            .and_then(|root| Some((root, shell.absolute(root)?)));
-        let governed = at.filter(|(_, at)| systems::are_named_in(&format!("{at}/")));
-        if let Some((root, _)) = governed {
+        if let Some(root) = root.known()
+            && let Some(at) = shell.absolute(root)
+            && is_place(&at)
+        {
             found.extend(shell.listed(root, files));
         }
     }
-    let matches = Some(found.len()).filter(|n| *n > 0)?;
+    if found.is_empty() {
+        return None;
+    }
+    let matches = Some(found.len());
     let text = found.iter().flat_map(|path| [path.text.as_str(), end]);
-    let text: String = text.collect();
     Some(Output {
-        text: text.into(),
-        spelling: Spelling::Glob {
-            matches: Some(matches),
-        },
+        text: text.collect::<String>().into(),
+        spelling: Spelling::Glob { matches },
     })
 }

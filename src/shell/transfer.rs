@@ -205,7 +205,7 @@ pub(super) fn is_copy_below(from: &str, to: &str) -> bool {
 }
 
 /// Whether what lies in a directory lies in a governed place.
-fn is_place(dir: &str) -> bool {
+pub(super) fn is_place(dir: &str) -> bool {
     systems::are_named_in(&format!("{dir}/"))
 }
 
