@@ -5,7 +5,7 @@ use ecow::EcoString;
 use super::brace::{Piece, piece};
 use super::byte::{ACTIVE, is_free_of};
 use super::eval::Shell;
-use super::field::{Field, Output};
+use super::field::{Field, Output, listed};
 use super::glob::all_active;
 use super::lex::{Op, Param, Part, Quote, Word};
 use super::param;
@@ -368,11 +368,7 @@ impl Shell<'_> {
             out.push(field);
             return;
         }
-        let matches = Some(found.len());
-        out.extend(found.into_iter().map(|text| Field {
-            text: text.into(),
-            spelling: Spelling::Glob { matches },
-        }));
+        out.extend(listed(found));
     }
 
     /// Fields whose own text is a pattern, expanded.

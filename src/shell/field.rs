@@ -78,6 +78,15 @@ impl Field {
     }
 }
 
+/// What a pattern or a listing gave.
+pub(super) fn listed(texts: Vec<String>) -> impl Iterator<Item = Field> {
+    let matches = Some(texts.len());
+    texts.into_iter().map(move |text| Field {
+        text: text.into(),
+        spelling: Spelling::Glob { matches },
+    })
+}
+
 /// Where the first part of a text stands that is not known.
 pub(super) fn gap(text: &str) -> Option<usize> {
     // Its first byte begins only the last characters of all.
