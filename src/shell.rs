@@ -132,6 +132,13 @@ pub trait Disk {
     }
 }
 
+/// What the disk has at a path, links followed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    File,
+    Dir,
+}
+
 /// What a command would change, as far as it was read.
 #[derive(Debug)]
 pub struct Analysis {
@@ -201,6 +208,7 @@ pub fn carried(from: &str, to: &str, scene: &Scene<'_>) -> Analysis {
     shell.into_analysis()
 }
 
+/// The text without the character that stands for what is not known.
 fn readable(command: &str) -> Cow<'_, str> {
     if command.contains(field::UNKNOWN) {
         Cow::Owned(command.replace(field::UNKNOWN, "\u{FFFD}"))

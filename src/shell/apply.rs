@@ -243,8 +243,8 @@ impl Script<'_, '_, '_, '_> {
                     let path = value.text.trim_start_matches(['>', '+', '<', ' ']);
                     let skipped = value.text.len() - path.len();
                     if value.text.trim_start().starts_with("|") {
-                        let command = value.text.trim_start_matches(['|', ' ']).to_owned();
-                        self.shell.run_again(&command);
+                        let command = value.text.trim_start_matches(['|', ' ']);
+                        self.shell.run_again(command);
                     } else if let Some(act) = perl_act(&value.text[..skipped]) {
                         self.shell.report(&value.behind(skipped), act);
                     }
@@ -337,7 +337,7 @@ impl Script<'_, '_, '_, '_> {
             }
             // `execSync(line, {…})` has one word and is a line.
             match words.as_slice() {
-                [line] => drop(self.shell.run_again(&line.text.clone())),
+                [line] => drop(self.shell.run_again(&line.text)),
                 words => drop(self.shell.again(words)),
             }
         } else {

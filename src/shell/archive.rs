@@ -3,12 +3,12 @@
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::expression::Expression;
-use super::field::{Field, Output, UNKNOWN, base_name};
+use super::field::{Field, HERE, Output, UNKNOWN, base_name};
 use super::rename;
-use super::transfer::is_copy_below;
+use super::transfer::{is_copy_below, is_place};
 use super::writers::Source;
 use crate::path::collapse;
-use crate::systems;
+
 use crate::target::Act;
 
 /// Begins what stands for an archive that is piped.
@@ -32,10 +32,9 @@ pub(super) fn bsdtar(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 }
 
 fn untar(shell: &mut Shell<'_>, args: &[Field], names: Names) -> Option<Output> {
-    let syntax = Syntax {
-        short: "fCTXbHIKLNgFV",
-        attached: "",
-        long: &[
+    let syntax = Syntax::of(
+        "fCTXbHIKLNgFV",
+        &[
             "file",
             "directory",
             "files-from",
@@ -47,7 +46,7 @@ fn untar(shell: &mut Shell<'_>, args: &[Field], names: Names) -> Option<Output> 
             "group",
             "mode",
         ],
-    };
+    );
     // The first cluster may stand without its dash.
     let bare = args.first().filter(|first| !first.text.starts_with('-'));
     let dashed = bare.map(|first| {
@@ -67,13 +66,12 @@ fn untar(shell: &mut Shell<'_>, args: &[Field], names: Names) -> Option<Output> 
             shell.report_all(&args.operands, Act::MoveAway);
         }
         if file.is_none_or(|file| file.known() == Some("-")) {
-            let dir = args.value(&["C", "directory"]).cloned();
-            let operands = args.operands.clone();
+            let dir = args.value(&["C", "directory"]);
             return shell.subshell(|shell| {
-                if let Some(dir) = dir {
-                    shell.change_dir(Some(&dir));
+                if dir.is_some() {
+                    shell.change_dir(dir);
                 }
-                stream(shell, &operands, &|name| renamed(&args, name))
+                stream(shell, &args.operands, &|name| renamed(&args, name))
             });
         }
     } else if args.has(&["x", "extract", "get"]) && !args.has(&["O", "to-stdout"]) {
@@ -116,9 +114,7 @@ fn is_governed(shell: &Shell<'_>, dir: &Field, member: &Field) -> bool {
     let from = at(&member.text);
     let to = dir.known().map(|dir| format!("{dir}/{}", member.text));
     let paths = from.zip(to.and_then(|to| at(&to)));
-    paths.is_some_and(|(from, to)| {
-        systems::are_named_in(&format!("{to}/")) && !is_copy_below(&from, &to)
-    })
+    paths.is_some_and(|(from, to)| is_place(&to) && !is_copy_below(&from, &to))
 }
 
 /// The name of a member after `--transform`; `None` where it is not known.
@@ -132,8 +128,7 @@ fn renamed(args: &Args<'_>, name: &str) -> Option<String> {
 
 fn extract(shell: &mut Shell<'_>, args: &Args<'_>, names: Names) {
     shell.made_unseen = true;
-    let here = Field::literal(".");
-    let dir = args.value(&["C", "directory"]).unwrap_or(&here);
+    let dir = args.value(&["C", "directory"]).unwrap_or(&HERE);
     if args.has(&["recursive-unlink"]) {
         shell.report(dir, Act::Clear);
     }
@@ -194,18 +189,13 @@ pub(super) fn unzip(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let (args, rest) = args.split_at(excluded.unwrap_or(args.len()));
     let behind = rest.iter().position(|arg| is(arg, "-d"));
     let rest = behind.map_or(&[][..], |at| &rest[at..]);
-    let syntax = Syntax {
-        short: "dP",
-        ..Syntax::default()
-    };
     let whole = [args, rest].concat();
-    let args = Args::parse(&whole, syntax);
+    let args = Args::parse(&whole, Syntax::of("dP", &[]));
     if args.has(&["l", "p", "c", "t", "v", "Z", "z"]) {
         return None;
     }
-    let here = Field::literal(".");
     shell.report_all(args.value(&["d"]), Act::MakeDir);
-    let dir = args.value(&["d"]).unwrap_or(&here);
+    let dir = args.value(&["d"]).unwrap_or(&HERE);
     let named = args.operands.get(1..).unwrap_or(&[]);
     match args.has(&["j"]) {
         true => members(shell, dir, &flat(named), Names::Globs),
@@ -224,8 +214,7 @@ pub(super) fn seven_zip(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output>
     let [verb, archive, named @ ..] = args.operands.as_slice() else {
         return None;
     };
-    let here = Field::literal(".");
-    let dir = args.value(&["o"]).unwrap_or(&here);
+    let dir = args.value(&["o"]).unwrap_or(&HERE);
     packed(shell, verb, archive, named, dir);
     None
 }
@@ -236,10 +225,9 @@ pub(super) fn unrar(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let [verb, archive, named @ ..] = args.operands.as_slice() else {
         return None;
     };
-    let here = Field::literal(".");
     let (dir, named) = match named.split_last() {
         Some((last, named)) if last.text.ends_with('/') => (last, named),
-        _ => (&here, named),
+        _ => (&HERE, named),
     };
     packed(shell, verb, archive, named, dir);
     None
@@ -262,7 +250,7 @@ pub(super) fn ar(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     };
     let key = key.known()?.trim_start_matches('-');
     if key.contains('x') {
-        members(shell, &Field::literal("."), named, Names::Literal);
+        members(shell, &HERE, named, Names::Literal);
     } else if key.contains(['r', 'q', 'd', 'm', 's']) && !key.contains(['t', 'p']) {
         shell.report(archive, Act::Write);
     }
@@ -272,8 +260,7 @@ pub(super) fn ar(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 /// `cpio -i [-D DIR] PATTERN…`, `cpio -p DIR` with names on its input, and
 /// `cpio -o -O ARCHIVE`.
 pub(super) fn cpio(shell: &mut Shell<'_>, args: &Args<'_>) {
-    let here = Field::literal(".");
-    let dir = args.value(&["D", "directory"]).unwrap_or(&here);
+    let dir = args.value(&["D", "directory"]).unwrap_or(&HERE);
     if args.has(&["p", "pass-through"]) {
         let names = shell.stdin.as_ref().map(Output::lines).unwrap_or_default();
         if let Some(dir) = args.operands.first() {

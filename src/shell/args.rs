@@ -17,6 +17,17 @@ pub(super) struct Syntax {
     pub(super) long: &'static [&'static str],
 }
 
+impl Syntax {
+    /// Without letters whose value has to be attached.
+    pub(super) const fn of(short: &'static str, long: &'static [&'static str]) -> Self {
+        Self {
+            short,
+            attached: "",
+            long,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Args<'f> {
     pub(super) operands: Operands<'f>,
@@ -34,7 +45,7 @@ enum Value {
 
 /// What is no option and no option's value. Nearly always it stands in one piece, which
 /// needs no copy.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Operands<'f> {
     Piece {
         args: &'f [Field],

@@ -45,7 +45,7 @@ pub(super) fn evaluate(shell: &mut Shell<'_>, text: &str) -> Option<i64> {
         depth: 0,
     };
     let mut value = Some(0);
-    for part in reader.parts() {
+    for part in text.split(',') {
         reader.text = part;
         reader.at = 0;
         value = reader.assignment();
@@ -80,11 +80,6 @@ struct Reader<'t, 'h, 's> {
 }
 
 impl<'t> Reader<'t, '_, '_> {
-    /// The expressions between commas.
-    fn parts(&self) -> Vec<&'t str> {
-        self.text.split(',').collect()
-    }
-
     fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or("")
     }

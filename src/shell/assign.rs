@@ -208,13 +208,7 @@ impl Shell<'_> {
 }
 
 pub(super) fn read(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let parsed = Args::parse(
-        args,
-        Syntax {
-            short: "adinNptu",
-            ..Syntax::default()
-        },
-    );
+    let parsed = Args::parse(args, Syntax::of("adinNptu", &[]));
     let names = parsed.operands.iter().filter_map(Field::known);
     let names: Vec<&str> = names.collect();
     let line = shell
@@ -347,26 +341,15 @@ pub(super) fn shift(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 /// `mapfile NAME`: the input's lines as an array.
 pub(super) fn mapfile(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "dnOsuCc",
-        ..Syntax::default()
-    };
-    let parsed = Args::parse(args, syntax);
+    let parsed = Args::parse(args, Syntax::of("dnOsuCc", &[]));
     let name = match parsed.operands.first() {
-        Some(name) => name.known()?.to_owned(),
-        None => "MAPFILE".to_owned(),
+        Some(name) => name.known()?,
+        None => "MAPFILE",
     };
-    match shell
-        .stdin
-        .as_ref()
-        .filter(|_| !parsed.has(&["d", "n", "s", "O", "u"]))
-    {
-        Some(stdin) => {
-            let lines = stdin.lines();
-            shell.set(&name, Value::Many(lines));
-        }
-        None => shell.forget(&name),
-    }
+    let stdin = shell.stdin.as_ref();
+    let stdin = stdin.filter(|_| !parsed.has(&["d", "n", "s", "O", "u"]));
+    let lines = stdin.map(|stdin| Value::Many(stdin.lines()));
+    shell.assign(name, lines);
     Output::nothing()
 }
 

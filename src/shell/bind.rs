@@ -70,7 +70,7 @@ const ARGUMENTS: &[(Language, &str, usize)] = &[
 ];
 
 /// Names that one statement may bind.
-const MAX_NAMES: usize = 16;
+pub(super) const MAX_NAMES: usize = 16;
 
 /// Members of objects that are known at once, and arguments of a script.
 pub(super) const MAX_MEMBERS: usize = 256;

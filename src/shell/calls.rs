@@ -65,25 +65,6 @@ pub(super) fn analyse(shell: &mut Shell<'_>, language: Language, text: &str, arg
     });
 }
 
-/// For each bracket the place of its partner, for the rest their own place.
-pub(super) fn partners(tokens: &[Token<'_>]) -> Vec<usize> {
-    let mut partner: Vec<usize> = (0..tokens.len()).collect();
-    let mut open = Vec::new();
-    for (at, token) in tokens.iter().enumerate() {
-        match token {
-            Token::Mark('(' | '[' | '{') => open.push(at),
-            Token::Mark(')' | ']' | '}') => {
-                if let Some(start) = open.pop() {
-                    partner[start] = at;
-                    partner[at] = start;
-                }
-            }
-            _ => {}
-        }
-    }
-    partner
-}
-
 // What is asked at every turn is not worth its room in every place.
 impl<'a> Code<'a> {
     #[inline(never)]
@@ -109,10 +90,16 @@ impl<'a> Code<'a> {
         partner.max(at) + 1
     }
 
+    /// A token of the statement that begins at a place.
+    #[inline]
+    fn token_of(&self, from: usize, at: usize) -> Option<&Token<'a>> {
+        self.tokens.get(at).filter(|_| at < from + MAX_STATEMENT)
+    }
+
     /// The end of the statement, or of the bracket that holds it.
     pub(super) fn statement_end(&self, from: usize) -> usize {
         let mut at = from;
-        while let Some(token) = self.tokens.get(at).filter(|_| at < from + MAX_STATEMENT) {
+        while let Some(token) = self.token_of(from, at) {
             match token {
                 Token::End | Token::Mark(',' | ')' | ']' | '}') => break,
                 _ => at = self.after(at),
@@ -381,12 +368,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
 
     pub(super) fn bare_end(&self, from: usize) -> usize {
         let mut at = from;
-        while let Some(token) = self
-            .code
-            .tokens
-            .get(at)
-            .filter(|_| at < from + MAX_STATEMENT)
-        {
+        while let Some(token) = self.code.token_of(from, at) {
             match token {
                 Token::End | Token::Mark(')' | ']' | '}' | '{') => break,
                 Token::Word("if" | "unless" | "or" | "and" | "do" | "for" | "foreach" | "with") => {
@@ -401,12 +383,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
     /// `print … > "file"`, `>> "file"`, `| "command"`.
     fn print(&mut self, at: usize) {
         let mut place = at + 1;
-        while let Some(token) = self
-            .code
-            .tokens
-            .get(place)
-            .filter(|_| place < at + MAX_STATEMENT)
-        {
+        while let Some(token) = self.code.token_of(at, place) {
             match token {
                 Token::End | Token::Mark('}') => return,
                 Token::Mark(mark @ ('>' | '|')) => {

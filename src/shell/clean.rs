@@ -1,8 +1,9 @@
 //! `git clean` and `rsync --delete`: what they take away, and what exclusions spare.
 
+use super::Kind;
 use super::args::Args;
 use super::eval::Shell;
-use super::field::{Field, base_name};
+use super::field::{Field, HERE, base_name, join};
 use super::glob::components;
 use super::index::Index;
 use crate::path::collapse;
@@ -22,12 +23,6 @@ pub(super) struct Rule {
     base: String,
     pattern: String,
     effect: Effect,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    File,
-    Dir,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -104,10 +99,10 @@ pub(super) fn clean(shell: &mut Shell<'_>, args: &Args<'_>) {
     if !args.has(&["f", "force"]) || args.has(&["n", "dry-run"]) {
         return;
     }
-    let here = [Field::literal(".")];
+    let here = std::slice::from_ref(&HERE);
     let (paths, enters) = match args.operands.as_slice() {
-        [] if args.has(&["d"]) => (&here[..], Enters::All),
-        [] => (&here[..], Enters::Tracked),
+        [] if args.has(&["d"]) => (here, Enters::All),
+        [] => (here, Enters::Tracked),
         paths => (paths, Enters::All),
     };
     let sort = Sort {
@@ -153,7 +148,7 @@ fn read_index(shell: &Shell<'_>, root: &str) -> Index {
     let dir = git
         .as_deref()
         .and_then(|text| text.strip_prefix("gitdir: "));
-    let dir = super::field::join(root, dir.map_or(".git", str::trim_end));
+    let dir = join(root, dir.map_or(".git", str::trim_end));
     let bytes = disk.bytes(&format!("{dir}/index"));
     Index::parse(&bytes.unwrap_or_default())
 }

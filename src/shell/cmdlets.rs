@@ -1,7 +1,8 @@
 //! What cmdlets and .NET calls do with their arguments.
 
 use super::eval::Shell;
-use super::field::{Field, base_name};
+use super::field::{Field, HERE, base_name};
+use super::made::one;
 use super::powershell::{self, Arg, Values};
 use super::powershell_value::slashed;
 use super::transfer::inside;
@@ -192,12 +193,7 @@ fn asked(shell: &mut Shell<'_>, name: &str, bound: &Bound) -> Option<Values> {
         }
         "resolve-path" | "convert-path" | "write-output" => bound.path(&PATH, 0),
         "split-path" => bound.path(&PATH, 0).iter().map(directory).collect(),
-        "get-location" => shell
-            .cwd
-            .as_deref()
-            .map(Field::literal)
-            .into_iter()
-            .collect(),
+        "get-location" => one(shell.cwd.as_deref().map(Field::literal)),
         _ => return None,
     })
 }
@@ -215,21 +211,26 @@ fn native(shell: &mut Shell<'_>, head: &[Field], arguments: &[Arg]) {
 fn write(shell: &mut Shell<'_>, bound: &Bound, names: &[&str], act: Act, piped: &[Field]) {
     let value = bound.get(&["value"]).or_else(|| bound.positional.get(1));
     let value = value.map_or(piped, Vec::as_slice);
-    let text = match (act, value) {
+    put(shell, &bound.path(names, 0), act, value);
+}
+
+/// Reports files that get values, with the text where they hold one value alone.
+pub(super) fn put(shell: &mut Shell<'_>, files: &[Field], act: Act, values: &[Field]) {
+    let text = match (act, values) {
         (Act::Write, [only]) => Some(ecow::eco_format!("{}\n", only.text)),
         _ => None,
     };
-    for file in bound.path(names, 0) {
-        shell.report_text(&file, act, text.clone());
+    for file in files {
+        shell.report_text(file, act, text.clone());
     }
 }
 
 fn new_item(shell: &mut Shell<'_>, bound: &Bound) {
     let mut paths = bound.path(&PATH, 0);
     if let Some(names) = bound.get(&["name"]) {
-        let here = vec![Field::literal(".")];
-        let dirs = if paths.is_empty() { here } else { paths };
-        paths = product(&dirs, &slashed(names), "/");
+        let here = std::slice::from_ref(&HERE);
+        let dirs = if paths.is_empty() { here } else { &paths };
+        paths = product(dirs, &slashed(names), "/");
     }
     let kind = bound.get(&["itemtype", "type"]);
     let kind = kind.and_then(|kind| kind.first()?.known());
@@ -310,7 +311,7 @@ fn remove(shell: &mut Shell<'_>, bound: &Bound, piped: &[Field]) {
 fn listed(shell: &mut Shell<'_>, bound: &Bound) -> Values {
     let mut paths = bound.path(&PATH, 0);
     if paths.is_empty() {
-        paths.push(Field::literal("."));
+        paths.push(HERE.clone());
     }
     let pattern = bound
         .get(&["filter", "include"])

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::byte::is_name_byte;
-use super::calls;
+
 use super::field::UNKNOWN;
 use super::literal::{Holes, Piece, pieces};
 use super::syntax::Few;
@@ -87,12 +87,29 @@ pub(super) fn read(language: Language, text: &str) -> Code<'_> {
     while lexer.at < text.len() {
         lexer.token();
     }
-    let partner = calls::partners(&lexer.tokens);
     Code {
+        partner: partners(&lexer.tokens),
         tokens: lexer.tokens,
-        partner,
         lines: lexer.lines,
     }
+}
+
+fn partners(tokens: &[Token<'_>]) -> Vec<usize> {
+    let mut partner: Vec<usize> = (0..tokens.len()).collect();
+    let mut open = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            Token::Mark('(' | '[' | '{') => open.push(at),
+            Token::Mark(')' | ']' | '}') => {
+                if let Some(start) = open.pop() {
+                    partner[start] = at;
+                    partner[at] = start;
+                }
+            }
+            _ => {}
+        }
+    }
+    partner
 }
 
 fn indentation(line: &str) -> usize {

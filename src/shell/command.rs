@@ -269,19 +269,18 @@ pub(super) fn operands(args: &[Field]) -> impl Iterator<Item = &Field> {
 }
 
 fn cd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let target = operands(args).next().cloned();
     let from = shell.cwd.clone();
-    shell.change_dir(target.as_ref());
+    shell.change_dir(operands(args).next());
     shell.left_dir = shell.left_dir.take().or(from);
     Output::nothing()
 }
 
 fn pushd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let from = shell.cwd.clone();
-    match operands(args).next().cloned() {
+    match operands(args).next() {
         Some(target) => {
             shell.dir_stack.push(from.clone());
-            shell.change_dir(Some(&target));
+            shell.change_dir(Some(target));
             shell.left_dir = shell.left_dir.take().or(from);
         }
         None => {
@@ -322,13 +321,7 @@ fn cat(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 }
 
 fn basename(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let parsed = Args::parse(
-        args,
-        Syntax {
-            short: "s",
-            ..Syntax::default()
-        },
-    );
+    let parsed = Args::parse(args, Syntax::of("s", &[]));
     let path = parsed.operands.first()?;
     let name = base_name(path.known()?);
     let suffix = parsed.value(&["s"]).or(parsed.operands.get(1));

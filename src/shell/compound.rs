@@ -1,7 +1,7 @@
 //! The grammar of compound commands: groups, branches, loops, functions.
 
 use super::lex::{Cursor, Part, Stop};
-use super::syntax::{Arm, Compound, Few, Link, List, Sense, Step, Then};
+use super::syntax::{Arm, Compound, Few, List, Sense, Step, Then};
 
 impl<'a> Cursor<'a> {
     pub(super) fn keyword_compound(&mut self) -> Option<Compound<'a>> {
@@ -23,11 +23,7 @@ impl<'a> Cursor<'a> {
                 self.blanks();
                 let name = self.peek_bare();
                 self.at += name.len();
-                self.blanks();
-                if self.eat("(") {
-                    self.blanks();
-                    self.eat(")");
-                }
+                self.empty_parentheses();
                 self.function(name)
             }
             _ => return None,
@@ -96,21 +92,16 @@ impl<'a> Cursor<'a> {
             self.eat(";");
             let body = self.do_body();
             let test = Compound::Arith(head).into();
-            let step = Step {
-                link: Link::Always,
-                sense: Sense::Plain,
-                pipeline: Few::One([test]),
-            };
             return Compound::While {
                 sense: Sense::Plain,
-                condition: vec![step],
+                condition: vec![Step::alone(test)],
                 body,
             };
         }
         let name = self.peek_bare();
         self.at += name.len();
         self.blank_lines();
-        let words = self.keyword("in").then(|| self.words());
+        let words = self.keyword("in").then(|| self.words(Self::blanks));
         self.blanks();
         self.eat(";");
         let body = self.do_body();

@@ -150,7 +150,8 @@ fn is_found(field: &Field) -> bool {
     is_found && !field.text.is_empty() && field.known().is_some()
 }
 
-fn bare<'a>(word: &Word<'a>) -> Option<&'a str> {
+/// A word that is one unquoted text.
+pub(super) fn bare<'a>(word: &Word<'a>) -> Option<&'a str> {
     match &*word.parts {
         [Part::Bare(text)] => Some(text),
         _ => None,

@@ -96,13 +96,12 @@ fn into_file(line: &str) -> Option<&str> {
     line.get(at + "vacuum into ".len()..)?.split('\'').nth(1)
 }
 
-const PSQL: Syntax = Syntax {
-    short: "oLcdfhpUvFPRT",
-    attached: "",
-    long: &[
+const PSQL: Syntax = Syntax::of(
+    "oLcdfhpUvFPRT",
+    &[
         "output", "log-file", "command", "dbname", "file", "host", "port", "username", "set",
     ],
-};
+);
 
 /// `psql -o FILE`, `\o FILE` and `\copy … to FILE`.
 pub(super) fn psql(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {

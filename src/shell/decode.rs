@@ -1,10 +1,9 @@
 //! Data that a command spells out and another decodes: base64 and hexadecimal.
 
-use ecow::EcoString;
-
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output};
+use super::readable;
 
 /// Bytes of base64 text; line ends and padding are left out.
 pub(super) fn base64(text: &str) -> Option<Vec<u8>> {
@@ -33,41 +32,27 @@ pub(super) fn base64(text: &str) -> Option<Vec<u8>> {
 /// What PowerShell's `-EncodedCommand` holds: base64 of UTF-16, low byte first.
 pub(super) fn utf16_base64(text: &str) -> Option<String> {
     let bytes = base64(text)?;
-    let units = bytes.chunks_exact(2).map(|pair| match pair {
-        [low, high] => u16::from_le_bytes([*low, *high]),
-        _ => 0,
-    });
-    String::from_utf16(&units.collect::<Vec<u16>>()).ok()
+    let (pairs, _) = bytes.as_chunks();
+    let units: Vec<u16> = pairs.iter().copied().map(u16::from_le_bytes).collect();
+    String::from_utf16(&units).ok()
 }
 
 fn hex(text: &str) -> Option<Vec<u8>> {
     let digits = text.chars().filter(|c| !c.is_whitespace());
     let digits: Option<Vec<u8>> = digits.map(|c| u8::try_from(c.to_digit(16)?).ok()).collect();
-    let pairs = digits?;
-    let byte = |pair: &[u8]| pair.iter().fold(0, |byte, digit| byte << 4 | digit);
-    Some(pairs.chunks_exact(2).map(byte).collect())
-}
-
-/// What a command reads: its first operand, written by this command, or its input.
-fn input(shell: &Shell<'_>, file: Option<&Field>) -> Option<EcoString> {
-    match file.filter(|file| file.known() != Some("-")) {
-        Some(file) => shell.written(file),
-        None => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
-    }
+    let digits = digits?;
+    let (pairs, _) = digits.as_chunks();
+    Some(pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }
 
 fn output(shell: &mut Shell<'_>, bytes: Option<Vec<u8>>) -> Option<Output> {
     let text = String::from_utf8(bytes?).ok()?;
-    let text = text.replace(super::field::UNKNOWN, "\u{FFFD}");
+    let text = readable(&text).into_owned();
     shell.spend(text.len()).then(|| Output::literal(text))
 }
 
 /// `base64 -d`.
 pub(super) fn base64_command(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "wio",
-        ..Syntax::default()
-    };
     // `-i` takes a file on macOS, and none elsewhere.
     let is_macos_input = |arg: &Field| matches!(arg.known(), Some("-i" | "-di" | "-id"));
     let plain: Vec<Field> = args
@@ -75,10 +60,10 @@ pub(super) fn base64_command(shell: &mut Shell<'_>, args: &[Field]) -> Option<Ou
         .filter(|arg| !is_macos_input(arg))
         .cloned()
         .collect();
-    let parsed = Args::parse(&plain, syntax);
+    let parsed = Args::parse(&plain, Syntax::of("wio", &[]));
     let decodes = parsed.has(&["d", "D", "decode"]) || plain.len() < args.len();
     shell.report_all(parsed.value(&["o"]), crate::target::Act::Write);
-    let text = input(shell, parsed.operands.first()).filter(|_| decodes)?;
+    let text = shell.input(parsed.operands.first()).filter(|_| decodes)?;
     output(shell, base64(&text))
 }
 
@@ -94,28 +79,24 @@ pub(super) fn openssl(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     if !encoded || !has("-d") || !plain {
         return None;
     }
-    let text = input(shell, file)?;
+    let text = shell.input(file)?;
     output(shell, base64(&text))
 }
 
 /// `xxd -r -p`: plain hexadecimal back to bytes. Returns what is not written.
 pub(super) fn xxd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "clos",
-        ..Syntax::default()
-    };
     // `-ps` is `-p`; its letters are no cluster.
     let spelled = |arg: &Field| match arg.known() {
         Some("-ps" | "-postscript" | "-plain") => Field::literal("-p"),
         _ => arg.clone(),
     };
     let args: Vec<Field> = args.iter().map(spelled).collect();
-    let parsed = Args::parse(&args, syntax);
+    let parsed = Args::parse(&args, Syntax::of("clos", &[]));
     if let Some(out) = parsed.operands.get(1) {
         shell.report(out, crate::target::Act::Write);
         return Output::nothing();
     }
     let plain = parsed.has(&["r"]) && parsed.has(&["p"]);
-    let text = input(shell, parsed.operands.first()).filter(|_| plain)?;
+    let text = shell.input(parsed.operands.first()).filter(|_| plain)?;
     output(shell, hex(&text))
 }

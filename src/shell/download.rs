@@ -2,14 +2,13 @@
 
 use super::args::{Args, Syntax};
 use super::eval::Shell;
-use super::field::{Field, Output};
+use super::field::{Field, HERE, Output};
 use super::transfer::inside;
 use crate::target::Act;
 
-pub(super) const CURL: Syntax = Syntax {
-    short: "AbcCdDeEFHKmoPQrTuUwxXyYzt",
-    attached: "",
-    long: &[
+pub(super) const CURL: Syntax = Syntax::of(
+    "AbcCdDeEFHKmoPQrTuUwxXyYzt",
+    &[
         "output",
         "output-dir",
         "data",
@@ -41,12 +40,11 @@ pub(super) const CURL: Syntax = Syntax {
         "config",
         "etag-save",
     ],
-};
+);
 
-pub(super) const WGET: Syntax = Syntax {
-    short: "OPoaeiUTtwQBl",
-    attached: "",
-    long: &[
+pub(super) const WGET: Syntax = Syntax::of(
+    "OPoaeiUTtwQBl",
+    &[
         "output-document",
         "directory-prefix",
         "output-file",
@@ -58,13 +56,9 @@ pub(super) const WGET: Syntax = Syntax {
         "timeout",
         "tries",
     ],
-};
+);
 
-pub(super) const ARIA2: Syntax = Syntax {
-    short: "doijsxk",
-    attached: "",
-    long: &["dir", "out"],
-};
+pub(super) const ARIA2: Syntax = Syntax::of("doijsxk", &["dir", "out"]);
 
 pub(super) fn curl(shell: &mut Shell<'_>, args: &Args<'_>) {
     let dir = args.value(&["output-dir"]);
@@ -101,23 +95,21 @@ pub(super) fn wget(shell: &mut Shell<'_>, args: &Args<'_>) {
     shell.report_all(args.values(&["a", "append-output"]), Act::Edit);
     if let Some(file) = args.value(&["O", "output-document"]) {
         if file.known() != Some("-") {
-            shell.report(&file.clone(), Act::Write);
+            shell.report(file, Act::Write);
         }
         return;
     }
     if args.has(&["spider"]) {
         return;
     }
-    let here = Field::literal(".");
-    let dir = args.value(&["P", "directory-prefix"]).unwrap_or(&here);
+    let dir = args.value(&["P", "directory-prefix"]).unwrap_or(&HERE);
     let names = args.operands.iter().filter_map(url_name);
     let files: Vec<Field> = names.map(|name| inside(dir, &name)).collect();
     shell.report_all(&files, Act::Write);
 }
 
 pub(super) fn aria2(shell: &mut Shell<'_>, args: &Args<'_>) {
-    let here = Field::literal(".");
-    let dir = args.value(&["d", "dir"]).unwrap_or(&here);
+    let dir = args.value(&["d", "dir"]).unwrap_or(&HERE);
     let named = args.value(&["o", "out"]).cloned();
     let name = named.or_else(|| args.operands.first().and_then(url_name));
     if let Some(name) = name {
@@ -128,11 +120,10 @@ pub(super) fn aria2(shell: &mut Shell<'_>, args: &Args<'_>) {
 /// `docker cp`, `kubectl cp`, `aws s3 cp`, `gsutil cp` and their like: from the
 /// other side to this one.
 pub(super) fn foreign_copy(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "nc",
-        long: &["namespace", "container", "context", "profile", "region"],
-        ..Syntax::default()
-    };
+    let syntax = Syntax::of(
+        "nc",
+        &["namespace", "container", "context", "profile", "region"],
+    );
     let operands = Args::parse(args, syntax).operands;
     let is_verb = |word: &Field| matches!(word.known(), Some("cp" | "mv"));
     let at = operands.iter().take(3).position(is_verb)?;
@@ -164,10 +155,7 @@ pub(super) fn sftp(shell: &mut Shell<'_>, args: &Args<'_>) {
         let to = shell.destination(&local_name(from), to);
         shell.report(&to, Act::Write);
     }
-    let batch = match args.value(&["b"]).filter(|file| file.known() != Some("-")) {
-        Some(file) => shell.written(file),
-        None => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
-    };
+    let batch = shell.input(args.value(&["b"]));
     for line in batch.unwrap_or_default().lines() {
         let mut words = line
             .split_whitespace()

@@ -1,10 +1,9 @@
 //! Commands that change files in place, and the scripts that name more files.
 
-use ecow::EcoString;
-
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output, base_name};
+use super::substitute;
 use crate::target::Act;
 
 const SED: Syntax = Syntax {
@@ -59,13 +58,8 @@ pub(super) fn sed(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     if has_file || is_quiet {
         return None;
     }
-    match (scripts.as_slice(), script) {
-        ([one], None) | ([], Some(one)) => super::substitute::output(shell, one.known()?, files),
-        (several, _) => {
-            let texts: Option<Vec<&str>> = several.iter().map(|one| one.known()).collect();
-            super::substitute::output(shell, &texts?.join("\n"), files)
-        }
-    }
+    let texts = scripts.iter().chain(script).map(Field::known);
+    substitute::output(shell, &texts.collect::<Option<Vec<_>>>()?, files)
 }
 
 fn is_bsd_suffix(text: &[u8]) -> bool {
@@ -260,12 +254,7 @@ pub(super) fn ed(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 /// `vi`, `ex` and their like write when a command or their input says so.
 pub(super) fn vi(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "cSTu",
-        long: &["cmd"],
-        ..Syntax::default()
-    };
-    let parsed = Args::parse(args, syntax);
+    let parsed = Args::parse(args, Syntax::of("cSTu", &["cmd"]));
     let plus = |arg: &&Field| arg.text.starts_with('+');
     let files = parsed.operands.iter().filter(|arg| !plus(arg));
     let commands = parsed
@@ -377,7 +366,7 @@ pub(super) fn patch(shell: &mut Shell<'_>, args: &Args<'_>) {
         return;
     }
     if let Some(out) = args.value(&["o", "output"]) {
-        shell.report(&out.clone(), Act::Write);
+        shell.report(out, Act::Write);
         return;
     }
     let usual = Field::literal(".orig");
@@ -390,18 +379,10 @@ pub(super) fn patch(shell: &mut Shell<'_>, args: &Args<'_>) {
     let strip = args
         .value(&["p", "strip"])
         .and_then(|n| n.known()?.parse().ok());
-    let dir = args.value(&["d", "directory"]).cloned();
-    let diff = match args.value(&["i", "input"]) {
-        Some(file) => shell.written(file),
-        None => shell.stdin.as_ref().map(|stdin| stdin.text.clone()),
-    };
-    patched(
-        shell,
-        &diff.unwrap_or_default(),
-        strip.unwrap_or(0),
-        dir.as_ref(),
-        suffix,
-    );
+    let dir = args.value(&["d", "directory"]);
+    let diff = shell.input(args.value(&["i", "input"]));
+    let diff = diff.unwrap_or_default();
+    patched(shell, &diff, strip.unwrap_or(0), dir, suffix);
 }
 
 pub(super) fn git_apply(shell: &mut Shell<'_>, args: &Args<'_>) {
@@ -409,16 +390,13 @@ pub(super) fn git_apply(shell: &mut Shell<'_>, args: &Args<'_>) {
         return;
     }
     let strip = args.value(&["p"]).and_then(|n| n.known()?.parse().ok());
-    let diffs: Vec<EcoString> = if args.operands.is_empty() {
-        shell.stdin.iter().map(|stdin| stdin.text.clone()).collect()
-    } else {
-        args.operands
-            .iter()
-            .filter_map(|file| shell.written(file))
-            .collect()
+    let dir = args.value(&["directory"]);
+    let files = match args.operands.as_slice() {
+        [] => vec![None],
+        files => files.iter().map(Some).collect(),
     };
-    for diff in diffs {
-        let dir = args.value(&["directory"]);
+    for file in files {
+        let diff = shell.input(file).unwrap_or_default();
         patched(shell, &diff, strip.unwrap_or(1), dir, None);
     }
 }

@@ -15,7 +15,7 @@ use super::glob::{Allowance, Search};
 use super::heredoc::HeredocQuote;
 use super::lex::{Cursor, MAX_DEPTH, Word};
 use super::report::Found;
-use super::syntax::{Command, Few, Link, List, Sense, Simple, Step};
+use super::syntax::{Command, Few, Link, List, Simple, Step};
 use super::variable::{Held, Value};
 use super::world::{Frame, Halt, Status, World};
 use super::{Analysis, Extent, Limit, Scene};
@@ -218,7 +218,7 @@ impl<'s> Shell<'s> {
         self.deeper(|shell| {
             let outer = std::mem::take(&mut shell.documents);
             let mut cursor = Cursor::new(text);
-            let output = shell.walk_text(&mut cursor);
+            let output = shell.chained(|shell, course| shell.walk_text(&mut cursor, course));
             shell.learn_extent(&cursor);
             shell.documents = outer;
             output
@@ -289,56 +289,61 @@ impl<'s> Shell<'s> {
 
     /// The sorted names in a directory.
     pub(super) fn list(&mut self, dir: &str) -> Vec<String> {
+        self.look(|search| search.entries(dir))
+    }
+
+    /// What a pattern finds on the disk.
+    pub(super) fn search(&mut self, cwd: &str, text: &str, globs: &[usize]) -> Vec<String> {
+        self.look(|search| search.expand(cwd, text, globs))
+    }
+
+    fn look(&mut self, find: impl FnOnce(&mut Search<'_>) -> Vec<String>) -> Vec<String> {
         let mut search = Search {
             disk: self.scene.disk,
             made: &self.found,
             left: self.globs_left,
         };
-        let names = search.entries(dir);
-        self.settle_globs(search.left);
-        names
-    }
-
-    pub(super) fn settle_globs(&mut self, left: Allowance) {
-        self.globs_left = left;
-        if left.listings == 0 {
+        let found = find(&mut search);
+        self.globs_left = search.left;
+        if self.globs_left.listings == 0 {
             self.give_up(Limit::Listings);
         }
-        if left.effort == 0 {
+        if self.globs_left.effort == 0 {
             self.give_up(Limit::Steps);
         }
+        found
     }
 
     /// Runs a list; the output is known when all its commands' outputs are.
     pub(super) fn walk(&mut self, list: &[Step<'_>]) -> Option<Output> {
+        self.chained(|shell, course| {
+            for step in list {
+                if shell.step(step, course) == Next::Ends {
+                    break;
+                }
+            }
+        })
+    }
+
+    /// Runs what has chains of `&&` and `||` of its own.
+    fn chained(&mut self, run: impl FnOnce(&mut Self, &mut Course)) -> Option<Output> {
         let mut course = Course::default();
         let outer = self.chain_dir.clone();
         let left_dir = self.left_dir.take();
-        for step in list {
-            if self.step(step, &mut course) == Next::Ends {
-                break;
-            }
-        }
+        run(self, &mut course);
         self.left_dir = self.left_dir.take().or(left_dir);
         self.chain_dir = outer;
         course.output()
     }
 
     /// Runs a text line by line, as it is read.
-    fn walk_text<'a>(&mut self, cursor: &mut Cursor<'a>) -> Option<Output> {
-        let mut course = Course::default();
-        let outer = self.chain_dir.clone();
-        let left_dir = self.left_dir.take();
+    fn walk_text<'a>(&mut self, cursor: &mut Cursor<'a>, course: &mut Course) {
         let mut link = Link::Always;
         let mut steps: List<'a> = List::new();
         'text: loop {
             if let Some(text) = cursor.lone() {
-                let step = Step {
-                    link: Link::Always,
-                    sense: Sense::Plain,
-                    pipeline: Few::One([Command::Lean(text)]),
-                };
-                if self.step(&step, &mut course) == Next::Ends {
+                let step = Step::alone(Command::Lean(text));
+                if self.step(&step, course) == Next::Ends {
                     break;
                 }
                 continue;
@@ -349,15 +354,12 @@ impl<'s> Shell<'s> {
             }
             self.keep_documents(cursor);
             for step in &steps {
-                if self.step(step, &mut course) == Next::Ends {
+                if self.step(step, course) == Next::Ends {
                     break 'text;
                 }
             }
             cursor.recycle(&mut steps);
         }
-        self.left_dir = self.left_dir.take().or(left_dir);
-        self.chain_dir = outer;
-        course.output()
     }
 
     fn step(&mut self, step: &Step<'_>, course: &mut Course) -> Next {

@@ -5,9 +5,9 @@ use ecow::EcoString;
 use super::brace::{Piece, piece};
 use super::byte::{ACTIVE, is_free_of};
 use super::eval::Shell;
-use super::field::{Field, Output};
-use super::glob::{Search, all_active};
-use super::lex::{Part, Quote, Word};
+use super::field::{Field, Output, listed};
+use super::glob::all_active;
+use super::lex::{Op, Param, Part, Quote, Word};
 use super::param;
 use super::variable::Value;
 use crate::target::Spelling;
@@ -99,16 +99,20 @@ impl Builder {
             if n > 0 {
                 self.close();
             }
-            match quote {
-                Quote::Double => self.push(value),
-                Quote::Bare => self.push_split(value),
-            }
+            self.push_value(value, quote);
+        }
+    }
+
+    fn push_value(&mut self, value: &Field, quote: Quote) {
+        match quote {
+            Quote::Double => self.push(value),
+            Quote::Bare => self.push_split(value),
         }
     }
 }
 
-fn is_joined(param: &super::lex::Param<'_>) -> bool {
-    (param.name == "*" || param.index == Some("*")) && !matches!(param.op, super::lex::Op::Keys)
+fn is_joined(param: &Param<'_>) -> bool {
+    (param.name == "*" || param.index == Some("*")) && !matches!(param.op, Op::Keys)
 }
 
 impl Shell<'_> {
@@ -306,7 +310,7 @@ impl Shell<'_> {
         match value {
             Some(Value::One(field)) => {
                 let field = self.afford(field);
-                push_value(builder, &field, quote);
+                builder.push_value(&field, quote);
             }
             Some(Value::Many(fields)) => builder.push_all(&fields, quote),
             None => builder.push(&Field::unknown()),
@@ -334,18 +338,13 @@ impl Shell<'_> {
             Some(output) => {
                 let value = output.field(output.text.trim_end_matches('\n'));
                 let value = self.afford(value);
-                push_value(builder, &value, quote);
+                builder.push_value(&value, quote);
             }
             None => builder.push(&Field::unknown()),
         }
     }
 
-    /// Runs what is substituted within parts whose own value does not matter.
-    pub(super) fn side_effects(&mut self, parts: &[Part<'_>]) {
-        self.joined(parts);
-    }
-
-    fn param(&mut self, param: &super::lex::Param<'_>) -> Option<Value> {
+    fn param(&mut self, param: &Param<'_>) -> Option<Value> {
         let value = self.indexed(param);
         param::apply(self, param, value)
     }
@@ -369,23 +368,7 @@ impl Shell<'_> {
             out.push(field);
             return;
         }
-        let matches = Some(found.len());
-        out.extend(found.into_iter().map(|text| Field {
-            text: text.into(),
-            spelling: Spelling::Glob { matches },
-        }));
-    }
-
-    /// What a pattern finds on the disk.
-    pub(super) fn search(&mut self, cwd: &str, text: &str, globs: &[usize]) -> Vec<String> {
-        let mut search = Search {
-            disk: self.scene.disk,
-            made: &self.found,
-            left: self.globs_left,
-        };
-        let found = search.expand(cwd, text, globs);
-        self.settle_globs(search.left);
-        found
+        out.extend(listed(found));
     }
 
     /// Fields whose own text is a pattern, expanded.
@@ -397,12 +380,5 @@ impl Shell<'_> {
             self.glob(Draft { field, globs }, &mut out);
         }
         out
-    }
-}
-
-fn push_value(builder: &mut Builder, value: &Field, quote: Quote) {
-    match quote {
-        Quote::Double => builder.push(value),
-        Quote::Bare => builder.push_split(value),
     }
 }

@@ -1,5 +1,6 @@
 //! The expression of `find`: which entries come to which of its actions.
 
+use super::Kind;
 use super::field::{Field, UNKNOWN, base_name, join};
 use super::glob::Glob;
 use super::regexp::{self, Span};
@@ -13,12 +14,6 @@ enum Holds {
     No,
     Maybe,
     Yes,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    File,
-    Dir,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -14,6 +14,12 @@ pub(super) const UNKNOWN: char = '\u{10FFFF}';
 /// A text of a known shape, which stands for others of it.
 pub(super) const ANY_ONE: Spelling = Spelling::Glob { matches: Some(1) };
 
+/// The directory that a command works in where none is named.
+pub(super) static HERE: Field = Field {
+    text: EcoString::inline("."),
+    spelling: Spelling::Literal,
+};
+
 /// Text with what is known about its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Field {
@@ -70,6 +76,15 @@ impl Field {
     pub(super) fn is_option(&self) -> bool {
         matches!(self.text.as_bytes(), [b'-', _, ..])
     }
+}
+
+/// What a pattern or a listing gave.
+pub(super) fn listed(texts: Vec<String>) -> impl Iterator<Item = Field> {
+    let matches = Some(texts.len());
+    texts.into_iter().map(move |text| Field {
+        text: text.into(),
+        spelling: Spelling::Glob { matches },
+    })
 }
 
 /// Where the first part of a text stands that is not known.

@@ -6,6 +6,7 @@
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output};
+use super::lex::End;
 use super::regexp::{self, Span};
 use crate::target::Spelling;
 
@@ -48,22 +49,15 @@ fn with_lines(input: &Output, lines: &mut dyn Iterator<Item = &str>) -> Output {
     with_text(input, text)
 }
 
-/// Which end of a text is passed on.
-#[derive(Clone, Copy)]
-enum End {
-    Head,
-    Tail,
-}
-
 pub(super) fn head(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    ends(shell, args, End::Head)
+    ends(shell, args, End::Front)
 }
 
 pub(super) fn tail(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    ends(shell, args, End::Tail)
+    ends(shell, args, End::Back)
 }
 
-/// `-n N` and `-N`, `tail -n +N` and `head -n -N`.
+/// The lines at one end: `-n N` and `-N`, `tail -n +N` and `head -n -N`.
 fn ends(shell: &mut Shell<'_>, args: &[Field], end: End) -> Option<Output> {
     let mut number = "10";
     let mut files = args;
@@ -84,10 +78,10 @@ fn ends(shell: &mut Shell<'_>, args: &[Field], end: End) -> Option<Output> {
     let n: usize = number.trim_start_matches(['+', '-']).parse().ok()?;
     let all_but = n_lines.saturating_sub(n);
     let (skipped, taken) = match (end, number.as_bytes().first()) {
-        (End::Head, Some(b'-')) => (0, all_but),
-        (End::Head, _) => (0, n),
-        (End::Tail, Some(b'+')) => (n.saturating_sub(1), usize::MAX),
-        (End::Tail, _) => (all_but, n),
+        (End::Front, Some(b'-')) => (0, all_but),
+        (End::Front, _) => (0, n),
+        (End::Back, Some(b'+')) => (n.saturating_sub(1), usize::MAX),
+        (End::Back, _) => (all_but, n),
     };
     picked(&input, skipped, taken)
 }
@@ -217,11 +211,7 @@ pub(super) fn tac(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 /// `cut -d X -f LIST`, `cut -c LIST`.
 pub(super) fn cut(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "dfcb",
-        ..Syntax::default()
-    };
-    let parsed = Args::parse(args, syntax);
+    let parsed = Args::parse(args, Syntax::of("dfcb", &[]));
     let fields = parsed.value(&["f"]);
     let list = fields.or(parsed.value(&["c"]))?.known()?;
     let ranges: Option<Vec<[usize; 2]>> = list.split(',').map(range).collect();
@@ -266,11 +256,7 @@ fn range(text: &str) -> Option<[usize; 2]> {
 
 /// `awk '{print $N}'`, also with `-F`; `awk 'NR>N'`, and other conditions alone.
 pub(super) fn awk(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "Fvf",
-        ..Syntax::default()
-    };
-    let parsed = Args::parse(args, syntax);
+    let parsed = Args::parse(args, Syntax::of("Fvf", &[]));
     let (program, files) = parsed.operands.split_first()?;
     let program = program.known()?.trim();
     if !program.contains('{') {

@@ -1,12 +1,14 @@
 //! `find`: the entries it would reach, and what it does with them.
 
+use super::Kind;
 use super::args::{Args, Syntax};
 use super::eval::{REPEAT_COST, Shell};
-use super::expression::{Action, Expression, Kind};
-use super::field::{Field, Output, base_name};
+use super::expression::{Action, Expression};
+use super::field::{Field, HERE, Output, base_name};
 use super::flow::MAX_TURNS;
 use super::glob::MAX_MATCHES;
 use super::nested::fill;
+use super::utility::removal;
 use crate::sites::SKIPPED;
 use crate::systems;
 use crate::target::{Act, Spelling};
@@ -29,8 +31,8 @@ pub(super) fn find(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let n_paths = args.iter().take_while(|arg| !starts(arg)).count();
     let (paths, words) = args.split_at(n_paths);
     let expression = Expression::parse(words);
-    let here = [Field::literal(".")];
-    let roots = if paths.is_empty() { &here } else { paths };
+    let here = std::slice::from_ref(&HERE);
+    let roots = if paths.is_empty() { here } else { paths };
     let null = words.iter().any(|word| word.known() == Some("-print0"));
     let end = if null { '\0' } else { '\n' };
     let (mut text, mut n_printed) = (String::new(), 0);
@@ -126,9 +128,7 @@ impl Shell<'_> {
             {
                 Some("rm" | "unlink" | "shred" | "rmdir") => {
                     let args = Args::parse(words, Syntax::default());
-                    let tree = args.has(&["r", "R", "recursive"]);
-                    let act = if tree { Act::RemoveTree } else { Act::Remove };
-                    self.take_away(root, reach, act);
+                    self.take_away(root, reach, removal(&args));
                 }
                 _ if matches!(action, Action::ExecDir(_)) => {
                     for item in &reach.entries {

@@ -1,9 +1,10 @@
 //! Branches and loops: every branch is taken, every known value is looped over.
 
+use super::condition::bare;
 use super::eval::{Course, REPEAT_COST, Shell};
 use super::field::{ANY_ONE, Field, Output};
 use super::lex::{Cursor, Part, Word};
-use super::syntax::{Arm, Command, Compound, List, Sense, Step, Then};
+use super::syntax::{Arm, Command, Compound, List, Sense, Simple, Step, Then};
 use super::world::{Scope, Status};
 use super::{arith, assign};
 
@@ -56,8 +57,9 @@ impl Shell<'_> {
             }
             Compound::Case { subject, arms } => self.case(subject, arms),
             Compound::Test(words) => {
+                // What is substituted in them runs.
                 for word in words {
-                    self.side_effects(&word.parts);
+                    self.joined(&word.parts);
                 }
                 self.status = self.condition(words);
                 Output::nothing()
@@ -148,11 +150,7 @@ impl Shell<'_> {
         let known = subject.known().filter(|_| subject.spelling != ANY_ONE);
         let Some(text) = known else {
             let branches: Vec<&[Step<'_>]> = arms.iter().map(|arm| arm.body.as_slice()).collect();
-            let rest = |arm: &Arm<'_>| {
-                arm.patterns
-                    .iter()
-                    .any(|word| matches!(&*word.parts, [Part::Bare("*")]))
-            };
+            let rest = |arm: &Arm<'_>| arm.patterns.iter().any(|word| bare(word) == Some("*"));
             return self.branches(&branches, Skips::unless(arms.iter().any(rest)));
         };
         let mut course = Course::default();
@@ -203,26 +201,9 @@ impl Shell<'_> {
             _ => None,
         };
         if let Some(Command::Simple(simple)) = only
-            && let Some(first) = simple.words.first()
-            && matches!(&*first.parts, [Part::Bare("getopts")])
-            && let [_, letters, name, given @ ..] = self.all_fields(&simple.words).as_slice()
-            && let (Some(letters), Some(name)) = (letters.known(), name.known())
-            && let Some(turns) = assign::options(self, letters, given)
+            && let Some(output) = self.reading_loop(simple, body)
         {
-            return self.over(&[name, "OPTARG"], turns, body);
-        }
-        if let Some(Command::Simple(simple)) = only
-            && let Some(stdin) = self.stdin.clone()
-        {
-            let fields = self.all_fields(&simple.words);
-            let known: Vec<&str> = fields.iter().filter_map(Field::known).collect();
-            if known.first() == Some(&"read") {
-                let names = known.iter().skip(1).filter(|name| !name.starts_with('-'));
-                let names: Vec<&str> = names.copied().collect();
-                return self.with_assignments(&simple.assignments, |shell| {
-                    shell.over(&names, stdin.lines(), body)
-                });
-            }
+            return output;
         }
         if let Some(Command::Compound(compound, _)) = only
             && let Compound::Arith(head) = &**compound
@@ -243,6 +224,25 @@ impl Shell<'_> {
             shell.open_loop(|shell| shell.turns(condition, body));
             None
         })
+    }
+
+    /// A loop over what `getopts` or `read` takes; `None` where the condition is another one.
+    fn reading_loop(&mut self, simple: &Simple<'_>, body: &[Step<'_>]) -> Option<Option<Output>> {
+        if simple.words.first().and_then(bare) == Some("getopts")
+            && let [_, letters, name, given @ ..] = self.all_fields(&simple.words).as_slice()
+            && let (Some(letters), Some(name)) = (letters.known(), name.known())
+            && let Some(turns) = assign::options(self, letters, given)
+        {
+            return Some(self.over(&[name, "OPTARG"], turns, body));
+        }
+        let stdin = self.stdin.clone()?;
+        let fields = self.all_fields(&simple.words);
+        let mut known = fields.iter().filter_map(Field::known);
+        known.next().filter(|name| *name == "read")?;
+        let names: Vec<&str> = known.filter(|name| !name.starts_with('-')).collect();
+        Some(self.with_assignments(&simple.assignments, |shell| {
+            shell.over(&names, stdin.lines(), body)
+        }))
     }
 
     /// Once: what a further turn would change is not known, and a loop that does

@@ -3,12 +3,12 @@
 use super::args::{Args, Syntax};
 use super::clean::{clean, top_level};
 use super::eval::Shell;
-use super::field::{ANY_ONE, Field, Output, UNKNOWN};
+use super::field::{ANY_ONE, Field, HERE, Output, UNKNOWN};
 use super::stash::{stage, stash, unstage};
 use super::table::Key;
 use super::transfer::inside;
 use super::wrapper::line;
-use super::{archive, edit, search, writers};
+use super::{archive, edit, search, utility, writers};
 use crate::path::{collapse, relative};
 use crate::systems;
 use crate::target::Act;
@@ -29,7 +29,7 @@ pub(super) fn git(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     while let Some(option) = args.get(at).filter(|arg| arg.is_option()) {
         let text = option.known()?;
         if text == "-C" {
-            dirs.extend(args.get(at + 1).cloned());
+            dirs.extend(args.get(at + 1));
         } else if text == "--work-tree" {
             trees.extend(args.get(at + 1).cloned());
         } else if text.starts_with("--work-tree=") {
@@ -38,7 +38,7 @@ pub(super) fn git(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         at += if GLOBAL.contains(&text) { 2 } else { 1 };
     }
     let (verb, rest) = args.get(at..)?.split_first()?;
-    let verb = verb.known()?.to_owned();
+    let verb = verb.known()?;
     shell.subshell(|shell| {
         // From outside of its work tree, git goes to the top of it.
         let is_outside = |shell: &Shell<'_>, tree: &Field| {
@@ -48,14 +48,14 @@ pub(super) fn git(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
                 .is_none_or(|(cwd, tree)| relative(cwd, &collapse(&tree)).is_none())
         };
         for dir in dirs {
-            shell.change_dir(Some(&dir));
+            shell.change_dir(Some(dir));
         }
         for tree in trees {
             if is_outside(shell, &tree) {
                 shell.change_dir(Some(&tree));
             }
         }
-        subcommand(shell, &verb, rest)
+        subcommand(shell, verb, rest)
     })
 }
 
@@ -86,16 +86,7 @@ const VALUED: &[&str] = &[
 ];
 
 fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<Output> {
-    let valued = |short| {
-        Args::parse(
-            args,
-            Syntax {
-                short,
-                attached: "",
-                long: VALUED,
-            },
-        )
-    };
+    let valued = |short| Args::parse(args, Syntax::of(short, VALUED));
     match verb {
         "checkout" => checkout(shell, args),
         "restore" => restore(shell, &valued("sU")),
@@ -181,11 +172,7 @@ fn checkout(shell: &mut Shell<'_>, args: &[Field]) {
                 Vec::new()
             }
         }
-        (None, operands) => operands
-            .iter()
-            .skip(1)
-            .map(|path| (*path).clone())
-            .collect(),
+        (None, operands) => operands.iter().skip(1).copied().cloned().collect(),
     };
     let from_head = |arg: &Field| matches!(arg.known(), Some("--" | "HEAD"));
     let source = args.iter().find(|arg| !arg.is_option() || arg.text == "--");
@@ -323,8 +310,7 @@ fn clone(shell: &mut Shell<'_>, operands: &[Field]) {
 
 /// `git init [DIR]`: the repository is a directory in it, or with `--bare` it itself.
 fn init(shell: &mut Shell<'_>, args: &Args<'_>) {
-    let here = Field::literal(".");
-    let dir = args.operands.first().unwrap_or(&here);
+    let dir = args.operands.first().unwrap_or(&HERE);
     match args.has(&["bare"]) {
         true => shell.report(&inside(dir, &Field::literal("HEAD")), Act::Write),
         false => shell.report(&inside(dir, &Field::literal(".git")), Act::MakeDir),
@@ -348,12 +334,7 @@ fn remove(shell: &mut Shell<'_>, args: &Args<'_>) {
     if args.has(&["cached", "n", "dry-run"]) {
         return;
     }
-    let act = if args.has(&["r"]) {
-        Act::RemoveTree
-    } else {
-        Act::Remove
-    };
-    shell.report_all(&args.operands, act);
+    utility::remove(shell, args);
 }
 
 /// `--show-toplevel`: the nearest directory upwards that holds `.git`.

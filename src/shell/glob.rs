@@ -16,12 +16,12 @@ const MAX_EFFORT: usize = 1 << 20;
 
 /// A pattern in which only some characters are active: the quoted ones are not.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pattern<'a> {
-    pub(super) text: &'a str,
+struct Pattern<'a> {
+    text: &'a str,
     /// Byte positions of active `*`, `?`, `[` in `text`, ascending.
-    pub(super) active: &'a [usize],
+    active: &'a [usize],
     /// The position of `text` within what `active` counts.
-    pub(super) offset: usize,
+    offset: usize,
 }
 
 /// Positions of every glob character of a text.
@@ -107,7 +107,7 @@ impl Pattern<'_> {
         self.active.binary_search(&(at + self.offset)).is_ok()
     }
 
-    pub(super) fn has_glob(&self) -> bool {
+    fn has_glob(&self) -> bool {
         let end = self.offset + self.text.len();
         let from = self.active.partition_point(|at| *at < self.offset);
         self.active.get(from).is_some_and(|at| *at < end)
@@ -115,7 +115,7 @@ impl Pattern<'_> {
 
     /// Whether the whole name matches. The usual two pointers: a mismatch goes
     /// back to the last star only.
-    pub(super) fn matches(&self, name: &str) -> bool {
+    fn matches(&self, name: &str) -> bool {
         if self.text.len().saturating_mul(name.len()) > MAX_EFFORT {
             return self.text == name;
         }

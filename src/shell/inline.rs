@@ -15,8 +15,7 @@ use crate::target::Act;
 struct Dialect {
     language: Language,
     /// Options with a value, and those among them whose value is code.
-    short: &'static str,
-    long: &'static [&'static str],
+    syntax: Syntax,
     codes: &'static [&'static str],
 }
 
@@ -35,57 +34,49 @@ use Interpreter::{OneLiner, Plain};
 
 const PYTHON: Interpreter = Plain(&Dialect {
     language: Language::Python,
-    short: "cmWX",
-    long: &[],
+    syntax: Syntax::of("cmWX", &[]),
     codes: &["c"],
 });
 
 const NODE: Interpreter = Plain(&Dialect {
     language: Language::Script,
-    short: "epr",
-    long: &["eval", "print", "require", "import"],
+    syntax: Syntax::of("epr", &["eval", "print", "require", "import"]),
     codes: &["e", "p", "eval", "print"],
 });
 
 const PHP: Interpreter = Plain(&Dialect {
     language: Language::Php,
-    short: "rdc",
-    long: &["run"],
+    syntax: Syntax::of("rdc", &["run"]),
     codes: &["r", "run"],
 });
 
 const LUA: Interpreter = Plain(&Dialect {
     language: Language::Lua,
-    short: "el",
-    long: &[],
+    syntax: Syntax::of("el", &[]),
     codes: &["e"],
 });
 
 const R: Interpreter = Plain(&Dialect {
     language: Language::R,
-    short: "ef",
-    long: &["args"],
+    syntax: Syntax::of("ef", &["args"]),
     codes: &["e"],
 });
 
 const JULIA: Interpreter = Plain(&Dialect {
     language: Language::Julia,
-    short: "eEpLtC",
-    long: &["eval", "print", "project", "threads"],
+    syntax: Syntax::of("eEpLtC", &["eval", "print", "project", "threads"]),
     codes: &["e", "E", "eval", "print"],
 });
 
 const APPLE_SCRIPT: Interpreter = Plain(&Dialect {
     language: Language::AppleScript,
-    short: "els",
-    long: &[],
+    syntax: Syntax::of("els", &[]),
     codes: &["e"],
 });
 
 const JAVA: Interpreter = Plain(&Dialect {
     language: Language::Java,
-    short: "es",
-    long: &[],
+    syntax: Syntax::of("es", &[]),
     codes: &["e"],
 });
 
@@ -187,18 +178,10 @@ fn program(shell: &mut Shell<'_>, dialect: &Dialect, args: &[Field]) {
         language = Language::Script;
     }
     let codes = dialect.codes;
-    let syntax = Syntax {
-        short: dialect.short,
-        long: dialect.long,
-        attached: "",
-    };
-    let own = own_options(args, syntax, codes);
-    let parsed = Args::parse(args.get(..own).unwrap_or(args), syntax);
+    let own = own_options(args, dialect.syntax, codes);
+    let parsed = Args::parse(args.get(..own).unwrap_or(args), dialect.syntax);
     let given = joined(&parsed, codes);
-    let mut rest = args.get(own..).unwrap_or(&[]);
-    if language != Language::Python && rest.first().and_then(Field::known) == Some("--") {
-        rest = &rest[1..];
-    }
+    let rest = args.get(own..).unwrap_or(&[]);
     if let Some(code) = given {
         calls::analyse(shell, language, &code, rest);
     } else if let Some(module) = parsed.value(&["m"]).and_then(Field::known) {
@@ -229,7 +212,7 @@ fn analyse_file(
     file: Option<&Field>,
     arguments: &[Field],
 ) {
-    let text = source(shell, file);
+    let text = source(shell, file).unwrap_or_default();
     let path = file.and_then(|file| shell.absolute(file.known()?));
     let outer = std::mem::replace(&mut shell.script_file, path.map(Field::literal));
     calls::analyse(shell, language, &text, arguments);
@@ -237,21 +220,16 @@ fn analyse_file(
 }
 
 /// The text of a script, or of the input, which nothing else reads then.
-fn source(shell: &mut Shell<'_>, file: Option<&Field>) -> EcoString {
-    let text = match file.filter(|file| file.known() != Some("-")) {
+pub(super) fn source(shell: &mut Shell<'_>, file: Option<&Field>) -> Option<EcoString> {
+    match file.filter(|file| file.known() != Some("-")) {
         Some(file) => shell.script_text(file),
         None => shell.stdin.take().map(|stdin| stdin.text),
-    };
-    text.unwrap_or_default()
+    }
 }
 
 /// `python -m MODULE …`, for modules that write what they are told.
 fn module_run(shell: &mut Shell<'_>, module: &str, args: &[Field]) {
-    let syntax = Syntax {
-        short: "celt",
-        long: &["create", "extract", "list", "test"],
-        ..Syntax::default()
-    };
+    let syntax = Syntax::of("celt", &["create", "extract", "list", "test"]);
     let parsed = Args::parse(args, syntax);
     match module {
         // IN OUT
@@ -270,7 +248,9 @@ fn emacs(shell: &mut Shell<'_>, args: &[Field]) {
     for arg in args {
         let text = match before {
             Some("--eval" | "-eval" | "--execute") => arg.text.clone(),
-            Some("-l" | "--load" | "-load" | "--script") => source(shell, Some(arg)),
+            Some("-l" | "--load" | "-load" | "--script") => {
+                source(shell, Some(arg)).unwrap_or_default()
+            }
             _ => arg.text.strip_prefix("--eval=").unwrap_or("").into(),
         };
         calls::analyse(shell, Language::Lisp, &text, &[]);
@@ -281,8 +261,10 @@ fn emacs(shell: &mut Shell<'_>, args: &[Field]) {
 fn tcl(shell: &mut Shell<'_>, args: &[Field]) {
     let at = args.iter().position(|arg| arg.known() == Some("-c"));
     let file = args.first().filter(|file| !file.is_option());
-    let code = at.and_then(|at| args.get(at + 1));
-    let text = code.map_or_else(|| source(shell, file), |code| code.text.clone());
+    let text = match at.and_then(|at| args.get(at + 1)) {
+        Some(code) => code.text.clone(),
+        None => source(shell, file).unwrap_or_default(),
+    };
     super::tcl::analyse(shell, &text);
 }
 
@@ -290,10 +272,10 @@ fn tcl(shell: &mut Shell<'_>, args: &[Field]) {
 fn own_options(args: &[Field], syntax: Syntax, codes: &[&str]) -> usize {
     let mut at = 0;
     while let Some(arg) = args.get(at).filter(|arg| arg.is_option()) {
-        let name = arg.text.trim_start_matches('-');
         let (letters, long) = match arg.text.strip_prefix("--") {
+            Some("") => return at + 1,
             Some(long) => ("", long),
-            None => (name, ""),
+            None => (&arg.text[1..], ""),
         };
         let last = letters.chars().last();
         let takes_next =
@@ -336,8 +318,7 @@ fn one_liner(shell: &mut Shell<'_>, language: Language, args: &[Field]) {
     if let Some(code) = joined(&parsed, &["e", "E"]) {
         calls::analyse(shell, language, &code, &parsed.operands);
         if parsed.has(&["i"]) {
-            let suffix = parsed.value(&["i"]).cloned();
-            edit::in_place_edit(shell, &parsed.operands, suffix.as_ref());
+            edit::in_place_edit(shell, &parsed.operands, parsed.value(&["i"]));
         }
         return;
     }
@@ -346,11 +327,7 @@ fn one_liner(shell: &mut Shell<'_>, language: Language, args: &[Field]) {
 }
 
 fn awk(shell: &mut Shell<'_>, args: &[Field]) {
-    let syntax = Syntax {
-        short: "vFfi",
-        long: &["assign", "field-separator", "file", "include"],
-        attached: "",
-    };
+    let syntax = Syntax::of("vFfi", &["assign", "field-separator", "file", "include"]);
     let parsed = Args::parse(args, syntax);
     let mut operands = parsed.operands.as_slice();
     let text = match parsed.value(&["f", "file"]) {

@@ -90,6 +90,7 @@ pub(super) enum Op<'a> {
     Other,
 }
 
+/// An end of a text or a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Front,
@@ -220,7 +221,7 @@ impl<'a> Cursor<'a> {
         };
         let mut parts = Few::default();
         loop {
-            self.flush(&mut parts, start);
+            self.flush(&mut parts, start, Part::Bare);
             self.special(byte, &mut parts);
             start = self.at;
             match self.special_after(start, stop) {
@@ -228,7 +229,7 @@ impl<'a> Cursor<'a> {
                 None => break,
             }
         }
-        self.flush(&mut parts, start);
+        self.flush(&mut parts, start, Part::Bare);
         Word { parts }
     }
 
@@ -249,11 +250,17 @@ impl<'a> Cursor<'a> {
         special.then_some(byte)
     }
 
-    fn flush(&self, parts: &mut Few<Part<'a>>, start: usize) {
+    /// Adds the text since a place, if there is any.
+    fn flush(
+        &self,
+        parts: &mut Few<Part<'a>>,
+        start: usize,
+        part: impl FnOnce(&'a str) -> Part<'a>,
+    ) {
         if let Some(text) = self.text.get(start..self.at)
             && !text.is_empty()
         {
-            parts.push(Part::Bare(text));
+            parts.push(part(text));
         }
     }
 
@@ -339,11 +346,7 @@ impl<'a> Cursor<'a> {
                     if escapes {
                         self.flush_text(parts, start);
                         self.at += 2;
-                        start = if next == Some(b'\n') {
-                            self.at
-                        } else {
-                            self.at - 1
-                        };
+                        start = self.at - usize::from(next != Some(b'\n'));
                     } else {
                         self.at += 1;
                     }
@@ -364,11 +367,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn flush_text(&self, parts: &mut Few<Part<'a>>, start: usize) {
-        if let Some(text) = self.text.get(start..self.at)
-            && !text.is_empty()
-        {
-            parts.push(Part::Text(Cow::Borrowed(text)));
-        }
+        self.flush(parts, start, |text| Part::Text(Cow::Borrowed(text)));
     }
 
     /// What stands between backticks is unescaped once and read when it runs:
@@ -387,14 +386,12 @@ impl<'a> Cursor<'a> {
                 _ => self.at += 1,
             }
         }
-        self.at = self.at.min(self.text.len());
-        let source = self.text.get(start..self.at).unwrap_or("");
-        self.at += 1;
-        self.at = self.at.min(self.text.len());
-        let source = if escapes {
-            Cow::Owned(unescape_ticks(source))
-        } else {
-            Cow::Borrowed(source)
+        let end = self.at.min(self.text.len());
+        let source = self.text.get(start..end).unwrap_or("");
+        self.at = (end + 1).min(self.text.len());
+        let source = match escapes {
+            true => Cow::Owned(unescape_ticks(source)),
+            false => Cow::Borrowed(source),
         };
         parts.push(Part::Ticks(source, quote));
     }
@@ -451,7 +448,7 @@ impl<'a> Cursor<'a> {
             }
             _ => None,
         };
-        out.push(match (code.and_then(char::from_u32), c) {
+        let c = match (code.and_then(char::from_u32), c) {
             (Some(c), _) => c,
             (None, 'n') => '\n',
             (None, 't') => '\t',
@@ -461,8 +458,14 @@ impl<'a> Cursor<'a> {
             (None, 'e' | 'E') => '\x1b',
             (None, 'f') => '\x0c',
             (None, 'v') => '\x0b',
-            (None, other) => other,
-        });
+            (None, '\\' | '\'' | '"' | '?') => c,
+            // Any other one is none.
+            (None, other) => {
+                out.push('\\');
+                other
+            }
+        };
+        out.push(c);
     }
 
     fn digits(&mut self, radix: u32, most: usize) -> Option<u32> {

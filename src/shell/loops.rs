@@ -1,14 +1,11 @@
 //! What names hold in the turns of a script's loops.
 
-use super::bind::{Bound, Shape};
+use super::bind::{Bound, MAX_NAMES, Shape};
 use super::calls::Script;
 use super::code::{Language, Token};
 use super::field::Field;
 use super::made::numbers;
 use super::value::{MAX_VALUES, Reader, Span};
-
-/// Names that the head of a loop may bind.
-const MAX_NAMES: usize = 16;
 
 /// The names in the head of a loop, and how they stand there.
 struct Pattern<'a> {

@@ -2,7 +2,7 @@
 
 use super::bind::{Bound, Shape};
 use super::code::Language;
-use super::field::{Field, base_name, join};
+use super::field::{Field, base_name, join, listed};
 use super::glob::all_active;
 use super::texts::{self, in_case, moment, sliced};
 use super::value::{Given, MAX_VALUES, Reader, product};
@@ -309,7 +309,7 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
             };
             found.extend(shell.search(&cwd, text, &all_active(text)));
         }
-        spelled(found)
+        listed(found).collect()
     }
 
     /// The entries of directories: their names, or their paths.
@@ -326,7 +326,7 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
                 _ => join(text, &name),
             }));
         }
-        spelled(found)
+        listed(found).collect()
     }
 }
 
@@ -385,18 +385,6 @@ fn words_of(own: &[Field]) -> Vec<Field> {
     words.split_whitespace().map(Field::literal).collect()
 }
 
-fn spelled(paths: Vec<String>) -> Vec<Field> {
-    let matches = Some(paths.len());
-    let mut fields = Vec::with_capacity(paths.len());
-    for path in paths {
-        fields.push(Field {
-            text: path.into(),
-            spelling: Spelling::Glob { matches },
-        });
-    }
-    fields
-}
-
 /// A path without its suffix, and that.
 fn ending(path: &str) -> (&str, &str) {
     let at = path
@@ -445,22 +433,6 @@ pub(super) fn one(value: Option<Field>) -> Vec<Field> {
 
 fn each(values: &[Field], change: fn(&Field) -> Option<Field>) -> Vec<Field> {
     values.iter().filter_map(change).collect()
-}
-
-/// Names and calls that stand for the working directory.
-pub(super) fn is_cwd(name: &str) -> bool {
-    matches!(
-        name,
-        "cwd" | "getcwd" | "pwd" | "__dirname" | "currentDirectory"
-    )
-}
-
-/// Names that stand for the variables of the process.
-pub(super) fn is_environment(name: &str) -> bool {
-    matches!(
-        name,
-        "environ" | "env" | "ENV" | "$ENV" | "ENVIRON" | "$_ENV" | "$_SERVER"
-    )
 }
 
 /// What the first argument may be.

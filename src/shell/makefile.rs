@@ -6,26 +6,22 @@ use ecow::EcoString;
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output, UNKNOWN};
+use super::inline;
 
 pub(super) fn make(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "fCIoWlE",
-        long: &["file", "makefile", "directory", "eval"],
-        ..Syntax::default()
-    };
+    let syntax = Syntax::of("fCIoWlE", &["file", "makefile", "directory", "eval"]);
     let parsed = Args::parse(args, syntax);
     if parsed.has(&["n", "just-print", "dry-run", "q", "question", "t", "touch"]) {
         return None;
     }
-    let dir = parsed.value(&["C", "directory"]).cloned();
+    let dir = parsed.value(&["C", "directory"]);
     shell.subshell(|shell| {
-        if let Some(dir) = dir {
-            shell.change_dir(Some(&dir));
+        if dir.is_some() {
+            shell.change_dir(dir);
         }
         let text = match parsed.value(&["f", "file", "makefile"]) {
-            Some(file) if file.known() == Some("-") => shell.stdin.as_ref()?.text.clone(),
-            Some(file) => shell.script_text(file)?,
             None => usual(shell)?,
+            file => inline::source(shell, file)?,
         };
         let text = text.as_str().replace("\\\n", " ");
         let rules = rules(&text);

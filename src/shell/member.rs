@@ -6,6 +6,7 @@ use super::bind::{Bound, MAX_MEMBERS, Shape};
 use super::calls::Script;
 use super::code::{Language, Token};
 use super::field::Field;
+use super::lex::End;
 use super::value::{Given, MAX_VALUES, Reader, Span};
 
 impl Script<'_, '_, '_, '_> {
@@ -150,13 +151,6 @@ fn member_name(name: &str, key: &str) -> EcoString {
     format!("{name}.{key}").into()
 }
 
-/// The end of a list from which an index counts.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum From {
-    Start,
-    End,
-}
-
 impl<'a> Reader<'_, '_, 'a, '_, '_> {
     /// A dictionary's key as a value.
     pub(super) fn key(&mut self, span: Span) -> Vec<Field> {
@@ -273,12 +267,12 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
         self.script.shift(named.unwrap_or(usual))
     }
 
-    /// The place of an index in a list of a length.
-    pub(super) fn place(&self, number: usize, from: From, len: usize) -> usize {
+    /// The place of an index in a list of a length; it counts from one of the ends.
+    pub(super) fn place(&self, number: usize, from: End, len: usize) -> usize {
         let first = usize::from(self.script.language.counts_from_one());
         match from {
-            From::End => len.wrapping_sub(number),
-            From::Start => number.wrapping_sub(first),
+            End::Back => len.wrapping_sub(number),
+            End::Front => number.wrapping_sub(first),
         }
     }
 }

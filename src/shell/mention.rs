@@ -3,7 +3,7 @@
 use super::bind::Shape;
 use super::code::Language;
 use super::field::Field;
-use super::made::{is_cwd, is_environment, one, parent};
+use super::made::{one, parent};
 use super::value::{MAX_VALUES, Reader};
 
 impl<'c, 'a> Reader<'_, 'c, 'a, '_, '_> {
@@ -141,4 +141,20 @@ impl<'c, 'a> Reader<'_, 'c, 'a, '_, '_> {
         self.script.depth = outer;
         Some(values)
     }
+}
+
+/// Names and calls that stand for the working directory.
+fn is_cwd(name: &str) -> bool {
+    matches!(
+        name,
+        "cwd" | "getcwd" | "pwd" | "__dirname" | "currentDirectory"
+    )
+}
+
+/// Names that stand for the variables of the process.
+fn is_environment(name: &str) -> bool {
+    matches!(
+        name,
+        "environ" | "env" | "ENV" | "$ENV" | "ENVIRON" | "$_ENV" | "$_SERVER"
+    )
 }

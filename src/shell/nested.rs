@@ -10,7 +10,7 @@ use super::table::{Key, Table};
 use super::variable::Value;
 use super::world::Scope;
 use super::wrapper::{self, from_operand, line, run_assigned};
-use super::{decode, makefile};
+use super::{decode, makefile, powershell, readable};
 use crate::target::{Act, Spelling};
 
 /// Sorted by name.
@@ -92,16 +92,15 @@ fn exec(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     if args.is_empty() {
         return None;
     }
-    shell.again(from_operand(args, "a"))
+    shell.again(from_operand(args, Syntax::of("a", &[])))
 }
 
 /// `script [-c COMMAND] FILE`, and `script FILE COMMAND…` on macOS.
 fn script_command(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "cEIOBTmot",
-        long: &["command", "log-out", "log-in", "log-io", "log-timing"],
-        ..Syntax::default()
-    };
+    let syntax = Syntax::of(
+        "cEIOBTmot",
+        &["command", "log-out", "log-in", "log-io", "log-timing"],
+    );
     let parsed = Args::parse(args, syntax);
     let act = match parsed.has(&["a", "append"]) {
         true => Act::Edit,
@@ -130,10 +129,22 @@ fn script_command(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     shell.again(parsed.operands.get(1..).unwrap_or(&[]))
 }
 
+const PARALLEL: Syntax = Syntax::of(
+    "jNnIaS",
+    &[
+        "jobs",
+        "max-args",
+        "max-procs",
+        "delay",
+        "joblog",
+        "timeout",
+    ],
+);
+
 /// `parallel COMMAND ::: ITEM…`, or with the input's lines as items.
 fn parallel(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let separator = args.iter().position(|arg| arg.text.starts_with(":::"));
-    let words = from_operand(args.get(..separator.unwrap_or(args.len()))?, "jNnIaS");
+    let words = from_operand(args.get(..separator.unwrap_or(args.len()))?, PARALLEL);
     let items = match separator {
         Some(at) if args.get(at)?.known() == Some(":::") => args.get(at + 1..)?.to_vec(),
         None => shell.stdin.take().map(|stdin| stdin.lines())?,
@@ -201,28 +212,22 @@ fn command(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
             ..path
         }),
         Some("-V") => None,
-        _ => shell.deeper(|shell| shell.run(from_operand(args, ""))),
+        _ => shell.deeper(|shell| shell.run(from_operand(args, Syntax::default()))),
     }
 }
 
 fn env(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "uCSP",
-        long: &["unset", "chdir", "split-string"],
-        ..Syntax::default()
-    };
-    let own = wrapper::n_options(args, syntax);
-    let rest = args.get(own..)?;
-    let options = Args::parse(args.get(..own)?, syntax);
+    let syntax = Syntax::of("uCSP", &["unset", "chdir", "split-string"]);
+    let (own, rest) = args.split_at(wrapper::n_options(args, syntax));
+    let options = Args::parse(own, syntax);
     let split = options.value(&["S", "split-string"]);
-    let split = split.map(|field| field.text.clone());
-    let dir = options.value(&["C", "chdir"]).cloned();
+    let dir = options.value(&["C", "chdir"]);
     shell.subshell(|shell| {
-        if let Some(dir) = dir {
-            shell.change_dir(Some(&dir));
+        if dir.is_some() {
+            shell.change_dir(dir);
         }
         match split {
-            Some(text) => line(shell, &[&[Field::literal(text)], rest].concat()),
+            Some(text) => line(shell, &[std::slice::from_ref(text), rest].concat()),
             None => run_assigned(shell, rest),
         }
     })
@@ -231,7 +236,8 @@ fn env(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 /// `flock FILE command…` and `flock FILE -c 'command'` create the file; one that is there
 /// stays as it is.
 fn flock(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let words = from_operand(args, "wE");
+    let syntax = Syntax::of("wE", &["wait", "timeout", "conflict-exit-code"]);
+    let words = from_operand(args, syntax);
     let (file, words) = words.split_first()?;
     let name = file.known().filter(|name| name.parse::<u32>().is_err());
     let path = name.and_then(|name| shell.absolute(name));
@@ -265,9 +271,8 @@ fn pwsh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     } else {
         return None;
     };
-    let code = code.replace(super::field::UNKNOWN, "\u{FFFD}");
     shell.subshell(|shell| {
-        super::powershell::run(shell, &code);
+        powershell::run(shell, &readable(&code));
         None
     })
 }
@@ -278,19 +283,19 @@ fn cmd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let is_switch = |word: &&str| word.len() == 2 && word.starts_with('/');
     let line: Vec<&str> = words.filter(|word| !is_switch(word)).collect();
     shell.subshell(|shell| {
-        super::powershell::run(shell, &line.join(" "));
+        powershell::run(shell, &line.join(" "));
         None
     })
 }
 
-fn eval(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
+pub(super) fn eval(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let words: Vec<&str> = args.iter().map(|word| word.text.as_str()).collect();
     shell.run_again(&words.join(" "))
 }
 
 fn trap(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let action = from_operand(args, "").first()?.text.clone();
-    shell.subshell(|shell| shell.run_again(&action))
+    let action = from_operand(args, Syntax::default()).first()?;
+    shell.subshell(|shell| shell.run_again(&action.text))
 }
 
 fn source(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
@@ -308,11 +313,13 @@ fn sh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let mut at = 0;
     let mut inline = false;
     let mut reads_input = false;
-    while let Some(option) = args
-        .get(at)
-        .filter(|arg| arg.is_option() || arg.text == "+x")
-    {
+    let is_option = |arg: &&Field| arg.is_option() || matches!(arg.known(), Some("+x" | "-"));
+    while let Some(option) = args.get(at).filter(is_option) {
         let text = option.known()?;
+        if matches!(text, "-" | "--") {
+            at += 1;
+            break;
+        }
         let short = !text.starts_with("--");
         // It only checks the syntax.
         if short && text.starts_with('-') && text.contains('n') {
@@ -328,19 +335,16 @@ fn sh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         (true, Some((code, rest))) => (code.text.clone(), rest.get(1..).unwrap_or(&[])),
         (true, None) => return None,
         (false, _) if reads_input => (shell.stdin.take()?.text, words),
-        (false, Some((file, rest))) if file.known() != Some("-") => {
-            (shell.script_text(file)?, rest)
-        }
-        (false, _) => (shell.stdin.take()?.text, &[][..]),
+        (false, Some((file, rest))) => (shell.script_text(file)?, rest),
+        (false, None) => (shell.stdin.take()?.text, words),
     };
     let zero = words.get(usize::from(inline)).filter(|_| !reads_input);
-    let zero = zero.cloned();
     shell.process(|shell| {
         if let Some(zero) = zero {
             if !inline {
                 shell.set("BASH_SOURCE", Value::One(zero.clone()));
             }
-            shell.set("0", Value::One(zero));
+            shell.set("0", Value::One(zero.clone()));
         }
         shell.positional = positional.into();
         shell.run_again(&text)
@@ -367,14 +371,13 @@ struct Feed<'f> {
 }
 
 fn xargs(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let words = from_operand(args, "IJnLPdaEsR");
-    let own = args.len() - words.len();
     let syntax = Syntax {
         short: "IJnLPdaEsR",
         attached: "i",
         long: &["delimiter", "arg-file", "max-args", "max-procs"],
     };
-    let options = Args::parse(args.get(..own)?, syntax);
+    let (own, words) = args.split_at(wrapper::n_options(args, syntax));
+    let options = Args::parse(own, syntax);
     let placeholder = options
         .value(&["I", "J", "i", "replace"])
         .and_then(Field::known);

@@ -7,13 +7,12 @@ use super::field::Field;
 use super::variable::Value;
 use crate::target::Act;
 
-pub(super) const SYNTAX: Syntax = Syntax {
-    short: "",
-    attached: "",
-    long: &[
+pub(super) const SYNTAX: Syntax = Syntax::of(
+    "",
+    &[
         "agent", "html", "limit", "project", "rule", "scope", "session", "since", "system",
     ],
-};
+);
 
 pub(super) fn statewarden(shell: &mut Shell<'_>, args: &Args<'_>) {
     if args.has(&["dry-run", "help", "h"]) {

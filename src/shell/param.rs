@@ -5,7 +5,7 @@ use ecow::EcoString;
 use super::arith;
 use super::eval::Shell;
 use super::field::Field;
-use super::glob::{Glob, Pattern, all_active};
+use super::glob::{Glob, all_active};
 use super::lex::{End, Op, Param, Reach, Word};
 use super::variable::Value;
 
@@ -33,7 +33,7 @@ pub(super) fn apply(
             reach,
             pattern,
         } => {
-            let pattern = pattern_text(shell, pattern)?;
+            let pattern = known_text(shell, pattern)?;
             each(value?, |text| Some(cut(text, *end, *reach, &pattern)))
         }
         Op::Replace {
@@ -41,11 +41,11 @@ pub(super) fn apply(
             pattern,
             with,
         } => {
-            let pattern = pattern_text(shell, pattern)?;
-            let with = with.as_ref().map(|word| shell.single(word));
-            let with = with.map_or(Some(String::new()), |field| {
-                field.known().map(str::to_owned)
-            })?;
+            let pattern = known_text(shell, pattern)?;
+            let with = match with {
+                Some(word) => known_text(shell, word)?,
+                None => String::new(),
+            };
             let by = match all_active(&pattern).is_empty() {
                 true => replace,
                 false if shell.spend(MAX_SEARCHED * MAX_SEARCHED) => replace_glob,
@@ -61,7 +61,7 @@ pub(super) fn apply(
         Op::Indirect => shell.variable(value?.into_field().known()?),
         Op::Keys => Some(Value::Many(shell.keys(param.name))),
         Op::Slice(word) => {
-            let range = shell.single(word).known()?.to_owned();
+            let range = known_text(shell, word)?;
             let range = Range::read(shell, &range)?;
             part(param, value?, range)
         }
@@ -149,7 +149,7 @@ fn each(value: Value, change: impl Fn(&str) -> Option<String>) -> Option<Value> 
     }
 }
 
-fn pattern_text(shell: &mut Shell<'_>, word: &Word<'_>) -> Option<String> {
+fn known_text(shell: &mut Shell<'_>, word: &Word<'_>) -> Option<String> {
     shell.single(word).known().map(str::to_owned)
 }
 
@@ -158,13 +158,8 @@ fn pattern_text(shell: &mut Shell<'_>, word: &Word<'_>) -> Option<String> {
 const MAX_CUT: usize = 256;
 
 fn cut(text: &str, end: End, reach: Reach, pattern: &str) -> String {
-    let active = all_active(pattern);
-    let glob = Pattern {
-        text: pattern,
-        active: &active,
-        offset: 0,
-    };
-    if active.is_empty() || text.len() > MAX_CUT || pattern.len() > MAX_CUT / 8 {
+    let glob = Glob::all(pattern);
+    if glob.is_plain() || text.len() > MAX_CUT || pattern.len() > MAX_CUT / 8 {
         let stripped = match end {
             End::Front => text.strip_prefix(pattern),
             End::Back => text.strip_suffix(pattern),

@@ -16,11 +16,7 @@ fn put_in_background(steps: &mut List<'_>) {
     let start = steps.iter().rposition(|step| step.link == Link::Always);
     let chain = steps.split_off(start.unwrap_or(0));
     let group = Compound::Background(chain).into();
-    steps.push(Step {
-        link: Link::Always,
-        sense: Sense::Plain,
-        pipeline: Few::One([group]),
-    });
+    steps.push(Step::alone(group));
 }
 
 impl<'a> Cursor<'a> {
@@ -32,7 +28,7 @@ impl<'a> Cursor<'a> {
         steps
     }
 
-    pub(super) fn rest_of_list(&mut self, steps: &mut List<'a>, link: &mut Link) {
+    fn rest_of_list(&mut self, steps: &mut List<'a>, link: &mut Link) {
         while self.step(steps, link) {}
     }
 
@@ -297,11 +293,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Words up to an operator or the line's end.
-    pub(super) fn words(&mut self) -> Vec<Word<'a>> {
+    /// Words up to an operator, with what may stand between them.
+    pub(super) fn words(&mut self, between: fn(&mut Self)) -> Vec<Word<'a>> {
         let mut words = Vec::new();
         loop {
-            self.blanks();
+            between(self);
             let before = self.at;
             let word = self.word(Stop::Blank);
             if self.at == before {
@@ -343,12 +339,9 @@ impl<'a> Cursor<'a> {
             }
             // `name ()` defines a function only where a command may begin.
             let first = simple.words.is_empty() && simple.assignments.is_empty();
-            if first && self.function_follows() {
-                let name = self.text.get(before..self.at).unwrap_or("");
-                self.blanks();
-                self.at += 1;
-                self.blanks();
-                self.at += 1;
+            let end = self.at;
+            if first && self.empty_parentheses() {
+                let name = self.text.get(before..end).unwrap_or("");
                 return Some(self.function(name).into());
             }
             simple.words.push(word);
@@ -419,14 +412,17 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn function_follows(&mut self) -> bool {
-        let at = self.at;
+    /// Takes the `()` behind a function's name.
+    pub(super) fn empty_parentheses(&mut self) -> bool {
+        let start = self.at;
         self.blanks();
         let opens = self.eat("(");
         self.blanks();
-        let closes = opens && self.peek() == Some(b')');
-        self.at = at;
-        closes
+        let found = opens && self.eat(")");
+        if !found {
+            self.at = start;
+        }
+        found
     }
 
     /// `name=`, `name+=` and `name[index]=` before a command.
@@ -460,16 +456,7 @@ impl<'a> Cursor<'a> {
 
     fn array(&mut self) -> Assigned<'a> {
         self.at += 1;
-        let mut words = Vec::new();
-        loop {
-            self.blank_lines();
-            let before = self.at;
-            let word = self.word(Stop::Blank);
-            if self.at == before {
-                break;
-            }
-            words.push(word);
-        }
+        let words = self.words(Self::blank_lines);
         if !self.eat(")") {
             self.stop();
         }

@@ -72,19 +72,30 @@ impl PowerShell<'_, '_, '_> {
         found
     }
 
-    /// Statements up to a closing bracket or the end; gives the last one's values.
-    pub(super) fn statements(&mut self) -> Values {
-        let mut values = Values::new();
+    /// Reads what may nest, or nothing when the nesting is too deep.
+    pub(super) fn nested(&mut self, read: fn(&mut Self) -> Values) -> Values {
         if self.depth == MAX_DEPTH {
             self.shell.give_up(Limit::Depth);
             self.at = self.text.len();
-            return values;
+            return Values::new();
         }
         self.depth += 1;
+        let values = read(self);
+        self.depth -= 1;
+        values
+    }
+
+    /// Statements up to a closing bracket or the end; gives the last one's values.
+    pub(super) fn statements(&mut self) -> Values {
+        self.nested(Self::list)
+    }
+
+    fn list(&mut self) -> Values {
+        let mut values = Values::new();
         loop {
             self.blanks();
             match self.peek() {
-                None | Some(')' | '}' | ']') => break,
+                None | Some(')' | '}' | ']') => return values,
                 Some('\n' | '\r' | ';' | '&' | '|' | ',') => self.at += 1,
                 Some('{') => {
                     self.at += 1;
@@ -100,8 +111,6 @@ impl PowerShell<'_, '_, '_> {
                 }
             }
         }
-        self.depth -= 1;
-        values
     }
 
     /// Blanks, comments and line continuations.
@@ -264,13 +273,7 @@ impl PowerShell<'_, '_, '_> {
             cmdlets::run(self.shell, &name, &head, &arguments, &piped)
         };
         for (act, files) in redirects {
-            let text = match (act, out.as_slice()) {
-                (Act::Write, [only]) => Some(ecow::eco_format!("{}\n", only.text)),
-                _ => None,
-            };
-            for file in files {
-                self.shell.report_text(&file, act, text.clone());
-            }
+            cmdlets::put(self.shell, &files, act, &out);
         }
         out
     }

@@ -2,8 +2,8 @@
 
 use super::byte::is_name_byte;
 use super::cmdlets;
-use super::field::{Field, UNKNOWN};
-use super::lex::MAX_DEPTH;
+use super::field::Field;
+
 use super::powershell::{MAX_CLASS, PowerShell, Values};
 use super::value::append;
 
@@ -115,15 +115,20 @@ impl PowerShell<'_, '_, '_> {
     }
 
     fn parenthesized(&mut self) -> Values {
-        self.at += 1;
-        let values = self.statements();
-        self.eat(")");
+        let values = self.subexpression();
         self.members();
+        values
+    }
+
+    /// What stands in parentheses gives, the first of them at the cursor.
+    fn subexpression(&mut self) -> Values {
+        self.at += 1;
+        let mut values = self.statements();
+        self.eat(")");
         if values.is_empty() {
-            vec![Field::unknown()]
-        } else {
-            values
+            values.push(Field::unknown());
         }
+        values
     }
 
     /// `.FullName` and its like leave the path what it is.
@@ -206,26 +211,7 @@ impl PowerShell<'_, '_, '_> {
         let rest = self.rest();
         if rest.starts_with("@(") {
             self.at += 2;
-            if self.depth == MAX_DEPTH {
-                self.shell.give_up(super::Limit::Depth);
-                self.at = self.text.len();
-                return None;
-            }
-            self.depth += 1;
-            let mut all = Values::new();
-            while !matches!(self.peek(), None | Some(')')) {
-                let before = self.at;
-                all.extend(self.pipeline_stages());
-                while matches!(self.peek(), Some(' ' | '\n' | '\r' | ';' | ',')) {
-                    self.at += 1;
-                }
-                if self.at == before {
-                    break;
-                }
-            }
-            self.eat(")");
-            self.depth -= 1;
-            return Some(all);
+            return Some(self.nested(Self::array));
         }
         let quote = rest
             .get(1..)?
@@ -248,24 +234,33 @@ impl PowerShell<'_, '_, '_> {
         let head = rest.len() - body.len();
         self.at += head + len + end.len() - usize::from(len == 0);
         let expands = quote == '"' && text.contains('$');
-        let unknown = Field::literal(UNKNOWN);
-        Some(vec![if expands {
-            unknown
-        } else {
-            Field::literal(text)
+        Some(vec![match expands {
+            true => Field::unknown(),
+            false => Field::literal(text),
         }])
+    }
+
+    /// The items of `@(…)`, from behind the parenthesis to behind its end.
+    fn array(&mut self) -> Values {
+        let mut all = Values::new();
+        while !matches!(self.peek(), None | Some(')')) {
+            let before = self.at;
+            all.extend(self.pipeline_stages());
+            while matches!(self.peek(), Some(' ' | '\n' | '\r' | ';' | ',')) {
+                self.at += 1;
+            }
+            if self.at == before {
+                break;
+            }
+        }
+        self.eat(")");
+        all
     }
 
     fn dollar(&mut self) -> Values {
         self.at += 1;
-        if self.eat("(") {
-            let values = self.statements();
-            self.eat(")");
-            return if values.is_empty() {
-                vec![Field::unknown()]
-            } else {
-                values
-            };
+        if self.peek() == Some('(') {
+            return self.subexpression();
         }
         let name = self.variable_name();
         let values = self.variable(&name);

@@ -83,11 +83,7 @@ pub(super) fn printf(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         Some("-v") => {
             let value = printf(shell, args.get(2..)?);
             let value = value.map(|output| Value::One(output.field(&output.text)));
-            let name = args.get(1)?.known()?.to_owned();
-            match value {
-                Some(value) => shell.set(&name, value),
-                None => shell.forget(&name),
-            }
+            shell.assign(args.get(1)?.known()?, value);
             return Output::nothing();
         }
         _ => args,

@@ -2,39 +2,34 @@
 
 use super::byte::is_name_byte;
 use super::heredoc::Tabs;
-use super::lex::{Cursor, Stop};
+use super::lex::{Cursor, Stop, Word};
 use super::syntax::{Fd, Redirect, To};
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Operator {
-    Read,
-    Write,
-    Append,
-    ReadWrite,
-    Duplicate,
-    /// `<&`.
-    DuplicateInput,
-    Both,
-    BothAppend,
-    HereString,
+/// What an operator does with the word behind it.
+enum Operator<'a> {
+    Opens(fn(Word<'a>) -> To<'a>),
     Heredoc(Tabs),
+    /// `<&`.
+    DuplicatesInput,
 }
 
-/// The operator at the beginning of some bytes, and its length.
-fn operator(bytes: &[u8]) -> Option<(Operator, usize)> {
+/// The operator at the beginning of some bytes, and its length. `>!` of zsh is `>|`.
+fn operator<'a>(bytes: &[u8]) -> Option<(Operator<'a>, usize)> {
+    use Operator::{DuplicatesInput, Heredoc, Opens};
     Some(match bytes {
-        [b'>', b'>', ..] => (Operator::Append, 2),
-        [b'>', b'|', ..] => (Operator::Write, 2),
-        [b'>', b'&', ..] => (Operator::Duplicate, 2),
-        [b'>', ..] => (Operator::Write, 1),
-        [b'<', b'<', b'<', ..] => (Operator::HereString, 3),
-        [b'<', b'<', b'-', ..] => (Operator::Heredoc(Tabs::Stripped), 3),
-        [b'<', b'<', ..] => (Operator::Heredoc(Tabs::Kept), 2),
-        [b'<', b'>', ..] => (Operator::ReadWrite, 2),
-        [b'<', b'&', ..] => (Operator::DuplicateInput, 2),
-        [b'<', ..] => (Operator::Read, 1),
-        [b'&', b'>', b'>', ..] => (Operator::BothAppend, 3),
-        [b'&', b'>', ..] => (Operator::Both, 2),
+        [b'>', b'>', b'!', b' ', ..] => (Opens(To::Append), 3),
+        [b'>', b'>', ..] => (Opens(To::Append), 2),
+        [b'>', b'!', b' ', ..] | [b'>', b'|', ..] => (Opens(To::Write), 2),
+        [b'>', b'&', ..] => (Opens(To::Duplicate), 2),
+        [b'>', ..] => (Opens(To::Write), 1),
+        [b'<', b'<', b'<', ..] => (Opens(To::HereString), 3),
+        [b'<', b'<', b'-', ..] => (Heredoc(Tabs::Stripped), 3),
+        [b'<', b'<', ..] => (Heredoc(Tabs::Kept), 2),
+        [b'<', b'>', ..] => (Opens(To::ReadWrite), 2),
+        [b'<', b'&', ..] => (DuplicatesInput, 2),
+        [b'<', ..] => (Opens(To::Read), 1),
+        [b'&', b'>', b'>', ..] => (Opens(To::Append), 3),
+        [b'&', b'>', ..] => (Opens(To::Write), 2),
         _ => return None,
     })
 }
@@ -60,27 +55,14 @@ impl<'a> Cursor<'a> {
             return None;
         };
         self.at += len;
-        // `>!` of zsh is `>|`.
-        if matches!(operator, Operator::Write | Operator::Append)
-            && (self.peek(), self.peek_at(1)) == (Some(b'!'), Some(b' '))
-        {
-            self.at += 1;
-        }
         self.blanks();
         let before = self.at;
         let word = self.word(Stop::Blank);
         let to = match operator {
             _ if self.at == before => To::Nothing,
-            Operator::Read => To::Read(word),
-            Operator::Write => To::Write(word),
-            Operator::Append => To::Append(word),
-            Operator::ReadWrite => To::ReadWrite(word),
-            Operator::Duplicate => To::Duplicate(word),
-            Operator::Both => To::Both(word),
-            Operator::BothAppend => To::BothAppend(word),
-            Operator::HereString => To::HereString(word),
+            Operator::Opens(to) => to(word),
             Operator::Heredoc(tabs) => To::Heredoc(self.expect_heredoc(&word, tabs)),
-            Operator::DuplicateInput => To::Nothing,
+            Operator::DuplicatesInput => To::Nothing,
         };
         Some(Redirect { fd, to })
     }

@@ -3,22 +3,9 @@
 
 use super::eval::Shell;
 use super::field::{Field, Output, base_name};
+use super::lex::Reach;
+use super::substitute::{Change, Sought, reach};
 use crate::target::Act;
-
-/// A substitution of literal text.
-struct Change {
-    from: String,
-    to: String,
-    place: Place,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    First,
-    All,
-    Front,
-    Back,
-}
 
 pub(super) fn rename(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let is_dry = |arg: &Field| {
@@ -40,15 +27,15 @@ pub(super) fn rename(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         _ => {
             let (to, files) = rest.split_first()?;
             let change = Change {
-                from: expression.to_owned(),
-                to: to.known()?.to_owned(),
-                place: Place::First,
+                from: Sought::Text(expression.to_owned()),
+                to: to.known()?,
+                reach: Reach::One,
             };
             (change, files)
         }
     };
     for file in files {
-        let new = file.known().and_then(|path| change.made(path));
+        let new = file.known().and_then(|path| renamed(path, &change));
         if let Some(new) = new {
             shell.report(file, Act::MoveAway);
             shell.carry(file, &file.with_text(new));
@@ -64,7 +51,7 @@ fn is_substitution(rest: &str) -> bool {
 }
 
 /// `s/from/to/g` without anything that a regular expression would make of it.
-fn substitution(expression: &str) -> Option<Change> {
+fn substitution(expression: &str) -> Option<Change<'_>> {
     let rest = expression.strip_prefix('s')?;
     let mark = rest.chars().next()?;
     let mut parts = rest.get(mark.len_utf8()..)?.split(mark);
@@ -72,24 +59,13 @@ fn substitution(expression: &str) -> Option<Change> {
     if parts.next().is_some() || to.contains(['$', '\\', '@']) {
         return None;
     }
-    let (from, front) = from
-        .strip_prefix('^')
-        .map_or((from, false), |from| (from, true));
-    let (from, back) = from
-        .strip_suffix('$')
-        .map_or((from, false), |from| (from, true));
-    let place = match (front, back, flags) {
-        (true, false, "" | "g") => Place::Front,
-        (false, true, "" | "g") => Place::Back,
-        (false, false, "g") => Place::All,
-        (false, false, "") => Place::First,
-        _ => return None,
+    let from = match (from.strip_prefix('^'), from.strip_suffix('$')) {
+        (Some(from), None) => Sought::Start(literal(from)?),
+        (None, Some(from)) => Sought::End(literal(from)?),
+        _ => Sought::Text(literal(from)?),
     };
-    Some(Change {
-        from: literal(from)?,
-        to: to.to_owned(),
-        place,
-    })
+    let reach = reach(flags)?;
+    Some(Change { from, to, reach })
 }
 
 /// The text a pattern stands for, where it stands for one only.
@@ -111,29 +87,16 @@ fn literal(pattern: &str) -> Option<String> {
 /// A path after a substitution of literal text; `None` where that is another one.
 pub(super) fn substituted(expression: &str, path: &str) -> Option<String> {
     let change = substitution(expression)?;
-    Some(change.within(path).unwrap_or_else(|| path.to_owned()))
+    Some(change.made_to(path).unwrap_or_else(|| path.to_owned()))
 }
 
-impl Change {
-    /// The new path, where it is another one.
-    fn made(&self, path: &str) -> Option<String> {
-        let name = base_name(path);
-        let within = !self.from.contains('/') && !self.to.contains('/');
-        let (dir, name) = match path.strip_suffix(name) {
-            Some(dir) if within => (dir, name),
-            _ => ("", path),
-        };
-        let new = self.within(name)?;
-        (new != name).then(|| format!("{dir}{new}"))
-    }
-
-    /// The text after the change; `None` where its end does not match.
-    fn within(&self, text: &str) -> Option<String> {
-        Some(match self.place {
-            Place::First => text.replacen(&self.from, &self.to, 1),
-            Place::All => text.replace(&self.from, &self.to),
-            Place::Front => format!("{}{}", self.to, text.strip_prefix(&self.from)?),
-            Place::Back => format!("{}{}", text.strip_suffix(&self.from)?, self.to),
-        })
-    }
+/// The path with its name changed, where that is another one.
+fn renamed(path: &str, change: &Change<'_>) -> Option<String> {
+    let name = base_name(path);
+    let (dir, name) = match path.strip_suffix(name) {
+        Some(dir) if !change.has_slash() => (dir, name),
+        _ => ("", path),
+    };
+    let new = change.made_to(name)?;
+    (new != name).then(|| format!("{dir}{new}"))
 }

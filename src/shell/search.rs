@@ -6,16 +6,15 @@
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::expression::Expression;
-use super::field::{Field, Output};
+use super::field::{Field, HERE, Output};
 use super::filter;
 use super::regexp::{self, Span};
-use crate::systems;
+use super::transfer::is_place;
 use crate::target::Spelling;
 
-const GREP: Syntax = Syntax {
-    short: "efmABCdDgtTjM",
-    attached: "",
-    long: &[
+const GREP: Syntax = Syntax::of(
+    "efmABCdDgtTjM",
+    &[
         "regexp",
         "file",
         "glob",
@@ -25,7 +24,7 @@ const GREP: Syntax = Syntax {
         "exclude",
         "exclude-dir",
     ],
-};
+);
 
 /// `grep -rl PATTERN ROOT…`.
 pub(super) fn grep(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
@@ -86,22 +85,21 @@ pub(super) fn fd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let runs = |arg: &Field| matches!(arg.known(), Some("-x" | "-X" | "--exec" | "--exec-batch"));
     let at = args.iter().position(runs).unwrap_or(args.len());
     let (own, command) = args.split_at(at);
-    let syntax = Syntax {
-        short: "etdEcjS",
-        long: &[
+    let syntax = Syntax::of(
+        "etdEcjS",
+        &[
             "extension",
             "type",
             "max-depth",
             "exclude",
             "base-directory",
         ],
-        ..Syntax::default()
-    };
+    );
     let parsed = Args::parse(own, syntax);
     let files = Expression::parse(&fd_tests(&parsed));
-    let here = [Field::literal(".")];
+    let here = std::slice::from_ref(&HERE);
     let roots = parsed.operands.get(1..).filter(|roots| !roots.is_empty());
-    let found = list(shell, roots.unwrap_or(&here), &files, ends(&parsed));
+    let found = list(shell, roots.unwrap_or(here), &files, ends(&parsed));
     let Some((_, command)) = command.split_first() else {
         return found;
     };
@@ -185,21 +183,20 @@ pub(super) fn git(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<O
 fn list(shell: &mut Shell<'_>, roots: &[Field], files: &Expression, end: &str) -> Option<Output> {
     let mut found: Vec<Field> = Vec::new();
     for root in roots {
-        let at = root
-            .known()
-            .and_then(|root| Some((root, shell.absolute(root)?)));
-        let governed = at.filter(|(_, at)| systems::are_named_in(&format!("{at}/")));
-        if let Some((root, _)) = governed {
+        if let Some(root) = root.known()
+            && let Some(at) = shell.absolute(root)
+            && is_place(&at)
+        {
             found.extend(shell.listed(root, files));
         }
     }
-    let matches = Some(found.len()).filter(|n| *n > 0)?;
+    if found.is_empty() {
+        return None;
+    }
+    let matches = Some(found.len());
     let text = found.iter().flat_map(|path| [path.text.as_str(), end]);
-    let text: String = text.collect();
     Some(Output {
-        text: text.into(),
-        spelling: Spelling::Glob {
-            matches: Some(matches),
-        },
+        text: text.collect::<String>().into(),
+        spelling: Spelling::Glob { matches },
     })
 }

@@ -1,5 +1,7 @@
 //! Redirections as they run: which files they open, and where a command's streams lead.
 
+use ecow::EcoString;
+
 use super::eval::Shell;
 use super::field::{Field, Output};
 use super::lex::{Part, Word};
@@ -25,8 +27,8 @@ impl Shell<'_> {
         let mut streams = Streams::default();
         for redirect in redirects {
             let (word, act) = match &redirect.to {
-                To::Write(word) | To::Both(word) => (word, Act::Write),
-                To::Append(word) | To::BothAppend(word) | To::ReadWrite(word) => (word, Act::Edit),
+                To::Write(word) => (word, Act::Write),
+                To::Append(word) | To::ReadWrite(word) => (word, Act::Edit),
                 To::Duplicate(word) => {
                     let field = self.single(word);
                     self.duplicate(redirect.fd, &field, &mut streams);
@@ -65,8 +67,7 @@ impl Shell<'_> {
                 streams.stdout = Some(Sink::Elsewhere);
             }
         } else if fd == Fd::Usual {
-            let place = self.report(field, Act::Write);
-            streams.stdout = Some(place.map_or(Sink::Elsewhere, Sink::File));
+            self.lead(fd, Act::Write, field, streams);
         }
     }
 
@@ -83,6 +84,14 @@ impl Shell<'_> {
         };
         if matches!(redirect.fd, Fd::Usual | Fd::Number(0)) {
             streams.stdin = Some(input);
+        }
+    }
+
+    /// What a command reads: a file that this command wrote, or its input.
+    pub(super) fn input(&self, file: Option<&Field>) -> Option<EcoString> {
+        match file.filter(|file| file.known() != Some("-")) {
+            Some(file) => self.written(file),
+            None => self.stdin.as_ref().map(|stdin| stdin.text.clone()),
         }
     }
 
@@ -111,15 +120,19 @@ impl Shell<'_> {
             None => output,
             Some(Sink::Elsewhere) => Output::nothing(),
             Some(Sink::File(place)) => {
-                let text = output.filter(|output| output.spelling == Spelling::Literal);
-                let text = text.map(|output| output.text);
-                match self.found.act(place) {
-                    Some(Act::Write) => self.describe(place, text),
-                    Some(Act::Edit) => self.describe_end(place, text),
-                    _ => {}
-                }
+                self.fill(place, output);
                 Output::nothing()
             }
+        }
+    }
+
+    /// Notes what goes into a file that is written or appended to.
+    pub(super) fn fill(&mut self, place: Place, output: Option<Output>) {
+        let text = output.filter(|output| output.spelling == Spelling::Literal);
+        let text = text.map(|output| output.text);
+        match self.found.act(place) {
+            Some(Act::Edit) => self.describe_end(place, text),
+            _ => self.describe(place, text),
         }
     }
 }

@@ -8,11 +8,11 @@ use super::filter::{input, with_text};
 use super::glob::Glob;
 use super::lex::Reach;
 
-/// The output of a script whose parts are plain text, but for `^` and `$` at its ends, or one set of
+/// The output of scripts whose parts are plain text, but for `^` and `$` at its ends, or one set of
 /// characters.
-pub(super) fn output(shell: &mut Shell<'_>, script: &str, files: &[Field]) -> Option<Output> {
+pub(super) fn output(shell: &mut Shell<'_>, scripts: &[&str], files: &[Field]) -> Option<Output> {
     let mut changes = Vec::new();
-    for command in script.split(['\n', ';']) {
+    for command in scripts.iter().flat_map(|script| script.split(['\n', ';'])) {
         add_changes(&mut changes, command.trim())?;
     }
     let input = input(shell, files)?;
@@ -52,14 +52,14 @@ pub(super) fn replaced(text: &str, expression: &str, to: &str) -> Option<String>
 /// Longer texts are no names.
 const MAX_TEXT: usize = 1 << 10;
 
-/// One thing that a script of `sed` puts in place of another.
-struct Change<'s> {
-    from: Sought,
-    to: &'s str,
-    reach: Reach,
+/// What a substitution puts in place of another text.
+pub(super) struct Change<'s> {
+    pub(super) from: Sought,
+    pub(super) to: &'s str,
+    pub(super) reach: Reach,
 }
 
-enum Sought {
+pub(super) enum Sought {
     Start(String),
     End(String),
     Line(String),
@@ -81,16 +81,21 @@ fn add_changes<'s>(changes: &mut Vec<Change<'s>>, command: &'s str) -> Option<()
     if parts.next().is_some() || to.contains(['\\', '&']) {
         return None;
     }
-    let reach = match flags {
-        "" => Reach::One,
-        "g" => Reach::All,
-        _ => return None,
-    };
+    let reach = reach(flags)?;
     for branch in from.split('|') {
         let from = Sought::read(branch)?;
         changes.push(Change { from, to, reach });
     }
     Some(())
+}
+
+/// What the flags of a substitution say; `None` for any but `g`.
+pub(super) fn reach(flags: &str) -> Option<Reach> {
+    match flags {
+        "" => Some(Reach::One),
+        "g" => Some(Reach::All),
+        _ => None,
+    }
 }
 
 impl Sought {
@@ -140,8 +145,18 @@ impl Sought {
 }
 
 impl Change<'_> {
+    pub(super) fn has_slash(&self) -> bool {
+        let from = match &self.from {
+            Sought::Start(from) | Sought::End(from) | Sought::Line(from) | Sought::Text(from) => {
+                from
+            }
+            Sought::One(set) | Sought::Run(set) => set.text(),
+        };
+        from.contains('/') || self.to.contains('/')
+    }
+
     /// The line with the change made; `None` where it stays what it is.
-    fn made_to(&self, line: &str) -> Option<String> {
+    pub(super) fn made_to(&self, line: &str) -> Option<String> {
         let to = self.to;
         match &self.from {
             Sought::Line(from) => (line == from).then(|| to.to_owned()),

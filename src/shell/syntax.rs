@@ -66,6 +66,17 @@ pub(super) struct Step<'a> {
     pub(super) pipeline: Few<Command<'a>>,
 }
 
+impl<'a> Step<'a> {
+    /// One command, whatever stands before it.
+    pub(super) fn alone(command: Command<'a>) -> Self {
+        Self {
+            link: Link::Always,
+            sense: Sense::Plain,
+            pipeline: Few::One([command]),
+        }
+    }
+}
+
 /// How a pipeline hangs on the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Link {
@@ -197,17 +208,15 @@ pub(super) enum Fd {
 #[derive(Debug)]
 pub(super) enum To<'a> {
     Read(Word<'a>),
-    /// `>` and `>|`.
+    /// `>` and `>|`, and `&>` with both streams.
     Write(Word<'a>),
+    /// `>>` and `&>>`.
     Append(Word<'a>),
     /// `<>`: opened without truncation, created where missing.
     ReadWrite(Word<'a>),
     /// `>&`: a descriptor, or both streams into a file.
     Duplicate(Word<'a>),
-    /// `&>`.
-    Both(Word<'a>),
-    /// `&>>`.
-    BothAppend(Word<'a>),
+
     /// The heredoc's place in the cursor.
     Heredoc(usize),
     HereString(Word<'a>),

@@ -1,7 +1,7 @@
 //! Tcl, as far as its file commands stand with literal words.
 
 use super::eval::Shell;
-use super::field::{Field, UNKNOWN};
+use super::field::Field;
 use crate::target::Act;
 
 /// Reports what a script would change. Commands within brackets are commands of
@@ -20,7 +20,7 @@ pub(super) fn analyse(shell: &mut Shell<'_>, text: &str) {
 fn word(text: &str) -> Field {
     let bare = text.trim_matches(['"', '{', '}']);
     match bare.contains(['$', '\\']) {
-        true => Field::literal(UNKNOWN),
+        true => Field::unknown(),
         false => Field::literal(bare),
     }
 }

@@ -2,11 +2,12 @@
 
 use ecow::EcoString;
 
+use super::Kind;
 use super::args::{Args, Syntax};
-use super::clean::{Kind, Rule, clear_except, rules};
+use super::clean::{Rule, clear_except, rules};
 use super::download::local_name;
 use super::eval::Shell;
-use super::field::{Field, base_name, join};
+use super::field::{Field, HERE, base_name, join};
 use crate::path::{collapse, relative};
 use crate::systems;
 use crate::target::Act;
@@ -26,10 +27,9 @@ const FILTERS: [&str; 8] = [
 /// What an entry of a tree costs of the budget.
 const ENTRY_COST: usize = 1 << 10;
 
-pub(super) const RSYNC: Syntax = Syntax {
-    short: "efBMT",
-    attached: "",
-    long: &[
+pub(super) const RSYNC: Syntax = Syntax::of(
+    "efBMT",
+    &[
         "exclude",
         "include",
         "filter",
@@ -45,7 +45,7 @@ pub(super) const RSYNC: Syntax = Syntax {
         "port",
         "bwlimit",
     ],
-};
+);
 
 /// One file that is copied, moved or linked, and where it comes to lie.
 struct Transfer {
@@ -55,9 +55,8 @@ struct Transfer {
 
 impl Shell<'_> {
     fn is_dir(&self, field: &Field) -> bool {
-        let known = field.known();
-        known.is_some_and(|path| path.ends_with('/') || is_content(path))
-            || known.is_some_and(|path| self.holds_dir(path))
+        let is_dir = |path: &str| path.ends_with('/') || is_content(path) || self.holds_dir(path);
+        field.known().is_some_and(is_dir)
     }
 
     pub(super) fn holds_dir(&self, path: &str) -> bool {
@@ -206,7 +205,7 @@ pub(super) fn is_copy_below(from: &str, to: &str) -> bool {
 }
 
 /// Whether what lies in a directory lies in a governed place.
-fn is_place(dir: &str) -> bool {
+pub(super) fn is_place(dir: &str) -> bool {
     systems::are_named_in(&format!("{dir}/"))
 }
 
@@ -281,7 +280,7 @@ pub(super) fn link(shell: &mut Shell<'_>, args: &Args<'_>) {
     let transfers = match args.operands.as_slice() {
         [only] => vec![Transfer {
             from: only.clone(),
-            to: inside(&Field::literal("."), only),
+            to: inside(&HERE, only),
         }],
         _ => shell.transfers(args),
     };
@@ -340,7 +339,5 @@ pub(super) fn rsync(shell: &mut Shell<'_>, args: &Args<'_>) {
             shell.report(source, Act::MoveAway);
         }
     }
-    if let Some(log) = args.value(&["log-file"]) {
-        shell.report(&log.clone(), Act::Edit);
-    }
+    shell.report_all(args.value(&["log-file"]), Act::Edit);
 }

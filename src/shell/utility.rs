@@ -6,28 +6,30 @@ use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{ANY_ONE, Field, Output, base_name};
 use super::transfer::inside;
-use crate::target::{Act, Spelling};
+use crate::target::Act;
 
 pub(super) fn tee(shell: &mut Shell<'_>, args: &Args<'_>) {
-    let appends = args.has(&["a", "append"]);
-    let stdin = shell.stdin.as_ref();
-    let known = stdin.filter(|stdin| stdin.spelling == Spelling::Literal);
-    let text = known.map(|stdin| stdin.text.clone());
+    let act = match args.has(&["a", "append"]) {
+        true => Act::Edit,
+        false => Act::Write,
+    };
     for file in &args.operands {
-        if appends {
-            if let Some(place) = shell.report(file, Act::Edit) {
-                shell.describe_end(place, text.clone());
-            }
-        } else {
-            shell.report_text(file, Act::Write, text.clone());
+        if let Some(place) = shell.report(file, act) {
+            shell.fill(place, shell.stdin.clone());
         }
     }
 }
 
 pub(super) fn remove(shell: &mut Shell<'_>, args: &Args<'_>) {
-    let tree = args.has(&["r", "R", "recursive"]);
-    let act = if tree { Act::RemoveTree } else { Act::Remove };
-    shell.report_all(&args.operands, act);
+    shell.report_all(&args.operands, removal(args));
+}
+
+/// What `rm` does with its operands.
+pub(super) fn removal(args: &Args<'_>) -> Act {
+    match args.has(&["r", "R", "recursive"]) {
+        true => Act::RemoveTree,
+        false => Act::Remove,
+    }
 }
 
 /// A directory that is there goes only when it is empty, and then nothing is lost.
@@ -104,12 +106,7 @@ pub(super) fn compiler(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> 
 /// The program makes the name up: the template stands for it, with a number in
 /// place of the last `X`s where one command makes several.
 pub(super) fn mktemp(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "p",
-        long: &["suffix"],
-        ..Syntax::default()
-    };
-    let parsed = Args::parse(args, syntax);
+    let parsed = Args::parse(args, Syntax::of("p", &["suffix"]));
     let usual = || match shell.variable("TMPDIR") {
         Some(dir) if !dir.is_empty() => dir.into_field(),
         _ => Field::literal("/tmp"),
@@ -213,16 +210,12 @@ pub(super) fn alias(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 /// `date +FORMAT`: a time stands for all of them, as one match of a glob does.
 pub(super) fn date(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let known = |arg: &Field| Some(arg.known()?.to_owned());
-    let format = args
-        .iter()
-        .filter_map(known)
-        .find_map(|arg| match arg.as_str() {
-            "-I" | "--iso-8601" => Some("%F".to_owned()),
-            "-Iseconds" => Some("%FT%T+00:00".to_owned()),
-            _ => arg.strip_prefix('+').map(str::to_owned),
-        })?;
-    let mut text = moment(&format)?;
+    let format = args.iter().find_map(|arg| match arg.known()? {
+        "-I" | "--iso-8601" => Some("%F"),
+        "-Iseconds" => Some("%FT%T+00:00"),
+        arg => arg.strip_prefix('+'),
+    })?;
+    let mut text = moment(format)?;
     text.push('\n');
     Some(Output {
         text,

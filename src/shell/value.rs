@@ -4,8 +4,8 @@ use super::bind::{Bound, Shape};
 use super::calls::Script;
 use super::code::{Language, Token};
 use super::field::Field;
+use super::lex::End;
 use super::made::one;
-use super::member::From;
 
 /// Tokens from the first place up to the second.
 pub(super) type Span = (usize, usize);
@@ -290,11 +290,11 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         self.at = self.script.after(open);
         self.shape = Shape::One;
         let tokens = self.script.code.tokens.get(open + 1..self.at - 1);
-        let (mut bounds, mut n_bounds, mut from) = ([None; 2], 0, From::Start);
+        let (mut bounds, mut n_bounds, mut from) = ([None; 2], 0, End::Front);
         for token in tokens.unwrap_or(&[]) {
             match token {
-                Token::Mark('-') => from = From::End,
-                Token::Mark(':') if n_bounds == 0 => (n_bounds, from) = (1, From::Start),
+                Token::Mark('-') => from = End::Back,
+                Token::Mark(':') if n_bounds == 0 => (n_bounds, from) = (1, End::Front),
                 Token::Word(word) => {
                     let Ok(number) = word.parse() else {
                         return Vec::new();

@@ -6,6 +6,7 @@ use super::eval::Shell;
 use super::field::{Field, Output};
 use super::table::{Key, Table};
 use super::variable::Value;
+use super::{inline, nested};
 use crate::target::Act;
 
 /// What stands between a program's name and the command.
@@ -40,11 +41,7 @@ const fn valued(
 ) -> Wrapper {
     Wrapper {
         name,
-        syntax: Syntax {
-            short,
-            attached: "",
-            long,
-        },
+        syntax: Syntax::of(short, long),
         n_operands,
         form: Form::Words,
     }
@@ -92,11 +89,11 @@ const WRAPPERS: &[Wrapper] = &[
             0,
         )
     },
-    words("ionice", "cnp", 0),
+    valued("ionice", "cnp", &["class", "classdata"], 0),
     words("linux32", "", 0),
     words("linux64", "", 0),
     words("ltrace", "aeFlnopsuwx", 0),
-    words("nice", "n", 0),
+    valued("nice", "n", &["adjustment"], 0),
     words("nocorrect", "", 0),
     words("noglob", "", 0),
     words("nohup", "", 0),
@@ -110,7 +107,7 @@ const WRAPPERS: &[Wrapper] = &[
     words("rtk", "", 0),
     valued("setpriv", "", &["reuid", "regid", "inh-caps"], 0),
     words("setsid", "", 0),
-    words("stdbuf", "ioe", 0),
+    valued("stdbuf", "ioe", &["input", "output", "error"], 0),
     words("strace", "abeEIoOpPsSuUX", 0),
     valued("sudo", "CDghpRrTtUu", SUDO, 0),
     words("systemd-inhibit", "", 0),
@@ -173,11 +170,7 @@ pub(super) fn n_options(args: &[Field], syntax: Syntax) -> usize {
 }
 
 /// The arguments from the first operand on.
-pub(super) fn from_operand<'f>(args: &'f [Field], short: &'static str) -> &'f [Field] {
-    let syntax = Syntax {
-        short,
-        ..Syntax::default()
-    };
+pub(super) fn from_operand(args: &[Field], syntax: Syntax) -> &[Field] {
     args.get(n_options(args, syntax)..).unwrap_or(&[])
 }
 
@@ -212,8 +205,7 @@ impl Wrapper {
 
 /// Words that a shell reads once more.
 pub(super) fn line(shell: &mut Shell<'_>, words: &[Field]) -> Option<Output> {
-    let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-    shell.process(|shell| shell.run_again(&words.join(" ")))
+    shell.process(|shell| nested::eval(shell, words))
 }
 
 /// `NAME=value … command`, as `env` and `sudo` take it.
@@ -237,7 +229,7 @@ pub(super) fn run_assigned(shell: &mut Shell<'_>, words: &[Field]) -> Option<Out
 
 /// Behind another root every path is another one.
 pub(super) fn chroot(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let (root, words) = from_operand(args, "").split_first()?;
+    let (root, words) = from_operand(args, Syntax::default()).split_first()?;
     match root.known() {
         Some("/") => shell.again(words),
         _ => None,
@@ -246,8 +238,7 @@ pub(super) fn chroot(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 /// `entr COMMAND…` and `entr -s LINE`.
 pub(super) fn entr(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let words = from_operand(args, "");
-    let own = args.get(..args.len() - words.len())?;
+    let (own, words) = args.split_at(n_options(args, Syntax::default()));
     match own.iter().any(|arg| arg.text.contains('s')) {
         true => line(shell, words),
         false => shell.again(words),
@@ -256,15 +247,8 @@ pub(super) fn entr(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 
 /// What `at` reads runs later, but in this directory.
 pub(super) fn at(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let syntax = Syntax {
-        short: "qft",
-        ..Syntax::default()
-    };
-    let parsed = Args::parse(args, syntax);
-    let text = match parsed.value(&["f"]) {
-        Some(file) => shell.script_text(file)?,
-        None => shell.stdin.as_ref()?.text.clone(),
-    };
+    let parsed = Args::parse(args, Syntax::of("qft", &[]));
+    let text = inline::source(shell, parsed.value(&["f"]))?;
     shell.subshell(|shell| shell.run_again(&text))
 }
 
@@ -296,10 +280,9 @@ pub(super) fn tool_exec(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output>
 
 /// `npx [-c LINE] COMMAND…`.
 pub(super) fn package_run(shell: &mut Shell<'_>, rest: &[Field]) -> Option<Output> {
-    let words = from_operand(rest, "p");
     // What stands behind a program is its own.
-    let last = rest.get(..rest.len() - words.len())?.last();
-    match last.and_then(Field::known) {
+    let (own, words) = rest.split_at(n_options(rest, Syntax::of("p", &["package"])));
+    match own.last().and_then(Field::known) {
         Some("-c" | "--call") => line(shell, words.get(..1)?),
         _ => shell.again(words),
     }
@@ -313,34 +296,39 @@ pub(super) fn su(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     }
     match args {
         [user, ..] if matches!(user.known(), Some("-u" | "--user")) => {
-            shell.again(from_operand(args, "u"))
+            shell.again(from_operand(args, Syntax::of("u", &["user"])))
         }
         [group, words @ ..] if !group.is_option() => line(shell, words),
         _ => None,
     }
 }
 
-/// `uv run [--with X] command…`.
+/// Options of `uv run`, `conda run` and their like.
+const TOOL: Syntax = Syntax::of(
+    "pn",
+    &[
+        "directory",
+        "env-file",
+        "extra",
+        "group",
+        "index",
+        "name",
+        "package",
+        "prefix",
+        "project",
+        "python",
+        "with",
+    ],
+);
+
+/// `uv run [--with X] command…`; a script, or `-` for the input, is Python's.
 pub(super) fn tool_run(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let at = args
         .iter()
         .position(|arg| matches!(arg.known(), Some("run" | "exec" | "x")))?;
-    let mut words = args.get(at + 1..)?;
-    while let Some((first, rest)) = words.split_first() {
-        let skip = match first.known()? {
-            "--with" | "--python" | "-p" | "--project" | "--directory" | "--extra" | "--group"
-            | "-n" | "--env-file" | "--index" => 1,
-            "--" => {
-                words = rest;
-                break;
-            }
-            option if option.starts_with('-') => 0,
-            _ => break,
-        };
-        words = rest.get(skip..)?;
-    }
-    let is_script = words.first()?.text.ends_with(".py");
-    if is_script {
+    let words = from_operand(args.get(at + 1..)?, TOOL);
+    let first = words.first()?;
+    if first.text.ends_with(".py") || first.known() == Some("-") {
         let python = [&[Field::literal("python3")], words].concat();
         return shell.again(&python);
     }

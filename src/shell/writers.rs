@@ -44,12 +44,7 @@ struct Writer {
 }
 
 const fn writer(name: &'static str, short: &'static str, rule: Rule) -> Writer {
-    let syntax = Syntax {
-        short,
-        attached: "",
-        long: &[],
-    };
-    Writer { name, syntax, rule }
+    long(name, Syntax::of(short, &[]), rule)
 }
 
 /// A program with a syntax of its own.
@@ -66,30 +61,17 @@ const fn long(name: &'static str, syntax: Syntax, rule: Rule) -> Writer {
     Writer { name, syntax, rule }
 }
 
-const COPY: Syntax = Syntax {
-    short: "tSgmo",
-    attached: "",
-    long: &["target-directory", "suffix", "mode", "owner", "group"],
-};
+const COPY: Syntax = Syntax::of(
+    "tSgmo",
+    &["target-directory", "suffix", "mode", "owner", "group"],
+);
 
 /// `cp`, `mv` and `ln`: only `-t` and `-S` take a value.
-const PLAIN_COPY: Syntax = Syntax {
-    short: "tS",
-    attached: "",
-    long: &["target-directory", "suffix"],
-};
+const PLAIN_COPY: Syntax = Syntax::of("tS", &["target-directory", "suffix"]);
 
-const OUTPUT: Syntax = Syntax {
-    short: "o",
-    attached: "",
-    long: &["output", "out", "out-file", "outfile"],
-};
+const OUTPUT: Syntax = Syntax::of("o", &["output", "out", "out-file", "outfile"]);
 
-const LINT: Syntax = Syntax {
-    short: "co",
-    attached: "",
-    long: &["output-file", "config"],
-};
+const LINT: Syntax = Syntax::of("co", &["output-file", "config"]);
 
 /// Sorted by name.
 const WRITERS: &[Writer] = &[
@@ -243,41 +225,27 @@ const WRITERS: &[Writer] = &[
     writer("zstd", "o", Rule::Compress("zst", Source::Kept)),
 ];
 
-const SORT: Syntax = Syntax {
-    short: "oktST",
-    attached: "",
-    long: &[
+const SORT: Syntax = Syntax::of(
+    "oktST",
+    &[
         "output",
         "key",
         "field-separator",
         "buffer-size",
         "temporary-directory",
     ],
-};
+);
 
-const SHUF: Syntax = Syntax {
-    short: "oin",
-    attached: "",
-    long: &["output", "input-range", "head-count", "random-source"],
-};
+const SHUF: Syntax = Syntax::of(
+    "oin",
+    &["output", "input-range", "head-count", "random-source"],
+);
 
-const DUMP: Syntax = Syntax {
-    short: "rfhpuUFnNtTj",
-    attached: "",
-    long: &["result-file", "file"],
-};
+const DUMP: Syntax = Syntax::of("rfhpuUFnNtTj", &["result-file", "file"]);
 
-const FALLOCATE: Syntax = Syntax {
-    short: "lo",
-    attached: "",
-    long: &["length", "offset"],
-};
+const FALLOCATE: Syntax = Syntax::of("lo", &["length", "offset"]);
 
-const TRUNCATE: Syntax = Syntax {
-    short: "sr",
-    attached: "",
-    long: &["size", "reference"],
-};
+const TRUNCATE: Syntax = Syntax::of("sr", &["size", "reference"]);
 
 pub(super) const NAMES: [&str; WRITERS.len()] = names!(WRITERS, name);
 
