@@ -357,10 +357,8 @@ impl<'a> Contract<'a> {
 
     /// Whether names of the contract can lie below the entry.
     pub fn leads_on(&self, entry: &str, edition: Edition) -> bool {
-        let is_below = |path: &str| {
-            let rest = path.strip_prefix(entry);
-            rest.is_some_and(|rest| rest.starts_with('/'))
-        };
+        let is_below =
+            |path: &str| path.as_bytes().get(entry.len()) == Some(&b'/') && path.starts_with(entry);
         let mut rows = self.rows.iter().filter(|row| row.editions.hold(edition));
         let mut dirs = self.dirs.iter().filter(|dir| dir.editions.hold(edition));
         rows.any(|row| match &row.name {
