@@ -80,7 +80,7 @@ impl Entry {
 
 /// A command that has come to so many targets gets room for as many as it may have by its
 /// length: what is not used of it costs nothing, and to grow step by step means to copy.
-const MANY: usize = 64;
+const MANY: usize = 512;
 const BYTES_PER_TARGET: usize = 16;
 const MAX_ROOM: usize = 1 << 13;
 
