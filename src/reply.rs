@@ -198,28 +198,9 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
     if first.code != DenyCode::GateClosed {
         text += " Do not work around this through the shell.";
     }
-    let mut end = String::new();
-    if let Some(problem) = problems.first() {
-        let _ = write!(end, " Note: {}.", self::shown(problem, 240));
-    }
-    let _ = match first.code {
-        DenyCode::GateClosed => {
-            let file = self::shown(&first.path, 160);
-            let file = quoted(&file);
-            write!(
-                end,
-                " More: `statewarden status`, `statewarden explain {file}`."
-            )
-        }
-        _ => {
-            let by = first
-                .agent
-                .as_deref()
-                .map(|agent| format!(" --agent {}", quoted(&self::shown(agent, 60))));
-            let by = by.unwrap_or_default();
-            write!(end, " More: `statewarden explain {}{by}`.", quoted(&shown))
-        }
-    };
+    let note = problems.first();
+    let note = note.map(|problem| format!(" Note: {}.", self::shown(problem, 240)));
+    let end = note.unwrap_or_default() + &more_on(first);
     let room = MAX_REASON - 1 - end.chars().count();
     if !others.is_empty() {
         text += &also(
@@ -232,6 +213,21 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
         text = cut(&text, room);
     }
     text + &end
+}
+
+/// The commands that tell more.
+fn more_on(denial: &Denial) -> String {
+    if denial.code == DenyCode::GateClosed {
+        let file = shown(&denial.path, 160);
+        return format!(
+            " More: `statewarden status`, `statewarden explain {}`.",
+            quoted(&file)
+        );
+    }
+    let agent = denial.agent.as_deref();
+    let by = agent.map(|agent| format!(" --agent {}", quoted(&shown(agent, 60))));
+    let (path, by) = (shown(&denial.shown, 160), by.unwrap_or_default());
+    format!(" More: `statewarden explain {}{by}`.", quoted(&path))
 }
 
 /// The further denials, as many as fit, and the number of the rest.

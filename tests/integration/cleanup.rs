@@ -38,22 +38,24 @@ fn populated() -> Sandbox {
     sandbox
 }
 
+/// What goes of the populated site, and why.
+const GOES: [&str; 6] = [
+    "a.md~ ephemeral",
+    "future.tmp ephemeral",
+    "junk ad_hoc",
+    "left.tmp ephemeral",
+    "notes.md ad_hoc",
+    "review-old.md stale_pattern_allowed (>21d)",
+];
+
 #[test]
-fn what_goes_is_what_the_contract_does_not_keep() {
+fn a_plan_changes_nothing() {
     let sandbox = populated();
-    let expected = [
-        "a.md~ ephemeral",
-        "future.tmp ephemeral",
-        "junk ad_hoc",
-        "left.tmp ephemeral",
-        "notes.md ad_hoc",
-        "review-old.md stale_pattern_allowed (>21d)",
-    ];
     let before = sandbox.names(STATE);
     let plan = sandbox.run(&["cleanup", "--json"]);
     assert_eq!(plan.code(), 0, "{}", plan.stderr());
     let plan = plan.json();
-    assert_eq!(listed(&plan), expected);
+    assert_eq!(listed(&plan), GOES);
     assert_eq!(plan["dry_run"], true);
     assert_eq!(plan["archive_path"], Value::Null);
     assert_eq!(plan["total_bytes_archived"], 5 + 10 + 8 + 8 + 13);
@@ -62,9 +64,13 @@ fn what_goes_is_what_the_contract_does_not_keep() {
         json!({"name": "a.md~", "size": 5, "reason": "ephemeral", "status": "would_archive"})
     );
     assert_eq!(sandbox.names(STATE), before, "a dry run changes nothing");
+}
 
+#[test]
+fn what_goes_is_what_the_contract_does_not_keep() {
+    let sandbox = populated();
     let done = sandbox.run(&["cleanup", "--apply", "--json"]).json();
-    assert_eq!(listed(&done), expected);
+    assert_eq!(listed(&done), GOES);
     assert_eq!(
         keys(&done),
         [

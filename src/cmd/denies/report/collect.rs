@@ -155,29 +155,16 @@ impl Findings {
         })?;
         let mut disk = Disk::default();
         let mut records: Vec<Row> = newest.into_items().collect();
-        for row in &mut records {
-            if row.outcome == Outcome::Open
-                && let Some(tries) = threads.get(&row.thread)
-            {
-                row.outcome = if tries.last_id == row.id {
-                    tries.outcome(&mut disk)
-                } else {
-                    Outcome::Again
-                };
-            }
-        }
-        let top = |title, tally: Tally| Top {
-            title,
-            distinct: tally.len(),
-            groups: tally.into_groups(Some(TOP)),
-        };
+        records
+            .iter_mut()
+            .for_each(|row| row.settle(&threads, &mut disk));
         let [names, rules, agents, systems] = tallies;
         Ok(Self {
             tops: [
-                top("Names", names),
-                top("Rules", rules),
-                top("Agents", agents),
-                top("Systems", systems),
+                Top::of("Names", names),
+                Top::of("Rules", rules),
+                Top::of("Agents", agents),
+                Top::of("Systems", systems),
             ],
             sessions: sessions.len(),
             hours,
@@ -264,7 +251,29 @@ impl Tries {
     }
 }
 
+impl Top {
+    fn of(title: &'static str, tally: Tally) -> Self {
+        Self {
+            title,
+            distinct: tally.len(),
+            groups: tally.into_groups(Some(TOP)),
+        }
+    }
+}
+
 impl Row {
+    /// What became of an open denial: the last one of its thread knows, the others were tried again.
+    fn settle(&mut self, threads: &HashMap<Thread, Tries>, disk: &mut Disk) {
+        if self.outcome == Outcome::Open
+            && let Some(tries) = threads.get(&self.thread)
+        {
+            self.outcome = match tries.last_id == self.id {
+                true => tries.outcome(disk),
+                false => Outcome::Again,
+            };
+        }
+    }
+
     fn new(entry: &Entry<'_>, thread: Thread, outcome: Outcome) -> Self {
         Self {
             id: entry.id.to_string(),
