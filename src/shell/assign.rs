@@ -7,8 +7,9 @@ use super::command::operands;
 use super::eval::Shell;
 use super::field::{Field, Output};
 use super::lex::Word;
+use super::slots::{Held, Var};
 use super::syntax::{Assigned, Assignment, How};
-use super::variable::{Held, Value, export_of};
+use super::variable::Value;
 
 /// Builtins that end what they declare with the running function.
 fn is_local(name: &str) -> bool {
@@ -32,8 +33,8 @@ impl Shell<'_> {
     ) -> T {
         let before = self.assign_for_one(assignments);
         let value = run(self);
-        for (name, old) in before.into_iter().rev() {
-            self.put(&name, old);
+        for (var, old) in before.into_iter().rev() {
+            self.put(var, old);
         }
         value
     }
@@ -60,12 +61,12 @@ impl Shell<'_> {
 
     /// Makes assignments that one command gets, and says what was held before.
     #[inline(never)]
-    fn assign_for_one(&mut self, assignments: &[Assignment<'_>]) -> Vec<(EcoString, Held)> {
+    fn assign_for_one(&mut self, assignments: &[Assignment<'_>]) -> Vec<(Var, Held)> {
         let mut before = Vec::new();
         for assignment in assignments {
-            for name in [assignment.name.into(), export_of(assignment.name)] {
-                let held = self.holds(&name);
-                before.push((name, held));
+            let var = self.variables.enter(assignment.name);
+            for var in [var, var.exported()] {
+                before.push((var, self.variables.at(var).clone()));
             }
             self.assignment(assignment);
             self.export(assignment.name);
@@ -79,7 +80,7 @@ impl Shell<'_> {
             Assigned::Word(word) => Value::One(self.single(word)),
             Assigned::Array(words) => {
                 if *how == How::Set {
-                    let old: Vec<EcoString> = self.elements_of(name).cloned().collect();
+                    let old: Vec<EcoString> = self.variables.elements_of(name).cloned().collect();
                     old.iter().for_each(|element| self.unset(element));
                 }
                 Value::Many(self.elements(name, words))
@@ -173,7 +174,7 @@ impl Shell<'_> {
 
     /// `$IFS`, where the command sets it to other marks than the usual ones, or to none.
     pub(super) fn separators(&self) -> Option<EcoString> {
-        if !self.variables.contains_key("IFS") {
+        if self.variables.get("IFS").is_none() {
             return None;
         }
         let set = self.variable("IFS").map(Value::into_field);

@@ -5,9 +5,10 @@ use std::rc::Rc;
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output, base_name, join};
+use super::status::Status;
 use super::table::{Key, Table};
 use super::variable::Value;
-use super::world::{Halt, Scope, Status};
+use super::world::{Halt, Scope};
 use super::{
     arith, assign, condition, decode, filter, inline, nested, print, search, utility, writers,
 };
@@ -65,11 +66,11 @@ impl Shell<'_> {
         self.calls.push(Rc::clone(&body));
         let output = self.framed(Scope::Function, |shell| shell.run_again(&body));
         self.calls.pop();
-        for (name, held) in self.locals.pop().unwrap_or_default().into_iter().rev() {
+        for (var, held) in self.locals.pop().unwrap_or_default().into_iter().rev() {
             for world in &mut self.worlds {
-                world.learn(&name, held.clone());
+                world.learn(var, held.clone());
             }
-            self.put(&name, held);
+            self.put(var, held);
         }
         for world in &mut self.worlds {
             world.set_positional(&outer);
@@ -80,13 +81,13 @@ impl Shell<'_> {
 
     /// What a name holds from here on ends with the running function; says whether that is new.
     pub(super) fn localize(&mut self, name: &str) -> bool {
-        let held = self.holds(name);
         let Some(frame) = self.locals.last_mut() else {
             return false;
         };
-        let is_new = !frame.iter().any(|(known, _)| known == name);
+        let var = self.variables.enter(name);
+        let is_new = !frame.iter().any(|(known, _)| *known == var);
         if is_new {
-            frame.push((name.into(), held));
+            frame.push((var, self.variables.at(var).clone()));
         }
         is_new
     }

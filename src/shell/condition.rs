@@ -8,8 +8,9 @@ use super::field::{ANY_ONE, Field, Output, base_name};
 use super::glob::{Glob, MAX_LISTINGS};
 use super::lex::{Part, Word};
 use super::regexp::{self, Span};
+use super::status::Status;
 use super::syntax::Sense;
-use super::world::{Scope, Status};
+use super::world::Scope;
 use crate::target::Spelling;
 
 /// `test …`, `[ … ]`.

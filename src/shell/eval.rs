@@ -15,9 +15,10 @@ use super::glob::{Allowance, Search};
 use super::heredoc::HeredocQuote;
 use super::lex::{Cursor, MAX_DEPTH, Word};
 use super::report::Found;
+use super::slots::{Held, Var, Variables};
+use super::status::Status;
 use super::syntax::{Command, Few, Link, List, Simple, Step};
-use super::variable::{Held, Value};
-use super::world::{Frame, Halt, Status, World};
+use super::world::{Frame, Halt, World};
 use super::{Analysis, Extent, Limit, Scene};
 use crate::target::Spelling;
 
@@ -92,11 +93,11 @@ pub(super) struct Shell<'s> {
     /// What can be read from `/dev/fd/63` and on, where that is known.
     pub(super) pipes: Vec<Option<EcoString>>,
     extent: Extent,
-    pub(super) variables: BTreeMap<EcoString, Option<Value>>,
+    pub(super) variables: Variables,
     /// Names that stand for other names, `declare -n`.
     pub(super) references: BTreeMap<EcoString, EcoString>,
     /// What variables held before, newest last: a subshell's end takes it back.
-    pub(super) journal: Vec<(EcoString, Held)>,
+    pub(super) journal: Vec<(Var, Held)>,
     /// How many places may still be gone back to; without one nothing is noted.
     pub(super) marks: usize,
     /// States the commands so far may have led to besides the present one.
@@ -114,7 +115,7 @@ pub(super) struct Shell<'s> {
     /// The bodies of the functions that run.
     pub(super) calls: Vec<Rc<str>>,
     /// What the locals of each running function hold outside of it.
-    pub(super) locals: Vec<Vec<(EcoString, Held)>>,
+    pub(super) locals: Vec<Vec<(Var, Held)>>,
     /// The file whose code an interpreter reads.
     pub(super) script_file: Option<Field>,
     /// The last word of the command before, `$_`.
@@ -151,7 +152,7 @@ impl<'s> Shell<'s> {
             n_open_loops: 0,
             pipes: Vec::new(),
             extent: Extent::Whole,
-            variables: BTreeMap::new(),
+            variables: Variables::default(),
             references: BTreeMap::new(),
             journal: Vec::new(),
             marks: 0,

@@ -4,8 +4,9 @@ use super::condition::bare;
 use super::eval::{Course, REPEAT_COST, Shell};
 use super::field::{ANY_ONE, Field, Output};
 use super::lex::{Cursor, Part, Word};
+use super::status::Status;
 use super::syntax::{Arm, Command, Compound, List, Sense, Simple, Step, Then};
-use super::world::{Scope, Status};
+use super::world::Scope;
 use super::{arith, assign};
 
 /// How many turns of a loop are followed one by one; those behind are one turn with a
@@ -339,7 +340,8 @@ impl Shell<'_> {
     fn turn(&mut self, names: &[&str], value: Field, body: &[Step<'_>], course: &mut Course) {
         self.deal(names, value);
         for world in &mut self.worlds {
-            names.iter().for_each(|name| world.share(name));
+            let vars = names.iter().filter_map(|name| self.variables.find(name));
+            vars.for_each(|var| world.share(var));
         }
         course.print(self.framed(Scope::Turn, |shell| shell.walk(body)));
     }

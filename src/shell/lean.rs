@@ -9,11 +9,11 @@ use super::byte::{ACTIVE, BLANK, META, QUOTE, is_any, is_free_of, is_meta, is_na
 use super::eval::{REPEAT_COST, Shell};
 use super::field::{Field, Output};
 use super::lex::{Cursor, Quote};
+use super::status::Status;
 use super::stream::Streams;
 use super::syntax::{Fd, Few};
 use super::table::{Key, Table};
 use super::variable::Value;
-use super::world::Status;
 use crate::target::Act;
 
 /// What a redirection of a lean command does with its word.
@@ -254,7 +254,7 @@ impl Shell<'_> {
         let stays_whole = quote == Quote::Double
             || (!field.text.is_empty()
                 && is_free_of(&field.text, META | ACTIVE)
-                && !self.variables.contains_key("IFS"));
+                && self.variables.get("IFS").is_none());
         stays_whole.then_some(field)
     }
 

@@ -301,11 +301,12 @@ fn trap(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
 fn source(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let file = args.first()?;
     let text = shell.script_text(file)?;
-    let outer = shell.holds("BASH_SOURCE");
-    shell.set("BASH_SOURCE", Value::One(file.clone()));
+    let name = shell.variables.enter("BASH_SOURCE");
+    let outer = shell.variables.at(name).clone();
+    shell.put(name, Some(Some(Value::One(file.clone()))));
     // `return` leaves the script alone.
     let output = shell.framed(Scope::Function, |shell| shell.run_again(&text));
-    shell.put("BASH_SOURCE", outer);
+    shell.put(name, outer);
     output
 }
 

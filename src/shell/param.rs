@@ -125,6 +125,7 @@ impl Shell<'_> {
     fn keys(&self, name: &str) -> Vec<Field> {
         let key = |held: &str| Some(Field::literal(held.strip_suffix(']')?));
         let keys: Vec<Field> = self
+            .variables
             .elements_of(name)
             .filter_map(|held| key(held.get(name.len() + 1..)?))
             .collect();

@@ -1,11 +1,11 @@
 //! What variables hold, and how their changes are taken back.
 
-use std::collections::BTreeMap;
-
 use ecow::EcoString;
 
 use super::eval::Shell;
 use super::field::{Field, Output};
+use super::slots::{Held, Var};
+use super::world::Changes;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
@@ -30,12 +30,6 @@ impl Value {
     }
 }
 
-/// Under which it is held that a variable is exported, so that a subshell's end takes that
-/// back as well. Without a name it is `set -a`.
-pub(super) fn export_of(name: &str) -> EcoString {
-    EcoString::from(name) + "="
-}
-
 /// What stands in the environment of any command, changed or not.
 fn is_inherited(name: &str) -> bool {
     matches!(
@@ -50,9 +44,6 @@ fn is_inherited(name: &str) -> bool {
             | "FEATURE_DIR"
     )
 }
-
-/// What a variable holds: nothing, something not known, or a value.
-pub(super) type Held = Option<Option<Value>>;
 
 impl Shell<'_> {
     /// Runs in a process of its own, which gets the variables that are exported.
@@ -69,29 +60,32 @@ impl Shell<'_> {
     /// Takes away the variables that are not exported.
     #[inline(never)]
     fn keep_back_own(&mut self) {
-        let mut own = Vec::new();
-        for name in self.variables.keys() {
-            if !name.ends_with('=') && !self.exports(name) {
-                own.push(name.clone());
-            }
+        let every = self.variables.find("");
+        if every.is_some_and(|every| self.is_exported(every)) {
+            return;
         }
+        let all = self.variables.all();
+        let own = all.filter(|(name, var)| !is_inherited(name) && !self.is_exported(*var));
+        let own: Vec<Var> = own.map(|(_, var)| var).collect();
         if self.spend(16 * own.len()) {
-            own.iter().for_each(|name| self.unset(name));
+            own.into_iter().for_each(|var| self.put(var, None));
         }
     }
 
-    fn exports(&self, name: &str) -> bool {
-        let is_held = |name: &str| self.variables.contains_key(&export_of(name));
-        is_inherited(name) || is_held(name) || is_held("")
+    fn is_exported(&self, var: Var) -> bool {
+        self.variables.at(var.exported()).is_some()
     }
 
     /// Processes get the variable from here on; without a name, every variable.
     pub(super) fn export(&mut self, name: &str) {
-        self.set(&export_of(name), Value::One(Field::literal("")));
+        let mark = self.variables.enter(name).exported();
+        self.put(mark, Some(None));
     }
 
     pub(super) fn keep_back(&mut self, name: &str) {
-        self.unset(&export_of(name));
+        if let Some(var) = self.variables.find(name) {
+            self.put(var.exported(), None);
+        }
     }
 
     /// A place to go back to with `take_back`, which must follow.
@@ -101,31 +95,29 @@ impl Shell<'_> {
     }
 
     /// The variables changed since the mark, with what they hold now.
-    pub(super) fn changed(&self, mark: usize) -> BTreeMap<EcoString, Held> {
+    pub(super) fn changed(&self, mark: usize) -> Changes {
         let since = self.journal.get(mark..).unwrap_or(&[]).iter();
-        since
-            .map(|(name, _)| (name.clone(), self.holds(name)))
+        let vars = since.map(|(var, _)| *var);
+        vars.map(|var| (var, self.variables.at(var).clone()))
             .collect()
     }
 
-    pub(super) fn holds(&self, name: &str) -> Held {
-        self.variables.get(name).cloned()
-    }
-
     /// What the variables changed since the mark held before.
-    pub(super) fn before(&self, mark: usize) -> BTreeMap<EcoString, Held> {
-        let mut before = BTreeMap::new();
-        for (name, old) in self.journal.get(mark..).unwrap_or(&[]) {
-            before.entry(name.clone()).or_insert_with(|| old.clone());
+    pub(super) fn before(&self, mark: usize) -> Changes {
+        let mut before = Changes::new();
+        for (var, old) in self.journal.get(mark..).unwrap_or(&[]) {
+            before.entry(*var).or_insert_with(|| old.clone());
         }
-        before.retain(|name, old| self.variables.get(name) != old.as_ref());
+        before.retain(|var, old| self.variables.at(*var) != old);
         before
     }
 
-    pub(super) fn put(&mut self, name: &str, held: Held) {
-        match held {
-            Some(value) => self.assign(name, value),
-            None => self.unset(name),
+    /// What a variable held before the change is noted, where it may be gone back to.
+    pub(super) fn put(&mut self, var: Var, held: Held) {
+        let is_nothing = held.is_none();
+        let old = self.variables.replace(var, held);
+        if self.marks > 0 && !(is_nothing && old.is_none()) {
+            self.journal.push((var, old));
         }
     }
 
@@ -139,11 +131,8 @@ impl Shell<'_> {
 
     pub(super) fn take_back(&mut self, mark: usize) {
         self.marks -= 1;
-        for (name, old) in self.journal.drain(mark.min(self.journal.len())..).rev() {
-            match old {
-                Some(value) => self.variables.insert(name, value),
-                None => self.variables.remove(&name),
-            };
+        for (var, old) in self.journal.drain(mark.min(self.journal.len())..).rev() {
+            self.variables.replace(var, old);
         }
     }
 
@@ -157,10 +146,8 @@ impl Shell<'_> {
     }
 
     pub(super) fn unset(&mut self, name: &str) {
-        if let Some(old) = self.variables.remove(name)
-            && self.marks > 0
-        {
-            self.journal.push((name.into(), Some(old)));
+        if let Some(var) = self.variables.find(name) {
+            self.put(var, None);
         }
     }
 
@@ -173,23 +160,9 @@ impl Shell<'_> {
     }
 
     pub(super) fn assign(&mut self, name: &str, value: Option<Value>) {
-        let referred = self.references.get(name).cloned();
-        let name = referred.as_deref().unwrap_or(name);
-        let old = match self.variables.get_mut(name) {
-            Some(held) => Some(std::mem::replace(held, value)),
-            None => self.variables.insert(name.into(), value),
-        };
-        if self.marks > 0 {
-            self.journal.push((name.into(), old));
-        }
-    }
-
-    /// The names `name[key]` under which elements are held.
-    pub(super) fn elements_of(&self, name: &str) -> impl Iterator<Item = &EcoString> {
-        let prefix = EcoString::from(name) + "[";
-        let from = self.variables.range(prefix.clone()..);
-        from.map(|(held, _)| held)
-            .take_while(move |held| held.starts_with(prefix.as_str()))
+        let name = self.references.get(name).map_or(name, EcoString::as_str);
+        let var = self.variables.enter(name);
+        self.put(var, Some(value));
     }
 
     pub(super) fn variable(&self, name: &str) -> Option<Value> {

@@ -6,69 +6,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use ecow::EcoString;
-
 use super::eval::{Course, Next, Shell};
 use super::field::{Field, Output};
-use super::syntax::{Link, Sense, Step};
-use super::table::{Key, Table};
-use super::variable::Held;
+use super::slots::{Held, Var, Watch};
+use super::status::Status;
+use super::syntax::{Link, Step};
 
 /// How many states are followed besides the present one.
 const MAX_WORLDS: usize = 16;
 
 /// How many ends of one step are looked at before these are chosen.
 const MAX_ENDS: usize = 8 * MAX_WORLDS;
-
-/// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Status {
-    Success,
-    Failure,
-    /// Its writer counts on success: only `||` looks at the other end.
-    Likely,
-    Open,
-}
-
-impl Status {
-    pub(super) fn seen(self, sense: Sense) -> Self {
-        match (sense, self) {
-            (Sense::Plain, status) => status,
-            (Sense::Negated, Self::Success) => Self::Failure,
-            (Sense::Negated, Self::Failure) => Self::Success,
-            (Sense::Negated, Self::Likely | Self::Open) => Self::Open,
-        }
-    }
-
-    /// What commands usually end with.
-    pub(super) fn usual(name: Key<'_>) -> Self {
-        BY_NAME.get(name).map_or(Self::Open, |row| row.1)
-    }
-}
-
-/// Commands that end in one way, or hardly ever fail.
-const ENDS: &[(&str, Status)] = &{
-    const SAFE: [&str; 40] = [
-        "alias", "awk", "cat", "cd", "chdir", "chmod", "chown", "cp", "date", "declare", "echo",
-        "export", "find", "head", "install", "ln", "local", "ls", "mkdir", "mv", "popd", "printf",
-        "pushd", "pwd", "readonly", "rm", "sed", "set", "shift", "shopt", "sleep", "sort", "tail",
-        "tee", "touch", "typeset", "umask", "unset", "wait", "wc",
-    ];
-    let mut ends = [("", Status::Likely); SAFE.len() + 3];
-    let mut at = 0;
-    while at < SAFE.len() {
-        ends[at].0 = SAFE[at];
-        at += 1;
-    }
-    ends[at] = (":", Status::Success);
-    ends[at + 1] = ("true", Status::Success);
-    ends[at + 2] = ("false", Status::Failure);
-    ends
-};
-
-const NAMES: [&str; ENDS.len()] = names!(ENDS, 0);
-
-static BY_NAME: Table<(&str, Status)> = Table::new(ENDS, &NAMES);
 
 /// What a command's end leads out of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,21 +55,35 @@ pub(super) struct World {
     positional: Rc<[Field]>,
     status: Status,
     /// The variables that may differ, with what they hold here.
-    changes: BTreeMap<EcoString, Held>,
+    changes: Changes,
 }
+
+/// Variables with what they hold in another state.
+pub(super) type Changes = BTreeMap<Var, Held>;
 
 impl World {
     fn is_at(&self, other: &Self) -> bool {
         self.cwd == other.cwd && self.positional == other.positional
     }
 
-    pub(super) fn learn(&mut self, name: &str, held: Held) {
-        self.changes.insert(name.into(), held);
+    fn differs(&self, here: &Self) -> bool {
+        !self.changes.is_empty() || !self.is_at(here) || self.status != here.status
+    }
+
+    /// What it says nothing of is as in another state.
+    fn add(&mut self, changes: &Changes) {
+        for (var, held) in changes {
+            self.changes.entry(*var).or_insert_with(|| held.clone());
+        }
+    }
+
+    pub(super) fn learn(&mut self, var: Var, held: Held) {
+        self.changes.insert(var, held);
     }
 
     /// A variable holds here what it holds in the present state.
-    pub(super) fn share(&mut self, name: &str) {
-        self.changes.remove(name);
+    pub(super) fn share(&mut self, var: Var) {
+        self.changes.remove(&var);
     }
 
     pub(super) fn set_positional(&mut self, positional: &Rc<[Field]>) {
@@ -137,7 +99,7 @@ impl Shell<'_> {
             chain_dir: self.chain_dir.clone(),
             positional: self.positional.clone(),
             status: self.status,
-            changes: BTreeMap::new(),
+            changes: Changes::new(),
         }
     }
 
@@ -146,8 +108,8 @@ impl Shell<'_> {
         self.chain_dir = world.chain_dir;
         self.positional = world.positional;
         self.status = world.status;
-        for (name, held) in world.changes {
-            self.put(&name, held);
+        for (var, held) in world.changes {
+            self.put(var, held);
         }
     }
 
@@ -178,10 +140,7 @@ impl Shell<'_> {
     fn join(&mut self, mut ends: Vec<World>, mark: usize) {
         let before = self.before(mark);
         for world in &mut ends {
-            for (name, held) in &before {
-                let entry = world.changes.entry(name.clone());
-                entry.or_insert_with(|| held.clone());
-            }
+            world.add(&before);
         }
         if self.end_branch() == Next::Ends {
             ends.append(&mut self.worlds);
@@ -189,9 +148,7 @@ impl Shell<'_> {
         }
         let here = self.place();
         for mut world in ends {
-            world
-                .changes
-                .retain(|name, held| self.variables.get(name) != held.as_ref());
+            self.reduce(&mut world);
             if (!world.changes.is_empty() || !world.is_at(&here)) && self.may_branch() {
                 add(&mut self.worlds, world);
             }
@@ -241,6 +198,11 @@ impl Shell<'_> {
         let mark = self.mark();
         self.enter(start);
         run(self);
+        self.go_back(back, mark, ends);
+    }
+
+    /// Notes where a run from the mark on led to, and goes back to where it began.
+    fn go_back(&mut self, back: World, mark: usize, ends: &mut Vec<World>) {
         let next = self.end_branch();
         let end = World {
             changes: self.changed(mark),
@@ -248,10 +210,7 @@ impl Shell<'_> {
         };
         self.take_back(mark);
         for mut world in std::mem::take(&mut self.worlds) {
-            for (name, held) in &end.changes {
-                let entry = world.changes.entry(name.clone());
-                entry.or_insert_with(|| held.clone());
-            }
+            world.add(&end.changes);
             add(ends, world);
         }
         if next == Next::GoesOn {
@@ -262,38 +221,62 @@ impl Shell<'_> {
 
     /// Goes on from the last of several ends, the others beside it.
     pub(super) fn settle(&mut self, mut ends: Vec<World>) {
-        let changes = ends.iter().flat_map(|world| world.changes.keys());
-        let names: BTreeSet<EcoString> = changes.cloned().collect();
-        for world in &mut ends {
-            for name in &names {
-                let before = || self.holds(name);
-                world.changes.entry(name.clone()).or_insert_with(before);
-            }
+        if ends.len() > MAX_WORLDS + 1 {
+            self.even_out(&mut ends);
+            thin(&mut ends);
         }
-        thin(&mut ends);
         if let Some(last) = ends.pop() {
+            for var in last.changes.keys() {
+                for world in &mut ends {
+                    let before = || self.variables.at(*var).clone();
+                    world.changes.entry(*var).or_insert_with(before);
+                }
+            }
             self.enter(last);
         }
-        for world in &mut ends {
-            world
-                .changes
-                .retain(|name, held| self.variables.get(name) != held.as_ref());
-        }
+        ends.iter_mut().for_each(|world| self.reduce(world));
         let here = self.place();
-        let differs = |world: &World| {
-            let same = world.changes.is_empty() && world.is_at(&here);
-            !same || world.status != here.status
-        };
-        ends.retain(differs);
+        ends.retain(|world| world.differs(&here));
         self.worlds = ends;
     }
 
-    /// Runs a step from each state the shell may be in.
+    /// Lets each state say of each variable what it holds.
+    fn even_out(&self, ends: &mut [World]) {
+        let changes = ends.iter().flat_map(|world| world.changes.keys());
+        let vars: BTreeSet<Var> = changes.copied().collect();
+        for world in ends {
+            for var in &vars {
+                let before = || self.variables.at(*var).clone();
+                world.changes.entry(*var).or_insert_with(before);
+            }
+        }
+    }
+
+    /// Leaves of a state's changes what differs from the present one.
+    fn reduce(&self, world: &mut World) {
+        world
+            .changes
+            .retain(|var, held| self.variables.at(*var) != held);
+    }
+
+    /// Runs a step from each state the shell may be in: once for all of them, where it meets
+    /// nothing in which they differ.
     #[inline(never)]
     pub(super) fn everywhere(&mut self, step: &Step<'_>, course: &mut Course) -> Next {
         let others = std::mem::take(&mut self.worlds);
-        let mut ends = Vec::new();
         let here = self.place();
+        let watch = self.watch(step.link, &here, &others);
+        let mark = self.mark();
+        self.linked(step, course);
+        let is_same = watch.is_some_and(|watch| self.variables.ended(watch));
+        if is_same && self.halted.is_none() && self.worlds.is_empty() {
+            self.keep(mark);
+            self.take_along(others);
+            return Next::GoesOn;
+        }
+        let mut own = Vec::new();
+        self.go_back(here, mark, &mut own);
+        let mut ends = Vec::new();
         for world in others {
             if self.may_branch() {
                 self.beside(world.changes.len(), |shell| {
@@ -303,8 +286,6 @@ impl Shell<'_> {
                 });
             }
         }
-        let mut own = Vec::new();
-        self.attempt(here, &mut own, |shell| shell.linked(step, course));
         // The present state goes on, however many others there are.
         ends.truncate(MAX_ENDS - MAX_WORLDS);
         ends.retain(|end| !own.contains(end));
@@ -314,6 +295,30 @@ impl Shell<'_> {
         }
         self.settle(ends);
         Next::GoesOn
+    }
+
+    /// Watches the variables in which other states differ from the present one; `None` where
+    /// they differ in more than that.
+    fn watch(&mut self, link: Link, here: &World, others: &[World]) -> Option<Watch> {
+        if link != Link::Always || !others.iter().all(|world| world.is_at(here)) {
+            return None;
+        }
+        let changes = others.iter().flat_map(|world| world.changes.keys());
+        self.variables.watch(changes.copied().collect())
+    }
+
+    /// Other states have come to what the present one has come to.
+    fn take_along(&mut self, mut others: Vec<World>) {
+        let here = self.place();
+        for world in &mut others {
+            let changes = std::mem::take(&mut world.changes);
+            *world = World {
+                changes,
+                ..here.clone()
+            };
+        }
+        others.retain(|world| world.differs(&here));
+        self.worlds = others;
     }
 
     /// Runs a step if what stands before it lets it run.
@@ -430,14 +435,11 @@ fn add(worlds: &mut Vec<World>, world: World) {
 /// Leaves so many states as are followed, and the last one: first those in which something
 /// is as in none before them.
 fn thin(ends: &mut Vec<World>) {
-    if ends.len() <= MAX_WORLDS + 1 {
-        return;
-    }
     let mut kept: Vec<World> = ends.pop().into_iter().collect();
     let mut others = Vec::new();
     for end in ends.drain(..) {
-        let is_new = |(name, held): (&EcoString, &Held)| {
-            let has = |world: &World| world.changes.get(name) == Some(held);
+        let is_new = |(var, held): (&Var, &Held)| {
+            let has = |world: &World| world.changes.get(var) == Some(held);
             !kept.iter().any(has)
         };
         if !kept.iter().any(|world| world.is_at(&end)) || end.changes.iter().any(is_new) {
