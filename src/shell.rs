@@ -26,6 +26,7 @@ mod bind;
 mod brace;
 mod byte;
 mod calls;
+mod changes;
 mod clean;
 mod cmdlets;
 mod code;

@@ -2,10 +2,10 @@
 
 use ecow::EcoString;
 
+use super::changes::Changes;
 use super::eval::Shell;
 use super::field::{Field, Output};
 use super::slots::{Held, Var};
-use super::world::Changes;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
@@ -97,18 +97,14 @@ impl Shell<'_> {
     /// The variables changed since the mark, with what they hold now.
     pub(super) fn changed(&self, mark: usize) -> Changes {
         let since = self.journal.get(mark..).unwrap_or(&[]).iter();
-        let vars = since.map(|(var, _)| *var);
-        vars.map(|var| (var, self.variables.at(var).clone()))
-            .collect()
+        Changes::of(since.map(|(var, _)| (*var, self.variables.at(*var).clone())))
     }
 
     /// What the variables changed since the mark held before.
     pub(super) fn before(&self, mark: usize) -> Changes {
-        let mut before = Changes::new();
-        for (var, old) in self.journal.get(mark..).unwrap_or(&[]) {
-            before.entry(*var).or_insert_with(|| old.clone());
-        }
-        before.retain(|var, old| self.variables.at(*var) != old);
+        let since = self.journal.get(mark..).unwrap_or(&[]).iter();
+        let mut before = Changes::of(since.cloned());
+        before.retain(|var, old| self.variables.at(var) != old);
         before
     }
 

@@ -3,9 +3,10 @@
 //! They go through a list side by side, one step at a time: each differs from
 //! the present state by a few variables or by its directory, and there are few.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use super::changes::Changes;
 use super::eval::{Course, Next, Shell};
 use super::field::{Field, Output};
 use super::slots::{Held, Var, Watch};
@@ -58,9 +59,6 @@ pub(super) struct World {
     changes: Changes,
 }
 
-/// Variables with what they hold in another state.
-pub(super) type Changes = BTreeMap<Var, Held>;
-
 impl World {
     fn is_at(&self, other: &Self) -> bool {
         self.cwd == other.cwd && self.positional == other.positional
@@ -70,20 +68,13 @@ impl World {
         !self.changes.is_empty() || !self.is_at(here) || self.status != here.status
     }
 
-    /// What it says nothing of is as in another state.
-    fn add(&mut self, changes: &Changes) {
-        for (var, held) in changes {
-            self.changes.entry(*var).or_insert_with(|| held.clone());
-        }
-    }
-
     pub(super) fn learn(&mut self, var: Var, held: Held) {
-        self.changes.insert(var, held);
+        self.changes.set(var, held);
     }
 
     /// A variable holds here what it holds in the present state.
     pub(super) fn share(&mut self, var: Var) {
-        self.changes.remove(&var);
+        self.changes.remove(var);
     }
 
     pub(super) fn set_positional(&mut self, positional: &Rc<[Field]>) {
@@ -99,7 +90,7 @@ impl Shell<'_> {
             chain_dir: self.chain_dir.clone(),
             positional: self.positional.clone(),
             status: self.status,
-            changes: Changes::new(),
+            changes: Changes::default(),
         }
     }
 
@@ -140,7 +131,7 @@ impl Shell<'_> {
     fn join(&mut self, mut ends: Vec<World>, mark: usize) {
         let before = self.before(mark);
         for world in &mut ends {
-            world.add(&before);
+            world.changes.fill(before.iter());
         }
         if self.end_branch() == Next::Ends {
             ends.append(&mut self.worlds);
@@ -210,7 +201,7 @@ impl Shell<'_> {
         };
         self.take_back(mark);
         for mut world in std::mem::take(&mut self.worlds) {
-            world.add(&end.changes);
+            world.changes.fill(end.changes.iter());
             add(ends, world);
         }
         if next == Next::GoesOn {
@@ -226,11 +217,9 @@ impl Shell<'_> {
             thin(&mut ends);
         }
         if let Some(last) = ends.pop() {
-            for var in last.changes.keys() {
-                for world in &mut ends {
-                    let before = || self.variables.at(*var).clone();
-                    world.changes.entry(*var).or_insert_with(before);
-                }
+            for world in &mut ends {
+                let before = last.changes.vars().map(|var| (var, self.variables.at(var)));
+                world.changes.fill(before);
             }
             self.enter(last);
         }
@@ -242,13 +231,10 @@ impl Shell<'_> {
 
     /// Lets each state say of each variable what it holds.
     fn even_out(&self, ends: &mut [World]) {
-        let changes = ends.iter().flat_map(|world| world.changes.keys());
-        let vars: BTreeSet<Var> = changes.copied().collect();
+        let vars: BTreeSet<Var> = ends.iter().flat_map(|world| world.changes.vars()).collect();
         for world in ends {
-            for var in &vars {
-                let before = || self.variables.at(*var).clone();
-                world.changes.entry(*var).or_insert_with(before);
-            }
+            let here = vars.iter().map(|var| (*var, self.variables.at(*var)));
+            world.changes.fill(here);
         }
     }
 
@@ -256,7 +242,7 @@ impl Shell<'_> {
     fn reduce(&self, world: &mut World) {
         world
             .changes
-            .retain(|var, held| self.variables.at(*var) != held);
+            .retain(|var, held| self.variables.at(var) != held);
     }
 
     /// Runs a step from each state the shell may be in: once for all of them, where it meets
@@ -303,8 +289,8 @@ impl Shell<'_> {
         if link != Link::Always || !others.iter().all(|world| world.is_at(here)) {
             return None;
         }
-        let changes = others.iter().flat_map(|world| world.changes.keys());
-        self.variables.watch(changes.copied().collect())
+        let vars = others.iter().flat_map(|world| world.changes.vars());
+        self.variables.watch(vars.collect())
     }
 
     /// Other states have come to what the present one has come to.
@@ -438,7 +424,7 @@ fn thin(ends: &mut Vec<World>) {
     let mut kept: Vec<World> = ends.pop().into_iter().collect();
     let mut others = Vec::new();
     for end in ends.drain(..) {
-        let is_new = |(var, held): (&Var, &Held)| {
+        let is_new = |(var, held): (Var, &Held)| {
             let has = |world: &World| world.changes.get(var) == Some(held);
             !kept.iter().any(has)
         };
