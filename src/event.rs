@@ -3,6 +3,7 @@
 
 mod bulk;
 mod document;
+mod escapes;
 mod halves;
 mod input;
 
@@ -10,6 +11,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use crate::actor::{Actor, AgentName};
 pub use bulk::{Bulk, unclosed};
@@ -167,11 +169,14 @@ impl<'b> Event<'b> {
     /// `Malformed` or `Foreign`, as these say.
     pub fn parse(bytes: &'b [u8]) -> Result<Self, EventError> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        if bytes.len() < LARGE {
-            return Self::parse_tolerantly(bytes);
+        let short = match bytes.len() {
+            ..LARGE => None,
+            _ => bulk::without_bulk(bytes),
+        };
+        match short {
+            None => Self::parse_tolerantly(bytes),
+            Some(short) => Event::parse_tolerantly(&short).map(|event| event.of(bytes)),
         }
-        let short = bulk::without_bulk(bytes);
-        Event::parse_tolerantly(&short).map(|event| event.of(bytes))
     }
 
     fn parse_tolerantly(bytes: &'b [u8]) -> Result<Self, EventError> {
@@ -431,7 +436,14 @@ impl<'b> Visitor<'b> for Input<'_, 'b> {
 
     fn visit_map<A: MapAccess<'b>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key_seed(Text)? {
-            take(&mut map, key.as_deref().and_then(Field::in_input), self.0)?;
+            match key.as_deref().and_then(Field::in_input) {
+                Some(Field::Command) => {
+                    let value: &RawValue = map.next_value()?;
+                    let text = escapes::text(value.get())?;
+                    self.0.extend(text.map(|text| (Field::Command, text)));
+                }
+                field => take(&mut map, field, self.0)?,
+            }
         }
         Ok(())
     }

@@ -86,8 +86,7 @@ impl<'a> Code<'a> {
     /// The next token at the same level of brackets.
     #[inline(never)]
     pub(super) fn after(&self, at: usize) -> usize {
-        let partner = self.partner.get(at).copied().unwrap_or(at);
-        partner.max(at) + 1
+        self.partner(at).max(at) + 1
     }
 
     /// A token of the statement that begins at a place.
@@ -244,7 +243,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
         let mut start = at;
         while start >= 2 && self.mark(start - 1) == Some('.') {
             let last = start - 2;
-            let partner = self.code.partner.get(last).copied().unwrap_or(last);
+            let partner = self.code.partner(last);
             start = partner.min(last);
             let callee = start.checked_sub(1).and_then(|at| self.word(at));
             let called = partner < last && callee.is_some_and(|word| !KEYWORDS.contains(&word));
@@ -316,7 +315,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
             }
             // `require("fs").…`
             Some(Token::Mark(')')) => {
-                let open = self.code.partner.get(last).copied().unwrap_or(last);
+                let open = self.code.partner(last);
                 let called = open.checked_sub(1).and_then(|at| self.word(at));
                 matches!(called, Some("require" | "__import__" | "import_module"))
             }

@@ -52,9 +52,11 @@ impl Language {
 pub(super) enum Token<'a> {
     /// A name or a number; sigils belong to it.
     Word(&'a str),
-    Text(Few<Piece<'a>>),
+    /// Behind a pointer, since most tokens are none: memory that is touched costs more than
+    /// what is done with it.
+    Text(Box<Few<Piece<'a>>>),
     /// Perl's and Ruby's `` `command` ``.
-    Command(Few<Piece<'a>>),
+    Command(Box<Few<Piece<'a>>>),
     /// One character of punctuation. Member access is `.` in every language,
     /// joining of texts by an operator of its own is `~`.
     Mark(char),
@@ -65,7 +67,7 @@ pub(super) enum Token<'a> {
 pub(super) struct Code<'a> {
     pub(super) tokens: Vec<Token<'a>>,
     /// For each bracket the place of its partner, for the rest their own place.
-    pub(super) partner: Vec<usize>,
+    partner: Vec<u32>,
     /// Where lines begin outside of parentheses, and how far they are indented.
     pub(super) lines: Vec<(usize, usize)>,
 }
@@ -94,16 +96,23 @@ pub(super) fn read(language: Language, text: &str) -> Code<'_> {
     }
 }
 
-fn partners(tokens: &[Token<'_>]) -> Vec<usize> {
-    let mut partner: Vec<usize> = (0..tokens.len()).collect();
-    let mut open = Vec::new();
-    for (at, token) in tokens.iter().enumerate() {
+impl Code<'_> {
+    /// The place of a bracket's partner; of what is none, or has none, its own.
+    pub(super) fn partner(&self, at: usize) -> usize {
+        self.partner.get(at).map_or(at, |partner| *partner as usize)
+    }
+}
+
+fn partners(tokens: &[Token<'_>]) -> Vec<u32> {
+    let mut partner: Vec<u32> = (0..).take(tokens.len()).collect();
+    let mut open: Vec<u32> = Vec::new();
+    for (at, token) in (0..).zip(tokens) {
         match token {
             Token::Mark('(' | '[' | '{') => open.push(at),
             Token::Mark(')' | ']' | '}') => {
                 if let Some(start) = open.pop() {
-                    partner[start] = at;
-                    partner[at] = start;
+                    partner[start as usize] = at;
+                    partner[at as usize] = start;
                 }
             }
             _ => {}
@@ -289,10 +298,10 @@ impl<'a> Lexer<'a> {
         let body = body.unwrap_or("");
         match word {
             "q" => self.literal(body),
-            "qq" => self.tokens.push(Token::Text(pieces(body, Holes::Dollar))),
+            "qq" => self.text_of(pieces(body, Holes::Dollar)),
             "qx" => self
                 .tokens
-                .push(Token::Command(pieces(body, Holes::Dollar))),
+                .push(Token::Command(pieces(body, Holes::Dollar).into())),
             "qw" => {
                 for item in body.split_whitespace() {
                     self.literal(item);
@@ -334,15 +343,18 @@ impl<'a> Lexer<'a> {
         if is_glob {
             self.at += pattern.len() + 2;
             self.tokens.push(Token::Word("glob"));
-            self.tokens
-                .push(Token::Text(pieces(pattern, Holes::Dollar)));
+            self.text_of(pieces(pattern, Holes::Dollar));
         }
         is_glob
     }
 
+    fn text_of(&mut self, pieces: Few<Piece<'a>>) {
+        self.tokens.push(Token::Text(pieces.into()));
+    }
+
     fn literal(&mut self, text: impl Into<Cow<'a, str>>) {
         let piece = Piece::Literal(text.into());
-        self.tokens.push(Token::Text(Few::One([piece])));
+        self.text_of(Few::One([piece]));
     }
 
     /// The text between a delimiter and its partner.
@@ -425,11 +437,10 @@ impl<'a> Lexer<'a> {
                 self.language,
                 Language::Ruby | Language::Perl | Language::Php | Language::Julia
             );
-        self.tokens.push(if runs {
-            Token::Command(found)
-        } else {
-            Token::Text(found)
-        });
+        match runs {
+            true => self.tokens.push(Token::Command(found.into())),
+            false => self.text_of(found),
+        }
     }
 
     /// A slash begins a regex where no value stands before it.

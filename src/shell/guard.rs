@@ -98,7 +98,7 @@ impl Script<'_, '_, '_, '_> {
         ) {
             end = end.checked_sub(1)?;
         }
-        let open = self.code.partner.get(end).copied()?;
+        let open = self.code.partner(end);
         if self.mark(end) == Some(')') {
             let is_if = self.word(open.checked_sub(1)?) == Some("if");
             return is_if.then_some((open + 1, end));

@@ -55,7 +55,7 @@ impl<'a> Script<'_, 'a, '_, '_> {
         let mut start = at + 1 + usize::from(is_async);
         let mut end = None;
         if self.mark(start) == Some('(') && self.language != Language::Python {
-            end = self.code.partner.get(start).copied();
+            end = Some(self.code.partner(start));
             start += 1;
         }
         while let Some("const" | "let" | "var" | "my" | "our" | "await") = self.word(start) {

@@ -215,7 +215,7 @@ impl<'a> Finder<'_, 'a> {
         let last = at - 2;
         let (first, params) = match code.mark(last) {
             Some(')') => {
-                let open = code.partner.get(last).copied().unwrap_or(last);
+                let open = code.partner(last);
                 (open, (open + 1, last))
             }
             _ => (last, (last, last + 1)),
