@@ -21,7 +21,7 @@ pub(super) fn text<E: Error>(value: &str) -> Result<Option<Cow<'_, str>>, E> {
     let Some(inner) = inner else {
         return Ok(None);
     };
-    if next(b'\\', inner.as_bytes(), 0).is_none() {
+    if next::<b'\\'>(inner.as_bytes(), 0).is_none() {
         return Ok(Some(Cow::Borrowed(inner)));
     }
     match unescaped(inner.as_bytes()) {
@@ -35,7 +35,7 @@ pub(super) fn text<E: Error>(value: &str) -> Result<Option<Cow<'_, str>>, E> {
 fn unescaped(raw: &[u8]) -> Option<String> {
     let mut text = Vec::with_capacity(raw.len());
     let mut at = 0;
-    while let Some(escape) = next(b'\\', raw, at) {
+    while let Some(escape) = next::<b'\\'>(raw, at) {
         text.extend_from_slice(raw.get(at..escape)?);
         at = escape + 2;
         text.push(match *raw.get(escape + 1)? {
