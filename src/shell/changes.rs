@@ -92,3 +92,44 @@ impl PartialEq for Changes {
 }
 
 impl Eq for Changes {}
+
+#[cfg(test)]
+mod tests {
+    use super::super::field::Field;
+    use super::super::slots::Variables;
+    use super::super::variable::Value;
+    use super::*;
+
+    #[test]
+    fn what_is_there_stays_and_the_rest_is_added_in_order() {
+        let mut variables = Variables::default();
+        let vars: Vec<Var> = ["a", "b", "c", "d"]
+            .map(|name| variables.enter(name))
+            .into();
+        let held = |text: &str| Some(Some(Value::One(Field::literal(text))));
+        let changes = |texts: &[(usize, &str)]| {
+            Changes::of(texts.iter().map(|(at, text)| (vars[*at], held(text))))
+        };
+        let mut first = changes(&[(3, "d"), (1, "b"), (1, "later")]);
+        first.fill(changes(&[(0, "a"), (1, "other"), (2, "c")]).iter());
+        assert_eq!(first, changes(&[(0, "a"), (1, "b"), (2, "c"), (3, "d")]));
+        first.set(vars[2], held("new"));
+        first.remove(vars[0]);
+        assert_eq!(first.get(vars[0]), None);
+        assert_eq!(first, changes(&[(1, "b"), (2, "new"), (3, "d")]));
+    }
+
+    #[test]
+    fn a_watch_tells_of_its_own_variables_alone() {
+        let mut variables = Variables::default();
+        let (a, b) = (variables.enter("a"), variables.enter("b"));
+        let outer = variables.watch(vec![a]).expect("room");
+        let inner = variables.watch(vec![b]).expect("room");
+        variables.replace(a, Some(None));
+        assert!(variables.ended(inner));
+        assert!(!variables.ended(outer));
+        let again = variables.watch(vec![a]).expect("room");
+        assert!(variables.get("b").is_none());
+        assert!(variables.ended(again));
+    }
+}
