@@ -6,8 +6,6 @@ mod text;
 
 use std::io;
 
-use serde::Serialize;
-
 use crate::actor::Actor;
 use crate::claim::{Before, Claim, Lands, Unsettled};
 use crate::contract::{Bucket, DirKind, Others, Row, Standing, Writer};
@@ -15,64 +13,36 @@ use crate::event::Tool;
 use crate::settings::Mode;
 use crate::systems::{Note, OwnKey, devt};
 use crate::target::{Act, Target};
+use crate::words::words;
 use removal::removal_rules;
 use suggest::{Near, near};
 pub use text::{Content, objection_to_text};
 
-/// Why a call is refused. The text form is stable: logs, settings and tests use it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DenyCode {
-    AdHocName,
-    EphemeralName,
-    UndeclaredDirectory,
-    PathEscape,
-    WrongWriter,
-    ProgramOwned,
-    MalformedContent,
-    IllegalTransition,
-    BulkRemoval,
-    GateClosed,
-    ProtectedFile,
+words! {
+    /// Why a call is refused. The text form is stable: logs, settings and tests use it.
+    pub enum DenyCode {
+        AdHocName = "ad-hoc-name",
+        EphemeralName = "ephemeral-name",
+        UndeclaredDirectory = "undeclared-directory",
+        PathEscape = "path-escape",
+        WrongWriter = "wrong-writer",
+        ProgramOwned = "program-owned",
+        MalformedContent = "malformed-content",
+        IllegalTransition = "illegal-transition",
+        BulkRemoval = "bulk-removal",
+        GateClosed = "gate-closed",
+        ProtectedFile = "protected-file",
+    }
 }
 
 impl DenyCode {
-    pub const ALL: [Self; 11] = [
-        Self::AdHocName,
-        Self::EphemeralName,
-        Self::UndeclaredDirectory,
-        Self::PathEscape,
-        Self::WrongWriter,
-        Self::ProgramOwned,
-        Self::MalformedContent,
-        Self::IllegalTransition,
-        Self::BulkRemoval,
-        Self::GateClosed,
-        Self::ProtectedFile,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::AdHocName => "ad-hoc-name",
-            Self::EphemeralName => "ephemeral-name",
-            Self::UndeclaredDirectory => "undeclared-directory",
-            Self::PathEscape => "path-escape",
-            Self::WrongWriter => "wrong-writer",
-            Self::ProgramOwned => "program-owned",
-            Self::MalformedContent => "malformed-content",
-            Self::IllegalTransition => "illegal-transition",
-            Self::BulkRemoval => "bulk-removal",
-            Self::GateClosed => "gate-closed",
-            Self::ProtectedFile => "protected-file",
-        }
-    }
-
+    /// A code as a person wrote it.
+    ///
     /// # Errors
     /// A message with the codes there are.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let code = Self::ALL.into_iter().find(|code| code.as_str() == text);
-        code.ok_or_else(|| {
-            let codes: Vec<&str> = Self::ALL.iter().map(|code| code.as_str()).collect();
+    pub fn expect(text: &str) -> Result<Self, String> {
+        Self::parse(text).ok_or_else(|| {
+            let codes = Self::ALL.map(Self::as_str);
             format!("the deny codes are {}", codes.join(", "))
         })
     }
@@ -189,23 +159,14 @@ impl Decision {
     }
 }
 
-/// A decision without its grounds, as documents say it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Ruling {
-    #[default]
-    Allow,
-    Warn,
-    Deny,
-}
-
-impl Ruling {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Warn => "warn",
-            Self::Deny => "deny",
-        }
+words! {
+    /// A decision without its grounds, as documents say it.
+    #[derive(Default)]
+    pub enum Ruling {
+        #[default]
+        Allow = "allow",
+        Warn = "warn",
+        Deny = "deny",
     }
 }
 

@@ -52,11 +52,10 @@ enum Expect {
 
 impl Expect {
     fn parse(text: &str) -> Result<Self> {
-        let mut rulings = [Ruling::Allow, Ruling::Warn, Ruling::Deny].into_iter();
-        if let Some(ruling) = rulings.find(|ruling| ruling.as_str() == text) {
+        if let Some(ruling) = Ruling::parse(text) {
             return Ok(Self::Ruling(ruling));
         }
-        let code = DenyCode::parse(text);
+        let code = DenyCode::expect(text);
         code.map(Self::Code)
             .map_err(|codes| anyhow!("`expect: {text}` is none of allow, warn, deny; {codes}"))
     }

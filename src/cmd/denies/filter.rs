@@ -22,7 +22,7 @@ pub(super) struct Filter {
     #[arg(long, global = true, value_name = "A")]
     agent: Option<String>,
     /// Only this deny code
-    #[arg(long, global = true, value_name = "R", value_parser = DenyCode::parse)]
+    #[arg(long, global = true, value_name = "R", value_parser = DenyCode::expect)]
     rule: Option<DenyCode>,
     /// Only the newest N; with `stats`, only the N largest groups
     #[arg(long, global = true, value_name = "N", value_parser = number::<u32>(1..=u64::MAX))]
