@@ -264,11 +264,7 @@ fn edits_and_notebook_edits_obey_the_rules_of_writes() {
             ("main", "notes.ipynb", "allow"),
         ] {
             let event = sandbox.event(tool, json!({ key: sandbox.path(path) }));
-            assert_eq!(
-                sandbox.hook(&sandbox.by_actor(actor, event)).decision(),
-                expected,
-                "{tool} {path} by {actor}"
-            );
+            sandbox.expect(&sandbox.by_actor(actor, event), expected);
         }
     }
 }

@@ -22,7 +22,7 @@ fn a_line_is_never_longer_than_its_bound() {
         for key in ["session_id", "tool_use_id", "agent_type", "agent_id"] {
             event[key] = long.clone().into();
         }
-        assert_eq!(sandbox.hook(&event).decision(), "ad-hoc-name");
+        sandbox.expect(&event, "ad-hoc-name");
         let mut event = sandbox.write_event(&format!(".devt/state/n{long}n"), "x");
         event["agent_type"] = long.clone().into();
         event["session_id"] = long.into();

@@ -265,7 +265,7 @@ fn relative_paths_are_resolved_in_the_events_directory() {
         std::fs::create_dir_all(sandbox.project().join(cwd)).unwrap();
         let mut event = sandbox.event("mcp__fs__write_file", json!({ "path": path }));
         event["cwd"] = sandbox.path(cwd).into();
-        assert_eq!(sandbox.hook(&event).decision(), expected, "{path} in {cwd}");
+        sandbox.expect(&event, expected);
     }
 }
 
@@ -354,10 +354,7 @@ fn deleting_and_making_directories_obey_the_rules_of_the_shell() {
         "mcp__fs__delete_file",
         json!({ "path": ".devt/state/plan.md" }),
     );
-    assert_eq!(
-        sandbox.hook(&sandbox.by("tester", event)).decision(),
-        "wrong-writer"
-    );
+    sandbox.expect(&sandbox.by("tester", event), "wrong-writer");
 }
 
 #[test]
@@ -376,11 +373,7 @@ fn actors_and_names_count_as_for_every_tool() {
         ),
     ] {
         let event = sandbox.event("mcp__fs__write_file", json!({ "path": path }));
-        assert_eq!(
-            sandbox.hook(&sandbox.by(actor, event)).decision(),
-            expected,
-            "{path} by {actor}"
-        );
+        sandbox.expect(&sandbox.by(actor, event), expected);
     }
     let record = &sandbox.records(DEVT)[0];
     assert_eq!(record["tool"], "mcp__fs__write_file");

@@ -113,15 +113,11 @@ fn a_file_tool_creates_no_temporary_name_but_the_shell_may() {
     check(&sandbox, "ephemeral-name", &names);
     for name in names {
         let command = format!("echo hi > '{STATE}/{name}'");
-        assert_eq!(
-            sandbox.hook(&sandbox.bash_event(&command)).decision(),
-            "allow",
-            "{command}"
-        );
+        sandbox.expect(&sandbox.bash_event(&command), "allow");
     }
     for tool in ["mcp__fs__write_file", "mcp__fs__create_file"] {
         let event = sandbox.event(tool, json!({ "path": sandbox.path(".devt/state/a.tmp") }));
-        assert_eq!(sandbox.hook(&event).decision(), "ephemeral-name", "{tool}");
+        sandbox.expect(&event, "ephemeral-name");
     }
 }
 
@@ -192,7 +188,7 @@ fn a_file_beside_the_sites_is_no_site() {
         }
         std::fs::create_dir(sandbox.path(&format!("{place}/v1.2"))).unwrap();
         let removal = sandbox.bash_event(&format!("rm -rf {place}/v1.2"));
-        assert_eq!(sandbox.hook(&removal).decision(), "bulk-removal", "{place}");
+        sandbox.expect(&removal, "bulk-removal");
         assert_eq!(write(&sandbox, &format!("{place}/add")), "path-escape");
     }
 }
@@ -226,7 +222,7 @@ fn blanks_before_a_path_hide_nothing_and_those_behind_a_name_are_in_no_contract(
     ] {
         let path = format!(" \n{}", sandbox.path(&format!("{STATE}/{name}")));
         let event = sandbox.event("Write", json!({ "file_path": path, "content": "x" }));
-        assert_eq!(sandbox.hook(&event).decision(), expected, "{path:?}");
+        sandbox.expect(&event, expected);
     }
 }
 
@@ -273,11 +269,7 @@ fn group_numbers_may_be_large() {
     ] {
         let path = format!("openspec/changes/a/review/{number}.md");
         let event = sandbox.write_event(&path, "**Status:** APPROVED\n");
-        assert_eq!(
-            sandbox.hook(&sandbox.by("reviewer", event)).decision(),
-            "allow",
-            "{number}"
-        );
+        sandbox.expect(&sandbox.by("reviewer", event), "allow");
     }
 }
 

@@ -23,7 +23,7 @@ fn a_shell_takes_dots_after_a_link_and_the_client_before_it() {
         (sandbox.bash_event("touch attic/x"), "program-owned"),
         (sandbox.bash_event("cp a.txt attic"), "program-owned"),
     ] {
-        assert_eq!(sandbox.hook(&event).decision(), expected, "{event}");
+        sandbox.expect(&event, expected);
     }
 }
 
@@ -49,11 +49,7 @@ fn a_directory_above_the_project_takes_the_sites_along() {
         (format!("mv {base} /somewhere"), "bulk-removal"),
         (format!("rm -rf {base}/home {base}/other"), "allow"),
     ] {
-        assert_eq!(
-            sandbox.hook(&sandbox.bash_event(&command)).decision(),
-            expected,
-            "{command}"
-        );
+        sandbox.expect(&sandbox.bash_event(&command), expected);
     }
 }
 
@@ -71,11 +67,7 @@ fn removing_a_directory_takes_the_sites_below_it_along() {
         ("rm -rf node_modules", "allow"),
         ("rm -rf .claude/.docs", "allow"),
     ] {
-        assert_eq!(
-            sandbox.hook(&sandbox.bash_event(command)).decision(),
-            expected,
-            "{command}"
-        );
+        sandbox.expect(&sandbox.bash_event(command), expected);
     }
 }
 

@@ -194,6 +194,12 @@ impl Sandbox {
         }
     }
 
+    /// Serves an event; the answer is a deny code, or `allow` for silence.
+    #[track_caller]
+    pub fn expect(&self, event: &Value, answer: &str) {
+        assert_eq!(self.hook(event).decision(), answer, "{event}");
+    }
+
     /// The records of a log of the project.
     pub fn records(&self, below: &str) -> Vec<Value> {
         let text = fs::read_to_string(self.project().join(below)).unwrap_or_default();

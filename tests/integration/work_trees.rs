@@ -102,14 +102,10 @@ fn a_work_tree_beside_the_project_is_a_root_for_events_in_it() {
     ] {
         let mut event = event(&sandbox, &target);
         event["cwd"] = text(&cwd).into();
-        assert_eq!(sandbox.hook(&event).decision(), expected, "from {cwd:?}");
+        sandbox.expect(&event, expected);
         let mut main = crate::places::event(&sandbox, &sandbox.path(".devt/state/notes.md"));
         main["cwd"] = text(&cwd).into();
-        assert_eq!(
-            sandbox.hook(&main).decision(),
-            "ad-hoc-name",
-            "from {cwd:?}"
-        );
+        sandbox.expect(&main, "ad-hoc-name");
     }
 }
 

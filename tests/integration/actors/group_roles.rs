@@ -96,17 +96,9 @@ fn who_has_no_role_is_told_how_the_settings_give_one_and_the_advice_works() {
         let (agent, _) = advice.split_once(": ROLE}`").expect("an agent and a role");
         let settings = format!("systems: {{groups: {{roles: {{{agent}: reviewer}}}}}}\n");
         sandbox.write(".claude/statewarden.yaml", &settings);
-        assert_eq!(
-            sandbox.hook(&event(&sandbox, actor, path)).decision(),
-            "allow",
-            "{actor}"
-        );
+        sandbox.expect(&event(&sandbox, actor, path), "allow");
         let other = "openspec/changes/a/test-reports/1.md";
-        assert_eq!(
-            sandbox.hook(&event(&sandbox, actor, other)).decision(),
-            "wrong-writer",
-            "{actor}"
-        );
+        sandbox.expect(&event(&sandbox, actor, other), "wrong-writer");
     }
 }
 

@@ -51,11 +51,7 @@ fn settings_add_names_globs_and_directories() {
         "mkdir -p .devt/state/evidence/x",
         "mkdir -p .devt/state/a/b",
     ] {
-        assert_eq!(
-            sandbox.hook(&sandbox.bash_event(command)).decision(),
-            "allow",
-            "{command}"
-        );
+        sandbox.expect(&sandbox.bash_event(command), "allow");
     }
 }
 
@@ -88,7 +84,7 @@ fn directories_on_the_way_to_a_name_are_known() {
         (".devt/state/note", "undeclared-directory"),
     ] {
         let event = sandbox.bash_event(&format!("mkdir -p {dir}"));
-        assert_eq!(sandbox.hook(&event).decision(), verdict, "{dir}");
+        sandbox.expect(&event, verdict);
     }
     sandbox.write(".devt/state/lanes/1.txt", "x");
     let args = ["cleanup", "--system", "devt", "--json"];
@@ -145,7 +141,7 @@ fn additions_take_no_name_from_its_writer() {
             "tester",
             sandbox.write_event(&format!("{STATE}/{name}"), "x\n"),
         );
-        assert_eq!(sandbox.hook(&event).decision(), expected, "{name}");
+        sandbox.expect(&event, expected);
     }
 }
 

@@ -106,11 +106,7 @@ fn the_session_names_the_project_whatever_the_cwd() {
     ] {
         let mut event = event(&sandbox, &text(&path));
         event["cwd"] = text(cwd).into();
-        assert_eq!(
-            sandbox.hook(&event).decision(),
-            expected,
-            "{path:?} from {cwd:?}"
-        );
+        sandbox.expect(&event, expected);
     }
 }
 
@@ -139,7 +135,7 @@ fn the_project_option_wins_over_the_environment() {
     let other = sandbox.base().join("other");
     make(&other);
     let event = event(&sandbox, &text(&other.join(".devt/state/notes.md")));
-    assert_eq!(sandbox.hook(&event).decision(), "allow");
+    sandbox.expect(&event, "allow");
     let mut command = sandbox.command(&["hook", "--project", &text(&other)]);
     command.env("CLAUDE_PROJECT_DIR", sandbox.project());
     let found = crate::support::serve(command, event.to_string().as_bytes());
