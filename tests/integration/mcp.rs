@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use crate::support::{DENIES, DEVT, Sandbox};
 
-fn decision(sandbox: &Sandbox, tool: &str, input: Value) -> String {
-    sandbox.hook(&sandbox.event(tool, input)).decision()
+#[track_caller]
+fn check(sandbox: &Sandbox, tool: &str, input: Value, expected: &str) {
+    sandbox.expect(&sandbox.event(tool, input), expected);
 }
 
 #[test]
@@ -43,11 +44,7 @@ fn a_tool_that_changes_files_is_known_by_a_word_of_its_name() {
         "mcp__claude_ai_Drive__update_file",
         "mcp__playwright__browser_take_screenshot",
     ] {
-        assert_eq!(
-            decision(&sandbox, tool, json!({ "path": path })),
-            "ad-hoc-name",
-            "{tool}"
-        );
+        check(&sandbox, tool, json!({ "path": path }), "ad-hoc-name");
     }
 }
 
@@ -83,7 +80,7 @@ fn reading_tools_are_never_judged() {
             ".claude/statewarden.yaml",
         ] {
             let input = json!({ "path": sandbox.path(path), "paths": [sandbox.path(path)] });
-            assert_eq!(decision(&sandbox, tool, input), "allow", "{tool}");
+            check(&sandbox, tool, input, "allow");
         }
     }
 }
@@ -119,11 +116,7 @@ fn a_path_is_known_by_its_key_or_by_its_look() {
         json!({ "path": " .devt/state/notes.md " }),
         json!({ "path": "src/a.rs", "to": notes }),
     ] {
-        assert_eq!(
-            decision(&sandbox, "mcp__fs__write_file", input.clone()),
-            "ad-hoc-name",
-            "{input}"
-        );
+        check(&sandbox, "mcp__fs__write_file", input, "ad-hoc-name");
     }
 }
 
@@ -145,8 +138,7 @@ fn a_uri_is_shown_as_the_path_that_it_is() {
         ),
         (json!({ "directory": "src", "name": "notes.md" }), "allow"),
     ] {
-        let found = decision(&sandbox, "mcp__fs__write_file", input.clone());
-        assert_eq!(found, expected, "{input}");
+        check(&sandbox, "mcp__fs__write_file", input, expected);
     }
 }
 
@@ -191,11 +183,7 @@ fn text_is_no_path() {
         json!("text"),
         Value::Null,
     ] {
-        assert_eq!(
-            decision(&sandbox, "mcp__fs__write_file", input.clone()),
-            "allow",
-            "{input}"
-        );
+        check(&sandbox, "mcp__fs__write_file", input, "allow");
     }
 }
 
@@ -217,11 +205,10 @@ fn an_address_of_the_net_is_no_path() {
         ),
     ] {
         let tool = format!("mcp__net__{tool}");
-        assert_eq!(decision(&sandbox, &tool, input.clone()), "allow", "{input}");
+        check(&sandbox, &tool, input, "allow");
     }
     let input = json!({ "url": address, "path": ".devt/state/notes.md" });
-    let found = decision(&sandbox, "mcp__net__download_file", input);
-    assert_eq!(found, "ad-hoc-name");
+    check(&sandbox, "mcp__net__download_file", input, "ad-hoc-name");
 }
 
 #[test]
@@ -249,7 +236,7 @@ fn what_lies_on_a_server_is_no_file_whatever_it_is_named_after() {
             json!({ "comments": [{ "path": name, "position": 1 }] }),
         ),
     ] {
-        assert_eq!(decision(&sandbox, tool, input), "allow", "{tool}");
+        check(&sandbox, tool, input, "allow");
     }
 }
 
@@ -295,11 +282,7 @@ fn moving_and_copying_are_judged_at_both_ends() {
             ("sourcePath", "destPath"),
         ] {
             let input = json!({ source: from, destination: to });
-            assert_eq!(
-                decision(&sandbox, tool, input.clone()),
-                expected,
-                "{tool} {input}"
-            );
+            check(&sandbox, tool, input, expected);
         }
     }
 }
@@ -344,11 +327,7 @@ fn deleting_and_making_directories_obey_the_rules_of_the_shell() {
         ("mcp__fs__create_directory", ".devt/state", "allow"),
         ("mcp__fs__create_directory", "src/notes", "allow"),
     ] {
-        assert_eq!(
-            decision(&sandbox, tool, json!({ "path": path })),
-            expected,
-            "{tool} {path}"
-        );
+        check(&sandbox, tool, json!({ "path": path }), expected);
     }
     let event = sandbox.event(
         "mcp__fs__delete_file",
@@ -399,7 +378,7 @@ fn what_is_copied_or_moved_counts_where_it_comes_to_lie() {
     ] {
         let tool = format!("mcp__fs__{tool}");
         let input = json!({ "source": from, "destination": to });
-        assert_eq!(decision(&sandbox, &tool, input), expected, "{from} to {to}");
+        check(&sandbox, &tool, input, expected);
     }
 }
 
@@ -407,14 +386,18 @@ fn what_is_copied_or_moved_counts_where_it_comes_to_lie() {
 fn many_and_odd_arguments_are_borne() {
     let sandbox = Sandbox::new();
     let mut paths: Vec<String> = (0..2_000).map(|n| format!("src/{n}.rs")).collect();
-    assert_eq!(
-        decision(&sandbox, "mcp__fs__write_files", json!({ "paths": paths })),
-        "allow"
+    check(
+        &sandbox,
+        "mcp__fs__write_files",
+        json!({ "paths": paths }),
+        "allow",
     );
     paths.push(".devt/state/notes.md".to_owned());
-    assert_eq!(
-        decision(&sandbox, "mcp__fs__write_files", json!({ "paths": paths })),
-        "ad-hoc-name"
+    check(
+        &sandbox,
+        "mcp__fs__write_files",
+        json!({ "paths": paths }),
+        "ad-hoc-name",
     );
     for (path, expected) in [
         ("x".repeat(5_000_000), "allow"),
@@ -422,9 +405,11 @@ fn many_and_odd_arguments_are_borne() {
         (".devt/state/a\u{0}b".to_owned(), "path-escape"),
         (".devt/state/plan.md\n".to_owned(), "path-escape"),
     ] {
-        assert_eq!(
-            decision(&sandbox, "mcp__fs__write_file", json!({ "path": path })),
-            expected
+        check(
+            &sandbox,
+            "mcp__fs__write_file",
+            json!({ "path": path }),
+            expected,
         );
     }
 }
