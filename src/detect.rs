@@ -274,7 +274,6 @@ impl<'w> World<'w> {
             .collect();
         let run = Run {
             kind: archive::Kind::Quarantine,
-            by: "statewarden hook",
             now: self.now.get(),
         };
         let ring = site.ring(&self.project, self.rules.settings.archive_runs);

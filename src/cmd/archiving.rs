@@ -28,7 +28,6 @@ pub(crate) use report::{Document, print};
 /// One of the three verbs.
 pub(crate) struct Job<'a> {
     pub(crate) kind: Kind,
-    pub(crate) by: &'static str,
     pub(crate) effect: Effect,
     /// Whether a site of this system is meant.
     pub(crate) applies_to: &'a dyn Fn(&str) -> bool,
@@ -273,7 +272,6 @@ fn carry_out(
         .collect();
     let run = Run {
         kind: job.kind,
-        by: job.by,
         now: context.now,
     };
     let progress = output::Progress::new("archived", items.len(), 1_000);

@@ -63,7 +63,6 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     };
     let run = Run {
         kind: Kind::Restore,
-        by: "statewarden restore",
         now: context.now,
     };
     let dir = &from.state_dir;
