@@ -146,7 +146,7 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
     }
     for report in &document.sites {
         let title = format!("{} ({})", report.state_dir, report.system);
-        writeln!(out, "{}", context.paint.bold(&output::printable(&title)))?;
+        writeln!(out, "{}", context.paint.bold(&title))?;
         if let Some(reason) = &report.reason {
             let reason = match reason.as_str() {
                 MISSING => "there is no such directory",

@@ -182,11 +182,7 @@ fn write_text(
     context: &Context<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    writeln!(
-        out,
-        "{}",
-        context.paint.bold(&output::printable(&story.path))
-    )?;
+    writeln!(out, "{}", context.paint.bold(&story.path))?;
     let Some(system) = &story.system else {
         let root = output::printable(&context.project.main.dir);
         writeln!(

@@ -186,7 +186,7 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
     for row in &document.archives {
         let by = row.by.as_deref().unwrap_or("another program");
         let about = format!("{} of `{}`, by {by}", row.system, row.state_dir);
-        let name = context.paint.bold(&output::printable(&row.archive));
+        let name = context.paint.bold(&row.archive);
         writeln!(out, "{name}  {}", output::printable(&about))?;
         if let Some(task) = row
             .workflow
@@ -199,7 +199,7 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
             let slash = if entry.is_dir { "/" } else { "" };
             let reason = entry.reason.as_deref().unwrap_or("no reason known");
             let about = format!("{}, {}, {reason}", output::size(entry.size), entry.mtime);
-            let about = context.paint.dim(&output::printable(&about));
+            let about = context.paint.dim(&about);
             writeln!(out, "  {}{slash}  {about}", output::printable(&entry.name))?;
         }
     }

@@ -251,7 +251,7 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
 }
 
 fn write_contract(shown: &Shown, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let title = context.paint.bold(&output::printable(&shown.system));
+    let title = context.paint.bold(&shown.system);
     write!(out, "{title}: {}", output::printable(&shown.source))?;
     match shown.edition {
         Some(edition) => writeln!(out, "; edition {} is in force", edition.as_str())?,
@@ -262,9 +262,7 @@ fn write_contract(shown: &Shown, context: &Context<'_>, out: &mut dyn Write) -> 
     }
     let from = |from: &str| match from {
         BUILT_IN => String::new(),
-        file => context
-            .paint
-            .green(&format!("  (from {})", output::printable(file))),
+        file => context.paint.green(&format!("  (from {file})")),
     };
     for bucket in Bucket::ALL {
         let mut rows = shown
