@@ -171,7 +171,7 @@ fn workflow_yaml_is_the_main_threads_whatever_the_agent() {
     );
     // An agent that is called `main` is an agent.
     let event = sandbox.by("main", event(&sandbox, "main", ".devt/state/workflow.yaml"));
-    sandbox.hook(&event).is_denied("wrong-writer");
+    sandbox.denied(&event, "wrong-writer");
 }
 
 #[test]

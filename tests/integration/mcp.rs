@@ -125,7 +125,7 @@ fn a_uri_is_shown_as_the_path_that_it_is() {
     let sandbox = Sandbox::new();
     let uri = format!("file://localhost{}", sandbox.path(".devt/st%61te/notes.md"));
     let event = sandbox.event("mcp__fs__write_file", json!({ "uri": uri }));
-    let reason = sandbox.hook(&event).is_denied("ad-hoc-name");
+    let reason = sandbox.denied(&event, "ad-hoc-name");
     assert!(reason.starts_with("`.devt/state/notes.md`"), "{reason}");
     for (input, expected) in [
         // No escape, and one that comes to no text.
@@ -426,9 +426,7 @@ fn the_settings_that_hold_the_guard_are_not_removed_or_emptied() {
             json!({ "path": path, "content": "{}" }),
         ),
     ] {
-        sandbox
-            .hook(&sandbox.event(tool, input))
-            .is_denied("protected-file");
+        sandbox.denied(&sandbox.event(tool, input), "protected-file");
     }
     let kept = sandbox.read(".claude/settings.json");
     let input = json!({ "path": path, "content": kept });

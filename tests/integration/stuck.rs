@@ -165,9 +165,10 @@ fn three_refusals_by_the_hook_are_stuck_until_one_recovers() {
     let text = "workflow_id: w-1\ncreated_at: 2020-01-01T00:00:00.000Z\n";
     sandbox.write(".devt/state/workflow.yaml", text);
     for name in ["a.md", "b.md", "c.md"] {
-        sandbox
-            .hook(&sandbox.write_event(&format!(".devt/state/{name}"), "x"))
-            .is_denied("ad-hoc-name");
+        sandbox.denied(
+            &sandbox.write_event(&format!(".devt/state/{name}"), "x"),
+            "ad-hoc-name",
+        );
     }
     check(&sandbox, 3, "refused");
     let mut event = sandbox.write_event(".devt/state/scratchpad.md", "x");

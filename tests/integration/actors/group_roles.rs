@@ -75,9 +75,7 @@ fn a_known_role_with_anothers_file_is_a_role_transgression() {
         ("architect", "test-reports/1.md"),
     ] {
         let path = format!("openspec/changes/a/{path}");
-        let reason = sandbox
-            .hook(&event(&sandbox, agent, &path))
-            .is_denied("wrong-writer");
+        let reason = sandbox.denied(&event(&sandbox, agent, &path), "wrong-writer");
         assert!(reason.contains("role transgression"), "{agent}: {reason}");
     }
 }
@@ -87,9 +85,7 @@ fn who_has_no_role_is_told_how_the_settings_give_one_and_the_advice_works() {
     for actor in ["main", "general-purpose", "plug:My_Checker"] {
         let sandbox = Sandbox::new();
         let path = "openspec/changes/a/review/1.md";
-        let reason = sandbox
-            .hook(&event(&sandbox, actor, path))
-            .is_denied("wrong-writer");
+        let reason = sandbox.denied(&event(&sandbox, actor, path), "wrong-writer");
         let (_, advice) = reason
             .split_once("`systems.groups.roles: {")
             .expect("advice");

@@ -112,7 +112,7 @@ fn names_added_beside_the_verdicts_hold_any_text() {
     }
     let event = sandbox.write_event("openspec/changes/c/review/2.md", "no verdict\n");
     let event = sandbox.by("reviewer", event);
-    sandbox.hook(&event).is_denied("malformed-content");
+    sandbox.denied(&event, "malformed-content");
     let command = json!({ "command": "make" });
     sandbox
         .hook(&after(&sandbox, "Bash", command, json!({})))
@@ -156,7 +156,7 @@ fn a_slip_in_a_declared_name_leads_to_that_name() {
     let reason = |agent: &str, name: &str| {
         let event = sandbox.write_event(&format!("docs/notes/{name}"), "x\n");
         let event = sandbox.by_actor(agent, event);
-        sandbox.hook(&event).is_denied("ad-hoc-name")
+        sandbox.denied(&event, "ad-hoc-name")
     };
     for (name, meant) in [
         ("indx.md", "index.md"),
@@ -290,9 +290,7 @@ fn a_call_with_an_enforced_and_a_warned_denial_is_refused_and_the_enforced_one_l
         "systems: {devt: {mode: warn}}\n",
     );
     let command = "touch .devt/state/notes.md .agentmux/.sessions/a/state.json";
-    sandbox
-        .hook(&sandbox.bash_event(command))
-        .is_denied("program-owned");
+    sandbox.denied(&sandbox.bash_event(command), "program-owned");
 }
 
 #[test]

@@ -189,7 +189,7 @@ fn the_guards_settings_outside_the_project_are_for_the_user() {
             assert_eq!(ran.decision(), "protected-file", "{command}");
         }
         let link = sandbox.bash_event(&format!("ln -s /tmp/x {folder}"));
-        sandbox.hook(&link).is_denied("path-escape");
+        sandbox.denied(&link, "path-escape");
         let read = format!("cat {file}; cp {file} /tmp/x; ls {dir}");
         sandbox.hook(&sandbox.bash_event(&read)).is_silent();
         if dir == "/etc" {
@@ -200,7 +200,7 @@ fn the_guards_settings_outside_the_project_are_for_the_user() {
         let _ = fs::remove_dir(&folder);
         sandbox.hook(&remove).is_silent();
         fs::create_dir_all(&folder).unwrap();
-        sandbox.hook(&remove).is_denied("bulk-removal");
+        sandbox.denied(&remove, "bulk-removal");
         fs::write(&file, "mode: warn\n").unwrap();
         let mut after = sandbox.bash_event("python3 x.py");
         after["hook_event_name"] = "PostToolUse".into();
