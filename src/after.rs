@@ -81,7 +81,7 @@ impl World<'_> {
             claim.entry, denial.shown
         );
         let mut record = Record::new(What::Recovered, &reason, Some(event), self.now.get());
-        record.system = Some(claim.governed.system.id().to_owned());
+        record.system = Some(claim.governed.id().to_owned());
         record.name = Some(claim.entry.clone());
         record.file_path = Some(claim.path());
         record.resolves = Some(denial.id.clone());
@@ -91,7 +91,7 @@ impl World<'_> {
     /// The denials of the event's agent in a site. Those from before the site was
     /// there lie in the common log, and other systems' sites may lie in this one.
     fn denials(&self, event: &Event<'_>, site: &str, claim: &Claim<'_>) -> Vec<Denied> {
-        let system = claim.governed.system.id();
+        let system = claim.governed.id();
         let mut logs = vec![
             log_of(&self.logs(), system, Some(site)),
             self.logs().denies(),

@@ -41,10 +41,7 @@ impl DenyCode {
     /// # Errors
     /// A message with the codes there are.
     pub fn expect(text: &str) -> Result<Self, String> {
-        Self::parse(text).ok_or_else(|| {
-            let codes = Self::ALL.map(Self::as_str);
-            format!("the deny codes are {}", codes.join(", "))
-        })
+        Self::parse(text).ok_or_else(|| format!("the deny codes are {}", Self::WORDS.join(", ")))
     }
 
     /// Whether the refused name is the trouble, so that another place would do.
@@ -217,7 +214,7 @@ fn add(denials: &mut Vec<Denial>, denial: Denial) {
 fn unreadable(claim: &Claim<'_>, error: io::Error) -> Unsettled {
     Unsettled::Target {
         path: claim.path(),
-        system: claim.governed.system.id().to_owned(),
+        system: claim.governed.id().to_owned(),
         error,
     }
 }
@@ -255,7 +252,7 @@ impl Objection {
         };
         Denial {
             code: self.code,
-            system: claim.governed.system.id().to_owned(),
+            system: claim.governed.id().to_owned(),
             mode: claim.governed.mode,
             act: claim.target.act,
             path: claim.path(),
@@ -307,7 +304,7 @@ fn name_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
 
 fn entry_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
     let governed = claim.governed;
-    let id = governed.system.id();
+    let id = governed.id();
     let entry = claim.entry.as_str();
     let makes_dir = claim.target.act == Act::MakeDir;
     match governed.contract.standing(entry, governed.edition) {
@@ -335,7 +332,7 @@ fn ad_hoc(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
     if last.is_some_and(|last| matches!(last.act, Act::Remove | Act::RemoveTree | Act::MoveAway)) {
         return Ok(Asks::Nothing);
     }
-    let (id, entry) = (claim.governed.system.id(), claim.entry.as_str());
+    let (id, entry) = (claim.governed.id(), claim.entry.as_str());
     let why = format!("the contract of {id} knows no name `{entry}`");
     Err(near(claim, call, entry).complete(Objection::new(DenyCode::AdHocName, why)))
 }
@@ -351,7 +348,7 @@ fn program_owned(id: &str, entry: &str, purpose: &str) -> Objection {
 }
 
 fn undeclared_directory(claim: &Claim<'_>, call: &Call<'_>, entry: &str) -> Objection {
-    let id = claim.governed.system.id();
+    let id = claim.governed.id();
     let name = entry.rsplit('/').next().unwrap_or(entry);
     let why = format!(
         "neither the contract of {id} nor the settings (`systems.{id}.subdirectories`) know a directory `{}`",
@@ -366,7 +363,7 @@ fn undeclared_directory(claim: &Claim<'_>, call: &Call<'_>, entry: &str) -> Obje
 
 fn row_rules(claim: &Claim<'_>, row: &Row<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
     let governed = claim.governed;
-    let (id, entry) = (governed.system.id(), claim.entry.as_str());
+    let (id, entry) = (governed.id(), claim.entry.as_str());
     let writer = governed.system.writer(row, entry);
     if let Err(refused) = governed.contract.may_write(&writer, call.actor) {
         return Err(match writer {
@@ -406,7 +403,7 @@ fn wrong_writer(
     role: Option<&str>,
     actor: &Actor,
 ) -> Objection {
-    let (id, entry) = (claim.governed.system.id(), claim.entry.as_str());
+    let (id, entry) = (claim.governed.id(), claim.entry.as_str());
     let who = match writer {
         Writer::Owner(owner) => format!("the {owner}"),
         Writer::Roles(roles, others) => {

@@ -165,7 +165,7 @@ impl<'w> World<'w> {
         let places = claims.iter().map(Claim::path).chain(named);
         for place in places.take(MAX_NAMED) {
             let site = claim::site_of(&place, &self.project, self.catalog);
-            let site = site.filter(|site| site.governed.system.id() != own::ID);
+            let site = site.filter(|site| site.governed.id() != own::ID);
             if let Some(site) = site.filter(|site| Path::new(&site.dir()).is_dir()) {
                 sites::add_new(&mut sites, site);
             }

@@ -374,7 +374,7 @@ impl<'a> Plan<'a> {
                 let unread = unreadable.iter().find(is_it);
                 let path = state.dir.join(file);
                 dues.push(Due {
-                    system: state.around.governed.system.id().to_owned(),
+                    system: state.around.governed.id().to_owned(),
                     mode: state.around.governed.mode,
                     name: file.clone(),
                     shown: shown(project, &path),
@@ -431,7 +431,7 @@ impl<'a> Plan<'a> {
         about: &About<'_>,
     ) -> GateRecord {
         let shown = shown(project, &state.dir.join(file));
-        GateRecord::new(about, state.around.governed.system.id(), &shown, self.now)
+        GateRecord::new(about, state.around.governed.id(), &shown, self.now)
     }
 }
 

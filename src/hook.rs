@@ -286,7 +286,7 @@ impl<'w> World<'w> {
                 continue;
             };
             let mut record = Record::new(What::Fault, reason, Some(event), self.now.get());
-            record.system = Some(claim.governed.system.id().to_owned());
+            record.system = Some(claim.governed.id().to_owned());
             record.file_path = Some(claim.path());
             record.name = Some(claim.entry.clone());
             self.append(&self.logs().events(), &record);
@@ -294,7 +294,7 @@ impl<'w> World<'w> {
     }
 
     pub(crate) fn logs(&self) -> Logs {
-        Logs::of(Path::new(&self.project.main.dir))
+        self.project.logs()
     }
 
     /// Appends a record; a log that cannot be written changes no decision.

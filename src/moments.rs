@@ -260,7 +260,7 @@ impl World<'_> {
         let dir = around.dir().map(path::from_os).unwrap_or_default();
         Denial {
             code: DenyCode::GateClosed,
-            system: around.governed.system.id().to_owned(),
+            system: around.governed.id().to_owned(),
             mode,
             act: Act::Write,
             shown: agent_type.to_owned(),

@@ -1,8 +1,8 @@
 //! Closed sets of words: enums of which each variant stands for one text.
 
 /// Declares an enum by the table of its variants and their texts. Files, logs and
-/// settings hold the texts, so they are stable. Gives `ALL`, in the order of the
-/// table, `as_str`, `parse`, and `Serialize` as the text.
+/// settings hold the texts, so they are stable. Gives `ALL` and `WORDS`, in the
+/// order of the table, `as_str`, `parse`, and `Serialize` as the text.
 macro_rules! words {
     (
         $(#[$of_enum:meta])*
@@ -17,7 +17,9 @@ macro_rules! words {
         }
 
         impl $name {
-            pub const ALL: [Self; [$(stringify!($variant)),+].len()] = [$(Self::$variant),+];
+            pub const WORDS: [&'static str; [$(stringify!($variant)),+].len()] = [$($text),+];
+
+            pub const ALL: [Self; Self::WORDS.len()] = [$(Self::$variant),+];
 
             pub const fn as_str(self) -> &'static str {
                 match self {

@@ -111,7 +111,7 @@ impl Row {
 /// take the silence of another for an answer.
 fn check_owners(claims: &[Claim<'_>], context: &Context<'_>) -> Result<()> {
     for claim in claims {
-        let owner = claim.governed.system.id();
+        let owner = claim.governed.id();
         if let Some(wanted) = context.system.as_deref().filter(|wanted| *wanted != owner) {
             bail!(
                 "`{}` belongs to {owner}, not to {wanted}; leave `--system` out, or pass \

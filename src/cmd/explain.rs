@@ -116,7 +116,7 @@ fn locate(story: &mut Story, claim: &Claim<'_>) {
 fn place(story: &mut Story, claim: &Claim<'_>) {
     let governed = claim.governed;
     locate(story, claim);
-    story.system = Some(governed.system.id().to_owned());
+    story.system = Some(governed.id().to_owned());
     story.contract = Some(governed.contract.source.to_owned());
     let view = OnDisk {
         root: &claim.root,

@@ -12,7 +12,6 @@ use crate::project::read_text;
 use crate::regular::if_there;
 use crate::sites::{self, OWN_ARCHIVE, Site};
 use crate::store::archive::{Held, Kind, Ring, Snapshot, rings_below};
-use crate::store::log::Logs;
 use crate::systems::devt::workflow_yaml;
 use crate::time;
 
@@ -52,8 +51,7 @@ fn rings(context: &Context<'_>) -> Result<Vec<(Ring, PathBuf)>> {
         let ring = |site: Site<'_>| (site.ring(&context.project, runs), site.dir().into());
         Ok(sites.map(ring).collect())
     })?;
-    let main = Path::new(&context.project.main.dir);
-    let own = Logs::of(main).own_folder().to_owned();
+    let own = context.project.logs().own_folder().to_owned();
     for dir in rings_below(&own.join(OWN_ARCHIVE)) {
         if rings.iter().any(|(ring, _)| ring.dir == dir) {
             continue;

@@ -156,10 +156,6 @@ words! {
     }
 }
 
-impl Edition {
-    pub const NAMES: [&str; 2] = [Self::V083.as_str(), Self::V0244.as_str()];
-}
-
 impl<'de> Deserialize<'de> for Edition {
     /// People write the edition with and without quotes, so YAML brings a
     /// string or a number.
@@ -169,11 +165,11 @@ impl<'de> Deserialize<'de> for Edition {
             type Value = Edition;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "an edition: {}", Edition::NAMES.join(" or "))
+                write!(f, "an edition: {}", Edition::WORDS.join(" or "))
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Edition, E> {
-                Edition::parse(text).ok_or_else(|| E::unknown_variant(text, &Edition::NAMES))
+                Edition::parse(text).ok_or_else(|| E::unknown_variant(text, &Edition::WORDS))
             }
 
             fn visit_f64<E: de::Error>(self, number: f64) -> Result<Edition, E> {

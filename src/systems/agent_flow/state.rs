@@ -295,11 +295,8 @@ fn status_from(text: Option<String>) -> GateStatus {
         .to_ascii_lowercase()
         .replace(['-', ' '], "_");
     match word.as_str() {
-        "in_progress" => GateStatus::InProgress,
-        "passed" | "complete" => GateStatus::Passed,
-        "failed" => GateStatus::Failed,
-        "skipped" => GateStatus::Skipped,
-        _ => GateStatus::Pending,
+        "complete" => GateStatus::Passed,
+        word => GateStatus::parse(word).unwrap_or(GateStatus::Pending),
     }
 }
 

@@ -51,11 +51,14 @@ impl Phase {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Status {
-    Pending,
-    InProgress,
-    Completed,
+words! {
+    /// How far a phase is.
+    #[derive(PartialOrd, Ord)]
+    pub enum Status {
+        Pending = "pending",
+        InProgress = "in_progress",
+        Completed = "completed",
+    }
 }
 
 /// A time as it is written and the instant it means.
