@@ -5,6 +5,7 @@
 //! and the changed files that the client lists itself, are told to the model and
 //! recorded when their name, place or text breaks a rule.
 
+mod settings;
 mod told;
 
 use std::fmt::Display;
@@ -20,11 +21,9 @@ use crate::claim::{self, Claim};
 use crate::contract::{Bucket, Writer};
 use crate::decision::{self, Call, Channel, Denial, DenyCode};
 use crate::event::{Document, Event, Field, Kind, Tool};
-use crate::gates;
 use crate::ground::Ground;
 use crate::hook::World;
 use crate::inventory::{self, Entry};
-use crate::layers::Layers;
 use crate::moments::TO_COUNT;
 use crate::path;
 use crate::project::read_text;
@@ -38,7 +37,6 @@ use crate::store::lock::{IN_HOOK, with_lock, with_state_lock};
 use crate::store::{self, make_own_folder};
 use crate::systems::{self, own};
 use crate::target::{Act, Target};
-use crate::wiring::Wiring;
 use told::{Culprit, End, Told};
 
 /// How far clocks and file systems may disagree with the client's measure of a call.
@@ -293,68 +291,6 @@ impl<'w> World<'w> {
         }
         taken.trouble.iter().for_each(|trouble| complain(trouble));
         taken.path.map(|path| path::from_os(&path))
-    }
-
-    /// Our settings, and Claude Code's with our entries in them, as a command
-    /// may have left them. A file that has just changed has no say in that.
-    fn settings_changed(&self, since: DateTime<Utc>) -> Vec<Denial> {
-        let files = self.project.settings_files(self.env).into_iter();
-        // What was settled before the program first left a trace here is the user's.
-        let trace = self.logs().own_folder().join(".gitignore");
-        let is_late = |at| changed(&trace).is_some_and(|began| began < at);
-        let (changed, kept): (Vec<_>, Vec<_>) = files.partition(|(_, path)| {
-            changed(Path::new(path)).is_some_and(|at| at >= since && is_late(at))
-        });
-        let unwired = self.unwired(since);
-        if changed.is_empty() {
-            return unwired.into_iter().collect();
-        }
-        let before = Layers::read(kept).resolve();
-        let catalog = Catalog::new(&before.settings, &[]);
-        let changed = changed.iter();
-        changed
-            .filter_map(|(_, path)| self.objection(path, None, &catalog))
-            .chain(unwired)
-            .collect()
-    }
-
-    /// No settings file runs the hook any more although the project's did, and
-    /// one of them has just changed: the call took the guard out.
-    fn unwired(&self, since: DateTime<Utc>) -> Option<Denial> {
-        let main = &self.project.main.dir;
-        let project = self.project.client_settings();
-        let user = self.project.user_settings();
-        let wired = |path: &String| {
-            let text = read_text(path).ok().flatten().unwrap_or_default();
-            Wiring::read(&text).is_live()
-        };
-        let was_wired = self.logs().own_folder().join(store::WIRED).exists();
-        if !was_wired || project.iter().chain(&user).any(wired) {
-            return None;
-        }
-        // A file that was removed shows in its directory only.
-        let removed = |path: &&String| {
-            !Path::new(path).exists() && has_changed(Path::new(&format!("{main}/.claude")), since)
-        };
-        let changed = project
-            .iter()
-            .find(|path| has_changed(Path::new(path), since))
-            .or_else(|| project.iter().find(removed))?;
-        Some(Denial {
-            code: DenyCode::ProtectedFile,
-            system: own::ID.to_owned(),
-            mode: Mode::Enforce,
-            act: Act::Edit,
-            path: changed.clone(),
-            shown: gates::shown(&self.project, Path::new(changed)),
-            site: ".claude".to_owned(),
-            entry: changed.rsplit('/').next().unwrap_or_default().to_owned(),
-            why: "statewarden's hooks no longer run by it; `statewarden doctor` says what to mend"
-                .to_owned(),
-            instead: None,
-            suggestion: None,
-            agent: None,
-        })
     }
 
     /// What the client lists as changed by a command and breaks a rule. What
