@@ -167,9 +167,7 @@ fn recovered(context: &Context<'_>) -> Result<HashSet<String>> {
     let mut ids = HashSet::new();
     let events = context.project.logs().events();
     read::entries(&events, Reach::All, &mut |entry, _| {
-        if entry.source == "statewarden" && entry.decision == "recovered" {
-            ids.insert(entry.resolves.to_string());
-        }
+        ids.extend(entry.closes().map(str::to_owned));
     })?;
     Ok(ids)
 }

@@ -109,6 +109,12 @@ fn a_recovery_takes_a_denial_away() {
     check(&sandbox, 3, "another denial's recovery");
     sandbox.write(EVENTS, &lines(&[recovery("a2"), recovery("a2")]));
     check(&sandbox, 2, "one recovered");
+    // One that names no denial closes none, not even one without an id.
+    let [first, second, mut third] = three(&sandbox);
+    third.as_object_mut().unwrap().remove("id");
+    sandbox.write(DEVT, &lines(&[first, second, third]));
+    sandbox.write(EVENTS, &lines(&[recovery("")]));
+    check(&sandbox, 3, "a recovery of nothing");
 }
 
 #[test]

@@ -192,9 +192,7 @@ fn read_events(passes: &Passes, context: &Context<'_>) -> Result<(HashSet<String
         if entry.source != "statewarden" {
             return;
         }
-        if entry.decision == "recovered" && !entry.resolves.is_empty() {
-            resolved.insert(entry.resolves.to_string());
-        }
+        resolved.extend(entry.closes().map(str::to_owned));
         if passes.is_recent(&entry.ts) {
             *others.counts.entry(entry.decision.to_string()).or_default() += 1;
         }
