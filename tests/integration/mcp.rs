@@ -13,37 +13,17 @@ fn check(sandbox: &Sandbox, tool: &str, input: Value, expected: &str) {
 fn a_tool_that_changes_files_is_known_by_a_word_of_its_name() {
     let sandbox = Sandbox::new();
     let path = sandbox.path(".devt/state/notes.md");
-    for tool in [
-        "mcp__filesystem__write_file",
-        "mcp__filesystem__edit_file",
-        "mcp__fs__create_file",
-        "mcp__fs__append_to_file",
-        "mcp__fs__append",
-        "mcp__fs__patch_file",
-        "mcp__fs__apply_patch",
-        "mcp__fs__save_file",
-        "mcp__fs__save_document",
-        "mcp__fs__upload_file",
-        "mcp__fs__writeFile",
-        "mcp__fs__WriteFile",
-        "mcp__fs__file-write",
-        "mcp__fs__write",
-        "mcp__fs__writefile",
-        "mcp__fs__rewrite",
-        "mcp__fs__truncate_file",
-        "mcp__fs__store_document",
-        "mcp__fs__get_or_create_file",
-        "mcp__fs__read_write_file",
-        "mcp__fs__search_replace",
-        "mcp__fs__str_replace",
-        "mcp__serena__create_text_file",
-        "mcp__serena__replace_regex",
-        "mcp__serena__insert_at_line",
-        "mcp__plugin_x_fs__write_file",
-        "mcp__my__server__write_file",
-        "mcp__claude_ai_Drive__update_file",
-        "mcp__playwright__browser_take_screenshot",
-    ] {
+    let tools = "mcp__filesystem__write_file mcp__filesystem__edit_file mcp__fs__create_file \
+                 mcp__fs__append_to_file mcp__fs__append mcp__fs__patch_file mcp__fs__apply_patch \
+                 mcp__fs__save_file mcp__fs__save_document mcp__fs__upload_file \
+                 mcp__fs__writeFile mcp__fs__WriteFile mcp__fs__file-write mcp__fs__write \
+                 mcp__fs__writefile mcp__fs__rewrite mcp__fs__truncate_file \
+                 mcp__fs__store_document mcp__fs__get_or_create_file mcp__fs__read_write_file \
+                 mcp__fs__search_replace mcp__fs__str_replace mcp__serena__create_text_file \
+                 mcp__serena__replace_regex mcp__serena__insert_at_line \
+                 mcp__plugin_x_fs__write_file mcp__my__server__write_file \
+                 mcp__claude_ai_Drive__update_file mcp__playwright__browser_take_screenshot";
+    for tool in tools.split(' ') {
         check(&sandbox, tool, json!({ "path": path }), "ad-hoc-name");
     }
 }
@@ -51,29 +31,14 @@ fn a_tool_that_changes_files_is_known_by_a_word_of_its_name() {
 #[test]
 fn reading_tools_are_never_judged() {
     let sandbox = Sandbox::new();
-    for tool in [
-        "mcp__filesystem__read_file",
-        "mcp__filesystem__read_multiple_files",
-        "mcp__filesystem__list_directory",
-        "mcp__filesystem__directory_tree",
-        "mcp__filesystem__search_files",
-        "mcp__filesystem__get_file_info",
-        "mcp__fs__stat",
-        "mcp__fs__readfile",
-        "mcp__git__get_patch",
-        "mcp__fs__get_upload_url",
-        "mcp__fs__preview_edit",
-        "mcp__fs__file",
-        "mcp__fs__grep",
-        "mcp__fs__open",
-        "mcp__writer__read",
-        "mcp__write_server__list",
-        "mcp__fs__list_written_files",
-        "mcp__fs__get_created_files",
-        "mcp__fs__rewriter_status",
-        "mcp__fs__",
-        "mcp__",
-    ] {
+    let tools = "mcp__filesystem__read_file mcp__filesystem__read_multiple_files \
+                 mcp__filesystem__list_directory mcp__filesystem__directory_tree \
+                 mcp__filesystem__search_files mcp__filesystem__get_file_info mcp__fs__stat \
+                 mcp__fs__readfile mcp__git__get_patch mcp__fs__get_upload_url \
+                 mcp__fs__preview_edit mcp__fs__file mcp__fs__grep mcp__fs__open \
+                 mcp__writer__read mcp__write_server__list mcp__fs__list_written_files \
+                 mcp__fs__get_created_files mcp__fs__rewriter_status mcp__fs__ mcp__";
+    for tool in tools.split(' ') {
         for path in [
             ".devt/state/notes.md",
             ".devt/state/.lock",

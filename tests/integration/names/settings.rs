@@ -15,36 +15,18 @@ fn settings_add_names_globs_and_directories() {
     check(
         &sandbox,
         "allow",
-        &[
-            "notes.md",
-            "council-x.md",
-            "a.csv",
-            "a.tsv",
-            "v1.txt",
-            "evidence/x.png",
-            "evidence/deep/x",
-            "a/b/x",
-            "plan.md",
-            "notes/list.md",
-        ],
+        "notes.md council-x.md a.csv a.tsv v1.txt evidence/x.png evidence/deep/x a/b/x plan.md \
+         notes/list.md",
     );
     check(
         &sandbox,
         "ad-hoc-name",
-        &[
-            "Notes.md",
-            "council.md",
-            "a.csv.md",
-            "v10.txt",
-            "todo.md",
-            "a/x",
-            "notes/other.md",
-        ],
+        "Notes.md council.md a.csv.md v10.txt todo.md a/x notes/other.md",
     );
     check(
         &sandbox,
         "undeclared-directory",
-        &["evidence2/x", "notes2/a.csv", "a/c/x"],
+        "evidence2/x notes2/a.csv a/c/x",
     );
     for command in [
         "mkdir .devt/state/evidence",
@@ -130,7 +112,7 @@ fn additions_take_no_name_from_its_writer() {
     check(
         &sandbox,
         "program-owned",
-        &[".lock", "preflight-denies.jsonl", ".archive/x"],
+        ".lock preflight-denies.jsonl .archive/x",
     );
     for (name, expected) in [
         ("workflow.yaml", "wrong-writer"),
@@ -150,8 +132,8 @@ fn a_slip_in_a_declared_name_leads_to_that_name() {
     let sandbox = Sandbox::new();
     sandbox.write(
         ".claude/statewarden.yaml",
-        "systems: {notes: {site: docs/notes, canonical: [index.md, changes.md], \
-         patterns: ['note-[0-9].md'], owners: {changes.md: [main]}}}\n",
+        "systems: {notes: {site: docs/notes, canonical: [index.md, changes.md], patterns: \
+         ['note-[0-9].md'], owners: {changes.md: [main]}}}\n",
     );
     let reason = |agent: &str, name: &str| {
         let event = sandbox.write_event(&format!("docs/notes/{name}"), "x\n");
@@ -367,12 +349,12 @@ fn later_settings_win_by_key() {
     .unwrap();
     assert_eq!(write(&sandbox, ".devt/state/notes.md"), "allow");
     sandbox.write(".claude/statewarden.yaml", "mode: enforce\n");
-    check(&sandbox, "ad-hoc-name", &["notes.md"]);
-    check(&sandbox, "allow", &["user.md"]);
+    check(&sandbox, "ad-hoc-name", "notes.md");
+    check(&sandbox, "allow", "user.md");
     sandbox.write(
         ".claude/statewarden.local.yaml",
         "systems: {devt: {extra_names: [local.md]}}\n",
     );
-    check(&sandbox, "ad-hoc-name", &["user.md"]);
-    check(&sandbox, "allow", &["local.md"]);
+    check(&sandbox, "ad-hoc-name", "user.md");
+    check(&sandbox, "allow", "local.md");
 }
