@@ -32,25 +32,14 @@ impl World<'_> {
     pub(crate) fn agent_started(&self, event: &Event<'_>) -> Reply {
         let (agent_type, agent_id) = (event.get(Field::AgentType), event.get(Field::AgentId));
         let agent = AgentName::parse(agent_type.unwrap_or_default());
-        let around = Around::all(self.catalog, &self.project, &self.cwd);
+        let around = self.states();
         let moment = Moment::AgentStart { agent: &agent };
         let about = About {
             event: Some(event),
             agent_type,
             agent_id,
         };
-        if self.logs().own_folder().is_dir() {
-            let forgotten = with_lock(self.logs().own_folder(), TO_COUNT, |locked| {
-                let mut runs = Runs::read(locked);
-                let id = agent_id.unwrap_or_default();
-                if !runs.is_counted(event.session(), id) {
-                    return Ok(());
-                }
-                runs.forget(event.session(), id);
-                runs.write(locked)
-            });
-            self.complain_about("runs.json", forgotten);
-        }
+        self.forget_run(event.session(), agent_id.unwrap_or_default());
         let effects = Plan::new(&around, moment, self.now.get()).carry_out(&self.project, &about);
         // A start that moves nothing is not worth a line, one that should have is.
         let is_odd = effects.has_failed || effects.is_undecided;
@@ -60,13 +49,34 @@ impl World<'_> {
         Reply::Silent
     }
 
+    /// The systems' states around the event.
+    fn states(&self) -> Vec<Around<'_>> {
+        Around::all(self.catalog, &self.project, &self.cwd)
+    }
+
+    /// Lets the end of a run that was counted count again, since its agent goes on.
+    fn forget_run(&self, session: &str, id: &str) {
+        if !self.logs().own_folder().is_dir() {
+            return;
+        }
+        let forgotten = with_lock(self.logs().own_folder(), TO_COUNT, |locked| {
+            let mut runs = Runs::read(locked);
+            if !runs.is_counted(session, id) {
+                return Ok(());
+            }
+            runs.forget(session, id);
+            runs.write(locked)
+        });
+        self.complain_about("runs.json", forgotten);
+    }
+
     /// The end of an agent's run, counted once.
     pub(crate) fn agent_ended(&self, event: &Event<'_>) -> Reply {
         let Some(ending) = Ending::of(event) else {
             return Reply::Silent;
         };
         let agent = AgentName::parse(&ending.agent_type);
-        let around = Around::all(self.catalog, &self.project, &self.cwd);
+        let around = self.states();
         let end = |reply| Moment::AgentEnd {
             agent: &agent,
             reply,
@@ -179,7 +189,7 @@ impl World<'_> {
     /// closed, and what goes on in the background is looked after.
     pub(crate) fn turn_ended(&self, event: &Event<'_>) -> Reply {
         if event.actor() == Actor::Main {
-            let around = Around::all(self.catalog, &self.project, &self.cwd);
+            let around = self.states();
             let about = About {
                 event: Some(event),
                 ..About::default()
@@ -236,7 +246,7 @@ impl World<'_> {
             return None;
         }
         let agent = AgentName::parse(agent_type);
-        let around = Around::all(self.catalog, &self.project, &self.cwd);
+        let around = self.states();
         let mut around = around.iter();
         let (around, gate) =
             around.find_map(|around| Some((around, around.closed_gate(&agent)?)))?;
