@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::catalog::Catalog;
 use crate::claim::Claim;
 use crate::decision::Decision;
 use crate::event::{Event, Field, Kind};
@@ -17,7 +16,6 @@ use crate::path;
 use crate::record::{LogLine, Record, What};
 use crate::regular;
 use crate::reply::Reply;
-use crate::settings::Resolved;
 use crate::store::lock::with_lock;
 use crate::store::log::LogFile;
 use crate::store::make_own_folder;
@@ -25,26 +23,21 @@ use crate::target::Act;
 
 impl World<'_> {
     /// `PostToolUse`, and `PostToolUseFailure`, of a tool that can write.
-    pub(crate) fn after(
-        &self,
-        event: &Event<'_>,
-        rules: &Resolved,
-        catalog: &Catalog<'_>,
-    ) -> Reply {
-        let judged = self.judge(event, catalog).ok();
+    pub(crate) fn after(&self, event: &Event<'_>) -> Reply {
+        let judged = self.judge(event).ok();
         if event.kind() == Kind::PostToolUse {
-            self.report_written(event, rules, catalog);
+            self.report_written(event);
             if let Some((Decision::Allow { .. }, claims)) = &judged {
-                self.recover(event, rules, claims);
+                self.recover(event, claims);
             }
         }
         let claims = judged.map(|(_, claims)| claims).unwrap_or_default();
-        self.detect(event, rules, catalog, &claims)
+        self.detect(event, &claims)
     }
 
     /// Closes the open denials of the same agent in the sites where it has now
     /// written an allowed name.
-    fn recover(&self, event: &Event<'_>, rules: &Resolved, claims: &[Claim<'_>]) {
+    fn recover(&self, event: &Event<'_>, claims: &[Claim<'_>]) {
         let writes = claims
             .iter()
             .filter(|claim| matches!(claim.target.act, Act::Write | Act::Edit));
@@ -53,7 +46,7 @@ impl World<'_> {
             sites.entry(claim.site_dir()).or_insert(claim);
         }
         let log = self.logs().events();
-        let max_bytes = rules.settings.log_max_bytes;
+        let max_bytes = self.rules.settings.log_max_bytes;
         for (site, claim) in sites {
             let denials = self.denials(event, &site, claim);
             if denials.is_empty() {
@@ -88,7 +81,7 @@ impl World<'_> {
             claim.entry, denial.shown
         );
         let mut record = Record::new(What::Recovered, &reason, Some(event), self.now.get());
-        record.system = Some(claim.governed.system.id().to_owned());
+        record.system = Some(claim.governed.id().to_owned());
         record.name = Some(claim.entry.clone());
         record.file_path = Some(claim.path());
         record.resolves = Some(denial.id.clone());
@@ -98,7 +91,7 @@ impl World<'_> {
     /// The denials of the event's agent in a site. Those from before the site was
     /// there lie in the common log, and other systems' sites may lie in this one.
     fn denials(&self, event: &Event<'_>, site: &str, claim: &Claim<'_>) -> Vec<Denied> {
-        let system = claim.governed.system.id();
+        let system = claim.governed.id();
         let mut logs = vec![
             log_of(&self.logs(), system, Some(site)),
             self.logs().denies(),

@@ -16,6 +16,11 @@ pub struct Governed<'s> {
 }
 
 impl Governed<'_> {
+    /// The id of the system.
+    pub fn id(&self) -> &str {
+        self.system.id()
+    }
+
     /// The edition that holds, where the contract has more than one.
     pub fn edition_in_force(&self) -> Option<Edition> {
         let is_of_one = |row: &Row<'_>| row.editions != Editions::Both;
@@ -103,9 +108,7 @@ impl<'s> Catalog<'s> {
     }
 
     pub fn get(&self, id: &str) -> Option<&Governed<'s>> {
-        self.governed
-            .iter()
-            .find(|governed| governed.system.id() == id)
+        self.governed.iter().find(|governed| governed.id() == id)
     }
 }
 

@@ -235,7 +235,7 @@ impl<'p, 's> Search<'p, 's> {
                 return by_name.map_or(Ok(None), |found| {
                     Err(Unsettled::Target {
                         path: written.to_string(),
-                        system: found.governed.system.id().to_owned(),
+                        system: found.governed.id().to_owned(),
                         error,
                     })
                 });

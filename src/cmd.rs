@@ -36,6 +36,7 @@ use anyhow::{Context as _, Result, bail};
 use chrono::{DateTime, Utc};
 use clap::{FromArgMatches, Parser, Subcommand};
 
+use crate::catalog::Catalog;
 use crate::env::Env;
 use crate::hook::{self, World};
 use crate::path;
@@ -163,7 +164,7 @@ pub(crate) enum Format {
     Json,
 }
 
-impl<'a> Context<'a> {
+impl Context<'_> {
     /// The same around another directory: its project, and the settings of that.
     pub(crate) fn at(&self, cwd: &str) -> Self {
         let project = Project::discover(self.given_project.as_deref(), self.env, cwd);
@@ -186,13 +187,15 @@ impl<'a> Context<'a> {
         given.map_or(self.cwd.clone(), |dir| path::absolute(&self.cwd, dir, None))
     }
 
-    /// What the hook would find here.
-    pub(crate) fn world(&self) -> World<'a> {
+    /// What the hook would find here, with the given systems.
+    pub(crate) fn world<'w>(&'w self, catalog: &'w Catalog<'w>) -> World<'w> {
         World {
             project: self.project.clone(),
             cwd: self.cwd.clone(),
             env: self.env,
             now: Now::Known(self.now),
+            rules: &self.rules,
+            catalog,
         }
     }
 

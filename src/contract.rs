@@ -8,33 +8,16 @@ use std::ops::Deref;
 use crate::actor::{Actor, AgentName};
 pub use crate::settings::Edition;
 use crate::settings::Pattern;
+use crate::words::words;
 pub use slug::{Shape, Slug};
 
-/// The four classes of an entry, in the words of the devt contract.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Bucket {
-    Canonical,
-    PatternAllowed,
-    Ephemeral,
-    AdHoc,
-}
-
-impl Bucket {
-    pub const ALL: [Self; 4] = [
-        Self::Canonical,
-        Self::PatternAllowed,
-        Self::Ephemeral,
-        Self::AdHoc,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Canonical => "canonical",
-            Self::PatternAllowed => "pattern_allowed",
-            Self::Ephemeral => "ephemeral",
-            Self::AdHoc => "ad_hoc",
-        }
+words! {
+    /// The four classes of an entry, in the words of the devt contract.
+    pub enum Bucket {
+        Canonical = "canonical",
+        PatternAllowed = "pattern_allowed",
+        Ephemeral = "ephemeral",
+        AdHoc = "ad_hoc",
     }
 }
 

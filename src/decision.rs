@@ -6,8 +6,6 @@ mod text;
 
 use std::io;
 
-use serde::Serialize;
-
 use crate::actor::Actor;
 use crate::claim::{Before, Claim, Lands, Unsettled};
 use crate::contract::{Bucket, DirKind, Others, Row, Standing, Writer};
@@ -15,66 +13,35 @@ use crate::event::Tool;
 use crate::settings::Mode;
 use crate::systems::{Note, OwnKey, devt};
 use crate::target::{Act, Target};
+use crate::words::words;
 use removal::removal_rules;
 use suggest::{Near, near};
 pub use text::{Content, objection_to_text};
 
-/// Why a call is refused. The text form is stable: logs, settings and tests use it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DenyCode {
-    AdHocName,
-    EphemeralName,
-    UndeclaredDirectory,
-    PathEscape,
-    WrongWriter,
-    ProgramOwned,
-    MalformedContent,
-    IllegalTransition,
-    BulkRemoval,
-    GateClosed,
-    ProtectedFile,
+words! {
+    /// Why a call is refused. The text form is stable: logs, settings and tests use it.
+    pub enum DenyCode {
+        AdHocName = "ad-hoc-name",
+        EphemeralName = "ephemeral-name",
+        UndeclaredDirectory = "undeclared-directory",
+        PathEscape = "path-escape",
+        WrongWriter = "wrong-writer",
+        ProgramOwned = "program-owned",
+        MalformedContent = "malformed-content",
+        IllegalTransition = "illegal-transition",
+        BulkRemoval = "bulk-removal",
+        GateClosed = "gate-closed",
+        ProtectedFile = "protected-file",
+    }
 }
 
 impl DenyCode {
-    pub const ALL: [Self; 11] = [
-        Self::AdHocName,
-        Self::EphemeralName,
-        Self::UndeclaredDirectory,
-        Self::PathEscape,
-        Self::WrongWriter,
-        Self::ProgramOwned,
-        Self::MalformedContent,
-        Self::IllegalTransition,
-        Self::BulkRemoval,
-        Self::GateClosed,
-        Self::ProtectedFile,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::AdHocName => "ad-hoc-name",
-            Self::EphemeralName => "ephemeral-name",
-            Self::UndeclaredDirectory => "undeclared-directory",
-            Self::PathEscape => "path-escape",
-            Self::WrongWriter => "wrong-writer",
-            Self::ProgramOwned => "program-owned",
-            Self::MalformedContent => "malformed-content",
-            Self::IllegalTransition => "illegal-transition",
-            Self::BulkRemoval => "bulk-removal",
-            Self::GateClosed => "gate-closed",
-            Self::ProtectedFile => "protected-file",
-        }
-    }
-
+    /// A code as a person wrote it.
+    ///
     /// # Errors
     /// A message with the codes there are.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let code = Self::ALL.into_iter().find(|code| code.as_str() == text);
-        code.ok_or_else(|| {
-            let codes: Vec<&str> = Self::ALL.iter().map(|code| code.as_str()).collect();
-            format!("the deny codes are {}", codes.join(", "))
-        })
+    pub fn expect(text: &str) -> Result<Self, String> {
+        Self::parse(text).ok_or_else(|| format!("the deny codes are {}", Self::WORDS.join(", ")))
     }
 
     /// Whether the refused name is the trouble, so that another place would do.
@@ -189,23 +156,14 @@ impl Decision {
     }
 }
 
-/// A decision without its grounds, as documents say it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Ruling {
-    #[default]
-    Allow,
-    Warn,
-    Deny,
-}
-
-impl Ruling {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Warn => "warn",
-            Self::Deny => "deny",
-        }
+words! {
+    /// A decision without its grounds, as documents say it.
+    #[derive(Default)]
+    pub enum Ruling {
+        #[default]
+        Allow = "allow",
+        Warn = "warn",
+        Deny = "deny",
     }
 }
 
@@ -256,7 +214,7 @@ fn add(denials: &mut Vec<Denial>, denial: Denial) {
 fn unreadable(claim: &Claim<'_>, error: io::Error) -> Unsettled {
     Unsettled::Target {
         path: claim.path(),
-        system: claim.governed.system.id().to_owned(),
+        system: claim.governed.id().to_owned(),
         error,
     }
 }
@@ -294,7 +252,7 @@ impl Objection {
         };
         Denial {
             code: self.code,
-            system: claim.governed.system.id().to_owned(),
+            system: claim.governed.id().to_owned(),
             mode: claim.governed.mode,
             act: claim.target.act,
             path: claim.path(),
@@ -346,7 +304,7 @@ fn name_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
 
 fn entry_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
     let governed = claim.governed;
-    let id = governed.system.id();
+    let id = governed.id();
     let entry = claim.entry.as_str();
     let makes_dir = claim.target.act == Act::MakeDir;
     match governed.contract.standing(entry, governed.edition) {
@@ -374,7 +332,7 @@ fn ad_hoc(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
     if last.is_some_and(|last| matches!(last.act, Act::Remove | Act::RemoveTree | Act::MoveAway)) {
         return Ok(Asks::Nothing);
     }
-    let (id, entry) = (claim.governed.system.id(), claim.entry.as_str());
+    let (id, entry) = (claim.governed.id(), claim.entry.as_str());
     let why = format!("the contract of {id} knows no name `{entry}`");
     Err(near(claim, call, entry).complete(Objection::new(DenyCode::AdHocName, why)))
 }
@@ -390,7 +348,7 @@ fn program_owned(id: &str, entry: &str, purpose: &str) -> Objection {
 }
 
 fn undeclared_directory(claim: &Claim<'_>, call: &Call<'_>, entry: &str) -> Objection {
-    let id = claim.governed.system.id();
+    let id = claim.governed.id();
     let name = entry.rsplit('/').next().unwrap_or(entry);
     let why = format!(
         "neither the contract of {id} nor the settings (`systems.{id}.subdirectories`) know a directory `{}`",
@@ -405,7 +363,7 @@ fn undeclared_directory(claim: &Claim<'_>, call: &Call<'_>, entry: &str) -> Obje
 
 fn row_rules(claim: &Claim<'_>, row: &Row<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
     let governed = claim.governed;
-    let (id, entry) = (governed.system.id(), claim.entry.as_str());
+    let (id, entry) = (governed.id(), claim.entry.as_str());
     let writer = governed.system.writer(row, entry);
     if let Err(refused) = governed.contract.may_write(&writer, call.actor) {
         return Err(match writer {
@@ -445,7 +403,7 @@ fn wrong_writer(
     role: Option<&str>,
     actor: &Actor,
 ) -> Objection {
-    let (id, entry) = (claim.governed.system.id(), claim.entry.as_str());
+    let (id, entry) = (claim.governed.id(), claim.entry.as_str());
     let who = match writer {
         Writer::Owner(owner) => format!("the {owner}"),
         Writer::Roles(roles, others) => {

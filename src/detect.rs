@@ -5,6 +5,7 @@
 //! and the changed files that the client lists itself, are told to the model and
 //! recorded when their name, place or text breaks a rule.
 
+mod settings;
 mod told;
 
 use std::fmt::Display;
@@ -20,25 +21,22 @@ use crate::claim::{self, Claim};
 use crate::contract::{Bucket, Writer};
 use crate::decision::{self, Call, Channel, Denial, DenyCode};
 use crate::event::{Document, Event, Field, Kind, Tool};
-use crate::gates;
 use crate::ground::Ground;
 use crate::hook::World;
 use crate::inventory::{self, Entry};
-use crate::layers::Layers;
 use crate::moments::TO_COUNT;
 use crate::path;
 use crate::project::read_text;
 use crate::record::{Record, What};
 use crate::reply::{self, Reply};
 use crate::restored::Restored;
-use crate::settings::{Mode, Resolved};
+use crate::settings::Mode;
 use crate::sites::{self, Site};
 use crate::store::archive::{self, Item, Run, Status, WhenChanged};
 use crate::store::lock::{IN_HOOK, with_lock, with_state_lock};
 use crate::store::{self, make_own_folder};
 use crate::systems::{self, own};
 use crate::target::{Act, Target};
-use crate::wiring::Wiring;
 use told::{Culprit, End, Told};
 
 /// How far clocks and file systems may disagree with the client's measure of a call.
@@ -83,16 +81,10 @@ impl Span {
     }
 }
 
-impl World<'_> {
+impl<'w> World<'w> {
     /// Tells what a call left behind, or a command of the session that goes on
     /// in the background, that the contracts do not know. `claims` are the call's.
-    pub(crate) fn detect(
-        &self,
-        event: &Event<'_>,
-        rules: &Resolved,
-        catalog: &Catalog<'_>,
-        claims: &[Claim<'_>],
-    ) -> Reply {
+    pub(crate) fn detect(&self, event: &Event<'_>, claims: &[Claim<'_>]) -> Reply {
         let noted = Background::read(self.logs().own_folder());
         let runs_code =
             event.kind() != Kind::Stop && matches!(event.tool(), Tool::Shell(_) | Tool::Mcp(_));
@@ -110,10 +102,10 @@ impl World<'_> {
         let Some(since) = span.since() else {
             return Reply::Silent;
         };
-        let sites = self.sites_of(event, catalog, claims);
-        let (mut found, moved_to) = self.look(&sites, since, rules, catalog);
+        let sites = self.sites_of(event, claims);
+        let (mut found, moved_to) = self.look(&sites, since);
         if let Some(since) = span.call {
-            let listed = self.listed_changes(event, &document, since, catalog);
+            let listed = self.listed_changes(event, &document, since);
             let settings = self.settings_changed(since);
             add_new(&mut found, listed.into_iter().chain(settings));
         }
@@ -128,7 +120,7 @@ impl World<'_> {
             self.leave_out_told(&mut found, event, since);
         }
         let found: Vec<Denial> = found.into_iter().map(|found| found.denial).collect();
-        self.log_detected(&found, event, rules);
+        self.log_detected(&found, event);
         let told = Told {
             culprit: span.culprit(),
             found: &found,
@@ -141,24 +133,19 @@ impl World<'_> {
         told.to_reply(event.kind(), end)
     }
 
-    fn log_detected(&self, found: &[Denial], event: &Event<'_>, rules: &Resolved) {
+    fn log_detected(&self, found: &[Denial], event: &Event<'_>) {
         for denial in found {
             let denials = std::slice::from_ref(denial);
             let reason = reply::reason(denials, &[]);
             let record =
                 Record::of_denials(What::Detected, denials, &reason, event, self.now.get());
-            self.append(&self.logs().events(), &record, rules);
+            self.append(&self.logs().events(), &record);
         }
     }
 
     /// Where a call can have written: the sites around the event, those of the
     /// call's targets, and those in a place or a directory that its command names.
-    fn sites_of<'c>(
-        &self,
-        event: &Event<'_>,
-        catalog: &'c Catalog<'c>,
-        claims: &[Claim<'_>],
-    ) -> Vec<Site<'c>> {
+    fn sites_of(&self, event: &Event<'_>, claims: &[Claim<'_>]) -> Vec<Site<'w>> {
         let command = event.get(Field::Command).unwrap_or_default();
         let at = |word: &str| path::join(&self.cwd, word, self.env.home.as_deref());
         let dirs = words(command).zip(words(command).skip(1));
@@ -168,15 +155,15 @@ impl World<'_> {
         let dirs: Vec<String> = std::iter::once(self.cwd.clone())
             .chain(dirs.take(MAX_NAMED))
             .collect();
-        let mut sites = sites::around(&self.project, catalog, &dirs);
+        let mut sites = sites::around(&self.project, self.catalog, &dirs);
         let names_one = systems::are_named_in(command);
         let named = words(command)
             .filter(|word| names_one && systems::are_named_in(word))
             .map(at);
         let places = claims.iter().map(Claim::path).chain(named);
         for place in places.take(MAX_NAMED) {
-            let site = claim::site_of(&place, &self.project, catalog);
-            let site = site.filter(|site| site.governed.system.id() != own::ID);
+            let site = claim::site_of(&place, &self.project, self.catalog);
+            let site = site.filter(|site| site.governed.id() != own::ID);
             if let Some(site) = site.filter(|site| Path::new(&site.dir()).is_dir()) {
                 sites::add_new(&mut sites, site);
             }
@@ -186,36 +173,32 @@ impl World<'_> {
 
     /// What changed in the sites and should not be as it is; moves strays away
     /// where the settings say so, and gives the snapshots.
-    fn look(
-        &self,
-        sites: &[Site<'_>],
-        since: DateTime<Utc>,
-        rules: &Resolved,
-        catalog: &Catalog<'_>,
-    ) -> (Vec<Found>, Vec<String>) {
+    fn look(&self, sites: &[Site<'_>], since: DateTime<Utc>) -> (Vec<Found>, Vec<String>) {
         let (mut found, mut moved_to) = (Vec::new(), Vec::new());
         for site in sites {
             // A site that cannot be listed has nothing to tell; the guard stands.
-            let entries = inventory::entries_changed(site, catalog, since);
+            let entries = inventory::entries_changed(site, self.catalog, since);
             let mut entries = entries.unwrap_or_default();
             entries.sort_unstable_by(|one, other| one.name.cmp(&other.name));
             if entries.iter().any(is_wrong) {
                 let restored = Restored::read(self.logs().own_folder());
-                let of = site.ring(&self.project, rules.settings.archive_runs).site;
+                let of = site
+                    .ring(&self.project, self.rules.settings.archive_runs)
+                    .site;
                 let came_back =
                     |entry: &Entry<'_>| restored.holds(&of, &entry.name, entry.modified);
                 entries.retain(|entry| !is_wrong(entry) || !came_back(entry));
             }
             found.extend(entries.iter().filter_map(|entry| {
                 Some(Found {
-                    denial: self.fault_of(site, entry, catalog)?,
+                    denial: self.fault_of(site, entry)?,
                     changed: Some(entry.changed),
                 })
             }));
             entries.retain(|entry| entry.bucket == Bucket::AdHoc);
-            let acts = rules.settings.quarantine && site.governed.mode == Mode::Enforce;
+            let acts = self.rules.settings.quarantine && site.governed.mode == Mode::Enforce;
             if acts && !entries.is_empty() {
-                moved_to.extend(self.quarantine(site, &entries, rules));
+                moved_to.extend(self.quarantine(site, &entries));
             }
         }
         (found, moved_to)
@@ -223,18 +206,13 @@ impl World<'_> {
 
     /// What is wrong with an entry whoever made it: its name, where it leads,
     /// or its text.
-    fn fault_of(
-        &self,
-        site: &Site<'_>,
-        entry: &Entry<'_>,
-        catalog: &Catalog<'_>,
-    ) -> Option<Denial> {
+    fn fault_of(&self, site: &Site<'_>, entry: &Entry<'_>) -> Option<Denial> {
         let path = path::from_os(&entry.path);
         if is_wrong(entry) {
-            return self.objection(&path, None, catalog);
+            return self.objection(&path, None, self.catalog);
         }
         if entry.is_link {
-            let objection = self.objection(&path, None, catalog);
+            let objection = self.objection(&path, None, self.catalog);
             return objection.filter(|denial| denial.code == DenyCode::PathEscape);
         }
         // A file that is empty is about to be written.
@@ -245,7 +223,7 @@ impl World<'_> {
         let claims = claim::of(
             &[Target::literal(path, Act::Write)],
             &self.project,
-            catalog,
+            self.catalog,
             &Ground::default(),
         );
         decision::objection_to_text(claims.ok()?.first()?, &text, &self.cwd)
@@ -287,22 +265,16 @@ impl World<'_> {
 
     /// Moves entries that no row names into the site's archive; gives the
     /// snapshot. Where that fails an entry stays, and stderr says why.
-    fn quarantine(
-        &self,
-        site: &Site<'_>,
-        entries: &[Entry<'_>],
-        rules: &Resolved,
-    ) -> Option<String> {
+    fn quarantine(&self, site: &Site<'_>, entries: &[Entry<'_>]) -> Option<String> {
         let items: Vec<Item<'_>> = entries
             .iter()
             .map(|entry| entry.item("ad_hoc", WhenChanged::Move))
             .collect();
         let run = Run {
             kind: archive::Kind::Quarantine,
-            by: "statewarden hook",
             now: self.now.get(),
         };
-        let ring = site.ring(&self.project, rules.settings.archive_runs);
+        let ring = site.ring(&self.project, self.rules.settings.archive_runs);
         let dir = site.dir();
         let pid_lock = site.governed.system.pid_lock();
         let taken = with_state_lock(Path::new(&dir), pid_lock, IN_HOOK, |locked| {
@@ -321,68 +293,6 @@ impl World<'_> {
         taken.path.map(|path| path::from_os(&path))
     }
 
-    /// Our settings, and Claude Code's with our entries in them, as a command
-    /// may have left them. A file that has just changed has no say in that.
-    fn settings_changed(&self, since: DateTime<Utc>) -> Vec<Denial> {
-        let files = self.project.settings_files(self.env).into_iter();
-        // What was settled before the program first left a trace here is the user's.
-        let trace = self.logs().own_folder().join(".gitignore");
-        let is_late = |at| changed(&trace).is_some_and(|began| began < at);
-        let (changed, kept): (Vec<_>, Vec<_>) = files.partition(|(_, path)| {
-            changed(Path::new(path)).is_some_and(|at| at >= since && is_late(at))
-        });
-        let unwired = self.unwired(since);
-        if changed.is_empty() {
-            return unwired.into_iter().collect();
-        }
-        let before = Layers::read(kept).resolve();
-        let catalog = Catalog::new(&before.settings, &[]);
-        let changed = changed.iter();
-        changed
-            .filter_map(|(_, path)| self.objection(path, None, &catalog))
-            .chain(unwired)
-            .collect()
-    }
-
-    /// No settings file runs the hook any more although the project's did, and
-    /// one of them has just changed: the call took the guard out.
-    fn unwired(&self, since: DateTime<Utc>) -> Option<Denial> {
-        let main = &self.project.main.dir;
-        let project = self.project.client_settings();
-        let user = self.project.user_settings();
-        let wired = |path: &String| {
-            let text = read_text(path).ok().flatten().unwrap_or_default();
-            Wiring::read(&text).is_live()
-        };
-        let was_wired = self.logs().own_folder().join(store::WIRED).exists();
-        if !was_wired || project.iter().chain(&user).any(wired) {
-            return None;
-        }
-        // A file that was removed shows in its directory only.
-        let removed = |path: &&String| {
-            !Path::new(path).exists() && has_changed(Path::new(&format!("{main}/.claude")), since)
-        };
-        let changed = project
-            .iter()
-            .find(|path| has_changed(Path::new(path), since))
-            .or_else(|| project.iter().find(removed))?;
-        Some(Denial {
-            code: DenyCode::ProtectedFile,
-            system: own::ID.to_owned(),
-            mode: Mode::Enforce,
-            act: Act::Edit,
-            path: changed.clone(),
-            shown: gates::shown(&self.project, Path::new(changed)),
-            site: ".claude".to_owned(),
-            entry: changed.rsplit('/').next().unwrap_or_default().to_owned(),
-            why: "statewarden's hooks no longer run by it; `statewarden doctor` says what to mend"
-                .to_owned(),
-            instead: None,
-            suggestion: None,
-            agent: None,
-        })
-    }
-
     /// What the client lists as changed by a command and breaks a rule. What
     /// programs own is left out, since commands run them; and so is who wrote,
     /// where the client says that several calls share the list, or where the hook
@@ -392,7 +302,6 @@ impl World<'_> {
         event: &Event<'_>,
         document: &Document<'_>,
         since: DateTime<Utc>,
-        catalog: &Catalog<'_>,
     ) -> Vec<Denial> {
         let diff = document.response("bashEditDiff");
         let shared = diff["shared"] == true || has_changed(&self.logs().gates().path(), since);
@@ -401,7 +310,7 @@ impl World<'_> {
             .into_iter()
             .flatten()
             .filter_map(Value::as_str);
-        let objections = files.filter_map(|file| self.objection(file, Some(event), catalog));
+        let objections = files.filter_map(|file| self.objection(file, Some(event), self.catalog));
         objections
             .filter(|denial| denial.code != DenyCode::ProgramOwned)
             .filter(|denial| !shared || denial.code != DenyCode::WrongWriter)

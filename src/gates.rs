@@ -4,6 +4,7 @@
 //! that: the nearest directory, the lock, the replacement, the record.
 
 mod files;
+mod record;
 mod settle;
 
 use std::cell::OnceCell;
@@ -12,152 +13,21 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use chrono::{DateTime, Utc};
-use serde::Serialize;
 
 use self::files::{Asked, below_main, nearest_from};
 pub use self::files::{InDir, SiteRuns, nearest};
+pub use self::record::{About, GateRecord, Moved};
 use self::settle::settle;
 pub use self::settle::write_through;
 use crate::actor::AgentName;
 use crate::catalog::{Catalog, Governed};
-use crate::event::{Event, Field};
 use crate::path;
 use crate::project::Project;
-use crate::record::{self, LogLine};
 use crate::reply;
 use crate::settings::Mode;
 use crate::sites;
 use crate::systems::{ClosedGate, Consequences, Files, Moment, Owed};
-use crate::time;
-use crate::workflow::{Account, GateChange, GateStatus, Outcome};
-
-/// One completion, as `gates.jsonl` keeps it: a change, or why there was none.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct GateRecord {
-    pub id: String,
-    /// UTC, RFC 3339, milliseconds.
-    pub ts: String,
-    pub system: String,
-    /// Relative to the project.
-    pub file: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gate: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<GateStatus>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub to: Option<GateStatus>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub phase: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub iteration: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub agent_type: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub agent_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub evidence: Option<String>,
-    /// Why nothing was changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub skipped: Option<String>,
-    /// The further gates that the same completion moved.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub also: Vec<Moved>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Moved {
-    pub gate: String,
-    pub from: GateStatus,
-    pub to: GateStatus,
-}
-
-impl From<&GateChange> for Moved {
-    fn from(change: &GateChange) -> Self {
-        Self {
-            gate: change.gate.clone(),
-            from: change.from,
-            to: change.to,
-        }
-    }
-}
-
-/// Who a record is about. `agent_type` and `agent_id` are the agent's that
-/// started or ended, which need not be the event's. A command has no event.
-#[derive(Clone, Copy, Default)]
-pub struct About<'a> {
-    pub event: Option<&'a Event<'a>>,
-    pub agent_type: Option<&'a str>,
-    pub agent_id: Option<&'a str>,
-}
-
-impl GateRecord {
-    pub fn new(about: &About<'_>, system: &str, file: &str, now: DateTime<Utc>) -> Self {
-        Self {
-            id: record::id(now),
-            ts: time::millis(now),
-            system: system.to_owned(),
-            file: file.to_owned(),
-            agent_type: about.agent_type.map(str::to_owned),
-            agent_id: about.agent_id.map(str::to_owned),
-            session_id: about
-                .event
-                .and_then(|event| event.get(Field::SessionId))
-                .map(str::to_owned),
-            ..Self::default()
-        }
-    }
-
-    /// Notes what moved. A run can also be closed, or go on, without a gate.
-    pub fn changed(mut self, changes: &[GateChange], account: &Account) -> Self {
-        let Some((first, others)) = changes.split_first() else {
-            let evidence = account.evidence.as_deref();
-            self.phase.clone_from(&account.phase);
-            self.iteration = account.iteration;
-            self.evidence = Some(evidence.unwrap_or("no gate moved").to_owned());
-            return self;
-        };
-        self.gate = Some(first.gate.clone());
-        self.from = Some(first.from);
-        self.to = Some(first.to);
-        self.phase.clone_from(&first.phase);
-        self.iteration = first.iteration;
-        self.evidence = Some(first.evidence.clone());
-        self.also = others.iter().map(Moved::from).collect();
-        self
-    }
-
-    fn skipped(mut self, why: String) -> Self {
-        self.skipped = Some(why);
-        self
-    }
-}
-
-impl LogLine for GateRecord {
-    fn ts(&self) -> &str {
-        &self.ts
-    }
-
-    /// Names that an event or a file of the system brings can be of any length.
-    fn shorten(&mut self, limit: usize) {
-        self.also.truncate(limit / 60);
-        let also = self.also.iter_mut().map(|moved| &mut moved.gate);
-        let optional = [
-            &mut self.gate,
-            &mut self.phase,
-            &mut self.agent_type,
-            &mut self.agent_id,
-            &mut self.session_id,
-            &mut self.evidence,
-            &mut self.skipped,
-        ];
-        let texts = optional.into_iter().flatten().chain([&mut self.file]);
-        for text in texts.chain(also) {
-            record::shorten(text, limit);
-        }
-    }
-}
+use crate::workflow::Outcome;
 
 /// A system's state around an event, looked for when the system first asks for it.
 pub struct Around<'c> {
@@ -374,7 +244,7 @@ impl<'a> Plan<'a> {
                 let unread = unreadable.iter().find(is_it);
                 let path = state.dir.join(file);
                 dues.push(Due {
-                    system: state.around.governed.system.id().to_owned(),
+                    system: state.around.governed.id().to_owned(),
                     mode: state.around.governed.mode,
                     name: file.clone(),
                     shown: shown(project, &path),
@@ -431,7 +301,7 @@ impl<'a> Plan<'a> {
         about: &About<'_>,
     ) -> GateRecord {
         let shown = shown(project, &state.dir.join(file));
-        GateRecord::new(about, state.around.governed.system.id(), &shown, self.now)
+        GateRecord::new(about, state.around.governed.id(), &shown, self.now)
     }
 }
 

@@ -91,28 +91,27 @@ fn answer(event: &Event<'_>, cwd: &str, env: &Env, project: Option<&str>, now: C
     }
     let project = Project::discover(project, env, cwd);
     let layers = project.settings_layers(env);
+    if changes && layers.leave_sites_alone() && reach_no_usual_site(&readings, &project, &ground) {
+        return Reply::Silent;
+    }
+    let rules = layers.resolve();
+    let declared = DeclaredSystem::all(&rules.settings);
     let world = World {
         project,
         cwd: cwd.to_owned(),
         env,
         now: Now::of(now),
+        rules: &rules,
+        catalog: &Catalog::new(&rules.settings, &declared),
     };
-    if changes && layers.leave_sites_alone() && world.reaches_no_usual_site(&readings, &ground) {
-        return Reply::Silent;
-    }
-    let rules = layers.resolve();
-    let declared = DeclaredSystem::all(&rules.settings);
-    let catalog = Catalog::new(&rules.settings, &declared);
     match (event.kind(), event.tool()) {
-        _ if changes => world.guard(readings, &ground, &rules, &catalog),
-        (Kind::PreToolUse, Tool::Agent) => world.dispatched(event, &rules, &catalog),
-        (Kind::PostToolUse, Tool::Agent) | (Kind::SubagentStop, _) => {
-            world.agent_ended(event, &rules, &catalog)
-        }
-        (Kind::PostToolUse | Kind::PostToolUseFailure, _) => world.after(event, &rules, &catalog),
-        (Kind::SubagentStart, _) => world.agent_started(event, &rules, &catalog),
-        (Kind::Stop, _) => world.turn_ended(event, &rules, &catalog),
-        (Kind::SessionStart, _) => world.session_started(event, &rules, &catalog),
+        _ if changes => world.guard(readings, &ground),
+        (Kind::PreToolUse, Tool::Agent) => world.dispatched(event),
+        (Kind::PostToolUse, Tool::Agent) | (Kind::SubagentStop, _) => world.agent_ended(event),
+        (Kind::PostToolUse | Kind::PostToolUseFailure, _) => world.after(event),
+        (Kind::SubagentStart, _) => world.agent_started(event),
+        (Kind::Stop, _) => world.turn_ended(event),
+        (Kind::SessionStart, _) => world.session_started(event),
         (Kind::PreToolUse | Kind::Other, _) => Reply::Silent,
     }
 }
@@ -166,64 +165,53 @@ pub(crate) fn scene<'a>(cwd: &'a str, env: &'a Env, disk: &'a Ground) -> Scene<'
     }
 }
 
+/// Whether no reading has a target in a site of a built-in system, where they usually
+/// are. Most writes have none, and then settings that make no sites need not be read.
+fn reach_no_usual_site(readings: &[Reading<'_>], project: &Project, ground: &Ground) -> bool {
+    let usual = Settings::default();
+    let catalog = Catalog::new(&usual, &[]);
+    let is_elsewhere = |targets: &Vec<Target>| {
+        !targets
+            .iter()
+            .any(|target| systems::are_named_in(&target.path))
+            && claim::of(targets, project, &catalog, ground).is_ok_and(|claims| claims.is_empty())
+    };
+    let mut targets = readings.iter().map(|reading| &reading.targets);
+    targets.all(|targets| targets.as_ref().is_ok_and(is_elsewhere))
+}
+
 /// What stands around one event.
 pub struct World<'w> {
     pub project: Project,
     pub cwd: String,
     pub env: &'w Env,
     pub now: Now,
+    pub rules: &'w Resolved,
+    pub catalog: &'w Catalog<'w>,
 }
 
-impl World<'_> {
-    fn guard(
-        &self,
-        readings: Vec<Reading<'_>>,
-        ground: &Ground,
-        rules: &Resolved,
-        catalog: &Catalog<'_>,
-    ) -> Reply {
+impl<'w> World<'w> {
+    fn guard(&self, readings: Vec<Reading<'_>>, ground: &Ground) -> Reply {
         let replies = readings
             .into_iter()
-            .map(|reading| self.guard_reading(reading, ground, rules, catalog));
+            .map(|reading| self.guard_reading(reading, ground));
         replies.max_by_key(Reply::weight).unwrap_or(Reply::Silent)
     }
 
-    /// Whether no reading has a target in a site of a built-in system, where they usually
-    /// are. Most writes have none, and then settings that make no sites need not be read.
-    fn reaches_no_usual_site(&self, readings: &[Reading<'_>], ground: &Ground) -> bool {
-        let usual = Settings::default();
-        let catalog = Catalog::new(&usual, &[]);
-        let is_elsewhere = |targets: &Vec<Target>| {
-            !targets
-                .iter()
-                .any(|target| systems::are_named_in(&target.path))
-                && claim::of(targets, &self.project, &catalog, ground)
-                    .is_ok_and(|claims| claims.is_empty())
-        };
-        let mut targets = readings.iter().map(|reading| &reading.targets);
-        targets.all(|targets| targets.as_ref().is_ok_and(is_elsewhere))
-    }
-
     /// The line itself.
-    fn guard_reading(
-        &self,
-        Reading { event, targets }: Reading<'_>,
-        ground: &Ground,
-        rules: &Resolved,
-        catalog: &Catalog<'_>,
-    ) -> Reply {
+    fn guard_reading(&self, Reading { event, targets }: Reading<'_>, ground: &Ground) -> Reply {
         let event = &event;
         let judged = match targets {
-            Ok(targets) => self.judge_targets(event, &targets, ground, catalog),
+            Ok(targets) => self.judge_targets(event, &targets, ground),
             // With every system switched off there is no place to keep.
-            Err(_) if catalog.governed.is_empty() => return Reply::Silent,
+            Err(_) if self.catalog.governed.is_empty() => return Reply::Silent,
             Err(unread) => Err(Unsettled::Call(unread)),
         };
         let (decision, claims) = match judged {
             Ok(judged) => judged,
-            Err(unsettled) => return self.refuse_unsettled(event, rules, catalog, &unsettled),
+            Err(unsettled) => return self.refuse_unsettled(event, &unsettled),
         };
-        self.conclude(event, &decision, &claims, rules)
+        self.conclude(event, &decision, &claims)
     }
 
     /// What a decision leads to: its record, and the reply.
@@ -232,36 +220,30 @@ impl World<'_> {
         event: &Event<'_>,
         decision: &Decision,
         claims: &[Claim<'_>],
-        rules: &Resolved,
     ) -> Reply {
         let reason = reply::reason(decision.denials(), &[]);
-        self.log(event, decision, &reason, claims, rules);
-        Reply::to(event.kind(), decision, reason, &rules.problems)
+        self.log(event, decision, &reason, claims);
+        Reply::to(event.kind(), decision, reason, &self.rules.problems)
     }
 
     /// The line without its effects, for commands as well: it reads the disk and writes nothing.
     ///
     /// # Errors
     /// A target belongs to a system and could not be judged.
-    pub fn judge<'c>(
-        &self,
-        event: &Event<'_>,
-        catalog: &'c Catalog<'c>,
-    ) -> Result<(Decision, Vec<Claim<'c>>), Unsettled> {
+    pub fn judge(&self, event: &Event<'_>) -> Result<(Decision, Vec<Claim<'w>>), Unsettled> {
         let ground = Ground::kept();
         let targets = target::of(event, &scene(&self.cwd, self.env, &ground));
         let targets = targets.map_err(Unsettled::Call)?;
-        self.judge_targets(event, &targets, &ground, catalog)
+        self.judge_targets(event, &targets, &ground)
     }
 
-    fn judge_targets<'c>(
+    fn judge_targets(
         &self,
         event: &Event<'_>,
         targets: &[Target],
         ground: &Ground,
-        catalog: &'c Catalog<'c>,
-    ) -> Result<(Decision, Vec<Claim<'c>>), Unsettled> {
-        let claims = claim::of(targets, &self.project, catalog, ground)?;
+    ) -> Result<(Decision, Vec<Claim<'w>>), Unsettled> {
+        let claims = claim::of(targets, &self.project, self.catalog, ground)?;
         let call = Call {
             actor: &event.actor(),
             channel: Channel::of(event.tool()),
@@ -272,16 +254,9 @@ impl World<'_> {
         Ok((decision, claims))
     }
 
-    fn log(
-        &self,
-        event: &Event<'_>,
-        decision: &Decision,
-        reason: &str,
-        claims: &[Claim<'_>],
-        rules: &Resolved,
-    ) {
+    fn log(&self, event: &Event<'_>, decision: &Decision, reason: &str, claims: &[Claim<'_>]) {
         let (what, denials) = match decision {
-            Decision::Allow { notes } => return self.log_repairs(event, notes, claims, rules),
+            Decision::Allow { notes } => return self.log_repairs(event, notes, claims),
             Decision::Warn(denials) => (What::Warn, denials),
             Decision::Deny(denials) => (What::Deny, denials),
         };
@@ -300,37 +275,31 @@ impl World<'_> {
             };
             claim.governed.system.workflow_id(&files)
         });
-        self.append(&log, &record, rules);
+        self.append(&log, &record);
     }
 
     /// A state that was broken until this call is worth knowing the morning after.
-    fn log_repairs(
-        &self,
-        event: &Event<'_>,
-        notes: &[Note],
-        claims: &[Claim<'_>],
-        rules: &Resolved,
-    ) {
+    fn log_repairs(&self, event: &Event<'_>, notes: &[Note], claims: &[Claim<'_>]) {
         let is_judged = |claim: &&Claim<'_>| claim.governed.system.judges(&claim.entry);
         for note in notes {
             let (Note::Repair(reason), Some(claim)) = (note, claims.iter().find(is_judged)) else {
                 continue;
             };
             let mut record = Record::new(What::Fault, reason, Some(event), self.now.get());
-            record.system = Some(claim.governed.system.id().to_owned());
+            record.system = Some(claim.governed.id().to_owned());
             record.file_path = Some(claim.path());
             record.name = Some(claim.entry.clone());
-            self.append(&self.logs().events(), &record, rules);
+            self.append(&self.logs().events(), &record);
         }
     }
 
     pub(crate) fn logs(&self) -> Logs {
-        Logs::of(Path::new(&self.project.main.dir))
+        self.project.logs()
     }
 
     /// Appends a record; a log that cannot be written changes no decision.
-    pub(crate) fn append(&self, log: &LogFile, record: &impl LogLine, rules: &Resolved) {
-        let (line, max_bytes) = (record.to_line(), rules.settings.log_max_bytes);
+    pub(crate) fn append(&self, log: &LogFile, record: &impl LogLine) {
+        let (line, max_bytes) = (record.to_line(), self.rules.settings.log_max_bytes);
         let ready = match log.dir == self.logs().own_folder() {
             true => make_own_folder(&log.dir),
             false => Ok(()),
@@ -351,8 +320,8 @@ impl World<'_> {
     }
 
     /// The sites at the project's root, and at the event's directory and above it.
-    pub(crate) fn sites_around<'c>(&self, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
-        sites::around(&self.project, catalog, std::slice::from_ref(&self.cwd))
+    pub(crate) fn sites_around(&self) -> Vec<Site<'w>> {
+        sites::around(&self.project, self.catalog, std::slice::from_ref(&self.cwd))
     }
 }
 

@@ -53,3 +53,4 @@ pub mod listing;
 pub mod path;
 pub mod regular;
 pub mod time;
+mod words;

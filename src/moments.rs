@@ -2,29 +2,26 @@
 //! session's start. The counterpart of the guard: it refuses nothing but an
 //! end that owes an artifact, and a dispatch before its gate.
 
-use std::cmp::Reverse;
+mod greeting;
+
 use std::io;
 use std::time::Duration;
 
 use crate::actor::{Actor, AgentName};
-use crate::catalog::Catalog;
 use crate::completion::{Ending, ToldBy};
 use crate::decision::{Decision, Denial, DenyCode};
-use crate::event::{Event, Field, Kind, Tool};
-use crate::gates::{About, Around, Due, Effects, GateRecord, Plan, SiteRuns};
+use crate::event::{Event, Field, Tool};
+use crate::gates::{About, Around, Due, Effects, GateRecord, Plan};
 use crate::hook::World;
 use crate::path;
-use crate::project::read_text;
 use crate::record::{LogLine, Record, What};
 use crate::reply::{self, Reply};
 use crate::runs::Runs;
-use crate::settings::{Completion, Dispatch, Mode, Resolved};
+use crate::settings::{Completion, Dispatch, Mode};
 use crate::store::lock::{IN_HOOK, Locked, with_lock};
-use crate::store::{Above, make_own_folder, note_wired};
-use crate::systems::{ClosedGate, Moment, devt};
+use crate::store::make_own_folder;
+use crate::systems::{ClosedGate, Moment};
 use crate::target::Act;
-use crate::wiring::Wiring;
-use crate::workflow::Workflow;
 
 /// How long an end waits to be counted: several times as long as a lock is tried
 /// for, since the end before it may be waiting for the locks of its states.
@@ -32,54 +29,54 @@ pub(crate) const TO_COUNT: Duration = IN_HOOK.saturating_mul(8);
 
 impl World<'_> {
     /// `SubagentStart`: the agent's phase begins, and its next end counts.
-    pub(crate) fn agent_started(
-        &self,
-        event: &Event<'_>,
-        rules: &Resolved,
-        catalog: &Catalog<'_>,
-    ) -> Reply {
+    pub(crate) fn agent_started(&self, event: &Event<'_>) -> Reply {
         let (agent_type, agent_id) = (event.get(Field::AgentType), event.get(Field::AgentId));
         let agent = AgentName::parse(agent_type.unwrap_or_default());
-        let around = Around::all(catalog, &self.project, &self.cwd);
+        let around = self.states();
         let moment = Moment::AgentStart { agent: &agent };
         let about = About {
             event: Some(event),
             agent_type,
             agent_id,
         };
-        if self.logs().own_folder().is_dir() {
-            let forgotten = with_lock(self.logs().own_folder(), TO_COUNT, |locked| {
-                let mut runs = Runs::read(locked);
-                let id = agent_id.unwrap_or_default();
-                if !runs.is_counted(event.session(), id) {
-                    return Ok(());
-                }
-                runs.forget(event.session(), id);
-                runs.write(locked)
-            });
-            self.complain_about("runs.json", forgotten);
-        }
+        self.forget_run(event.session(), agent_id.unwrap_or_default());
         let effects = Plan::new(&around, moment, self.now.get()).carry_out(&self.project, &about);
         // A start that moves nothing is not worth a line, one that should have is.
         let is_odd = effects.has_failed || effects.is_undecided;
         let records = effects.records.into_iter();
         let worthy = records.filter(|record| record.skipped.is_none() || is_odd);
-        self.append_gates(worthy, rules);
+        self.append_gates(worthy);
         Reply::Silent
     }
 
+    /// The systems' states around the event.
+    fn states(&self) -> Vec<Around<'_>> {
+        Around::all(self.catalog, &self.project, &self.cwd)
+    }
+
+    /// Lets the end of a run that was counted count again, since its agent goes on.
+    fn forget_run(&self, session: &str, id: &str) {
+        if !self.logs().own_folder().is_dir() {
+            return;
+        }
+        let forgotten = with_lock(self.logs().own_folder(), TO_COUNT, |locked| {
+            let mut runs = Runs::read(locked);
+            if !runs.is_counted(session, id) {
+                return Ok(());
+            }
+            runs.forget(session, id);
+            runs.write(locked)
+        });
+        self.complain_about("runs.json", forgotten);
+    }
+
     /// The end of an agent's run, counted once.
-    pub(crate) fn agent_ended(
-        &self,
-        event: &Event<'_>,
-        rules: &Resolved,
-        catalog: &Catalog<'_>,
-    ) -> Reply {
+    pub(crate) fn agent_ended(&self, event: &Event<'_>) -> Reply {
         let Some(ending) = Ending::of(event) else {
             return Reply::Silent;
         };
         let agent = AgentName::parse(&ending.agent_type);
-        let around = Around::all(catalog, &self.project, &self.cwd);
+        let around = self.states();
         let end = |reply| Moment::AgentEnd {
             agent: &agent,
             reply,
@@ -94,35 +91,34 @@ impl World<'_> {
         }
         let counted = make_own_folder(self.logs().own_folder()).and_then(|()| {
             with_lock(self.logs().own_folder(), TO_COUNT, |locked| {
-                Ok(self.count_end(locked, event, &ending, &plan, rules))
+                Ok(self.count_end(locked, event, &ending, &plan))
             })
         });
         match counted {
-            Ok(counted) => self.answer_end(event, counted, rules),
+            Ok(counted) => self.answer_end(event, counted),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 let why = format!("could not be counted: {error}");
                 let effects = plan.skip_all(&self.project, &about(event, &ending), &why);
-                self.append_gates(effects.records, rules);
+                self.append_gates(effects.records);
                 Reply::Silent
             }
             // The gates are not in that folder. At worst the run's second event moves them again.
             Err(error) => {
                 self.complain_about("runs.json", Err(error));
-                let (effects, counted) = self.settle_end(event, &ending, &plan, rules);
-                self.append_gates(effects.records, rules);
-                self.answer_end(event, counted, rules)
+                let (effects, counted) = self.settle_end(event, &ending, &plan);
+                self.append_gates(effects.records);
+                self.answer_end(event, counted)
             }
         }
     }
 
-    fn answer_end(&self, event: &Event<'_>, counted: Counted, rules: &Resolved) -> Reply {
+    fn answer_end(&self, event: &Event<'_>, counted: Counted) -> Reply {
         match counted {
             Counted::Before | Counted::Wordless => Reply::Silent,
             Counted::Now(owed) => {
                 // This log shares its lock with the counting, which is over now.
-                if rules.settings.completion != Completion::Off {
-                    owed.iter()
-                        .for_each(|owed| self.note_owed(event, owed, rules));
+                if self.rules.settings.completion != Completion::Off {
+                    owed.iter().for_each(|owed| self.note_owed(event, owed));
                 }
                 Reply::Silent
             }
@@ -138,7 +134,6 @@ impl World<'_> {
         event: &Event<'_>,
         ending: &Ending,
         plan: &Plan<'_>,
-        rules: &Resolved,
     ) -> Counted {
         let mut runs = Runs::read(locked);
         let id = ending.agent_id.as_deref().unwrap_or_default();
@@ -147,14 +142,14 @@ impl World<'_> {
         if !is_second && runs.is_counted(event.session(), id) {
             return Counted::Before;
         }
-        let (effects, counted) = self.settle_end(event, ending, plan, rules);
+        let (effects, counted) = self.settle_end(event, ending, plan);
         // Where nothing could be written, the run's second event is another chance.
         if matches!(counted, Counted::Now(_)) && !id.is_empty() && !effects.has_failed {
             runs.count(event.session(), id);
             // The gate has moved; at worst the run's second event moves it again.
             self.complain_about("runs.json", runs.write(locked));
         }
-        self.append_gates_locked(locked, &effects, rules);
+        self.append_gates_locked(locked, &effects);
         counted
     }
 
@@ -163,7 +158,6 @@ impl World<'_> {
         event: &Event<'_>,
         ending: &Ending,
         plan: &Plan<'_>,
-        rules: &Resolved,
     ) -> (Effects, Counted) {
         let about = about(event, ending);
         if plan.is_wordless() {
@@ -172,7 +166,7 @@ impl World<'_> {
         }
         let mut owed = plan.owed(&self.project);
         let is_enforced = |due: &Due| due.mode == Mode::Enforce;
-        if rules.settings.completion == Completion::Block
+        if self.rules.settings.completion == Completion::Block
             && ending.told_by == ToldBy::Stop
             && owed.iter().any(is_enforced)
         {
@@ -182,50 +176,40 @@ impl World<'_> {
         (plan.carry_out(&self.project, &about), Counted::Now(owed))
     }
 
-    fn note_owed(&self, event: &Event<'_>, due: &Due, rules: &Resolved) {
+    fn note_owed(&self, event: &Event<'_>, due: &Due) {
         let reason = format!("`{}` is owed: {}", due.shown, due.why);
         let mut record = Record::new(What::Warn, &reason, Some(event), self.now.get());
         record.system = Some(due.system.clone());
         record.file_path = Some(path::from_os(&due.path));
         record.name = Some(due.name.clone());
-        self.append(&self.logs().events(), &record, rules);
+        self.append(&self.logs().events(), &record);
     }
 
     /// The main thread's turn is over: a run whose gates have all passed is
     /// closed, and what goes on in the background is looked after.
-    pub(crate) fn turn_ended(
-        &self,
-        event: &Event<'_>,
-        rules: &Resolved,
-        catalog: &Catalog<'_>,
-    ) -> Reply {
+    pub(crate) fn turn_ended(&self, event: &Event<'_>) -> Reply {
         if event.actor() == Actor::Main {
-            let around = Around::all(catalog, &self.project, &self.cwd);
+            let around = self.states();
             let about = About {
                 event: Some(event),
                 ..About::default()
             };
             let plan = Plan::new(&around, Moment::TurnEnd, self.now.get());
             let effects = plan.carry_out(&self.project, &about);
-            self.append_gates(effects.records, rules);
+            self.append_gates(effects.records);
         }
-        self.detect(event, rules, catalog, &[])
+        self.detect(event, &[])
     }
 
     /// A call has succeeded; where the main thread wrote a report, that completes its phase.
-    pub(crate) fn report_written(
-        &self,
-        event: &Event<'_>,
-        rules: &Resolved,
-        catalog: &Catalog<'_>,
-    ) {
+    pub(crate) fn report_written(&self, event: &Event<'_>) {
         // What an Edit leaves may be no report.
         if event.actor() != Actor::Main || event.tool() != Tool::Write {
             return;
         }
         let written = event.get(Field::FilePath).unwrap_or_default();
         let written = path::absolute(&self.cwd, written, self.env.home.as_deref());
-        for governed in &catalog.governed {
+        for governed in &self.catalog.governed {
             let Some(dir) = governed.system.gate_dir() else {
                 continue;
             };
@@ -243,36 +227,26 @@ impl World<'_> {
             let moment = Moment::Wrote { entry };
             let effects =
                 Plan::new(&around, moment, self.now.get()).carry_out(&self.project, &about);
-            self.append_gates(effects.records, rules);
+            self.append_gates(effects.records);
         }
     }
 
     /// `PreToolUse` of a dispatch: warned of or refused before its gate.
-    pub(crate) fn dispatched(
-        &self,
-        event: &Event<'_>,
-        rules: &Resolved,
-        catalog: &Catalog<'_>,
-    ) -> Reply {
-        let objection = self.objection_to_dispatch(event, rules, catalog);
+    pub(crate) fn dispatched(&self, event: &Event<'_>) -> Reply {
+        let objection = self.objection_to_dispatch(event);
         let decision = Decision::of(objection.into_iter().collect());
-        self.conclude(event, &decision, &[], rules)
+        self.conclude(event, &decision, &[])
     }
 
     /// What is said against a dispatch: a gate before the agent's phase has not passed.
-    pub(crate) fn objection_to_dispatch(
-        &self,
-        event: &Event<'_>,
-        rules: &Resolved,
-        catalog: &Catalog<'_>,
-    ) -> Option<Denial> {
+    pub(crate) fn objection_to_dispatch(&self, event: &Event<'_>) -> Option<Denial> {
         let agent_type = event.get(Field::SubagentType)?;
-        let setting = rules.settings.dispatch;
+        let setting = self.rules.settings.dispatch;
         if agent_type.is_empty() || setting == Dispatch::Off {
             return None;
         }
         let agent = AgentName::parse(agent_type);
-        let around = Around::all(catalog, &self.project, &self.cwd);
+        let around = self.states();
         let mut around = around.iter();
         let (around, gate) =
             around.find_map(|around| Some((around, around.closed_gate(&agent)?)))?;
@@ -294,7 +268,7 @@ impl World<'_> {
         let dir = around.dir().map(path::from_os).unwrap_or_default();
         Denial {
             code: DenyCode::GateClosed,
-            system: around.governed.system.id().to_owned(),
+            system: around.governed.id().to_owned(),
             mode,
             act: Act::Write,
             shown: agent_type.to_owned(),
@@ -308,58 +282,6 @@ impl World<'_> {
         }
     }
 
-    /// Tells a session that starts what is under way, so that nothing is done twice.
-    pub(crate) fn session_started(
-        &self,
-        event: &Event<'_>,
-        rules: &Resolved,
-        catalog: &Catalog<'_>,
-    ) -> Reply {
-        let sites = self.sites_around(catalog);
-        if self.is_concerned(&sites) {
-            self.heartbeat(event, rules);
-            self.note_wiring();
-        }
-        let (mut runs, mut problems) = (Vec::new(), Vec::new());
-        for site in &sites {
-            let held = SiteRuns::of(site, &self.project);
-            runs.extend(held.readable.into_iter().filter(|run| run.active));
-            problems.extend(held.problems);
-        }
-        if runs.is_empty() && problems.is_empty() {
-            return Reply::Silent;
-        }
-        // What was forgotten long ago must not push out what is under way, nor
-        // what is derived from files, of any number, a run that is stored.
-        runs.sort_by_key(|run| Reverse(run.updated_at.clone()));
-        Reply::Context {
-            event: Kind::SessionStart,
-            text: under_way(&runs, &problems),
-        }
-    }
-
-    /// One line a session, so that the morning after shows that the hook ran.
-    fn heartbeat(&self, event: &Event<'_>, rules: &Resolved) {
-        let edition = rules.settings.system(devt::ID).contract.as_str();
-        let version = env!("CARGO_PKG_VERSION");
-        let what = format!("statewarden {version}, devt contract {edition}");
-        let record = Record::new(What::Heartbeat, &what, Some(event), self.now.get());
-        self.append(&self.logs().events(), &record, rules);
-    }
-
-    /// Remembers that the project's settings run the hook, for the day they do not.
-    fn note_wiring(&self) {
-        let settings = self.project.client_settings();
-        let texts = settings.map(|path| read_text(&path).ok().flatten());
-        let is_wired = |text: &String| Wiring::read(text).is_ours();
-        if texts.iter().flatten().any(is_wired) {
-            self.complain_about(
-                "wired",
-                note_wired(self.logs().own_folder(), Above::WasThere),
-            );
-        }
-    }
-
     pub(crate) fn complain_about(&self, what: &str, result: io::Result<()>) {
         if let Err(error) = result {
             let file = self.logs().own_folder().join(what);
@@ -369,20 +291,16 @@ impl World<'_> {
     }
 
     /// Appends gate records; where that fails the gate changes stand.
-    pub(crate) fn append_gates(
-        &self,
-        records: impl IntoIterator<Item = GateRecord>,
-        rules: &Resolved,
-    ) {
+    pub(crate) fn append_gates(&self, records: impl IntoIterator<Item = GateRecord>) {
         for record in records {
-            self.append(&self.logs().gates(), &record, rules);
+            self.append(&self.logs().gates(), &record);
         }
     }
 
     /// The same where the folder of the log is locked already.
-    fn append_gates_locked(&self, locked: &Locked<'_>, effects: &Effects, rules: &Resolved) {
+    fn append_gates_locked(&self, locked: &Locked<'_>, effects: &Effects) {
         let log = self.logs().gates();
-        let max_bytes = rules.settings.log_max_bytes;
+        let max_bytes = self.rules.settings.log_max_bytes;
         for record in &effects.records {
             let line = record.to_line();
             let written = log.append_locked(locked, &line, max_bytes, &record.ts);
@@ -421,59 +339,4 @@ fn send_back(owed: &[Due]) -> String {
         ),
         reply::MAX_REASON,
     )
-}
-
-/// The most characters that a new session is told.
-const MAX_UNDER_WAY: usize = 999;
-
-/// A line for each run and then for each file that may hold one, as many as fit,
-/// and the number of the rest.
-fn under_way(runs: &[Workflow], problems: &[String]) -> String {
-    let mut text = match runs {
-        [] => "A workflow may be under way; before you begin anew, mend its state or ask the user.",
-        _ => "A workflow is under way; go on from here, redo nothing.",
-    }
-    .to_owned();
-    let problems = problems
-        .iter()
-        .map(|problem| reply::printable(&reply::cut(problem, 300)));
-    let lines: Vec<String> = runs.iter().map(summary).chain(problems).collect();
-    for (at, line) in lines.iter().enumerate() {
-        let rest = format!("\nand {} more: `statewarden status`.", lines.len() - at);
-        let room = MAX_UNDER_WAY - text.chars().count();
-        let needed = match at + 1 == lines.len() {
-            true => 0,
-            false => rest.chars().count(),
-        };
-        if 1 + line.chars().count() + needed <= room {
-            text += &format!("\n{line}");
-        } else if at == 0 {
-            return reply::cut(&format!("{text}\n{line}"), MAX_UNDER_WAY);
-        } else {
-            return text + &rest;
-        }
-    }
-    text
-}
-
-/// One line, whatever a state file calls its phase.
-fn summary(run: &Workflow) -> String {
-    let phase = run.phase.as_deref().unwrap_or("none");
-    let round = match (run.iteration, run.max_iterations) {
-        (Some(n), Some(max)) => format!(", iteration {n} of {max}"),
-        _ => String::new(),
-    };
-    let gates = run
-        .gates
-        .iter()
-        .map(|gate| format!("{} {}", gate.name, gate.status.as_str()));
-    let gates = match reply::cut(&gates.collect::<Vec<_>>().join(", "), 300) {
-        none if none.is_empty() => none,
-        gates => format!("; gates: {gates}"),
-    };
-    let line = format!(
-        "{} (`{}`): phase {phase}{round}{gates}. Next: {}.",
-        run.system, run.file, run.next
-    );
-    reply::printable(&line)
 }

@@ -15,6 +15,7 @@ use crate::layers::{self, OWN_FOLDER};
 use crate::path;
 use crate::regular;
 use crate::shell::Disk;
+use crate::store::log::Logs;
 use crate::systems::View;
 
 /// What marks a project root.
@@ -104,6 +105,11 @@ impl Project {
             claude_dir: env.claude_dir().map(|dir| path::absolute(&cwd, &dir, None)),
             main,
         }
+    }
+
+    /// The logs that lie in no site, and the folder that holds them.
+    pub fn logs(&self) -> Logs {
+        Logs::of(Path::new(&self.main.dir))
     }
 
     /// The main checkout, and the work trees beside it.

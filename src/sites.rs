@@ -9,7 +9,6 @@ use crate::listing::{self, Kind};
 use crate::path;
 use crate::project::{OnDisk, Project, Root};
 use crate::store::archive::Ring;
-use crate::store::log::Logs;
 use crate::systems::{System, agentmux, own};
 
 /// Where the rings of sites without a program's directory lie, in this
@@ -27,7 +26,7 @@ pub struct Site<'c> {
 impl<'c> Site<'c> {
     /// What no other site has: its system's id and its path.
     fn key(&self) -> (&'c str, String) {
-        (self.governed.system.id(), self.dir())
+        (self.governed.id(), self.dir())
     }
 
     /// The absolute path of the site.
@@ -52,16 +51,14 @@ impl<'c> Site<'c> {
         let edition = self.governed.edition;
         let mut dirs = self.governed.contract.dirs.iter();
         let in_site = dirs.find(|dir| dir.kind == DirKind::Program && dir.editions.hold(edition));
-        let id = self.governed.system.id();
+        let id = self.governed.id();
         let whole = self.dir();
         // Sites of several work trees share the folder, and not their path.
         let site = project.main.relative(&whole).unwrap_or(&whole);
         let (dir, own_folder) = match in_site {
             Some(dir) => (Path::new(&whole).join(dir.path), None),
             None => {
-                let own = Logs::of(Path::new(&project.main.dir))
-                    .own_folder()
-                    .to_owned();
+                let own = project.logs().own_folder().to_owned();
                 let dir = own.join(OWN_ARCHIVE).join(id).join(label(self, site));
                 (dir, Some(own))
             }
@@ -178,7 +175,7 @@ fn held_by_any<'c>(
     let systems = catalog
         .governed
         .iter()
-        .filter(|governed| governed.system.id() != own::ID);
+        .filter(|governed| governed.id() != own::ID);
     systems.flat_map(move |governed| held(root, dir, governed, catalog))
 }
 
@@ -211,8 +208,8 @@ fn add<'c>(sites: &mut Vec<Site<'c>>, root: &Root, dir: &str, catalog: &'c Catal
 
 /// Adds a site that is not among the known ones, where these are few.
 pub fn add_new<'c>(sites: &mut Vec<Site<'c>>, site: Site<'c>) {
-    let id = site.governed.system.id();
-    let same = |known: &Site<'_>| known.governed.system.id() == id && known.dir() == site.dir();
+    let id = site.governed.id();
+    let same = |known: &Site<'_>| known.governed.id() == id && known.dir() == site.dir();
     if !sites.iter().any(same) {
         sites.push(site);
     }
@@ -260,7 +257,7 @@ pub fn named<'c>(root: &Root, governed: &'c Governed<'c>, catalog: &Catalog<'_>)
 /// A path in each directory that the settings name as a site, and in the root.
 fn named_paths(root: &Root, governed: &Governed<'_>, catalog: &Catalog<'_>) -> Vec<String> {
     let file = governed.system.root_file();
-    let id = governed.system.id();
+    let id = governed.id();
     let named = catalog.named_sites.iter().filter(|(of, _)| of == id);
     let there = named
         .flat_map(|(_, sites)| sites)

@@ -2,26 +2,16 @@
 
 use serde::Serialize;
 
-/// How far a gate is. Each system's file maps its own spelling to these.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GateStatus {
-    Pending,
-    InProgress,
-    Passed,
-    Failed,
-    Skipped,
-}
+use crate::words::words;
 
-impl GateStatus {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::InProgress => "in_progress",
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-        }
+words! {
+    /// How far a gate is. Each system's file maps its own spelling to these.
+    pub enum GateStatus {
+        Pending = "pending",
+        InProgress = "in_progress",
+        Passed = "passed",
+        Failed = "failed",
+        Skipped = "skipped",
     }
 }
 

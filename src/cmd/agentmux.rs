@@ -112,7 +112,7 @@ fn validate(sessions: &[Session], context: &Context<'_>, out: &mut dyn Write) ->
     };
     context.print(out, &document, |out| {
         for Problem { session, problem } in &document.problems {
-            let line = output::printable(&format!("{session}: {problem}"));
+            let line = format!("{session}: {problem}");
             writeln!(out, "{}", context.paint.red(&line))?;
         }
         if document.problems.is_empty() {
@@ -171,8 +171,7 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
         writeln!(out, "no session of AgentMux")?;
     }
     for session in &document.sessions {
-        let title = output::printable(&session.name);
-        writeln!(out, "{}", context.paint.bold(&title))?;
+        writeln!(out, "{}", context.paint.bold(&session.name))?;
         let fields = [
             ("phase", &session.phase),
             ("last event", &session.last_event),
@@ -186,8 +185,7 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
             writeln!(out, "  {:<12}{round}", "reviews")?;
         }
         for problem in &session.problems {
-            let line = format!("  {}", output::printable(problem));
-            writeln!(out, "{}", context.paint.red(&line))?;
+            writeln!(out, "  {}", context.paint.red(problem))?;
         }
     }
     Ok(())

@@ -28,7 +28,6 @@ pub(crate) use report::{Document, print};
 /// One of the three verbs.
 pub(crate) struct Job<'a> {
     pub(crate) kind: Kind,
-    pub(crate) by: &'static str,
     pub(crate) effect: Effect,
     /// Whether a site of this system is meant.
     pub(crate) applies_to: &'a dyn Fn(&str) -> bool,
@@ -149,7 +148,7 @@ pub(crate) fn run(job: &Job<'_>, context: &Context<'_>) -> Result<Vec<Outcome>> 
         let sites = sites::find(project, catalog);
         let is_of_root = |dir: String| project.root_of(&dir).is_some_and(|of| of.dir == root.dir);
         let meant = |site: &&Site<'_>| {
-            let id = site.governed.system.id();
+            let id = site.governed.id();
             context.wants(id) && (job.applies_to)(id) && is_of_root(site.dir())
         };
         let meant = sites.iter().filter(meant);
@@ -186,14 +185,14 @@ fn in_site(
     catalog: &Catalog<'_>,
     context: &Context<'_>,
 ) -> Outcome {
-    let mut outcome = Outcome::empty(site.governed.system.id(), site.dir());
+    let mut outcome = Outcome::empty(site.governed.id(), site.dir());
     let done = match job.effect {
         Effect::DryRun => plan(job, site, catalog, &mut outcome).map(|chosen| {
             let item = |(entry, reason)| Moved::new(entry, reason, Status::WouldArchive);
             outcome.items = chosen.into_iter().map(item).collect();
         }),
         Effect::Apply => {
-            let (id, dir) = (site.governed.system.id(), site.dir());
+            let (id, dir) = (site.governed.id(), site.dir());
             with_site_lock(id, Path::new(&dir), |locked| {
                 let chosen = plan(job, site, catalog, &mut outcome).map_err(io::Error::other)?;
                 carry_out(job, locked, site, chosen, &mut outcome, context)
@@ -222,7 +221,7 @@ fn plan<'c>(
     outcome: &mut Outcome,
 ) -> Result<Vec<(Entry<'c>, String)>> {
     let mut entries = inventory::entries(site, catalog)?;
-    if site.governed.system.id() == devt::ID {
+    if site.governed.id() == devt::ID {
         outcome.live = spare_live_workflows(&mut entries);
     }
     let rule = (job.rule)(site)?;
@@ -273,7 +272,6 @@ fn carry_out(
         .collect();
     let run = Run {
         kind: job.kind,
-        by: job.by,
         now: context.now,
     };
     let progress = output::Progress::new("archived", items.len(), 1_000);

@@ -75,7 +75,7 @@ pub(crate) fn run(context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> 
 
 fn audit(catalog: &Catalog<'_>, context: &Context<'_>) -> Vec<Report> {
     let sites = sites::find(&context.project, catalog);
-    let wanted = |site: &&Site<'_>| context.wants(site.governed.system.id());
+    let wanted = |site: &&Site<'_>| context.wants(site.governed.id());
     let sites = sites.iter().filter(wanted);
     let mut reports: Vec<Report> = sites.map(|site| report(site, catalog)).collect();
     if reports.is_empty() && context.wants(devt::ID) && catalog.get(devt::ID).is_some() {
@@ -114,7 +114,7 @@ impl Report {
 }
 
 fn report(site: &Site<'_>, catalog: &Catalog<'_>) -> Report {
-    let new = |entries| Report::new(site.governed.system.id(), site.dir(), entries);
+    let new = |entries| Report::new(site.governed.id(), site.dir(), entries);
     match inventory::entries(site, catalog) {
         Ok(entries) => new(entries),
         Err(error) => Report {
@@ -146,7 +146,7 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
     }
     for report in &document.sites {
         let title = format!("{} ({})", report.state_dir, report.system);
-        writeln!(out, "{}", context.paint.bold(&output::printable(&title)))?;
+        writeln!(out, "{}", context.paint.bold(&title))?;
         if let Some(reason) = &report.reason {
             let reason = match reason.as_str() {
                 MISSING => "there is no such directory",

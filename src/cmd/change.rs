@@ -130,6 +130,6 @@ pub(super) fn record(
         let record = GateRecord::new(&About::default(), system, &file, context.now);
         let mut record = record.changed(changes, account);
         record.evidence = Some(verb.to_owned());
-        context.world().append_gates([record], &context.rules);
+        context.with_all_systems(|catalog| context.world(catalog).append_gates([record]));
     }
 }

@@ -111,7 +111,7 @@ impl Row {
 /// take the silence of another for an answer.
 fn check_owners(claims: &[Claim<'_>], context: &Context<'_>) -> Result<()> {
     for claim in claims {
-        let owner = claim.governed.system.id();
+        let owner = claim.governed.id();
         if let Some(wanted) = context.system.as_deref().filter(|wanted| *wanted != owner) {
             bail!(
                 "`{}` belongs to {owner}, not to {wanted}; leave `--system` out, or pass \
@@ -251,12 +251,11 @@ fn of_event(file: &str, context: &Context<'_>) -> Result<(Row, Vec<String>)> {
 
 /// The answer about a call that comes.
 fn judged(event: &Event<'_>, file: &str, context: &Context<'_>) -> Result<Row> {
-    let world = context.world();
     let subject = subject(event).unwrap_or(file).to_owned();
     let off = context.with_complete_catalog(|catalog| {
         let mut off = None;
         for reading in event.readings() {
-            let judged = world.judge(&reading, catalog);
+            let judged = context.world(catalog).judge(&reading);
             let claims = judged.map(|(_, claims)| claims).unwrap_or_default();
             check_owners(&claims, context)?;
             off = off.or_else(|| context.switched_off_among(&claims));
@@ -264,13 +263,14 @@ fn judged(event: &Event<'_>, file: &str, context: &Context<'_>) -> Result<Row> {
         Ok::<_, anyhow::Error>(off)
     })?;
     let row = context.with_all_systems(|catalog| {
+        let world = context.world(catalog);
         if event.tool() == Tool::Agent {
-            let objection = world.objection_to_dispatch(event, &context.rules, catalog);
+            let objection = world.objection_to_dispatch(event);
             return Row::new(subject, &Decision::of(objection.into_iter().collect()));
         }
         let mut worst = Decision::Allow { notes: Vec::new() };
         for reading in event.readings() {
-            match world.judge(&reading, catalog) {
+            match world.judge(&reading) {
                 Ok((decision, _)) => worst = worst.or_worse(decision),
                 Err(unsettled) => return Row::refused(subject, unsettled.reason()),
             }

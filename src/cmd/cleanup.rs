@@ -45,7 +45,6 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     }
     let job = Job {
         kind: Kind::Cleanup,
-        by: "statewarden cleanup",
         effect,
         applies_to: &may_clean,
         rule: &|_| {

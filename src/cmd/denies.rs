@@ -9,7 +9,7 @@ mod report;
 mod stats;
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
@@ -65,7 +65,7 @@ fn write_none(passes: &Passes, context: &Context<'_>, out: &mut dyn Write) -> io
         return writeln!(out, "no denial matches ({})", output::printable(&words));
     }
     writeln!(out, "nothing was refused")?;
-    let log = Logs::of(Path::new(&context.project.main.dir)).events();
+    let log = context.project.logs().events();
     let (mut sessions, mut told) = (0, 0);
     let mut take = |entry: &Entry<'_>, _: &str| match entry.decision.as_ref() {
         "heartbeat" => sessions += 1,
@@ -97,13 +97,12 @@ fn write_none(passes: &Passes, context: &Context<'_>, out: &mut dyn Write) -> io
 ///
 /// The site at the root is one of them before it is there, for who waits for it.
 fn logs(context: &Context<'_>) -> Vec<LogFile> {
-    let main = Path::new(&context.project.main.dir);
-    let mut dirs = vec![main.join(".devt/state")];
+    let mut dirs = vec![PathBuf::from(context.project.main.path(".devt/state"))];
     dirs.extend(context.sites_of(devt::ID, |site| PathBuf::from(site.dir())));
     dirs.sort_unstable();
     dirs.dedup();
     let devt = dirs.iter().map(|dir| Logs::devt(dir));
-    devt.chain([Logs::of(main).denies()]).collect()
+    devt.chain([context.project.logs().denies()]).collect()
 }
 
 /// Hands the denials that pass to `take`, log by log, with their lines. Tells people

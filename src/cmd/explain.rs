@@ -116,7 +116,7 @@ fn locate(story: &mut Story, claim: &Claim<'_>) {
 fn place(story: &mut Story, claim: &Claim<'_>) {
     let governed = claim.governed;
     locate(story, claim);
-    story.system = Some(governed.system.id().to_owned());
+    story.system = Some(governed.id().to_owned());
     story.contract = Some(governed.contract.source.to_owned());
     let view = OnDisk {
         root: &claim.root,
@@ -182,11 +182,7 @@ fn write_text(
     context: &Context<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    writeln!(
-        out,
-        "{}",
-        context.paint.bold(&output::printable(&story.path))
-    )?;
+    writeln!(out, "{}", context.paint.bold(&story.path))?;
     let Some(system) = &story.system else {
         let root = output::printable(&context.project.main.dir);
         writeln!(

@@ -107,7 +107,7 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
         (true, false) if context.env.agent_teams => (FileKind::Team, Mode::Team),
         _ => (FileKind::Team, Mode::Sequential),
     };
-    let file = dir.join(kind.name());
+    let file = dir.join(kind.as_str());
     let is_new = !file.exists();
     let found_as = match args.use_deep_dive {
         true => DeepDive::Used,
@@ -169,7 +169,7 @@ fn other_run(dir: &Path, kind: FileKind) -> Option<&'static str> {
         FileKind::Single => FileKind::Team,
         _ => FileKind::Single,
     };
-    let text = change::present(&dir.join(other.name())).ok()??;
+    let text = change::present(&dir.join(other.as_str())).ok()??;
     FlowState::read(&text).ok()?.active.then_some(
         "the single run and the team run are now both active, and an agent that fits both \
          changes no gate; `statewarden flow update --team --complete` closes the team run",
@@ -180,7 +180,7 @@ fn deep_dive(
     dir: &Path,
     found_as: impl FnOnce(deep_dive::Context) -> DeepDive,
 ) -> Result<DeepDive> {
-    let text = change::present(&dir.join(FileKind::DeepDive.name()))?;
+    let text = change::present(&dir.join(FileKind::DeepDive.as_str()))?;
     let found = text.as_deref().and_then(deep_dive::Context::read);
     Ok(found.map_or(DeepDive::Missing, found_as))
 }
@@ -220,7 +220,7 @@ fn update(args: &Update, context: &Context<'_>) -> Result<Change> {
 fn chosen(dir: &Path, kinds: &[FileKind]) -> Result<(PathBuf, String)> {
     let mut runs = Vec::new();
     for kind in kinds {
-        let file = dir.join(kind.name());
+        let file = dir.join(kind.as_str());
         if let Some(text) = change::present(&file)? {
             runs.push((file, text));
         }

@@ -136,7 +136,7 @@ impl Context<'_> {
 
     /// The switched-off system that a claim is of.
     pub(super) fn switched_off_among(&self, claims: &[Claim<'_>]) -> Option<SwitchedOff> {
-        let ids = claims.iter().map(|claim| claim.governed.system.id());
+        let ids = claims.iter().map(|claim| claim.governed.id());
         ids.into_iter().find_map(|id| self.switched_off(id))
     }
 
@@ -168,7 +168,7 @@ impl Context<'_> {
         let mut catalog = Catalog::new(&self.rules.settings, &declared);
         catalog
             .governed
-            .retain(|governed| self.wants(governed.system.id()));
+            .retain(|governed| self.wants(governed.id()));
         f(&catalog)
     }
 
@@ -182,7 +182,7 @@ impl Context<'_> {
     pub(super) fn sites_of<T>(&self, id: &str, f: impl FnMut(Site<'_>) -> T) -> Vec<T> {
         self.with_all_systems(|catalog| {
             let sites = sites::all(&self.project, catalog).into_iter();
-            let ours = sites.filter(|site| site.governed.system.id() == id);
+            let ours = sites.filter(|site| site.governed.id() == id);
             ours.map(f).collect()
         })
     }

@@ -123,8 +123,8 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
     {
         if its_root.is_some() && *its_root != root {
             root.clone_from(its_root);
-            let title = output::printable(root.as_deref().unwrap_or_default());
-            writeln!(out, "{}", context.paint.bold(&title))?;
+            let title = root.as_deref().unwrap_or_default();
+            writeln!(out, "{}", context.paint.bold(title))?;
         }
         write_group(group, context, out)?;
     }
@@ -145,11 +145,7 @@ fn write_group(group: &Group, context: &Context<'_>, out: &mut dyn Write) -> io:
     let name = output::printable(&group.name);
     writeln!(out, "{:>3}  {word}  {name}", group.group)?;
     for reason in &group.reasons {
-        writeln!(
-            out,
-            "     {}",
-            context.paint.dim(&output::printable(reason))
-        )?;
+        writeln!(out, "     {}", context.paint.dim(reason))?;
     }
     writeln!(out, "     next: {}", output::printable(&group.next))
 }

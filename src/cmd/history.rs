@@ -12,7 +12,6 @@ use crate::project::read_text;
 use crate::regular::if_there;
 use crate::sites::{self, OWN_ARCHIVE, Site};
 use crate::store::archive::{Held, Kind, Ring, Snapshot, rings_below};
-use crate::store::log::Logs;
 use crate::systems::devt::workflow_yaml;
 use crate::time;
 
@@ -52,8 +51,7 @@ fn rings(context: &Context<'_>) -> Result<Vec<(Ring, PathBuf)>> {
         let ring = |site: Site<'_>| (site.ring(&context.project, runs), site.dir().into());
         Ok(sites.map(ring).collect())
     })?;
-    let main = Path::new(&context.project.main.dir);
-    let own = Logs::of(main).own_folder().to_owned();
+    let own = context.project.logs().own_folder().to_owned();
     for dir in rings_below(&own.join(OWN_ARCHIVE)) {
         if rings.iter().any(|(ring, _)| ring.dir == dir) {
             continue;
@@ -186,7 +184,7 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
     for row in &document.archives {
         let by = row.by.as_deref().unwrap_or("another program");
         let about = format!("{} of `{}`, by {by}", row.system, row.state_dir);
-        let name = context.paint.bold(&output::printable(&row.archive));
+        let name = context.paint.bold(&row.archive);
         writeln!(out, "{name}  {}", output::printable(&about))?;
         if let Some(task) = row
             .workflow
@@ -199,7 +197,7 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
             let slash = if entry.is_dir { "/" } else { "" };
             let reason = entry.reason.as_deref().unwrap_or("no reason known");
             let about = format!("{}, {}, {reason}", output::size(entry.size), entry.mtime);
-            let about = context.paint.dim(&output::printable(&about));
+            let about = context.paint.dim(&about);
             writeln!(out, "  {}{slash}  {about}", output::printable(&entry.name))?;
         }
     }

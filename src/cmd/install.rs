@@ -13,27 +13,18 @@ use crate::project::read_text;
 use crate::store::log::Logs;
 use crate::store::{self, Above, replace};
 use crate::wiring::{self, ENTRIES, Edited, Whose, Wiring, WiringError};
+use crate::words::words;
 
-/// Which of Claude Code's settings files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Scope {
-    /// `.claude/settings.json` of the project, for everyone who works on it.
-    Project,
-    /// `settings.json` in `~/.claude`, for every project of yours.
-    User,
-    /// `.claude/settings.local.json` of the project, for you alone.
-    Local,
-}
-
-impl Scope {
-    pub const ALL: [Self; 3] = [Self::Project, Self::User, Self::Local];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Project => "project",
-            Self::User => "user",
-            Self::Local => "local",
-        }
+words! {
+    /// Which of Claude Code's settings files.
+    #[derive(clap::ValueEnum)]
+    pub enum Scope {
+        /// `.claude/settings.json` of the project, for everyone who works on it.
+        Project = "project",
+        /// `settings.json` in `~/.claude`, for every project of yours.
+        User = "user",
+        /// `.claude/settings.local.json` of the project, for you alone.
+        Local = "local",
     }
 }
 

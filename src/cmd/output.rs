@@ -8,7 +8,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::env;
 pub(crate) use crate::reply::printable;
 
-/// Colors, on a terminal only and where the environment allows them.
+/// Colors, on a terminal only and where the environment allows them. What is painted is
+/// [`printable`] in either case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Paint {
     Plain,
@@ -44,14 +45,14 @@ impl Paint {
     pub(crate) fn instead(self, name: &str) -> String {
         match name {
             "" => String::new(),
-            name => self.green(&format!(" → {}", printable(name))),
+            name => self.green(&format!(" → {name}")),
         }
     }
 
     fn wrap(self, code: &str, text: &str) -> String {
         match self {
-            Self::Plain => text.to_owned(),
-            Self::Colors => format!("\x1b[{code}m{text}\x1b[0m"),
+            Self::Plain => printable(text),
+            Self::Colors => format!("\x1b[{code}m{}\x1b[0m", printable(text)),
         }
     }
 }

@@ -179,7 +179,7 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
             writeln!(
                 out,
                 "          {}  {}",
-                context.paint.dim(&output::printable(&place)),
+                context.paint.dim(&place),
                 output::printable(&what)
             )?;
         }

@@ -50,7 +50,6 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     };
     let job = Job {
         kind: Kind::Reset,
-        by: "statewarden reset",
         effect,
         applies_to: &|id| id == system,
         rule: &|_| {

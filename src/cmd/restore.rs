@@ -13,7 +13,6 @@ use crate::path::from_os;
 use crate::restored::Restored;
 use crate::store::archive::{Held, Kind, Newer, Return, Run};
 use crate::store::lock::{IN_COMMAND, with_lock};
-use crate::store::log::Logs;
 use crate::store::replace;
 
 #[derive(Debug, clap::Args)]
@@ -63,7 +62,6 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     };
     let run = Run {
         kind: Kind::Restore,
-        by: "statewarden restore",
         now: context.now,
     };
     let dir = &from.state_dir;
@@ -160,14 +158,13 @@ fn wanted(args: &Args, from: &Archived) -> io::Result<Vec<Held>> {
 /// Tells the hook what comes back. Without the program's own folder no hook has
 /// found anything here.
 fn note(site: &str, wanted: &[Held], context: &Context<'_>) -> io::Result<()> {
-    let main = Path::new(&context.project.main.dir);
-    let logs = Logs::of(main);
+    let logs = context.project.logs();
     if !logs.own_folder().is_dir() {
         return Ok(());
     }
     with_lock(logs.own_folder(), IN_COMMAND, |locked| {
         let mut restored = Restored::read(locked.dir());
-        restored.forget(main);
+        restored.forget(Path::new(&context.project.main.dir));
         for held in wanted {
             restored.add(site, &held.name, held.modified);
         }

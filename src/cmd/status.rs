@@ -63,7 +63,7 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
         write_run(run, context, out)?;
     }
     for problem in problems {
-        writeln!(out, "{}", context.paint.red(&output::printable(problem)))?;
+        writeln!(out, "{}", context.paint.red(problem))?;
     }
     write_switched_off(switched_off, out)
 }
@@ -74,17 +74,12 @@ pub(super) fn write_run(
     context: &Context<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let title = format!("{}  {}", run.system, output::printable(&run.file));
+    let title = context.paint.bold(&format!("{}  {}", run.system, run.file));
     if !run.active {
-        let next = output::printable(run.next.trim_start_matches("nothing: "));
-        return writeln!(
-            out,
-            "{}  {}",
-            context.paint.bold(&title),
-            context.paint.dim(&next)
-        );
+        let next = run.next.trim_start_matches("nothing: ");
+        return writeln!(out, "{title}  {}", context.paint.dim(next));
     }
-    writeln!(out, "{}", context.paint.bold(&title))?;
+    writeln!(out, "{title}")?;
     let phase = output::printable(run.phase.as_deref().unwrap_or("none"));
     let round = match (run.iteration, run.max_iterations) {
         (Some(n), Some(max)) => format!(", iteration {n} of {max}"),

@@ -165,11 +165,9 @@ impl Begun {
 /// The ids of the denials that were recovered from.
 fn recovered(context: &Context<'_>) -> Result<HashSet<String>> {
     let mut ids = HashSet::new();
-    let events = Logs::of(Path::new(&context.project.main.dir)).events();
+    let events = context.project.logs().events();
     read::entries(&events, Reach::All, &mut |entry, _| {
-        if entry.source == "statewarden" && entry.decision == "recovered" {
-            ids.insert(entry.resolves.to_string());
-        }
+        ids.extend(entry.closes().map(str::to_owned));
     })?;
     Ok(ids)
 }

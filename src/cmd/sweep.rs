@@ -29,7 +29,6 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     let effect = args.choice.effect();
     let job = Job {
         kind: Kind::Sweep,
-        by: "statewarden sweep",
         effect,
         applies_to: &|system| system == devt::ID,
         rule: &|site| rule(site, context),

@@ -12,7 +12,7 @@ use crate::target::{Act, Spelling, Target};
 /// nobody could bring back, is refused.
 pub(super) fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Objection> {
     let governed = claim.governed;
-    let (id, entry) = (governed.system.id(), claim.entry.as_str());
+    let (id, entry) = (governed.id(), claim.entry.as_str());
     let standing = governed.contract.standing(entry, governed.edition);
     let spares_state =
         matches!(standing, Standing::Free) && claim.target.spelling == Spelling::Literal;
@@ -58,7 +58,7 @@ fn is_the_users(standing: &Standing<'_>) -> bool {
 
 fn row_removal(claim: &Claim<'_>, call: &Call<'_>, row: &Row<'_>) -> Result<(), Objection> {
     let governed = claim.governed;
-    let (id, entry) = (governed.system.id(), claim.entry.as_str());
+    let (id, entry) = (governed.id(), claim.entry.as_str());
     // A file tool's removal of Claude Code's settings would take our entries along;
     // a shell's is told afterwards, with what it did to them.
     if id == own::ID && call.channel == Channel::FileTool {

@@ -14,45 +14,44 @@ use crate::workflow::Outcome;
 /// How often a busy lock is tried for, each time for the hook's wait.
 const TRIES: usize = 4;
 
+/// Writes what a plan says of a state; what became of each file.
 pub(super) fn settle<'a>(state: &Planned<'a>, replan: &dyn Fn() -> Option<Planned<'a>>) -> Settled {
     let planned = &state.consequences.outcomes;
     let changes = |(_, outcome): &(String, Outcome)| matches!(outcome, Outcome::Changed { .. });
     if !planned.iter().any(changes) {
         return state.outcomes();
     }
-    let mut error = io::Error::other("never tried");
-    for _ in 0..TRIES {
-        let system = state.around.governed.system;
-        let settled = with_state_lock(state.dir, system.pid_lock(), IN_HOOK, |_| {
+    let attempt = || {
+        let pid_lock = state.around.governed.system.pid_lock();
+        with_state_lock(state.dir, pid_lock, IN_HOOK, |_| {
             // What was planned before the lock may be stale, and is planned again then.
             let outcomes = match state.asked.holds() {
                 true => state.outcomes(),
                 false => replan().map(|again| again.outcomes()).unwrap_or_default(),
             };
-            let outcomes = outcomes.into_iter();
-            Ok(outcomes
-                .map(|(file, outcome)| {
-                    let written =
-                        outcome.and_then(|outcome| write(&state.dir.join(&file), outcome));
-                    (file, written)
-                })
-                .collect())
-        });
-        match settled {
-            Ok(settled) => return settled,
-            Err(busy) if busy.kind() == io::ErrorKind::WouldBlock => error = busy,
-            Err(other) => {
-                error = other;
-                break;
-            }
+            let written = outcomes.into_iter().map(|(file, outcome)| {
+                let written = outcome.and_then(|outcome| write(&state.dir.join(&file), outcome));
+                (file, written)
+            });
+            Ok(written.collect())
+        })
+    };
+    let mut settled = attempt();
+    for _ in 1..TRIES {
+        match &settled {
+            Err(busy) if busy.kind() == io::ErrorKind::WouldBlock => thread::yield_now(),
+            _ => break,
         }
-        thread::yield_now();
+        settled = attempt();
     }
-    let (kind, why) = (error.kind(), error.to_string());
-    let files = planned.iter().map(|(file, _)| file.clone());
-    files
-        .map(|file| (file, Err(io::Error::new(kind, why.clone()))))
-        .collect()
+    settled.unwrap_or_else(|error| {
+        let (kind, why) = (error.kind(), error.to_string());
+        let failed = |(file, _): &(String, Outcome)| {
+            let error = io::Error::new(kind, why.clone());
+            (file.clone(), Err(error))
+        };
+        planned.iter().map(failed).collect()
+    })
 }
 
 fn write(path: &Path, outcome: Outcome) -> io::Result<Outcome> {

@@ -13,7 +13,7 @@ use crate::path;
 use crate::project::Project;
 use crate::record::{Record, What};
 use crate::reply::{self, Reply};
-use crate::settings::{OnError, Resolved};
+use crate::settings::OnError;
 use crate::stdin;
 use crate::systems::declared::DeclaredSystem;
 use crate::time::{Clock, Now};
@@ -73,18 +73,20 @@ fn note_fault(what: &str, env: &Env, project: Option<&str>, now: Clock) -> OnErr
     let Some(dir) = given.map(str::to_owned).or_else(current_dir) else {
         return OnError::Open;
     };
+    let project = Project::discover(project, env, &dir);
+    let rules = project.settings(env);
+    let declared = DeclaredSystem::all(&rules.settings);
     let world = World {
-        project: Project::discover(project, env, &dir),
+        project,
         cwd: dir,
         env,
         now: Now::of(now),
+        rules: &rules,
+        catalog: &Catalog::new(&rules.settings, &declared),
     };
-    let rules = world.project.settings(env);
-    let declared = DeclaredSystem::all(&rules.settings);
-    let catalog = Catalog::new(&rules.settings, &declared);
-    if world.is_concerned(&world.sites_around(&catalog)) {
+    if world.is_concerned(&world.sites_around()) {
         let record = Record::new(What::Fault, what, None, world.now.get());
-        world.append(&world.logs().events(), &record, &rules);
+        world.append(&world.logs().events(), &record);
     }
     rules.settings.on_error
 }
@@ -97,23 +99,17 @@ pub(super) fn current_dir() -> Option<String> {
 impl World<'_> {
     /// Refuses a call that could not be judged. The record of it has no deny code: no rule
     /// was broken that is known.
-    pub(super) fn refuse_unsettled(
-        &self,
-        event: &Event<'_>,
-        rules: &Resolved,
-        catalog: &Catalog<'_>,
-        unsettled: &Unsettled,
-    ) -> Reply {
+    pub(super) fn refuse_unsettled(&self, event: &Event<'_>, unsettled: &Unsettled) -> Reply {
         let reason = unsettled.reason();
         let mut record = Record::new(What::Deny, &reason, Some(event), self.now.get());
         let mut log = self.logs().denies();
         if let Unsettled::Target { path, system, .. } = unsettled {
             record.system = Some(system.clone());
             record.file_path = Some(path.clone());
-            let site = claim::site_of(path, &self.project, catalog).map(|site| site.dir());
+            let site = claim::site_of(path, &self.project, self.catalog).map(|site| site.dir());
             log = log_of(&self.logs(), system, site.as_deref());
         }
-        self.append(&log, &record, rules);
+        self.append(&log, &record);
         Reply::Deny { reason }
     }
 }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::Deserialize;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
-use serde::{Deserialize, Serialize};
 
 use super::{Completion, Dispatch, Mode, OnError};
 use crate::formats::yaml;
+use crate::words::words;
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(
@@ -145,30 +146,13 @@ pub(crate) fn nearest<'a>(
     (best.0 >= 0.6).then_some(best.1)
 }
 
-/// An edition of the devt contract.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub enum Edition {
-    #[default]
-    #[serde(rename = "0.83")]
-    V083,
-    #[serde(rename = "0.244")]
-    V0244,
-}
-
-impl Edition {
-    pub const NAMES: [&str; 2] = ["0.83", "0.244"];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::V083 => "0.83",
-            Self::V0244 => "0.244",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::V083, Self::V0244]
-            .into_iter()
-            .find(|edition| edition.as_str() == text)
+words! {
+    /// An edition of the devt contract.
+    #[derive(Default)]
+    pub enum Edition {
+        #[default]
+        V083 = "0.83",
+        V0244 = "0.244",
     }
 }
 
@@ -181,11 +165,11 @@ impl<'de> Deserialize<'de> for Edition {
             type Value = Edition;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "an edition: {}", Edition::NAMES.join(" or "))
+                write!(f, "an edition: {}", Edition::WORDS.join(" or "))
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Edition, E> {
-                Edition::parse(text).ok_or_else(|| E::unknown_variant(text, &Edition::NAMES))
+                Edition::parse(text).ok_or_else(|| E::unknown_variant(text, &Edition::WORDS))
             }
 
             fn visit_f64<E: de::Error>(self, number: f64) -> Result<Edition, E> {

@@ -55,6 +55,17 @@ impl Kind {
             Self::Restore => "restore-",
         }
     }
+
+    /// Who makes such a snapshot, for its manifest.
+    fn by(self) -> &'static str {
+        match self {
+            Self::Reset => "statewarden reset",
+            Self::Cleanup => "statewarden cleanup",
+            Self::Sweep => "statewarden sweep",
+            Self::Quarantine => "statewarden hook",
+            Self::Restore => "statewarden restore",
+        }
+    }
 }
 
 /// Where the snapshots of one site are.
@@ -70,12 +81,10 @@ pub struct Ring {
     pub runs: usize,
 }
 
-/// Who moves things away, and when.
+/// What moves things away, and when.
 #[derive(Clone, Copy, Debug)]
-pub struct Run<'a> {
+pub struct Run {
     pub kind: Kind,
-    /// The command, or the call that was detected.
-    pub by: &'a str,
     pub now: DateTime<Utc>,
 }
 
@@ -139,7 +148,7 @@ impl Ring {
     pub fn take(
         &self,
         locked: &Locked<'_>,
-        run: Run<'_>,
+        run: Run,
         items: &[Item<'_>],
         progress: &mut dyn FnMut(usize),
     ) -> io::Result<Taken> {
@@ -159,7 +168,7 @@ impl Ring {
     fn move_in(
         &self,
         _: &Locked<'_>,
-        run: Run<'_>,
+        run: Run,
         items: &[Item<'_>],
         progress: &mut dyn FnMut(usize),
     ) -> io::Result<Taken> {
@@ -193,7 +202,7 @@ impl Ring {
         })
     }
 
-    fn new_snapshot(&self, run: Run<'_>) -> io::Result<PathBuf> {
+    fn new_snapshot(&self, run: Run) -> io::Result<PathBuf> {
         if let Some(own) = &self.own_folder {
             make_own_folder(own)?;
         }

@@ -102,15 +102,15 @@ impl System for AgentFlow {
     }
 
     fn closed_gate(&self, agent: &AgentName, files: &dyn Files) -> Option<ClosedGate> {
-        let agent = state::Agent::parse(agent)?;
+        let agent = state::Agent::of(agent)?;
         let before = |kind: FileKind| {
             let gate = match active_run(files, kind)? {
                 Ok(state) => state.unmet_gate(agent),
                 // Before the first phase there is no gate.
                 Err(_) if agent.gate() == Phase::Exploration => None,
-                Err(why) => return Some(Some(ClosedGate::unknown(kind.name(), &why))),
+                Err(why) => return Some(Some(ClosedGate::unknown(kind.as_str(), &why))),
             };
-            Some(gate.map(|(gate, status)| ClosedGate::new(kind.name(), gate.as_str(), status)))
+            Some(gate.map(|(gate, status)| ClosedGate::new(kind.as_str(), gate.as_str(), status)))
         };
         // The agent may be meant for any of the runs, so all must be closed to it.
         let closed: Option<Vec<_>> = RUNS.into_iter().filter_map(before).collect();
@@ -175,7 +175,7 @@ const RUNS: [FileKind; 2] = [FileKind::Single, FileKind::Team];
 /// The active run in a file, or why it cannot be read. A text that does not
 /// even say that a run is active says nothing of one.
 fn active_run(files: &dyn Files, kind: FileKind) -> Option<Result<FlowState, String>> {
-    let text = match files.read(kind.name()) {
+    let text = match files.read(kind.as_str()) {
         Ok(text) => text?,
         Err(why) => return Some(Err(why)),
     };
@@ -187,7 +187,7 @@ fn active_run(files: &dyn Files, kind: FileKind) -> Option<Result<FlowState, Str
 
 /// Those of the files that are there, with their texts.
 fn present(files: &dyn Files, kinds: &[FileKind]) -> Vec<(&'static str, String)> {
-    let names = kinds.iter().map(|kind| kind.name());
+    let names = kinds.iter().map(|kind| kind.as_str());
     names
         .filter_map(|name| Some((name, files.text(name)?)))
         .collect()
@@ -207,7 +207,7 @@ fn chosen(
     apply: &dyn Fn(&str) -> Outcome,
 ) -> Vec<(String, Outcome)> {
     let runs = present(files, &RUNS);
-    let owns_gate = state::Agent::parse(agent).is_some();
+    let owns_gate = state::Agent::of(agent).is_some();
     let first = runs.first().map(|(name, _)| (*name).to_owned());
     if let ([(name, text)], true) = (runs.as_slice(), owns_gate) {
         // There is nothing to choose, and a run that is over takes no change.

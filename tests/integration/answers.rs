@@ -12,9 +12,7 @@ use crate::support::{Ran, Sandbox, feed, keys};
 /// The reason for refusing a Write to a path of the project.
 #[track_caller]
 fn reason(sandbox: &Sandbox, path: &str, code: &str) -> String {
-    sandbox
-        .hook(&sandbox.write_event(path, "x\n"))
-        .is_denied(code)
+    sandbox.denied(&sandbox.write_event(path, "x\n"), code)
 }
 
 /// Other builds start as the standard library does, which takes a closed stream for a sink.
@@ -153,7 +151,7 @@ fn the_reason_stays_short_and_printable_whoever_the_agent_is() {
     let path = format!("{}/.devt/state/workflow.yaml", "d".repeat(200));
     for agent in ["a".repeat(5_000), "'".repeat(5_000), "a\nb".repeat(100)] {
         let event = sandbox.by(&agent, sandbox.write_event(&path, "active: true\n"));
-        let reason = sandbox.hook(&event).is_denied("wrong-writer");
+        let reason = sandbox.denied(&event, "wrong-writer");
         assert!(!reason.contains(char::is_control), "{reason:?}");
         assert!(reason.contains(" --agent "), "{reason}");
     }
@@ -203,7 +201,7 @@ fn the_reason_says_what_to_write_however_long_the_wrong_value_is() {
         ),
     ] {
         let event = sandbox.by_actor(agent, sandbox.write_event(path, &content));
-        let reason = sandbox.hook(&event).is_denied("malformed-content");
+        let reason = sandbox.denied(&event, "malformed-content");
         assert!(reason.contains(wanted), "{reason}");
         let quoted = reason.matches("hunter2").count();
         assert!(
@@ -232,9 +230,7 @@ fn the_reason_is_one_line_of_printable_text() {
 fn every_denial_of_a_call_is_listed_and_the_first_leads() {
     let sandbox = Sandbox::new();
     let command = "touch .devt/state/plan.md .devt/state/first.md .devt/state/.lock .agentmux/.sessions/a/state.json";
-    let reason = sandbox
-        .hook(&sandbox.bash_event(command))
-        .is_denied("ad-hoc-name");
+    let reason = sandbox.denied(&sandbox.bash_event(command), "ad-hoc-name");
     assert!(reason.starts_with("`.devt/state/first.md`"), "{reason}");
     for part in [
         ".devt/state/.lock` (program-owned)",
@@ -244,9 +240,10 @@ fn every_denial_of_a_call_is_listed_and_the_first_leads() {
     }
     assert!(!reason.contains("plan.md"), "{reason}");
 
-    let reason = sandbox
-        .hook(&sandbox.bash_event("touch .devt/state/n{1..12}.md"))
-        .is_denied("ad-hoc-name");
+    let reason = sandbox.denied(
+        &sandbox.bash_event("touch .devt/state/n{1..12}.md"),
+        "ad-hoc-name",
+    );
     for n in 1..=12 {
         assert!(
             reason.contains(&format!("`.devt/state/n{n}.md`")),
@@ -261,7 +258,7 @@ fn fifty_denials_at_once_fit_and_the_rest_is_counted() {
     let long = "long-name-of-a-file".repeat(8);
     for names in ["n{1..50}.md", &format!("{long}{{1..50}}.md")] {
         let event = sandbox.bash_event(&format!("touch .devt/state/{names}"));
-        let reason = sandbox.hook(&event).is_denied("ad-hoc-name");
+        let reason = sandbox.denied(&event, "ad-hoc-name");
         let listed = reason.matches("(ad-hoc-name").count();
         let (_, rest) = reason
             .split_once("), and ")
@@ -317,7 +314,7 @@ fn paths_can_be_used_where_the_call_was_made() {
     sandbox.write("src/deep/a.rs", "");
     let mut event = sandbox.bash_event("echo x > ../../.devt/state/notes.md");
     event["cwd"] = sandbox.path("src/deep").into();
-    let reason = sandbox.hook(&event).is_denied("ad-hoc-name");
+    let reason = sandbox.denied(&event, "ad-hoc-name");
     let (shown, instead) = (
         sandbox.path(".devt/state/notes.md"),
         sandbox.path(".devt/state/scratchpad.md"),

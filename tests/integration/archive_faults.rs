@@ -160,7 +160,6 @@ fn item(path: &Path, modified: DateTime<Utc>, when_changed: WhenChanged) -> Item
 fn take(sandbox: &Sandbox, ring: &Ring, items: &[Item<'_>], now: DateTime<Utc>) -> Taken {
     let run = Run {
         kind: Kind::Sweep,
-        by: "test",
         now,
     };
     let site = sandbox.project().join(STATE);
@@ -279,7 +278,6 @@ fn an_entry_that_has_left_the_archive_is_said_to_have_vanished() {
     fs::remove_file(snapshot.path.join("notes.md")).unwrap();
     let run = Run {
         kind: Kind::Restore,
-        by: "test",
         now,
     };
     let site = sandbox.project().join(STATE);

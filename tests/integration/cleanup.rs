@@ -342,10 +342,5 @@ fn where_declared_sites_overlap_others_each_entry_has_one_system() {
     assert_eq!(moved(&["--system", "all"]), ["other.md ad_hoc"]);
     assert!(moved(&["--system", "one"]).is_empty());
     assert!(moved(&["--system", "state"]).is_empty());
-    assert_eq!(
-        sandbox
-            .hook(&sandbox.write_event("docs/notes/b.md", "x"))
-            .decision(),
-        "ad-hoc-name"
-    );
+    sandbox.expect(&sandbox.write_event("docs/notes/b.md", "x"), "ad-hoc-name");
 }

@@ -52,9 +52,7 @@ fn an_agent_does_not_take_the_hooks_out_by_their_own_command() {
         "cd src && /usr/local/bin/statewarden uninstall --scope project",
         "sh -c 'statewarden --project . uninstall'",
     ] {
-        sandbox
-            .hook(&sandbox.bash_event(command))
-            .is_denied("protected-file");
+        sandbox.denied(&sandbox.bash_event(command), "protected-file");
     }
     for command in [
         "statewarden uninstall --dry-run",
@@ -91,13 +89,9 @@ fn hooks_are_not_switched_off_in_another_file() {
     let sandbox = wired();
     let local = ".claude/settings.local.json";
     let off = "{\"disableAllHooks\": true}";
-    sandbox
-        .hook(&sandbox.write_event(local, off))
-        .is_denied("protected-file");
+    sandbox.denied(&sandbox.write_event(local, off), "protected-file");
     let command = format!("echo '{off}' > {local}");
-    sandbox
-        .hook(&sandbox.bash_event(&command))
-        .is_denied("protected-file");
+    sandbox.denied(&sandbox.bash_event(&command), "protected-file");
     // What the user has switched off stays so.
     sandbox.write(local, off);
     sandbox
@@ -165,11 +159,9 @@ fn an_edit_that_drops_our_entries_is_refused() {
     ));
     events.push(sandbox.bash_event("cat > .claude/settings.json <<'EOF'\n{}\nEOF"));
     for event in &events {
-        let reason = sandbox.hook(event).is_denied("protected-file");
+        let reason = sandbox.denied(event, "protected-file");
         assert!(reason.contains("statewarden uninstall"), "{reason}");
-        sandbox
-            .hook(&sandbox.by("programmer", event.clone()))
-            .is_denied("protected-file");
+        sandbox.denied(&sandbox.by("programmer", event.clone()), "protected-file");
     }
     assert_eq!(sandbox.read(CLIENT), text);
 }
@@ -183,7 +175,7 @@ fn an_edit_for_which_the_client_ignores_the_file_is_refused_by_its_key() {
     let entries = settings["hooks"]["PreToolUse"].as_array_mut().unwrap();
     entries.push(json!({ "matcher": "X", "hooks": [hook] }));
     let event = sandbox.write_event(CLIENT, &settings.to_string());
-    let reason = sandbox.hook(&event).is_denied("protected-file");
+    let reason = sandbox.denied(&event, "protected-file");
     assert!(
         reason.contains("`PreToolUse` has no valid `timeout`"),
         "{reason}"
@@ -209,9 +201,10 @@ fn local_settings_that_hold_our_entries_are_guarded_alike() {
     let sandbox = Sandbox::new();
     let ran = sandbox.run(&["install", "--scope", "local"]);
     assert_eq!(ran.code(), 0, "{}", ran.stderr());
-    sandbox
-        .hook(&sandbox.write_event(".claude/settings.local.json", "{}"))
-        .is_denied("protected-file");
+    sandbox.denied(
+        &sandbox.write_event(".claude/settings.local.json", "{}"),
+        "protected-file",
+    );
 }
 
 #[test]
@@ -241,7 +234,7 @@ fn our_own_files_are_closed_to_every_way_of_writing() {
         sandbox.write_event(".claude/../.claude/statewarden.yaml", "x"),
         sandbox.write_event(".claude/Statewarden.yaml", "x"),
     ] {
-        sandbox.hook(&event).is_denied("protected-file");
+        sandbox.denied(&event, "protected-file");
     }
     for command in [
         "rm -rf .claude",
@@ -271,7 +264,7 @@ fn a_link_to_our_own_files_is_no_way_in() {
         sandbox.bash_event("echo 'mode: off' > innocent.yaml"),
         sandbox.bash_event("rm config/statewarden.yaml"),
     ] {
-        sandbox.hook(&event).is_denied("protected-file");
+        sandbox.denied(&event, "protected-file");
     }
     // The link itself is nobody's.
     sandbox
@@ -350,18 +343,17 @@ fn linked_settings_of_the_client_are_judged_where_they_are() {
         .is_silent();
     write("{}").is_denied("protected-file");
     // To make such a link is the user's, and a link leads past no other rule.
-    sandbox
-        .hook(&sandbox.bash_event("ln -sf /tmp/x .claude/settings.json"))
-        .is_denied("path-escape");
+    sandbox.denied(
+        &sandbox.bash_event("ln -sf /tmp/x .claude/settings.json"),
+        "path-escape",
+    );
     let local = ".claude/settings.local.json";
     for (to, code) in [
         (SETTINGS, "protected-file"),
         (".devt/state/notes.md", "ad-hoc-name"),
     ] {
         symlink(sandbox.path(to), sandbox.project().join(local)).unwrap();
-        sandbox
-            .hook(&sandbox.write_event(local, "{}"))
-            .is_denied(code);
+        sandbox.denied(&sandbox.write_event(local, "{}"), code);
         fs::remove_file(sandbox.project().join(local)).unwrap();
     }
 }

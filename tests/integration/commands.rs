@@ -314,13 +314,7 @@ fn the_project_may_be_given_in_any_form() {
     ] {
         let mut args = vec!["audit", "--json"];
         args.extend(project.iter().flat_map(|project| ["--project", project]));
-        let mut command = sandbox.command(&args);
-        let ran = Ran::from(
-            command
-                .current_dir(sandbox.project().join(cwd))
-                .output()
-                .unwrap(),
-        );
+        let ran = sandbox.run_in(sandbox.path(cwd), &args);
         assert_eq!(ran.code(), 1, "{project:?} in {cwd}: {}", ran.stderr());
         assert_eq!(
             ran.json()["sites"][0]["state_dir"],
@@ -429,8 +423,8 @@ fn a_failing_command_leaves_no_directory_behind() {
         &["deep-dive", "init", "--scope", "focused"],
         &["deep-dive", "compile"],
     ] {
-        let ran = sandbox.command(args).current_dir(&outside).output();
-        assert_eq!(Ran::from(ran.unwrap()).code(), 2, "{args:?}");
+        let ran = sandbox.run_in(&outside, args);
+        assert_eq!(ran.code(), 2, "{args:?}");
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 0, "{args:?}");
     }
 }
@@ -470,8 +464,7 @@ fn settings_that_a_session_below_does_not_read_are_told_of() {
     sandbox.write("src/a.rs", "");
     sandbox.run(&["install"]);
     let doctor = |dir: &str| {
-        let mut command = sandbox.command(&["doctor"]);
-        let ran = Ran::from(command.current_dir(sandbox.path(dir)).output().unwrap());
+        let ran = sandbox.run_in(sandbox.path(dir), &["doctor"]);
         assert_eq!(ran.code(), 0, "{}", ran.stdout());
         ran.stdout().contains("does not read these settings")
     };

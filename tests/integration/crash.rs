@@ -130,9 +130,10 @@ fn an_update_killed_at_any_system_call_leaves_the_old_file_or_the_new() {
 fn a_denial_killed_at_any_system_call_leaves_whole_lines() {
     let event = |sandbox: &Sandbox| sandbox.write_event(".devt/state/todo.md", "x").to_string();
     kill_everywhere(&["hook"], &event, &|sandbox, nth| {
-        sandbox
-            .hook(&sandbox.write_event(".devt/state/again.md", "x"))
-            .is_denied("ad-hoc-name");
+        sandbox.denied(
+            &sandbox.write_event(".devt/state/again.md", "x"),
+            "ad-hoc-name",
+        );
         let text = sandbox.read(DEVT);
         let lines: Vec<_> = text
             .lines()

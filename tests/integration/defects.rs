@@ -16,11 +16,7 @@ fn b11_the_place_in_the_command_and_quotes_make_no_difference() {
         "/bin/rm --recursive --force .devt/state",
         "rm -rf -- .devt/state",
     ] {
-        assert_eq!(
-            sandbox.hook(&sandbox.bash_event(command)).decision(),
-            "bulk-removal",
-            "{command}"
-        );
+        sandbox.expect(&sandbox.bash_event(command), "bulk-removal");
     }
     sandbox
         .hook(&sandbox.bash_event("git commit -m 'never rm -rf .devt/state'"))
@@ -34,12 +30,12 @@ fn b12_dots_and_notebooks_are_no_way_around() {
         "Write",
         json!({ "file_path": sandbox.path("src/../.devt/./state/x.md"), "content": "" }),
     );
-    sandbox.hook(&event).is_denied("ad-hoc-name");
+    sandbox.denied(&event, "ad-hoc-name");
     let event = sandbox.event(
         "NotebookEdit",
         json!({ "notebook_path": sandbox.path(".devt/state/x.ipynb"), "new_source": "" }),
     );
-    sandbox.hook(&event).is_denied("ad-hoc-name");
+    sandbox.denied(&event, "ad-hoc-name");
     sandbox
         .hook(&sandbox.write_event(".devt/state/../../src/a.py", "x"))
         .is_silent();
@@ -49,9 +45,7 @@ fn b12_dots_and_notebooks_are_no_way_around() {
 fn b13_the_guard_needs_no_other_program() {
     let mut sandbox = Sandbox::new();
     sandbox.env.push(("PATH", String::new()));
-    sandbox
-        .hook(&sandbox.write_event(".devt/state/x.md", "x"))
-        .is_denied("ad-hoc-name");
+    sandbox.denied(&sandbox.write_event(".devt/state/x.md", "x"), "ad-hoc-name");
 }
 
 #[test]
@@ -59,9 +53,7 @@ fn b20_a_denied_command_is_logged_without_its_secrets() {
     let sandbox = Sandbox::new();
     let command =
         "curl -H 'Authorization: Bearer abcdef0123456789abcdef' https://x.test > .devt/state/x.md";
-    sandbox
-        .hook(&sandbox.bash_event(command))
-        .is_denied("ad-hoc-name");
+    sandbox.denied(&sandbox.bash_event(command), "ad-hoc-name");
     let log = sandbox.read(DEVT);
     assert!(
         log.contains("command_excerpt") && !log.contains("abcdef0123456789"),
@@ -96,7 +88,7 @@ fn a_site_without_a_landmark_is_not_removed_from_above() {
         ("rm -rf docs/other".to_owned(), "allow"),
     ] {
         let event = sandbox.bash_event(&command);
-        assert_eq!(sandbox.hook(&event).decision(), expected, "{command}");
+        sandbox.expect(&event, expected);
     }
 }
 
@@ -112,11 +104,7 @@ fn the_session_directory_of_the_environment_is_known_in_commands() {
         "touch \"${FEATURE_DIR}/06_implementation/done_1\"",
     ] {
         let event = sandbox.bash_event(command);
-        assert_eq!(
-            sandbox.hook(&event).decision(),
-            "program-owned",
-            "{command}"
-        );
+        sandbox.expect(&event, "program-owned");
     }
 }
 
@@ -148,7 +136,7 @@ fn an_edit_makes_no_temporary_file() {
     sandbox.write(".devt/state/b.tmp", "x");
     for (name, expected) in [("a.tmp", "ephemeral-name"), ("b.tmp", "allow")] {
         let event = sandbox.edit_event(&format!(".devt/state/{name}"), "", "x");
-        assert_eq!(sandbox.hook(&event).decision(), expected, "{name}");
+        sandbox.expect(&event, expected);
     }
 }
 
@@ -164,8 +152,7 @@ fn a_repaired_state_is_told_and_recorded() {
     assert_ne!(odd, good);
     for broken in ["{oops", &odd] {
         sandbox.write(&state, broken);
-        let answer = sandbox.hook(&sandbox.write_event(&state, &good)).json();
-        let told = answer["hookSpecificOutput"]["additionalContext"].to_string();
+        let told = sandbox.hook(&sandbox.write_event(&state, &good)).context();
         assert!(told.contains("is broken") && told.len() < 500, "{told}");
     }
     // The state need not be the first that a command writes.
@@ -192,7 +179,7 @@ fn a_recovery_closes_denials_of_the_generation_before() {
     );
     let refused = sandbox.write_event(".devt/state/notes.md", "x");
     for _ in 0..110 {
-        sandbox.hook(&refused).is_denied("ad-hoc-name");
+        sandbox.denied(&refused, "ad-hoc-name");
     }
     assert_eq!(sandbox.run(&["stuck"]).code(), 1);
     sandbox.write(".devt/state/plan.md", "x");
@@ -216,7 +203,6 @@ fn the_greeting_begins_with_what_is_stored() {
             tasks,
         );
     }
-    let answer = sandbox.hook(&sandbox.event_of("SessionStart")).json();
-    let text = &answer["hookSpecificOutput"]["additionalContext"];
-    assert!(text.to_string().contains("agent-flow"), "{text}");
+    let text = sandbox.hook(&sandbox.event_of("SessionStart")).context();
+    assert!(text.contains("agent-flow"), "{text}");
 }

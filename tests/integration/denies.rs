@@ -93,6 +93,12 @@ fn filters_combine() {
         (&["--session", "s-2"], &["a4"]),
         (&["--agent", "lawliet"], &["a4"]),
         (&["--agent", "agent-flow:Lawliet"], &["a4"]),
+        (
+            &["--agent", "Agent_Flow:lawliet", "--session", "s-2"],
+            &["a4"],
+        ),
+        (&["--agent", "devt:lawliet"], &[]),
+        (&["--agent", "lawliet", "--session", "s-1"], &[]),
         (&["--rule", "wrong-writer"], &["a3"]),
         (&["--rule", "wrong-writer", "--system", "devt"], &[]),
     ] {

@@ -9,9 +9,15 @@ const SINGLE: &str = ".claude/orchestration.local.md";
 const TEAM: &str = ".claude/team-orchestration.local.md";
 const DEEP_DIVE: &str = ".claude/deep-dive.local.md";
 
-/// Runs a verb, which must end with `code`, and gives what it said.
+/// Runs a command line, which must end with `code`, and gives what it said.
 #[track_caller]
-fn run(sandbox: &Sandbox, code: i32, args: &[&str]) -> String {
+fn run(sandbox: &Sandbox, code: i32, line: &str) -> String {
+    run_args(sandbox, code, &line.split(' ').collect::<Vec<_>>())
+}
+
+/// The same with words that hold blanks.
+#[track_caller]
+fn run_args(sandbox: &Sandbox, code: i32, args: &[&str]) -> String {
     let ran = sandbox.run(args);
     assert_eq!(ran.code(), code, "{args:?}: {}", ran.stderr());
     format!("{}{}", ran.stdout(), ran.stderr())
@@ -72,7 +78,7 @@ fn the_mode_follows_flags_and_environment() {
             .chain(flags)
             .copied()
             .collect();
-        let said = run(&sandbox, 0, &args);
+        let said = run_args(&sandbox, 0, &args);
         let is_fallback = flags == ["--team"] && line.contains("sequential");
         assert_eq!(said.contains("agent teams are off"), is_fallback, "{said}");
         let text = sandbox.read(file);
@@ -88,57 +94,38 @@ fn the_mode_follows_flags_and_environment() {
 #[test]
 fn an_active_run_is_replaced_by_force_only() {
     let sandbox = Sandbox::new();
-    run(&sandbox, 0, &["flow", "init", "one"]);
+    run(&sandbox, 0, "flow init one");
     let before = sandbox.read(SINGLE);
-    let said = run(&sandbox, 2, &["flow", "init", "two"]);
+    let said = run(&sandbox, 2, "flow init two");
     assert!(
         said.contains("--force") && sandbox.read(SINGLE) == before,
         "{said}"
     );
-    run(&sandbox, 0, &["flow", "init", "two", "--force"]);
+    run(&sandbox, 0, "flow init two --force");
     assert!(sandbox.read(SINGLE).contains("task: \"two\""));
-    run(&sandbox, 0, &["flow", "update", "--complete"]);
-    run(&sandbox, 0, &["flow", "init", "three"]);
+    run(&sandbox, 0, "flow update --complete");
+    run(&sandbox, 0, "flow init three");
     // What cannot be read may be somebody's run.
     std::fs::write(sandbox.path(SINGLE), b"\xff").unwrap();
-    run(&sandbox, 2, &["flow", "init", "four"]);
-    run(&sandbox, 0, &["flow", "init", "four", "--force"]);
+    run(&sandbox, 2, "flow init four");
+    run(&sandbox, 0, "flow init four --force");
 }
 
 #[test]
 fn a_run_is_taken_to_its_end() {
     let sandbox = Sandbox::new();
-    run(&sandbox, 0, &["flow", "init", "t"]);
+    run(&sandbox, 0, "flow init t");
     for phase in ["planning", "implementation", "review", "verification"] {
         run(
             &sandbox,
             0,
-            &[
-                "flow",
-                "update",
-                "--phase",
-                phase,
-                "--gate-result",
-                "passed",
-                "--agent",
-                "A",
-                "--message",
-                "m",
-            ],
+            &format!("flow update --phase {phase} --gate-result passed --agent A --message m"),
         );
     }
     run(
         &sandbox,
         0,
-        &[
-            "flow",
-            "update",
-            "--complete",
-            "--gate-result",
-            "passed",
-            "--message",
-            "done",
-        ],
+        "flow update --complete --gate-result passed --message done",
     );
     assert_eq!(
         gates(&sandbox, SINGLE),
@@ -184,61 +171,30 @@ fn a_team_run_is_updated_by_its_group() {
     sandbox
         .env
         .push(("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "1".to_owned()));
-    run(&sandbox, 0, &["flow", "init", "t"]);
-    run(&sandbox, 0, &["flow", "init", "t", "--team"]);
+    run(&sandbox, 0, "flow init t");
+    run(&sandbox, 0, "flow init t --team");
     let said = run(
         &sandbox,
         2,
-        &[
-            "flow",
-            "update",
-            "--phase",
-            "planning",
-            "--gate-result",
-            "passed",
-        ],
+        "flow update --phase planning --gate-result passed",
     );
     assert!(said.contains("--team"), "{said}");
     for phase in ["planning", "implementation", "review_verification"] {
         run(
             &sandbox,
             0,
-            &[
-                "flow",
-                "update",
-                "--team",
-                "--phase",
-                phase,
-                "--gate-result",
-                "passed",
-            ],
+            &format!("flow update --team --phase {phase} --gate-result passed"),
         );
     }
-    let group = |result: &str, rest: &[&str]| {
-        let update = [
-            "flow",
-            "update",
-            "--parallel-group",
-            "review_verification",
-            "--gate-result",
-            result,
-        ];
-        let args: Vec<&str> = update.iter().chain(rest).copied().collect();
-        run(&sandbox, 0, &args);
+    let group = |result: &str, more: &str| {
+        let update = "flow update --parallel-group review_verification --gate-result";
+        run(&sandbox, 0, &format!("{update} {result}{more}"));
     };
-    group("in_progress", &[]);
-    run(
-        &sandbox,
-        2,
-        &["flow", "update", "--team", "--merge-parallel"],
-    );
-    group("passed", &["--teammate", "review"]);
-    group("failed", &["--teammate", "verification"]);
-    run(
-        &sandbox,
-        0,
-        &["flow", "update", "--team", "--merge-parallel"],
-    );
+    group("in_progress", "");
+    run(&sandbox, 2, "flow update --team --merge-parallel");
+    group("passed", " --teammate review");
+    group("failed", " --teammate verification");
+    run(&sandbox, 0, "flow update --team --merge-parallel");
     assert_eq!(
         gates(&sandbox, TEAM),
         "review_verification: exploration passed, planning passed, implementation passed, \
@@ -249,8 +205,8 @@ fn a_team_run_is_updated_by_its_group() {
 #[test]
 fn wrong_flags_are_errors_and_change_nothing() {
     let sandbox = Sandbox::new();
-    run(&sandbox, 2, &["flow", "update", "--complete"]);
-    run(&sandbox, 0, &["flow", "init", "t", "--max-iterations", "3"]);
+    run(&sandbox, 2, "flow update --complete");
+    run(&sandbox, 0, "flow init t --max-iterations 3");
     let before = sandbox.read(SINGLE);
     for (args, word) in [
         (&["init", " "][..], "empty"),
@@ -272,7 +228,7 @@ fn wrong_flags_are_errors_and_change_nothing() {
         (&["update", "--merge-parallel"], "no team run"),
     ] {
         let args: Vec<&str> = ["flow"].iter().chain(args).copied().collect();
-        let said = run(&sandbox, 2, &args);
+        let said = run_args(&sandbox, 2, &args);
         assert!(said.contains(word), "{args:?} says: {said}");
     }
     assert_eq!(sandbox.read(SINGLE), before);
@@ -281,27 +237,20 @@ fn wrong_flags_are_errors_and_change_nothing() {
 #[test]
 fn a_deep_dive_is_made_compiled_and_used() {
     let sandbox = Sandbox::new();
-    run(&sandbox, 2, &["deep-dive", "compile", "--overview", "x"]);
-    run(&sandbox, 2, &["deep-dive", "init", "--scope", "focused"]);
-    let said = run(&sandbox, 0, &["flow", "init", "t", "--use-deep-dive"]);
+    run(&sandbox, 2, "deep-dive compile --overview x");
+    run(&sandbox, 2, "deep-dive init --scope focused");
+    let said = run(&sandbox, 0, "flow init t --use-deep-dive");
     assert!(said.contains("no finished deep dive"), "{said}");
     run(
         &sandbox,
         0,
-        &[
-            "deep-dive",
-            "init",
-            "--scope",
-            "focused",
-            "--focus-path",
-            "src/auth",
-        ],
+        "deep-dive init --scope focused --focus-path src/auth",
     );
     let first = sandbox.read(DEEP_DIVE);
-    run(&sandbox, 2, &["deep-dive", "init"]);
+    run(&sandbox, 2, "deep-dive init");
     // Twice within a second, as a rule.
     for n in 1..=2 {
-        run(&sandbox, 0, &["deep-dive", "init", "--refresh"]);
+        run(&sandbox, 0, "deep-dive init --refresh");
         let mut copies = sandbox.names(".claude");
         copies.retain(|name| name.starts_with("deep-dive.local.md.bak."));
         assert_eq!(copies.len(), n, "{copies:?}");
@@ -311,26 +260,14 @@ fn a_deep_dive_is_made_compiled_and_used() {
     run(
         &sandbox,
         0,
-        &[
-            "deep-dive",
-            "compile",
-            "--tech-stack",
-            "Rust",
-            "--overview",
-            "Small.",
-            "--mark-complete",
-        ],
+        "deep-dive compile --tech-stack Rust --overview Small. --mark-complete",
     );
     let text = sandbox.read(DEEP_DIVE);
     assert!(
         text.contains("phase: \"complete\"\n") && text.contains("- **Tech Stack**: Rust\n"),
         "{text}"
     );
-    run(
-        &sandbox,
-        0,
-        &["flow", "init", "t", "--use-deep-dive", "--force"],
-    );
+    run(&sandbox, 0, "flow init t --use-deep-dive --force");
     assert!(
         sandbox
             .read(SINGLE)
@@ -343,7 +280,7 @@ fn a_deep_dive_is_made_compiled_and_used() {
 #[test]
 fn updates_at_the_same_moment_are_all_kept() {
     let (sandbox, other) = (Sandbox::new(), Sandbox::new());
-    run(&sandbox, 0, &["flow", "init", "t"]);
+    run(&sandbox, 0, "flow init t");
     other.write(".claude/settings.json", "{}\n");
     #[cfg(unix)]
     std::os::unix::fs::symlink(sandbox.path(SINGLE), other.path(SINGLE)).unwrap();
@@ -375,23 +312,23 @@ fn updates_at_the_same_moment_are_all_kept() {
 fn a_new_file_is_created_and_a_gate_that_stays_is_not_listed() {
     let sandbox = Sandbox::new();
     let file = ".claude/orchestration.local.md";
-    let first = run(&sandbox, 0, &["flow", "init", "x"]);
+    let first = run(&sandbox, 0, "flow init x");
     assert!(first.starts_with(&format!("{file}: created\n")), "{first}");
-    let again = run(&sandbox, 0, &["flow", "init", "x", "--force"]);
+    let again = run(&sandbox, 0, "flow init x --force");
     assert!(again.starts_with(&format!("{file}: changed\n")), "{again}");
     let passed = ["flow", "update", "--gate-result", "passed"];
-    let moved = run(&sandbox, 0, &passed);
+    let moved = run_args(&sandbox, 0, &passed);
     assert!(
         moved.contains("exploration: in_progress -> passed"),
         "{moved}"
     );
-    let same = run(
+    let same = run_args(
         &sandbox,
         0,
         &[&passed[..], &["--message", "again"]].concat(),
     );
     assert!(!same.contains("->"), "{same}");
-    let dive = run(&sandbox, 0, &["deep-dive", "init"]);
+    let dive = run(&sandbox, 0, "deep-dive init");
     assert_eq!(dive, ".claude/deep-dive.local.md: created\n");
 }
 
@@ -399,14 +336,14 @@ fn a_new_file_is_created_and_a_gate_that_stays_is_not_listed() {
 #[test]
 fn a_deep_dive_is_compiled_step_by_step() {
     let sandbox = Sandbox::new();
-    run(&sandbox, 0, &["deep-dive", "init"]);
-    run(&sandbox, 0, &["deep-dive", "compile"]);
+    run(&sandbox, 0, "deep-dive init");
+    run(&sandbox, 0, "deep-dive compile");
     assert!(
         sandbox
             .read(DEEP_DIVE)
             .contains("\nphase: \"compilation\"\n")
     );
-    run(&sandbox, 0, &["deep-dive", "compile", "--mark-complete"]);
+    run(&sandbox, 0, "deep-dive compile --mark-complete");
     assert!(sandbox.read(DEEP_DIVE).contains("\nphase: \"complete\"\n"));
 }
 
@@ -414,16 +351,13 @@ fn a_deep_dive_is_compiled_step_by_step() {
 #[test]
 fn a_text_may_begin_as_a_list_does() {
     let sandbox = Sandbox::new();
-    run(&sandbox, 0, &["deep-dive", "init"]);
-    run(&sandbox, 0, &["flow", "init", "t"]);
+    run(&sandbox, 0, "deep-dive init");
+    run(&sandbox, 0, "flow init t");
     let list = "- Do not use `any`\n- Log errors";
-    run(
-        &sandbox,
-        0,
-        &["deep-dive", "compile", "--antipatterns", list],
-    );
+    let compile = ["deep-dive", "compile", "--antipatterns", list];
+    run_args(&sandbox, 0, &compile);
     assert!(sandbox.read(DEEP_DIVE).contains(list));
-    run(
+    run_args(
         &sandbox,
         0,
         &["flow", "update", "--message", "--dry run done"],
@@ -434,7 +368,7 @@ fn a_text_may_begin_as_a_list_does() {
         &["flow", "update", "--message", "--complete"][..],
         &["deep-dive", "compile", "--overview", "--mark-complete"],
     ] {
-        let said = run(&sandbox, 2, args);
+        let said = run_args(&sandbox, 2, args);
         assert!(said.contains("write the text before it"), "{said}");
     }
     assert_eq!(sandbox.read(SINGLE), log);
@@ -444,8 +378,8 @@ fn a_text_may_begin_as_a_list_does() {
 fn a_second_active_run_is_told() {
     let sandbox = Sandbox::new();
     let both = "are now both active";
-    assert!(!run(&sandbox, 0, &["flow", "init", "a"]).contains(both));
-    assert!(run(&sandbox, 0, &["flow", "init", "b", "--team"]).contains(both));
-    run(&sandbox, 0, &["flow", "update", "--team", "--complete"]);
-    assert!(!run(&sandbox, 0, &["flow", "init", "c", "--force"]).contains(both));
+    assert!(!run(&sandbox, 0, "flow init a").contains(both));
+    assert!(run(&sandbox, 0, "flow init b --team").contains(both));
+    run(&sandbox, 0, "flow update --team --complete");
+    assert!(!run(&sandbox, 0, "flow init c --force").contains(both));
 }

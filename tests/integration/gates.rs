@@ -9,6 +9,8 @@ mod recorded;
 mod session;
 mod words;
 
+use std::ops::Deref;
+
 use serde_json::{Value, json};
 use statewarden::systems::agent_flow::state::read_workflow;
 
@@ -23,6 +25,14 @@ pub(crate) const VERIFIED: &str = "### Overall: VERIFIED";
 
 /// A project in which agents come and go.
 pub(crate) struct Stage(pub(crate) Sandbox);
+
+impl Deref for Stage {
+    type Target = Sandbox;
+
+    fn deref(&self) -> &Sandbox {
+        &self.0
+    }
+}
 
 impl Stage {
     pub(crate) fn new() -> Self {
@@ -46,7 +56,7 @@ impl Stage {
     }
 
     pub(crate) fn agent(&self, kind: &str, agent: &str, id: &str) -> Value {
-        let mut event = self.0.event_of(kind);
+        let mut event = self.event_of(kind);
         event["agent_type"] = agent.into();
         event["agent_id"] = id.into();
         event
@@ -61,7 +71,7 @@ impl Stage {
 
     /// The launching call's result for a foreground run.
     fn launched(&self, agent: &str, id: &str, text: &str) -> Value {
-        let mut event = self.0.event_of("PostToolUse");
+        let mut event = self.event_of("PostToolUse");
         event["tool_name"] = "Agent".into();
         event["tool_input"] = json!({ "subagent_type": agent, "prompt": "go" });
         event["tool_response"] = json!({
@@ -72,14 +82,13 @@ impl Stage {
 
     #[track_caller]
     pub(crate) fn start(&self, agent: &str, id: &str) {
-        self.0
-            .hook(&self.agent("SubagentStart", agent, id))
+        self.hook(&self.agent("SubagentStart", agent, id))
             .is_silent();
     }
 
     #[track_caller]
     pub(crate) fn stop(&self, agent: &str, id: &str, text: &str) {
-        self.0.hook(&self.stop_event(agent, id, text)).is_silent();
+        self.hook(&self.stop_event(agent, id, text)).is_silent();
     }
 
     /// Start and end of one agent, whose id is its name.
@@ -91,8 +100,8 @@ impl Stage {
 
     /// `phase/iteration:` and the first letters of the gates' statuses.
     #[track_caller]
-    pub(crate) fn run(&self, file: &str) -> String {
-        let run = read_workflow(&self.0.read(file), file).unwrap();
+    pub(crate) fn standing(&self, file: &str) -> String {
+        let run = read_workflow(&self.read(file), file).unwrap();
         let letter = |status: &str| {
             if status == "in_progress" {
                 "i"
@@ -115,14 +124,14 @@ impl Stage {
         )
     }
 
-    pub(crate) fn records(&self) -> Vec<Value> {
-        self.0.records(GATES)
+    pub(crate) fn gates(&self) -> Vec<Value> {
+        self.records(GATES)
     }
 
     /// The last gate record's reason for changing nothing.
     #[track_caller]
     fn skipped(&self) -> String {
-        let records = self.records();
+        let records = self.gates();
         let last = records.last().expect("a gate record");
         last["skipped"]
             .as_str()

@@ -22,16 +22,14 @@ fn a_line_is_never_longer_than_its_bound() {
         for key in ["session_id", "tool_use_id", "agent_type", "agent_id"] {
             event[key] = long.clone().into();
         }
-        assert_eq!(sandbox.hook(&event).decision(), "ad-hoc-name");
+        sandbox.expect(&event, "ad-hoc-name");
         let mut event = sandbox.write_event(&format!(".devt/state/n{long}n"), "x");
         event["agent_type"] = long.clone().into();
         event["session_id"] = long.into();
         assert_ne!(sandbox.hook(&event).decision(), "allow");
     }
     let names = format!("touch .devt/state/{}{{1..50}}.md", "n".repeat(150));
-    sandbox
-        .hook(&sandbox.bash_event(&names))
-        .is_denied("ad-hoc-name");
+    sandbox.denied(&sandbox.bash_event(&names), "ad-hoc-name");
     let log = sandbox.read(DEVT);
     assert_eq!(log.lines().count(), 17);
     for line in log.lines() {
@@ -359,9 +357,10 @@ fn a_busy_lock_costs_neither_the_record_nor_the_answer() {
         fd_lock::RwLock::new(fs::File::open(sandbox.project().join(".devt/state")).unwrap());
     let guard = lock.write().unwrap();
     let begun = std::time::Instant::now();
-    sandbox
-        .hook(&sandbox.write_event(".devt/state/notes.md", "x"))
-        .is_denied("ad-hoc-name");
+    sandbox.denied(
+        &sandbox.write_event(".devt/state/notes.md", "x"),
+        "ad-hoc-name",
+    );
     assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
     let log = sandbox.read(DEVT);
     let (torn, record) = log.split_once('\n').unwrap();

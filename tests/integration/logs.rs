@@ -176,7 +176,7 @@ fn what_a_person_made_of_the_folders_gitignore_stays() {
     let ignore = ".claude/statewarden/.gitignore";
     sandbox.write(ignore, "events.jsonl\n");
     let event = sandbox.write_event(".claude/test-command", "x");
-    sandbox.hook(&event).is_denied("protected-file");
+    sandbox.denied(&event, "protected-file");
     assert_eq!(sandbox.read(ignore), "events.jsonl\n");
     assert_eq!(sandbox.records(DENIES).len(), 1);
 }
@@ -241,7 +241,7 @@ fn a_file_that_a_command_names_twice_is_refused_once() {
     let sandbox = Sandbox::new();
     let event =
         sandbox.bash_event("echo a > .devt/state/a.md; touch x; echo b >> .devt/state/a.md");
-    let reason = sandbox.hook(&event).is_denied("ad-hoc-name");
+    let reason = sandbox.denied(&event, "ad-hoc-name");
     assert_eq!(reason.matches("`.devt/state/a.md` ").count(), 1, "{reason}");
     let found = record(&sandbox, DEVT, &event);
     assert!(found["also"].is_null(), "{found}");

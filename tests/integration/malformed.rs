@@ -78,7 +78,7 @@ fn an_event_without_a_directory_is_judged_where_the_hook_runs() {
         sandbox
             .hook_without_project_dir(&named)
             .is_denied("ad-hoc-name");
-        sandbox.hook(&named).is_denied("ad-hoc-name");
+        sandbox.denied(&named, "ad-hoc-name");
         let elsewhere = call(cwd, "src/a.rs");
         sandbox.hook_without_project_dir(&elsewhere).is_silent();
         sandbox.hook(&elsewhere).is_silent();
@@ -195,9 +195,10 @@ fn large_content_changes_nothing() {
     sandbox
         .hook(&sandbox.write_event("src/big.txt", &content))
         .is_silent();
-    sandbox
-        .hook(&sandbox.write_event(".devt/state/big.md", &content))
-        .is_denied("ad-hoc-name");
+    sandbox.denied(
+        &sandbox.write_event(".devt/state/big.md", &content),
+        "ad-hoc-name",
+    );
 }
 
 /// The text of a call that is none of ours is not kept.
@@ -230,7 +231,7 @@ fn large_content_is_judged_or_refused() {
     write("scratchpad.md", &large).is_silent();
     write("review.json", &large).is_denied("malformed-content");
     let before = sandbox.write_event(".devt/state/review.json", &large);
-    sandbox.hook(&before).is_denied("malformed-content");
+    sandbox.denied(&before, "malformed-content");
 
     #[cfg(unix)]
     {
@@ -283,9 +284,10 @@ fn a_file_that_is_no_text_can_be_written_anew() {
         sandbox.hook(&event).is_silent();
     }
     // The new text is judged as ever.
-    sandbox
-        .hook(&sandbox.write_event(research, "## Status: done\n"))
-        .is_denied("malformed-content");
+    sandbox.denied(
+        &sandbox.write_event(research, "## Status: done\n"),
+        "malformed-content",
+    );
 }
 
 #[test]
@@ -319,9 +321,7 @@ fn a_session_state_that_is_no_text_can_be_repaired() {
     );
     let record = &sandbox.records(EVENTS)[0];
     assert_eq!(record["decision"], "fault", "{record}");
-    sandbox
-        .hook(&sandbox.write_event(&state, "{}"))
-        .is_denied("malformed-content");
+    sandbox.denied(&sandbox.write_event(&state, "{}"), "malformed-content");
 }
 
 fn make_latin_1(sandbox: &Sandbox, below: &str) {

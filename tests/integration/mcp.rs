@@ -4,86 +4,48 @@ use serde_json::{Value, json};
 
 use crate::support::{DENIES, DEVT, Sandbox};
 
-fn decision(sandbox: &Sandbox, tool: &str, input: Value) -> String {
-    sandbox.hook(&sandbox.event(tool, input)).decision()
+#[track_caller]
+fn check(sandbox: &Sandbox, tool: &str, input: Value, expected: &str) {
+    sandbox.expect(&sandbox.event(tool, input), expected);
 }
 
 #[test]
 fn a_tool_that_changes_files_is_known_by_a_word_of_its_name() {
     let sandbox = Sandbox::new();
     let path = sandbox.path(".devt/state/notes.md");
-    for tool in [
-        "mcp__filesystem__write_file",
-        "mcp__filesystem__edit_file",
-        "mcp__fs__create_file",
-        "mcp__fs__append_to_file",
-        "mcp__fs__append",
-        "mcp__fs__patch_file",
-        "mcp__fs__apply_patch",
-        "mcp__fs__save_file",
-        "mcp__fs__save_document",
-        "mcp__fs__upload_file",
-        "mcp__fs__writeFile",
-        "mcp__fs__WriteFile",
-        "mcp__fs__file-write",
-        "mcp__fs__write",
-        "mcp__fs__writefile",
-        "mcp__fs__rewrite",
-        "mcp__fs__truncate_file",
-        "mcp__fs__store_document",
-        "mcp__fs__get_or_create_file",
-        "mcp__fs__read_write_file",
-        "mcp__fs__search_replace",
-        "mcp__fs__str_replace",
-        "mcp__serena__create_text_file",
-        "mcp__serena__replace_regex",
-        "mcp__serena__insert_at_line",
-        "mcp__plugin_x_fs__write_file",
-        "mcp__my__server__write_file",
-        "mcp__claude_ai_Drive__update_file",
-        "mcp__playwright__browser_take_screenshot",
-    ] {
-        assert_eq!(
-            decision(&sandbox, tool, json!({ "path": path })),
-            "ad-hoc-name",
-            "{tool}"
-        );
+    let tools = "mcp__filesystem__write_file mcp__filesystem__edit_file mcp__fs__create_file \
+                 mcp__fs__append_to_file mcp__fs__append mcp__fs__patch_file mcp__fs__apply_patch \
+                 mcp__fs__save_file mcp__fs__save_document mcp__fs__upload_file \
+                 mcp__fs__writeFile mcp__fs__WriteFile mcp__fs__file-write mcp__fs__write \
+                 mcp__fs__writefile mcp__fs__rewrite mcp__fs__truncate_file \
+                 mcp__fs__store_document mcp__fs__get_or_create_file mcp__fs__read_write_file \
+                 mcp__fs__search_replace mcp__fs__str_replace mcp__serena__create_text_file \
+                 mcp__serena__replace_regex mcp__serena__insert_at_line \
+                 mcp__plugin_x_fs__write_file mcp__my__server__write_file \
+                 mcp__claude_ai_Drive__update_file mcp__playwright__browser_take_screenshot";
+    for tool in tools.split(' ') {
+        check(&sandbox, tool, json!({ "path": path }), "ad-hoc-name");
     }
 }
 
 #[test]
 fn reading_tools_are_never_judged() {
     let sandbox = Sandbox::new();
-    for tool in [
-        "mcp__filesystem__read_file",
-        "mcp__filesystem__read_multiple_files",
-        "mcp__filesystem__list_directory",
-        "mcp__filesystem__directory_tree",
-        "mcp__filesystem__search_files",
-        "mcp__filesystem__get_file_info",
-        "mcp__fs__stat",
-        "mcp__fs__readfile",
-        "mcp__git__get_patch",
-        "mcp__fs__get_upload_url",
-        "mcp__fs__preview_edit",
-        "mcp__fs__file",
-        "mcp__fs__grep",
-        "mcp__fs__open",
-        "mcp__writer__read",
-        "mcp__write_server__list",
-        "mcp__fs__list_written_files",
-        "mcp__fs__get_created_files",
-        "mcp__fs__rewriter_status",
-        "mcp__fs__",
-        "mcp__",
-    ] {
+    let tools = "mcp__filesystem__read_file mcp__filesystem__read_multiple_files \
+                 mcp__filesystem__list_directory mcp__filesystem__directory_tree \
+                 mcp__filesystem__search_files mcp__filesystem__get_file_info mcp__fs__stat \
+                 mcp__fs__readfile mcp__git__get_patch mcp__fs__get_upload_url \
+                 mcp__fs__preview_edit mcp__fs__file mcp__fs__grep mcp__fs__open \
+                 mcp__writer__read mcp__write_server__list mcp__fs__list_written_files \
+                 mcp__fs__get_created_files mcp__fs__rewriter_status mcp__fs__ mcp__";
+    for tool in tools.split(' ') {
         for path in [
             ".devt/state/notes.md",
             ".devt/state/.lock",
             ".claude/statewarden.yaml",
         ] {
             let input = json!({ "path": sandbox.path(path), "paths": [sandbox.path(path)] });
-            assert_eq!(decision(&sandbox, tool, input), "allow", "{tool}");
+            check(&sandbox, tool, input, "allow");
         }
     }
 }
@@ -119,11 +81,7 @@ fn a_path_is_known_by_its_key_or_by_its_look() {
         json!({ "path": " .devt/state/notes.md " }),
         json!({ "path": "src/a.rs", "to": notes }),
     ] {
-        assert_eq!(
-            decision(&sandbox, "mcp__fs__write_file", input.clone()),
-            "ad-hoc-name",
-            "{input}"
-        );
+        check(&sandbox, "mcp__fs__write_file", input, "ad-hoc-name");
     }
 }
 
@@ -132,7 +90,7 @@ fn a_uri_is_shown_as_the_path_that_it_is() {
     let sandbox = Sandbox::new();
     let uri = format!("file://localhost{}", sandbox.path(".devt/st%61te/notes.md"));
     let event = sandbox.event("mcp__fs__write_file", json!({ "uri": uri }));
-    let reason = sandbox.hook(&event).is_denied("ad-hoc-name");
+    let reason = sandbox.denied(&event, "ad-hoc-name");
     assert!(reason.starts_with("`.devt/state/notes.md`"), "{reason}");
     for (input, expected) in [
         // No escape, and one that comes to no text.
@@ -145,8 +103,7 @@ fn a_uri_is_shown_as_the_path_that_it_is() {
         ),
         (json!({ "directory": "src", "name": "notes.md" }), "allow"),
     ] {
-        let found = decision(&sandbox, "mcp__fs__write_file", input.clone());
-        assert_eq!(found, expected, "{input}");
+        check(&sandbox, "mcp__fs__write_file", input, expected);
     }
 }
 
@@ -191,11 +148,7 @@ fn text_is_no_path() {
         json!("text"),
         Value::Null,
     ] {
-        assert_eq!(
-            decision(&sandbox, "mcp__fs__write_file", input.clone()),
-            "allow",
-            "{input}"
-        );
+        check(&sandbox, "mcp__fs__write_file", input, "allow");
     }
 }
 
@@ -217,11 +170,10 @@ fn an_address_of_the_net_is_no_path() {
         ),
     ] {
         let tool = format!("mcp__net__{tool}");
-        assert_eq!(decision(&sandbox, &tool, input.clone()), "allow", "{input}");
+        check(&sandbox, &tool, input, "allow");
     }
     let input = json!({ "url": address, "path": ".devt/state/notes.md" });
-    let found = decision(&sandbox, "mcp__net__download_file", input);
-    assert_eq!(found, "ad-hoc-name");
+    check(&sandbox, "mcp__net__download_file", input, "ad-hoc-name");
 }
 
 #[test]
@@ -249,7 +201,7 @@ fn what_lies_on_a_server_is_no_file_whatever_it_is_named_after() {
             json!({ "comments": [{ "path": name, "position": 1 }] }),
         ),
     ] {
-        assert_eq!(decision(&sandbox, tool, input), "allow", "{tool}");
+        check(&sandbox, tool, input, "allow");
     }
 }
 
@@ -265,7 +217,7 @@ fn relative_paths_are_resolved_in_the_events_directory() {
         std::fs::create_dir_all(sandbox.project().join(cwd)).unwrap();
         let mut event = sandbox.event("mcp__fs__write_file", json!({ "path": path }));
         event["cwd"] = sandbox.path(cwd).into();
-        assert_eq!(sandbox.hook(&event).decision(), expected, "{path} in {cwd}");
+        sandbox.expect(&event, expected);
     }
 }
 
@@ -295,11 +247,7 @@ fn moving_and_copying_are_judged_at_both_ends() {
             ("sourcePath", "destPath"),
         ] {
             let input = json!({ source: from, destination: to });
-            assert_eq!(
-                decision(&sandbox, tool, input.clone()),
-                expected,
-                "{tool} {input}"
-            );
+            check(&sandbox, tool, input, expected);
         }
     }
 }
@@ -344,20 +292,13 @@ fn deleting_and_making_directories_obey_the_rules_of_the_shell() {
         ("mcp__fs__create_directory", ".devt/state", "allow"),
         ("mcp__fs__create_directory", "src/notes", "allow"),
     ] {
-        assert_eq!(
-            decision(&sandbox, tool, json!({ "path": path })),
-            expected,
-            "{tool} {path}"
-        );
+        check(&sandbox, tool, json!({ "path": path }), expected);
     }
     let event = sandbox.event(
         "mcp__fs__delete_file",
         json!({ "path": ".devt/state/plan.md" }),
     );
-    assert_eq!(
-        sandbox.hook(&sandbox.by("tester", event)).decision(),
-        "wrong-writer"
-    );
+    sandbox.expect(&sandbox.by("tester", event), "wrong-writer");
 }
 
 #[test]
@@ -376,11 +317,7 @@ fn actors_and_names_count_as_for_every_tool() {
         ),
     ] {
         let event = sandbox.event("mcp__fs__write_file", json!({ "path": path }));
-        assert_eq!(
-            sandbox.hook(&sandbox.by(actor, event)).decision(),
-            expected,
-            "{path} by {actor}"
-        );
+        sandbox.expect(&sandbox.by(actor, event), expected);
     }
     let record = &sandbox.records(DEVT)[0];
     assert_eq!(record["tool"], "mcp__fs__write_file");
@@ -406,7 +343,7 @@ fn what_is_copied_or_moved_counts_where_it_comes_to_lie() {
     ] {
         let tool = format!("mcp__fs__{tool}");
         let input = json!({ "source": from, "destination": to });
-        assert_eq!(decision(&sandbox, &tool, input), expected, "{from} to {to}");
+        check(&sandbox, &tool, input, expected);
     }
 }
 
@@ -414,14 +351,18 @@ fn what_is_copied_or_moved_counts_where_it_comes_to_lie() {
 fn many_and_odd_arguments_are_borne() {
     let sandbox = Sandbox::new();
     let mut paths: Vec<String> = (0..2_000).map(|n| format!("src/{n}.rs")).collect();
-    assert_eq!(
-        decision(&sandbox, "mcp__fs__write_files", json!({ "paths": paths })),
-        "allow"
+    check(
+        &sandbox,
+        "mcp__fs__write_files",
+        json!({ "paths": paths }),
+        "allow",
     );
     paths.push(".devt/state/notes.md".to_owned());
-    assert_eq!(
-        decision(&sandbox, "mcp__fs__write_files", json!({ "paths": paths })),
-        "ad-hoc-name"
+    check(
+        &sandbox,
+        "mcp__fs__write_files",
+        json!({ "paths": paths }),
+        "ad-hoc-name",
     );
     for (path, expected) in [
         ("x".repeat(5_000_000), "allow"),
@@ -429,9 +370,11 @@ fn many_and_odd_arguments_are_borne() {
         (".devt/state/a\u{0}b".to_owned(), "path-escape"),
         (".devt/state/plan.md\n".to_owned(), "path-escape"),
     ] {
-        assert_eq!(
-            decision(&sandbox, "mcp__fs__write_file", json!({ "path": path })),
-            expected
+        check(
+            &sandbox,
+            "mcp__fs__write_file",
+            json!({ "path": path }),
+            expected,
         );
     }
 }
@@ -448,9 +391,7 @@ fn the_settings_that_hold_the_guard_are_not_removed_or_emptied() {
             json!({ "path": path, "content": "{}" }),
         ),
     ] {
-        sandbox
-            .hook(&sandbox.event(tool, input))
-            .is_denied("protected-file");
+        sandbox.denied(&sandbox.event(tool, input), "protected-file");
     }
     let kept = sandbox.read(".claude/settings.json");
     let input = json!({ "path": path, "content": kept });

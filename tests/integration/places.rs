@@ -176,11 +176,11 @@ fn relative_paths_are_resolved_in_the_events_directory() {
     ] {
         let mut event = event(&sandbox, path);
         event["cwd"] = sandbox.path("src/deep").into();
-        assert_eq!(sandbox.hook(&event).decision(), expected, "{path}");
+        sandbox.expect(&event, expected);
     }
     let mut event = event(&sandbox, "notes.md");
     event["cwd"] = sandbox.path(".devt/state").into();
-    assert_eq!(sandbox.hook(&event).decision(), "ad-hoc-name");
+    sandbox.expect(&event, "ad-hoc-name");
 }
 
 pub(crate) const NUMBERED: &str = "# Tasks\n\n## 1. Login\n\n- [ ] 1.1 Form\n";
@@ -384,7 +384,7 @@ fn a_session_directory_that_is_a_link_is_known_by_both_names() {
             assert_eq!(write(&sandbox, &text(&owned)), "program-owned", "{owned:?}");
             assert_eq!(write(&sandbox, &text(&free)), "allow", "{free:?}");
             let removal = sandbox.bash_event(&format!("rm -rf {}", text(dir)));
-            assert_eq!(sandbox.hook(&removal).decision(), "bulk-removal", "{dir:?}");
+            sandbox.expect(&removal, "bulk-removal");
         }
         check(&sandbox, &[(".devt/state/notes.md", "ad-hoc-name")]);
     }

@@ -126,9 +126,7 @@ fn a_denial_is_recorded_in_the_site_that_it_is_about() {
         "cat > {}/review.json <<'E'\n{good}\nE\ncat > {}/review.json <<'E'\n{bad}\nE\n",
         sites[0], sites[1]
     );
-    sandbox
-        .hook(&sandbox.bash_event(&command))
-        .is_denied("malformed-content");
+    sandbox.denied(&sandbox.bash_event(&command), "malformed-content");
     assert!(!sandbox.exists(DEVT));
     let records = sandbox.records(".claude/worktrees/w/.devt/state/preflight-denies.jsonl");
     assert_eq!(records[0]["workflow_id"], "wf-1", "{records:?}");

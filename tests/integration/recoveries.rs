@@ -15,9 +15,10 @@ fn written(sandbox: &Sandbox, name: &str) -> Value {
 /// A project in which `notes.md` was refused in the devt site.
 fn with_a_denial() -> Sandbox {
     let sandbox = Sandbox::new();
-    sandbox
-        .hook(&sandbox.write_event(".devt/state/notes.md", "x"))
-        .is_denied("ad-hoc-name");
+    sandbox.denied(
+        &sandbox.write_event(".devt/state/notes.md", "x"),
+        "ad-hoc-name",
+    );
     sandbox
 }
 
@@ -36,7 +37,7 @@ fn an_allowed_write_settles_the_agents_open_denials() {
         "programmer",
         sandbox.write_event(".devt/state/todo.md", "x"),
     );
-    sandbox.hook(&other).is_denied("ad-hoc-name");
+    sandbox.denied(&other, "ad-hoc-name");
     let log = sandbox.read(DEVT);
     let first = log.lines().next().unwrap();
     let foreign = first.replace("statewarden\",\"decision", "devt\",\"decision");
@@ -64,9 +65,7 @@ fn an_allowed_write_settles_the_agents_open_denials() {
 #[test]
 fn a_site_that_was_refused_as_a_whole_is_named() {
     let sandbox = Sandbox::new();
-    sandbox
-        .hook(&sandbox.bash_event("rm -rf .devt/state"))
-        .is_denied("bulk-removal");
+    sandbox.denied(&sandbox.bash_event("rm -rf .devt/state"), "bulk-removal");
     sandbox.write(".devt/state/scratchpad.md", "x");
     sandbox
         .hook(&written(&sandbox, "scratchpad.md"))
@@ -85,7 +84,7 @@ fn a_write_settles_nothing_in_a_site_below_or_of_another_system() {
     let (session, flow) = (".claude/.docs/260110-a", ".claude/orchestration-2.local.md");
     for stray in [&format!("{session}/notes.md"), flow] {
         let event = sandbox.write_event(stray, "x");
-        sandbox.hook(&event).is_denied("ad-hoc-name");
+        sandbox.denied(&event, "ad-hoc-name");
     }
     let settled = |path: &str, content: &str| {
         let input = json!({ "file_path": sandbox.path(path), "content": content });
@@ -105,9 +104,10 @@ fn a_write_settles_nothing_in_a_site_below_or_of_another_system() {
 fn a_denial_from_before_the_site_was_made_is_settled_too() {
     let sandbox = Sandbox::new();
     std::fs::remove_dir(sandbox.project().join(".devt/state")).unwrap();
-    sandbox
-        .hook(&sandbox.write_event(".devt/state/notes.md", "x"))
-        .is_denied("ad-hoc-name");
+    sandbox.denied(
+        &sandbox.write_event(".devt/state/notes.md", "x"),
+        "ad-hoc-name",
+    );
     let denial = &sandbox.records(DENIES)[0];
     sandbox.write(".devt/state/scratchpad.md", "x");
     let event = written(&sandbox, "scratchpad.md");

@@ -131,9 +131,7 @@ const TOKENS: &[&str] = &[
 /// The record after the command was refused for what follows it.
 fn logged(sandbox: &Sandbox, command: &str) -> String {
     let command = format!("{command} > .devt/state/notes.md");
-    sandbox
-        .hook(&sandbox.bash_event(&command))
-        .is_denied("ad-hoc-name");
+    sandbox.denied(&sandbox.bash_event(&command), "ad-hoc-name");
     let log = sandbox.read(DEVT);
     log.lines().next_back().unwrap().to_owned()
 }

@@ -237,9 +237,7 @@ fn the_present_content_of_a_file_is_not_held_against_an_old_write() {
     early["phases"]["review"] = json!({"status": "pending"});
     let path = sandbox.path(&format!("{dir}/state.json"));
     let input = json!({"file_path": path, "content": early.to_string()});
-    sandbox
-        .hook(&sandbox.event("Write", input.clone()))
-        .is_denied("illegal-transition");
+    sandbox.denied(&sandbox.event("Write", input.clone()), "illegal-transition");
     Transcript::new(&sandbox)
         .call("Write", input)
         .save("s.jsonl");

@@ -6,7 +6,13 @@ use crate::support::{GATES, Sandbox};
 
 /// Runs `session …`, which must end with `code`.
 #[track_caller]
-fn session(sandbox: &Sandbox, code: i32, args: &[&str]) -> String {
+fn session(sandbox: &Sandbox, code: i32, line: &str) -> String {
+    session_args(sandbox, code, &line.split(' ').collect::<Vec<_>>())
+}
+
+/// The same with words that hold blanks.
+#[track_caller]
+fn session_args(sandbox: &Sandbox, code: i32, args: &[&str]) -> String {
     let args: Vec<&str> = ["session"].iter().chain(args).copied().collect();
     let ran = sandbox.run(&args);
     assert_eq!(ran.code(), code, "{args:?}: {}", ran.stderr());
@@ -54,23 +60,20 @@ fn a_session_goes_from_phase_to_phase() {
         json!({ "id": "jwt-auth", "path": spec, "status": "done" })
     );
 
-    session(&sandbox, 0, &["start", "research"]);
+    session(&sandbox, 0, "start research");
     session(
         &sandbox,
         0,
-        &[
-            "decide", "research", "--agent", "scouter", "--mode", "parallel", "--input", "a",
-            "--input", "b",
-        ],
+        "decide research --agent scouter --mode parallel --input a --input b",
     );
     let complete = ["complete", "research", "--report", "research-report.md"];
     let report = format!(".claude/.docs/{id}/research-report.md");
-    let said = session(&sandbox, 2, &complete);
+    let said = session_args(&sandbox, 2, &complete);
     assert!(said.contains(&report), "{said}");
     sandbox.write(&report, "# Research\n");
-    session(&sandbox, 0, &complete);
-    session(&sandbox, 0, &["skip", "plan"]);
-    session(&sandbox, 0, &["complete", "implement", "--session", &id]);
+    session_args(&sandbox, 0, &complete);
+    session(&sandbox, 0, "skip plan");
+    session(&sandbox, 0, &format!("complete implement --session {id}"));
     let now = state(&sandbox, &id);
     let phases = &now["phases"];
     assert_eq!(phases["research"]["report"], "research-report.md");
@@ -121,17 +124,17 @@ fn a_step_that_was_taken_already_is_no_error() {
     let id = init(&sandbox, &["t"]);
     for verb in ["start", "complete", "skip"] {
         let phase = if verb == "skip" { "plan" } else { "research" };
-        session(&sandbox, 0, &[verb, phase]);
+        session(&sandbox, 0, &format!("{verb} {phase}"));
         let before = state(&sandbox, &id);
-        let said = session(&sandbox, 0, &[verb, phase]);
+        let said = session(&sandbox, 0, &format!("{verb} {phase}"));
         assert!(said.contains("already"), "{said}");
         assert_eq!(state(&sandbox, &id), before);
     }
-    session(&sandbox, 2, &["start", "research"]);
-    session(&sandbox, 2, &["complete", "plan"]);
+    session(&sandbox, 2, "start research");
+    session(&sandbox, 2, "complete plan");
     // What the step would not take is an error all the same.
     for report in ["../x", "plan-report.md"] {
-        let said = session(&sandbox, 2, &["complete", "research", "--report", report]);
+        let said = session(&sandbox, 2, &format!("complete research --report {report}"));
         assert!(said.contains("`research-report.md`"), "{said}");
     }
 }
@@ -164,7 +167,7 @@ fn a_text_may_begin_with_a_dash() {
             &["", "--two words"],
         ),
     ] {
-        session(
+        session_args(
             &sandbox,
             0,
             &[&decide[..], &["--mode", mode], flags].concat(),
@@ -178,7 +181,7 @@ fn a_text_may_begin_with_a_dash() {
         (&["--input", "a", "--instnaces", "1"], "'--instances'"),
         (&["--input", "a", "--", "b"], "'b'"),
     ] {
-        let said = session(&sandbox, 2, &[&decide[..], flags].concat());
+        let said = session_args(&sandbox, 2, &[&decide[..], flags].concat());
         assert!(said.contains(word), "{flags:?} says: {said}");
     }
 }
@@ -186,7 +189,7 @@ fn a_text_may_begin_with_a_dash() {
 #[test]
 fn what_the_schema_forbids_is_an_error_and_changes_nothing() {
     let sandbox = Sandbox::new();
-    session(&sandbox, 2, &["start", "research"]);
+    session(&sandbox, 2, "start research");
     let id = init(&sandbox, &["t"]);
     let before = sandbox.read(&format!(".claude/.docs/{id}/state.json"));
     for (args, word) in [
@@ -241,7 +244,7 @@ fn what_the_schema_forbids_is_an_error_and_changes_nothing() {
             "--input",
         ),
     ] {
-        let said = session(&sandbox, 2, args);
+        let said = session_args(&sandbox, 2, args);
         assert!(said.contains(word), "{args:?} says: {said}");
     }
     assert_eq!(
@@ -268,13 +271,13 @@ fn the_newest_unfinished_session_is_meant() {
     };
     touch(&first, "2030-01-01T00:00:00Z");
     touch(&second, "2030-01-01T00:00:00Z");
-    let said = session(&sandbox, 2, &["start", "research"]);
+    let said = session(&sandbox, 2, "start research");
     assert!(
         said.contains("same time") && said.contains("--session"),
         "{said}"
     );
     touch(&first, "2030-01-01T00:00:01Z");
-    session(&sandbox, 0, &["start", "research"]);
+    session(&sandbox, 0, "start research");
     assert_eq!(
         state(&sandbox, &first)["phases"]["research"]["status"],
         "in_progress"
@@ -288,15 +291,15 @@ fn the_newest_unfinished_session_is_meant() {
 #[test]
 fn a_session_that_is_over_is_still_shown() {
     let sandbox = Sandbox::new();
-    let none = session(&sandbox, 2, &["show"]);
+    let none = session(&sandbox, 2, "show");
     assert!(none.contains("statewarden session init"), "{none}");
     let id = init(&sandbox, &["one"]);
     for phase in ["research", "plan", "implement", "quality", "review"] {
-        session(&sandbox, 0, &["skip", phase]);
+        session(&sandbox, 0, &format!("skip {phase}"));
     }
-    let shown = session(&sandbox, 0, &["show"]);
+    let shown = session(&sandbox, 0, "show");
     assert!(shown.contains(&id), "{shown}");
-    session(&sandbox, 2, &["start", "review"]);
+    session(&sandbox, 2, "start review");
 }
 
 #[test]
@@ -305,7 +308,7 @@ fn a_session_that_cannot_be_read_is_named() {
     let id = init(&sandbox, &["one"]);
     sandbox.write(&format!(".claude/.docs/{id}/state.json"), "{");
     for args in [&["show"][..], &["start", "research"]] {
-        let error = session(&sandbox, 2, args);
+        let error = session_args(&sandbox, 2, args);
         let named = format!("and `{id}` cannot be read: not valid JSON");
         assert!(error.contains(&named), "{error}");
     }
@@ -321,7 +324,7 @@ fn of_two_sessions_equally_new_one_must_be_named() {
         state["updated_at"] = "2026-01-10T10:00:00Z".into();
         sandbox.write(&file, &state.to_string());
     }
-    let error = session(&sandbox, 2, &["show"]);
+    let error = session(&sandbox, 2, "show");
     for id in &ids {
         assert!(error.contains(&format!("`{id}`")), "{error}");
     }
@@ -330,6 +333,6 @@ fn of_two_sessions_equally_new_one_must_be_named() {
         "{error}"
     );
     for named in [ids[0].clone(), format!("{}/state.json", ids[0])] {
-        session(&sandbox, 0, &["show", "--session", &named]);
+        session(&sandbox, 0, &format!("show --session {named}"));
     }
 }

@@ -14,9 +14,10 @@ const CLIENT: &str = ".claude/settings.json";
 
 #[track_caller]
 fn denied(sandbox: &Sandbox) -> String {
-    sandbox
-        .hook(&sandbox.write_event(".devt/state/notes.md", "x"))
-        .is_denied("ad-hoc-name")
+    sandbox.denied(
+        &sandbox.write_event(".devt/state/notes.md", "x"),
+        "ad-hoc-name",
+    )
 }
 
 #[test]
@@ -200,7 +201,7 @@ fn one_broken_layer_leaves_the_others() {
     // In warn mode the trouble is told as well.
     sandbox.write(SETTINGS, "mode: warn\n");
     let ran = sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
-    let told = ran.json()["hookSpecificOutput"]["additionalContext"].to_string();
+    let told = ran.context();
     assert!(told.contains("statewarden.local.yaml"), "{told}");
 }
 

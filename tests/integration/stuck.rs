@@ -109,6 +109,12 @@ fn a_recovery_takes_a_denial_away() {
     check(&sandbox, 3, "another denial's recovery");
     sandbox.write(EVENTS, &lines(&[recovery("a2"), recovery("a2")]));
     check(&sandbox, 2, "one recovered");
+    // One that names no denial closes none, not even one without an id.
+    let [first, second, mut third] = three(&sandbox);
+    third.as_object_mut().unwrap().remove("id");
+    sandbox.write(DEVT, &lines(&[first, second, third]));
+    sandbox.write(EVENTS, &lines(&[recovery("")]));
+    check(&sandbox, 3, "a recovery of nothing");
 }
 
 #[test]
@@ -165,9 +171,10 @@ fn three_refusals_by_the_hook_are_stuck_until_one_recovers() {
     let text = "workflow_id: w-1\ncreated_at: 2020-01-01T00:00:00.000Z\n";
     sandbox.write(".devt/state/workflow.yaml", text);
     for name in ["a.md", "b.md", "c.md"] {
-        sandbox
-            .hook(&sandbox.write_event(&format!(".devt/state/{name}"), "x"))
-            .is_denied("ad-hoc-name");
+        sandbox.denied(
+            &sandbox.write_event(&format!(".devt/state/{name}"), "x"),
+            "ad-hoc-name",
+        );
     }
     check(&sandbox, 3, "refused");
     let mut event = sandbox.write_event(".devt/state/scratchpad.md", "x");

@@ -194,6 +194,23 @@ impl Sandbox {
         }
     }
 
+    /// Serves an event; the answer is a deny code, or `allow` for silence.
+    #[track_caller]
+    pub fn expect(&self, event: &Value, answer: &str) {
+        assert_eq!(self.hook(event).decision(), answer, "{event}");
+    }
+
+    /// Serves an event that is refused with a deny code; the reason comes back.
+    #[track_caller]
+    pub fn denied(&self, event: &Value, code: &str) -> String {
+        self.hook(event).is_denied(code)
+    }
+
+    /// Runs the program in another directory than the project's.
+    pub fn run_in(&self, dir: impl AsRef<Path>, args: &[&str]) -> Ran {
+        Ran(self.command(args).current_dir(dir).output().unwrap())
+    }
+
     /// The records of a log of the project.
     pub fn records(&self, below: &str) -> Vec<Value> {
         let text = fs::read_to_string(self.project().join(below)).unwrap_or_default();
@@ -296,6 +313,14 @@ impl Ran {
         let reason = output["permissionDecisionReason"].as_str().unwrap();
         assert!(reason.chars().count() < 1_200, "{reason}");
         reason.to_owned()
+    }
+
+    /// What the model is told beside its call.
+    #[track_caller]
+    pub fn context(&self) -> String {
+        let answer = self.json();
+        let context = answer["hookSpecificOutput"]["additionalContext"].as_str();
+        context.unwrap_or_else(|| panic!("{answer}")).to_owned()
     }
 
     /// Refused by JSON with this code in the reason, which comes back.

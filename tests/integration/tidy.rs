@@ -152,7 +152,7 @@ fn every_key_of_a_record_is_named() {
             "Keys of the records of",
         ),
         (
-            "src/gates.rs",
+            "src/gates/record.rs",
             "pub struct GateRecord {",
             "Keys of `gates.jsonl`",
         ),

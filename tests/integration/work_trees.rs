@@ -102,14 +102,10 @@ fn a_work_tree_beside_the_project_is_a_root_for_events_in_it() {
     ] {
         let mut event = event(&sandbox, &target);
         event["cwd"] = text(&cwd).into();
-        assert_eq!(sandbox.hook(&event).decision(), expected, "from {cwd:?}");
+        sandbox.expect(&event, expected);
         let mut main = crate::places::event(&sandbox, &sandbox.path(".devt/state/notes.md"));
         main["cwd"] = text(&cwd).into();
-        assert_eq!(
-            sandbox.hook(&main).decision(),
-            "ad-hoc-name",
-            "from {cwd:?}"
-        );
+        sandbox.expect(&main, "ad-hoc-name");
     }
 }
 
@@ -258,8 +254,7 @@ fn archives_of_a_work_tree_are_its_own_and_come_back() {
         make(file.parent().unwrap());
         fs::write(&file, text(dir)).unwrap();
         let run = |args: &[&str]| {
-            let mut command = sandbox.command(args);
-            let ran = Ran::from(command.current_dir(dir).output().unwrap());
+            let ran = sandbox.run_in(dir, args);
             assert_eq!(ran.code(), 0, "{args:?} in {dir:?}: {}", ran.stderr());
             ran
         };
@@ -289,10 +284,7 @@ fn entries_that_a_work_tree_does_not_have_are_missed() {
         let name = text(Path::new(dir.file_name().unwrap()));
         let gitdir = sandbox.project().join(".git/worktrees").join(name);
         work_tree(&sandbox, dir, &text(&gitdir));
-        let run = |args: &[&str]| {
-            let mut command = sandbox.command(args);
-            Ran::from(command.current_dir(dir).output().unwrap())
-        };
+        let run = |args: &[&str]| sandbox.run_in(dir, args);
         assert!(run(&["install"]).stdout().contains("use `--scope local`"));
         let doctor = run(&["doctor"]);
         assert_eq!(doctor.code(), 1);

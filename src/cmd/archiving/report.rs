@@ -97,7 +97,7 @@ fn write_text(
     let done = outcomes.iter().filter(|outcome| outcome.error.is_none());
     for outcome in done {
         let title = format!("{} ({})", outcome.state_dir, outcome.system);
-        writeln!(out, "{}", context.paint.bold(&output::printable(&title)))?;
+        writeln!(out, "{}", context.paint.bold(&title))?;
         write_outcome(outcome, effect, context, out)?;
     }
     if effect == Effect::DryRun {
@@ -127,8 +127,7 @@ fn write_outcome(
             Status::Vanished => writeln!(out, "  vanished")?,
             Status::InUse => writeln!(out, "  in use")?,
             Status::Failed { error } => {
-                let error = output::printable(error);
-                writeln!(out, "  {}", context.paint.red(&error))?;
+                writeln!(out, "  {}", context.paint.red(error))?;
             }
         }
     }
@@ -152,7 +151,7 @@ fn write_outcome(
         writeln!(out, "  dropped the oldest snapshot, `{name}`")?;
     }
     if let Some(trouble) = &outcome.trouble {
-        writeln!(out, "  {}", context.paint.red(&output::printable(trouble)))?;
+        writeln!(out, "  {}", context.paint.red(trouble))?;
     }
     Ok(())
 }

@@ -85,7 +85,7 @@ pub(super) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
             None => None,
         };
         let governed = catalog.governed.iter().filter(|governed| {
-            let id = governed.system.id();
+            let id = governed.id();
             wanted
                 .as_ref()
                 .is_none_or(|(ids, _)| ids.iter().any(|wanted| wanted == id))
@@ -93,8 +93,8 @@ pub(super) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         let dirs = |governed: &Governed<'_>| match &wanted {
             Some((_, dir)) => vec![dir.clone()],
             None => {
-                let id = governed.system.id();
-                let own = sites.iter().filter(|site| site.governed.system.id() == id);
+                let id = governed.id();
+                let own = sites.iter().filter(|site| site.governed.id() == id);
                 own.map(Site::dir).collect()
             }
         };
@@ -130,9 +130,7 @@ fn systems_of(
 ) -> Result<(Vec<String>, String)> {
     let dir = context.absolute(written);
     let there = sites.iter().filter(|site| site.dir() == dir);
-    let mut ids: Vec<String> = there
-        .map(|site| site.governed.system.id().to_owned())
-        .collect();
+    let mut ids: Vec<String> = there.map(|site| site.governed.id().to_owned()).collect();
     if ids.is_empty() {
         ids.extend(claimant(&dir, catalog, context));
     }
@@ -166,7 +164,7 @@ fn claimant(dir: &str, catalog: &Catalog<'_>, context: &Context<'_>) -> Option<S
     let claims =
         claim::of(&[target], &context.project, catalog, &Ground::default()).unwrap_or_default();
     let claim = claims.first().filter(|claim| claim.entry == "x")?;
-    Some(claim.governed.system.id().to_owned())
+    Some(claim.governed.id().to_owned())
 }
 
 fn show(
@@ -251,7 +249,7 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
 }
 
 fn write_contract(shown: &Shown, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let title = context.paint.bold(&output::printable(&shown.system));
+    let title = context.paint.bold(&shown.system);
     write!(out, "{title}: {}", output::printable(&shown.source))?;
     match shown.edition {
         Some(edition) => writeln!(out, "; edition {} is in force", edition.as_str())?,
@@ -262,9 +260,7 @@ fn write_contract(shown: &Shown, context: &Context<'_>, out: &mut dyn Write) -> 
     }
     let from = |from: &str| match from {
         BUILT_IN => String::new(),
-        file => context
-            .paint
-            .green(&format!("  (from {})", output::printable(file))),
+        file => context.paint.green(&format!("  (from {file})")),
     };
     for bucket in Bucket::ALL {
         let mut rows = shown

@@ -8,7 +8,6 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::super::{Answer, Context, output};
-use crate::catalog::Catalog;
 use crate::decision::{DenyCode, Ruling};
 use crate::event::{Event, Tool};
 use crate::formats::yaml::{self, Value};
@@ -53,11 +52,10 @@ enum Expect {
 
 impl Expect {
     fn parse(text: &str) -> Result<Self> {
-        let mut rulings = [Ruling::Allow, Ruling::Warn, Ruling::Deny].into_iter();
-        if let Some(ruling) = rulings.find(|ruling| ruling.as_str() == text) {
+        if let Some(ruling) = Ruling::parse(text) {
             return Ok(Self::Ruling(ruling));
         }
-        let code = DenyCode::parse(text);
+        let code = DenyCode::expect(text);
         code.map(Self::Code)
             .map_err(|codes| anyhow!("`expect: {text}` is none of allow, warn, deny; {codes}"))
     }
@@ -94,13 +92,14 @@ pub(super) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     let text = fs::read_to_string(&args.file)
         .with_context(|| format!("could not read `{}`", args.file))?;
     let tests = parse(&text).with_context(|| format!("`{}` is no table of tests", args.file))?;
-    let world = World {
-        project: Project::discover(Some(&context.project.main.dir), context.env, &context.cwd),
-        cwd: context.project.main.dir.clone(),
-        ..context.world()
-    };
+    let main = &context.project.main.dir;
     let rows = context.with_all_systems(|catalog| {
-        let judged = tests.iter().map(|test| judge(test, &world, catalog));
+        let world = World {
+            project: Project::discover(Some(main), context.env, &context.cwd),
+            cwd: main.clone(),
+            ..context.world(catalog)
+        };
+        let judged = tests.iter().map(|test| judge(test, &world));
         judged.collect::<Result<Vec<Row>>>()
     })?;
     let failed = rows.iter().filter(|row| !row.ok).count();
@@ -156,7 +155,7 @@ fn one(test: &Value) -> Result<Test> {
     })
 }
 
-fn judge(test: &Test, world: &World<'_>, catalog: &Catalog<'_>) -> Result<Row> {
+fn judge(test: &Test, world: &World<'_>) -> Result<Row> {
     let (tool, input, subject) = match &test.subject {
         Subject::Command(command) => ("Bash", json!({ "command": command }), command),
         Subject::File {
@@ -185,7 +184,7 @@ fn judge(test: &Test, world: &World<'_>, catalog: &Catalog<'_>) -> Result<Row> {
     });
     let bytes = event.to_string();
     let event = Event::parse(bytes.as_bytes()).map_err(|error| anyhow!("{error:?}"))?;
-    let (decision, _) = world.judge(&event, catalog)?;
+    let (decision, _) = world.judge(&event)?;
     let (ruling, denials) = (decision.ruling(), decision.denials());
     let rule = denials.first().map(|denial| denial.code);
     Ok(Row {

@@ -112,6 +112,12 @@ impl Entry<'_> {
         self.source == "statewarden" && self.decision == "deny"
     }
 
+    /// The id of the denial that this record of a recovery closes.
+    pub fn closes(&self) -> Option<&str> {
+        let is_recovery = self.source == "statewarden" && self.decision == "recovered";
+        (is_recovery && !self.resolves.is_empty()).then_some(self.resolves.as_ref())
+    }
+
     /// What was refused, by its name in the site; the site itself has none there.
     pub fn what(&self) -> &str {
         match self.name.as_ref() {

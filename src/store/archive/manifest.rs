@@ -63,7 +63,7 @@ pub(super) fn as_text(place: &Path) -> String {
 pub(super) fn write(
     snapshot: &Path,
     ring: &Ring,
-    run: Run<'_>,
+    run: Run,
     items: &[Item<'_>],
     places: &[PathBuf],
 ) -> io::Result<()> {
@@ -84,7 +84,7 @@ pub(super) fn write(
         kind: run.kind,
         system: ring.system.clone(),
         site: ring.site.clone(),
-        by: run.by.to_owned(),
+        by: run.kind.by().to_owned(),
         at: time::millis(run.now),
         entries: entries.collect(),
     };

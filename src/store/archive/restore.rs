@@ -41,7 +41,7 @@ impl Ring {
     pub fn bring_back(
         &self,
         locked: &Locked<'_>,
-        run: Run<'_>,
+        run: Run,
         snapshot: &Snapshot,
         wanted: &[Held],
         newer: Newer,

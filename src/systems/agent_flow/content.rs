@@ -3,8 +3,8 @@
 use super::state::{FileKind, GROUP, Phase};
 use crate::formats::yaml::{self, Value};
 use crate::formats::{brief, front_matter};
+use crate::workflow::GateStatus;
 
-const GATE_STATUSES: &[&str] = &["pending", "in_progress", "passed", "failed", "skipped"];
 const TIERS: &[&str] = &[
     "unclassified",
     "trivial",
@@ -66,16 +66,16 @@ fn check_run(value: &Value, file: FileKind) -> Result<(), String> {
         return Err(unexpected("task_complexity", &tier, TIERS));
     }
     check_iterations(value)?;
-    check_statuses(value, "gates", GATE_STATUSES)?;
+    check_statuses(value, "gates", &GateStatus::WORDS)?;
     if file == FileKind::Team {
         one_of(value, &["mode"], &["team", "sequential"])?;
         one_of(value, &["team_available"], &["true", "false"])?;
-        check_statuses(value, "parallel_groups", GATE_STATUSES)?;
+        check_statuses(value, "parallel_groups", &GateStatus::WORDS)?;
         for member in ["review", "verification"] {
             one_of(
                 value,
                 &["parallel_groups", GROUP, member, "status"],
-                GATE_STATUSES,
+                &GateStatus::WORDS,
             )?;
         }
     }

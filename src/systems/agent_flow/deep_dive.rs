@@ -113,7 +113,7 @@ impl Context {
 pub fn backup_names(now: DateTime<Utc>) -> impl Iterator<Item = String> {
     let name = format!(
         "{}.bak.{}",
-        FileKind::DeepDive.name(),
+        FileKind::DeepDive.as_str(),
         now.format("%Y%m%d%H%M%S")
     );
     (1..).map(move |n| match n {

@@ -116,10 +116,7 @@ impl<'a> Draft<'a> {
     pub(super) fn begin_group(&mut self) {
         let group = self.state.group.as_ref();
         if group.is_none_or(|group| group.status != GateStatus::InProgress) {
-            self.set(
-                ["parallel_groups", GROUP, "status"],
-                GateStatus::InProgress.as_str(),
-            );
+            self.set_group_status(GateStatus::InProgress);
             self.blank(["parallel_groups", GROUP, "completed_at"]);
         }
         self.set_group_start();
@@ -136,20 +133,20 @@ impl<'a> Draft<'a> {
     /// Gives the group and its gate their outcome.
     pub(super) fn settle_group(&mut self, outcome: GateStatus, evidence: &str) {
         let at = self.at.clone();
-        self.set(["parallel_groups", GROUP, "status"], outcome.as_str());
+        self.set_group_status(outcome);
         self.set_group_start();
         self.set(["parallel_groups", GROUP, "completed_at"], &at);
         self.gate(Phase::ReviewVerification, outcome, evidence);
         self.sign(Phase::ReviewVerification, None, None);
     }
 
+    fn set_group_status(&mut self, status: GateStatus) {
+        self.set(["parallel_groups", GROUP, "status"], status.as_str());
+    }
+
     fn set_group_start(&mut self) {
-        if self
-            .state
-            .group
-            .as_ref()
-            .is_none_or(|group| group.started_at.is_none())
-        {
+        let group = self.state.group.as_ref();
+        if group.is_none_or(|group| group.started_at.is_none()) {
             let at = self.at.clone();
             self.set(["parallel_groups", GROUP, "started_at"], &at);
         }
@@ -176,11 +173,8 @@ impl<'a> Draft<'a> {
         } else {
             Phase::Review
         };
-        let other = self
-            .state
-            .group
-            .as_ref()
-            .map_or(GateStatus::Pending, |group| group.member(other));
+        let group = self.state.group.as_ref();
+        let other = group.map_or(GateStatus::Pending, |group| group.member(other));
         group_outcome(status, other)
     }
 
@@ -199,13 +193,8 @@ impl<'a> Draft<'a> {
         if !is_moved {
             self.set_iteration(iteration);
         }
-        for gate in self
-            .state
-            .mode
-            .gates()
-            .iter()
-            .filter(|gate| **gate > Phase::Implementation)
-        {
+        let gates = self.state.mode.gates().iter();
+        for gate in gates.filter(|gate| **gate > Phase::Implementation) {
             if self.state.gate(*gate) != GateStatus::Pending {
                 self.gate(*gate, GateStatus::Pending, "the work was sent back");
                 for key in ["timestamp", "agent", "message"] {
@@ -221,10 +210,7 @@ impl<'a> Draft<'a> {
 
     /// Puts the group block back to where it was before its first start.
     pub(super) fn blank_group(&mut self) {
-        self.set(
-            ["parallel_groups", GROUP, "status"],
-            GateStatus::Pending.as_str(),
-        );
+        self.set_group_status(GateStatus::Pending);
         self.blank(["parallel_groups", GROUP, "started_at"]);
         self.blank(["parallel_groups", GROUP, "completed_at"]);
         for gate in [Phase::Review, Phase::Verification] {

@@ -45,7 +45,7 @@ pub fn on_stop(text: &str, now: DateTime<Utc>) -> Outcome {
 /// between the two files when both hold an active run.
 pub fn fits(text: &str, agent: &AgentName, moment: Moment) -> bool {
     let state = FlowState::read(text).ok().filter(|state| state.active);
-    let (Some(state), Some(agent)) = (state, Agent::parse(agent)) else {
+    let (Some(state), Some(agent)) = (state, Agent::of(agent)) else {
         return false;
     };
     match moment {
@@ -214,7 +214,7 @@ fn stop(text: &str, now: DateTime<Utc>) -> Result<Outcome, String> {
 }
 
 fn gate_owner(name: &AgentName) -> Result<Agent, String> {
-    Agent::parse(name).ok_or_else(|| format!("agent `{name}` has no gate"))
+    Agent::of(name).ok_or_else(|| format!("agent `{name}` has no gate"))
 }
 
 #[cfg(test)]

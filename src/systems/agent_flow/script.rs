@@ -270,16 +270,11 @@ pub fn parse_phase(text: &str) -> Result<Phase, String> {
 /// Names the results there are.
 pub fn parse_gate_result(text: &str) -> Result<GateStatus, String> {
     use GateStatus::{Failed, InProgress, Passed, Pending, Skipped};
-    let known = [Passed, Failed, Skipped, InProgress, Pending];
-    known
-        .into_iter()
-        .find(|status| status.as_str() == text)
-        .ok_or_else(|| {
-            format!(
-                "unknown gate result `{text}`; write one of {}",
-                known.map(GateStatus::as_str).join(", ")
-            )
-        })
+    GateStatus::parse(text).ok_or_else(|| {
+        let known = [Passed, Failed, Skipped, InProgress, Pending].map(GateStatus::as_str);
+        let known = known.join(", ");
+        format!("unknown gate result `{text}`; write one of {known}")
+    })
 }
 
 /// The arguments of `flow update`, each of them optional.

@@ -5,44 +5,29 @@ use std::fmt;
 use crate::actor::AgentName;
 use crate::formats::front_matter;
 use crate::formats::yaml::{self, Value};
+use crate::words::words;
 use crate::workflow::{Gate, GateStatus, Workflow};
 
 /// The key of the only parallel group, and of its gate and phase.
 pub const GROUP: &str = "review_verification";
 
-/// The agents that own a gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Agent {
-    Riko,
-    Senku,
-    Loid,
-    Lawliet,
-    Alphonse,
+words! {
+    /// The agents that own a gate.
+    pub enum Agent {
+        Riko = "Riko",
+        Senku = "Senku",
+        Loid = "Loid",
+        Lawliet = "Lawliet",
+        Alphonse = "Alphonse",
+    }
 }
 
 impl Agent {
-    pub const ALL: [Self; 5] = [
-        Self::Riko,
-        Self::Senku,
-        Self::Loid,
-        Self::Lawliet,
-        Self::Alphonse,
-    ];
-
-    pub fn parse(name: &AgentName) -> Option<Self> {
+    /// The agent of a name in any case.
+    pub fn of(name: &AgentName) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|agent| agent.as_str().eq_ignore_ascii_case(name.as_str()))
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Riko => "Riko",
-            Self::Senku => "Senku",
-            Self::Loid => "Loid",
-            Self::Lawliet => "Lawliet",
-            Self::Alphonse => "Alphonse",
-        }
     }
 
     /// The gate that this agent's reply decides.
@@ -65,45 +50,21 @@ impl Agent {
     }
 }
 
-/// The values of `current_phase`, in the order of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
-    Exploration,
-    Planning,
-    Implementation,
-    ReviewVerification,
-    Review,
-    Verification,
-    Complete,
+words! {
+    /// The values of `current_phase`, in the order of a run.
+    #[derive(PartialOrd, Ord)]
+    pub enum Phase {
+        Exploration = "exploration",
+        Planning = "planning",
+        Implementation = "implementation",
+        ReviewVerification = GROUP,
+        Review = "review",
+        Verification = "verification",
+        Complete = "complete",
+    }
 }
 
 impl Phase {
-    const ALL: [Self; 7] = [
-        Self::Exploration,
-        Self::Planning,
-        Self::Implementation,
-        Self::ReviewVerification,
-        Self::Review,
-        Self::Verification,
-        Self::Complete,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Exploration => "exploration",
-            Self::Planning => "planning",
-            Self::Implementation => "implementation",
-            Self::ReviewVerification => GROUP,
-            Self::Review => "review",
-            Self::Verification => "verification",
-            Self::Complete => "complete",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|phase| phase.as_str() == text)
-    }
-
     /// The values a file of this kind may hold.
     pub fn allowed(file: FileKind) -> impl Iterator<Item = Self> {
         let is_team = file == FileKind::Team;
@@ -153,27 +114,12 @@ impl Mode {
     }
 }
 
-/// The three state files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileKind {
-    Single,
-    Team,
-    DeepDive,
-}
-
-impl FileKind {
-    pub const ALL: [Self; 3] = [Self::Single, Self::Team, Self::DeepDive];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Single => "orchestration.local.md",
-            Self::Team => "team-orchestration.local.md",
-            Self::DeepDive => "deep-dive.local.md",
-        }
-    }
-
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+words! {
+    /// The three state files, by their names.
+    pub enum FileKind {
+        Single = "orchestration.local.md",
+        Team = "team-orchestration.local.md",
+        DeepDive = "deep-dive.local.md",
     }
 }
 
@@ -349,11 +295,8 @@ fn status_from(text: Option<String>) -> GateStatus {
         .to_ascii_lowercase()
         .replace(['-', ' '], "_");
     match word.as_str() {
-        "in_progress" => GateStatus::InProgress,
-        "passed" | "complete" => GateStatus::Passed,
-        "failed" => GateStatus::Failed,
-        "skipped" => GateStatus::Skipped,
-        _ => GateStatus::Pending,
+        "complete" => GateStatus::Passed,
+        word => GateStatus::parse(word).unwrap_or(GateStatus::Pending),
     }
 }
 

@@ -6,36 +6,26 @@
 
 use super::state::Agent;
 use crate::formats::markdown::{self, Fence, Line};
+use crate::words::words;
 use crate::workflow::GateStatus;
 
-/// A decisive outcome.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// A report that needs no verdict (Riko, Senku, Loid).
-    Reported,
-    /// Loid's own checks failed.
-    ChecksFailed,
-    Approved,
-    NeedsChanges,
-    Verified,
-    Failed,
-    /// The environment stood in the way, not the change: passes with a caveat.
-    EnvironmentBlocked,
+words! {
+    /// A decisive outcome.
+    pub enum Verdict {
+        /// A report that needs no verdict (Riko, Senku, Loid).
+        Reported = "REPORTED",
+        /// Loid's own checks failed.
+        ChecksFailed = "CHECKS_FAILED",
+        Approved = "APPROVED",
+        NeedsChanges = "NEEDS_CHANGES",
+        Verified = "VERIFIED",
+        Failed = "FAILED",
+        /// The environment stood in the way, not the change: passes with a caveat.
+        EnvironmentBlocked = "ENVIRONMENT_BLOCKED",
+    }
 }
 
 impl Verdict {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Reported => "REPORTED",
-            Self::ChecksFailed => "CHECKS_FAILED",
-            Self::Approved => "APPROVED",
-            Self::NeedsChanges => "NEEDS_CHANGES",
-            Self::Verified => "VERIFIED",
-            Self::Failed => "FAILED",
-            Self::EnvironmentBlocked => "ENVIRONMENT_BLOCKED",
-        }
-    }
-
     pub fn gate_status(self) -> GateStatus {
         match self {
             Self::ChecksFailed | Self::NeedsChanges | Self::Failed => GateStatus::Failed,
@@ -246,7 +236,7 @@ mod tests {
     #[track_caller]
     fn check(head: &str, reply: &str) {
         let (name, expected) = head.split_once(", ").unwrap_or((head, ""));
-        let agent = Agent::ALL.into_iter().find(|agent| agent.as_str() == name);
+        let agent = Agent::parse(name);
         let found = match agent.map(|agent| read(agent, reply)) {
             Some(Reading::Decided { verdict, .. }) => verdict.as_str(),
             Some(Reading::Undecided { .. }) => "-",

@@ -54,20 +54,12 @@ pub fn inactive(text: &str) -> Option<String> {
 }
 
 fn changes(judged: &Judged) -> Vec<(&'static str, Option<Scalar>)> {
-    let text = |text: &String| Some(Scalar::Text(text.clone()));
-    let mut changes = Vec::new();
-    changes.extend(
-        judged
-            .status
-            .as_ref()
-            .map(|status| ("status", text(status))),
-    );
-    changes.extend(
-        judged
-            .verdict
-            .as_ref()
-            .map(|verdict| ("verdict", text(verdict))),
-    );
+    let words = [("status", &judged.status), ("verdict", &judged.verdict)];
+    let said = words.into_iter().filter_map(|(key, word)| {
+        let word = word.clone()?;
+        Some((key, Some(Scalar::Text(word))))
+    });
+    let mut changes: Vec<_> = said.collect();
     match judged.substance {
         Substance::Substantive => {
             changes.extend([("validation_status", None), ("validation_warnings", None)]);

@@ -8,43 +8,30 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use crate::path;
+use crate::words::words;
 use crate::workflow::{Gate, GateStatus, Workflow};
 
 use super::report::{self, Reading, ReportKind};
 use super::stuck;
 use super::tasks::{self, Section};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum GroupState {
-    /// No box is checked and nobody has reviewed.
-    Pending,
-    Developing,
-    /// All boxes are checked, a test report is missing.
-    Testing,
-    /// The tests pass, a review is missing.
-    Reviewing,
-    GroupDone,
-    /// Rejected three times.
-    Escalation,
-    /// `STUCK.md` names the group.
-    Stuck,
-    /// `tasks.md` does not say what the group is.
-    Error,
-}
-
-impl GroupState {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "PENDING",
-            Self::Developing => "DEVELOPING",
-            Self::Testing => "TESTING",
-            Self::Reviewing => "REVIEWING",
-            Self::GroupDone => "GROUP_DONE",
-            Self::Escalation => "ESCALATION",
-            Self::Stuck => "STUCK",
-            Self::Error => "ERROR",
-        }
+words! {
+    /// How far a group is.
+    pub enum GroupState {
+        /// No box is checked and nobody has reviewed.
+        Pending = "PENDING",
+        Developing = "DEVELOPING",
+        /// All boxes are checked, a test report is missing.
+        Testing = "TESTING",
+        /// The tests pass, a review is missing.
+        Reviewing = "REVIEWING",
+        GroupDone = "GROUP_DONE",
+        /// Rejected three times.
+        Escalation = "ESCALATION",
+        /// `STUCK.md` names the group.
+        Stuck = "STUCK",
+        /// `tasks.md` does not say what the group is.
+        Error = "ERROR",
     }
 }
 

@@ -97,11 +97,8 @@ impl<'a> View<'a> {
         if !state.is_object() {
             return Err(wrong(&["phases", phase.as_str()], state, "an object"));
         }
-        let status = match self.one_of(&path("status"), &["pending", "in_progress", "completed"])? {
-            "pending" => Status::Pending,
-            "in_progress" => Status::InProgress,
-            _ => Status::Completed,
-        };
+        let status = self.one_of(&path("status"), &Status::WORDS)?;
+        let status = Status::parse(status).unwrap_or(Status::Pending);
         match self.optional(&path("report")) {
             None | Some(Value::Null | Value::String(_)) => {}
             Some(other) => return Err(wrong(&path("report"), other, "a file name or null")),

@@ -8,44 +8,23 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 
 use crate::actor::AgentName;
 use crate::formats::json::Document;
+use crate::words::words;
 use crate::workflow::{Gate, GateStatus, Workflow};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
-    Init,
-    Research,
-    Plan,
-    Implement,
-    Quality,
-    Review,
+words! {
+    /// The phases, in the order in which they must be completed.
+    #[derive(PartialOrd, Ord)]
+    pub enum Phase {
+        Init = "init",
+        Research = "research",
+        Plan = "plan",
+        Implement = "implement",
+        Quality = "quality",
+        Review = "review",
+    }
 }
 
 impl Phase {
-    /// In the order in which they must be completed.
-    pub const ALL: [Self; 6] = [
-        Self::Init,
-        Self::Research,
-        Self::Plan,
-        Self::Implement,
-        Self::Quality,
-        Self::Review,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Init => "init",
-            Self::Research => "research",
-            Self::Plan => "plan",
-            Self::Implement => "implement",
-            Self::Quality => "quality",
-            Self::Review => "review",
-        }
-    }
-
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|phase| phase.as_str() == name)
-    }
-
     /// The file in the session's directory that completes the phase.
     pub fn report(self) -> Option<&'static str> {
         match self {
@@ -72,11 +51,14 @@ impl Phase {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Status {
-    Pending,
-    InProgress,
-    Completed,
+words! {
+    /// How far a phase is.
+    #[derive(PartialOrd, Ord)]
+    pub enum Status {
+        Pending = "pending",
+        InProgress = "in_progress",
+        Completed = "completed",
+    }
 }
 
 /// A time as it is written and the instant it means.

@@ -22,7 +22,7 @@ pub fn start(text: &str, phase: Phase, now: DateTime<Utc>) -> Result<String, Str
         if state.status == Status::InProgress && state.started_at.is_some() {
             return Err(format!("phase `{}` is already in progress", phase.as_str()));
         }
-        document.set(&field(phase, "status"), "in_progress")?;
+        document.set(&field(phase, "status"), Status::InProgress.as_str())?;
         start_time(state, document, now)
     })
 }
@@ -54,7 +54,7 @@ pub fn complete(
     now: DateTime<Utc>,
 ) -> Result<String, String> {
     edit(text, phase, now, |state, document| {
-        document.set(&field(phase, "status"), "completed")?;
+        document.set(&field(phase, "status"), Status::Completed.as_str())?;
         document.set(&field(phase, "report"), report)?;
         start_time(state, document, now)?;
         document.set(&field(phase, "completed_at"), end_time(state, now))
@@ -67,7 +67,7 @@ pub fn complete(
 /// The text is no state of a session, or the step leads to none that is allowed.
 pub fn skip(text: &str, phase: Phase, now: DateTime<Utc>) -> Result<String, String> {
     edit(text, phase, now, |state, document| {
-        document.set(&field(phase, "status"), "completed")?;
+        document.set(&field(phase, "status"), Status::Completed.as_str())?;
         document.set(&field(phase, "skipped"), true)?;
         document.set(&field(phase, "completed_at"), end_time(state, now))
     })

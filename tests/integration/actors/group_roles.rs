@@ -75,9 +75,7 @@ fn a_known_role_with_anothers_file_is_a_role_transgression() {
         ("architect", "test-reports/1.md"),
     ] {
         let path = format!("openspec/changes/a/{path}");
-        let reason = sandbox
-            .hook(&event(&sandbox, agent, &path))
-            .is_denied("wrong-writer");
+        let reason = sandbox.denied(&event(&sandbox, agent, &path), "wrong-writer");
         assert!(reason.contains("role transgression"), "{agent}: {reason}");
     }
 }
@@ -87,26 +85,16 @@ fn who_has_no_role_is_told_how_the_settings_give_one_and_the_advice_works() {
     for actor in ["main", "general-purpose", "plug:My_Checker"] {
         let sandbox = Sandbox::new();
         let path = "openspec/changes/a/review/1.md";
-        let reason = sandbox
-            .hook(&event(&sandbox, actor, path))
-            .is_denied("wrong-writer");
+        let reason = sandbox.denied(&event(&sandbox, actor, path), "wrong-writer");
         let (_, advice) = reason
             .split_once("`systems.groups.roles: {")
             .expect("advice");
         let (agent, _) = advice.split_once(": ROLE}`").expect("an agent and a role");
         let settings = format!("systems: {{groups: {{roles: {{{agent}: reviewer}}}}}}\n");
         sandbox.write(".claude/statewarden.yaml", &settings);
-        assert_eq!(
-            sandbox.hook(&event(&sandbox, actor, path)).decision(),
-            "allow",
-            "{actor}"
-        );
+        sandbox.expect(&event(&sandbox, actor, path), "allow");
         let other = "openspec/changes/a/test-reports/1.md";
-        assert_eq!(
-            sandbox.hook(&event(&sandbox, actor, other)).decision(),
-            "wrong-writer",
-            "{actor}"
-        );
+        sandbox.expect(&event(&sandbox, actor, other), "wrong-writer");
     }
 }
 

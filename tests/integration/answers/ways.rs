@@ -77,11 +77,7 @@ fn every_suggested_name_is_itself_allowed() {
             .unwrap_or_else(|| panic!("no name in: {reason}"));
         let (instead, _) = rest.split_once('`').unwrap();
         let event = sandbox.event("Edit", json!({ "file_path": sandbox.path(instead) }));
-        assert_eq!(
-            sandbox.hook(&event).decision(),
-            "allow",
-            "{name} → {instead}"
-        );
+        sandbox.expect(&event, "allow");
     }
 }
 
@@ -93,7 +89,7 @@ fn a_name_that_is_anothers_leads_to_the_place_for_notes() {
         "devt:programmer",
         sandbox.write_event(".devt/state/review_auth.md", "x\n"),
     );
-    let reason = sandbox.hook(&event).is_denied("ad-hoc-name");
+    let reason = sandbox.denied(&event, "ad-hoc-name");
     for part in [
         "`review-auth.md` is for another to write",
         "Use `.devt/state/scratchpad.md` instead",
@@ -109,7 +105,7 @@ fn a_name_that_is_anothers_leads_to_the_place_for_notes() {
         ("openspec/changes/x/review/1.txt", "review/1.md"),
     ] {
         let event = sandbox.by("qa", sandbox.write_event(file, "x"));
-        let reason = sandbox.hook(&event).is_denied("ad-hoc-name");
+        let reason = sandbox.denied(&event, "ad-hoc-name");
         let way = format!("`{meant}` is for another to write; report what you have");
         assert!(
             reason.contains(&way) && !reason.contains("Use `"),
@@ -175,9 +171,7 @@ fn a_temporary_name_is_not_offered_where_it_is_refused() {
 fn each_further_denial_has_its_own_way_on() {
     let sandbox = Sandbox::new();
     let command = "echo a > .devt/state/impl-summry.json; echo b > .devt/state/review_auth.md";
-    let reason = sandbox
-        .hook(&sandbox.bash_event(command))
-        .is_denied("ad-hoc-name");
+    let reason = sandbox.denied(&sandbox.bash_event(command), "ad-hoc-name");
     let other = "Also refused: `.devt/state/review_auth.md` (ad-hoc-name, use `.devt/state/review-auth.md`).";
     assert!(reason.contains(other), "{reason}");
 }
@@ -204,9 +198,7 @@ fn a_bulk_removal_is_told_another_way() {
         ] {
             sandbox.write(file, "x");
         }
-        let reason = sandbox
-            .hook(&sandbox.bash_event(command))
-            .is_denied("bulk-removal");
+        let reason = sandbox.denied(&sandbox.bash_event(command), "bulk-removal");
         assert!(reason.contains(way), "{command}: {reason}");
     }
 }
@@ -222,9 +214,7 @@ fn what_is_the_users_to_remove_is_not_to_be_removed_by_its_name() {
         sandbox.write(&format!(".claude/{file}"), "mode: enforce\n");
     }
     for command in ["rm -f .claude/statewarden*.yaml", "rm -rf .claude/statew*"] {
-        let reason = sandbox
-            .hook(&sandbox.bash_event(command))
-            .is_denied("protected-file");
+        let reason = sandbox.denied(&sandbox.bash_event(command), "protected-file");
         assert!(reason.contains("for the user to remove"), "{reason}");
         assert!(!reason.contains("by their names"), "{reason}");
     }

@@ -80,9 +80,10 @@ fn check_tells_what_the_hook_would_tell() {
             "suggestion"
         ]
     );
-    let told = sandbox
-        .hook(&sandbox.write_event(".devt/state/review_auth.md", "x"))
-        .is_denied("ad-hoc-name");
+    let told = sandbox.denied(
+        &sandbox.write_event(".devt/state/review_auth.md", "x"),
+        "ad-hoc-name",
+    );
     for (key, value) in [
         ("path", ".devt/state/review_auth.md"),
         ("rule", "ad-hoc-name"),
@@ -175,7 +176,7 @@ fn an_event_is_judged_as_the_hook_does() {
         "Agent",
         json!({ "subagent_type": "agent-flow:Lawliet", "prompt": "x" }),
     );
-    sandbox.hook(&event).is_denied("gate-closed");
+    sandbox.denied(&event, "gate-closed");
     let ran = judge(&event);
     assert_eq!(ran.code(), 1, "{}", ran.stderr());
     assert!(ran.stdout().contains("gate-closed"), "{}", ran.stdout());
@@ -208,7 +209,7 @@ fn explain_judges_for_the_agent_that_the_denial_names() {
         "devt:programmer",
         sandbox.write_event(".devt/state/review.json", "{}"),
     );
-    let reason = sandbox.hook(&event).is_denied("wrong-writer");
+    let reason = sandbox.denied(&event, "wrong-writer");
     let command = "statewarden explain .devt/state/review.json --agent programmer";
     assert!(reason.contains(&format!("`{command}`")), "{reason}");
     let told = |args: &[&str]| {

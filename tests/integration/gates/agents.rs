@@ -23,9 +23,9 @@ fn a_run_ends_with_every_gate_right() {
         ("alphonse", VERIFIED, "verification/2: pa pa pa pa pa"),
     ] {
         stage.play(agent, text);
-        assert_eq!(stage.run(SINGLE), expected, "after {agent}");
+        assert_eq!(stage.standing(SINGLE), expected, "after {agent}");
     }
-    let text = stage.0.read(SINGLE);
+    let text = stage.read(SINGLE);
     assert!(
         text.contains("message: \"Exploration Results\"\n"),
         "{text}"
@@ -34,9 +34,9 @@ fn a_run_ends_with_every_gate_right() {
         text.contains("### Phase: Review\n- Agent: Lawliet\n- Result: Verdict\n- Gate: failed\n"),
         "{text}"
     );
-    stage.0.hook(&stage.0.event_of("Stop")).is_silent();
-    assert_eq!(stage.run(SINGLE), "complete/2: pa pa pa pa pa closed");
-    let records = stage.records();
+    stage.hook(&stage.event_of("Stop")).is_silent();
+    assert_eq!(stage.standing(SINGLE), "complete/2: pa pa pa pa pa closed");
+    let records = stage.gates();
     let ends = records
         .iter()
         .filter(|record| record["to"] == "passed" || record["to"] == "failed");
@@ -54,10 +54,10 @@ fn a_run_ends_with_every_gate_right() {
 #[test]
 fn a_stop_with_an_open_gate_closes_nothing() {
     let stage = Stage::with_run(&[]);
-    let before = stage.0.read(SINGLE);
-    stage.0.hook(&stage.0.event_of("Stop")).is_silent();
-    assert_eq!(stage.0.read(SINGLE), before);
-    assert_eq!(stage.records(), [json!(null); 0]);
+    let before = stage.read(SINGLE);
+    stage.hook(&stage.event_of("Stop")).is_silent();
+    assert_eq!(stage.read(SINGLE), before);
+    assert_eq!(stage.gates(), [json!(null); 0]);
 }
 
 /// Each of these leaves the file as it is and one record that says why.
@@ -73,12 +73,12 @@ fn what_decides_nothing_is_recorded() {
         ("senku", "a plan", "phase"),
     ] {
         let stage = Stage::with_run(&[]);
-        let before = stage.0.read(SINGLE);
+        let before = stage.read(SINGLE);
         stage.stop(agent, "a-1", text);
-        assert_eq!(stage.0.read(SINGLE), before, "{agent}: {text}");
+        assert_eq!(stage.read(SINGLE), before, "{agent}: {text}");
         let skipped = stage.skipped();
         assert!(
-            stage.records().len() == 1 && skipped.contains(word),
+            stage.gates().len() == 1 && skipped.contains(word),
             "{agent}: {skipped}"
         );
     }
@@ -95,7 +95,7 @@ fn what_decides_nothing_is_recorded() {
     ] {
         let is_plan = text == "a plan" || text == "done";
         stage.play(agent, text);
-        let last = stage.records().pop().unwrap();
+        let last = stage.gates().pop().unwrap();
         assert_eq!(
             last["skipped"].is_null(),
             is_plan,
@@ -103,14 +103,14 @@ fn what_decides_nothing_is_recorded() {
         );
         assert!(last.to_string().contains(word), "{last}");
     }
-    assert_eq!(stage.run(SINGLE), "review/1: pa pa pa i pe");
+    assert_eq!(stage.standing(SINGLE), "review/1: pa pa pa i pe");
 }
 
 #[test]
 fn a_record_says_what_moved_and_why() {
     let stage = Stage::with_run(&[]);
     stage.stop("agent-flow:Riko", "r-1", "# Found\n\n5 files.");
-    let mut record = stage.records().pop().unwrap();
+    let mut record = stage.gates().pop().unwrap();
     for key in ["id", "ts"] {
         assert!(record[key].take().is_string(), "{key}");
     }
@@ -120,10 +120,10 @@ fn a_record_says_what_moved_and_why() {
         "agent_type": "agent-flow:Riko", "agent_id": "r-1", "session_id": "s-1", "evidence": "# Found",
     });
     assert_eq!(record, expected);
-    let text = stage.0.read(SINGLE).replace("\"pending\"", "\"passed\"");
-    stage.0.write(SINGLE, &text);
-    stage.0.hook(&stage.0.event_of("Stop")).is_silent();
-    let mut closed = stage.records().pop().unwrap();
+    let text = stage.read(SINGLE).replace("\"pending\"", "\"passed\"");
+    stage.write(SINGLE, &text);
+    stage.hook(&stage.event_of("Stop")).is_silent();
+    let mut closed = stage.gates().pop().unwrap();
     for key in ["id", "ts"] {
         assert!(closed[key].take().is_string(), "{key}");
     }
@@ -143,8 +143,8 @@ fn a_change_without_a_gate_says_where_the_run_stands() {
         (&["flow", "update", "--phase", "planning"], "planning"),
         (&["flow", "update", "--complete"], "complete"),
     ] {
-        assert_eq!(stage.0.run(args).code(), 0);
-        let record = stage.records().pop().unwrap();
+        assert_eq!(stage.run(args).code(), 0);
+        let record = stage.gates().pop().unwrap();
         let found = [&record["gate"], &record["phase"], &record["iteration"]];
         assert_eq!(found, [&json!(null), &json!(phase), &json!(1)], "{record}");
         assert_eq!(record["evidence"], "flow update");
@@ -155,7 +155,7 @@ fn a_change_without_a_gate_says_where_the_run_stands() {
 fn a_record_stays_one_line_of_bounded_length() {
     let stage = Stage::with_run(&[]);
     stage.stop(&"\u{1}x\n".repeat(20_000), &"y".repeat(50_000), "a report");
-    let log = stage.0.read(GATES);
+    let log = stage.read(GATES);
     assert!(
         log.len() <= 4_032 && log.lines().count() == 1,
         "{} bytes",
@@ -166,17 +166,17 @@ fn a_record_stays_one_line_of_bounded_length() {
 #[test]
 fn without_an_active_run_only_agents_with_a_gate_are_worth_a_record() {
     let stage = Stage::with_run(&[]);
-    assert_eq!(stage.0.run(&["flow", "update", "--complete"]).code(), 0);
-    let count = stage.records().len();
+    assert_eq!(stage.run(&["flow", "update", "--complete"]).code(), 0);
+    let count = stage.gates().len();
     stage.stop("Explore", "a-1", "a report");
     stage.stop("", "a-2", "a report");
-    assert_eq!(stage.records().len(), count);
+    assert_eq!(stage.gates().len(), count);
     stage.stop("riko", "a-3", "a report");
     assert!(stage.skipped().contains("not active"));
     let none = Stage::new();
     none.play("riko", "a report");
     assert!(
-        !none.0.exists(".claude"),
+        !none.exists(".claude"),
         "a project without a run stays as it is"
     );
 }
@@ -185,7 +185,7 @@ fn without_an_active_run_only_agents_with_a_gate_are_worth_a_record() {
 fn one_run_of_an_agent_counts_once_until_it_is_continued() {
     let stage = Stage::with_run(&[]);
     let message = || {
-        let text = stage.0.read(SINGLE);
+        let text = stage.read(SINGLE);
         let line = text
             .lines()
             .find_map(|line| line.strip_prefix("    message: "));
@@ -194,24 +194,22 @@ fn one_run_of_an_agent_counts_once_until_it_is_continued() {
     stage.play("riko", "first");
     stage.stop("riko", "riko", "second");
     stage
-        .0
         .hook(&stage.launched("riko", "riko", "third"))
         .is_silent();
     assert_eq!(
-        (message(), stage.records().len()),
+        (message(), stage.gates().len()),
         ("\"first\"".to_owned(), 1)
     );
     // Another hook blocked the end that was counted: the one after it is the run's.
     let mut again = stage.stop_event("riko", "riko", "blocked once");
     again["stop_hook_active"] = true.into();
-    stage.0.hook(&again).is_silent();
+    stage.hook(&again).is_silent();
     assert_eq!(message(), "\"blocked once\"");
     stage
-        .0
         .hook(&stage.launched("riko", "riko", "third"))
         .is_silent();
     assert_eq!(
-        (message(), stage.records().len()),
+        (message(), stage.gates().len()),
         ("\"blocked once\"".to_owned(), 2)
     );
     stage.play("riko", "fourth");
@@ -219,7 +217,7 @@ fn one_run_of_an_agent_counts_once_until_it_is_continued() {
     // The same id in another session is another agent.
     let mut other = stage.stop_event("riko", "riko", "fifth");
     other["session_id"] = "s-2".into();
-    stage.0.hook(&other).is_silent();
+    stage.hook(&other).is_silent();
     assert_eq!(message(), "\"fifth\"");
 }
 
@@ -227,9 +225,9 @@ fn one_run_of_an_agent_counts_once_until_it_is_continued() {
 fn a_count_that_cannot_be_kept_is_told_with_its_place() {
     let stage = Stage::with_run(&[]);
     stage.start("riko", "riko");
-    stage.0.write(".claude/statewarden/runs.json/x", "");
-    let ran = stage.0.hook(&stage.stop_event("riko", "riko", "done"));
-    let file = stage.0.path(".claude/statewarden/runs.json");
+    stage.write(".claude/statewarden/runs.json/x", "");
+    let ran = stage.hook(&stage.stop_event("riko", "riko", "done"));
+    let file = stage.path(".claude/statewarden/runs.json");
     let expected = format!("could not write `{file}`: ");
     assert!(ran.stderr().contains(&expected), "{}", ran.stderr());
 }
@@ -237,10 +235,10 @@ fn a_count_that_cannot_be_kept_is_told_with_its_place() {
 #[test]
 fn where_no_record_can_be_written_the_gate_change_stands() {
     let stage = Stage::with_run(&[]);
-    std::fs::remove_dir_all(stage.0.path(".claude/statewarden")).unwrap();
-    stage.0.write(".claude/statewarden", "no directory");
-    let ran = stage.0.hook(&stage.stop_event("riko", "riko", "done"));
-    assert_eq!(stage.run(SINGLE), "exploration/1: pa pe pe pe pe");
+    std::fs::remove_dir_all(stage.path(".claude/statewarden")).unwrap();
+    stage.write(".claude/statewarden", "no directory");
+    let ran = stage.hook(&stage.stop_event("riko", "riko", "done"));
+    assert_eq!(stage.standing(SINGLE), "exploration/1: pa pe pe pe pe");
     let stderr = ran.stderr();
     for file in ["runs.json", "gates.jsonl"] {
         let told = format!("statewarden/{file}`: ");
@@ -259,11 +257,11 @@ fn a_nested_agent_ends_for_itself() {
     let mut nested = stage.launched("general-purpose", "n-1", "❌ Verification Failed");
     nested["agent_type"] = "loid".into();
     nested["agent_id"] = "l-1".into();
-    stage.0.hook(&nested).is_silent();
-    assert_eq!(stage.run(SINGLE), "implementation/1: pa pa i pe pe");
+    stage.hook(&nested).is_silent();
+    assert_eq!(stage.standing(SINGLE), "implementation/1: pa pa i pe pe");
     assert!(stage.skipped().contains("no gate"));
     stage.stop("loid", "l-1", "done");
-    assert_eq!(stage.run(SINGLE), "implementation/1: pa pa pa pe pe");
+    assert_eq!(stage.standing(SINGLE), "implementation/1: pa pa pa pe pe");
 }
 
 #[test]
@@ -277,27 +275,27 @@ fn the_last_iteration_ends_the_run() {
     ] {
         stage.play(agent, text);
     }
-    assert_eq!(stage.run(SINGLE), "complete/1: pa pa pa fa pe closed");
-    let text = stage.0.read(SINGLE);
+    assert_eq!(stage.standing(SINGLE), "complete/1: pa pa pa fa pe closed");
+    let text = stage.read(SINGLE);
     assert!(
         text.contains("- Result: Aborted: max iterations reached\n"),
         "{text}"
     );
     let before = text;
     stage.play("loid", "once more");
-    assert_eq!(stage.0.read(SINGLE), before);
+    assert_eq!(stage.read(SINGLE), before);
 }
 
 #[test]
 fn of_two_active_runs_the_one_in_the_agents_phase_moves() {
     let stage = Stage::with_run(&[]);
-    assert_eq!(stage.0.run(&["flow", "init", "t", "--team"]).code(), 0);
-    let before = (stage.0.read(SINGLE), stage.0.read(TEAM));
+    assert_eq!(stage.run(&["flow", "init", "t", "--team"]).code(), 0);
+    let before = (stage.read(SINGLE), stage.read(TEAM));
     stage.play("riko", "found");
-    assert_eq!((stage.0.read(SINGLE), stage.0.read(TEAM)), before);
+    assert_eq!((stage.read(SINGLE), stage.read(TEAM)), before);
     let why = "two runs are active and each of them is in the phase of `riko`";
     assert_eq!(stage.skipped(), why);
-    assert_eq!(stage.records().pop().unwrap()["file"], ".claude");
+    assert_eq!(stage.gates().pop().unwrap()["file"], ".claude");
     stage.stop("senku", "s-1", "a plan");
     assert_eq!(
         stage.skipped(),
@@ -312,10 +310,10 @@ fn of_two_active_runs_the_one_in_the_agents_phase_moves() {
         "--phase",
         "planning",
     ];
-    assert_eq!(stage.0.run(&update).code(), 0);
+    assert_eq!(stage.run(&update).code(), 0);
     stage.play("riko", "found");
-    assert_eq!(stage.run(SINGLE), "exploration/1: pa pe pe pe pe");
-    assert_eq!(stage.run(TEAM), "planning/1: pa pe pe pe pe pe");
+    assert_eq!(stage.standing(SINGLE), "exploration/1: pa pe pe pe pe");
+    assert_eq!(stage.standing(TEAM), "planning/1: pa pe pe pe pe pe");
 }
 
 #[test]
@@ -330,15 +328,15 @@ fn a_sequential_team_run_leaves_the_group_alone() {
     ] {
         stage.play(agent, text);
     }
-    stage.0.hook(&stage.0.event_of("Stop")).is_silent();
-    assert_eq!(stage.run(TEAM), "complete/1: pa pa pa pa pa closed");
-    let text = stage.0.read(TEAM);
+    stage.hook(&stage.event_of("Stop")).is_silent();
+    assert_eq!(stage.standing(TEAM), "complete/1: pa pa pa pa pa closed");
+    let text = stage.read(TEAM);
     assert!(text.contains("parallel_groups:\n  review_verification:\n    status: \"pending\"\n    started_at: \"\"\n"), "{text}");
 }
 
 #[test]
 fn a_file_that_the_scripts_cannot_read_is_left_untouched_and_recorded() {
-    let good = Stage::with_run(&[]).0.read(SINGLE);
+    let good = Stage::with_run(&[]).read(SINGLE);
     let unclosed = good.replacen("\n---\n", "\n", 1);
     for (bytes, word) in [
         (good.replace('\n', "\r\n").into_bytes(), "CRLF"),
@@ -348,10 +346,10 @@ fn a_file_that_the_scripts_cannot_read_is_left_untouched_and_recorded() {
         (Vec::new(), ""),
     ] {
         let stage = Stage::with_run(&[]);
-        std::fs::write(stage.0.path(SINGLE), &bytes).unwrap();
+        std::fs::write(stage.path(SINGLE), &bytes).unwrap();
         stage.play("riko", "found");
-        stage.0.hook(&stage.0.event_of("Stop")).is_silent();
-        assert_eq!(std::fs::read(stage.0.path(SINGLE)).unwrap(), bytes);
+        stage.hook(&stage.event_of("Stop")).is_silent();
+        assert_eq!(std::fs::read(stage.path(SINGLE)).unwrap(), bytes);
         let skipped = stage.skipped();
         assert!(skipped.contains(word), "{skipped}");
     }
@@ -361,80 +359,74 @@ fn a_file_that_the_scripts_cannot_read_is_left_untouched_and_recorded() {
 #[test]
 fn a_file_that_cannot_be_read_costs_no_gate_change() {
     let stage = Stage::with_run(&[]);
-    let sound = stage.0.read(SINGLE);
-    std::fs::write(stage.0.path(SINGLE), [0xff]).unwrap();
-    let ran = stage.0.hook(&stage.stop_event("riko", "r-1", "found"));
+    let sound = stage.read(SINGLE);
+    std::fs::write(stage.path(SINGLE), [0xff]).unwrap();
+    let ran = stage.hook(&stage.stop_event("riko", "r-1", "found"));
     for told in [ran.stderr(), stage.skipped()] {
         let expected = "`orchestration.local.md` cannot be read: it is not UTF-8";
         assert!(told.contains(expected), "{told}");
     }
-    stage.0.write(SINGLE, &sound);
+    stage.write(SINGLE, &sound);
     // The run's second event is another chance.
     let event = stage.launched("riko", "r-1", "found");
-    stage.0.hook(&event).is_silent();
-    assert_eq!(stage.run(SINGLE), "exploration/1: pa pe pe pe pe");
+    stage.hook(&event).is_silent();
+    assert_eq!(stage.standing(SINGLE), "exploration/1: pa pe pe pe pe");
 }
 
 #[cfg(unix)]
 #[test]
 fn a_link_is_written_through() {
     let stage = Stage::with_run(&[]);
-    let real = stage.0.base().join("elsewhere.md");
-    std::fs::rename(stage.0.path(SINGLE), &real).unwrap();
-    std::os::unix::fs::symlink(&real, stage.0.path(SINGLE)).unwrap();
+    let real = stage.base().join("elsewhere.md");
+    std::fs::rename(stage.path(SINGLE), &real).unwrap();
+    std::os::unix::fs::symlink(&real, stage.path(SINGLE)).unwrap();
     stage.play("riko", "found");
     assert!(
         std::fs::read_to_string(&real)
             .unwrap()
             .contains("message: \"found\"\n")
     );
-    assert_eq!(std::fs::read_link(stage.0.path(SINGLE)).unwrap(), real);
+    assert_eq!(std::fs::read_link(stage.path(SINGLE)).unwrap(), real);
 }
 
 /// A package of a monorepo has a `.claude` for its settings; the run is at the root.
 #[test]
 fn the_nearest_state_is_the_one_that_is_there() {
     let stage = Stage::with_run(&[]);
-    stage.0.write("packages/api/.claude/settings.json", "{}");
-    stage.0.write(
+    stage.write("packages/api/.claude/settings.json", "{}");
+    stage.write(
         "packages/web/.claude/orchestration.local.md",
-        &stage.0.read(SINGLE),
+        &stage.read(SINGLE),
     );
     let end = |dir: &str, text: &str| {
         let mut event = stage.stop_event("riko", dir, text);
-        event["cwd"] = stage.0.path(dir).into();
-        stage.0.hook(&event).is_silent();
+        event["cwd"] = stage.path(dir).into();
+        stage.hook(&event).is_silent();
     };
-    stage.0.write("packages/web/src/a.rs", "");
+    stage.write("packages/web/src/a.rs", "");
     end("packages/web/src", "of the web");
     assert!(
         stage
-            .0
             .read("packages/web/.claude/orchestration.local.md")
             .contains("of the web")
     );
-    assert!(!stage.0.read(SINGLE).contains("of the web"));
+    assert!(!stage.read(SINGLE).contains("of the web"));
     end("packages/api/src", "of the root");
-    assert!(stage.0.read(SINGLE).contains("of the root"));
+    assert!(stage.read(SINGLE).contains("of the root"));
     // A command finds the same, and a work tree has no run of its own.
-    let mut update = stage
-        .0
-        .command(&["flow", "update", "--message", "of the command"]);
-    update.env("CLAUDE_PROJECT_DIR", stage.0.project());
-    update.current_dir(stage.0.path("packages/web/src"));
+    let mut update = stage.command(&["flow", "update", "--message", "of the command"]);
+    update.env("CLAUDE_PROJECT_DIR", stage.project());
+    update.current_dir(stage.path("packages/web/src"));
     assert!(update.output().unwrap().status.success());
     let web = "packages/web/.claude/orchestration.local.md";
-    assert!(stage.0.read(web).contains("of the command"));
-    stage.0.write("wt/.git", "gitdir: ../.git/worktrees/wt\n");
-    stage.0.write(".git/worktrees/wt/HEAD", "");
-    stage.0.write("wt/src/a.rs", "");
-    let fresh = stage
-        .0
-        .read(web)
-        .replacen("\"passed\"", "\"in_progress\"", 1);
-    stage.0.write("wt/.claude/orchestration.local.md", &fresh);
-    stage.0.write(SINGLE, &fresh);
+    assert!(stage.read(web).contains("of the command"));
+    stage.write("wt/.git", "gitdir: ../.git/worktrees/wt\n");
+    stage.write(".git/worktrees/wt/HEAD", "");
+    stage.write("wt/src/a.rs", "");
+    let fresh = stage.read(web).replacen("\"passed\"", "\"in_progress\"", 1);
+    stage.write("wt/.claude/orchestration.local.md", &fresh);
+    stage.write(SINGLE, &fresh);
     end("wt/src", "of the tree");
-    assert!(stage.0.read(SINGLE).contains("of the tree"));
-    assert_eq!(stage.0.read("wt/.claude/orchestration.local.md"), fresh);
+    assert!(stage.read(SINGLE).contains("of the tree"));
+    assert_eq!(stage.read("wt/.claude/orchestration.local.md"), fresh);
 }

@@ -13,8 +13,8 @@ const SIDECAR: &str =
 
 fn devt(completion: &str) -> Stage {
     let stage = Stage::new();
-    stage.0.write(".devt/state/workflow.yaml", WORKFLOW);
-    stage.0.write(
+    stage.write(".devt/state/workflow.yaml", WORKFLOW);
+    stage.write(
         ".claude/statewarden.yaml",
         &format!("completion: {completion}\n"),
     );
@@ -22,7 +22,7 @@ fn devt(completion: &str) -> Stage {
 }
 
 fn owed(stage: &Stage) -> Vec<Value> {
-    let mut records = stage.0.records(EVENTS);
+    let mut records = stage.records(EVENTS);
     records.retain(|record| record["decision"] == "warn");
     records
 }
@@ -31,7 +31,7 @@ fn owed(stage: &Stage) -> Vec<Value> {
 fn end(stage: &Stage, second: bool) -> Ran {
     let mut event = stage.stop_event("devt:programmer", "p-1", "implemented");
     event["stop_hook_active"] = second.into();
-    stage.0.hook(&event)
+    stage.hook(&event)
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn a_missing_artifact_is_warned_of_or_asked_for() {
         (&warnings[0]["system"], &warnings[0]["name"]),
         (&json!("devt"), &json!("impl-summary.md"))
     );
-    let path = stage.0.path(".devt/state/impl-summary.md");
+    let path = stage.path(".devt/state/impl-summary.md");
     assert_eq!(warnings[0]["file_path"], path);
     let off = devt("off");
     end(&off, false).is_silent();
@@ -63,16 +63,16 @@ fn a_missing_artifact_is_warned_of_or_asked_for() {
         "{reason}"
     );
     assert_eq!(
-        stage.records().len() + owed(&stage).len(),
+        stage.gates().len() + owed(&stage).len(),
         0,
         "a stop that was sent back does not count"
     );
-    stage.0.write(".devt/state/impl-summary.md", SUMMARY);
-    stage.0.write(".devt/state/impl-summary.json", SIDECAR);
+    stage.write(".devt/state/impl-summary.md", SUMMARY);
+    stage.write(".devt/state/impl-summary.json", SIDECAR);
     end(&stage, true).is_silent();
-    let workflow = stage.0.read(".devt/state/workflow.yaml");
+    let workflow = stage.read(".devt/state/workflow.yaml");
     assert!(workflow.contains("\nstatus: DONE\n"), "{workflow}");
-    assert_eq!(stage.records().pop().unwrap()["to"], "passed");
+    assert_eq!(stage.gates().pop().unwrap()["to"], "passed");
 }
 
 #[test]
@@ -83,25 +83,22 @@ fn an_agent_is_sent_back_once_only() {
     assert_eq!(owed(&stage).len(), 1);
     // The launching call's result of the same run comes last and is no second end.
     stage
-        .0
         .hook(&stage.launched("devt:programmer", "p-1", "implemented"))
         .is_silent();
-    assert_eq!((owed(&stage).len(), stage.records().len()), (1, 1));
+    assert_eq!((owed(&stage).len(), stage.gates().len()), (1, 1));
 }
 
 #[test]
 fn an_invalid_artifact_leaves_the_old_status() {
     let stage = devt("warn");
-    stage.0.write(
+    stage.write(
         ".devt/state/workflow.yaml",
         &WORKFLOW.replace("status: null", "status: PARTIAL"),
     );
-    stage.0.write(".devt/state/impl-summary.md", SUMMARY);
-    stage
-        .0
-        .write(".devt/state/impl-summary.json", "{\"status\":\"GREAT\"}");
+    stage.write(".devt/state/impl-summary.md", SUMMARY);
+    stage.write(".devt/state/impl-summary.json", "{\"status\":\"GREAT\"}");
     end(&stage, false).is_silent();
-    let workflow = stage.0.read(".devt/state/workflow.yaml");
+    let workflow = stage.read(".devt/state/workflow.yaml");
     for line in [
         "status: PARTIAL",
         "validation_status: warned",
@@ -119,17 +116,17 @@ fn an_invalid_artifact_leaves_the_old_status() {
 #[test]
 fn a_state_or_an_artifact_that_cannot_be_read_is_not_called_absent() {
     let stage = devt("warn");
-    stage.0.write(".devt/state/impl-summary.md", SUMMARY);
-    stage.0.write(".devt/state/impl-summary.json", SIDECAR);
+    stage.write(".devt/state/impl-summary.md", SUMMARY);
+    stage.write(".devt/state/impl-summary.json", SIDECAR);
     for name in ["workflow.yaml", "impl-summary.md", "impl-summary.json"] {
         let file = format!(".devt/state/{name}");
-        let sound = stage.0.read(&file);
-        std::fs::write(stage.0.path(&file), [0xff]).unwrap();
+        let sound = stage.read(&file);
+        std::fs::write(stage.path(&file), [0xff]).unwrap();
         let told = end(&stage, false).stderr();
         let expected = format!("`{name}` cannot be read: it is not UTF-8");
         assert!(told.contains(&expected), "{told}");
         assert!(stage.skipped().contains(&expected), "{}", stage.skipped());
-        stage.0.write(&file, &sound);
+        stage.write(&file, &sound);
     }
     assert_eq!(
         owed(&stage)[0]["reason"]
@@ -140,7 +137,7 @@ fn a_state_or_an_artifact_that_cannot_be_read_is_not_called_absent() {
         1
     );
     end(&stage, false).is_silent();
-    assert_eq!(stage.records().pop().unwrap()["to"], "passed");
+    assert_eq!(stage.gates().pop().unwrap()["to"], "passed");
 }
 
 #[test]
@@ -149,10 +146,9 @@ fn a_directory_of_very_many_groups_is_judged_at_once() {
     let tasks: String = (1..=60_000)
         .map(|n| format!("## {n}. Group\n- [x] a\n"))
         .collect();
-    stage.0.write("openspec/changes/big/tasks.md", &tasks);
+    stage.write("openspec/changes/big/tasks.md", &tasks);
     let begun = Instant::now();
     stage
-        .0
         .hook(&stage.stop_event("reviewer", "r-1", "done"))
         .is_silent();
     // A few seconds where each report is looked up, minutes where all are gone through.
@@ -166,7 +162,7 @@ fn a_directory_of_very_many_groups_is_judged_at_once() {
 #[test]
 fn without_an_active_workflow_nothing_is_owed() {
     let stage = devt("block");
-    stage.0.write(
+    stage.write(
         ".devt/state/workflow.yaml",
         &WORKFLOW.replace("active: true", "active: false"),
     );
@@ -178,7 +174,7 @@ fn without_an_active_workflow_nothing_is_owed() {
 fn a_broken_workflow_is_not_called_an_inactive_one() {
     let stage = devt("block");
     let text = WORKFLOW.replace("active: true", "active: [");
-    stage.0.write(".devt/state/workflow.yaml", &text);
+    stage.write(".devt/state/workflow.yaml", &text);
     end(&stage, false).is_silent();
     let skipped = stage.skipped();
     assert!(
@@ -190,22 +186,18 @@ fn a_broken_workflow_is_not_called_an_inactive_one() {
 #[test]
 fn reviewers_and_testers_owe_their_verdict_files() {
     let stage = devt("block");
-    stage.0.write(".claude/statewarden.yaml", "completion: block\nsystems:\n  groups:\n    roots: [docs/plan]\n    roles: {critic: reviewer}\n");
+    stage.write(".claude/statewarden.yaml", "completion: block\nsystems:\n  groups:\n    roots: [docs/plan]\n    roles: {critic: reviewer}\n");
     let tasks = "## 1. A\n- [x] a\n## 2. B\n- [x] b\n";
     for dir in ["openspec/changes/auth", "docs/plan"] {
-        stage.0.write(&format!("{dir}/tasks.md"), tasks);
-        stage
-            .0
-            .write(&format!("{dir}/test-reports/1.md"), "**Status:** PASS\n");
+        stage.write(&format!("{dir}/tasks.md"), tasks);
+        stage.write(&format!("{dir}/test-reports/1.md"), "**Status:** PASS\n");
     }
-    let archived = stage.0.path("openspec/changes/archive/old/tasks.md");
-    stage
-        .0
-        .write("openspec/changes/archive/old/tasks.md", tasks);
-    let end = |agent: &str, id: &str| stage.0.hook(&stage.stop_event(agent, id, "done"));
+    let archived = stage.path("openspec/changes/archive/old/tasks.md");
+    stage.write("openspec/changes/archive/old/tasks.md", tasks);
+    let end = |agent: &str, id: &str| stage.hook(&stage.stop_event(agent, id, "done"));
     for agent in ["code-reviewer", "critic"] {
         // devt knows a code-reviewer too, and no workflow file of its own is owed to groups.
-        std::fs::remove_file(stage.0.path(".devt/state/workflow.yaml")).ok();
+        std::fs::remove_file(stage.path(".devt/state/workflow.yaml")).ok();
         let reason = blocked(&end(agent, agent));
         for file in ["openspec/changes/auth/review/1.md", "docs/plan/review/1.md"] {
             assert!(reason.contains(file), "{agent}: {reason}");
@@ -220,9 +212,7 @@ fn reviewers_and_testers_owe_their_verdict_files() {
     assert!(Path::new(&archived).is_file());
     end("developer", "d-1").is_silent();
     for dir in ["openspec/changes/auth", "docs/plan"] {
-        stage
-            .0
-            .write(&format!("{dir}/review/1.md"), "**Status:** APPROVED\n");
+        stage.write(&format!("{dir}/review/1.md"), "**Status:** APPROVED\n");
     }
     end("critic", "c-2").is_silent();
 }
@@ -232,8 +222,8 @@ fn what_there_is_no_room_to_ask_for_is_counted() {
     let stage = devt("block");
     let groups = (1..=40).map(|n| format!("## {n}. A\n- [x] a\n"));
     let tasks: String = groups.collect();
-    stage.0.write("openspec/changes/auth/tasks.md", &tasks);
-    let reason = blocked(&stage.0.hook(&stage.stop_event("tester", "t-1", "done")));
+    stage.write("openspec/changes/auth/tasks.md", &tasks);
+    let reason = blocked(&stage.hook(&stage.stop_event("tester", "t-1", "done")));
     let rest = 40 - reason.matches("test-reports/").count();
     assert!(
         reason.contains(&format!(", and {rest} more. Write")),
@@ -246,11 +236,11 @@ fn what_there_is_no_room_to_ask_for_is_counted() {
 fn a_long_phase_does_not_make_a_long_record() {
     let stage = devt("off");
     let long = WORKFLOW.replace("implement", &"pé".repeat(3_000));
-    stage.0.write(".devt/state/workflow.yaml", &long);
-    stage.0.write(".devt/state/impl-summary.md", SUMMARY);
-    stage.0.write(".devt/state/impl-summary.json", SIDECAR);
+    stage.write(".devt/state/workflow.yaml", &long);
+    stage.write(".devt/state/impl-summary.md", SUMMARY);
+    stage.write(".devt/state/impl-summary.json", SIDECAR);
     end(&stage, false).is_silent();
-    let log = stage.0.read(GATES);
+    let log = stage.read(GATES);
     assert!(
         log.contains("\"phase\":\"p") && log.len() <= 4_032,
         "{} bytes",

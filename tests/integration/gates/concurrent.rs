@@ -11,7 +11,7 @@ use crate::support::feed;
 
 /// Starts the hook with an event, and does not wait for it.
 fn start(stage: &Stage, event: &Value) -> Child {
-    let mut command = stage.0.hook_command();
+    let mut command = stage.hook_command();
     command.stdout(Stdio::null()).stderr(Stdio::null());
     feed(&mut command, event.to_string().as_bytes())
 }
@@ -24,10 +24,10 @@ fn two_members_at_the_same_moment_lose_nothing() {
     }
     stage.start("lawliet", "l");
     stage.start("alphonse", "a");
-    let begun = stage.0.read(TEAM);
-    let seen = stage.records().len();
+    let begun = stage.read(TEAM);
+    let seen = stage.gates().len();
     for pair in 0..100 {
-        stage.0.write(TEAM, &begun);
+        stage.write(TEAM, &begun);
         let (verdict, expected) = if pair % 2 == 0 {
             (APPROVED, "pa pa pa")
         } else {
@@ -39,11 +39,11 @@ fn two_members_at_the_same_moment_lose_nothing() {
             assert!(child.wait().unwrap().success());
         }
         assert_eq!(
-            stage.run(TEAM),
+            stage.standing(TEAM),
             format!("review_verification/1: pa pa pa {expected}"),
             "pair {pair}"
         );
-        let records = &stage.records()[seen..];
+        let records = &stage.gates()[seen..];
         assert_eq!(records.len(), 2 * (pair + 1));
         let two = &records[2 * pair..];
         let mut gates: Vec<_> = two
@@ -73,7 +73,7 @@ fn the_two_events_of_one_run_at_the_same_moment_count_once() {
         for mut child in events.each_ref().map(|event| start(&stage, event)) {
             assert!(child.wait().unwrap().success());
         }
-        assert_eq!(stage.records().len(), n, "{id}");
+        assert_eq!(stage.gates().len(), n, "{id}");
     }
 }
 
@@ -83,17 +83,14 @@ fn the_two_events_of_one_run_at_the_same_moment_count_once() {
 fn a_command_and_the_hook_at_the_same_moment_lose_nothing() {
     let stage = Stage::with_run(&[]);
     for n in 0..25 {
-        let mut command =
-            stage
-                .0
-                .command(&["flow", "update", "--message", &format!("update {n}.")]);
+        let mut command = stage.command(&["flow", "update", "--message", &format!("update {n}.")]);
         let mut update = command.stdout(Stdio::null()).spawn().unwrap();
         let mut hook = start(
             &stage,
             &stage.stop_event("riko", &format!("r-{n}"), &format!("report {n}.")),
         );
         assert!(update.wait().unwrap().success() && hook.wait().unwrap().success());
-        let text = stage.0.read(SINGLE);
+        let text = stage.read(SINGLE);
         for said in ["update", "report"] {
             assert!(
                 text.contains(&format!("- Result: {said} {n}.\n")),
@@ -101,7 +98,7 @@ fn a_command_and_the_hook_at_the_same_moment_lose_nothing() {
             );
         }
     }
-    assert_eq!(stage.records().len(), 50);
+    assert_eq!(stage.gates().len(), 50);
 }
 
 /// Whatever the moment, the file is whole, the log has at most one torn line,
@@ -113,7 +110,7 @@ fn a_kill_leaves_whole_files() {
     let begun = Instant::now();
     assert!(start(&stage, &event(0)).wait().unwrap().success());
     let usual = begun.elapsed();
-    let mut old = stage.0.read(SINGLE);
+    let mut old = stage.read(SINGLE);
     let mut n_killed = 0;
     for n in 1..=150 {
         let mut child = start(&stage, &event(n));
@@ -123,7 +120,7 @@ fn a_kill_leaves_whole_files() {
         }
         child.kill().unwrap();
         n_killed += u32::from(child.wait().unwrap().code().is_none());
-        let new = stage.0.read(SINGLE);
+        let new = stage.read(SINGLE);
         assert!(
             FlowState::read(&new).is_ok_and(|state| state.active),
             "{new}"
@@ -138,10 +135,10 @@ fn a_kill_leaves_whole_files() {
     assert!(n_killed > 0);
     assert!(start(&stage, &event(151)).wait().unwrap().success());
     assert!(
-        stage.0.read(SINGLE).contains("message: \"report 151.\"\n"),
+        stage.read(SINGLE).contains("message: \"report 151.\"\n"),
         "no lock outlives its process"
     );
-    let log = stage.0.read(GATES);
+    let log = stage.read(GATES);
     let n_torn = log
         .lines()
         .filter(|line| serde_json::from_str::<Value>(line).is_err())
@@ -152,14 +149,14 @@ fn a_kill_leaves_whole_files() {
 #[test]
 fn a_lock_that_stays_held_is_recorded_and_tried_again() {
     let stage = Stage::with_run(&[]);
-    let before = stage.0.read(SINGLE);
-    let mut lock = fd_lock::RwLock::new(File::open(stage.0.path(".claude")).unwrap());
+    let before = stage.read(SINGLE);
+    let mut lock = fd_lock::RwLock::new(File::open(stage.path(".claude")).unwrap());
     let guard = lock.write().unwrap();
     let begun = Instant::now();
     stage.stop("riko", "r-1", "found");
     let waited = begun.elapsed();
     assert!(waited < Duration::from_secs(8), "{waited:?}");
-    assert_eq!(stage.0.read(SINGLE), before);
+    assert_eq!(stage.read(SINGLE), before);
     assert!(
         stage.skipped().contains("locked by another process"),
         "{}",
@@ -168,23 +165,22 @@ fn a_lock_that_stays_held_is_recorded_and_tried_again() {
     drop(guard);
     // The run's second event is another chance.
     stage
-        .0
         .hook(&stage.launched("riko", "r-1", "found"))
         .is_silent();
-    assert_eq!(stage.run(SINGLE), "exploration/1: pa pe pe pe pe");
+    assert_eq!(stage.standing(SINGLE), "exploration/1: pa pe pe pe pe");
 }
 
 #[test]
 fn a_lock_that_is_released_in_time_costs_no_gate_change() {
     let stage = Stage::with_run(&[]);
-    let mut lock = fd_lock::RwLock::new(File::open(stage.0.path(".claude")).unwrap());
+    let mut lock = fd_lock::RwLock::new(File::open(stage.path(".claude")).unwrap());
     let guard = lock.write().unwrap();
     let mut hook = start(&stage, &stage.stop_event("riko", "r-1", "found"));
     // Longer than one wait of the hook, shorter than all of them.
     std::thread::sleep(Duration::from_millis(500));
     drop(guard);
     assert!(hook.wait().unwrap().success());
-    assert_eq!(stage.run(SINGLE), "exploration/1: pa pe pe pe pe");
+    assert_eq!(stage.standing(SINGLE), "exploration/1: pa pe pe pe pe");
 }
 
 /// A plan is made before the lock; another writer may come in between.
@@ -192,8 +188,8 @@ fn a_lock_that_is_released_in_time_costs_no_gate_change() {
 fn what_is_written_between_the_plan_and_the_lock_is_kept() {
     const LINE: &str = "A script wrote this.\n";
     let stage = Stage::with_run(&[]);
-    stage.0.write(".claude/statewarden/.gitignore", "*\n");
-    let lock_of = |dir: &str| fd_lock::RwLock::new(File::open(stage.0.path(dir)).unwrap());
+    stage.write(".claude/statewarden/.gitignore", "*\n");
+    let lock_of = |dir: &str| fd_lock::RwLock::new(File::open(stage.path(dir)).unwrap());
     let mut lock = lock_of(".claude");
     let guard = lock.write().unwrap();
     let mut hook = start(&stage, &stage.stop_event("riko", "r-1", "found"));
@@ -202,26 +198,22 @@ fn what_is_written_between_the_plan_and_the_lock_is_kept() {
     while lock_of(".claude/statewarden").try_write().is_ok() {
         assert!(begun.elapsed() < Duration::from_secs(10), "never counted");
     }
-    stage.0.write(SINGLE, &(stage.0.read(SINGLE) + LINE));
+    stage.write(SINGLE, &(stage.read(SINGLE) + LINE));
     drop(guard);
     assert!(hook.wait().unwrap().success());
-    assert_eq!(stage.run(SINGLE), "exploration/1: pa pe pe pe pe");
-    assert!(
-        stage.0.read(SINGLE).contains(LINE),
-        "{}",
-        stage.0.read(SINGLE)
-    );
+    assert_eq!(stage.standing(SINGLE), "exploration/1: pa pe pe pe pe");
+    assert!(stage.read(SINGLE).contains(LINE), "{}", stage.read(SINGLE));
 }
 
 /// The program's own folder is locked as well while an end is counted.
 #[test]
 fn an_end_that_cannot_be_counted_is_recorded() {
     let stage = Stage::with_run(&[]);
-    let before = stage.0.read(SINGLE);
-    let mut lock = fd_lock::RwLock::new(File::open(stage.0.path(".claude/statewarden")).unwrap());
+    let before = stage.read(SINGLE);
+    let mut lock = fd_lock::RwLock::new(File::open(stage.path(".claude/statewarden")).unwrap());
     let guard = lock.write().unwrap();
     stage.stop("riko", "r-1", "found");
-    assert_eq!(stage.0.read(SINGLE), before);
+    assert_eq!(stage.read(SINGLE), before);
     assert!(
         stage.skipped().contains("could not be counted"),
         "{}",

@@ -4,14 +4,14 @@ use super::*;
 use crate::support::DENIES;
 
 fn dispatch(stage: &Stage, agent: &str) -> Ran {
-    stage.0.hook(&stage.0.event(
+    stage.hook(&stage.event(
         "Agent",
         json!({ "subagent_type": agent, "prompt": "go", "description": "d" }),
     ))
 }
 
 fn set(stage: &Stage, dispatch: &str) {
-    stage.0.write(
+    stage.write(
         ".claude/statewarden.yaml",
         &format!("dispatch: {dispatch}\n"),
     );
@@ -20,10 +20,8 @@ fn set(stage: &Stage, dispatch: &str) {
 #[test]
 fn a_dispatch_before_its_gate_is_warned_of_or_refused() {
     let stage = Stage::with_run(&[]);
-    let answer = dispatch(&stage, "agent-flow:Loid").json();
-    let context = answer["hookSpecificOutput"]["additionalContext"]
-        .as_str()
-        .unwrap();
+    let warned = dispatch(&stage, "agent-flow:Loid");
+    let (answer, context) = (warned.json(), warned.context());
     assert!(
         context.contains("gate `exploration`, which is `in_progress` in `orchestration.local.md`")
             && context.contains("gate-closed"),
@@ -35,7 +33,7 @@ fn a_dispatch_before_its_gate_is_warned_of_or_refused() {
             .is_none(),
         "{answer}"
     );
-    assert_eq!(stage.0.records(EVENTS)[0]["rule"], "gate-closed");
+    assert_eq!(stage.records(EVENTS)[0]["rule"], "gate-closed");
 
     set(&stage, "block");
     let reason = dispatch(&stage, "lawliet").is_denied("gate-closed");
@@ -43,10 +41,10 @@ fn a_dispatch_before_its_gate_is_warned_of_or_refused() {
         reason.contains("`exploration`") && reason.contains("statewarden status"),
         "{reason}"
     );
-    let file = stage.0.path(".claude/orchestration.local.md");
+    let file = stage.path(".claude/orchestration.local.md");
     let explain = format!("`statewarden explain {file}`");
     assert!(reason.contains(&explain), "{reason}");
-    let record = &stage.0.records(DENIES)[0];
+    let record = &stage.records(DENIES)[0];
     assert_eq!(record["rule"], "gate-closed");
     assert_eq!(record["action"], "dispatch", "nothing was written");
     for agent in ["riko", "Explore", ""] {
@@ -58,7 +56,7 @@ fn a_dispatch_before_its_gate_is_warned_of_or_refused() {
     set(&stage, "off");
     dispatch(&stage, "loid").is_silent();
     set(&stage, "block");
-    assert_eq!(stage.0.run(&["flow", "update", "--complete"]).code(), 0);
+    assert_eq!(stage.run(&["flow", "update", "--complete"]).code(), 0);
     dispatch(&stage, "loid").is_silent();
 }
 
@@ -66,17 +64,17 @@ fn a_dispatch_before_its_gate_is_warned_of_or_refused() {
 fn of_two_active_runs_one_must_be_open_to_the_agent() {
     let stage = Stage::with_run(&[]);
     let init = ["flow", "init", "t", "--team", "--force-sequential"];
-    assert_eq!(stage.0.run(&init).code(), 0);
+    assert_eq!(stage.run(&init).code(), 0);
     set(&stage, "block");
     dispatch(&stage, "riko").is_silent();
     dispatch(&stage, "loid").is_denied("gate-closed");
     dispatch(&stage, "senku").is_denied("gate-closed");
     let update = ["flow", "update", "--team", "--gate-result", "passed"];
-    assert_eq!(stage.0.run(&update).code(), 0);
+    assert_eq!(stage.run(&update).code(), 0);
     dispatch(&stage, "senku").is_silent();
     dispatch(&stage, "loid").is_denied("gate-closed");
     // A file that cannot be read opens no gate of the other run.
-    stage.0.write(TEAM, "no front matter");
+    stage.write(TEAM, "no front matter");
     dispatch(&stage, "senku").is_denied("gate-closed");
 }
 
@@ -85,12 +83,12 @@ fn of_two_active_runs_one_must_be_open_to_the_agent() {
 fn a_run_that_cannot_be_read_has_passed_no_gate() {
     let stage = Stage::with_run(&[]);
     set(&stage, "block");
-    let sound = stage.0.read(SINGLE);
+    let sound = stage.read(SINGLE);
     let broken = sound.replace("gates:", "gates: [");
     assert_ne!(broken, sound);
     let unreadable: [&[u8]; 2] = [b"---\nactive: true\n\xff\n---\n", broken.as_bytes()];
     for text in unreadable {
-        std::fs::write(stage.0.path(SINGLE), text).unwrap();
+        std::fs::write(stage.path(SINGLE), text).unwrap();
         let reason = dispatch(&stage, "Alphonse").is_denied("gate-closed");
         assert!(
             reason.contains("orchestration.local.md` does not tell"),
@@ -99,11 +97,11 @@ fn a_run_that_cannot_be_read_has_passed_no_gate() {
         dispatch(&stage, "riko").is_silent();
         dispatch(&stage, "Explore").is_silent();
     }
-    let denial = stage.0.records(DENIES).remove(0);
-    assert_eq!(denial["file_path"], json!(stage.0.path(SINGLE)));
+    let denial = stage.records(DENIES).remove(0);
+    assert_eq!(denial["file_path"], json!(stage.path(SINGLE)));
     let closed = broken.replace("active: true", "active: false");
     for text in ["broken", &closed] {
-        stage.0.write(SINGLE, text);
+        stage.write(SINGLE, text);
         dispatch(&stage, "alphonse").is_silent();
     }
 }
@@ -111,12 +109,12 @@ fn a_run_that_cannot_be_read_has_passed_no_gate() {
 #[test]
 fn a_session_has_gates_too() {
     let stage = Stage::new();
-    assert_eq!(stage.0.run(&["session", "init", "t"]).code(), 0);
+    assert_eq!(stage.run(&["session", "init", "t"]).code(), 0);
     set(&stage, "block");
     dispatch(&stage, "scouter").is_silent();
     let reason = dispatch(&stage, "reviewer").is_denied("gate-closed");
     assert!(reason.contains("-t/state.json`"), "{reason}");
-    let denial = &stage.0.records(DENIES)[0];
+    let denial = &stage.records(DENIES)[0];
     let file = denial["file_path"].as_str().unwrap();
     assert!(file.ends_with("-t/state.json"), "{file}");
 }
@@ -129,13 +127,9 @@ fn runs_that_do_not_fit_are_counted() {
             "## 1. Group\n- [x] a\n## 2. {}\n- [ ] b\n",
             "word ".repeat(9)
         );
-        stage
-            .0
-            .write(&format!("openspec/changes/c{n}/tasks.md"), &tasks);
+        stage.write(&format!("openspec/changes/c{n}/tasks.md"), &tasks);
     }
-    let answer = stage.0.hook(&stage.0.event_of("SessionStart")).json();
-    let text = answer["hookSpecificOutput"]["additionalContext"].as_str();
-    let text = text.unwrap();
+    let text = stage.hook(&stage.event_of("SessionStart")).context();
     assert!(text.chars().count() < 1_000, "{text}");
     let mut lines: Vec<&str> = text.lines().skip(1).collect();
     let rest = lines.pop().unwrap();
@@ -148,10 +142,8 @@ fn runs_that_do_not_fit_are_counted() {
 fn a_phase_of_several_lines_is_told_on_one() {
     let stage = Stage::new();
     let state = "active: true\nphase: \"plan\\nThe user says: go\"\n";
-    stage.0.write(".devt/state/workflow.yaml", state);
-    let answer = stage.0.hook(&stage.0.event_of("SessionStart")).json();
-    let text = answer["hookSpecificOutput"]["additionalContext"].as_str();
-    let text = text.unwrap();
+    stage.write(".devt/state/workflow.yaml", state);
+    let text = stage.hook(&stage.event_of("SessionStart")).context();
     assert!(text.contains(r"phase plan\nThe user says: go;"), "{text}");
     assert_eq!(text.lines().count(), 2, "{text}");
 }
@@ -159,8 +151,8 @@ fn a_phase_of_several_lines_is_told_on_one() {
 #[test]
 fn a_run_without_gates_is_told_without_them() {
     let stage = Stage::new();
-    stage.0.write(".devt/state/workflow.yaml", "active: true\n");
-    let answer = stage.0.hook(&stage.0.event_of("SessionStart")).json();
+    stage.write(".devt/state/workflow.yaml", "active: true\n");
+    let answer = stage.hook(&stage.event_of("SessionStart")).json();
     let text = answer.to_string();
     assert!(text.contains("phase none. Next:"), "{text}");
 }
@@ -171,8 +163,8 @@ fn a_line_that_is_none_does_not_hide_what_is_under_way() {
     for line in ["a b: 1", "<<<<<<< HEAD"] {
         let stage = Stage::new();
         let state = format!("active: true\n{line}\nphase: plan\n");
-        stage.0.write(".devt/state/workflow.yaml", &state);
-        let answer = stage.0.hook(&stage.0.event_of("SessionStart")).json();
+        stage.write(".devt/state/workflow.yaml", &state);
+        let answer = stage.hook(&stage.event_of("SessionStart")).json();
         assert!(answer.to_string().contains("phase plan"), "{answer}");
     }
 }
@@ -188,10 +180,8 @@ fn a_new_session_is_told_of_state_that_cannot_be_read() {
     ];
     for (file, text) in texts {
         let stage = Stage::new();
-        stage.0.write(file, text);
-        let answer = stage.0.hook(&stage.0.event_of("SessionStart")).json();
-        let told = answer["hookSpecificOutput"]["additionalContext"].as_str();
-        let told = told.unwrap();
+        stage.write(file, text);
+        let told = stage.hook(&stage.event_of("SessionStart")).context();
         assert!(told.starts_with("A workflow may be under way;"), "{told}");
         assert!(
             told.contains(&format!("could not read `{file}`:")),
@@ -201,11 +191,10 @@ fn a_new_session_is_told_of_state_that_cannot_be_read() {
     }
     // A run that can be read comes first.
     let stage = Stage::with_run(&[]);
-    stage.0.write(SESSION, "{");
-    std::fs::write(stage.0.path(TEAM), b"\xff").unwrap();
-    let answer = stage.0.hook(&stage.0.event_of("SessionStart")).json();
-    let told = answer["hookSpecificOutput"]["additionalContext"].as_str();
-    let lines: Vec<&str> = told.unwrap().lines().collect();
+    stage.write(SESSION, "{");
+    std::fs::write(stage.path(TEAM), b"\xff").unwrap();
+    let told = stage.hook(&stage.event_of("SessionStart")).context();
+    let lines: Vec<&str> = told.lines().collect();
     assert!(
         lines[0].starts_with("A workflow is under way;"),
         "{lines:?}"
@@ -217,27 +206,22 @@ fn a_new_session_is_told_of_state_that_cannot_be_read() {
 
 #[test]
 fn a_new_session_is_told_what_is_under_way() {
-    let mut none = Stage::new()
-        .0
-        .hook(&Stage::new().0.event_of("SessionStart"));
-    none.is_silent();
+    let none = Stage::new();
+    none.hook(&none.event_of("SessionStart")).is_silent();
     let stage = Stage::with_run(&[]);
     stage.play("riko", "found");
     assert_eq!(
-        stage
-            .0
-            .run(&["session", "init", &"word ".repeat(40)])
-            .code(),
+        stage.run(&["session", "init", &"word ".repeat(40)]).code(),
         0
     );
     let tasks: String = (1..60)
         .map(|n| format!("## {n}. Group\n- [x] a\n"))
         .collect();
-    stage.0.write("openspec/changes/big/tasks.md", &tasks);
+    stage.write("openspec/changes/big/tasks.md", &tasks);
     for source in ["startup", "resume", "compact", "clear"] {
-        let mut event = stage.0.event_of("SessionStart");
+        let mut event = stage.event_of("SessionStart");
         event["source"] = source.into();
-        let answer = stage.0.hook(&event).json();
+        let answer = stage.hook(&event).json();
         let output = &answer["hookSpecificOutput"];
         assert_eq!(output["hookEventName"], "SessionStart");
         let text = output["additionalContext"].as_str().unwrap();
@@ -255,10 +239,9 @@ fn a_new_session_is_told_what_is_under_way() {
         &["flow", "update", "--complete"][..],
         &["session", "skip", "research"],
     ] {
-        assert_eq!(stage.0.run(args).code(), 0);
+        assert_eq!(stage.run(args).code(), 0);
     }
-    std::fs::remove_dir_all(stage.0.path("openspec")).unwrap();
-    std::fs::remove_dir_all(stage.0.path(".claude/.docs")).unwrap();
-    none = stage.0.hook(&stage.0.event_of("SessionStart"));
-    none.is_silent();
+    std::fs::remove_dir_all(stage.path("openspec")).unwrap();
+    std::fs::remove_dir_all(stage.path(".claude/.docs")).unwrap();
+    stage.hook(&stage.event_of("SessionStart")).is_silent();
 }

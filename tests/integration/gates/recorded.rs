@@ -12,8 +12,8 @@ const WORKTREE: &str = include_str!("../../fixtures/claude-code/worktree.jsonl")
 /// The events of a recording whose project was `place`, with other words in
 /// the place of some.
 fn events(stage: &Stage, recording: &str, place: &str, words: &[(&str, &str)]) -> Vec<Value> {
-    let project = stage.0.project();
-    let home = stage.0.home();
+    let project = stage.project();
+    let home = stage.home();
     let moved = recording
         .replace(&format!("/home/dev/e2e/{place}"), project.to_str().unwrap())
         .replace("/home/dev/home", home.to_str().unwrap());
@@ -33,7 +33,7 @@ fn is(event: &Value, kind: &str, tool: &str) -> bool {
 
 /// The changes in the gate log, as `gate to agent_id`.
 fn changes(stage: &Stage) -> Vec<String> {
-    let records = stage.records();
+    let records = stage.gates();
     let changed = records
         .iter()
         .filter(|record| record["gate"] != Value::Null);
@@ -68,13 +68,12 @@ fn a_foreground_run_brings_two_events_and_counts_once() {
             events.swap(stop, launcher);
         }
         for event in &events {
-            let ran = stage.0.hook(event);
+            let ran = stage.hook(event);
             assert_eq!((ran.code(), ran.stderr()), (0, String::new()), "{event}");
         }
         assert_eq!(changes(&stage), ["exploration passed a0af0bb3a7cedbfb4"]);
         assert!(
             stage
-                .0
                 .read(SINGLE)
                 .contains("message: \"FINAL REPORT of riko\"\n")
         );
@@ -100,21 +99,24 @@ fn a_background_launch_is_no_completion() {
         };
         event["agent_type"] = agent.into();
     }
-    let seen = stage.records().len();
+    let seen = stage.gates().len();
     let mut launched = 0;
     for event in &events {
         if is(event, "SubagentStop", "") && launched == 2 {
-            assert_eq!(stage.run(TEAM), "review_verification/1: pa pa pa i i i");
+            assert_eq!(
+                stage.standing(TEAM),
+                "review_verification/1: pa pa pa i i i"
+            );
             launched += 1;
         }
-        let ran = stage.0.hook(event);
+        let ran = stage.hook(event);
         assert_eq!((ran.code(), ran.stderr()), (0, String::new()), "{event}");
         launched += usize::from(event["tool_response"]["status"] == "async_launched");
     }
     assert_eq!(launched, 3);
     // The main thread's last stop closed the run.
-    assert_eq!(stage.run(TEAM), "complete/1: pa pa pa pa pa pa closed");
-    let ends: Vec<_> = stage.records()[seen..]
+    assert_eq!(stage.standing(TEAM), "complete/1: pa pa pa pa pa pa closed");
+    let ends: Vec<_> = stage.gates()[seen..]
         .iter()
         .filter(|record| record["to"] == "passed")
         .map(|record| json!([record["gate"], record["agent_type"]]))
@@ -147,7 +149,7 @@ fn transcript(stage: &Stage, events: &[Value], reports: [(&str, bool); 2]) {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, text).unwrap();
-    assert!(path.starts_with(stage.0.base()));
+    assert!(path.starts_with(stage.base()));
 }
 
 #[test]
@@ -173,16 +175,16 @@ fn a_report_that_was_handed_back_is_the_text() {
             transcript(&stage, &events, reports);
         }
         for event in &events {
-            let ran = stage.0.hook(event);
+            let ran = stage.hook(event);
             assert_eq!((ran.code(), ran.stderr()), (0, String::new()), "{event}");
         }
         assert_eq!(
-            stage.run(SINGLE),
+            stage.standing(SINGLE),
             format!("review/1: pa pa pa {expected} pe"),
             "{reports:?}"
         );
         let ends = stage
-            .records()
+            .gates()
             .iter()
             .filter(|record| record["gate"] == "review" && record["to"] != "in_progress")
             .count();
@@ -194,12 +196,12 @@ fn a_report_that_was_handed_back_is_the_text() {
 fn agents_in_work_trees_move_the_main_checkouts_run() {
     let stage = Stage::with_run(&[]);
     let copy = ".claude/worktrees/agent-a3eb1b07740093a3c/.claude/orchestration.local.md";
-    stage.0.write(copy, &stage.0.read(SINGLE));
-    let before = stage.0.read(copy);
+    stage.write(copy, &stage.read(SINGLE));
+    let before = stage.read(copy);
     for event in events(&stage, WORKTREE, "p9", &[("general-purpose", "riko")]) {
-        stage.0.hook(&event);
+        stage.hook(&event);
     }
     assert_eq!(changes(&stage), ["exploration passed a3eb1b07740093a3c"]);
-    assert_eq!(stage.run(SINGLE), "exploration/1: pa pe pe pe pe");
-    assert_eq!(stage.0.read(copy), before);
+    assert_eq!(stage.standing(SINGLE), "exploration/1: pa pe pe pe pe");
+    assert_eq!(stage.read(copy), before);
 }

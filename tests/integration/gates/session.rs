@@ -3,13 +3,13 @@
 use super::*;
 
 fn phases(stage: &Stage, id: &str) -> Value {
-    let text = stage.0.read(&format!(".claude/.docs/{id}/state.json"));
+    let text = stage.read(&format!(".claude/.docs/{id}/state.json"));
     let state: Value = serde_json::from_str(&text).unwrap();
     state["phases"].clone()
 }
 
 fn session(stage: &Stage, task: &str) -> String {
-    let answer = stage.0.run(&["session", "init", task, "--json"]).json();
+    let answer = stage.run(&["session", "init", task, "--json"]).json();
     answer["file"]
         .as_str()
         .unwrap()
@@ -20,9 +20,9 @@ fn session(stage: &Stage, task: &str) -> String {
 }
 
 fn wrote(stage: &Stage, kind: &str, id: &str, report: &str) -> Value {
-    let mut event = stage.0.event_of(kind);
+    let mut event = stage.event_of(kind);
     event["tool_name"] = "Write".into();
-    let path = stage.0.path(&format!(".claude/.docs/{id}/{report}"));
+    let path = stage.path(&format!(".claude/.docs/{id}/{report}"));
     event["tool_input"] = json!({ "file_path": path, "content": "# Report\n" });
     event
 }
@@ -45,7 +45,7 @@ fn an_agent_starts_its_phase_and_the_report_completes_it() {
 
     // Neither a failed call nor an edit nor an agent's write completes a phase.
     let failed = wrote(&stage, "PostToolUseFailure", &id, "research-report.md");
-    let by_agent = stage.0.by(
+    let by_agent = stage.by(
         "scouter",
         wrote(&stage, "PostToolUse", &id, "research-report.md"),
     );
@@ -53,11 +53,10 @@ fn an_agent_starts_its_phase_and_the_report_completes_it() {
     edited["tool_name"] = "Edit".into();
     let other = wrote(&stage, "PostToolUse", &id, "plan-report.md");
     for event in [failed, by_agent, edited, other] {
-        stage.0.hook(&event).is_silent();
+        stage.hook(&event).is_silent();
         assert_eq!(phases(&stage, &id)["research"], started, "{event}");
     }
     stage
-        .0
         .hook(&wrote(&stage, "PostToolUse", &id, "research-report.md"))
         .is_silent();
     let research = phases(&stage, &id)["research"].clone();
@@ -66,7 +65,7 @@ fn an_agent_starts_its_phase_and_the_report_completes_it() {
         (&json!("completed"), &json!("research-report.md"))
     );
     assert_eq!(research["started_at"], started["started_at"]);
-    let last = stage.records().pop().unwrap();
+    let last = stage.gates().pop().unwrap();
     assert_eq!(
         (&last["gate"], &last["to"]),
         (&json!("research"), &json!("passed"))
@@ -78,7 +77,6 @@ fn a_report_completes_the_phase_of_its_own_session() {
     let stage = Stage::new();
     let (old, new) = (session(&stage, "old"), session(&stage, "new"));
     stage
-        .0
         .hook(&wrote(&stage, "PostToolUse", &old, "research-report.md"))
         .is_silent();
     assert_eq!(phases(&stage, &old)["research"]["status"], "completed");
@@ -91,9 +89,9 @@ fn a_tie_moves_nothing() {
     let ids = [session(&stage, "one"), session(&stage, "two")];
     for id in &ids {
         let file = format!(".claude/.docs/{id}/state.json");
-        let mut state: Value = serde_json::from_str(&stage.0.read(&file)).unwrap();
+        let mut state: Value = serde_json::from_str(&stage.read(&file)).unwrap();
         state["updated_at"] = "2030-01-01T00:00:00Z".into();
-        stage.0.write(&file, &state.to_string());
+        stage.write(&file, &state.to_string());
     }
     stage.start("scouter", "a-1");
     for id in &ids {
@@ -107,13 +105,13 @@ fn a_state_that_another_process_writes_is_no_stray() {
     let stage = Stage::new();
     let id = session(&stage, "a task");
     let temp = format!(".claude/.docs/{id}/.state.json.4711.tmp");
-    stage.0.write(&temp, "{");
-    let mut event = stage.0.bash_event("make");
+    stage.write(&temp, "{");
+    let mut event = stage.bash_event("make");
     event["hook_event_name"] = "PostToolUse".into();
-    stage.0.hook(&event).is_silent();
-    assert_eq!(stage.0.run(&["audit"]).code(), 0);
-    let write = stage.0.write_event(&temp, "{}");
-    stage.0.hook(&write).is_denied("ephemeral-name");
+    stage.hook(&event).is_silent();
+    assert_eq!(stage.run(&["audit"]).code(), 0);
+    let write = stage.write_event(&temp, "{}");
+    stage.hook(&write).is_denied("ephemeral-name");
 }
 
 #[cfg(unix)]
@@ -122,9 +120,9 @@ fn what_clears_a_session_waits_for_the_hook() {
     use statewarden::store::lock::{IN_COMMAND, with_lock};
     let stage = Stage::new();
     session(&stage, "a task");
-    let docs = stage.0.project().join(".claude/.docs");
+    let docs = stage.project().join(".claude/.docs");
     let clear = || {
-        let mut reset = stage.0.command(&["reset", "--system", "session"]);
+        let mut reset = stage.command(&["reset", "--system", "session"]);
         reset.stdout(std::process::Stdio::null()).spawn()
     };
     let mut reset = with_lock(&docs, IN_COMMAND, |_| {

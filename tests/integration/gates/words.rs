@@ -13,11 +13,11 @@ fn the_last_words_are_found_in_a_long_transcript() {
     for shift in ["", " "] {
         let stage = Stage::with_run(&[]);
         let transcript = format!("{long}\n{shift}{}\n", said("Found it all."));
-        stage.0.write("../transcript.jsonl", &transcript);
+        stage.write("../transcript.jsonl", &transcript);
         let mut event = stage.stop_event("riko", "a-1", "");
-        event["agent_transcript_path"] = stage.0.path("../transcript.jsonl").into();
-        stage.0.hook(&event).is_silent();
-        let text = stage.0.read(SINGLE);
+        event["agent_transcript_path"] = stage.path("../transcript.jsonl").into();
+        stage.hook(&event).is_silent();
+        let text = stage.read(SINGLE);
         assert!(text.contains("message: \"Found it all.\""), "{text}");
     }
 }
@@ -65,10 +65,10 @@ fn words_before_a_call_are_no_report() {
         let stage = Stage::with_run(&[]);
         let transcript: String = lines.iter().map(|line| format!("{line}\n")).collect();
         let transcript = transcript.replace("Found ?", r"Found \ud83d");
-        stage.0.write("../transcript.jsonl", &transcript);
+        stage.write("../transcript.jsonl", &transcript);
         let mut event = stage.stop_event("riko", "a-1", "");
-        event["agent_transcript_path"] = stage.0.path("../transcript.jsonl").into();
-        stage.0.hook(&event).is_silent();
-        assert_eq!(stage.run(SINGLE), expected, "{transcript}");
+        event["agent_transcript_path"] = stage.path("../transcript.jsonl").into();
+        stage.hook(&event).is_silent();
+        assert_eq!(stage.standing(SINGLE), expected, "{transcript}");
     }
 }

@@ -106,11 +106,7 @@ fn the_session_names_the_project_whatever_the_cwd() {
     ] {
         let mut event = event(&sandbox, &text(&path));
         event["cwd"] = text(cwd).into();
-        assert_eq!(
-            sandbox.hook(&event).decision(),
-            expected,
-            "{path:?} from {cwd:?}"
-        );
+        sandbox.expect(&event, expected);
     }
 }
 
@@ -139,7 +135,7 @@ fn the_project_option_wins_over_the_environment() {
     let other = sandbox.base().join("other");
     make(&other);
     let event = event(&sandbox, &text(&other.join(".devt/state/notes.md")));
-    assert_eq!(sandbox.hook(&event).decision(), "allow");
+    sandbox.expect(&event, "allow");
     let mut command = sandbox.command(&["hook", "--project", &text(&other)]);
     command.env("CLAUDE_PROJECT_DIR", sandbox.project());
     let found = crate::support::serve(command, event.to_string().as_bytes());
@@ -193,7 +189,7 @@ fn the_guards_settings_outside_the_project_are_for_the_user() {
             assert_eq!(ran.decision(), "protected-file", "{command}");
         }
         let link = sandbox.bash_event(&format!("ln -s /tmp/x {folder}"));
-        sandbox.hook(&link).is_denied("path-escape");
+        sandbox.denied(&link, "path-escape");
         let read = format!("cat {file}; cp {file} /tmp/x; ls {dir}");
         sandbox.hook(&sandbox.bash_event(&read)).is_silent();
         if dir == "/etc" {
@@ -204,7 +200,7 @@ fn the_guards_settings_outside_the_project_are_for_the_user() {
         let _ = fs::remove_dir(&folder);
         sandbox.hook(&remove).is_silent();
         fs::create_dir_all(&folder).unwrap();
-        sandbox.hook(&remove).is_denied("bulk-removal");
+        sandbox.denied(&remove, "bulk-removal");
         fs::write(&file, "mode: warn\n").unwrap();
         let mut after = sandbox.bash_event("python3 x.py");
         after["hook_event_name"] = "PostToolUse".into();

@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
-use std::path::Path;
 
 use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -16,7 +15,6 @@ use super::super::super::Context;
 use super::super::filter::Passes;
 use super::super::read::{self, Entry, Newest, Reach};
 use super::super::stats::{By, Group, Tally};
-use crate::store::log::Logs;
 use crate::store::modified;
 
 /// A name refused this often to one agent in one session is a loop.
@@ -188,15 +186,13 @@ impl Findings {
 
 /// The ids of the denials with a recorded recovery, and the counts of the rest.
 fn read_events(passes: &Passes, context: &Context<'_>) -> Result<(HashSet<String>, Others)> {
-    let log = Logs::of(Path::new(&context.project.main.dir)).events();
+    let log = context.project.logs().events();
     let (mut resolved, mut others) = (HashSet::new(), Others::default());
     read::entries(&log, Reach::All, &mut |entry, _| {
         if entry.source != "statewarden" {
             return;
         }
-        if entry.decision == "recovered" && !entry.resolves.is_empty() {
-            resolved.insert(entry.resolves.to_string());
-        }
+        resolved.extend(entry.closes().map(str::to_owned));
         if passes.is_recent(&entry.ts) {
             *others.counts.entry(entry.decision.to_string()).or_default() += 1;
         }

@@ -159,7 +159,7 @@ fn a_workflow_shows_the_gates_in_order() {
 #[track_caller]
 fn check_gate(text: &str, agent: &str, expected: Option<(&'static str, GateStatus)>) {
     let state = FlowState::read(text).unwrap();
-    let agent = Agent::parse(&AgentName::parse(agent));
+    let agent = Agent::of(&AgentName::parse(agent));
     let closed = agent.and_then(|agent| state.unmet_gate(agent));
     assert_eq!(
         closed.map(|(gate, status)| (gate.as_str(), status)),
