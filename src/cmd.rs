@@ -203,14 +203,13 @@ impl<'a> Context<'a> {
         json: &impl serde::Serialize,
         text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<()> {
-        match self.format {
-            Format::Json => {
-                serde_json::to_writer_pretty(&mut *out, json)?;
-                writeln!(out)?;
-            }
-            Format::Text => text(out)?,
-        }
-        Ok(())
+        let printed = match self.format {
+            Format::Json => serde_json::to_writer_pretty(&mut *out, json)
+                .map_err(anyhow::Error::from)
+                .and_then(|()| Ok(writeln!(out)?)),
+            Format::Text => text(out).map_err(anyhow::Error::from),
+        };
+        unless_unread(printed)
     }
 }
 
@@ -227,32 +226,44 @@ pub fn main(args: Vec<OsString>, now: Clock) -> u8 {
     let (cli, checked) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => {
-            let code = if error.use_stderr() { 2 } else { 0 };
-            // A closed terminal is not worth an error about an error.
-            let _ = error.print();
-            return code;
+            let printed = unless_unread(error.print().map_err(|e| untold(e).into()));
+            return match printed {
+                Err(untold) if !error.use_stderr() => failed(&untold),
+                // A closed terminal is not worth an error about an error.
+                _ => u8::try_from(error.exit_code()).unwrap_or(2),
+            };
         }
     };
     if let Err(error) = checked {
-        crate::reply::complain(&format!("{error:#}"));
-        return 2;
+        return failed(&error);
     }
     if let Verb::Hook = cli.verb {
         return hook::main(cli.project.map(|project| &*project.leak()), now);
     }
     let mut out = io::BufWriter::new(Stdout(io::stdout().lock()));
     let ended = run(cli, &Env::read(), now(), &mut out).and_then(|answer| {
-        out.flush()?;
+        unless_unread(out.flush().map_err(anyhow::Error::from))?;
         Ok(answer)
     });
     match ended {
         Ok(Answer::Yes) => 0,
         Ok(Answer::No) => 1,
         Err(error) if is_broken_pipe(&error) => 0,
-        Err(error) => {
-            crate::reply::complain(&format!("{error:#}"));
-            2
-        }
+        Err(error) => failed(&error),
+    }
+}
+
+/// Tells of an error, and gives the exit code for it.
+fn failed(error: &anyhow::Error) -> u8 {
+    crate::reply::complain(&format!("{error:#}"));
+    2
+}
+
+/// A reader that has seen enough changes nothing about the answer.
+fn unless_unread(printed: Result<()>) -> Result<()> {
+    match printed {
+        Err(error) if is_broken_pipe(&error) => Ok(()),
+        printed => printed,
     }
 }
 
@@ -274,7 +285,6 @@ fn untold(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), why)
 }
 
-/// A reader that has seen enough is no error.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause
