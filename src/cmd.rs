@@ -30,7 +30,7 @@ pub mod update;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use chrono::{DateTime, Utc};
@@ -373,17 +373,21 @@ fn prose(text: &str) -> Result<String, String> {
 }
 
 fn context<'a>(cli: &Cli, env: &'a Env, now: DateTime<Utc>) -> Result<Context<'a>> {
-    let cwd = std::env::current_dir().context("the current directory cannot be read")?;
-    let cwd = path::slashed(cwd.to_str().with_context(|| {
+    let cwd = std::env::current_dir()
+        .context("the current directory cannot be read; go to one that exists")?;
+    let cwd = cwd.to_str().with_context(|| {
         let shown = cwd.display();
         format!("the path of the current directory, `{shown}`, is not UTF-8; rename what is not")
-    })?)
-    .into_owned();
-    if let Some(dir) = &cli.project
-        && !std::path::Path::new(dir).is_dir()
-    {
+    })?;
+    let given = cli.project.as_deref();
+    if let Some(dir) = given.filter(|dir| !Path::new(dir).is_dir()) {
         bail!("`--project {dir}` is not a directory");
     }
+    let mut dirs = given.into_iter().chain([cwd]);
+    if let Some(dir) = dirs.find(|dir| cfg!(unix) && dir.contains('\\')) {
+        bail!("`{dir}` has a `\\` in it, which is read as a `/`; rename that directory");
+    }
+    let cwd = path::slashed(cwd).into_owned();
     let project = Project::discover(cli.project.as_deref(), env, &cwd);
     let rules = project.settings(env);
     if let Some(id) = &cli.system {

@@ -171,3 +171,37 @@ fn a_directory_whose_path_is_not_utf8_is_an_error() {
     let beside = std::fs::read_dir(sandbox.project()).unwrap().count();
     assert_eq!(beside, 2, "`.devt` and the directory itself");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_backslash_in_a_directory_leads_to_no_other_project() {
+    let sandbox = Sandbox::new();
+    let dir = sandbox.project().join("one\\two");
+    std::fs::create_dir_all(dir.join(".devt/state")).unwrap();
+    for args in [&["audit"][..], &["flow", "init", "t"], &["install"]] {
+        let here = sandbox.command(args).current_dir(&dir).output().unwrap();
+        let mut named = sandbox.command(args);
+        let named = named.arg("--project").arg(&dir).output().unwrap();
+        for output in [here, named] {
+            assert_eq!(output.status.code(), Some(2), "{args:?}");
+            let told = String::from_utf8_lossy(&output.stderr);
+            let why = "one\\two` has a `\\` in it";
+            assert!(told.contains(why), "{args:?}: {told}");
+        }
+    }
+    assert_eq!(sandbox.names(""), [".devt", "one\\two"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn help_that_could_not_be_told_is_an_error() {
+    let sandbox = Sandbox::new();
+    for args in [&["--help"][..], &["help", "denies"], &["--version"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let output = sandbox.command(args).stdout(full.unwrap()).output();
+        let output = output.unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(told.contains("stdout: No space left"), "{args:?}: {told}");
+    }
+}
