@@ -93,7 +93,8 @@ fn list<'c>(
         let entry = entry.with_context(failed)?;
         let path = dir.join(&entry.name);
         let looked_at = regular::if_there(fs::symlink_metadata(&path));
-        let Some(meta) = looked_at.with_context(|| format!("could not look at `{}`", path.display()))?
+        let Some(meta) =
+            looked_at.with_context(|| format!("could not look at `{}`", path.display()))?
         else {
             continue;
         };
