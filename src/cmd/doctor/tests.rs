@@ -316,6 +316,9 @@ fn where_no_record_can_be_written_is_told() {
     fs::write(&folder, "").unwrap();
     check(&temp, &[("log", Level::Error)]);
     fs::remove_file(&folder).unwrap();
+    std::os::unix::fs::symlink("nowhere", &folder).unwrap();
+    check(&temp, &[("log", Level::Error)]);
+    fs::remove_file(&folder).unwrap();
     fs::create_dir(&folder).unwrap();
     let events = folder.join("events.jsonl");
     fs::write(&events, "").unwrap();
