@@ -394,6 +394,8 @@ fn completions_and_the_manual_go_to_stdout() {
     let man = sandbox.run(&["man"]);
     assert_eq!((man.code(), man.stderr()), (0, String::new()));
     assert!(man.stdout().contains(".TH statewarden"), "{}", man.stdout());
+    // Not every roff reads anything else.
+    assert!(man.stdout().is_ascii());
 }
 
 #[test]
