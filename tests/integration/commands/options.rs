@@ -205,3 +205,18 @@ fn help_that_could_not_be_told_is_an_error() {
         assert!(told.contains("stdout: No space left"), "{args:?}: {told}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_temporary_directory_that_is_not_there_is_named() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["install"]).code(), 0);
+    let gone = sandbox.path("gone");
+    let output = sandbox.command(&["doctor"]).env("TMPDIR", &gone).output();
+    let output = output.unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains(&format!("could not make `{gone}/")), "{told}");
+    let fix = format!("see that it runs and that `{gone}`, the temporary");
+    assert!(told.contains(&fix), "{told}");
+}
