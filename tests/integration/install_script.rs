@@ -212,6 +212,9 @@ fn the_plugins_script_guards_what_the_program_would() {
     }
     let elsewhere = sandbox.write_event("src/a.rs", "x").to_string();
     run("hook", &elsewhere).is_silent();
+    let mut bare = Command::new("/bin/sh");
+    bare.args([PLUGIN, "hook"]).env_clear();
+    serve(bare, elsewhere.as_bytes()).is_silent();
     let begun = r#"{"hook_event_name":"SessionStart"}"#;
     assert!(run("hook", begun).json()["systemMessage"].is_string());
     assert_eq!(run("doctor", "").code(), 2);
