@@ -65,7 +65,7 @@ fn wrong_values_are_answered_with_the_right_ones() {
     for verb in [&["cleanup", "--apply"][..], &["reset"]] {
         let ran = sandbox.run(&[verb, &["--system", "devt"]].concat());
         is_usage_error(&ran, &[&archive]);
-        assert_eq!(ran.stderr().matches("os error").count(), 1);
+        assert_eq!(ran.stderr().matches("no directory; move it").count(), 1);
     }
 }
 
