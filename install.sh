@@ -7,6 +7,9 @@
 
 set -eu
 
+# Where it is set, `cd` may go elsewhere and prints where.
+unset CDPATH
+
 usage() {
     cat <<'EOF'
 Usage: ./install.sh [OPTIONS]
@@ -35,7 +38,7 @@ die() {
 
 main() {
     prefix='' project=$PWD scope=project from='' sum=''
-    dry_run=no verb=install given_project=no
+    dry_run=no verb=install given_project=no fresh=''
     parse "$@"
     [ -n "${HOME:-}" ] || die "HOME is not set; set it to your home directory: HOME=/home/you ./install.sh"
     : "${prefix:=$HOME/.local}"
@@ -62,8 +65,7 @@ parse() {
     while [ $# -gt 0 ]; do
         case $1 in
             --prefix | --project | --scope | --from | --sha256)
-                if [ $# -lt 2 ] || [ -z "$2" ]; then usage_error "$1 needs a value"; fi
-                set_option "$1" "$2"
+                set_option "$1" "${2-}"
                 shift
                 ;;
             --*=*)
@@ -83,6 +85,11 @@ parse() {
 }
 
 set_option() {
+    case $1 in
+        --prefix | --project | --scope | --from | --sha256)
+            [ -n "$2" ] || usage_error "$1 needs a value"
+            ;;
+    esac
     case $1 in
         --prefix) prefix=$2 ;;
         --project) project=$2 given_project=yes ;;
@@ -121,7 +128,7 @@ install() {
     fi
     scratch=$(mktemp -d "${TMPDIR:-/tmp}/statewarden.XXXXXX")
     scratch=$(cd "$scratch" && pwd -P)
-    trap 'rm -rf "$scratch"' EXIT
+    trap 'rm -rf "$scratch" "$fresh"' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM
     if [ -n "$from" ]; then
@@ -231,21 +238,25 @@ put_in_place() {
         say "already in place: \`$program\`"
         return
     fi
+    [ ! -d "$program" ] || die "\`$program\` is a directory; move it away, or install elsewhere with --prefix DIR"
     list_missing "$prefix/bin" >"$scratch/dirs"
     mkdir -p "$prefix/bin"
     fresh=$prefix/bin/.statewarden.$$.tmp
-    cp "$built" "$fresh"
-    chmod 755 "$fresh"
-    # What cannot run would refuse every call in the projects that are wired.
-    if ! is_statewarden "$fresh"; then
-        rm -f "$fresh"
-        remove_dirs <"$scratch/dirs"
-        die "\`$built\` is no statewarden for this machine; nothing was installed"
+    if ! cp "$built" "$fresh" || ! chmod 755 "$fresh"; then
+        take_back "\`$built\` could not be copied into \`$prefix/bin\` (above)"
     fi
+    # What cannot run would refuse every call in the projects that are wired.
+    is_statewarden "$fresh" || take_back "\`$built\` is no statewarden for this machine"
     mv -f "$fresh" "$program"
     note "program $program"
     while read -r dir; do note "dir $dir"; done <"$scratch/dirs"
     say "installed \`$program\`"
+}
+
+take_back() {
+    rm -f "$fresh"
+    remove_dirs <"$scratch/dirs"
+    die "$1; nothing was installed"
 }
 
 is_statewarden() {

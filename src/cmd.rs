@@ -30,7 +30,7 @@ pub mod update;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use chrono::{DateTime, Utc};
@@ -206,14 +206,13 @@ impl Context<'_> {
         json: &impl serde::Serialize,
         text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<()> {
-        match self.format {
-            Format::Json => {
-                serde_json::to_writer_pretty(&mut *out, json)?;
-                writeln!(out)?;
-            }
-            Format::Text => text(out)?,
-        }
-        Ok(())
+        let printed = match self.format {
+            Format::Json => serde_json::to_writer_pretty(&mut *out, json)
+                .map_err(anyhow::Error::from)
+                .and_then(|()| Ok(writeln!(out)?)),
+            Format::Text => text(out).map_err(anyhow::Error::from),
+        };
+        unless_unread(printed)
     }
 }
 
@@ -230,32 +229,44 @@ pub fn main(args: Vec<OsString>, now: Clock) -> u8 {
     let (cli, checked) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => {
-            let code = if error.use_stderr() { 2 } else { 0 };
-            // A closed terminal is not worth an error about an error.
-            let _ = error.print();
-            return code;
+            let printed = unless_unread(error.print().map_err(|e| untold(e).into()));
+            return match printed {
+                Err(untold) if !error.use_stderr() => failed(&untold),
+                // A closed terminal is not worth an error about an error.
+                _ => u8::try_from(error.exit_code()).unwrap_or(2),
+            };
         }
     };
     if let Err(error) = checked {
-        crate::reply::complain(&format!("{error:#}"));
-        return 2;
+        return failed(&error);
     }
     if let Verb::Hook = cli.verb {
         return hook::main(cli.project.map(|project| &*project.leak()), now);
     }
     let mut out = io::BufWriter::new(Stdout(io::stdout().lock()));
     let ended = run(cli, &Env::read(), now(), &mut out).and_then(|answer| {
-        out.flush()?;
+        unless_unread(out.flush().map_err(anyhow::Error::from))?;
         Ok(answer)
     });
     match ended {
         Ok(Answer::Yes) => 0,
         Ok(Answer::No) => 1,
         Err(error) if is_broken_pipe(&error) => 0,
-        Err(error) => {
-            crate::reply::complain(&format!("{error:#}"));
-            2
-        }
+        Err(error) => failed(&error),
+    }
+}
+
+/// Tells of an error, and gives the exit code for it.
+fn failed(error: &anyhow::Error) -> u8 {
+    crate::reply::complain(&format!("{error:#}"));
+    2
+}
+
+/// A reader that has seen enough changes nothing about the answer.
+fn unless_unread(printed: Result<()>) -> Result<()> {
+    match printed {
+        Err(error) if is_broken_pipe(&error) => Ok(()),
+        printed => printed,
     }
 }
 
@@ -277,7 +288,6 @@ fn untold(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), why)
 }
 
-/// A reader that has seen enough is no error.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause
@@ -366,17 +376,21 @@ fn prose(text: &str) -> Result<String, String> {
 }
 
 fn context<'a>(cli: &Cli, env: &'a Env, now: DateTime<Utc>) -> Result<Context<'a>> {
-    let cwd = std::env::current_dir().context("the current directory cannot be read")?;
-    let cwd = path::slashed(cwd.to_str().with_context(|| {
+    let cwd = std::env::current_dir()
+        .context("the current directory cannot be read; go to one that exists")?;
+    let cwd = cwd.to_str().with_context(|| {
         let shown = cwd.display();
         format!("the path of the current directory, `{shown}`, is not UTF-8; rename what is not")
-    })?)
-    .into_owned();
-    if let Some(dir) = &cli.project
-        && !std::path::Path::new(dir).is_dir()
-    {
+    })?;
+    let given = cli.project.as_deref();
+    if let Some(dir) = given.filter(|dir| !Path::new(dir).is_dir()) {
         bail!("`--project {dir}` is not a directory");
     }
+    let mut dirs = given.into_iter().chain([cwd]);
+    if let Some(dir) = dirs.find(|dir| cfg!(unix) && dir.contains('\\')) {
+        bail!("`{dir}` has a `\\` in it, which is read as a `/`; rename that directory");
+    }
+    let cwd = path::slashed(cwd).into_owned();
     let project = Project::discover(cli.project.as_deref(), env, &cwd);
     let rules = project.settings(env);
     if let Some(id) = &cli.system {

@@ -11,6 +11,7 @@ use crate::contract::{AtReset, Bucket, Dir, DirKind::Closed, Row, Standing};
 use crate::listing;
 use crate::path;
 use crate::project::OnDisk;
+use crate::regular;
 use crate::sites::Site;
 use crate::store;
 use crate::store::archive::{Item, WhenChanged};
@@ -56,7 +57,7 @@ impl Entry<'_> {
 /// meanwhile is none; links are entries of their own and are not followed.
 ///
 /// # Errors
-/// The site, or a directory of it, cannot be listed.
+/// The site, a directory of it or an entry cannot be read.
 pub fn entries<'c>(site: &Site<'c>, catalog: &Catalog<'_>) -> Result<Vec<Entry<'c>>> {
     entries_changed(site, catalog, DateTime::<Utc>::MIN_UTC)
 }
@@ -65,7 +66,7 @@ pub fn entries<'c>(site: &Site<'c>, catalog: &Catalog<'_>) -> Result<Vec<Entry<'
 /// contract about an entry costs more than to ask the disk.
 ///
 /// # Errors
-/// The site, or a directory of it, cannot be listed.
+/// The site, a directory of it or an entry cannot be read.
 pub fn entries_changed<'c>(
     site: &Site<'c>,
     catalog: &Catalog<'_>,
@@ -91,7 +92,10 @@ fn list<'c>(
     for entry in listing::entries(dir).with_context(failed)? {
         let entry = entry.with_context(failed)?;
         let path = dir.join(&entry.name);
-        let Ok(meta) = fs::symlink_metadata(&path) else {
+        let looked_at = regular::if_there(fs::symlink_metadata(&path));
+        let Some(meta) =
+            looked_at.with_context(|| format!("could not look at `{}`", path.display()))?
+        else {
             continue;
         };
         // What lies below a directory can change without it.

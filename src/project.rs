@@ -89,7 +89,9 @@ impl Project {
             Some(dir) => path::absolute(&cwd, dir, env.home.as_deref()),
             None => nearest_marked(&cwd, env.home.as_deref()).unwrap_or_else(|| cwd.clone()),
         };
-        let main = Root::new(main_checkout(&dir).unwrap_or_else(|| dir.clone()));
+        // A work tree whose repository was moved away has only itself.
+        let checkout = main_checkout(&dir).filter(|main| Path::new(main).is_dir());
+        let main = Root::new(checkout.unwrap_or_else(|| dir.clone()));
         let named = [dir.as_str(), &cwd].into_iter();
         let mut beside: Vec<Root> = named.filter_map(|dir| beside(&main, dir)).collect();
         beside.dedup_by(|one, other| one.dir == other.dir || one.real() == other.real());

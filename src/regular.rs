@@ -67,11 +67,27 @@ pub fn read(path: &Path, max: u64) -> io::Result<Vec<u8>> {
         bytes.reserve_exact(usize::try_from(len).unwrap_or_default());
         file.take(max + 1).read_to_end(&mut bytes)?;
     }
-    if len.max(bytes.len() as u64) > max {
-        let why = format!("it is larger than {} MiB", max >> 20);
-        return Err(io::Error::other(why));
+    match len.max(bytes.len() as u64) > max {
+        true => Err(too_large(max)),
+        false => Ok(bytes),
     }
-    Ok(bytes)
+}
+
+/// The bytes of whatever a person names, such as a pipe, and at most `max` of them.
+///
+/// # Errors
+/// It cannot be read, or holds more.
+pub fn read_any(stream: impl Read, max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    stream.take(max + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > max {
+        true => Err(too_large(max)),
+        false => Ok(bytes),
+    }
+}
+
+fn too_large(max: u64) -> io::Error {
+    io::Error::other(format!("it is larger than {} MiB", max >> 20))
 }
 
 /// Hands on the lines in the last `max` bytes of a file, without their breaks and

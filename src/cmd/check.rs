@@ -1,6 +1,7 @@
 //! `check`: the decision without its effects.
 
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
@@ -13,7 +14,9 @@ use crate::claim::{self, Claim};
 use crate::decision::{self, Call, Channel, Decision, DenyCode, Ruling};
 use crate::event::{Event, EventError, Field, Kind, Tool};
 use crate::ground::Ground;
+use crate::regular;
 use crate::reply;
+use crate::stdin::MAX_BYTES;
 use crate::target::{Act, Target, mcp_act};
 
 #[derive(Debug, clap::Args)]
@@ -217,13 +220,11 @@ fn of_paths(args: &Args, context: &Context<'_>) -> Result<Vec<Row>> {
 
 /// The answer about an event, and what is wrong with the settings of its project.
 fn of_event(file: &str, context: &Context<'_>) -> Result<(Row, Vec<String>)> {
-    let bytes = if file == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes)?;
-        bytes
-    } else {
-        std::fs::read(file).with_context(|| format!("could not read `{file}`"))?
+    let bytes = match file {
+        "-" => regular::read_any(io::stdin().lock(), MAX_BYTES as u64),
+        file => File::open(file).and_then(|file| regular::read_any(file, MAX_BYTES as u64)),
     };
+    let bytes = bytes.with_context(|| format!("could not read `{file}`"))?;
     let event = match Event::parse(&bytes) {
         Ok(event) => event,
         Err(EventError::Foreign) => {

@@ -119,6 +119,9 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
         let file = file.path.display();
         format!("could not edit `{file}`, nothing was changed")
     };
+    if !args.dry_run {
+        file.drop_leftovers();
+    }
     match merged.map_err(|e| anyhow!("{}: {e}", what()))? {
         Edited::Unchanged => writeln!(out, "already wired: `{}`", file.path.display())?,
         Edited::Changed(text) if args.dry_run => {
@@ -221,12 +224,20 @@ pub fn uninstall(args: &Removal, place: &Place, out: &mut dyn Write) -> Result<(
     };
     let file = SettingsFile::open(&place.settings(scope)?)?;
     let name = file.path.display();
+    if !dry_run {
+        file.drop_leftovers();
+    }
     match file
         .without(whose)
         .with_context(|| format!("could not edit `{name}`, nothing was changed"))?
     {
         None if file.text.is_none() => writeln!(out, "not wired: there is no `{name}`")?,
-        None => writeln!(out, "not wired: `{name}` holds no entry of statewarden")?,
+        None => {
+            writeln!(out, "not wired: `{name}` holds no entry of statewarden")?;
+            if !dry_run {
+                file.drop_backups(file.text())?;
+            }
+        }
         Some(undo) if dry_run => writeln!(out, "would {} `{name}`", undo.words().0)?,
         Some(undo) => {
             undo.carry_out(&file)?;
@@ -282,6 +293,7 @@ fn remove_folder(scope: Scope, place: &Place, out: &mut dyn Write) -> Result<()>
     }
     let above = Above::noted(&folder);
     replace::remove(&folder.join(store::WIRED))?;
+    replace::drop_leftovers(&folder, "");
     let names = fs::read_dir(&folder).map(|list| list.flatten().map(|entry| entry.file_name()));
     match names.map(Iterator::collect::<Vec<_>>) {
         Ok(names) if names.iter().all(|name| name == ".gitignore") => {
@@ -363,6 +375,14 @@ impl SettingsFile {
         }
         replace::replace(&self.path, text.as_bytes())
             .with_context(|| format!("could not write `{}`", self.path.display()))
+    }
+
+    /// Finishes what an `install` or `uninstall` that was killed has begun: a copy
+    /// of somebody's settings is not left lying about.
+    fn drop_leftovers(&self) {
+        if let (Some(dir), Some(name)) = (self.path.parent(), self.path.file_name()) {
+            replace::drop_leftovers(dir, &name.to_string_lossy());
+        }
     }
 
     /// The backups of this file, oldest first. None is ever overwritten.

@@ -24,7 +24,7 @@ use tally::{Document, Report};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Transcripts, or folders of them (`~/.claude/projects/…`)
+    /// Transcripts, or folders of them (`~/.claude/projects/<project>`)
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
     /// Exit 1 when something would have been refused

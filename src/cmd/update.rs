@@ -74,6 +74,9 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         reply::complain(warning);
     }
     context.print(out, &document, |out| {
+        if document.changed.is_empty() {
+            writeln!(out, "nothing changed")?;
+        }
         for (key, value) in &document.changed {
             let value = value.as_str().map_or(value.to_string(), str::to_owned);
             writeln!(out, "{key}: {}", output::printable(&value))?;

@@ -210,7 +210,13 @@ impl Ring {
             let why = format!("could not make `{}`: {error}", dir.display());
             io::Error::new(error.kind(), why)
         };
-        replace::make_dir(&self.dir).map_err(|error| failed(error, &self.dir))?;
+        replace::make_dir(&self.dir).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                let why = "it is there and no directory; move it away";
+                failed(io::Error::new(error.kind(), why), &self.dir)
+            }
+            _ => failed(error, &self.dir),
+        })?;
         let stamp = time::millis(run.now);
         let name = format!("{}{}", run.kind.prefix(), time::in_name(&stamp));
         let (mut path, mut n) = (self.dir.join(&name), 0);

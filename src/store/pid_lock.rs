@@ -186,7 +186,7 @@ fn pid(content: &str) -> Option<u32> {
 
 /// A process that may not be signaled lives all the same.
 #[cfg(unix)]
-fn is_alive(pid: u32) -> bool {
+pub(super) fn is_alive(pid: u32) -> bool {
     let pid = i32::try_from(pid)
         .ok()
         .and_then(rustix::process::Pid::from_raw);
@@ -194,7 +194,7 @@ fn is_alive(pid: u32) -> bool {
 }
 
 #[cfg(not(unix))]
-fn is_alive(_: u32) -> bool {
+pub(super) fn is_alive(_: u32) -> bool {
     true
 }
 

@@ -6,7 +6,9 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::pid_lock::is_alive;
 use super::transfer::move_to_free;
+use crate::listing::{self, Kind};
 use crate::regular;
 
 /// Puts `bytes` in the place of a file, or makes the file.
@@ -53,13 +55,30 @@ pub(super) fn temp_beside(path: &Path) -> PathBuf {
 
 /// Whether a file name has the form of our temporary files, `.NAME.PID.tmp`.
 pub fn is_temp_name(name: &str) -> bool {
-    let middle = name
-        .strip_prefix('.')
-        .and_then(|name| name.strip_suffix(".tmp"));
-    let pid = middle
-        .and_then(|middle| middle.rsplit_once('.'))
-        .map(|(_, pid)| pid);
-    pid.is_some_and(|pid| !pid.is_empty() && pid.bytes().all(|b| b.is_ascii_digit()))
+    temp_pid(name).is_some()
+}
+
+/// The digits that name the process of a temporary file.
+fn temp_pid(name: &str) -> Option<&str> {
+    let middle = name.strip_prefix('.')?.strip_suffix(".tmp")?;
+    let (_, pid) = middle.rsplit_once('.')?;
+    (!pid.is_empty() && pid.bytes().all(|b| b.is_ascii_digit())).then_some(pid)
+}
+
+/// Removes the temporary files of killed processes in a directory, those for files
+/// whose names begin like this. What cannot be removed stays, and `doctor` tells of it.
+pub fn drop_leftovers(dir: &Path, names: &str) {
+    let begins = format!(".{names}");
+    let is_left = |name: &str| {
+        let owner = temp_pid(name).and_then(|pid| pid.parse().ok());
+        name.starts_with(&begins)
+            && owner.is_some_and(|pid| pid == std::process::id() || !is_alive(pid))
+    };
+    for entry in listing::readable(dir).filter(|entry| entry.kind == Kind::File) {
+        if entry.name.to_str().is_some_and(is_left) {
+            let _ = fs::remove_file(dir.join(&entry.name));
+        }
+    }
 }
 
 /// Opens a temporary file that nobody else has. A leftover of a killed process

@@ -318,11 +318,9 @@ fn nothing_is_moved_when_there_is_no_place_for_it() {
     for args in [&["cleanup", "--apply"][..], &["reset"]] {
         let ran = sandbox.run(args);
         assert_eq!(ran.code(), 2, "{args:?}");
-        assert!(
-            ran.stderr().contains("could not make `"),
-            "{}",
-            ran.stderr()
-        );
+        let told = format!("could not make `{}`: ", sandbox.path(RING));
+        let told = told + "it is there and no directory; move it away\n";
+        assert!(ran.stderr().ends_with(&told), "{}", ran.stderr());
     }
     assert_eq!(sandbox.names(STATE), [".archive", "notes.md"]);
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, keys};
+use crate::support::{Ran, Sandbox, keys};
 
 /// A project with entries of every bucket, and its audit.
 fn audited() -> (Sandbox, Value) {
@@ -291,4 +291,34 @@ fn what_agent_flow_left_is_seen_without_a_run() {
     let archive = history["archives"][0]["archive"].as_str().unwrap();
     assert_eq!(sandbox.run(&["restore", archive]).code(), 0);
     assert!(sandbox.exists(below));
+}
+
+/// Names alone say nothing of what lies there, so nothing is counted as if there were none.
+#[cfg(unix)]
+#[test]
+fn entries_that_nobody_may_look_at_are_no_empty_site() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::os::unix::process::CommandExt;
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/notes.md", "x");
+    let state = sandbox.project().join(".devt/state");
+    let is_root = fs::metadata(&state).unwrap().uid() == 0;
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o644)).unwrap();
+    for (verb, code) in [("audit", 1), ("cleanup", 2)] {
+        let mut command = sandbox.command(&[verb]);
+        if is_root {
+            // Permissions do not bind root, so it runs the program as nobody.
+            command.uid(65_534).gid(65_534);
+        }
+        let Ok(output) = command.output() else {
+            eprintln!("skipped: nobody may not run the program");
+            break;
+        };
+        let ran = Ran::from(output);
+        let told = ran.stdout() + &ran.stderr();
+        assert_eq!(ran.code(), code, "{told}");
+        assert!(told.contains("could not look at `"), "{told}");
+        assert!(told.contains("notes.md`: Permission denied"), "{told}");
+    }
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o755)).unwrap();
 }

@@ -192,6 +192,16 @@ fn a_cleanup_killed_at_any_system_call_loses_nothing() {
     );
 }
 
+/// The next run ends with nothing but what was there before the first.
+fn check_unwired(sandbox: &Sandbox, nth: &str) {
+    let next = sandbox.run(&["uninstall"]);
+    assert_eq!(next.code(), 0, "killed at {nth}: {}", next.stderr());
+    assert_eq!(sandbox.read(SETTINGS), MODEL, "killed at {nth}");
+    let left = sandbox.names(".claude");
+    let before = ["orchestration.local.md", "settings.json"];
+    assert_eq!(left, before, "killed at {nth}");
+}
+
 #[test]
 fn an_install_killed_at_any_system_call_leaves_whole_settings_and_a_whole_backup() {
     kill_everywhere(&["install"], &|_| String::new(), &|sandbox, nth| {
@@ -205,7 +215,18 @@ fn an_install_killed_at_any_system_call_leaves_whole_settings_and_a_whole_backup
             !sandbox.exists(&backup) || sandbox.read(&backup) == MODEL,
             "killed at {nth}"
         );
+        assert_eq!(sandbox.run(&["install"]).code(), 0, "killed at {nth}");
+        check_unwired(sandbox, nth);
     });
+}
+
+#[test]
+fn an_uninstall_killed_at_any_system_call_is_finished_by_the_next() {
+    let installed = |sandbox: &Sandbox| {
+        assert_eq!(sandbox.run(&["install"]).code(), 0);
+        String::new()
+    };
+    kill_everywhere(&["uninstall"], &installed, &check_unwired);
 }
 
 #[test]

@@ -212,6 +212,9 @@ fn the_plugins_script_guards_what_the_program_would() {
     }
     let elsewhere = sandbox.write_event("src/a.rs", "x").to_string();
     run("hook", &elsewhere).is_silent();
+    let mut bare = Command::new("/bin/sh");
+    bare.args([PLUGIN, "hook"]).env_clear();
+    serve(bare, elsewhere.as_bytes()).is_silent();
     let begun = r#"{"hook_event_name":"SessionStart"}"#;
     assert!(run("hook", begun).json()["systemMessage"].is_string());
     assert_eq!(run("doctor", "").code(), 2);
@@ -235,10 +238,48 @@ fn the_plugins_script_guards_what_the_program_would() {
     assert_eq!(doctor.code(), 0, "{}", doctor.stdout());
 }
 
+/// Copies of the plugin's script on the `PATH`, as of two versions of the plugin, and a
+/// link to it in the place of the program.
+#[test]
+fn the_plugins_script_does_not_hand_over_to_itself_for_ever() {
+    const PLUGIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/bin/statewarden");
+    if Path::new("/usr/local/bin/statewarden").exists() {
+        return eprintln!("skipped: the script would run the installed program");
+    }
+    let sandbox = Sandbox::new();
+    let dir = |name: &str| sandbox.base().join(name);
+    for name in ["one", "two", "real", "home/.local/bin", "dir/statewarden"] {
+        fs::create_dir_all(dir(name)).unwrap();
+    }
+    for name in ["one", "two"] {
+        fs::copy(PLUGIN, dir(name).join("statewarden")).unwrap();
+    }
+    std::os::unix::fs::symlink(PLUGIN, dir("home/.local/bin/statewarden")).unwrap();
+    std::os::unix::fs::symlink(PROGRAM, dir("real/statewarden")).unwrap();
+    let base = sandbox.base().to_str().unwrap();
+    let stray = sandbox.write_event(".devt/state/notes.md", "x").to_string();
+    let run = |path: &str| {
+        let mut command = Command::new("timeout");
+        let script = dir("one/statewarden");
+        command.args(["20", "sh", script.to_str().unwrap(), "hook"]);
+        command.env_clear().env("HOME", sandbox.home());
+        command.env("PATH", path.replace('@', base) + ":/usr/bin:/bin");
+        serve(command, stray.as_bytes())
+    };
+    run("@/dir:@/one/:@/two").is_refused_unread();
+    run("@/one:@/two:@/real").is_denied("ad-hoc-name");
+}
+
 #[test]
 fn wrong_options_end_with_two() {
     let sandbox = Sandbox::new();
-    for args in [&["--bogus"][..], &["--prefix"], &["--scope", "x"]] {
+    for args in [
+        &["--bogus"][..],
+        &["--prefix"],
+        &["--scope", "x"],
+        &["--from="],
+        &["--project", ""],
+    ] {
         let ran = Ran::from(command(&sandbox, args).output().unwrap());
         assert_eq!((ran.code(), ran.stdout()), (2, String::new()), "{args:?}");
     }
@@ -252,4 +293,59 @@ fn without_a_home_the_script_says_what_to_set() {
     assert_eq!(ran.code(), 1);
     let said = "install.sh: HOME is not set; set it to your home directory: HOME=";
     assert!(ran.stderr().starts_with(said), "{}", ran.stderr());
+}
+
+#[test]
+fn a_program_that_cannot_be_copied_leaves_nothing_behind() {
+    let sandbox = Sandbox::new();
+    let args = ["--from", PROGRAM, "--sha256", &sum(PROGRAM)];
+    let before = tree(&sandbox);
+    // No file may have more than a block, as on a full disk.
+    let line = "trap '' XFSZ; ulimit -f 1; exec sh \"$0\" \"$@\"";
+    let mut command = command(&sandbox, &[]);
+    let mut full = Command::new("sh");
+    full.args(["-c", line, SCRIPT]).args(args);
+    full.current_dir(sandbox.base()).env_clear();
+    full.envs(
+        command
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    let ran = Ran::from(full.output().unwrap());
+    assert_eq!(ran.code(), 1, "{}", ran.stderr());
+    assert!(
+        ran.stderr().ends_with("nothing was installed\n"),
+        "{}",
+        ran.stderr()
+    );
+    assert_eq!(tree(&sandbox), before);
+
+    fs::create_dir_all(sandbox.home().join(".local/bin/statewarden")).unwrap();
+    let before = tree(&sandbox);
+    let ran = Ran::from(command.args(args).output().unwrap());
+    assert_eq!(ran.code(), 1, "{}", ran.stdout());
+    assert!(
+        ran.stderr().contains("statewarden` is a directory; "),
+        "{}",
+        ran.stderr()
+    );
+    assert_eq!(tree(&sandbox), before);
+}
+
+/// `CDPATH` makes `cd` go elsewhere, and say so.
+#[test]
+fn the_project_is_the_one_that_is_named() {
+    let sandbox = Sandbox::new();
+    let elsewhere = sandbox.base().join("elsewhere");
+    fs::create_dir_all(elsewhere.join("project/.devt")).unwrap();
+    let mut command = command(&sandbox, &["--dry-run", "--project", "project"]);
+    command.args(["--from", PROGRAM, "--sha256", &sum(PROGRAM)]);
+    let ran = Ran::from(command.env("CDPATH", &elsewhere).output().unwrap());
+    let told = format!("--project {} ", sandbox.project().display());
+    assert!(
+        ran.stdout().contains(&told),
+        "{}{}",
+        ran.stdout(),
+        ran.stderr()
+    );
 }

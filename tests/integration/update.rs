@@ -36,6 +36,8 @@ fn an_update_changes_its_lines_only() {
     );
     let again = sandbox.run(&["update", "phase=implement", "--json"]).json();
     assert_eq!(again["changed"], serde_json::json!({}));
+    let again = sandbox.run(&["update", "phase=implement"]);
+    assert_eq!(again.stdout(), "nothing changed\n");
     assert_eq!(sandbox.names(".devt/state"), ["workflow.yaml"]);
 }
 

@@ -302,3 +302,30 @@ fn entries_that_a_work_tree_does_not_have_are_missed() {
         run(&["uninstall", "--scope", "local"]);
     }
 }
+
+/// The files of such a tree would go where nobody looks for them.
+#[test]
+fn a_work_tree_whose_repository_was_moved_away_is_a_project_of_its_own() {
+    let sandbox = Sandbox::new();
+    let (tree, gone) = (sandbox.base().join("feature"), sandbox.base().join("gone"));
+    make(&tree);
+    let git = format!("gitdir: {}/.git/worktrees/feature\n", gone.display());
+    fs::write(tree.join(".git"), git).unwrap();
+    let stray = text(&tree.join(".claude/orchestration-2.local.md"));
+    let mut event = event(&sandbox, &stray);
+    event["cwd"] = text(&tree).into();
+    let mut hook = sandbox.command(&["hook"]);
+    hook.env("CLAUDE_PROJECT_DIR", &tree);
+    assert_eq!(
+        serve(hook, event.to_string().as_bytes()).decision(),
+        "ad-hoc-name"
+    );
+    for args in [&["install"][..], &["session", "init", "x"]] {
+        let ran = sandbox.command(args).current_dir(&tree).output().unwrap();
+        assert!(ran.status.success(), "{args:?}: {ran:?}");
+    }
+    for file in ["settings.json", ".docs", "statewarden/denies.jsonl"] {
+        assert!(tree.join(".claude").join(file).exists(), "{file}");
+    }
+    assert!(!gone.exists());
+}

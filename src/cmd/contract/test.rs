@@ -1,6 +1,6 @@
 //! `contract test`: expectations about calls, kept in a file of the project.
 
-use std::fs;
+use std::fs::File;
 use std::io::{self, Write};
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -13,6 +13,7 @@ use crate::event::{Event, Tool};
 use crate::formats::yaml::{self, Value};
 use crate::hook::World;
 use crate::project::Project;
+use crate::regular;
 use crate::reply;
 
 #[derive(Debug, clap::Args)]
@@ -81,6 +82,9 @@ struct Row {
     reason: Option<String>,
 }
 
+/// What is larger was not written by hand.
+const MAX_BYTES: u64 = 16 << 20;
+
 #[derive(Debug, Serialize)]
 struct Document {
     ok: bool,
@@ -89,8 +93,9 @@ struct Document {
 }
 
 pub(super) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let text = fs::read_to_string(&args.file)
-        .with_context(|| format!("could not read `{}`", args.file))?;
+    let bytes = File::open(&args.file).and_then(|file| regular::read_any(file, MAX_BYTES));
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
+    let text = text.with_context(|| format!("could not read `{}`", args.file))?;
     let tests = parse(&text).with_context(|| format!("`{}` is no table of tests", args.file))?;
     let main = &context.project.main.dir;
     let rows = context.with_all_systems(|catalog| {

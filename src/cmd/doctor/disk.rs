@@ -106,6 +106,7 @@ fn of_folder(dir: &Path) -> Option<Finding> {
     let error = match fs::metadata(dir) {
         Ok(meta) if meta.is_dir() => writable(dir).err()?,
         Ok(_) => io::Error::from(io::ErrorKind::NotADirectory),
+        Err(_) if dir.is_symlink() => io::Error::other("it is a link that leads nowhere"),
         Err(_) => return None,
     };
     let what = format!("no record can be written in `{}`: {error}", dir.display());

@@ -227,10 +227,7 @@ fn of_command(command: &str, subject: &Subject<'_>) -> Vec<Finding> {
 /// Sends one event that must be refused and one that must not through a wired
 /// command.
 fn live_test(path: &str, subject: &Subject<'_>) -> Finding {
-    let sandbox = subject
-        .temp
-        .join(format!("statewarden-doctor-{}", std::process::id()));
-    let tried = Sandbox::make(sandbox).and_then(|sandbox| {
+    let tried = Sandbox::make(&subject.temp).and_then(|sandbox| {
         Ok((
             sandbox.write(path, "notes.md")?,
             sandbox.write(path, "scratchpad.md")?,
@@ -240,11 +237,11 @@ fn live_test(path: &str, subject: &Subject<'_>) -> Finding {
         Ok(answers) => answers,
         Err(e) => {
             let what = format!("`{path}` could not be tried: {e}");
-            return Finding::error(
-                "live-test",
-                what,
-                "see that it runs and that the temporary directory can be written",
+            let temp = subject.temp.display();
+            let fix = format!(
+                "see that it runs and that `{temp}`, the temporary directory, can be written"
             );
+            return Finding::error("live-test", what, fix);
         }
     };
     let is_silent = allowed.stdout.is_empty() && allowed.code == Some(0);
@@ -310,8 +307,15 @@ fn shown(answer: &Answer) -> String {
 struct Sandbox(PathBuf);
 
 impl Sandbox {
-    fn make(dir: PathBuf) -> io::Result<Self> {
-        replace::make_new_dir(&dir)?;
+    /// A directory that no `doctor` that was killed has left there.
+    fn make(temp: &Path) -> io::Result<Self> {
+        let pid = std::process::id();
+        let mut names = (0..).map(|n| temp.join(format!("statewarden-doctor-{pid}-{n}")));
+        let dir = names.find(|dir| !dir.exists()).unwrap_or_default();
+        replace::make_new_dir(&dir).map_err(|e| {
+            let why = format!("could not make `{}`: {e}", dir.display());
+            io::Error::new(e.kind(), why)
+        })?;
         let sandbox = Self(dir);
         replace::make_dir(&sandbox.0.join(".devt/state"))?;
         Ok(sandbox)

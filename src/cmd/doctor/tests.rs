@@ -142,6 +142,18 @@ fn a_program_that_does_not_guard_is_found_out() {
     );
 }
 
+/// Process ids come again, in a container soon.
+#[cfg(unix)]
+#[test]
+fn what_a_killed_doctor_left_is_in_nobodys_way() {
+    let _alone = alone();
+    let temp = healthy();
+    let left = format!("statewarden-doctor-{}-0", std::process::id());
+    fs::create_dir(temp.0.join(&left)).unwrap();
+    check(&temp, &[("live-test", Level::Info)]);
+    assert!(temp.0.join(left).exists(), "it may be another's");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_program_that_cannot_run_is_named() {
@@ -314,6 +326,9 @@ fn where_no_record_can_be_written_is_told() {
     let folder = temp.0.join("project/.claude/statewarden");
     fs::remove_dir_all(&folder).ok();
     fs::write(&folder, "").unwrap();
+    check(&temp, &[("log", Level::Error)]);
+    fs::remove_file(&folder).unwrap();
+    std::os::unix::fs::symlink("nowhere", &folder).unwrap();
     check(&temp, &[("log", Level::Error)]);
     fs::remove_file(&folder).unwrap();
     fs::create_dir(&folder).unwrap();

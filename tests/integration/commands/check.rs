@@ -267,3 +267,18 @@ fn a_relative_path_that_misses_the_project_is_not_allowed_in_silence() {
     assert_eq!((ran.code(), ran.stderr()), (0, said));
     assert_eq!(sandbox.run(&["check", "src/a.rs"]).stderr(), "");
 }
+
+#[cfg(unix)]
+#[test]
+fn what_never_ends_is_not_read_to_its_end() {
+    let sandbox = Sandbox::new();
+    for (args, most) in [
+        (&["check", "--event", "/dev/zero"][..], "64 MiB"),
+        (&["contract", "test", "/dev/zero"], "16 MiB"),
+    ] {
+        let ran = sandbox.run(args);
+        let told = format!("could not read `/dev/zero`: it is larger than {most}\n");
+        assert_eq!(ran.code(), 2, "{args:?}");
+        assert!(ran.stderr().ends_with(&told), "{}", ran.stderr());
+    }
+}

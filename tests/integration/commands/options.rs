@@ -65,7 +65,7 @@ fn wrong_values_are_answered_with_the_right_ones() {
     for verb in [&["cleanup", "--apply"][..], &["reset"]] {
         let ran = sandbox.run(&[verb, &["--system", "devt"]].concat());
         is_usage_error(&ran, &[&archive]);
-        assert_eq!(ran.stderr().matches("os error").count(), 1);
+        assert_eq!(ran.stderr().matches("no directory; move it").count(), 1);
     }
 }
 
@@ -170,4 +170,53 @@ fn a_directory_whose_path_is_not_utf8_is_an_error() {
     assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1);
     let beside = std::fs::read_dir(sandbox.project()).unwrap().count();
     assert_eq!(beside, 2, "`.devt` and the directory itself");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_backslash_in_a_directory_leads_to_no_other_project() {
+    let sandbox = Sandbox::new();
+    let dir = sandbox.project().join("one\\two");
+    std::fs::create_dir_all(dir.join(".devt/state")).unwrap();
+    for args in [&["audit"][..], &["flow", "init", "t"], &["install"]] {
+        let here = sandbox.command(args).current_dir(&dir).output().unwrap();
+        let mut named = sandbox.command(args);
+        let named = named.arg("--project").arg(&dir).output().unwrap();
+        for output in [here, named] {
+            assert_eq!(output.status.code(), Some(2), "{args:?}");
+            let told = String::from_utf8_lossy(&output.stderr);
+            let why = "one\\two` has a `\\` in it";
+            assert!(told.contains(why), "{args:?}: {told}");
+        }
+    }
+    assert_eq!(sandbox.names(""), [".devt", "one\\two"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn help_that_could_not_be_told_is_an_error() {
+    let sandbox = Sandbox::new();
+    for args in [&["--help"][..], &["help", "denies"], &["--version"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let output = sandbox.command(args).stdout(full.unwrap()).output();
+        let output = output.unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(told.contains("stdout: No space left"), "{args:?}: {told}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_temporary_directory_that_is_not_there_is_named() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["install"]).code(), 0);
+    let gone = sandbox.path("gone");
+    let output = sandbox.command(&["doctor"]).env("TMPDIR", &gone).output();
+    let output = output.unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains(&format!("could not make `{gone}/")), "{told}");
+    let fix = format!("see that it runs and that `{gone}`, the temporary");
+    assert!(told.contains(&fix), "{told}");
 }
