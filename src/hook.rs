@@ -339,7 +339,7 @@ fn content(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Vec<Content>> {
         false => None,
     };
     let after = match (&claim.target.text, event.tool()) {
-        (Some(Text::Whole(text) | Text::Added(text)), _) => vec![text.clone()],
+        (Some(Text::Whole(text) | Text::Added(text)), _) => vec![text.to_string()],
         (None, _) if event.bulk() == Bulk::Dropped => {
             let why = "its text is too long to be kept until its place was known";
             return Err(io::Error::other(why));

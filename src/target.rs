@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use ecow::EcoString;
+
 use crate::event::{Event, Field, Shell, Tool};
 use crate::path;
 use crate::shell::{self, Analysis, Extent, Limit, Scene};
@@ -34,17 +36,25 @@ pub enum Spelling {
     Literal,
     /// A glob, with the number of entries it matched; `None` when it could not be expanded.
     Glob {
-        matches: Option<usize>,
+        matches: Option<u32>,
     },
+}
+
+impl Spelling {
+    /// A glob that matched so many entries.
+    pub fn of_matches(n: usize) -> Self {
+        let matches = u32::try_from(n).ok();
+        Self::Glob { matches }
+    }
 }
 
 /// What a call says literally about the text of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Text {
     /// All that the path would hold afterwards.
-    Whole(String),
+    Whole(EcoString),
     /// What would stand behind the text that is there.
-    Added(String),
+    Added(EcoString),
 }
 
 /// One path a call would change. The path is absolute; `.`, `..` and links are
@@ -56,7 +66,7 @@ pub struct Target {
     pub spelling: Spelling,
     pub text: Option<Text>,
     /// Where a link made at the path would point, as written.
-    pub link_to: Option<String>,
+    pub link_to: Option<EcoString>,
 }
 
 impl Target {

@@ -48,7 +48,7 @@ fn analyse(by: fn(&str, &Scene<'_>) -> Analysis, command: &str) -> Vec<Target> {
             Text::Whole(text) | Text::Added(text) => text,
         });
         let texts = text.into_iter().chain(&target.link_to);
-        target.path.len() + texts.map(String::len).sum::<usize>()
+        target.path.len() + texts.map(|text| text.len()).sum::<usize>()
     };
     assert!(found.len() <= MAX_TARGETS, "{} targets", found.len());
     let bytes: usize = found.iter().map(bytes).sum();

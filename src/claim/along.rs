@@ -37,14 +37,15 @@ pub(super) fn taken_along<'s>(claim: &mut Claim<'s>) -> Vec<Claim<'s>> {
         }
     }
     taken.sort_unstable();
-    let matches = Some(taken.len()).filter(|&n| n > 1);
+    let spelling = Spelling::of_matches(taken.len());
+    let are_several = taken.len() > 1;
     let of_entry = |entry| Claim {
         entry,
         ..claim.clone()
     };
     let taken = taken.into_iter().map(of_entry).collect();
-    if matches.is_some() {
-        claim.target.spelling = Spelling::Glob { matches };
+    if are_several {
+        claim.target.spelling = spelling;
     }
     taken
 }

@@ -384,8 +384,8 @@ fn ls(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
             names.retain(|name| !(hides && name.starts_with('.')));
             let names = names.iter().map(|name| line(name));
             let lines: Vec<String> = total.into_iter().chain(names).collect();
-            let matches = Some(lines.len());
-            (lines, Spelling::Glob { matches })
+            let spelling = Spelling::of_matches(lines.len());
+            (lines, spelling)
         }
         None => {
             let names = paths.iter().map(|path| path.known().map(line));

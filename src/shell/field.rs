@@ -80,10 +80,10 @@ impl Field {
 
 /// What a pattern or a listing gave.
 pub(super) fn listed(texts: Vec<String>) -> impl Iterator<Item = Field> {
-    let matches = Some(texts.len());
+    let spelling = Spelling::of_matches(texts.len());
     texts.into_iter().map(move |text| Field {
         text: text.into(),
-        spelling: Spelling::Glob { matches },
+        spelling,
     })
 }
 

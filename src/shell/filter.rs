@@ -169,10 +169,10 @@ pub(super) fn grep(shell: &mut Shell<'_>, args: &Args<'_>) -> Option<Output> {
 /// A list of which lines are gone.
 fn recounted(mut list: Output) -> Output {
     let n_lines = list.text.lines().count();
-    if let Spelling::Glob { matches } = &mut list.spelling
+    if let Spelling::Glob { matches } = list.spelling
         && (matches.is_some() || n_lines == 1)
     {
-        *matches = Some(n_lines);
+        list.spelling = Spelling::of_matches(n_lines);
     }
     list
 }

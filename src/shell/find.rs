@@ -58,9 +58,7 @@ pub(super) fn find(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let known = roots.iter().all(|root| root.known().is_some());
     (known && expression.actions.iter().any(is_print)).then(|| Output {
         text: text.into(),
-        spelling: Spelling::Glob {
-            matches: Some(n_printed),
-        },
+        spelling: Spelling::of_matches(n_printed),
     })
 }
 
@@ -188,10 +186,10 @@ impl Shell<'_> {
 impl Reach {
     /// What was not named counts as a pattern's matches.
     fn count(&mut self) {
-        let matches = Some(self.entries.len());
+        let spelling = Spelling::of_matches(self.entries.len());
         for entry in &mut self.entries {
-            if let Spelling::Glob { matches: unknown } = &mut entry.spelling {
-                *unknown = matches;
+            if entry.spelling != Spelling::Literal {
+                entry.spelling = spelling;
             }
         }
     }

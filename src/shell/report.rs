@@ -34,34 +34,18 @@ pub(super) struct Found {
 
 struct Entry {
     target: Target,
-    /// Its path without `.` and `..`, where it has any.
-    collapsed: Option<String>,
-    told: Told,
-    /// What was told of the path before its last act; `None` where that is the first one.
-    before: Option<Told>,
     /// The same path, changed in another way.
     next: Option<Place>,
+    /// Most have nothing of this, and memory that is touched costs more than what is done with it.
+    rest: Option<Box<Rest>>,
 }
 
-/// What the command says about a path's text; it shares texts with those who wrote them.
 #[derive(Default)]
-enum Told {
-    #[default]
-    Nothing,
-    /// All that it will hold.
-    Whole(EcoString),
-    /// What is added to what is there.
-    Added(EcoString),
-}
-
-impl Told {
-    fn into_text(self) -> Option<Text> {
-        match self {
-            Self::Nothing => None,
-            Self::Whole(text) => Some(Text::Whole(text.into())),
-            Self::Added(text) => Some(Text::Added(text.into())),
-        }
-    }
+struct Rest {
+    /// The path without `.` and `..`, where it has any.
+    collapsed: Option<String>,
+    /// The text that was told before the last act; `None` where that is the first one.
+    before: Option<Option<Text>>,
 }
 
 pub(super) const MAX_LINKS: usize = 64;
@@ -74,7 +58,17 @@ pub(super) type Place = usize;
 
 impl Entry {
     fn path(&self) -> &str {
-        self.collapsed.as_deref().unwrap_or(&self.target.path)
+        let rest = self.rest.as_ref();
+        rest.and_then(|rest| rest.collapsed.as_deref())
+            .unwrap_or(&self.target.path)
+    }
+
+    fn remember(&mut self, before: Option<Option<Text>>) {
+        if before.is_some() {
+            self.rest.get_or_insert_default().before = before;
+        } else if let Some(rest) = &mut self.rest {
+            rest.before = None;
+        }
     }
 }
 
@@ -92,7 +86,13 @@ impl Found {
         }
     }
 
-    fn add(&mut self, path: &str, act: Act, spelling: Spelling, link_to: Option<String>) -> Place {
+    fn add(
+        &mut self,
+        path: &str,
+        act: Act,
+        spelling: Spelling,
+        link_to: Option<EcoString>,
+    ) -> Place {
         let place = self.entries.len();
         let mut at = None;
         if !self.spelled.is_empty() {
@@ -103,7 +103,7 @@ impl Found {
         while let Some(here) = at {
             let known = &mut self.entries[here];
             // What the file held before is no longer what it will hold.
-            before = Some(std::mem::take(&mut known.told));
+            before = Some(known.target.text.take());
             if known.target.act == act {
                 same = Some(here);
             }
@@ -118,7 +118,7 @@ impl Found {
         if let Some(same) = same {
             self.entries[same].target.link_to = link_to;
             let place = self.moved_last(same);
-            self.entries[place].before = before;
+            self.entries[place].remember(before);
             return place;
         }
         self.n_made_dirs += usize::from(act == Act::MakeDir);
@@ -127,15 +127,16 @@ impl Found {
         }
         let mut target = Target::literal(path.to_owned(), act);
         (target.spelling, target.link_to) = (spelling, link_to);
+        let collapsed = match collapse(path) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(collapsed) => Some(collapsed),
+        };
+        let is_usual = collapsed.is_none() && before.is_none();
+        let rest = (!is_usual).then(|| Box::new(Rest { collapsed, before }));
         self.entries.push(Entry {
             target,
-            collapsed: match collapse(path) {
-                Cow::Borrowed(_) => None,
-                Cow::Owned(collapsed) => Some(collapsed),
-            },
-            told: Told::Nothing,
-            before,
             next: None,
+            rest,
         });
         place
     }
@@ -166,7 +167,7 @@ impl Found {
         while let Some(next) = self.entries[place].next {
             if let Ok([here, behind]) = self.entries.get_disjoint_mut([place, next]) {
                 std::mem::swap(&mut here.target, &mut behind.target);
-                std::mem::swap(&mut here.collapsed, &mut behind.collapsed);
+                std::mem::swap(&mut here.rest, &mut behind.rest);
             }
             place = next;
         }
@@ -184,11 +185,7 @@ impl Found {
     }
 
     pub(super) fn into_targets(self) -> Vec<Target> {
-        let whole = |entry: Entry| Target {
-            text: entry.told.into_text(),
-            ..entry.target
-        };
-        self.entries.into_iter().map(whole).collect()
+        self.entries.into_iter().map(|entry| entry.target).collect()
     }
 
     pub(super) fn act(&self, place: Place) -> Option<Act> {
@@ -252,9 +249,9 @@ impl Found {
     }
 
     fn text_of(&self, path: &str) -> Option<EcoString> {
-        match &self.at(path).last()?.told {
-            Told::Whole(text) => Some(text.clone()),
-            Told::Nothing | Told::Added(_) => None,
+        match &self.at(path).last()?.target.text {
+            Some(Text::Whole(text)) => Some(text.clone()),
+            None | Some(Text::Added(_)) => None,
         }
     }
 
@@ -317,7 +314,7 @@ impl Shell<'_> {
 
     /// A link at `field`; later paths of this command are followed through it.
     pub(super) fn report_link(&mut self, field: &Field, to: &Field) {
-        let link_to = to.known().map(str::to_owned);
+        let link_to = to.known().map(EcoString::from);
         self.report_with(field, Act::Link, None, link_to);
         let link = field.known().and_then(|link| self.absolute(link));
         if let (Some(link), Some(to)) = (link, to.known()) {
@@ -348,7 +345,7 @@ impl Shell<'_> {
         field: &Field,
         act: Act,
         text: Option<EcoString>,
-        link_to: Option<String>,
+        link_to: Option<EcoString>,
     ) -> Option<Place> {
         let known = field.text.as_str();
         if !is_free_of(known, NO_PATH) {
@@ -392,7 +389,7 @@ impl Shell<'_> {
     pub(super) fn describe(&mut self, place: Place, text: Option<EcoString>) {
         if let Some(entry) = self.found.entries.get_mut(place) {
             let text = text.filter(|text| gap(text).is_none());
-            entry.told = text.map_or(Told::Nothing, Told::Whole);
+            entry.target.text = text.map(Text::Whole);
         }
     }
 
@@ -404,12 +401,13 @@ impl Shell<'_> {
         let Some(entry) = self.found.entries.get_mut(place) else {
             return;
         };
-        entry.told = match (entry.before.take(), text) {
-            (None, Some(text)) => Told::Added(text),
-            (Some(Told::Whole(before)), Some(text)) => Told::Whole(before + text),
-            (Some(Told::Added(before)), Some(text)) => Told::Added(before + text),
-            (Some(Told::Nothing), _) | (_, None) => Told::Nothing,
-        };
+        let before = entry.rest.as_mut().and_then(|rest| rest.before.take());
+        entry.target.text = text.and_then(|text| match before {
+            None => Some(Text::Added(text)),
+            Some(Some(Text::Whole(before))) => Some(Text::Whole(before + text)),
+            Some(Some(Text::Added(before))) => Some(Text::Added(before + text)),
+            Some(None) => None,
+        });
     }
 
     /// Notes what a glob may take away that cannot be expanded: it reaches into the directory

@@ -193,10 +193,10 @@ fn list(shell: &mut Shell<'_>, roots: &[Field], files: &Expression, end: &str) -
     if found.is_empty() {
         return None;
     }
-    let matches = Some(found.len());
+    let spelling = Spelling::of_matches(found.len());
     let text = found.iter().flat_map(|path| [path.text.as_str(), end]);
     Some(Output {
         text: text.collect::<String>().into(),
-        spelling: Spelling::Glob { matches },
+        spelling,
     })
 }

@@ -346,7 +346,7 @@ impl Reader<'_> {
         };
         let content = |claim: &Claim<'_>| {
             let texts = match (&claim.target.text, event.tool()) {
-                (Some(Text::Whole(text)), _) => vec![text.clone()],
+                (Some(Text::Whole(text)), _) => vec![text.to_string()],
                 (None, Tool::Write) => {
                     let texts = event.texts().unwrap_or_default().into_iter();
                     texts.filter_map(|texts| texts.content).collect()
