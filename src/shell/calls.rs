@@ -2,7 +2,7 @@
 
 use ecow::EcoString;
 
-use super::bind::Bound;
+use super::bind::{Bound, Shape};
 use super::code::{Code, Language, Token, read};
 use super::effects::{On, rows};
 use super::eval::{REPEAT_COST, Shell};
@@ -236,7 +236,11 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
     }
 
     pub(super) fn values(&mut self, span: Span) -> Vec<Field> {
-        Reader::new(self, span).whole().values
+        let bound = Reader::new(self, span).whole();
+        match bound.shape {
+            Shape::Number => Vec::new(),
+            _ => bound.values,
+        }
     }
 
     /// The first token of what the method at `at` is called on.
