@@ -4,12 +4,14 @@
 //! those that do not hold a plain text that is looked for. Other roots give none.
 
 use super::args::{Args, Syntax};
+use super::condition::is_listed;
 use super::eval::Shell;
 use super::expression::Expression;
 use super::field::{Field, HERE, Output};
 use super::filter;
 use super::regexp::{self, Span};
 use super::transfer::is_place;
+use super::world::Status;
 use crate::target::Spelling;
 
 const GREP: Syntax = Syntax::of(
@@ -30,6 +32,9 @@ const GREP: Syntax = Syntax::of(
 pub(super) fn grep(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let args = Args::parse(args, GREP);
     if !lists(&args) {
+        if fails(shell, &args) {
+            shell.status = Status::Failure;
+        }
         return filter::grep(shell, &args);
     }
     let deep = ["r", "R", "recursive", "dereference-recursive"];
@@ -63,6 +68,16 @@ fn lists(args: &Args<'_>) -> bool {
         "files-without-match",
         "name-only",
     ])
+}
+
+/// `grep -q TEXT ENTRY`, about an entry of a listing that does not hold the text.
+fn fails(shell: &mut Shell<'_>, args: &Args<'_>) -> bool {
+    let [_, entry] = args.operands.as_slice() else {
+        return false;
+    };
+    let asks = args.has(&["q", "quiet", "silent"]) && is_listed(entry);
+    let needles = needles(args).filter(|_| asks);
+    needles.is_some_and(|needles| !may_hold(shell, entry, &needles, &mut { FILE_COST }))
 }
 
 /// How many texts may be looked for at once, and how much is read to look for them.
