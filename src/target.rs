@@ -173,6 +173,9 @@ const ON_SERVERS: &[&str] = &[
     "pull",
 ];
 
+/// Arguments that together say that the paths lie in a repository of a forge.
+const IN_A_FORGE: &[[&str; 2]] = &[["owner", "repo"], ["project_id", "branch"]];
+
 /// What an MCP tool does, going by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum McpAct {
@@ -280,6 +283,10 @@ fn of_arguments(
     const SOURCE: &[&str] = &["source", "src", "from", "old"];
     const DIR: &[&str] = &["dir", "directory", "folder"];
     const NAME: &[&str] = &["name", "filename", "file"];
+    let has = |name: &&str| arguments.iter().any(|(key, _)| key == name);
+    if IN_A_FORGE.iter().any(|names| names.iter().all(has)) {
+        return Ok(Vec::new());
+    }
     let paths: Vec<(Vec<String>, Cow<'_, str>)> = arguments
         .iter()
         .filter_map(|(key, value)| path_like(words(key), value))

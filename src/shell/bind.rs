@@ -38,6 +38,8 @@ pub(super) enum Shape {
     /// One text; several values are what it may be.
     #[default]
     One,
+    /// A number. It is a text in texts only: by itself it may be an open file.
+    Number,
     /// One text for each turn of the loop that begins here.
     Turn(usize),
     /// The items of a list, in their order.
@@ -166,6 +168,7 @@ impl<'c, 'a> Script<'c, 'a, '_, '_> {
             {
                 self.assign(name, at + 4);
             }
+            _ if self.counts(at) && self.is_number(name) => self.set(name, Bound::default()),
             (Some(mark @ ('+' | '~' | '/')), Some('=')) => {
                 let between = if mark == '/' { "/" } else { "" };
                 let old = self.variable(name).unwrap_or_default();
@@ -196,7 +199,7 @@ impl<'c, 'a> Script<'c, 'a, '_, '_> {
         if self.word(from) == Some("require") {
             self.import_as(name, span);
         }
-        let counted = self.counted(name, span);
+        let counted = self.counted(name, span).or_else(|| self.number(span));
         let mut bound = counted.unwrap_or_else(|| Reader::new(self, span).whole());
         // `@list = qw(a b)` has no parentheses of its own.
         let array = name
@@ -213,6 +216,31 @@ impl<'c, 'a> Script<'c, 'a, '_, '_> {
         }
         let name = array.unwrap_or(name);
         self.set(name, bound);
+    }
+
+    fn number(&self, (from, end): Span) -> Option<Bound> {
+        let word = self.word(from).filter(|_| end == from + 1)?;
+        let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| Bound {
+            values: vec![Field::literal(word)],
+            shape: Shape::Number,
+        })
+    }
+
+    /// `n += 1`, `n++`, `++n`: another number from here on.
+    fn counts(&self, at: usize) -> bool {
+        let is_step = |at: usize| match (self.mark(at), self.mark(at + 1)) {
+            (Some(first @ ('+' | '-')), Some(second)) => first == second || second == '=',
+            (Some('*' | '/' | '%'), Some('=')) => true,
+            _ => false,
+        };
+        let before = at.checked_sub(2).filter(|at| is_step(*at));
+        is_step(at + 1) || before.is_some_and(|at| self.mark(at + 1) != Some('='))
+    }
+
+    fn is_number(&mut self, name: &str) -> bool {
+        let held = self.lookup(name);
+        held.is_some_and(|bound| bound.shape == Shape::Number)
     }
 
     /// `name=value` between the parentheses of a call, or the last of several names.

@@ -2,11 +2,12 @@
 
 use ecow::EcoString;
 
-use super::bind::Bound;
+use super::bind::{Bound, Shape};
 use super::code::{Code, Language, Token, read};
 use super::effects::{On, rows};
 use super::eval::{REPEAT_COST, Shell};
 use super::field::Field;
+use super::guard::Block;
 use super::names::Names;
 use super::routine::{Functions, MAX_FOLLOWED, MAX_LEVELS, functions};
 use super::value::{Reader, Span};
@@ -44,6 +45,8 @@ pub(super) struct Script<'c, 'a, 'h, 's> {
     pub(super) made_up: Vec<Field>,
     /// Calls that were followed for their value before the walk comes to them.
     pub(super) followed: Vec<usize>,
+    /// The blocks around the present place whose conditions leave out turns of a loop.
+    pub(super) blocks: Vec<Block>,
     /// How deep the present function stands, and how many calls deeper is followed.
     pub(super) depth: usize,
     pub(super) levels: usize,
@@ -151,6 +154,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
             returned: Vec::new(),
             followed: Vec::new(),
             made_up: Vec::new(),
+            blocks: Vec::new(),
             depth: 0,
             levels: MAX_LEVELS,
             room: MAX_FOLLOWED,
@@ -161,6 +165,7 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
     /// nothing is known.
     pub(super) fn walk(&mut self, span: Span) {
         let mut at = span.0;
+        let outer = std::mem::take(&mut self.blocks);
         // A function's own walk is over its body.
         let mut body = self.functions.body_from(at + 1);
         while at < span.1 {
@@ -178,16 +183,24 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
             }
             body = self.functions.body_from(at);
         }
+        self.leave_blocks(usize::MAX);
+        self.blocks = outer;
     }
 
     fn look(&mut self, at: usize) {
+        self.leave_blocks(at);
         match self.code.tokens.get(at) {
             Some(Token::Word(word)) => {
                 self.bind(at, word);
                 match *word {
                     "for" | "foreach" => self.bind_loop(at),
                     "each" | "forEach" | "map" => self.bind_block(at),
-                    "return" => self.give_back(at),
+                    "return" => {
+                        self.skip_turns(at);
+                        self.give_back(at);
+                    }
+                    "if" | "elif" => self.enter_block(at),
+                    "continue" | "next" => self.skip_turns(at),
                     "import" => self.import(at),
                     "shift" => self.drop_item(at),
                     "append" | "push" => {
@@ -235,7 +248,11 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
     }
 
     pub(super) fn values(&mut self, span: Span) -> Vec<Field> {
-        Reader::new(self, span).whole().values
+        let bound = Reader::new(self, span).whole();
+        match bound.shape {
+            Shape::Number => Vec::new(),
+            _ => bound.values,
+        }
     }
 
     /// The first token of what the method at `at` is called on.

@@ -111,7 +111,7 @@ impl Shell<'_> {
         }
     }
 
-    /// What is not there, or of another kind. Whether what is there still will be is open.
+    /// What is not there, of another kind, or empty. Whether what is there still will be is open.
     fn test_entry(&mut self, operator: &str, path: &str) -> Status {
         let path = self.absolute(path);
         let Some(path) = path.filter(|_| self.globs_left.listings > MAX_LISTINGS / 2) else {
@@ -125,7 +125,21 @@ impl Shell<'_> {
             "-d" if !is_dir => Status::Failure,
             "-f" if is_dir => Status::Failure,
             "-e" | "-f" | "-s" | "-r" | "-w" | "-x" | "-L" | "-h" if !is_there => Status::Failure,
+            "-s" if !is_dir => self.test_size(&path),
             _ => Status::Open,
+        }
+    }
+
+    /// What this command wrote may have any size.
+    fn test_size(&mut self, path: &str) -> Status {
+        if self.found.makes_entry(path) {
+            return Status::Open;
+        }
+        match self.scene.disk.bytes(path) {
+            Some(bytes) if !self.spend(bytes.len() / 16) => Status::Open,
+            Some(bytes) if bytes.is_empty() => Status::Failure,
+            Some(_) => Status::Success,
+            None => Status::Open,
         }
     }
 }
@@ -142,7 +156,7 @@ fn compare(left: &Field, operator: &str, right: &[Glob]) -> Status {
 }
 
 /// One of several entries that a pattern or a listing gave, or what is made of it.
-fn is_listed(field: &Field) -> bool {
+pub(super) fn is_listed(field: &Field) -> bool {
     is_found(field) && field.spelling != ANY_ONE
 }
 

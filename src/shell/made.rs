@@ -68,6 +68,7 @@ impl<'a> Reader<'_, '_, 'a, '_, '_> {
             shape: list,
         } = argument;
         match name {
+            "str" | "String" if list == Shape::Number => argument,
             "str" | "String" | "expanduser" | "abspath" | "realpath" | "fspath" | "normpath"
             | "expand_path" | "sorted" | "list" | "reversed" => {
                 self.shape = list;

@@ -256,12 +256,13 @@ impl Found {
     }
 
     /// `path` as the links made so far lead it; a link that is itself the
-    /// path counts only when its file is written through it.
+    /// path counts only when its file is written through it, or a `/` stands behind it.
     pub(super) fn follow(&self, path: &str, act: Act) -> Option<String> {
         if self.links.is_empty() {
             return None;
         }
-        let through = matches!(act, Act::Write | Act::Edit | Act::Clear | Act::MakeDir);
+        let through = path.ends_with('/')
+            || matches!(act, Act::Write | Act::Edit | Act::Clear | Act::MakeDir);
         let mut current = collapse(path).into_owned();
         let mut moved = false;
         for _ in 0..8 {

@@ -1,14 +1,16 @@
 //! Searches that list files: `grep -rl`, `rg -l`, `fd`, `git ls-files`.
 //!
-//! Which files hold what is looked for is not asked: below a governed directory
-//! that is named, all of them stand for those that are found. Other roots give none.
+//! Below a governed directory that is named, all files stand for those that are found but
+//! those that do not hold a plain text that is looked for. Other roots give none.
 
 use super::args::{Args, Syntax};
+use super::condition::is_listed;
 use super::eval::Shell;
 use super::expression::Expression;
 use super::field::{Field, HERE, Output};
 use super::filter;
 use super::regexp::{self, Span};
+use super::status::Status;
 use super::transfer::is_place;
 use crate::target::Spelling;
 
@@ -30,6 +32,9 @@ const GREP: Syntax = Syntax::of(
 pub(super) fn grep(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let args = Args::parse(args, GREP);
     if !lists(&args) {
+        if fails(shell, &args) {
+            shell.status = Status::Failure;
+        }
         return filter::grep(shell, &args);
     }
     let deep = ["r", "R", "recursive", "dereference-recursive"];
@@ -65,11 +70,72 @@ fn lists(args: &Args<'_>) -> bool {
     ])
 }
 
+/// `grep -q TEXT ENTRY`, about an entry of a listing that does not hold the text.
+fn fails(shell: &mut Shell<'_>, args: &Args<'_>) -> bool {
+    let [_, entry] = args.operands.as_slice() else {
+        return false;
+    };
+    let asks = args.has(&["q", "quiet", "silent"]) && is_listed(entry);
+    let needles = needles(args).filter(|_| asks);
+    needles.is_some_and(|needles| !may_hold(shell, entry, &needles, &mut { FILE_COST }))
+}
+
+/// How many texts may be looked for at once, and how much is read to look for them.
+const MAX_NEEDLES: usize = 8;
+const MAX_SEARCHED: usize = 1 << 20;
+
+/// What even a small file takes of that.
+const FILE_COST: usize = 1 << 12;
+
 /// Where a search that gives names finds some.
 fn found_by(shell: &mut Shell<'_>, args: &Args<'_>, files: &Expression) -> Option<Output> {
     let named = args.has(&["e", "f", "regexp", "file"]);
     let roots = args.operands.get(usize::from(!named)..)?;
-    list(shell, roots, files, ends(args))
+    let mut found = below(shell, roots, files);
+    if let Some(needles) = needles(args) {
+        let mut room = MAX_SEARCHED;
+        found.retain(|path| may_hold(shell, path, &needles, &mut room));
+    }
+    names(&found, ends(args))
+}
+
+/// The texts, in lower case, of which every file that is found holds one. Between the
+/// parts of a text that a `.` divides anything may stand.
+fn needles(args: &Args<'_>) -> Option<Vec<String>> {
+    if args.has(&["L", "files-without-match", "v", "invert-match", "f", "file"]) {
+        return None;
+    }
+    let mut patterns: Vec<&Field> = args.values(&["e", "regexp"]).collect();
+    if patterns.is_empty() {
+        patterns.push(args.operands.first()?);
+    }
+    let plain = |pattern: &&Field| {
+        let text = pattern.known()?;
+        let is_plain = !text.contains(|c: char| "\\[]*^$+?{}()|\n".contains(c));
+        is_plain.then(|| text.to_lowercase())
+    };
+    let all = patterns.iter().map(plain).collect::<Option<Vec<_>>>();
+    all.filter(|all| all.len() <= MAX_NEEDLES)
+}
+
+/// Whether a file may hold one of some texts. What this command changed before may.
+fn may_hold(shell: &mut Shell<'_>, path: &Field, needles: &[String], room: &mut usize) -> bool {
+    let Some(at) = shell.absolute(&path.text) else {
+        return true;
+    };
+    if *room == 0 || shell.found.makes_entry(&at) {
+        return true;
+    }
+    let Some(bytes) = shell.scene.disk.bytes(&at) else {
+        return true;
+    };
+    *room = room.saturating_sub(bytes.len().max(FILE_COST));
+    if !shell.spend(bytes.len() * needles.len() / 16) {
+        return true;
+    }
+    let text = String::from_utf8_lossy(&bytes).to_lowercase();
+    let holds = |needle: &String| needle.split('.').all(|part| text.contains(part));
+    needles.iter().any(holds)
 }
 
 /// What stands behind each name.
@@ -179,8 +245,12 @@ pub(super) fn git(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Option<O
     }
 }
 
-/// The files below the governed roots among some.
 fn list(shell: &mut Shell<'_>, roots: &[Field], files: &Expression, end: &str) -> Option<Output> {
+    names(&below(shell, roots, files), end)
+}
+
+/// The files below the governed roots among some.
+fn below(shell: &mut Shell<'_>, roots: &[Field], files: &Expression) -> Vec<Field> {
     let mut found: Vec<Field> = Vec::new();
     for root in roots {
         if let Some(root) = root.known()
@@ -190,6 +260,10 @@ fn list(shell: &mut Shell<'_>, roots: &[Field], files: &Expression, end: &str) -
             found.extend(shell.listed(root, files));
         }
     }
+    found
+}
+
+fn names(found: &[Field], end: &str) -> Option<Output> {
     if found.is_empty() {
         return None;
     }

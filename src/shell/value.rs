@@ -174,6 +174,8 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
                 break;
             }
             let between = match self.mark() {
+                // A sum is another number.
+                Some('+' | '/' | '%') if self.shape == Shape::Number => return Vec::new(),
                 Some('%') => {
                     values = self.filled(&values);
                     continue;
@@ -181,7 +183,7 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
                 Some('+' | '~') => "",
                 Some('/') => "/",
                 // Texts side by side are one text.
-                None if matches!(self.token(), Some(Token::Text(_))) => {
+                None if self.is_text_next() => {
                     let first = self.bound(values);
                     let next = self.term();
                     values = self.joined(first, next, "");
@@ -202,6 +204,14 @@ impl<'r, 'c, 'a, 'h, 's> Reader<'r, 'c, 'a, 'h, 's> {
         }
         branches.append(&mut values);
         branches
+    }
+
+    fn is_text_next(&self) -> bool {
+        match self.token() {
+            Some(Token::Text(_)) => true,
+            Some(Token::Word(_)) => self.script.language == Language::Awk,
+            _ => false,
+        }
     }
 
     /// Two texts in one, or two lists.

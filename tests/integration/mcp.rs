@@ -206,6 +206,30 @@ fn what_lies_on_a_server_is_no_file_whatever_it_is_named_after() {
 }
 
 #[test]
+fn what_lies_in_a_repository_of_a_forge_is_no_file_here() {
+    let sandbox = Sandbox::new();
+    let notes = ".devt/state/notes.md";
+    for (tool, input) in [
+        (
+            "mcp__github__create_or_update_file",
+            json!({ "owner": "ann", "repo": "app", "branch": "main", "path": notes, "content": "x" }),
+        ),
+        (
+            "mcp__github__delete_file",
+            json!({ "owner": "ann", "repo": "app", "branch": "main", "path": notes }),
+        ),
+        (
+            "mcp__gitlab__create_or_update_file",
+            json!({ "project_id": "7", "branch": "main", "file_path": notes, "content": "x" }),
+        ),
+    ] {
+        check(&sandbox, tool, input, "allow");
+    }
+    let input = json!({ "path": notes, "branch": "main", "owner": "ann" });
+    check(&sandbox, "mcp__fs__write_file", input, "ad-hoc-name");
+}
+
+#[test]
 fn relative_paths_are_resolved_in_the_events_directory() {
     let sandbox = Sandbox::new();
     for (cwd, path, expected) in [
