@@ -152,7 +152,8 @@ impl<'c, 'a> Script<'c, 'a, '_, '_> {
         if self.before(at) == Some('.') {
             return;
         }
-        match (self.mark(at + 1), self.mark(at + 2)) {
+        let behind = (self.mark(at + 1), self.mark(at + 2));
+        match behind {
             (Some(','), _) if self.begins_statement(at) => {
                 let names = self.names(at);
                 let end = at + 2 * names.len() - 1;
@@ -168,7 +169,9 @@ impl<'c, 'a> Script<'c, 'a, '_, '_> {
             {
                 self.assign(name, at + 4);
             }
-            _ if self.counts(at) && self.is_number(name) => self.set(name, Bound::default()),
+            _ if self.counts(at, behind) && self.is_number(name) => {
+                self.set(name, Bound::default())
+            }
             (Some(mark @ ('+' | '~' | '/')), Some('=')) => {
                 let between = if mark == '/' { "/" } else { "" };
                 let old = self.variable(name).unwrap_or_default();
@@ -228,14 +231,17 @@ impl<'c, 'a> Script<'c, 'a, '_, '_> {
     }
 
     /// `n += 1`, `n++`, `++n`: another number from here on.
-    fn counts(&self, at: usize) -> bool {
-        let is_step = |at: usize| match (self.mark(at), self.mark(at + 1)) {
-            (Some(first @ ('+' | '-')), Some(second)) => first == second || second == '=',
-            (Some('*' | '/' | '%'), Some('=')) => true,
+    fn counts(&self, at: usize, behind: (Option<char>, Option<char>)) -> bool {
+        let is_behind = match behind {
+            (Some(sign @ ('+' | '-')), Some(next)) => next == sign || next == '=',
+            (Some('*' | '/' | '%'), next) => next == Some('='),
             _ => false,
         };
-        let before = at.checked_sub(2).filter(|at| is_step(*at));
-        is_step(at + 1) || before.is_some_and(|at| self.mark(at + 1) != Some('='))
+        let is_before = match self.before(at) {
+            Some(sign @ ('+' | '-')) => self.before(at - 1) == Some(sign),
+            _ => false,
+        };
+        is_behind || is_before
     }
 
     fn is_number(&mut self, name: &str) -> bool {

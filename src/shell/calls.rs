@@ -188,7 +188,9 @@ impl<'c, 'a, 'h, 's> Script<'c, 'a, 'h, 's> {
     }
 
     fn look(&mut self, at: usize) {
-        self.leave_blocks(at);
+        if !self.blocks.is_empty() {
+            self.leave_blocks(at);
+        }
         match self.code.tokens.get(at) {
             Some(Token::Word(word)) => {
                 self.bind(at, word);

@@ -75,9 +75,10 @@ fn fails(shell: &mut Shell<'_>, args: &Args<'_>) -> bool {
     let [_, entry] = args.operands.as_slice() else {
         return false;
     };
-    let asks = args.has(&["q", "quiet", "silent"]) && is_listed(entry);
-    let needles = needles(args).filter(|_| asks);
-    needles.is_some_and(|needles| !may_hold(shell, entry, &needles, &mut { FILE_COST }))
+    if !is_listed(entry) || !args.has(&["q", "quiet", "silent"]) {
+        return false;
+    }
+    needles(args).is_some_and(|needles| !may_hold(shell, entry, &needles, &mut { FILE_COST }))
 }
 
 /// How many texts may be looked for at once, and how much is read to look for them.
