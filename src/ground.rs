@@ -60,7 +60,6 @@ const LISTED_FROM: usize = 6;
 const MAX_LISTED: usize = 1024;
 
 /// What a glob lists is kept as well, where that costs little.
-#[cfg(target_os = "linux")]
 const MAX_SEEN: usize = 64;
 
 /// The names of larger directories are read anew for each glob.
@@ -250,20 +249,18 @@ impl Dir {
 
 /// What a directory is read with, and what is known of it from then on.
 fn names(dir: &str) -> (Vec<io::Result<Entry>>, Dir) {
-    let path = Path::new(dir);
-    #[cfg(target_os = "linux")]
-    match crate::landing::open_plain(dir, listing::OPENED) {
-        Ok(opened) => {
-            let entries = listing::entries_of(opened, path);
-            let entries: Vec<_> = entries.into_iter().flatten().take(MAX_NAMES).collect();
-            let few = (entries.len() <= MAX_SEEN).then(|| by_name(entries.iter()));
-            return (entries, few.flatten().map_or(Dir::Plain(0), Dir::Listed));
-        }
-        Err(Way::Missing | Way::File) => return (Vec::new(), Dir::Missing),
-        Err(Way::Dir | Way::Unknown) => {}
+    let way = way_to(dir);
+    if matches!(way, Way::Missing | Way::File) {
+        return (Vec::new(), Dir::Missing);
     }
-    let entries = listing::entries(path).into_iter().flatten();
-    (entries.take(MAX_NAMES).collect(), Dir::Unknown)
+    let entries = listing::entries(Path::new(dir)).into_iter().flatten();
+    let entries: Vec<_> = entries.take(MAX_NAMES).collect();
+    let known = match (way, entries.len()) {
+        (Way::Dir, ..=MAX_SEEN) => by_name(entries.iter()).map_or(Dir::Plain(0), Dir::Listed),
+        (Way::Dir, _) => Dir::Plain(0),
+        _ => Dir::Unknown,
+    };
+    (entries, known)
 }
 
 fn into_names(entries: Vec<io::Result<Entry>>) -> Vec<String> {
@@ -319,6 +316,7 @@ mod tests {
     use proptest::test_runner::{Config, TestRunner};
 
     use super::*;
+    use crate::landing::walk_to;
 
     /// Directories with files, and with links of every kind.
     fn make(base: &Path) {
@@ -384,6 +382,9 @@ mod tests {
                     Ask::Holds => format!("{}", ground.holds(&path)),
                 };
                 prop_assert_eq!(told(&ground), told(&nothing), "{:?} {}", ask, path);
+                // In several questions as in one.
+                let collapsed = path::collapse(&path);
+                prop_assert_eq!(walk_to(&collapsed), way_to(&collapsed), "{}", collapsed);
             }
             Ok(())
         });

@@ -37,11 +37,7 @@ fn is_free_of_links(path: &str) -> bool {
 }
 
 /// Where a path leads without a link.
-#[cfg_attr(
-    not(target_os = "linux"),
-    expect(dead_code, reason = "only Linux answers for a whole path at once")
-)]
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Dir,
     /// To a file, or a file is on the way.
@@ -54,37 +50,54 @@ pub(crate) enum Way {
 /// Asks the kernel about a whole path at once, where it can be asked.
 pub(crate) fn way_to(path: &str) -> Way {
     #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::OFlags;
-        // To want a directory spares the close: a file is refused, after its links were.
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        open_plain(path, flags).map_or_else(|way| way, |_| Way::Dir)
+    if let Some(way) = plain_way(path) {
+        return way;
     }
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = path;
-        Way::Unknown
+    walk_to(path)
+}
+
+/// `None` where the kernel cannot be asked: one before 5.6, or in a sandbox that forbids it.
+#[cfg(target_os = "linux")]
+fn plain_way(path: &str) -> Option<Way> {
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+    use rustix::io::Errno;
+    if !path.starts_with('/') {
+        return Some(Way::Unknown);
+    }
+    // To want a directory spares the close: a file is refused, after its links were.
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        Ok(_) => Some(Way::Dir),
+        // The walk ends at the first part that is missing or no directory, past no link.
+        Err(Errno::NOENT) => Some(Way::Missing),
+        Err(Errno::NOTDIR) => Some(Way::File),
+        Err(Errno::NOSYS | Errno::PERM) => None,
+        Err(_) => Some(Way::Unknown),
     }
 }
 
-/// Opens a directory that no link leads to.
-#[cfg(target_os = "linux")]
-pub(crate) fn open_plain(
-    path: &str,
-    flags: rustix::fs::OFlags,
-) -> Result<std::os::fd::OwnedFd, Way> {
-    use rustix::fs::{CWD, Mode, ResolveFlags, openat2};
-    use rustix::io::Errno;
-    if !path.starts_with('/') {
-        return Err(Way::Unknown);
+/// The same in several questions, of a collapsed path; where it goes by another name, such as
+/// one in other letters, it is unknown.
+pub(crate) fn walk_to(path: &str) -> Way {
+    let mut known = path;
+    loop {
+        match fs::canonicalize(known) {
+            Ok(real) if path::from_os(&real) == known => break,
+            Err(error) if is_missing(&error) && fs::symlink_metadata(known).is_err() => {
+                match path::split_last(known) {
+                    Some((above, _)) => known = above,
+                    None => return Way::Unknown,
+                }
+            }
+            Ok(_) | Err(_) => return Way::Unknown,
+        }
     }
-    let opened = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
-    opened.map_err(|error| match error {
-        // The walk ends at the first part that is missing or no directory, past no link.
-        Errno::NOENT => Way::Missing,
-        Errno::NOTDIR => Way::File,
-        _ => Way::Unknown,
-    })
+    match fs::metadata(known) {
+        Ok(meta) if !meta.is_dir() => Way::File,
+        Ok(_) if known == path => Way::Dir,
+        Ok(_) => Way::Missing,
+        Err(_) => Way::Unknown,
+    }
 }
 
 /// Whether an act goes through a link at the end of a path or takes the link itself.

@@ -7,12 +7,7 @@
 use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::io;
-#[cfg(unix)]
-use std::os::fd::OwnedFd;
 use std::path::Path;
-
-#[cfg(unix)]
-use rustix::fs::OFlags;
 
 /// What a name stands for, links not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,29 +48,13 @@ impl Entry {
 /// The directory cannot be opened. What cannot be read later is an error in its place.
 #[cfg(unix)]
 pub fn entries(dir: &Path) -> io::Result<impl Iterator<Item = io::Result<Entry>>> {
-    use rustix::fs::{Mode, open};
-    entries_of(open(dir, OPENED, Mode::empty())?, dir)
-}
-
-/// How a directory is opened in order to be listed.
-#[cfg(unix)]
-pub const OPENED: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::CLOEXEC)
-    .union(OFlags::NONBLOCK);
-
-/// The same of a directory that is open.
-///
-/// # Errors
-/// It cannot be read.
-#[cfg(unix)]
-pub fn entries_of(
-    opened: OwnedFd,
-    dir: &Path,
-) -> io::Result<impl Iterator<Item = io::Result<Entry>>> {
-    use rustix::fs::{Dir, FileType};
+    use rustix::fs::{Dir, FileType, Mode, OFlags, open};
     use std::os::unix::ffi::OsStrExt as _;
-    let entries = Dir::new(opened)?;
+    const HOW: OFlags = OFlags::RDONLY
+        .union(OFlags::DIRECTORY)
+        .union(OFlags::CLOEXEC)
+        .union(OFlags::NONBLOCK);
+    let entries = Dir::new(open(dir, HOW, Mode::empty())?)?;
     let entry = |entry: rustix::io::Result<rustix::fs::DirEntry>| {
         let entry = entry?;
         let name = entry.file_name().to_bytes();

@@ -101,6 +101,13 @@ fn command(name: &str) -> Option<String> {
         "Bash, 56 KB of lines for a report" => numbered(56_000, |n| {
             format!("echo 'line {n} of the report' >> report.md\n")
         }),
+        "Bash, 20 KB of steps in two states" => {
+            let branch = "if [ \"$A\" ]; then dir=out; else dir=build; fi\n".to_owned();
+            branch
+                + &numbered(20_000, |n| {
+                    format!("echo \"line {n}\" >> out/log-{n}.txt\n")
+                })
+        }
         "Bash, 56 KB of Python" => {
             let line = |n| format!("text = text.replace('old_{n}', f'new_{{prefix}}_{n}')\n");
             format!(
