@@ -174,9 +174,7 @@ impl Shell<'_> {
 
     /// `$IFS`, where the command sets it to other marks than the usual ones, or to none.
     pub(super) fn separators(&self) -> Option<EcoString> {
-        if self.variables.get("IFS").is_none() {
-            return None;
-        }
+        self.variables.get("IFS")?;
         let set = self.variable("IFS").map(Value::into_field);
         let marks = set.filter(|marks| marks.text.is_ascii() && marks.text != " \t\n");
         marks.map(|marks| marks.text)
