@@ -10,6 +10,7 @@ use super::lex::{Part, Word};
 use super::regexp::{self, Span};
 use super::status::Status;
 use super::syntax::Sense;
+use super::transfer::is_place;
 use super::world::Scope;
 use crate::target::Spelling;
 
@@ -125,12 +126,12 @@ impl Shell<'_> {
             "-d" if !is_dir => Status::Failure,
             "-f" if is_dir => Status::Failure,
             "-e" | "-f" | "-s" | "-r" | "-w" | "-x" | "-L" | "-h" if !is_there => Status::Failure,
-            "-s" if !is_dir => self.test_size(&path),
+            "-s" if !is_dir && is_place(&path) => self.test_size(&path),
             _ => Status::Open,
         }
     }
 
-    /// What this command wrote may have any size.
+    /// Whether a file of a governed directory is empty. What this command wrote may have any size.
     fn test_size(&mut self, path: &str) -> Status {
         if self.found.makes_entry(path) {
             return Status::Open;

@@ -70,12 +70,14 @@ fn lists(args: &Args<'_>) -> bool {
     ])
 }
 
-/// `grep -q TEXT ENTRY`, about an entry of a listing that does not hold the text.
+/// `grep -q TEXT ENTRY`, about an entry of a governed directory's listing that does not hold
+/// the text.
 fn fails(shell: &mut Shell<'_>, args: &Args<'_>) -> bool {
     let [_, entry] = args.operands.as_slice() else {
         return false;
     };
-    if !is_listed(entry) || !args.has(&["q", "quiet", "silent"]) {
+    let is_asked = is_listed(entry) && args.has(&["q", "quiet", "silent"]);
+    if !is_asked || !shell.absolute(&entry.text).is_some_and(|at| is_place(&at)) {
         return false;
     }
     needles(args).is_some_and(|needles| !may_hold(shell, entry, &needles, &mut { FILE_COST }))
