@@ -50,15 +50,7 @@ fn a_session_goes_from_phase_to_phase() {
         &["Add JWT auth", "--fast", "--auto", "--spec", spec],
     );
     assert_eq!(id.split_once('-').unwrap().1, "add-jwt-auth");
-    let new = state(&sandbox, &id);
-    assert_eq!(
-        (&new["workflow"], &new["auto_mode"]),
-        (&json!("code:fast"), &json!(true))
-    );
-    assert_eq!(
-        new["spec"],
-        json!({ "id": "jwt-auth", "path": spec, "status": "done" })
-    );
+    check_new(&state(&sandbox, &id), spec);
 
     session(&sandbox, 0, "start research");
     session(
@@ -91,21 +83,9 @@ fn a_session_goes_from_phase_to_phase() {
         (&shown["id"], &shown["phase"], &shown["task"]),
         (&json!(id), &json!("quality"), &json!("Add JWT auth"))
     );
-    let records = sandbox.records(GATES);
-    assert_eq!(records[2]["phase"], "research");
-    let moves: Vec<_> = records
-        .iter()
-        .map(|record| {
-            json!([
-                record["gate"],
-                record["to"],
-                record["evidence"],
-                record["agent_type"]
-            ])
-        })
-        .collect();
+    assert_eq!(sandbox.records(GATES)[2]["phase"], "research");
     assert_eq!(
-        moves,
+        moves(&sandbox),
         [
             json!(["init", "passed", "session init", null]),
             json!(["research", "in_progress", "session start", null]),
@@ -115,6 +95,28 @@ fn a_session_goes_from_phase_to_phase() {
             json!(["implement", "passed", "session complete", null]),
         ]
     );
+}
+
+/// A session that was begun with `--fast --auto` and a spec.
+#[track_caller]
+fn check_new(new: &Value, spec: &str) {
+    assert_eq!(
+        (&new["workflow"], &new["auto_mode"]),
+        (&json!("code:fast"), &json!(true))
+    );
+    assert_eq!(
+        new["spec"],
+        json!({ "id": "jwt-auth", "path": spec, "status": "done" })
+    );
+}
+
+/// What the gate records say of each move, and who made it.
+fn moves(sandbox: &Sandbox) -> Vec<Value> {
+    let told = |record: &Value| {
+        let keys = ["gate", "to", "evidence", "agent_type"];
+        json!(keys.map(|key| &record[key]))
+    };
+    sandbox.records(GATES).iter().map(told).collect()
 }
 
 /// The hook may have been first.
