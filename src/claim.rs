@@ -20,7 +20,7 @@ use crate::layers::OWN_FOLDER;
 use crate::path;
 use crate::project::{OnDisk, Project, Root};
 use crate::reply::shown;
-use crate::sites;
+use crate::sites::{self, Level};
 use crate::systems::{agentmux, own};
 use crate::target::{Act, Target, Unread};
 use along::taken_along;
@@ -408,9 +408,14 @@ impl<'p, 's> Search<'p, 's> {
         }
         let places = [project.locate(path), project.around(path)];
         for (root, below) in places.iter().flatten() {
-            for dir in sites::dirs_below(root, below) {
-                let held =
-                    |governed| Some(found(governed, root, held(root, &dir, governed, catalog)?));
+            for level in sites::dirs_below(root, below) {
+                let held = |governed| {
+                    Some(found(
+                        governed,
+                        root,
+                        held(root, &level, governed, catalog)?,
+                    ))
+                };
                 if let Some(found) = catalog.governed.iter().find_map(held) {
                     return Ok(Some(found));
                 }
@@ -439,8 +444,13 @@ fn link_out(target: &Target, found: &Found<'_>) -> Option<String> {
 }
 
 /// The site of a system that is a directory, or lies in it under a landmark.
-fn held(root: &Root, dir: &str, governed: &Governed<'_>, catalog: &Catalog<'_>) -> Option<String> {
-    let system = governed.system;
+fn held(
+    root: &Root,
+    level: &Level,
+    governed: &Governed<'_>,
+    catalog: &Catalog<'_>,
+) -> Option<String> {
+    let (system, dir) = (governed.system, level.dir.as_str());
     let named = catalog.named_sites.iter();
     let mut named = named.filter(|(id, _)| id == system.id());
     let is_named = named.any(|(_, sites)| sites.iter().any(|site| site == dir));
@@ -457,12 +467,13 @@ fn held(root: &Root, dir: &str, governed: &Governed<'_>, catalog: &Catalog<'_>) 
         return Some(dir.to_owned());
     }
     let mut landmarks = system.landmarks().iter();
-    landmarks.find_map(|landmark| held_by_landmark(root, dir, landmark))
+    landmarks.find_map(|landmark| held_by_landmark(root, level, landmark))
 }
 
 /// The landmark's path where it lies below a directory, or around it: `.devt`
 /// holds the landmark `.devt/state` when it has an entry `state`.
-fn held_by_landmark(root: &Root, dir: &str, landmark: &str) -> Option<String> {
+fn held_by_landmark(root: &Root, level: &Level, landmark: &str) -> Option<String> {
+    let dir = level.dir.as_str();
     let starts = std::iter::once(0).chain(landmark.match_indices('/').map(|(at, _)| at + 1));
     starts.into_iter().find_map(|start| {
         let (before, rest) = landmark.split_at(start);
@@ -470,7 +481,7 @@ fn held_by_landmark(root: &Root, dir: &str, landmark: &str) -> Option<String> {
         let around = before.is_empty() || dir == before || dir.ends_with(&format!("/{before}"));
         let fixed = rest.strip_suffix('*').unwrap_or(rest).trim_end_matches('/');
         let there = || Path::new(&root.real()).join(dir).join(fixed).exists();
-        (around && there()).then(|| {
+        (around && level.may_hold(fixed) && there()).then(|| {
             path::collapse(&format!("/{dir}/{fixed}"))
                 .trim_start_matches('/')
                 .to_owned()

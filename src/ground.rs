@@ -104,15 +104,16 @@ impl Ground {
     pub fn names(&self, dir: &str) -> Vec<String> {
         let key = path::collapse(dir.trim_end_matches('/'));
         let (Some(dirs), Cow::Borrowed(key)) = (&self.dirs, key) else {
-            return into_names(names(dir).0);
+            return into_names(names(dir, way_to(dir)).0);
         };
         if let Some(names) = self.given.borrow().get(key) {
             return names.clone();
         }
-        let (entries, known) = match dirs.borrow().get(key) {
+        let way = match dirs.borrow().get(key) {
             Some(Dir::Missing) => return Vec::new(),
-            _ => names(dir),
+            _ => self.way_by_listing(key).unwrap_or_else(|| way_to(dir)),
         };
+        let (entries, known) = names(dir, way);
         let mut dirs = dirs.borrow_mut();
         match dirs.get_mut(key) {
             None => drop(dirs.insert(key.to_owned(), known)),
@@ -128,6 +129,23 @@ impl Ground {
                 .insert(key.to_owned(), names.clone());
         }
         names
+    }
+
+    /// What stands at a path, where its directory was listed before.
+    fn way_by_listing(&self, path: &str) -> Option<Way> {
+        let (dir, name) = path::split_last(path)?;
+        let dirs = self.dirs.as_ref()?.borrow();
+        let Dir::Listed(entries) = dirs.get(dir)? else {
+            return None;
+        };
+        match entries
+            .get(&name.to_ascii_lowercase())
+            .filter(|_| is_plain(name))?
+        {
+            There::Dir => Some(Way::Dir),
+            There::File => Some(Way::File),
+            There::Missing | There::Unknown => None,
+        }
     }
 
     /// Whether a path is a directory, or a link to one; `None` where nobody says.
@@ -248,8 +266,7 @@ impl Dir {
 }
 
 /// What a directory is read with, and what is known of it from then on.
-fn names(dir: &str) -> (Vec<io::Result<Entry>>, Dir) {
-    let way = way_to(dir);
+fn names(dir: &str, way: Way) -> (Vec<io::Result<Entry>>, Dir) {
     if matches!(way, Way::Missing | Way::File) {
         return (Vec::new(), Dir::Missing);
     }

@@ -52,6 +52,7 @@ mod git;
 mod glance;
 mod glob;
 mod guard;
+mod heard;
 mod heredoc;
 #[cfg(test)]
 mod hostile;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::catalog::{Catalog, Governed};
 use crate::contract::DirKind;
-use crate::listing::{self, Kind};
+use crate::listing::{self, Entry, Kind};
 use crate::path;
 use crate::project::{OnDisk, Project, Root};
 use crate::store::archive::Ring;
@@ -113,77 +113,119 @@ pub const SKIPPED: &[&str] = &[".git", "node_modules", "target", ".venv", "__pyc
 pub fn find<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
     let (mut sites, mut known) = (Vec::new(), BTreeSet::new());
     for root in project.checkouts() {
-        for dir in dirs_below(root, "") {
-            let held = held_by_any(root, &dir, catalog);
+        for level in dirs_below(root, "") {
+            let held = held_by_any(root, &level, catalog);
             sites.extend(held.filter(|site| known.insert(site.key())));
         }
     }
     sites
 }
 
-/// A directory and those below it that can hold a site, nearest first, without
-/// following links. Paths are relative to the root.
-pub fn dirs_below<'r>(root: &'r Root, dir: &str) -> impl Iterator<Item = String> + 'r {
-    let mut queue = VecDeque::from([dir.to_owned()]);
-    std::iter::from_fn(move || {
-        let dir = queue.pop_front()?;
-        let last = dir.rsplit('/').next().unwrap_or_default();
-        if !SKIPPED.contains(&last) {
-            queue.extend(subdirs(root, &dir));
+/// A directory that may hold a site.
+pub struct Level {
+    /// Relative to the root.
+    pub dir: String,
+    /// What it holds; `None` where not all of that was read.
+    entries: Option<Vec<Entry>>,
+}
+
+impl Level {
+    fn unread(dir: &str) -> Self {
+        let dir = dir.to_owned();
+        Self { dir, entries: None }
+    }
+
+    /// A directory, and those in it.
+    fn read(root: &Root, dir: String) -> (Self, Vec<String>) {
+        let here = Path::new(root.real()).join(&dir);
+        let entries: Option<Vec<_>> = listing::entries(&here).and_then(Iterator::collect).ok();
+        let subdirs = match &entries {
+            Some(entries) => subdirs(&dir, entries),
+            None => subdirs(&dir, &listing::readable(&here).collect::<Vec<_>>()),
+        };
+        (Self { dir, entries }, subdirs)
+    }
+
+    /// Whether something may be at a path below, by the first part of it: to ask the disk for
+    /// each landmark costs ten times what the listing did. Disks may take names for the same
+    /// that differ in their letters.
+    pub fn may_hold(&self, path: &str) -> bool {
+        let first = path.split('/').next().unwrap_or(path);
+        if first.is_empty() {
+            return true;
         }
-        Some(dir)
-    })
+        let is_first =
+            |entry: &Entry| !entry.name.is_ascii() || entry.name.eq_ignore_ascii_case(first);
+        let entries = self.entries.as_ref();
+        entries.is_none_or(|entries| entries.iter().any(is_first))
+    }
 }
 
-/// What lies in the directory that a system shares with other programs.
-fn in_shared_dir(root: &Root, dir: &str, system: &dyn System) -> Vec<String> {
-    let Some(shared) = system.shared_dir() else {
-        return Vec::new();
-    };
-    let shared = path::below(dir, shared);
-    let here = Path::new(root.real()).join(&shared);
-    listing::readable(&here)
-        .map(|entry| path::below(&shared, &entry.into_name()))
-        .collect()
-}
-
-fn subdirs(root: &Root, dir: &str) -> Vec<String> {
-    let here = Path::new(root.real()).join(dir);
-    let names = listing::readable(&here)
-        .filter(|entry| entry.kind == Kind::Dir)
-        // Paths are text here, so nothing below another name would be found.
-        .filter_map(|entry| entry.name.into_string().ok())
-        .filter(|name| !SKIPPED.contains(&name.as_str()));
+/// The directories among the entries of one, sorted.
+fn subdirs(dir: &str, entries: &[Entry]) -> Vec<String> {
+    let dirs = entries.iter().filter(|entry| entry.kind == Kind::Dir);
+    // Paths are text here, so nothing below another name would be found.
+    let names = dirs
+        .filter_map(|entry| entry.name.to_str())
+        .filter(|name| !SKIPPED.contains(name));
     // What looks like a site in an archive is none.
     let is_archive = |path: &String| {
         path.ends_with(".claude/statewarden") || path.ends_with(".devt/state/.archive")
     };
     let mut paths: Vec<String> = names
-        .map(|name| path::below(dir, &name))
+        .map(|name| path::below(dir, name))
         .filter(|path| !is_archive(path))
         .collect();
     paths.sort_unstable();
     paths
 }
 
+/// A directory and those below it that can hold a site, nearest first, without
+/// following links.
+pub fn dirs_below<'r>(root: &'r Root, dir: &str) -> impl Iterator<Item = Level> + 'r {
+    let mut queue = VecDeque::from([dir.to_owned()]);
+    std::iter::from_fn(move || {
+        let dir = queue.pop_front()?;
+        let last = dir.rsplit('/').next().unwrap_or_default();
+        if SKIPPED.contains(&last) {
+            return Some(Level::unread(&dir));
+        }
+        let (level, subdirs) = Level::read(root, dir);
+        queue.extend(subdirs);
+        Some(level)
+    })
+}
+
+/// What lies in the directory that a system shares with other programs.
+fn in_shared_dir(root: &Root, level: &Level, system: &dyn System) -> Vec<String> {
+    let Some(shared) = system.shared_dir().filter(|shared| level.may_hold(shared)) else {
+        return Vec::new();
+    };
+    let shared = path::below(&level.dir, shared);
+    let here = Path::new(root.real()).join(&shared);
+    listing::readable(&here)
+        .map(|entry| path::below(&shared, &entry.into_name()))
+        .collect()
+}
+
 /// The sites of every system but our own that a directory holds.
 fn held_by_any<'c>(
     root: &Root,
-    dir: &str,
+    level: &Level,
     catalog: &'c Catalog<'c>,
 ) -> impl Iterator<Item = Site<'c>> {
     let systems = catalog
         .governed
         .iter()
         .filter(|governed| governed.id() != own::ID);
-    systems.flat_map(move |governed| held(root, dir, governed, catalog))
+    systems.flat_map(move |governed| held(root, level, governed, catalog))
 }
 
 /// The sites around an event, for callers that cannot walk: those at the root,
 /// and those at the given directories and above them, up to the root of the work
 /// tree that each lies in.
 pub fn around<'c>(project: &Project, catalog: &'c Catalog<'c>, dirs: &[String]) -> Vec<Site<'c>> {
-    let mut sites: Vec<_> = held_by_any(&project.main, "", catalog).collect();
+    let mut sites: Vec<_> = held_by_any(&project.main, &Level::unread(""), catalog).collect();
     for dir in dirs {
         // A client's work tree is told by a path in it.
         let inside = format!("{}/x", path::collapse(dir));
@@ -201,7 +243,7 @@ pub fn around<'c>(project: &Project, catalog: &'c Catalog<'c>, dirs: &[String]) 
 }
 
 fn add<'c>(sites: &mut Vec<Site<'c>>, root: &Root, dir: &str, catalog: &'c Catalog<'c>) {
-    for site in held_by_any(root, dir, catalog) {
+    for site in held_by_any(root, &Level::unread(dir), catalog) {
         add_new(sites, site);
     }
 }
@@ -224,16 +266,18 @@ pub fn has_landmark(root: &Root, dir: &str, system: &dyn System) -> bool {
 /// The sites of one system whose landmarks, or other files, lie in a directory.
 fn held<'c>(
     root: &Root,
-    dir: &str,
+    level: &Level,
     governed: &'c Governed<'c>,
     catalog: &Catalog<'_>,
 ) -> Vec<Site<'c>> {
+    let dir = level.dir.as_str();
     let landmarks = governed.system.landmarks().iter();
     let mut paths: Vec<String> = landmarks
+        .filter(|landmark| level.may_hold(landmark))
         .flat_map(|landmark| expand(root, &path::below(dir, landmark)))
         .collect();
     if paths.is_empty() {
-        paths = in_shared_dir(root, dir, governed.system);
+        paths = in_shared_dir(root, level, governed.system);
     }
     if dir.is_empty() {
         paths.extend(named_paths(root, governed, catalog));

@@ -12,6 +12,7 @@ use foldhash::fast::RandomState;
 
 use super::field::{Field, Output, join_to};
 use super::glob::{Allowance, Search};
+use super::heard::Heard;
 use super::heredoc::HeredocQuote;
 use super::lex::{Cursor, MAX_DEPTH, Word};
 use super::report::Found;
@@ -80,6 +81,7 @@ pub(super) struct Shell<'s> {
     pub(super) functions: HashMap<String, Rc<str>, RandomState>,
     pub(super) positional: Rc<[Field]>,
     pub(super) stdin: Option<Output>,
+    pub(super) heard: Heard,
     /// The rest of the present list does not run.
     pub(super) halted: Option<Halt>,
     pub(super) frames: Vec<Frame>,
@@ -144,6 +146,7 @@ impl<'s> Shell<'s> {
             functions: HashMap::default(),
             positional: Rc::new([]),
             stdin: None,
+            heard: Heard::Nowhere,
             halted: None,
             frames: Vec::new(),
             globs_left: Allowance::FULL,
@@ -396,21 +399,6 @@ impl<'s> Shell<'s> {
         self.repeats -= 1;
         let cost = left.saturating_sub(self.repeat_room) + REPEAT_COST + 16 * n_changes;
         self.branch_room = self.branch_room.saturating_sub(cost);
-    }
-
-    pub(super) fn pipeline(&mut self, commands: &[Command<'_>]) -> Option<Output> {
-        if let [only] = commands {
-            return self.command(only);
-        }
-        let outer = self.stdin.clone();
-        let mut piped = outer.clone();
-        // Each part runs in a process of its own, so a `cd` in one ends with it.
-        for command in commands {
-            self.stdin = piped;
-            piped = self.subshell(|shell| shell.command(command));
-        }
-        self.stdin = outer;
-        piped
     }
 
     pub(super) fn command(&mut self, command: &Command<'_>) -> Option<Output> {

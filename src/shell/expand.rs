@@ -286,11 +286,11 @@ impl Shell<'_> {
                 self.expanded(value, builder, quote);
             }
             Part::Command(list, quote) => {
-                let output = self.subshell(|shell| shell.walk(list));
+                let output = self.captured(|shell| shell.walk(list));
                 self.substituted(output, builder, force.unwrap_or(*quote));
             }
             Part::Ticks(source, quote) => {
-                let output = self.subshell(|shell| shell.run_text(source));
+                let output = self.captured(|shell| shell.run_text(source));
                 self.substituted(output, builder, force.unwrap_or(*quote));
             }
             Part::Arith(parts) => {
@@ -299,7 +299,7 @@ impl Shell<'_> {
                 builder.push(&value.map_or_else(Field::unknown, number));
             }
             Part::Process(list) => {
-                let output = self.subshell(|shell| shell.walk(list));
+                let output = self.captured(|shell| shell.walk(list));
                 let pipe = self.pipe(output);
                 builder.push(&pipe);
             }

@@ -137,7 +137,7 @@ impl From<Field> for Output {
     }
 }
 
-/// `path` seen from `dir`, with `.` and `..` left in.
+/// `path` seen from `dir`, with `.` and `..` left in but for `./` in front.
 pub(super) fn join(dir: &str, path: &str) -> String {
     let mut whole = String::with_capacity(dir.len() + 1 + path.len());
     join_to(dir, path, &mut whole);
@@ -158,7 +158,18 @@ pub(super) fn join_to(dir: &str, path: &str, whole: &mut String) {
             whole.push('/');
         }
     }
-    whole.push_str(path);
+    whole.push_str(without_here(path));
+}
+
+/// A path without `./` in front, as `find .` prints them: of a path that is tidy the disk is
+/// asked less.
+fn without_here(mut path: &str) -> &str {
+    while let [b'.', b'/', next, ..] = path.as_bytes()
+        && *next != b'/'
+    {
+        path = &path[2..];
+    }
+    path
 }
 
 /// A path as programs on Windows take it: `\` separates, and the Bash of Git for Windows

@@ -6,7 +6,9 @@ use super::eval::{REPEAT_COST, Shell};
 use super::expression::{Action, Expression};
 use super::field::{Field, HERE, Output, base_name};
 use super::flow::MAX_TURNS;
+use super::glance;
 use super::glob::MAX_MATCHES;
+use super::heard::Heard;
 use super::nested::fill;
 use super::utility::removal;
 use crate::sites::SKIPPED;
@@ -31,6 +33,9 @@ pub(super) fn find(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let n_paths = args.iter().take_while(|arg| !starts(arg)).count();
     let (paths, words) = args.split_at(n_paths);
     let expression = Expression::parse(words);
+    if shell.heard == Heard::Nowhere && expression.actions.iter().all(only_reads) {
+        return None;
+    }
     let here = std::slice::from_ref(&HERE);
     let roots = if paths.is_empty() { here } else { paths };
     let null = words.iter().any(|word| word.known() == Some("-print0"));
@@ -60,6 +65,21 @@ pub(super) fn find(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         text: text.into(),
         spelling: Spelling::of_matches(n_printed),
     })
+}
+
+/// Actions by which `find` itself writes, and those that run a command.
+pub(super) const WRITES: [&str; 5] = ["-delete", "-fls", "-fprint", "-fprint0", "-fprintf"];
+pub(super) const RUNS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
+
+fn only_reads(action: &Action) -> bool {
+    match action {
+        Action::Print => true,
+        Action::PrintTo(_) | Action::Delete => false,
+        Action::Exec(words) | Action::ExecDir(words) => {
+            let name = words.first().and_then(Field::known);
+            name.is_some_and(|name| !name.contains(['/', '{']) && !glance::is_writer(name))
+        }
+    }
 }
 
 impl Shell<'_> {

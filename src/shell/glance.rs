@@ -5,7 +5,7 @@
 //! target, so it is not read.
 
 use super::table::{Hash, Key, Sieve};
-use super::{command, inline, nested, wrapper, writers};
+use super::{command, find, inline, nested, wrapper, writers};
 
 /// The names of the tables. Most words are in none, and asking all of them would
 /// cost twenty times as much.
@@ -17,7 +17,9 @@ static NAMES: Sieve = Sieve::new()
     .with(&writers::TOOLS)
     .with(&writers::OUTPUT_FILES)
     .with(&writers::OUTPUT_DIRS)
-    .with(&command::WRITERS);
+    .with(&command::WRITERS)
+    .with(&find::WRITES)
+    .with(&find::RUNS);
 
 /// `false` only where an analysis would find no target but devices, in whatever
 /// directory and state. Names can be spelled in pieces (`t"ou"ch`), so a quote
@@ -30,7 +32,10 @@ pub fn may_change(text: &str) -> bool {
         match KINDS[usize::from(byte)] {
             Kind::Name => {
                 let (end, likely) = sift(bytes, at);
-                let is_known = || is_known(text.get(at..end).unwrap_or("."), text.get(..at));
+                let is_known = || {
+                    let part = |from, to| text.get(from..to).unwrap_or(".");
+                    is_known(part(at, end), part(0, at), part(end, text.len()))
+                };
                 if in_word || (likely == Likely::Known && is_known()) {
                     return true;
                 }
@@ -115,11 +120,25 @@ fn sift(bytes: &[u8], start: usize) -> (usize, Likely) {
     (at, likely)
 }
 
-fn is_known(word: &str, before: Option<&str>) -> bool {
-    let name = command::table_name(word);
+fn is_known(word: &str, before: &str, after: &str) -> bool {
+    let begins_with_letter = |text: &str| text.starts_with(|c: char| c.is_ascii_alphabetic());
+    match command::table_name(word) {
+        // What it changes stands in its actions.
+        "find" => false,
+        "xargs" => !runs_named(after),
+        "sort" => !prints(after),
+        "." if word == "." => begins_command(before),
+        word if find::RUNS.contains(&word) => !begins_with_letter(after.trim_start()),
+        word => is_writer(word) || find::WRITES.contains(&word),
+    }
+}
+
+/// Whether a program of the tables has the name.
+pub(super) fn is_writer(name: &str) -> bool {
+    let name = command::table_name(name);
     let key = Key::of(name);
     command::WRITERS.contains(&name)
-        || (nested::is_runner(key) && (word != "." || begins_command(before)))
+        || nested::is_runner(key)
         || inline::is_interpreter(key)
         || writers::is_writer(key)
         || writers::OUTPUT_FILES.contains(&name)
@@ -127,12 +146,55 @@ fn is_known(word: &str, before: Option<&str>) -> bool {
 }
 
 /// Whether a command begins behind a text: `.` is one there, and a directory elsewhere.
-fn begins_command(before: Option<&str>) -> bool {
-    let before = before.unwrap_or("").trim_end_matches([' ', '\t']);
+fn begins_command(before: &str) -> bool {
+    let before = before.trim_end_matches([' ', '\t']);
     let keywords = ["then", "do", "else", "if", "while", "until"];
     before.is_empty()
         || before.ends_with([';', '&', '|', '(', '{', '!', '\n', '`'])
         || keywords.iter().any(|keyword| before.ends_with(keyword))
+}
+
+/// Whether what stands behind `xargs` names the command it runs, rather than its input.
+fn runs_named(after: &str) -> bool {
+    let mut words = after.split([' ', '\t']).filter(|word| !word.is_empty());
+    let mut mark = None;
+    while let Some(word) = words.next() {
+        let valued = ["-n", "-P", "-L"]
+            .iter()
+            .find_map(|flag| word.strip_prefix(flag));
+        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        match word {
+            "-0" | "-r" | "-t" | "--null" | "--no-run-if-empty" => {}
+            "-I" => mark = words.next(),
+            _ if word.starts_with("-I") => mark = word.get(2..),
+            _ if is_number(valued.unwrap_or(word)) => {}
+            _ => {
+                let mark = mark.map(|mark| mark.trim_matches(['\'', '"']));
+                return word.starts_with(|c: char| c.is_ascii_alphabetic())
+                    && mark.is_none_or(|mark| !mark.is_empty() && !word.contains(mark));
+            }
+        }
+    }
+    false
+}
+
+/// So much of a command is looked through for an option.
+const MAX_SORT: usize = 128;
+
+/// Whether what stands behind `sort` has no `-o`.
+fn prints(after: &str) -> bool {
+    let mut near = after.bytes().take(MAX_SORT);
+    let end = near.position(|byte| b"|;&\n)".contains(&byte));
+    let end = end.or_else(|| (after.len() < MAX_SORT).then_some(after.len()));
+    let Some(own) = end.and_then(|end| after.get(..end)) else {
+        return false;
+    };
+    let mut words = own.split_ascii_whitespace();
+    let is_output = |word: &str| {
+        let word = word.trim_start_matches(['\'', '"', '\\']);
+        word.starts_with('-') && word.contains('o')
+    };
+    !own.contains(['$', '`', '{']) && !words.any(is_output)
 }
 
 /// The length of `>&1`, `>&-`, `> /dev/null` at the start of a text.
@@ -169,6 +231,10 @@ mod tests {
             "pytest -q 2>/dev/null || echo 'it failed'",
             "cat a.txt\ncat 'b c.txt' &> /dev/null",
             "wc -l src/*.rs > /dev/null; cargo check >&2",
+            "find . -type f -name '*.rs' -not -path './target/*' 2>/dev/null | head -30",
+            "find src -name '*.rs' -exec grep -l x {} + | sort",
+            "find . -name '*.md' -print0 | xargs -0 -n 1 -P4 grep -l x",
+            "ls | xargs -I {} basename {} .rs; ls | xargs -I% -L1 wc %",
         ];
         check(false, &reads);
         let writes = [
@@ -192,6 +258,20 @@ mod tests {
             "cd a && . /tmp/x",
             "if . ./x; then :; fi",
             "echo eA== | base64 -d",
+            "find . -name x -delete",
+            "find . -fprint a",
+            "find . -exec rm {} +",
+            "find . -execdir {} a \\;",
+            "ls | xargs rm",
+            "ls | xargs -n 1 -I{} {} a",
+            "ls | xargs -I e cate x",
+            "ls | xargs -d '\\n' $x",
+            "ls | xargs",
+            "sort -uo a b",
+            "ls | sort --output=a",
+            "sort \"-o\" a",
+            "x=-o; sort $x a b",
+            "sort -{o,u} a",
         ];
         check(true, &writes);
     }
@@ -207,6 +287,10 @@ mod tests {
             &command::WRITERS,
         ];
         for name in tables.concat() {
+            // These are told by what stands behind them.
+            if matches!(name, "find" | "sort" | "xargs") {
+                continue;
+            }
             check(
                 true,
                 &[&format!("{name} a"), &format!("/usr/bin/{name}.exe a")],
@@ -225,7 +309,7 @@ mod tests {
                      --help --version version --release rev-parse --stat --name-only origin null";
         for word in words.split_ascii_whitespace() {
             let likely = sift(word.as_bytes(), 0).1 == Likely::Known;
-            assert!(!likely || is_known(word, None), "{word}");
+            assert!(!likely || is_writer(word), "{word}");
         }
     }
 }

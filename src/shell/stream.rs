@@ -4,6 +4,7 @@ use ecow::EcoString;
 
 use super::eval::Shell;
 use super::field::{Field, Output};
+use super::heard::Heard;
 use super::lex::{Part, Word};
 use super::report::Place;
 use super::syntax::{Fd, Redirect, To};
@@ -97,7 +98,7 @@ impl Shell<'_> {
 
     fn file_input(&mut self, word: &Word<'_>) -> Option<Output> {
         if let [Part::Process(list)] = &*word.parts {
-            return self.subshell(|shell| shell.walk(list));
+            return self.captured(|shell| shell.walk(list));
         }
         let field = self.single(word);
         self.written(&field).map(Output::literal)
@@ -112,7 +113,11 @@ impl Shell<'_> {
         let outer = streams
             .stdin
             .map(|stdin| std::mem::replace(&mut self.stdin, stdin));
-        let output = run(self);
+        let heard = match streams.stdout {
+            Some(Sink::File(_)) => Heard::Somewhere,
+            None | Some(Sink::Elsewhere) => self.heard,
+        };
+        let output = self.heard_as(heard, run);
         if let Some(outer) = outer {
             self.stdin = outer;
         }
