@@ -380,10 +380,9 @@ pub fn may_begin_in(dir: &str) -> bool {
 
 /// The names in a directory, first those with which a landmark begins.
 pub fn outer_first(names: Vec<String>) -> Vec<String> {
-    let is_outer = |name: &String| {
-        any_landmark(&mut |landmark| landmark.split_once('/').is_some_and(|(dir, _)| dir == name))
-    };
-    let (mut names, others): (Vec<_>, Vec<_>) = names.into_iter().partition(is_outer);
+    let outer = outer_dirs();
+    let (mut names, others): (Vec<_>, Vec<_>) =
+        names.into_iter().partition(|name| outer.contains(name));
     names.extend(others);
     names
 }

@@ -4,7 +4,7 @@ use super::Kind;
 use super::args::Args;
 use super::eval::Shell;
 use super::field::{Field, HERE, base_name, join};
-use super::glob::components;
+use super::glob::PathGlob;
 use super::index::Index;
 use crate::path::collapse;
 use crate::sites::SKIPPED;
@@ -19,10 +19,28 @@ const MAX_FILES: usize = 512;
 
 /// One line of a `.gitignore`, or of `-e`.
 pub(super) struct Rule {
-    /// The directory the line counts in, from the repository's root; ends with `/`.
+    /// The directory the line counts in, from the repository's root; empty, or ends with `/`.
     base: String,
-    pattern: String,
+    names: Names,
+    kinds: Kinds,
     effect: Effect,
+    /// How long the pattern is.
+    len: usize,
+}
+
+/// What a pattern is compared with.
+enum Names {
+    /// The name, at every depth.
+    Last(PathGlob),
+    /// The path from the base, where a slash stands in front or within.
+    All(PathGlob),
+}
+
+/// With `/` behind it a pattern takes directories only.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kinds {
+    All,
+    Dirs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -356,7 +374,7 @@ impl<'h, 's> Cleaning<'h, 's> {
     /// Whether the rules name a path: the last one that matches decides.
     fn names(&mut self, path: &str, kind: Kind) -> bool {
         let rules = || self.rules.iter().chain(&self.sort.excluded);
-        let cost = rules().map(|rule| 4 + rule.pattern.len() / 16).sum();
+        let cost = rules().map(|rule| 4 + rule.len / 16).sum();
         if !self.shell.spend(cost) {
             return false;
         }
@@ -371,36 +389,38 @@ impl Rule {
             Some(pattern) => (pattern, Effect::Exposes),
             None => (line, Effect::Spares),
         };
-        let counts = !pattern.is_empty() && !pattern.starts_with('#');
-        counts.then(|| Self {
-            base: base.to_owned(),
-            pattern: pattern.to_owned(),
+        if pattern.is_empty() || pattern.starts_with('#') {
+            return None;
+        }
+        let trimmed = pattern.trim_end_matches('/');
+        let kinds = match trimmed.len() == pattern.len() {
+            true => Kinds::All,
+            false => Kinds::Dirs,
+        };
+        let path = trimmed.strip_suffix("/**").unwrap_or(trimmed);
+        let glob = PathGlob::all(path.trim_start_matches('/'));
+        Some(Self {
+            base: base.trim_start_matches('/').to_owned(),
+            names: match path.contains('/') {
+                true => Names::All(glob),
+                false => Names::Last(glob),
+            },
+            kinds,
             effect,
+            len: pattern.len(),
         })
     }
 
-    /// A pattern with a slash in front or within counts from its base, any
-    /// other at every depth.
     pub(super) fn matches(&self, path: &str, kind: Kind) -> bool {
-        if kind == Kind::File && self.pattern.ends_with('/') {
+        if kind == Kind::File && self.kinds == Kinds::Dirs {
             return false;
         }
-        let Some(path) = format!("/{path}")
-            .strip_prefix(&self.base)
-            .map(str::to_owned)
-        else {
+        let Some(path) = path.strip_prefix(&self.base) else {
             return false;
         };
-        let pattern = self.pattern.trim_end_matches('/');
-        let pattern = pattern.strip_suffix("/**").unwrap_or(pattern);
-        let anchored = pattern.contains('/');
-        let pattern: Vec<&str> = pattern.trim_start_matches('/').split('/').collect();
-        let names: Vec<&str> = path.split('/').collect();
-        match anchored {
-            true => components(&pattern, &names),
-            false => names
-                .last()
-                .is_some_and(|name| components(&pattern, &[name])),
+        match &self.names {
+            Names::All(pattern) => pattern.matches(path),
+            Names::Last(pattern) => pattern.matches(path.rsplit('/').next().unwrap_or(path)),
         }
     }
 }

@@ -67,6 +67,12 @@ impl Glob {
     }
 
     pub(super) fn matches(&self, text: &str) -> bool {
+        // Most patterns of trees are of these kinds.
+        match (self.active.as_slice(), self.text.strip_prefix('*')) {
+            ([], _) => return self.text == text,
+            ([0], Some(end)) => return text.ends_with(end),
+            _ => {}
+        }
         let pattern = Pattern {
             text: &self.text,
             active: &self.active,
@@ -76,19 +82,47 @@ impl Glob {
     }
 }
 
-/// Whether the names of a path match the parts of a pattern, of which `**` takes any
-/// number of names. A mismatch goes back to the last `**` only.
-pub(super) fn components(pattern: &[&str], names: &[&str]) -> bool {
+/// A pattern of a path.
+pub(super) struct PathGlob(Vec<Part>);
+
+enum Part {
+    /// `**`: any number of names.
+    Names,
+    Name(Glob),
+}
+
+impl PathGlob {
+    pub(super) fn all(text: &str) -> Self {
+        let part = |part| match part {
+            "**" => Part::Names,
+            name => Part::Name(Glob::all(name)),
+        };
+        Self(text.split('/').map(part).collect())
+    }
+
+    pub(super) fn matches(&self, path: &str) -> bool {
+        // Most differ in the first name already.
+        if let Some(Part::Name(first)) = self.0.first()
+            && !first.matches(path.split('/').next().unwrap_or(path))
+        {
+            return false;
+        }
+        names_match(&self.0, &path.split('/').collect::<Vec<_>>())
+    }
+}
+
+/// A mismatch goes back to the last `**` only.
+fn names_match(pattern: &[Part], names: &[&str]) -> bool {
     let (mut rest, mut left) = (pattern, names);
     let mut last = None;
     loop {
         match (rest, left) {
             ([], []) => return true,
-            (["**", behind @ ..], _) => {
+            ([Part::Names, behind @ ..], _) => {
                 rest = behind;
                 last = Some((behind, left));
             }
-            ([first, behind @ ..], [name, others @ ..]) if Glob::all(first).matches(name) => {
+            ([Part::Name(first), behind @ ..], [name, others @ ..]) if first.matches(name) => {
                 (rest, left) = (behind, others);
             }
             _ => match last {
@@ -329,8 +363,8 @@ mod tests {
 
     #[track_caller]
     fn check(pattern: &str, path: &str, expected: bool) {
-        let [pattern, names] = [pattern, path].map(|text| text.split('/').collect::<Vec<_>>());
-        assert_eq!(components(&pattern, &names), expected, "{pattern:?} {path}");
+        let matches = PathGlob::all(pattern).matches(path);
+        assert_eq!(matches, expected, "{pattern:?} {path}");
     }
 
     #[test]
