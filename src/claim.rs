@@ -404,7 +404,7 @@ impl<'p, 's> Search<'p, 's> {
             return Ok(None);
         }
         if let (Some(root), Some(own)) = (project.settings_in(path), catalog.get(own::ID)) {
-            return Ok(Some(found(own, &root, OWN_FOLDER.to_owned())));
+            return Ok(Some(found(own, root, OWN_FOLDER.to_owned())));
         }
         let places = [project.locate(path), project.around(path)];
         for (root, below) in places.iter().flatten() {

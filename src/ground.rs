@@ -150,7 +150,7 @@ impl Ground {
 
     /// Whether a path is a directory, or a link to one; `None` where nobody says.
     pub fn leads_to_dir(&self, path: &str) -> Option<bool> {
-        match self.at_end_of(path) {
+        match self.at_end_of(without_slash(path)) {
             There::Missing | There::File => Some(false),
             There::Dir => Some(true),
             There::Unknown => match fs::metadata(path) {
@@ -187,7 +187,7 @@ impl Ground {
         collapsed: &'p str,
         last: LastLink,
     ) -> io::Result<Cow<'p, str>> {
-        let is_plain = path == collapsed || self.leads_up_plainly(path);
+        let is_plain = without_slash(path) == collapsed || self.leads_up_plainly(path);
         match is_plain && self.is_free_of_links(collapsed) {
             true => Ok(Cow::Borrowed(collapsed)),
             false => resolve(path, last).map(Cow::Owned),
@@ -262,6 +262,14 @@ impl Dir {
             Self::Plain(asked) => *asked += 1,
             Self::Missing | Self::Listed(_) | Self::Unknown => {}
         }
+    }
+}
+
+/// A path without the `/` behind it, which only counts where a link is at the end.
+fn without_slash(path: &str) -> &str {
+    match path.strip_suffix('/') {
+        Some("") | None => path,
+        Some(dir) => dir,
     }
 }
 
@@ -362,11 +370,14 @@ mod tests {
         Holds,
     }
 
-    fn questions() -> impl Strategy<Value = Vec<(Ask, Vec<&'static str>)>> {
+    fn questions() -> impl Strategy<Value = Vec<(Ask, Vec<&'static str>, &'static str)>> {
         use Ask::{Dir, Holds, Lands, Names};
         let (follow, keep) = (Lands(LastLink::Follow), Lands(LastLink::Keep));
         let asks = select(vec![Names, follow, follow, follow, keep, Dir, Holds]);
-        vec((asks, vec(select(PARTS), 0..5)), 1..30)
+        vec(
+            (asks, vec(select(PARTS), 0..5), select(vec!["", "", "/"])),
+            1..30,
+        )
     }
 
     #[test]
@@ -383,8 +394,8 @@ mod tests {
         });
         let done = runner.run(&questions(), |questions| {
             let (ground, nothing) = (Ground::kept(), Ground::default());
-            for (ask, parts) in questions {
-                let path = [&[real.as_str()], parts.as_slice()].concat().join("/");
+            for (ask, parts, slash) in questions {
+                let path = [&[real.as_str()], parts.as_slice()].concat().join("/") + slash;
                 let told = |ground: &Ground| match ask {
                     Ask::Names => {
                         let mut names = ground.names(&path);

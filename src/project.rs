@@ -2,6 +2,7 @@
 //! Reads the disk, never writes.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -78,6 +79,8 @@ pub struct Project {
     pub claude_dir: Option<String>,
     /// The directory of the user's settings of programs.
     config_dir: Option<String>,
+    /// The directories above our own settings outside the project, once they are asked for.
+    homes: OnceCell<Vec<Root>>,
 }
 
 impl Project {
@@ -104,6 +107,7 @@ impl Project {
             beside,
             feature_dir: feature_dir.map(|dir| Root::new(path::absolute("/", dir, None))),
             config_dir: env.config_dir(),
+            homes: OnceCell::new(),
             claude_dir: env.claude_dir().map(|dir| path::absolute(&cwd, &dir, None)),
             main,
         }
@@ -177,21 +181,25 @@ impl Project {
         if !path.contains(OWN_FOLDER) || path.split('/').all(|part| part != OWN_FOLDER) {
             return None;
         }
-        self.settings_homes().find_map(|home| {
+        self.settings_homes().iter().find_map(|home| {
             let below = home.relative(path)?;
-            (below.split('/').next() == Some(OWN_FOLDER)).then_some((home, below))
+            (below.split('/').next() == Some(OWN_FOLDER)).then(|| (home.clone(), below))
         })
     }
 
     /// The directory above settings of our own outside the project that a directory holds.
-    pub fn settings_in(&self, dir: &str) -> Option<Root> {
+    pub fn settings_in(&self, dir: &str) -> Option<&Root> {
         self.settings_homes()
+            .iter()
             .find(|home| home.lies_in(dir) && Path::new(&home.path(OWN_FOLDER)).exists())
     }
 
-    fn settings_homes(&self) -> impl Iterator<Item = Root> {
-        let homes = layers::homes(self.config_dir.clone());
-        homes.map(|(_, dir)| Root::new(path::collapse(&dir).into_owned()))
+    fn settings_homes(&self) -> &[Root] {
+        self.homes.get_or_init(|| {
+            let homes = layers::homes(self.config_dir.clone());
+            let home = |(_, dir): (_, String)| Root::new(path::collapse(&dir).into_owned());
+            homes.map(home).collect()
+        })
     }
 
     /// The innermost other work tree of the project around a path: a directory

@@ -1,11 +1,11 @@
 //! What the cost depends on beside the event: the log, the directory, the
-//! settings. Each size has a project of its own.
+//! settings, the project's tree. Each size has a project of its own.
 
 use anyhow::{Context, Result};
 use serde_json::json;
 
 use crate::case::{Answer, Case};
-use crate::events::{event, write};
+use crate::events::{call, event, write};
 use crate::probe;
 use crate::site::Site;
 
@@ -22,6 +22,9 @@ pub fn all(site: &Site) -> Result<Vec<Case>> {
     }
     for n in [0, 5, 50] {
         cases.push(declared(site, n)?);
+    }
+    for n in [10, 100, 1_000] {
+        cases.extend(planted(site, n)?);
     }
     cases.extend(configured(site)?);
     Ok(cases)
@@ -81,6 +84,27 @@ fn listed(site: &Site, n: usize) -> Result<[Case; 2]> {
             Case::hook(&name, &event, Answer::Silence).moved(site, &project)
         }),
     )
+}
+
+/// Commands over a tree of `n` directories.
+fn planted(site: &Site, n: usize) -> Result<[Case; 3]> {
+    let project = format!("tree-{n}");
+    for i in 0..n {
+        site.prepare(&project, &format!("part-{}/{i}/a.rs", i / 10), "")?;
+    }
+    Ok([
+        ("find to read", "find . -name '*.rs' | sort | head -30"),
+        (
+            "find to edit",
+            "find . -name '*.rs' | xargs sed -i 's/a/b/'",
+        ),
+        ("removal of trees", "rm -rf part-*/"),
+    ]
+    .map(|(kind, command)| {
+        let event = call(site, "Bash", json!({ "command": command }));
+        let name = format!("Bash, {kind}, {n} directories");
+        Case::hook(&name, &event, Answer::Silence).moved(site, &project)
+    }))
 }
 
 /// An allowed write where the settings declare `n` systems more.

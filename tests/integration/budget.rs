@@ -108,6 +108,13 @@ fn command(name: &str) -> Option<String> {
                     format!("echo \"line {n}\" >> out/log-{n}.txt\n")
                 })
         }
+        "Bash, find to read, 200 directories" => {
+            "find . -name '*.rs' -not -path './target/*' | sort | head -30".to_owned()
+        }
+        "Bash, find to edit, 200 directories" => {
+            "find . -name '*.rs' | xargs sed -i 's/a/b/'".to_owned()
+        }
+        "Bash, removal of 200 directories" => "rm -rf part-*/".to_owned(),
         "Bash, 56 KB of Python" => {
             let line = |n| format!("text = text.replace('old_{n}', f'new_{{prefix}}_{n}')\n");
             format!(
@@ -122,6 +129,11 @@ fn command(name: &str) -> Option<String> {
 /// The events of the fixture, by name, in a project with a devt directory.
 fn event(name: &str, sandbox: &Sandbox) -> Value {
     sandbox.write("src/module/a.rs", "fn main() {}\n");
+    if name.ends_with("200 directories") {
+        for at in 0..200 {
+            sandbox.write(&format!("part-{at}/a.rs"), "");
+        }
+    }
     if let Some(command) = command(name) {
         return sandbox.bash_event(&command);
     }
