@@ -181,6 +181,16 @@ impl Context<'_> {
         path::absolute(&self.cwd, written, self.env.home.as_deref())
     }
 
+    /// A path of the project as a person wrote it: from where one stands or, where that
+    /// leads out of a project that `--project` names, from that project.
+    pub(crate) fn in_project(&self, written: &str) -> String {
+        let path = self.absolute(written);
+        if self.given_project.is_none() || self.project.locate(&path).is_some() {
+            return path;
+        }
+        path::absolute(&self.here(), written, self.env.home.as_deref())
+    }
+
     /// The directory that `--project` names, wherever one stands; else where one stands.
     pub(crate) fn here(&self) -> String {
         let given = self.given_project.as_deref();

@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use chrono::{DateTime, Utc};
 
-use self::files::{Asked, below_main, nearest_from};
+use self::files::{Asked, below_root, nearest_from};
 pub use self::files::{InDir, SiteRuns, nearest};
 pub use self::record::{About, GateRecord, Moved};
 use self::settle::settle;
@@ -33,7 +33,7 @@ use crate::workflow::Outcome;
 pub struct Around<'c> {
     pub governed: &'c Governed<'c>,
     dir: OnceCell<Option<PathBuf>>,
-    /// The project, and where below its main checkout the search begins.
+    /// The project, and where below the session's root the search begins.
     nearest: Option<(&'c Project, Rc<str>)>,
     reach: Reach,
 }
@@ -50,10 +50,11 @@ enum Reach {
 impl<'c> Around<'c> {
     /// The state of every system: in the nearest `gate_dir` that holds some,
     /// from `cwd` up to the root, and in the sites that the settings or their
-    /// own files make one. A work tree's agents work on the main checkout's.
+    /// own files make one. A work tree's agents work on the main checkout's, but
+    /// those of a session that is of the work tree on its own.
     pub fn all(catalog: &'c Catalog<'c>, project: &'c Project, cwd: &str) -> Vec<Self> {
         let cwd = path::absolute("/", cwd, None);
-        let below: Rc<str> = below_main(project, &cwd).into();
+        let below: Rc<str> = below_root(project, &cwd).into();
         let systems = catalog.governed.iter();
         let gated = systems.filter_map(|governed| Some((governed, governed.system.gate_dir()?)));
         let mut all = Vec::new();
@@ -66,7 +67,7 @@ impl<'c> Around<'c> {
             });
         }
         for (governed, gate_dir) in gated {
-            for site in sites::named(&project.main, governed, catalog) {
+            for site in sites::named(project.session_root(), governed, catalog) {
                 if path::relative(&site.site, gate_dir).is_none() {
                     all.push(Self::known(governed, site.dir().into(), Reach::Itself));
                 }

@@ -70,6 +70,8 @@ impl Root {
 pub struct Project {
     /// The main checkout: settings and logs that lie in no site are here.
     pub main: Root,
+    /// The work tree that the session is of, where one is named.
+    tree: Option<Root>,
     /// Work trees beside the project: the one that the session names, and the
     /// one in which the event happened.
     beside: Vec<Root>,
@@ -88,15 +90,17 @@ impl Project {
     /// the nearest ancestor of `cwd` with a marker, else `cwd` itself.
     pub fn discover(given: Option<&str>, env: &Env, cwd: &str) -> Self {
         let cwd = path::absolute("/", cwd, None);
-        let dir = match given.or(env.project_dir.as_deref()) {
+        let named = given.or(env.project_dir.as_deref());
+        let dir = match named {
             Some(dir) => path::absolute(&cwd, dir, env.home.as_deref()),
             None => nearest_marked(&cwd, env.home.as_deref()).unwrap_or_else(|| cwd.clone()),
         };
         // A work tree whose repository was moved away has only itself.
         let checkout = main_checkout(&dir).filter(|main| Path::new(main).is_dir());
+        let tree = (checkout.is_some() && named.is_some()).then(|| Root::new(dir.clone()));
         let main = Root::new(checkout.unwrap_or_else(|| dir.clone()));
-        let named = [dir.as_str(), &cwd].into_iter();
-        let mut beside: Vec<Root> = named.filter_map(|dir| beside(&main, dir)).collect();
+        let dirs = [dir.as_str(), &cwd].into_iter();
+        let mut beside: Vec<Root> = dirs.filter_map(|dir| beside(&main, dir)).collect();
         beside.dedup_by(|one, other| one.dir == other.dir || one.real() == other.real());
         // AgentMux says it whole; what is relative belongs to another program.
         let feature_dir = env
@@ -109,8 +113,15 @@ impl Project {
             config_dir: env.config_dir(),
             homes: OnceCell::new(),
             claude_dir: env.claude_dir().map(|dir| path::absolute(&cwd, &dir, None)),
+            tree,
             main,
         }
+    }
+
+    /// The root that the session is of, and its runs with it: the work tree that
+    /// is named, else the main checkout, also for agents that have a work tree.
+    pub fn session_root(&self) -> &Root {
+        self.tree.as_ref().unwrap_or(&self.main)
     }
 
     /// The logs that lie in no site, and the folder that holds them.

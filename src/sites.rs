@@ -112,7 +112,11 @@ pub const SKIPPED: &[&str] = &[".git", "node_modules", "target", ".venv", "__pyc
 /// Finds every site, by walking the project. The program's own folder is none.
 pub fn find<'c>(project: &Project, catalog: &'c Catalog<'c>) -> Vec<Site<'c>> {
     let (mut sites, mut known) = (Vec::new(), BTreeSet::new());
-    for root in project.checkouts() {
+    // A work tree inside the project is walked along, but for what its `.claude` shares.
+    let own = project.session_root();
+    let inside = project.checkouts().all(|root| root.dir != own.dir);
+    let roots = project.checkouts().chain(inside.then_some(own));
+    for root in roots {
         for level in dirs_below(root, "") {
             let held = held_by_any(root, &level, catalog);
             sites.extend(held.filter(|site| known.insert(site.key())));

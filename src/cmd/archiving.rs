@@ -83,6 +83,21 @@ pub(crate) struct Outcome {
     missing: Option<&'static str>,
 }
 
+/// What was, or would be, done in every site.
+#[derive(Debug)]
+pub(crate) struct Outcomes {
+    sites: Vec<Outcome>,
+    /// All of them as one, where there is not just one.
+    total: Option<Outcome>,
+}
+
+impl From<Vec<Outcome>> for Outcomes {
+    fn from(sites: Vec<Outcome>) -> Self {
+        let total = (sites.len() != 1).then(|| Outcome::total(&sites));
+        Self { sites, total }
+    }
+}
+
 /// One entry and what became of it.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Moved {
@@ -110,6 +125,17 @@ impl Outcome {
             trouble: None,
             error: None,
             missing: None,
+        }
+    }
+
+    /// Of several archives the first is told.
+    fn total(sites: &[Self]) -> Self {
+        let items = sites.iter().flat_map(|site| site.items.iter().cloned());
+        Self {
+            items: items.collect(),
+            archive_path: sites.iter().find_map(|site| site.archive_path.clone()),
+            error: sites.iter().find_map(|site| site.error.clone()),
+            ..Self::empty("", String::new())
         }
     }
 
@@ -141,7 +167,7 @@ impl Outcome {
 }
 
 /// Does the job in every site that it applies to, of the one root that is meant.
-pub(crate) fn run(job: &Job<'_>, context: &Context<'_>) -> Result<Vec<Outcome>> {
+pub(crate) fn run(job: &Job<'_>, context: &Context<'_>) -> Result<Outcomes> {
     context.require_wanted()?;
     context.with_all_systems(|catalog| {
         let (project, root) = (&context.project, root(context));
@@ -166,7 +192,7 @@ pub(crate) fn run(job: &Job<'_>, context: &Context<'_>) -> Result<Vec<Outcome>> 
                 ..Outcome::empty(devt::ID, dir)
             });
         }
-        Ok(outcomes)
+        Ok(outcomes.into())
     })
 }
 

@@ -50,7 +50,7 @@ pub(super) fn nearest(context: &Context<'_>, system: &str, below: &str) -> PathB
     let nearest = context.with_all_systems(|catalog| {
         gates::nearest(&context.project, &context.cwd, catalog.get(system)?)
     });
-    nearest.unwrap_or_else(|| context.project.main.path(below).into())
+    nearest.unwrap_or_else(|| context.project.session_root().path(below).into())
 }
 
 /// The present text of a state file.

@@ -188,7 +188,7 @@ fn of_paths(args: &Args, context: &Context<'_>) -> Result<Vec<Row>> {
         );
     };
     let decide = |path: &String| {
-        let targets = [Target::literal(context.absolute(path), act)];
+        let targets = [Target::literal(context.in_project(path), act)];
         let call = Call {
             actor: &actor,
             channel: Channel::of(tool),

@@ -15,8 +15,8 @@ use crate::systems::{self, Upkeep};
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Without --apply this is a dry run. Ad hoc and ephemeral entries go, files of a \
-    pattern when they are stale, canonical ones never. With --json one site gives one flat \
-    object, several give {\"sites\": [...]}. Exit 1: an entry could not be moved."
+    pattern when they are stale, canonical ones never. With --json the object tells of \
+    all sites together, and of several each under `sites` too. Exit 1: an entry could not be moved."
 )]
 pub struct Args {
     #[command(flatten)]

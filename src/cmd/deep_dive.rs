@@ -79,7 +79,7 @@ struct Compile {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let dir = Path::new(&context.project.main.dir).join(".claude");
+    let dir = Path::new(&context.project.session_root().dir).join(".claude");
     let file = dir.join(FileKind::DeepDive.as_str());
     let is_new = !file.exists();
     let outcome = change::locked(&dir, SYSTEM, || {

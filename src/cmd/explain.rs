@@ -60,7 +60,7 @@ struct Story {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let targets = [Target::literal(context.absolute(&args.path), Act::Write)];
+    let targets = [Target::literal(context.in_project(&args.path), Act::Write)];
     let actor = (args.agent.as_deref()).map_or(Actor::Main, Actor::parse);
     let mut story = context.with_all_systems(|catalog| {
         let claims = claim::of(&targets, &context.project, catalog, &Ground::default())?;

@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
 }
 
 fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
-    let dir = Path::new(&context.project.main.dir).join(".claude");
+    let dir = Path::new(&context.project.session_root().dir).join(".claude");
     let (kind, mode) = match (args.team, args.force_sequential) {
         (false, false) => (FileKind::Single, Mode::Single),
         (true, false) if context.env.agent_teams => (FileKind::Team, Mode::Team),

@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use super::{Answer, Context, change, number, output};
 use crate::gates::InDir;
-use crate::path;
 use crate::systems::groups::state::{self, Group, GroupState};
 use crate::systems::{Files, groups};
 
@@ -75,7 +74,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
 }
 
 fn named(root: &str, context: &Context<'_>) -> Result<(String, Vec<Group>)> {
-    let dir = path::join(&context.cwd, root, context.env.home.as_deref());
+    let dir = context.in_project(root);
     match derive(&dir)? {
         Some(groups) => Ok((root.to_owned(), groups)),
         None => {

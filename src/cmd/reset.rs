@@ -17,8 +17,8 @@ use crate::systems::{self, Upkeep, devt};
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Applies at once; look first with --dry-run. Resets devt's state directories, or with --system agent-flow or --system \
-    session those. With --json one site gives one flat object, several give \
-    {\"sites\": [...]}. Exit 1: an entry could not be moved."
+    session those. With --json the object tells of all sites together, and of several each under \
+    `sites` too. Exit 1: an entry could not be moved."
 )]
 pub struct Args {
     /// Only list what would be moved

@@ -177,7 +177,7 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
     }
     let spec = args.spec.as_deref().map(|path| read_spec(path, context));
     let spec = spec.transpose()?;
-    let docs = Path::new(&context.project.main.dir).join(".claude/.docs");
+    let docs = Path::new(&context.project.session_root().dir).join(".claude/.docs");
     let (file, outcome) = change::locked(&docs, SYSTEM, || {
         let taken = InDir { dir: &docs }.dirs();
         let taken: Vec<&str> = taken.iter().map(String::as_str).collect();
@@ -214,7 +214,7 @@ fn init(args: &Init, context: &Context<'_>) -> Result<Change> {
 /// A specification, by its path from where one stands or from the project.
 fn read_spec<'a>(path: &'a str, context: &Context<'_>) -> Result<Spec<'a>> {
     let here = path::join(&context.cwd, path, context.env.home.as_deref());
-    for file in [here, context.project.main.path(path)] {
+    for file in [here, context.project.session_root().path(path)] {
         if let Some(text) = change::present(Path::new(&file))? {
             return Spec::read(path, &text).map_err(Error::msg);
         }

@@ -17,8 +17,8 @@ use crate::systems::devt::{self, sweep::Gates};
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Without --apply this is a dry run. spec.md, plan.md, decisions.md and \
-    scratchpad.md stay. With --json one site gives one flat object, several give \
-    {\"sites\": [...]}. Exit 1: an entry could not be moved."
+    scratchpad.md stay. With --json the object tells of \
+    all sites together, and of several each under `sites` too. Exit 1: an entry could not be moved."
 )]
 pub struct Args {
     #[command(flatten)]

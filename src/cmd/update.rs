@@ -95,7 +95,7 @@ fn site(context: &Context<'_>) -> Result<PathBuf> {
         let project = site.strip_suffix("/.devt/state").unwrap_or(site);
         path::relative(&here, project).is_some()
     };
-    let main = &context.project.main.dir;
+    let main = &context.project.session_root().dir;
     let own = format!("{main}/.devt/state");
     let nearest = sites
         .iter()

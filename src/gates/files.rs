@@ -7,7 +7,7 @@ use crate::catalog::Governed;
 use crate::ground::Ground;
 use crate::listing::{self, Entry};
 use crate::path;
-use crate::project::{Project, read_text};
+use crate::project::{Project, Root, read_text};
 use crate::sites::{self, Site};
 use crate::systems::Files;
 use crate::workflow::Workflow;
@@ -17,31 +17,40 @@ use crate::workflow::Workflow;
 /// for its own settings.
 pub fn nearest(project: &Project, cwd: &str, governed: &Governed<'_>) -> Option<PathBuf> {
     let cwd = path::absolute("/", cwd, None);
-    nearest_from(project, below_main(project, &cwd), governed)
+    nearest_from(project, below_root(project, &cwd), governed)
 }
 
-/// Where below the main checkout a collapsed path is; for one in a work tree
-/// and elsewhere that is the checkout itself.
-pub(super) fn below_main<'p>(project: &Project, cwd: &'p str) -> &'p str {
-    let root = &project.main;
-    let is_main = |below: &&str| {
+/// Where below the session's root a collapsed path is; for one in another work
+/// tree and elsewhere that is the root itself.
+pub(super) fn below_root<'p>(project: &Project, cwd: &'p str) -> &'p str {
+    let root = project.session_root();
+    let is_of_it = |below: &&str| {
         !below.is_empty()
             && !below.starts_with(".claude/worktrees/")
             && project
                 .inner_work_tree(root, &format!("{below}/x"), &Ground::default())
                 .is_none()
     };
-    root.relative(cwd).filter(is_main).unwrap_or_default()
+    root.relative(cwd).filter(is_of_it).unwrap_or_default()
 }
 
+/// A work tree without a state of its own works on the main checkout's.
 pub(super) fn nearest_from(
     project: &Project,
     below: &str,
     governed: &Governed<'_>,
 ) -> Option<PathBuf> {
+    let root = project.session_root();
+    let in_main = || {
+        let is_tree = root.dir != project.main.dir;
+        is_tree.then(|| nearest_in(&project.main, "", governed))?
+    };
+    nearest_in(root, below, governed).or_else(in_main)
+}
+
+fn nearest_in(root: &Root, below: &str, governed: &Governed<'_>) -> Option<PathBuf> {
     let system = governed.system;
     let gate_dir = system.gate_dir()?;
-    let root = &project.main;
     let mut dirs = std::iter::successors(Some(below), |below| {
         (!below.is_empty()).then(|| below.rsplit_once('/').map_or("", |(above, _)| above))
     });

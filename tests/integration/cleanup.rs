@@ -228,6 +228,22 @@ fn other_systems_keep_their_archive_in_our_own_folder() {
         .map(|site| site["system"].as_str().unwrap())
         .collect();
     assert_eq!(systems, ["agent-flow", "session", "groups"]);
+    let sums = [
+        "ok",
+        "dry_run",
+        "archived",
+        "total_bytes_archived",
+        "archive_path",
+    ];
+    assert_eq!(keys(&document)[..5], sums, "together they read as one does");
+    let counts = sites
+        .iter()
+        .map(|site| site["archived"].as_array().unwrap().len());
+    assert_eq!(
+        document["archived"].as_array().unwrap().len(),
+        counts.sum::<usize>()
+    );
+    assert_eq!(document["archive_path"], sites[0]["archive_path"]);
     for site in sites {
         let archive = site["archive_path"].as_str().unwrap();
         let below = match site["system"].as_str().unwrap() {

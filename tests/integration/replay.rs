@@ -225,6 +225,20 @@ fn every_kind_of_call_is_judged() {
     );
 }
 
+/// The file beside a transcript says whose it is, also where its lines do not.
+#[test]
+fn an_agent_with_a_file_beside_its_transcript_is_not_the_main_thread() {
+    let sandbox = Sandbox::new();
+    Transcript::new(&sandbox)
+        .write(".devt/state/review.md")
+        .save("p/s-1/subagents/agent-a1.jsonl");
+    assert!(refused(&replay(&sandbox, &["--json"]).json()).is_empty());
+    let beside = sandbox.home().join("p/s-1/subagents/agent-a1.meta.json");
+    fs::write(beside, r#"{"agentType":"devt:tester"}"#).unwrap();
+    let document = replay(&sandbox, &["--json"]).json();
+    assert_eq!(refused(&document), ["wrong-writer review.md 1"]);
+}
+
 /// What is in the file now says nothing about what was in it then.
 #[test]
 fn the_present_content_of_a_file_is_not_held_against_an_old_write() {

@@ -276,6 +276,9 @@ fn several_sites_come_as_a_list() {
     let done = sandbox.run(&["reset", "--json"]).json();
     let sites = done["sites"].as_array().unwrap();
     assert_eq!(sites.len(), 2);
+    assert_eq!(done["ok"], true);
+    assert_eq!(done["cleaned"], json!(["plan.md", "plan.md"]));
+    assert_eq!(done["archived_to"], sites[0]["archived_to"]);
     for (site, dir) in sites.iter().zip([".devt/state", "packages/b/.devt/state"]) {
         assert_eq!(site["state_dir"], json!(sandbox.path(dir)));
         assert_eq!(site["cleaned"], json!(["plan.md"]));

@@ -303,6 +303,49 @@ fn entries_that_a_work_tree_does_not_have_are_missed() {
     }
 }
 
+/// A session that was started in a work tree has its runs there, not in the main checkout.
+#[test]
+fn a_session_of_a_work_tree_has_its_own_runs() {
+    for inside in [true, false] {
+        let sandbox = Sandbox::new();
+        let tree = match inside {
+            true => sandbox.project().join(".claude/worktrees/own"),
+            false => sandbox.base().join("own"),
+        };
+        work_tree(&sandbox, &tree, &sandbox.path(".git/worktrees/own"));
+        let run = |args: &[&str]| {
+            let mut command = sandbox.command(args);
+            command.env("CLAUDE_PROJECT_DIR", &tree).current_dir(&tree);
+            serve(command, b"")
+        };
+        let riko_ends = |report: &str| {
+            let mut event = sandbox.by("riko", sandbox.event_of("SubagentStop"));
+            event["agent_id"] = report.into();
+            event["last_assistant_message"] = report.into();
+            event["cwd"] = text(&tree).into();
+            let mut hook = sandbox.command(&["hook"]);
+            hook.env("CLAUDE_PROJECT_DIR", &tree);
+            serve(hook, event.to_string().as_bytes()).is_silent();
+        };
+        let main = ".claude/orchestration.local.md";
+        assert_eq!(sandbox.run(&["flow", "init", "x"]).code(), 0);
+        riko_ends("of the main checkout");
+        assert!(sandbox.read(main).contains("of the main checkout"));
+        let before = sandbox.read(main);
+        assert_eq!(run(&["flow", "init", "y"]).code(), 0);
+        riko_ends("of the tree");
+        assert_eq!(sandbox.read(main), before);
+        let own = tree.join(main);
+        assert!(fs::read_to_string(&own).unwrap().contains("of the tree"));
+        let status = run(&["status", "--json"]).json();
+        let systems = status["systems"].as_array().unwrap();
+        assert!(
+            systems.iter().any(|run| run["file"] == text(&own)),
+            "{status}"
+        );
+    }
+}
+
 /// The files of such a tree would go where nobody looks for them.
 #[test]
 fn a_work_tree_whose_repository_was_moved_away_is_a_project_of_its_own() {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anyhow::{Result, bail};
 use serde::Serialize;
 
-use super::{Effect, Moved, Outcome};
+use super::{Effect, Moved, Outcome, Outcomes};
 use crate::cmd::{Answer, Context, output};
 use crate::store::archive::Status;
 
@@ -44,20 +44,23 @@ struct InSite<'o, D> {
 
 #[derive(Serialize)]
 struct Several<'o, D> {
+    #[serde(flatten)]
+    total: Option<D>,
     sites: Vec<InSite<'o, D>>,
 }
 
-/// Prints the outcomes: one site as the flat document that devt's own command
-/// prints, several under `sites`.
+/// Prints the outcomes: as the flat document that devt's own command prints, of
+/// all sites together, and where there are several each under `sites` as well.
 pub(crate) fn print<'o, D: Serialize>(
-    outcomes: &'o [Outcome],
+    outcomes: &'o Outcomes,
     effect: Effect,
     document: impl Fn(&'o Outcome) -> D,
     context: &Context<'_>,
     out: &mut dyn Write,
 ) -> Result<Answer> {
-    let text = |out: &mut dyn Write| write_text(outcomes, effect, context, out);
-    match outcomes {
+    let Outcomes { sites, total } = outcomes;
+    let text = |out: &mut dyn Write| write_text(sites, effect, context, out);
+    match sites.as_slice() {
         [one] => context.print(out, &document(one), text)?,
         several => {
             let sites = several.iter().map(|outcome| InSite {
@@ -66,17 +69,16 @@ pub(crate) fn print<'o, D: Serialize>(
                 document: document(outcome),
             });
             let sites = sites.collect();
-            context.print(out, &Several { sites }, text)?;
+            let total = total.as_ref().map(&document);
+            context.print(out, &Several { total, sites }, text)?;
         }
     }
-    let errors = outcomes
-        .iter()
-        .filter_map(|outcome| outcome.error.as_deref());
+    let errors = sites.iter().filter_map(|outcome| outcome.error.as_deref());
     let errors: Vec<&str> = errors.collect();
     if !errors.is_empty() {
         bail!("{}", errors.join("; "));
     }
-    Ok(Answer::yes_if(outcomes.iter().all(Outcome::ok)))
+    Ok(Answer::yes_if(sites.iter().all(Outcome::ok)))
 }
 
 fn write_text(

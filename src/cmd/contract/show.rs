@@ -128,7 +128,7 @@ fn systems_of(
     catalog: &Catalog<'_>,
     context: &Context<'_>,
 ) -> Result<(Vec<String>, String)> {
-    let dir = context.absolute(written);
+    let dir = context.in_project(written);
     let there = sites.iter().filter(|site| site.dir() == dir);
     let mut ids: Vec<String> = there.map(|site| site.governed.id().to_owned()).collect();
     if ids.is_empty() {

@@ -126,8 +126,9 @@ struct Reader<'r> {
     projects: HashMap<String, Project>,
     /// The last directory a line told.
     cwd: String,
-    /// The agent's type in the file beside the transcript, once it was asked for.
-    beside: Option<String>,
+    /// The agent's type in the file beside the transcript, if there is one; once it was
+    /// asked for.
+    beside: Option<Option<String>>,
     /// Whether a path falls to a system; the disk is asked once for each.
     in_sites: HashMap<String, bool>,
     /// Refused calls whose result is still to come, by id: a place in the report.
@@ -210,12 +211,12 @@ impl Reader<'_> {
     /// The line's agent; `None` for the main thread.
     fn agent(&mut self, line: &Line<'_>) -> Option<String> {
         match line.agent.as_str() {
-            "" if line.is_sidechain => {
+            "" => {
                 let file = self.file;
                 let beside = self.beside.get_or_insert_with(|| agent_beside(file));
-                Some(beside.clone())
+                let unknown = || line.is_sidechain.then(|| UNKNOWN_AGENT.to_owned());
+                beside.clone().or_else(unknown)
             }
-            "" => None,
             agent => Some(agent.to_owned()),
         }
     }
@@ -453,13 +454,13 @@ fn absolute(written: &str, cwd: &str, env: &Env) -> String {
 }
 
 /// The client keeps a subagent's type in `agent-<id>.meta.json` beside its transcript.
-fn agent_beside(file: &Path) -> String {
+fn agent_beside(file: &Path) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Meta {
         #[serde(rename = "agentType")]
         agent_type: String,
     }
     let meta = read_text(&file.with_extension("meta.json")).ok().flatten();
-    let meta = meta.and_then(|text| serde_json::from_str::<Meta>(&text).ok());
-    meta.map_or_else(|| UNKNOWN_AGENT.to_owned(), |meta| meta.agent_type)
+    let meta = serde_json::from_str::<Meta>(&meta?).ok()?;
+    Some(meta.agent_type)
 }

@@ -253,16 +253,38 @@ fn broken_settings_are_said_and_nothing_is_archived_by_them() {
     assert!(sandbox.exists(".devt/state/council-notes.md"));
 }
 
+/// Whoever names a project means what is in it, unless the path leads there by itself.
+#[test]
+fn a_relative_path_is_one_of_the_project_that_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("w/tasks.md", "## 1. A\n- [ ] 1.1 a\n");
+    let elsewhere = sandbox.base().join("elsewhere");
+    fs::create_dir_all(elsewhere.join(".git")).unwrap();
+    let run = |args: &[&str]| {
+        let project = sandbox.project().display().to_string();
+        sandbox.run_in(&elsewhere, &[args, &["--project", &project]].concat())
+    };
+    let name = sandbox.project().file_name().unwrap().to_owned();
+    let by_itself = format!("../{}/.devt/state/notes.md", name.display());
+    for path in [".devt/state/notes.md", &by_itself] {
+        assert_eq!(run(&["check", path]).code(), 1, "{path}");
+        let told = run(&["explain", "--json", path]).json();
+        assert_eq!(told["path"], sandbox.path(".devt/state/notes.md"));
+    }
+    assert_eq!(run(&["check", ".devt/state/plan.md"]).stderr(), "");
+    assert_eq!(run(&["groups", "--root", "w"]).code(), 0);
+}
+
 #[test]
 fn a_relative_path_that_misses_the_project_is_not_allowed_in_silence() {
     let sandbox = Sandbox::new();
     fs::create_dir_all(sandbox.base().join("other/.git")).unwrap();
     let other = sandbox.base().join("other").display().to_string();
-    let path = ".devt/state/notes.md";
+    let path = "../third/.devt/state/notes.md";
     let ran = sandbox.run(&["check", "--project", &other, path]);
     let said = format!(
         "statewarden: `{}` lies outside the project `{other}`, where nothing is judged\n",
-        sandbox.path(path)
+        sandbox.base().join("third/.devt/state/notes.md").display()
     );
     assert_eq!((ran.code(), ran.stderr()), (0, said));
     assert_eq!(sandbox.run(&["check", "src/a.rs"]).stderr(), "");
