@@ -17,7 +17,7 @@ use crate::path;
 use crate::record::{LogLine, Record, What};
 use crate::reply::{self, Reply};
 use crate::runs::Runs;
-use crate::settings::{Completion, Dispatch, Mode};
+use crate::settings::{Mode, Strictness};
 use crate::store::lock::{IN_HOOK, Locked, with_lock};
 use crate::store::make_own_folder;
 use crate::systems::{ClosedGate, Moment};
@@ -117,7 +117,7 @@ impl World<'_> {
             Counted::Before | Counted::Wordless => Reply::Silent,
             Counted::Now(owed) => {
                 // This log shares its lock with the counting, which is over now.
-                if self.rules.settings.completion != Completion::Off {
+                if self.rules.settings.completion != Strictness::Off {
                     owed.iter().for_each(|owed| self.note_owed(event, owed));
                 }
                 Reply::Silent
@@ -166,7 +166,7 @@ impl World<'_> {
         }
         let mut owed = plan.owed(&self.project);
         let is_enforced = |due: &Due| due.mode == Mode::Enforce;
-        if self.rules.settings.completion == Completion::Block
+        if self.rules.settings.completion == Strictness::Block
             && ending.told_by == ToldBy::Stop
             && owed.iter().any(is_enforced)
         {
@@ -242,7 +242,7 @@ impl World<'_> {
     pub(crate) fn objection_to_dispatch(&self, event: &Event<'_>) -> Option<Denial> {
         let agent_type = event.get(Field::SubagentType)?;
         let setting = self.rules.settings.dispatch;
-        if agent_type.is_empty() || setting == Dispatch::Off {
+        if agent_type.is_empty() || setting == Strictness::Off {
             return None;
         }
         let agent = AgentName::parse(agent_type);
@@ -251,8 +251,8 @@ impl World<'_> {
         let (around, gate) =
             around.find_map(|around| Some((around, around.closed_gate(&agent)?)))?;
         let mode = match setting {
-            Dispatch::Block => around.governed.mode,
-            Dispatch::Off | Dispatch::Warn => Mode::Warn,
+            Strictness::Block => around.governed.mode,
+            Strictness::Off | Strictness::Warn => Mode::Warn,
         };
         Some(self.closed(around, agent_type, gate, mode))
     }
