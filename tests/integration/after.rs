@@ -235,7 +235,7 @@ fn a_project_that_is_none_of_our_business_stays_untouched() {
     assert!(!sandbox.exists(".claude"));
 
     // A clone of a project whose committed settings run the hook.
-    assert_eq!(sandbox.run(&["install"]).code(), 0);
+    sandbox.run("install").ends(0);
     std::fs::remove_dir_all(sandbox.path(".claude/statewarden")).unwrap();
     sandbox.hook(&start).is_silent();
     assert_eq!(sandbox.names(".claude"), ["settings.json"]);
@@ -261,7 +261,7 @@ fn a_session_leaves_a_heartbeat_where_there_is_a_site() {
 #[test]
 fn a_command_that_takes_the_guard_out_of_the_settings_is_told() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.run(&["install"]).code(), 0);
+    sandbox.run("install").ends(0);
     let bash = json!({ "command": "python3 unwire.py" });
     sandbox
         .hook(&after(&sandbox, "Bash", bash.clone(), json!({})))
@@ -284,7 +284,7 @@ fn a_command_that_takes_the_guard_out_of_the_settings_is_told() {
 #[test]
 fn a_command_that_removes_the_settings_with_the_guard_is_told() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.run(&["install"]).code(), 0);
+    sandbox.run("install").ends(0);
     std::fs::remove_file(sandbox.project().join(".claude/settings.json")).unwrap();
     let event = after(
         &sandbox,

@@ -17,8 +17,7 @@ fn wired() -> Sandbox {
         CLIENT,
         "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n",
     );
-    let ran = sandbox.run(&["install"]);
-    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    sandbox.run("install").ends(0);
     assert!(sandbox.read(CLIENT).contains("PreToolUse"));
     sandbox
 }
@@ -71,7 +70,7 @@ fn an_agent_does_not_take_the_hooks_out_by_their_own_command() {
 fn the_users_settings_are_kept_where_the_client_has_them() {
     let mut sandbox = Sandbox::new();
     let uninstall = |sandbox: &Sandbox, command| sandbox.hook(&sandbox.bash_event(command));
-    assert_eq!(sandbox.run(&["install", "--scope", "user"]).code(), 0);
+    sandbox.run("install --scope user").ends(0);
     let of_home = "CLAUDE_CONFIG_DIR= statewarden uninstall --scope user";
     uninstall(&sandbox, of_home).is_denied("protected-file");
 
@@ -79,7 +78,7 @@ fn the_users_settings_are_kept_where_the_client_has_them() {
     sandbox.env.push(("CLAUDE_CONFIG_DIR", elsewhere));
     let of_user = "statewarden uninstall --scope user";
     uninstall(&sandbox, of_user).is_silent();
-    assert_eq!(sandbox.run(&["install", "--scope", "user"]).code(), 0);
+    sandbox.run("install --scope user").ends(0);
     uninstall(&sandbox, of_user).is_denied("protected-file");
 }
 
@@ -199,8 +198,7 @@ fn settings_without_our_entries_are_free() {
 #[test]
 fn local_settings_that_hold_our_entries_are_guarded_alike() {
     let sandbox = Sandbox::new();
-    let ran = sandbox.run(&["install", "--scope", "local"]);
-    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    sandbox.run("install --scope local").ends(0);
     sandbox.denied(
         &sandbox.write_event(".claude/settings.local.json", "{}"),
         "protected-file",
@@ -293,12 +291,11 @@ fn the_users_settings_are_where_the_client_has_them() {
             sandbox.hook(&sandbox.event("Write", input))
         };
         write("{}").is_silent();
-        let ran = sandbox.run(&["install", "--scope", "user"]);
-        assert_eq!(ran.code(), 0, "{}", ran.stderr());
+        sandbox.run("install --scope user").ends(0);
         let reason = write("{}").is_denied("protected-file");
         assert!(reason.contains(&format!("`{file}`")), "{reason}");
         write(&fs::read_to_string(&file).unwrap()).is_silent();
-        let doctor = sandbox.run(&["doctor", "--json"]).json().to_string();
+        let doctor = sandbox.run("doctor --json").json().to_string();
         let wired = format!("wired in scope user: `{file}`");
         assert!(doctor.contains(&wired), "{doctor}");
     }
@@ -309,7 +306,7 @@ fn a_hook_in_the_users_settings_is_no_hook_that_was_taken_out() {
     let mut sandbox = wired();
     let config = sandbox.base().join("config").to_str().unwrap().to_owned();
     sandbox.env = vec![("CLAUDE_CONFIG_DIR", config)];
-    sandbox.run(&["install", "--scope", "user"]);
+    sandbox.run("install --scope user");
     sandbox.write(CLIENT, "{}");
     let mut event = sandbox.bash_event("true");
     event["hook_event_name"] = "PostToolUse".into();
@@ -337,7 +334,7 @@ fn linked_settings_of_the_client_are_judged_where_they_are() {
     sandbox
         .hook(&sandbox.edit_event(CLIENT, "opus", "sonnet"))
         .is_silent();
-    assert_eq!(sandbox.run(&["install"]).code(), 0);
+    sandbox.run("install").ends(0);
     sandbox
         .hook(&sandbox.edit_event(CLIENT, "opus", "sonnet"))
         .is_silent();

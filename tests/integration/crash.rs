@@ -120,7 +120,7 @@ fn an_update_killed_at_any_system_call_leaves_the_old_file_or_the_new() {
                 || (text.contains("phase: test\n") && text.contains("task: keep\n"));
             assert!(whole, "killed at {nth}: {text}");
             // The dead process's locks hold nobody up.
-            let next = sandbox.run(&["update", "phase=verify"]);
+            let next = sandbox.run("update phase=verify");
             assert_eq!(next.code(), 0, "killed at {nth}: {}", next.stderr());
         },
     );
@@ -194,7 +194,7 @@ fn a_cleanup_killed_at_any_system_call_loses_nothing() {
 
 /// The next run ends with nothing but what was there before the first.
 fn check_unwired(sandbox: &Sandbox, nth: &str) {
-    let next = sandbox.run(&["uninstall"]);
+    let next = sandbox.run("uninstall");
     assert_eq!(next.code(), 0, "killed at {nth}: {}", next.stderr());
     assert_eq!(sandbox.read(SETTINGS), MODEL, "killed at {nth}");
     let left = sandbox.names(".claude");
@@ -215,7 +215,7 @@ fn an_install_killed_at_any_system_call_leaves_whole_settings_and_a_whole_backup
             !sandbox.exists(&backup) || sandbox.read(&backup) == MODEL,
             "killed at {nth}"
         );
-        assert_eq!(sandbox.run(&["install"]).code(), 0, "killed at {nth}");
+        assert_eq!(sandbox.run("install").code(), 0, "killed at {nth}");
         check_unwired(sandbox, nth);
     });
 }
@@ -223,7 +223,7 @@ fn an_install_killed_at_any_system_call_leaves_whole_settings_and_a_whole_backup
 #[test]
 fn an_uninstall_killed_at_any_system_call_is_finished_by_the_next() {
     let installed = |sandbox: &Sandbox| {
-        assert_eq!(sandbox.run(&["install"]).code(), 0);
+        sandbox.run("install").ends(0);
         String::new()
     };
     kill_everywhere(&["uninstall"], &installed, &check_unwired);

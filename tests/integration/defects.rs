@@ -181,14 +181,14 @@ fn a_recovery_closes_denials_of_the_generation_before() {
     for _ in 0..110 {
         sandbox.denied(&refused, "ad-hoc-name");
     }
-    assert_eq!(sandbox.run(&["stuck"]).code(), 1);
+    sandbox.run("stuck").ends(1);
     sandbox.write(".devt/state/plan.md", "x");
     let mut written = sandbox.write_event(".devt/state/plan.md", "x");
     written["hook_event_name"] = "PostToolUse".into();
     written["tool_response"] = json!({});
     written["duration_ms"] = 1.into();
     sandbox.hook(&written).is_silent();
-    assert_eq!(sandbox.run(&["stuck"]).code(), 0);
+    sandbox.run("stuck").ends(0);
 }
 
 /// Half-done changes, of any number, do not push a run out of the greeting.

@@ -234,8 +234,7 @@ fn the_plugins_script_guards_what_the_program_would() {
     fs::write(list, installed.to_string()).unwrap();
     let enabled = json!({"enabledPlugins": {"statewarden@x": true}}).to_string();
     fs::write(settings.join("settings.json"), enabled).unwrap();
-    let doctor = sandbox.run(&["doctor"]);
-    assert_eq!(doctor.code(), 0, "{}", doctor.stdout());
+    sandbox.run("doctor").ends(0);
 }
 
 /// Copies of the plugin's script on the `PATH`, as of two versions of the plugin, and a

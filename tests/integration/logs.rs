@@ -163,7 +163,7 @@ fn a_project_without_trouble_stays_untouched() {
         json!({ "hook_event_name": "SubagentStop", "session_id": "s", "agent_type": "x", "agent_id": "a" }),
     ] {
         event["cwd"] = bare.to_str().unwrap().into();
-        let mut command = sandbox.command(&["hook"]);
+        let mut command = sandbox.command("hook");
         command.env("CLAUDE_PROJECT_DIR", &bare);
         crate::support::serve(command, event.to_string().as_bytes()).is_silent();
     }

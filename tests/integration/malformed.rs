@@ -309,7 +309,7 @@ fn where_the_present_text_decides_it_has_to_be_known() {
 #[test]
 fn a_session_state_that_is_no_text_can_be_repaired() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.run(&["session", "init", "b"]).code(), 0);
+    sandbox.run("session init b").ends(0);
     let made = sandbox.names(".claude/.docs").remove(0);
     let state = format!(".claude/.docs/{made}/state.json");
     let good = sandbox.read(&state);

@@ -15,8 +15,9 @@ use crate::records::{denial, lines, many, with};
 use crate::support::{DEVT, EVENTS, Sandbox};
 
 fn report(sandbox: &Sandbox, args: &[&str]) -> (Value, String) {
-    let ran = sandbox.run(&[&["denies", "report", "--html", "r.html", "--json"], args].concat());
-    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    let ran = sandbox
+        .run(&[&["denies", "report", "--html", "r.html", "--json"], args].concat())
+        .ends(0);
     (ran.json(), sandbox.read("r.html"))
 }
 
@@ -188,7 +189,7 @@ fn the_old_page_stays_until_the_new_one_is_whole() {
         left.iter()
             .all(|entry| !entry.file_name().to_string_lossy().ends_with(".tmp"))
     );
-    let ran = sandbox.run(&["denies", "report", "--html", "nowhere/r.html"]);
+    let ran = sandbox.run("denies report --html nowhere/r.html");
     assert_eq!((ran.code(), ran.stdout().as_str()), (2, ""));
     assert!(ran.stderr().contains("nowhere/r.html"), "{}", ran.stderr());
 }
@@ -200,8 +201,7 @@ fn a_page_takes_the_place_of_nothing_but_a_file() {
     let page = sandbox.project().join("page.html");
     std::os::unix::fs::symlink(sandbox.home().join("page.html"), &page).unwrap();
     fs::write(sandbox.home().join("page.html"), "old").unwrap();
-    let ran = sandbox.run(&["denies", "report", "--html", "page.html"]);
-    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    sandbox.run("denies report --html page.html").ends(0);
     assert!(page.is_symlink(), "a link is written through");
     assert!(sandbox.read("page.html").ends_with("</html>\n"));
     crate::support::make_pipe(sandbox.path("pipe"));

@@ -210,7 +210,7 @@ fn doctor_names_the_systems_that_are_only_warned_about() {
     let sandbox = Sandbox::new();
     let check = |settings: &str, warns_self: bool| {
         sandbox.write(SETTINGS, settings);
-        let said = sandbox.run(&["doctor"]).stdout();
+        let said = sandbox.run("doctor").stdout();
         assert!(said.contains("`devt` is only warned about"), "{said}");
         assert_eq!(said.contains("`self` is only warned about"), warns_self);
     };
@@ -222,8 +222,7 @@ fn doctor_names_the_systems_that_are_only_warned_about() {
 fn commands_name_the_trouble_too() {
     let sandbox = Sandbox::new();
     sandbox.write(SETTINGS, "moed: off\n");
-    let ran = sandbox.run(&["doctor", "--json"]);
-    assert_eq!(ran.code(), 1, "{}", ran.stderr());
+    let ran = sandbox.run("doctor --json").ends(1);
     let findings = ran.json()["findings"].to_string();
     for part in ["statewarden.yaml", "moed", "did you mean `mode`"] {
         assert!(findings.contains(part), "`{part}` is not in: {findings}");
@@ -237,10 +236,9 @@ fn settings_behind_a_lost_link_are_broken_not_absent() {
     sandbox.write(".claude/other", "");
     sandbox.write_aged(".devt/state/retro.md", "", 3600);
     std::os::unix::fs::symlink("nowhere.yaml", sandbox.path(SETTINGS)).unwrap();
-    let said = sandbox.run(&["doctor"]).stdout();
+    let said = sandbox.run("doctor").stdout();
     assert!(said.contains("it is a link that leads nowhere"), "{said}");
-    let ran = sandbox.run(&["cleanup", "--apply"]);
-    assert_eq!(ran.code(), 2, "{}", ran.stdout());
+    sandbox.run("cleanup --apply").ends(2);
     assert_eq!(sandbox.names(".devt/state"), ["retro.md"]);
 }
 

@@ -25,8 +25,7 @@ fn full() -> Sandbox {
 #[test]
 fn every_system_is_read() {
     let sandbox = full();
-    let ran = sandbox.run(&["status", "--json"]);
-    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    let ran = sandbox.run("status --json").ends(0);
     let answer = ran.json();
     let brief = |run: &serde_json::Value| {
         json!([
@@ -94,17 +93,15 @@ fn every_system_is_read() {
 #[test]
 fn one_system_can_be_asked_for() {
     let sandbox = full();
-    let answer = sandbox
-        .run(&["status", "--json", "--system", "groups"])
-        .json();
+    let answer = sandbox.run("status --json --system groups").json();
     assert_eq!(answer["systems"].as_array().unwrap().len(), 1);
-    assert_eq!(sandbox.run(&["status", "--system", "nonsense"]).code(), 2);
+    sandbox.run("status --system nonsense").ends(2);
 }
 
 #[test]
 fn people_get_gates_and_what_comes_next() {
     let sandbox = full();
-    let text = sandbox.run(&["status"]).stdout();
+    let text = sandbox.run("status").stdout();
     for line in [
         "agent-flow  packages/api/.claude/orchestration.local.md",
         "  phase implementation, iteration 1 of 10",
@@ -119,7 +116,7 @@ fn people_get_gates_and_what_comes_next() {
         );
     }
     assert!(!text.contains('\u{1b}'), "no colors off a terminal");
-    let empty = Sandbox::new().run(&["status"]);
+    let empty = Sandbox::new().run("status");
     assert!(
         (
             empty.code(),
@@ -140,7 +137,7 @@ fn what_cannot_be_read_is_a_problem() {
         b"\xff\xfe",
     )
     .unwrap();
-    let ran = sandbox.run(&["status", "--json"]);
+    let ran = sandbox.run("status --json");
     let problems = ran.json()["problems"].to_string();
     assert_eq!(ran.code(), 1);
     for file in [
@@ -161,7 +158,7 @@ fn the_session_that_the_environment_names_is_shown() {
     sandbox
         .env
         .push(("FEATURE_DIR", dir.to_str().unwrap().to_owned()));
-    let answer = sandbox.run(&["status", "--json"]).json();
+    let answer = sandbox.run("status --json").json();
     assert_eq!(
         answer["systems"][0]["file"],
         dir.join("state.json").to_str().unwrap()
@@ -182,7 +179,7 @@ fn what_cannot_be_read_is_neither_inactive_nor_unstuck() {
     for (file, bytes, why) in broken {
         sandbox.write(file, "");
         std::fs::write(sandbox.project().join(file), bytes).unwrap();
-        let ran = sandbox.run(&["status", "--json"]);
+        let ran = sandbox.run("status --json");
         let answer = ran.json();
         assert_eq!(
             (ran.code(), &answer["systems"]),
@@ -195,9 +192,9 @@ fn what_cannot_be_read_is_neither_inactive_nor_unstuck() {
             "{problem}"
         );
         assert!(problem.contains(why), "{problem}");
-        let text = sandbox.run(&["status"]);
+        let text = sandbox.run("status");
         assert_eq!(text.stdout(), format!("{problem}\n"));
-        let stuck = sandbox.run(&["stuck"]);
+        let stuck = sandbox.run("stuck");
         if file == workflow {
             assert_eq!((stuck.code(), stuck.stdout()), (2, String::new()));
             let error = stuck.stderr();
@@ -217,7 +214,7 @@ fn devt_reads_past_a_line_that_is_none_and_so_does_status() {
     let workflow = ".devt/state/workflow.yaml";
     for (line, code) in [("a b: 1", 0), ("<<<<<<< HEAD", 1)] {
         sandbox.write(workflow, &format!("active: true\n{line}\nphase: plan\n"));
-        let ran = sandbox.run(&["status", "--json"]);
+        let ran = sandbox.run("status --json");
         let answer = ran.json();
         assert_eq!(ran.code(), code, "{answer}");
         assert_eq!(answer["systems"][0]["phase"], "plan", "{answer}");

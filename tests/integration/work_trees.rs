@@ -117,7 +117,7 @@ fn a_work_tree_that_the_session_names_is_a_root_whatever_the_cwd() {
     for cwd in [tree.clone(), sandbox.project(), sandbox.home()] {
         let mut event = event(&sandbox, &text(&tree.join(".devt/state/notes.md")));
         event["cwd"] = text(&cwd).into();
-        let mut command = sandbox.command(&["hook"]);
+        let mut command = sandbox.command("hook");
         command.env("CLAUDE_PROJECT_DIR", &tree);
         let found = serve(command, event.to_string().as_bytes());
         assert_eq!(found.decision(), "ad-hoc-name", "from {cwd:?}");
@@ -167,7 +167,7 @@ fn work_trees_take_their_settings_from_the_main_checkout() {
         for (name, expected) in [("main.md", "allow"), ("own.md", "ad-hoc-name")] {
             let mut event = event(&sandbox, &text(&dir.join(".devt/state").join(name)));
             event["cwd"] = text(&dir).into();
-            let mut command = sandbox.command(&["hook"]);
+            let mut command = sandbox.command("hook");
             command.env("CLAUDE_PROJECT_DIR", &project);
             let found = serve(command, event.to_string().as_bytes());
             assert_eq!(
@@ -211,11 +211,7 @@ fn what_changes_state_acts_on_one_root() {
         (&sandbox.home(), Some(&beside), &["beside"]),
         (&inner, Some(&main), &["main", "package"]),
     ] {
-        for args in [
-            &["reset"][..],
-            &["cleanup", "--apply"],
-            &["sweep", "--apply"],
-        ] {
+        for args in ["reset", "cleanup --apply", "sweep --apply"] {
             for (_, dir) in &dirs {
                 make(&dir.join(".devt/state"));
                 fs::write(dir.join(LEFT), "{}\n").unwrap();
@@ -293,8 +289,7 @@ fn entries_that_a_work_tree_does_not_have_are_missed() {
             said.contains("`statewarden install --scope local`"),
             "{said}"
         );
-        let of_main = sandbox.run(&["doctor"]);
-        assert_eq!(of_main.code(), 0, "{}", of_main.stdout());
+        sandbox.run("doctor").ends(0);
 
         run(&["install", "--scope", "local"]);
         let doctor = run(&["doctor"]);
@@ -314,7 +309,7 @@ fn a_work_tree_whose_repository_was_moved_away_is_a_project_of_its_own() {
     let stray = text(&tree.join(".claude/orchestration-2.local.md"));
     let mut event = event(&sandbox, &stray);
     event["cwd"] = text(&tree).into();
-    let mut hook = sandbox.command(&["hook"]);
+    let mut hook = sandbox.command("hook");
     hook.env("CLAUDE_PROJECT_DIR", &tree);
     assert_eq!(
         serve(hook, event.to_string().as_bytes()).decision(),

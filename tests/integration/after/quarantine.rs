@@ -22,11 +22,10 @@ fn what_is_detected_can_be_quarantined_and_restored() {
     let reason = blocked(&sandbox, &event);
     assert!(reason.contains(".archive/quarantine-"), "{reason}");
     assert!(!sandbox.exists(".devt/state/todo.txt"));
-    let history = sandbox.run(&["history", "--json"]).json().to_string();
+    let history = sandbox.run("history --json").json().to_string();
     let at = history.find("quarantine-").expect("a snapshot");
     let end = history[at..].find('"').unwrap();
-    let ran = sandbox.run(&["restore", &history[at..at + end]]);
-    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    sandbox.run(&["restore", &history[at..at + end]]).ends(0);
     assert_eq!(sandbox.read(".devt/state/todo.txt"), "kept");
     // What a person brought back stays, until it is written again.
     sandbox.hook(&event).is_silent();

@@ -113,7 +113,7 @@ fn every_option_is_described_and_offered_where_it_counts() {
             );
         }
     }
-    let phases = sandbox.run(&["flow", "update", "--help"]).stdout();
+    let phases = sandbox.run("flow update --help").stdout();
     assert!(phases.contains("verification, complete]"), "{phases}");
 }
 
@@ -121,10 +121,10 @@ fn every_option_is_described_and_offered_where_it_counts() {
 #[test]
 fn installing_speaks_as_the_other_verbs_do() {
     let sandbox = Sandbox::new();
-    let help = sandbox.run(&["install", "--help"]).stdout();
+    let help = sandbox.run("install --help").stdout();
     assert!(help.contains("\n      --dry-run  "), "{help}");
     let settings = sandbox.path(".claude/settings.json");
-    let uninstall = || sandbox.run(&["uninstall"]).stdout();
+    let uninstall = || sandbox.run("uninstall").stdout();
     assert_eq!(
         uninstall(),
         format!("not wired: there is no `{settings}`\n")
@@ -138,10 +138,7 @@ fn installing_speaks_as_the_other_verbs_do() {
 fn an_event_that_writes_nothing_is_named() {
     let sandbox = Sandbox::new();
     let event = r#"{"hook_event_name":"Stop","session_id":"s"}"#;
-    let ran = serve(
-        sandbox.command(&["check", "--event", "-"]),
-        event.as_bytes(),
-    );
+    let ran = serve(sandbox.command("check --event -"), event.as_bytes());
     assert_eq!(
         (ran.code(), ran.stdout().as_str()),
         (0, "Stop event: allow\n")
@@ -202,9 +199,9 @@ fn help_that_could_not_be_told_is_an_error() {
 #[test]
 fn a_temporary_directory_that_is_not_there_is_named() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.run(&["install"]).code(), 0);
+    sandbox.run("install").ends(0);
     let gone = sandbox.path("gone");
-    let output = sandbox.command(&["doctor"]).env("TMPDIR", &gone).output();
+    let output = sandbox.command("doctor").env("TMPDIR", &gone).output();
     let output = output.unwrap();
     let told = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{told}");

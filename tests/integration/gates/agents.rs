@@ -139,11 +139,11 @@ fn a_record_says_what_moved_and_why() {
 fn a_change_without_a_gate_says_where_the_run_stands() {
     let stage = Stage::with_run(&[]);
     for (args, phase) in [
-        (&["flow", "update", "--message", "m"][..], "exploration"),
-        (&["flow", "update", "--phase", "planning"], "planning"),
-        (&["flow", "update", "--complete"], "complete"),
+        ("flow update --message m", "exploration"),
+        ("flow update --phase planning", "planning"),
+        ("flow update --complete", "complete"),
     ] {
-        assert_eq!(stage.run(args).code(), 0);
+        stage.run(args).ends(0);
         let record = stage.gates().pop().unwrap();
         let found = [&record["gate"], &record["phase"], &record["iteration"]];
         assert_eq!(found, [&json!(null), &json!(phase), &json!(1)], "{record}");
@@ -166,7 +166,7 @@ fn a_record_stays_one_line_of_bounded_length() {
 #[test]
 fn without_an_active_run_only_agents_with_a_gate_are_worth_a_record() {
     let stage = Stage::with_run(&[]);
-    assert_eq!(stage.run(&["flow", "update", "--complete"]).code(), 0);
+    stage.run("flow update --complete").ends(0);
     let count = stage.gates().len();
     stage.stop("Explore", "a-1", "a report");
     stage.stop("", "a-2", "a report");
@@ -289,7 +289,7 @@ fn the_last_iteration_ends_the_run() {
 #[test]
 fn of_two_active_runs_the_one_in_the_agents_phase_moves() {
     let stage = Stage::with_run(&[]);
-    assert_eq!(stage.run(&["flow", "init", "t", "--team"]).code(), 0);
+    stage.run("flow init t --team").ends(0);
     let before = (stage.read(SINGLE), stage.read(TEAM));
     stage.play("riko", "found");
     assert_eq!((stage.read(SINGLE), stage.read(TEAM)), before);
@@ -310,7 +310,7 @@ fn of_two_active_runs_the_one_in_the_agents_phase_moves() {
         "--phase",
         "planning",
     ];
-    assert_eq!(stage.run(&update).code(), 0);
+    stage.run(&update).ends(0);
     stage.play("riko", "found");
     assert_eq!(stage.standing(SINGLE), "exploration/1: pa pe pe pe pe");
     assert_eq!(stage.standing(TEAM), "planning/1: pa pe pe pe pe pe");

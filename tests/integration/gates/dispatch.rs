@@ -56,7 +56,7 @@ fn a_dispatch_before_its_gate_is_warned_of_or_refused() {
     set(&stage, "off");
     dispatch(&stage, "loid").is_silent();
     set(&stage, "block");
-    assert_eq!(stage.run(&["flow", "update", "--complete"]).code(), 0);
+    stage.run("flow update --complete").ends(0);
     dispatch(&stage, "loid").is_silent();
 }
 
@@ -64,13 +64,13 @@ fn a_dispatch_before_its_gate_is_warned_of_or_refused() {
 fn of_two_active_runs_one_must_be_open_to_the_agent() {
     let stage = Stage::with_run(&[]);
     let init = ["flow", "init", "t", "--team", "--force-sequential"];
-    assert_eq!(stage.run(&init).code(), 0);
+    stage.run(&init).ends(0);
     set(&stage, "block");
     dispatch(&stage, "riko").is_silent();
     dispatch(&stage, "loid").is_denied("gate-closed");
     dispatch(&stage, "senku").is_denied("gate-closed");
     let update = ["flow", "update", "--team", "--gate-result", "passed"];
-    assert_eq!(stage.run(&update).code(), 0);
+    stage.run(&update).ends(0);
     dispatch(&stage, "senku").is_silent();
     dispatch(&stage, "loid").is_denied("gate-closed");
     // A file that cannot be read opens no gate of the other run.
@@ -109,7 +109,7 @@ fn a_run_that_cannot_be_read_has_passed_no_gate() {
 #[test]
 fn a_session_has_gates_too() {
     let stage = Stage::new();
-    assert_eq!(stage.run(&["session", "init", "t"]).code(), 0);
+    stage.run("session init t").ends(0);
     set(&stage, "block");
     dispatch(&stage, "scouter").is_silent();
     let reason = dispatch(&stage, "reviewer").is_denied("gate-closed");
@@ -210,10 +210,7 @@ fn a_new_session_is_told_what_is_under_way() {
     none.hook(&none.event_of("SessionStart")).is_silent();
     let stage = Stage::with_run(&[]);
     stage.play("riko", "found");
-    assert_eq!(
-        stage.run(&["session", "init", &"word ".repeat(40)]).code(),
-        0
-    );
+    stage.run(&["session", "init", &"word ".repeat(40)]).ends(0);
     let tasks: String = (1..60)
         .map(|n| format!("## {n}. Group\n- [x] a\n"))
         .collect();
@@ -235,11 +232,8 @@ fn a_new_session_is_told_what_is_under_way() {
             assert!(text.contains(part), "no `{part}` in: {text}");
         }
     }
-    for args in [
-        &["flow", "update", "--complete"][..],
-        &["session", "skip", "research"],
-    ] {
-        assert_eq!(stage.run(args).code(), 0);
+    for args in ["flow update --complete", "session skip research"] {
+        stage.run(args).ends(0);
     }
     std::fs::remove_dir_all(stage.path("openspec")).unwrap();
     std::fs::remove_dir_all(stage.path(".claude/.docs")).unwrap();

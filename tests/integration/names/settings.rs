@@ -51,8 +51,7 @@ fn directories_on_the_way_to_a_name_are_known() {
         sandbox.write(&format!(".devt/state/{file}"), "x");
     }
     sandbox.write("kb/parts/1/x.md", "x");
-    let audit = sandbox.run(&["audit"]);
-    assert_eq!(audit.code(), 0, "{}", audit.stdout());
+    sandbox.run("audit").ends(0);
     let command = json!({ "command": "make" });
     sandbox
         .hook(&after(&sandbox, "Bash", command, json!({})))
@@ -193,7 +192,7 @@ fn all_below_a_directory_is_the_directory() {
         assert_eq!(write(&sandbox, path), expected, "{path}");
     }
     sandbox.write("docs/b.md", "x");
-    assert_eq!(sandbox.run(&["audit"]).code(), 1);
+    sandbox.run("audit").ends(1);
 }
 
 #[test]

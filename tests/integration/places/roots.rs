@@ -122,7 +122,7 @@ fn the_projects_name_may_be_untidy_and_an_empty_one_is_none() {
         (String::new(), "ad-hoc-name"),
         (text(&sandbox.base().join("gone")), "allow"),
     ] {
-        let mut command = sandbox.command(&["hook"]);
+        let mut command = sandbox.command("hook");
         command.env("CLAUDE_PROJECT_DIR", &named);
         let found = crate::support::serve(command, event.to_string().as_bytes());
         assert_eq!(found.decision(), expected, "`{named}`");
