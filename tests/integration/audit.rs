@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Ran, Sandbox, keys};
+use crate::support::{Ran, Sandbox, assert_has, keys};
 
 /// A project with entries of every bucket, and its audit.
 fn audited() -> (Sandbox, Value) {
@@ -310,8 +310,8 @@ fn entries_that_nobody_may_look_at_are_no_empty_site() {
         let ran = Ran::from(output);
         let told = ran.stdout() + &ran.stderr();
         assert_eq!(ran.code(), code, "{told}");
-        assert!(told.contains("could not look at `"), "{told}");
-        assert!(told.contains("notes.md`: Permission denied"), "{told}");
+        assert_has(&told, "could not look at `");
+        assert_has(&told, "notes.md`: Permission denied");
     }
     fs::set_permissions(&state, fs::Permissions::from_mode(0o755)).unwrap();
 }

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, keys};
+use crate::support::{Sandbox, assert_has, keys};
 
 const STATE: &str = ".devt/state";
 const DAY: i64 = 24 * 60 * 60;
@@ -123,17 +123,14 @@ fn what_goes_is_what_the_contract_does_not_keep() {
 fn a_person_sees_sizes_and_ages_and_what_to_do() {
     let sandbox = populated();
     let text = sandbox.run("cleanup").stdout();
-    assert!(
-        text.contains("review-old.md  13 B, 21 d, stale_pattern_allowed (>21d)"),
-        "{text}"
+    assert_has(
+        &text,
+        "review-old.md  13 B, 21 d, stale_pattern_allowed (>21d)",
     );
-    assert!(text.contains("junk/  0 B"), "{text}");
-    assert!(
-        text.contains("would archive 6 entries, 44 B\nnothing was changed"),
-        "{text}"
-    );
+    assert_has(&text, "junk/  0 B");
+    assert_has(&text, "would archive 6 entries, 44 B\nnothing was changed");
     let text = sandbox.run("cleanup --apply").stdout();
-    assert!(text.contains("archived 6 entries, 44 B, into `"), "{text}");
+    assert_has(&text, "archived 6 entries, 44 B, into `");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, assert_has};
 
 const SETTINGS: &str = ".claude/statewarden.yaml";
 const CLIENT: &str = ".claude/settings.json";
@@ -159,7 +159,7 @@ fn an_edit_that_drops_our_entries_is_refused() {
     events.push(sandbox.bash_event("cat > .claude/settings.json <<'EOF'\n{}\nEOF"));
     for event in &events {
         let reason = sandbox.denied(event, "protected-file");
-        assert!(reason.contains("statewarden uninstall"), "{reason}");
+        assert_has(&reason, "statewarden uninstall");
         sandbox.denied(&sandbox.by("programmer", event.clone()), "protected-file");
     }
     assert_eq!(sandbox.read(CLIENT), text);
@@ -175,10 +175,7 @@ fn an_edit_for_which_the_client_ignores_the_file_is_refused_by_its_key() {
     entries.push(json!({ "matcher": "X", "hooks": [hook] }));
     let event = sandbox.write_event(CLIENT, &settings.to_string());
     let reason = sandbox.denied(&event, "protected-file");
-    assert!(
-        reason.contains("`PreToolUse` has no valid `timeout`"),
-        "{reason}"
-    );
+    assert_has(&reason, "`PreToolUse` has no valid `timeout`");
 }
 
 #[test]
@@ -293,11 +290,11 @@ fn the_users_settings_are_where_the_client_has_them() {
         write("{}").is_silent();
         sandbox.run("install --scope user").ends(0);
         let reason = write("{}").is_denied("protected-file");
-        assert!(reason.contains(&format!("`{file}`")), "{reason}");
+        assert_has(&reason, &format!("`{file}`"));
         write(&fs::read_to_string(&file).unwrap()).is_silent();
         let doctor = sandbox.run("doctor --json").json().to_string();
         let wired = format!("wired in scope user: `{file}`");
-        assert!(doctor.contains(&wired), "{doctor}");
+        assert_has(&doctor, &wired);
     }
 }
 

@@ -11,7 +11,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::support::{DEVT, Ran, Sandbox, keys, serve};
+use crate::support::{DEVT, Ran, Sandbox, assert_has, keys, serve};
 
 /// Exit 2, one line on stderr that names every part, nothing on stdout.
 #[track_caller]
@@ -23,11 +23,7 @@ fn is_usage_error(ran: &Ran, parts: &[&str]) {
         ran.stderr()
     );
     for part in parts {
-        assert!(
-            ran.stderr().contains(part),
-            "`{part}` is not in: {}",
-            ran.stderr()
-        );
+        assert_has(&ran.stderr(), part);
     }
 }
 
@@ -207,7 +203,7 @@ fn explain_reads_for_people() {
     ] {
         let text = sandbox.run(&["explain", path]).stdout();
         for part in parts {
-            assert!(text.contains(part), "`{part}` is not in: {text}");
+            assert_has(&text, part);
         }
         assert!(!text.contains('\u{1b}'), "no colour in a pipe: {text}");
         assert!(!text.contains("More:"), "this is more: {text}");
@@ -215,7 +211,7 @@ fn explain_reads_for_people() {
     sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
     let text = sandbox.run("explain .devt/state/notes.md").stdout();
     let word = "a Write is  warned about, and not refused, for the main thread";
-    assert!(text.contains(word), "{text}");
+    assert_has(&text, word);
 }
 
 /// `script` from util-linux gives the program a terminal.
@@ -238,7 +234,7 @@ fn a_terminal_gets_colors_unless_it_knows_none_or_they_are_not_wanted() {
             return eprintln!("skipped: no `script`");
         };
         let text = String::from_utf8_lossy(&ran.stdout);
-        assert!(text.contains("ad-hoc-name"), "{text}");
+        assert_has(&text, "ad-hoc-name");
         assert_eq!(text.contains('\u{1b}'), expected, "{name}={value}: {text}");
     }
 }
@@ -371,7 +367,7 @@ fn completions_and_the_manual_go_to_stdout() {
     }
     let man = sandbox.run("man");
     assert_eq!((man.code(), man.stderr()), (0, String::new()));
-    assert!(man.stdout().contains(".TH statewarden"), "{}", man.stdout());
+    assert_has(&man.stdout(), ".TH statewarden");
     // Not every roff reads anything else.
     assert!(man.stdout().is_ascii());
 }
@@ -441,10 +437,7 @@ fn without_a_home_the_project_is_wired_and_examined_all_the_same() {
     assert_eq!(find("live-test")["level"], "info");
     let what = find("no-home")["what"].as_str().unwrap();
     let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
-    assert!(
-        what.contains(&format!("set `{home}` to your home directory")),
-        "{what}"
-    );
+    assert_has(what, &format!("set `{home}` to your home directory"));
     run("install --scope user").ends(2);
     run("uninstall").ends(0);
     assert!(!sandbox.exists(".claude"));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{DEVT, Ran, Sandbox};
+use crate::support::{DEVT, Ran, Sandbox, assert_has};
 
 const EXAMPLE: &str = include_str!("../fixtures/contract/example.yaml");
 
@@ -175,8 +175,8 @@ fn one_site_at_a_time() {
     ] {
         let ran = sandbox.run(&["contract", "show", dir]);
         assert_eq!(ran.code(), 2);
-        assert!(ran.stderr().contains(said), "{}", ran.stderr());
+        assert_has(&ran.stderr(), said);
     }
     let text = sandbox.run("contract show .devt/state").stdout();
-    assert!(text.contains("    scratchpad.md "), "{text}");
+    assert_has(&text, "    scratchpad.md ");
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::json;
 
-use crate::support::{DEVT, Sandbox};
+use crate::support::{DEVT, Sandbox, assert_has};
 
 const WORKFLOW: &str =
     "active: true\nphase: plan\nstatus: \"DONE\"\n# a comment stays\ntask: keep\n";
@@ -241,7 +241,7 @@ fn a_failure_names_its_place_and_leaves_nothing_half_made() {
         let stderr = String::from_utf8_lossy(&ran.stderr);
         let said = said.replace("PROJECT", sandbox.project().to_str().unwrap());
         assert_eq!(ran.status.code(), Some(2), "{stderr}");
-        assert!(stderr.contains(&said), "{stderr}");
+        assert_has(&stderr, &said);
         assert!(!sandbox.exists(".claude"), "{args:?} at {inject}");
         assert_eq!(sandbox.names(".devt/state"), [""; 0]);
     };
@@ -273,7 +273,7 @@ fn a_stray_that_cannot_be_moved_is_told() {
     let ran = traced(&option, &sandbox, &["hook"], &event.to_string());
     let stderr = String::from_utf8_lossy(&ran.stderr);
     assert!(ran.status.success(), "{stderr}");
-    assert!(stderr.contains("`notes.txt`: "), "{stderr}");
+    assert_has(&stderr, "`notes.txt`: ");
     assert!(sandbox.exists(".devt/state/notes.txt"));
 }
 
@@ -339,21 +339,16 @@ fn a_full_disk_costs_no_state_and_no_decision() {
     let Some(out) = on_a_full_disk(&sandbox, &script) else {
         return;
     };
-    assert!(
-        out.contains("update 2\nactive: true\nphase: plan\n"),
-        "{out}"
-    );
-    assert!(
-        out.contains("\"permissionDecision\":\"deny\"") && out.contains("hook 0\n"),
-        "{out}"
-    );
+    assert_has(&out, "update 2\nactive: true\nphase: plan\n");
+    assert_has(&out, "\"permissionDecision\":\"deny\"");
+    assert_has(&out, "hook 0\n");
     assert!(
         !out.contains(".tmp"),
         "a failed write leaves no temporary file: {out}"
     );
     let stderr = fs::read_to_string(sandbox.base().join("stderr")).unwrap();
     for said in ["could not write", "could not change"] {
-        assert!(stderr.contains(said), "{stderr}");
+        assert_has(&stderr, said);
     }
-    assert!(out.contains("run kept"), "{out}");
+    assert_has(&out, "run kept");
 }

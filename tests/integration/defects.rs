@@ -4,7 +4,7 @@
 
 use serde_json::json;
 
-use crate::support::{DEVT, EVENTS, Sandbox};
+use crate::support::{DEVT, EVENTS, Sandbox, assert_has};
 
 #[test]
 fn b11_the_place_in_the_command_and_quotes_make_no_difference() {
@@ -55,10 +55,8 @@ fn b20_a_denied_command_is_logged_without_its_secrets() {
         "curl -H 'Authorization: Bearer abcdef0123456789abcdef' https://x.test > .devt/state/x.md";
     sandbox.denied(&sandbox.bash_event(command), "ad-hoc-name");
     let log = sandbox.read(DEVT);
-    assert!(
-        log.contains("command_excerpt") && !log.contains("abcdef0123456789"),
-        "{log}"
-    );
+    assert_has(&log, "command_excerpt");
+    assert!(!log.contains("abcdef0123456789"), "{log}");
 }
 
 /// Declared sites and those that settings or the environment name go with the
@@ -204,5 +202,5 @@ fn the_greeting_begins_with_what_is_stored() {
         );
     }
     let text = sandbox.hook(&sandbox.event_of("SessionStart")).context();
-    assert!(text.contains("agent-flow"), "{text}");
+    assert_has(&text, "agent-flow");
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::records::{denial, lines, many, with};
-use crate::support::{DENIES, DEVT, EVENTS, Sandbox, keys};
+use crate::support::{DENIES, DEVT, EVENTS, Sandbox, assert_has, keys};
 
 /// Denials in two logs, a rotated log, and lines that are none.
 fn project() -> Sandbox {
@@ -116,7 +116,7 @@ fn a_call_refused_by_two_systems_is_found_by_both() {
     }
     ids(&sandbox, "--system groups", &[]);
     let text = sandbox.run("denies").stdout();
-    assert!(text.contains("b.md and 2 more  Bash by main"), "{text}");
+    assert_has(&text, "b.md and 2 more  Bash by main");
 }
 
 #[test]
@@ -144,11 +144,7 @@ fn a_record_comes_out_as_it_stands_in_the_log() {
     );
     assert!(text.stdout().ends_with("3 refused\n"), "{}", text.stdout());
     assert!(!text.stdout().contains('\u{1b}'), "{}", text.stdout());
-    assert!(
-        text.stderr().contains("left out 1 unreadable line of"),
-        "{}",
-        text.stderr()
-    );
+    assert_has(&text.stderr(), "left out 1 unreadable line of");
 }
 
 #[test]
@@ -244,7 +240,7 @@ fn nothing_refused_is_told_from_never_ran_and_from_only_warned() {
     check("");
     let ran = sandbox.run("denies");
     assert_eq!(ran.code(), 0);
-    assert!(ran.stderr().contains(&events), "{}", ran.stderr());
+    assert_has(&ran.stderr(), &events);
 }
 
 #[test]

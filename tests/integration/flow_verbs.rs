@@ -3,7 +3,7 @@
 use serde_json::json;
 use statewarden::systems::agent_flow::state::read_workflow;
 
-use crate::support::{GATES, Sandbox};
+use crate::support::{GATES, Sandbox, assert_has};
 
 const SINGLE: &str = ".claude/orchestration.local.md";
 const TEAM: &str = ".claude/team-orchestration.local.md";
@@ -72,7 +72,7 @@ fn the_mode_follows_flags_and_environment() {
             text.lines().any(|found| found == line),
             "{flags:?}: no `{line}` in:\n{text}"
         );
-        assert!(text.contains("task: \"a \\\"task\\\"\"\n"), "{text}");
+        assert_has(&text, "task: \"a \\\"task\\\"\"\n");
         assert_eq!(sandbox.exists(SINGLE), file == SINGLE);
     }
 }
@@ -116,11 +116,8 @@ fn a_run_is_taken_to_its_end() {
         "complete: exploration passed, planning passed, implementation passed, review passed, verification passed"
     );
     let text = sandbox.read(SINGLE);
-    assert!(
-        text.contains("active: false\n")
-            && text.contains("### Phase: Review\n- Agent: A\n- Result: m\n"),
-        "{text}"
-    );
+    assert_has(&text, "active: false\n");
+    assert_has(&text, "### Phase: Review\n- Agent: A\n- Result: m\n");
     let closed = sandbox.run("flow update --complete --json");
     assert_eq!(
         (closed.code(), &closed.json()["changed"]),
@@ -161,7 +158,7 @@ fn a_team_run_is_updated_by_its_group() {
         .run("flow update --phase planning --gate-result passed")
         .ends(2)
         .said();
-    assert!(said.contains("--team"), "{said}");
+    assert_has(&said, "--team");
     for phase in ["planning", "implementation", "review_verification"] {
         sandbox
             .run(&format!(
@@ -213,7 +210,7 @@ fn wrong_flags_are_errors_and_change_nothing() {
         assert!(said.contains(word), "{args} says: {said}");
     }
     let said = sandbox.run(&["flow", "init", " "]).ends(2).said();
-    assert!(said.contains("empty"), "{said}");
+    assert_has(&said, "empty");
     assert_eq!(sandbox.read(SINGLE), before);
 }
 
@@ -223,7 +220,7 @@ fn a_deep_dive_is_made_compiled_and_used() {
     sandbox.run("deep-dive compile --overview x").ends(2);
     sandbox.run("deep-dive init --scope focused").ends(2);
     let said = sandbox.run("flow init t --use-deep-dive").ends(0).said();
-    assert!(said.contains("no finished deep dive"), "{said}");
+    assert_has(&said, "no finished deep dive");
     sandbox
         .run("deep-dive init --scope focused --focus-path src/auth")
         .ends(0);
@@ -242,10 +239,8 @@ fn a_deep_dive_is_made_compiled_and_used() {
         .run("deep-dive compile --tech-stack Rust --overview Small. --mark-complete")
         .ends(0);
     let text = sandbox.read(DEEP_DIVE);
-    assert!(
-        text.contains("phase: \"complete\"\n") && text.contains("- **Tech Stack**: Rust\n"),
-        "{text}"
-    );
+    assert_has(&text, "phase: \"complete\"\n");
+    assert_has(&text, "- **Tech Stack**: Rust\n");
     sandbox.run("flow init t --use-deep-dive --force").ends(0);
     assert!(
         sandbox
@@ -297,10 +292,7 @@ fn a_new_file_is_created_and_a_gate_that_stays_is_not_listed() {
     assert!(again.starts_with(&format!("{file}: changed\n")), "{again}");
     let passed = ["flow", "update", "--gate-result", "passed"];
     let moved = sandbox.run(&passed).ends(0).said();
-    assert!(
-        moved.contains("exploration: in_progress -> passed"),
-        "{moved}"
-    );
+    assert_has(&moved, "exploration: in_progress -> passed");
     let same = sandbox
         .run(&[&passed[..], &["--message", "again"]].concat())
         .ends(0)
@@ -339,13 +331,13 @@ fn a_text_may_begin_as_a_list_does() {
         .run(&["flow", "update", "--message", "--dry run done"])
         .ends(0);
     let log = sandbox.read(SINGLE);
-    assert!(log.contains("- Result: --dry run done\n"), "{log}");
+    assert_has(&log, "- Result: --dry run done\n");
     for args in [
         &["flow", "update", "--message", "--complete"][..],
         &["deep-dive", "compile", "--overview", "--mark-complete"],
     ] {
         let said = sandbox.run(args).ends(2).said();
-        assert!(said.contains("write the text before it"), "{said}");
+        assert_has(&said, "write the text before it");
     }
     assert_eq!(sandbox.read(SINGLE), log);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Sandbox, keys};
+use crate::support::{Sandbox, assert_has, keys};
 
 const TASKS: &str = include_str!("../fixtures/groups/C07/tasks.md");
 const PASS: &str = include_str!("../fixtures/groups/C07/test-reports/1.md");
@@ -81,7 +81,7 @@ fn no_answer_is_an_error() {
     ] {
         let ran = sandbox.run(args);
         assert_eq!((ran.code(), ran.stdout()), (2, String::new()), "{args:?}");
-        assert!(ran.stderr().contains(word), "{}", ran.stderr());
+        assert_has(&ran.stderr(), word);
     }
     sandbox.write("openspec/changes/auth/tasks.md", "## 1. A\n- [ ] a\n");
     let ran = sandbox.run("groups 7");
@@ -95,6 +95,6 @@ fn no_answer_is_an_error() {
         std::fs::write(file, b"Group 1 \xff").unwrap();
         let ran = sandbox.run("groups");
         assert_eq!(ran.code(), 2, "unreadable is neither done nor free");
-        assert!(ran.stderr().contains(name), "{}", ran.stderr());
+        assert_has(&ran.stderr(), name);
     }
 }

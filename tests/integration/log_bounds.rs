@@ -8,7 +8,7 @@ use serde_json::Value;
 use statewarden::store::lock::IN_COMMAND;
 use statewarden::store::log::Logs;
 
-use crate::support::{DENIES, DEVT, GATES, Ran, Sandbox, feed, serve};
+use crate::support::{DENIES, DEVT, GATES, Ran, Sandbox, assert_has, feed, serve};
 
 #[test]
 fn a_line_is_never_longer_than_its_bound() {
@@ -55,8 +55,8 @@ fn a_full_log_that_cannot_be_moved_grows_on() {
     sandbox.write(DEVT, &(old.clone() + &old));
     sandbox.write(".devt/state/.archive", "a file");
     let ran = sandbox.hook(&sandbox.write_event(".devt/state/a.md", "x"));
-    assert!(ran.stdout().contains("ad-hoc-name"), "{}", ran.stdout());
-    assert!(ran.stderr().contains(".archive"), "{}", ran.stderr());
+    assert_has(&ran.stdout(), "ad-hoc-name");
+    assert_has(&ran.stderr(), ".archive");
     let last = sandbox.records(DEVT).pop().unwrap();
     assert_eq!(last["name"], "a.md");
 }
@@ -76,7 +76,7 @@ fn a_log_at_the_limit_of_file_sizes_changes_no_decision() {
             .arg(hook.get_program())
             .current_dir(sandbox.project());
         let ran = serve(limited, event.as_bytes());
-        assert!(ran.stdout().contains("ad-hoc-name"), "{}", ran.stdout());
+        assert_has(&ran.stdout(), "ad-hoc-name");
         let told = ran.stderr();
         assert_eq!(!told.contains("could not write"), fits, "{told}");
         assert_eq!(sandbox.records(DEVT).len(), 20_000 + usize::from(fits));
@@ -380,11 +380,7 @@ fn a_pipe_in_the_logs_place_is_an_error() {
     ran.reason();
     let told = [ran, sandbox.run("denies"), sandbox.run("denies follow")];
     for ran in told {
-        assert!(
-            ran.stderr().contains("it is no regular file"),
-            "{}",
-            ran.stderr()
-        );
+        assert_has(&ran.stderr(), "it is no regular file");
     }
 }
 

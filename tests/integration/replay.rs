@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::{DEVT, Ran, Sandbox};
+use crate::support::{DEVT, Ran, Sandbox, assert_has};
 
 /// A transcript as the client writes it: one line for each call, and its result.
 struct Transcript<'s> {
@@ -404,7 +404,7 @@ fn what_is_no_transcript_is_said_to_be_none() {
     ] {
         let ran = sandbox.run(&["replay", path]);
         assert_eq!((ran.code(), ran.stdout().as_str()), (2, ""), "{path}");
-        assert!(ran.stderr().contains(expected), "{}", ran.stderr());
+        assert_has(&ran.stderr(), expected);
     }
     Transcript::new(&sandbox)
         .write(".devt/state/one.md")

@@ -12,7 +12,7 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::records::{denial, lines, many, with};
-use crate::support::{DEVT, EVENTS, Sandbox};
+use crate::support::{DEVT, EVENTS, Sandbox, assert_has};
 
 fn report(sandbox: &Sandbox, args: &[&str]) -> (Value, String) {
     let ran = sandbox
@@ -109,9 +109,9 @@ fn the_funnel_tells_recorded_from_inferred() {
     assert_eq!(outcome("notes.md"), "good");
     assert_eq!(outcome("todo.txt"), "open");
     let loops = &page[page.find("id=\"loops\"").unwrap()..page.find("id=\"words\"").unwrap()];
-    assert!(
-        loops.contains("<td class=\"n\">3</td><td><code>notes.md</code></td><td>main</td>"),
-        "{loops}"
+    assert_has(
+        loops,
+        "<td class=\"n\">3</td><td><code>notes.md</code></td><td>main</td>",
     );
     assert_eq!(loops.matches("<code>todo.txt</code>").count(), 0);
     assert!(page.contains("The hook last reported in at"));
@@ -191,7 +191,7 @@ fn the_old_page_stays_until_the_new_one_is_whole() {
     );
     let ran = sandbox.run("denies report --html nowhere/r.html");
     assert_eq!((ran.code(), ran.stdout().as_str()), (2, ""));
-    assert!(ran.stderr().contains("nowhere/r.html"), "{}", ran.stderr());
+    assert_has(&ran.stderr(), "nowhere/r.html");
 }
 
 #[cfg(unix)]
@@ -208,7 +208,7 @@ fn a_page_takes_the_place_of_nothing_but_a_file() {
     for (file, why) in [("pipe", "is no regular file"), (".", "is a directory")] {
         let ran = sandbox.run(&["denies", "report", "--html", file]);
         assert_eq!((ran.code(), ran.stdout().as_str()), (2, ""), "{file}");
-        assert!(ran.stderr().contains(why), "{}", ran.stderr());
+        assert_has(&ran.stderr(), why);
     }
 }
 

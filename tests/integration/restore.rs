@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::support::{Ran, Sandbox};
+use crate::support::{Ran, Sandbox, assert_has};
 
 /// A site whose `plan.md` and `review.md` a reset has archived; the snapshot's name.
 fn archived() -> (Sandbox, String) {
@@ -103,7 +103,7 @@ fn a_part_comes_back_by_name() {
     ] {
         let ran = sandbox.run(&args);
         assert_eq!(ran.code(), 2);
-        assert!(ran.stderr().contains(part), "{}", ran.stderr());
+        assert_has(&ran.stderr(), part);
     }
 }
 
@@ -117,10 +117,7 @@ fn a_newer_file_stays() {
     assert_eq!(sandbox.read(".devt/state/plan.md"), "newer");
 
     let text = sandbox.run(&["restore", &archive]).stdout();
-    assert!(
-        text.contains("plan.md  skipped: a newer one is there; `--force`"),
-        "{text}"
-    );
+    assert_has(&text, "plan.md  skipped: a newer one is there; `--force`");
 
     let ran = sandbox.run(&["restore", &archive, "--force", "--json"]);
     assert_eq!(ran.code(), 0);
@@ -153,7 +150,7 @@ fn a_place_that_cannot_be_written_is_named() {
     let ran = sandbox.run(&["restore", &archive]);
     assert_eq!(ran.code(), 2);
     let place = sandbox.path(".claude/statewarden");
-    assert!(ran.stderr().contains(&place), "{}", ran.stderr());
+    assert_has(&ran.stderr(), &place);
     assert!(!sandbox.exists(".devt/state/plan.md"));
 }
 
@@ -202,9 +199,9 @@ fn history_tells_the_workflow() {
         json!({"workflow_type": "dev", "workflow_id": "w-1", "task": "fix: it", "phase": "review", "status": "DONE"})
     );
     let text = sandbox.run("history").stdout();
-    assert!(
-        text.contains("by statewarden reset\n  task: fix: it\n  workflow.yaml  "),
-        "{text}"
+    assert_has(
+        &text,
+        "by statewarden reset\n  task: fix: it\n  workflow.yaml  ",
     );
     assert_eq!(
         Sandbox::new().run("history").stdout(),
@@ -353,7 +350,7 @@ fn a_manifest_cannot_lead_out_of_the_site() {
         named("plan.md", "../../new/plan.md"),
         named("review.md", &outside),
     ] {
-        assert!(text.contains(&old), "{text}");
+        assert_has(&text, &old);
         text = text.replace(&old, &new);
     }
     sandbox.write(&file, &text);
@@ -412,7 +409,7 @@ fn of_archives_with_one_name_all_paths_are_told() {
     let refused = sandbox.run(&["restore", name]);
     assert_eq!(refused.code(), 2);
     for path in paths {
-        assert!(refused.stderr().contains(path), "{}", refused.stderr());
+        assert_has(&refused.stderr(), path);
         assert_eq!(sandbox.run(&["restore", path]).code(), 0, "{path}");
     }
 }

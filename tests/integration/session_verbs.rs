@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{GATES, Sandbox};
+use crate::support::{GATES, Sandbox, assert_has};
 
 fn state(sandbox: &Sandbox, id: &str) -> Value {
     serde_json::from_str(&sandbox.read(&format!(".claude/.docs/{id}/state.json"))).unwrap()
@@ -38,7 +38,7 @@ fn a_session_goes_from_phase_to_phase() {
     let complete = "session complete research --report research-report.md";
     let report = format!(".claude/.docs/{id}/research-report.md");
     let said = sandbox.run(complete).ends(2).said();
-    assert!(said.contains(&report), "{said}");
+    assert_has(&said, &report);
     sandbox.write(&report, "# Research\n");
     sandbox.run(complete).ends(0);
     sandbox.run("session skip plan").ends(0);
@@ -111,7 +111,7 @@ fn a_step_that_was_taken_already_is_no_error() {
             .run(&format!("session {verb} {phase}"))
             .ends(0)
             .said();
-        assert!(said.contains("already"), "{said}");
+        assert_has(&said, "already");
         assert_eq!(state(&sandbox, &id), before);
     }
     sandbox.run("session start research").ends(2);
@@ -122,7 +122,7 @@ fn a_step_that_was_taken_already_is_no_error() {
             .run(&format!("session complete research --report {report}"))
             .ends(2)
             .said();
-        assert!(said.contains("`research-report.md`"), "{said}");
+        assert_has(&said, "`research-report.md`");
     }
 }
 
@@ -210,7 +210,7 @@ fn what_the_schema_forbids_is_an_error_and_changes_nothing() {
         assert!(said.contains(word), "{args} says: {said}");
     }
     let said = sandbox.run(&["session", "init", "  "]).ends(2).said();
-    assert!(said.contains("empty"), "{said}");
+    assert_has(&said, "empty");
     assert_eq!(sandbox.read(&file), before);
 }
 
@@ -233,10 +233,8 @@ fn the_newest_unfinished_session_is_meant() {
     touch(&first, "2030-01-01T00:00:00Z");
     touch(&second, "2030-01-01T00:00:00Z");
     let said = sandbox.run("session start research").ends(2).said();
-    assert!(
-        said.contains("same time") && said.contains("--session"),
-        "{said}"
-    );
+    assert_has(&said, "same time");
+    assert_has(&said, "--session");
     touch(&first, "2030-01-01T00:00:01Z");
     sandbox.run("session start research").ends(0);
     assert_eq!(
@@ -253,13 +251,13 @@ fn the_newest_unfinished_session_is_meant() {
 fn a_session_that_is_over_is_still_shown() {
     let sandbox = Sandbox::new();
     let none = sandbox.run("session show").ends(2).said();
-    assert!(none.contains("statewarden session init"), "{none}");
+    assert_has(&none, "statewarden session init");
     let id = init(&sandbox, &["one"]);
     for phase in ["research", "plan", "implement", "quality", "review"] {
         sandbox.run(&format!("session skip {phase}")).ends(0);
     }
     let shown = sandbox.run("session show").ends(0).said();
-    assert!(shown.contains(&id), "{shown}");
+    assert_has(&shown, &id);
     sandbox.run("session start review").ends(2);
 }
 
@@ -271,7 +269,7 @@ fn a_session_that_cannot_be_read_is_named() {
     for args in ["session show", "session start research"] {
         let error = sandbox.run(args).ends(2).said();
         let named = format!("and `{id}` cannot be read: not valid JSON");
-        assert!(error.contains(&named), "{error}");
+        assert_has(&error, &named);
     }
 }
 
@@ -287,7 +285,7 @@ fn of_two_sessions_equally_new_one_must_be_named() {
     }
     let error = sandbox.run("session show").ends(2).said();
     for id in &ids {
-        assert!(error.contains(&format!("`{id}`")), "{error}");
+        assert_has(&error, &format!("`{id}`"));
     }
     assert!(
         error.ends_with("; name one with `--session ID`\n"),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Sandbox, keys};
+use crate::support::{Sandbox, assert_has, keys};
 
 const RUN: &str = include_str!("../fixtures/agent-flow/03-orchestration-after-planning-passed.md");
 const SESSION: &str = include_str!("../fixtures/session/complete.json");
@@ -144,7 +144,7 @@ fn what_cannot_be_read_is_a_problem() {
         "packages/api/.claude/orchestration.local.md",
         "260110-x/state.json",
     ] {
-        assert!(problems.contains(file), "`{file}` is not in {problems}");
+        assert_has(&problems, file);
     }
 }
 
@@ -191,7 +191,7 @@ fn what_cannot_be_read_is_neither_inactive_nor_unstuck() {
             problem.starts_with(&format!("could not read `{file}`: ")),
             "{problem}"
         );
-        assert!(problem.contains(why), "{problem}");
+        assert_has(&problem, why);
         let text = sandbox.run("status");
         assert_eq!(text.stdout(), format!("{problem}\n"));
         let stuck = sandbox.run("stuck");
@@ -199,7 +199,7 @@ fn what_cannot_be_read_is_neither_inactive_nor_unstuck() {
             assert_eq!((stuck.code(), stuck.stdout()), (2, String::new()));
             let error = stuck.stderr();
             for part in ["is not known", &sandbox.path(file), why] {
-                assert!(error.contains(part), "`{part}` is not in: {error}");
+                assert_has(&error, part);
             }
         } else {
             assert_eq!(stuck.code(), 0);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::records::{denial, lines, with};
-use crate::support::{DEVT, EVENTS, Sandbox};
+use crate::support::{DEVT, EVENTS, Sandbox, assert_has};
 
 const BEGUN: &str = "2026-03-01T09:00:00.000Z";
 
@@ -66,10 +66,10 @@ fn a_denial_without_a_name_is_told_by_its_path() {
     let [first, ..] = three(&sandbox);
     sandbox.write(DEVT, &lines(&[with(first, keys)]));
     let text = sandbox.run("stuck").stdout();
-    assert!(text.contains(&format!("{dir} by main")), "{text}");
+    assert_has(&text, &format!("{dir} by main"));
     sandbox.run("denies report --html r.html");
     let page = sandbox.read("r.html");
-    assert!(page.contains(&format!("<code>{dir}</code>")), "{page}");
+    assert_has(&page, &format!("<code>{dir}</code>"));
 }
 
 /// One record in the place of the third does not make the workflow stuck.

@@ -133,6 +133,13 @@ impl Sandbox {
         self.hook_bytes(event.to_string().as_bytes())
     }
 
+    /// Serves an event in a session that names another project.
+    pub fn hook_of_project(&self, project: impl AsRef<Path>, event: &Value) -> Ran {
+        let mut command = self.hook_command();
+        command.env("CLAUDE_PROJECT_DIR", project.as_ref());
+        serve(command, event.to_string().as_bytes())
+    }
+
     /// Serves an event in a session that names no project: `CLAUDE_PROJECT_DIR`
     /// is not set.
     pub fn hook_without_project_dir(&self, event: &Value) -> Ran {
@@ -286,6 +293,12 @@ pub fn make_pipe(path: impl AsRef<Path>) {
 pub fn serve(mut command: Command, bytes: &[u8]) -> Ran {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     Ran(feed(&mut command, bytes).wait_with_output().unwrap())
+}
+
+/// A text holds a part.
+#[track_caller]
+pub fn assert_has(text: &str, part: &str) {
+    assert!(text.contains(part), "`{part}` is not in: {text}");
 }
 
 /// The keys of an object, in their order.

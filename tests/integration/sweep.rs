@@ -1,7 +1,7 @@
 use chrono::{SecondsFormat, TimeDelta, Utc};
 
 use crate::cleanup::listed;
-use crate::support::Sandbox;
+use crate::support::{Sandbox, assert_has};
 
 const STATE: &str = ".devt/state";
 const HOUR: i64 = 60 * 60;
@@ -90,7 +90,7 @@ fn each_sweep_has_its_gate() {
             assert_eq!(sandbox.exists(&file), *expected == "-", "{line}");
             if *expected != "-" {
                 let archive = done["archive_path"].as_str().unwrap();
-                assert!(archive.contains("/.archive/sweep-"), "{archive}");
+                assert_has(archive, "/.archive/sweep-");
                 assert!(
                     std::fs::exists(format!("{archive}/{name}")).unwrap(),
                     "{line}"
@@ -179,7 +179,7 @@ fn a_workflow_that_cannot_be_read_stops_the_sweep() {
     .unwrap();
     let ran = sandbox.run("sweep --apply --json");
     assert_eq!(ran.code(), 2);
-    assert!(ran.stderr().contains("workflow.yaml`"), "{}", ran.stderr());
+    assert_has(&ran.stderr(), "workflow.yaml`");
     let document = ran.json();
     assert_eq!(document["ok"], false);
     assert!(

@@ -1,6 +1,6 @@
 //! Systems that the settings switch off, and the ids that `--system` takes.
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, assert_has};
 
 const LOCAL: &str = ".claude/statewarden.local.yaml";
 
@@ -159,7 +159,7 @@ fn an_option_without_a_meaning_is_neither_taken_nor_offered() {
         let verb = words.find(|word| !word.starts_with('-') && *word != "devt");
         let help = sandbox.run(&[verb.unwrap(), "--help"]).stdout();
         assert!(!help.contains(&format!("{flag} ")), "{help}");
-        assert!(help.contains("Global options:"), "{help}");
+        assert_has(&help, "Global options:");
     }
     assert!(!sandbox.exists(".claude"));
     // A verb about one system takes that system's id.

@@ -5,7 +5,7 @@ use std::thread;
 use statewarden::store::lock::{IN_COMMAND, with_lock};
 use statewarden::systems::devt::workflow_yaml;
 
-use crate::support::{Ran, Sandbox};
+use crate::support::{Ran, Sandbox, assert_has};
 
 const FILE: &str = ".devt/state/workflow.yaml";
 const LOCK: &str = ".devt/state/.lock";
@@ -279,7 +279,7 @@ fn b7_a_dead_owner_costs_no_time_and_a_living_one_is_respected() {
     let ran = sandbox.run("update phase=test");
     assert_eq!(ran.code(), 2);
     let owner = format!("is held by process {own}");
-    assert!(ran.stderr().contains(&owner), "{}", ran.stderr());
+    assert_has(&ran.stderr(), &owner);
     assert_eq!(sandbox.read(LOCK), own);
     assert_eq!(field(&sandbox, "phase"), "plan");
 }
@@ -322,11 +322,7 @@ fn the_directory_lock_is_honored() {
         for child in waiting {
             let ran = Ran::from(child.wait_with_output().unwrap());
             assert_eq!(ran.code(), 2);
-            assert!(
-                ran.stderr().contains("is locked by another process"),
-                "{}",
-                ran.stderr()
-            );
+            assert_has(&ran.stderr(), "is locked by another process");
         }
         Ok(())
     })
@@ -345,7 +341,7 @@ fn a_linked_file_stays_one() {
     sandbox.run("update phase=implement").ends(0);
     assert!(link.is_symlink());
     let text = sandbox.read("kept/workflow.yaml");
-    assert!(text.contains("phase: implement\n"), "{text}");
+    assert_has(&text, "phase: implement\n");
 }
 
 #[cfg(unix)]
@@ -358,5 +354,5 @@ fn a_pipe_in_the_place_of_the_directory_is_not_waited_for() {
     let ran = sandbox.run("update phase=test");
     assert_eq!(ran.code(), 2);
     let why = "/.devt/state`: Not a directory";
-    assert!(ran.stderr().contains(why), "{}", ran.stderr());
+    assert_has(&ran.stderr(), why);
 }

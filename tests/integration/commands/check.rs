@@ -165,7 +165,7 @@ fn an_event_is_judged_as_the_hook_does() {
     sandbox.hook(&event).reason();
     let ran = judge(&event);
     assert_eq!(ran.code(), 1, "{}", ran.stderr());
-    assert!(ran.stdout().contains("40 levels"), "{}", ran.stdout());
+    assert_has(&ran.stdout(), "40 levels");
 
     sandbox.run(&["flow", "init", "a task"]);
     sandbox.write(".claude/statewarden.yaml", "dispatch: block\n");
@@ -176,7 +176,7 @@ fn an_event_is_judged_as_the_hook_does() {
     sandbox.denied(&event, "gate-closed");
     let ran = judge(&event);
     assert_eq!(ran.code(), 1, "{}", ran.stderr());
-    assert!(ran.stdout().contains("gate-closed"), "{}", ran.stdout());
+    assert_has(&ran.stdout(), "gate-closed");
 }
 
 /// As for the hook, an event's project and its settings count, wherever one stands.
@@ -195,7 +195,7 @@ fn an_event_of_another_project_is_judged_by_its_settings() {
     sandbox.write(".claude/statewarden.yaml", "moed: warn\n");
     let ran = judge();
     assert_eq!(ran.code(), 1);
-    assert!(ran.stderr().contains("`moed`"), "{}", ran.stderr());
+    assert_has(&ran.stderr(), "`moed`");
     assert_eq!(ran.json()["problems"].as_array().unwrap().len(), 1);
 }
 
@@ -208,7 +208,7 @@ fn explain_judges_for_the_agent_that_the_denial_names() {
     );
     let reason = sandbox.denied(&event, "wrong-writer");
     let command = "statewarden explain .devt/state/review.json --agent programmer";
-    assert!(reason.contains(&format!("`{command}`")), "{reason}");
+    assert_has(&reason, &format!("`{command}`"));
     let told = |args: &[&str]| {
         sandbox
             .run(&[&["explain", ".devt/state/review.json"], args].concat())
@@ -217,7 +217,7 @@ fn explain_judges_for_the_agent_that_the_denial_names() {
     assert!(told(&["--agent", "programmer"]).contains("refused for agent `programmer`"));
     for main in [&[][..], &["--agent", "main"], &["--agent", "Main"]] {
         let text = told(main);
-        assert!(text.contains("allowed for the main thread"), "{text}");
+        assert_has(&text, "allowed for the main thread");
     }
 }
 
@@ -241,11 +241,7 @@ fn broken_settings_are_said_and_nothing_is_archived_by_them() {
         );
     }
     let ran = sandbox.run("cleanup --apply").ends(2);
-    assert!(
-        ran.stderr().contains("nothing was archived"),
-        "{}",
-        ran.stderr()
-    );
+    assert_has(&ran.stderr(), "nothing was archived");
     assert!(sandbox.exists(".devt/state/council-notes.md"));
 }
 

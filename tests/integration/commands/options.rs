@@ -1,7 +1,7 @@
 //! Options and values: what is taken, what is offered, and what a wrong one is told.
 
 use super::is_usage_error;
-use crate::support::{Sandbox, serve};
+use crate::support::{Sandbox, assert_has, serve};
 
 #[test]
 fn wrong_values_are_answered_with_the_right_ones() {
@@ -114,7 +114,7 @@ fn every_option_is_described_and_offered_where_it_counts() {
         }
     }
     let phases = sandbox.run("flow update --help").stdout();
-    assert!(phases.contains("verification, complete]"), "{phases}");
+    assert_has(&phases, "verification, complete]");
 }
 
 /// The help of all verbs is laid out alike, and what finds nothing says why.
@@ -122,7 +122,7 @@ fn every_option_is_described_and_offered_where_it_counts() {
 fn installing_speaks_as_the_other_verbs_do() {
     let sandbox = Sandbox::new();
     let help = sandbox.run("install --help").stdout();
-    assert!(help.contains("\n      --dry-run  "), "{help}");
+    assert_has(&help, "\n      --dry-run  ");
     let settings = sandbox.path(".claude/settings.json");
     let uninstall = || sandbox.run("uninstall").stdout();
     assert_eq!(
@@ -205,7 +205,7 @@ fn a_temporary_directory_that_is_not_there_is_named() {
     let output = output.unwrap();
     let told = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(told.contains(&format!("could not make `{gone}/")), "{told}");
+    assert_has(&told, &format!("could not make `{gone}/"));
     let fix = format!("see that it runs and that `{gone}`, the temporary");
-    assert!(told.contains(&fix), "{told}");
+    assert_has(&told, &fix);
 }

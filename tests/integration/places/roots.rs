@@ -1,6 +1,7 @@
 //! Which directory is the root of the project.
 
 use super::*;
+use crate::support::assert_has;
 
 /// Runs without `CLAUDE_PROJECT_DIR`, with everything below a directory of the
 /// sandbox that is no project.
@@ -122,9 +123,7 @@ fn the_projects_name_may_be_untidy_and_an_empty_one_is_none() {
         (String::new(), "ad-hoc-name"),
         (text(&sandbox.base().join("gone")), "allow"),
     ] {
-        let mut command = sandbox.command("hook");
-        command.env("CLAUDE_PROJECT_DIR", &named);
-        let found = crate::support::serve(command, event.to_string().as_bytes());
+        let found = sandbox.hook_of_project(&named, &event);
         assert_eq!(found.decision(), expected, "`{named}`");
     }
 }
@@ -171,10 +170,7 @@ fn the_guards_settings_outside_the_project_are_for_the_user() {
             sandbox.hook(&sandbox.event("Write", input))
         };
         let reason = write(&file).is_denied("protected-file");
-        assert!(
-            reason.contains("/statewarden/config.yaml` is refused"),
-            "{reason}"
-        );
+        assert_has(&reason, "/statewarden/config.yaml` is refused");
         write(&format!("{dir}/statewarden.yaml")).is_silent();
         write(&format!("{dir}/other/config.yaml")).is_silent();
         for command in [
@@ -206,7 +202,7 @@ fn the_guards_settings_outside_the_project_are_for_the_user() {
         after["hook_event_name"] = "PostToolUse".into();
         after["duration_ms"] = 5000.into();
         let answer = sandbox.hook(&after).json().to_string();
-        assert!(answer.contains("config.yaml` is"), "{answer}");
+        assert_has(&answer, "config.yaml` is");
         fs::remove_file(&file).unwrap();
     }
 }
