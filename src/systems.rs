@@ -470,11 +470,7 @@ pub(crate) fn below<'p>(path: &'p str, site: &str) -> Option<Place<'p>> {
             entry: path,
         });
     }
-    let whole = path
-        .get(..site.len())
-        .is_some_and(|head| same_name(head, site))
-        && matches!(path.as_bytes().get(site.len()), None | Some(b'/'));
-    whole.then(|| place_at(path, site.len()))
+    begins_with(path, site).then(|| place_at(path, site.len()))
 }
 
 /// Equality of names as the file systems usual on the platform see it.
