@@ -103,50 +103,35 @@ fn an_edit_that_drops_our_entries_is_refused() {
     let sandbox = wired();
     let text = sandbox.read(CLIENT);
     let settings: Value = serde_json::from_str(&text).unwrap();
-    let with = |change: &dyn Fn(&mut Value)| {
-        let mut settings = settings.clone();
-        change(&mut settings);
-        settings.to_string()
-    };
-    let mut events: Vec<Value> = [
+    let mut contents = vec![
         "{}".to_owned(),
         String::new(),
         "{".to_owned(),
         "null".to_owned(),
         format!("// {text}"),
-        with(&|settings| settings["hooks"] = json!({})),
-        with(&|settings| {
-            drop(
-                settings["hooks"]
-                    .as_object_mut()
-                    .unwrap()
-                    .remove("PreToolUse"),
-            )
-        }),
-        with(&|settings| {
-            drop(
-                settings["hooks"]
-                    .as_object_mut()
-                    .unwrap()
-                    .remove("SubagentStop"),
-            )
-        }),
-        with(&|settings| settings["disableAllHooks"] = json!(true)),
-        with(&|settings| settings["hooks"]["PreToolUse"][0]["matcher"] = json!("^Nothing$")),
-        with(&|settings| {
-            settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"] = json!("/bin/true")
-        }),
-        with(&|settings| {
-            settings["hooks"]["PreToolUse"][0]["hooks"][0]["args"] = json!(["--version"])
-        }),
-        with(&|settings| settings["hooks"]["PreToolUse"][0]["hooks"][0]["timeout"] = json!("x")),
-        with(&|settings| {
-            settings["hooks"]["PreToolUse"][0]["hooks"][0]["onFailure"] = json!("continue")
-        }),
-    ]
-    .iter()
-    .map(|content| sandbox.write_event(CLIENT, content))
-    .collect();
+        text.replacen('{', "{\"disableAllHooks\": true,", 1),
+    ];
+    for event in ["PreToolUse", "SubagentStop"] {
+        let mut settings = settings.clone();
+        let hooks = settings["hooks"].as_object_mut().unwrap();
+        hooks.remove(event).unwrap();
+        contents.push(settings.to_string());
+    }
+    for (key, value) in [
+        ("", json!({})),
+        ("/PreToolUse/0/matcher", json!("^Nothing$")),
+        ("/PreToolUse/0/hooks/0/command", json!("/bin/true")),
+        ("/PreToolUse/0/hooks/0/args", json!(["--version"])),
+        ("/PreToolUse/0/hooks/0/timeout", json!("x")),
+        ("/PreToolUse/0/hooks/0/onFailure", json!("continue")),
+    ] {
+        let mut settings = settings.clone();
+        *settings["hooks"].pointer_mut(key).unwrap() = value;
+        contents.push(settings.to_string());
+    }
+    let written = contents.iter();
+    let written = written.map(|content| sandbox.write_event(CLIENT, content));
+    let mut events: Vec<Value> = written.collect();
     events.push(sandbox.edit_event(CLIENT, "PreToolUse", "PreToolUseX"));
     events.push(sandbox.edit_event(CLIENT, "\"hook\"", "\"help\""));
     events.push(sandbox.event(

@@ -13,35 +13,15 @@ fn snapshot(sandbox: &Sandbox, name: &str) {
 #[test]
 fn everything_but_the_exempt_goes() {
     let sandbox = Sandbox::new();
-    let goes = [
-        "workflow.yaml",
-        "plan.md",
-        "review-a.md",
-        "notes.md",
-        "old.tmp",
-        "sub/x",
-    ];
-    let stays = [
-        ".graphify-rebuild.lock",
-        "deferred.md",
-        "dispatch-warnings.jsonl",
-        "last-curator-run.txt",
-        "preflight-denies.jsonl",
-        "probe-failures.jsonl",
-        "static-compress.jsonl",
-    ];
-    for name in goes.iter().chain(&stays) {
+    let goes = "workflow.yaml plan.md review-a.md notes.md old.tmp sub/x";
+    let stays = ".graphify-rebuild.lock deferred.md dispatch-warnings.jsonl last-curator-run.txt \
+                 preflight-denies.jsonl probe-failures.jsonl static-compress.jsonl";
+    for name in goes.split(' ').chain(stays.split(' ')) {
         sandbox.write_aged(&format!("{STATE}/{name}"), name, 60);
     }
     sandbox.write(".devt/state/live.tmp", "a writer is at work");
-    let names = [
-        "notes.md",
-        "old.tmp",
-        "plan.md",
-        "review-a.md",
-        "sub",
-        "workflow.yaml",
-    ];
+    let names = "notes.md old.tmp plan.md review-a.md sub workflow.yaml".split(' ');
+    let names: Vec<&str> = names.collect();
 
     let plan = sandbox.run("reset --dry-run --json").json();
     assert_eq!(
@@ -65,9 +45,7 @@ fn everything_but_the_exempt_goes() {
         "sub/x"
     );
 
-    let mut left = vec![".archive"];
-    left.extend(stays);
-    left.push("live.tmp");
+    let mut left: Vec<&str> = stays.split(' ').chain([".archive", "live.tmp"]).collect();
     left.sort_unstable();
     assert_eq!(sandbox.names(STATE), left);
     let again = sandbox.run("reset --json").json();

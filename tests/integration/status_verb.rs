@@ -1,6 +1,6 @@
 //! `status` over every system at once.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{Sandbox, assert_has, keys};
 
@@ -27,59 +27,26 @@ fn every_system_is_read() {
     let sandbox = full();
     let ran = sandbox.run("status --json").ends(0);
     let answer = ran.json();
-    let brief = |run: &serde_json::Value| {
-        json!([
-            run["system"],
-            run["file"],
-            run["active"],
-            run["phase"],
-            run["gates"][0]
-        ])
+    let word = |value: &Value| value.as_str().map_or(value.to_string(), str::to_owned);
+    let brief = |run: &Value| {
+        let gate = &run["gates"][0];
+        assert_eq!(keys(gate).join(" "), "name status timestamp agent");
+        let run = ["system", "file", "active", "phase"].map(|key| word(&run[key]));
+        let gate = ["name", "status", "timestamp", "agent"].map(|key| word(&gate[key]));
+        format!("{}: {}", run.join(" "), gate.join(" "))
     };
-    let mut found: Vec<_> = answer["systems"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(brief)
-        .collect();
-    found.sort_by_key(ToString::to_string);
-    let gate = |name: &str, status: &str, timestamp: Option<&str>| json!({ "name": name, "status": status, "timestamp": timestamp, "agent": null });
+    let systems = answer["systems"].as_array().unwrap();
+    let mut found: Vec<_> = systems.iter().map(brief).collect();
+    found.sort();
     let expected = [
-        json!([
-            "agent-flow",
-            "packages/api/.claude/orchestration.local.md",
-            true,
-            "implementation",
-            gate("exploration", "passed", Some("2026-11-21T08:48:20Z"))
-        ]),
-        json!([
-            "agentmux",
-            ".agentmux/.sessions/s1/state.json",
-            true,
-            "reviewing",
-            gate("product_management", "skipped", None)
-        ]),
-        json!([
-            "devt",
-            ".devt/state/workflow.yaml",
-            true,
-            "implement",
-            gate("implement", "passed", None)
-        ]),
-        json!([
-            "groups",
-            "openspec/changes/auth/tasks.md",
-            true,
-            "group 1",
-            gate("group 1", "in_progress", None)
-        ]),
-        json!([
-            "session",
-            ".claude/.docs/260110-x/state.json",
-            false,
-            null,
-            gate("init", "passed", Some("2026-01-10T14:30:25Z"))
-        ]),
+        "agent-flow packages/api/.claude/orchestration.local.md true implementation: \
+         exploration passed 2026-11-21T08:48:20Z null",
+        "agentmux .agentmux/.sessions/s1/state.json true reviewing: \
+         product_management skipped null null",
+        "devt .devt/state/workflow.yaml true implement: implement passed null null",
+        "groups openspec/changes/auth/tasks.md true group 1: group 1 in_progress null null",
+        "session .claude/.docs/260110-x/state.json false null: \
+         init passed 2026-01-10T14:30:25Z null",
     ];
     assert_eq!(found, expected);
     let named = "system file active phase iteration max_iterations gates next updated_at";
