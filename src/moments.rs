@@ -189,14 +189,7 @@ impl World<'_> {
     /// closed, and what goes on in the background is looked after.
     pub(crate) fn turn_ended(&self, event: &Event<'_>) -> Reply {
         if event.actor() == Actor::Main {
-            let around = self.states();
-            let about = About {
-                event: Some(event),
-                ..About::default()
-            };
-            let plan = Plan::new(&around, Moment::TurnEnd, self.now.get());
-            let effects = plan.carry_out(&self.project, &about);
-            self.append_gates(effects.records);
+            self.carry_out(Moment::TurnEnd, &self.states(), event);
         }
         self.detect(event, &[])
     }
@@ -220,15 +213,19 @@ impl World<'_> {
                 continue;
             }
             let around = [Around::at_dir(governed, format!("{above}/{dir}").into())];
-            let about = About {
-                event: Some(event),
-                ..About::default()
-            };
-            let moment = Moment::Wrote { entry };
-            let effects =
-                Plan::new(&around, moment, self.now.get()).carry_out(&self.project, &about);
-            self.append_gates(effects.records);
+            self.carry_out(Moment::Wrote { entry }, &around, event);
         }
+    }
+
+    /// Carries a moment of the main thread into the states around it.
+    fn carry_out(&self, moment: Moment<'_>, around: &[Around<'_>], event: &Event<'_>) {
+        let about = About {
+            event: Some(event),
+            ..About::default()
+        };
+        let plan = Plan::new(around, moment, self.now.get());
+        let effects = plan.carry_out(&self.project, &about);
+        self.append_gates(effects.records);
     }
 
     /// `PreToolUse` of a dispatch: warned of or refused before its gate.
