@@ -26,7 +26,7 @@ use crate::project::Project;
 use crate::reply;
 use crate::settings::Mode;
 use crate::sites;
-use crate::systems::{ClosedGate, Consequences, Files, Moment, Owed};
+use crate::systems::{ClosedGate, Consequences, FileOutcome, Files, Moment, Owed};
 use crate::workflow::Outcome;
 
 /// A system's state around an event, looked for when the system first asks for it.
@@ -188,15 +188,18 @@ struct Planned<'a> {
     consequences: Consequences,
 }
 
-/// What became of each file.
-type Settled = Vec<(String, io::Result<Outcome>)>;
+/// What became of a file.
+struct Settled {
+    file: String,
+    outcome: io::Result<Outcome>,
+}
 
 impl Planned<'_> {
     /// The outcomes by file. Where one changes nothing because a file cannot be
     /// read, that is the reason; with no file chosen it can be any.
-    fn outcomes(&self) -> Settled {
+    fn outcomes(&self) -> Vec<Settled> {
         let unreadable = self.asked.unreadable();
-        let judged = |(file, outcome): (String, Outcome)| {
+        let judged = |FileOutcome { file, outcome }: FileOutcome| {
             let is_it = |(name, _): &&(String, String)| file.is_empty() || *name == file;
             let outcome = match (&outcome, unreadable.iter().find(is_it)) {
                 (Outcome::Unchanged { .. }, Some((name, why))) => {
@@ -204,14 +207,10 @@ impl Planned<'_> {
                 }
                 _ => Ok(outcome),
             };
-            (file, outcome)
+            Settled { file, outcome }
         };
-        self.consequences
-            .outcomes
-            .iter()
-            .cloned()
-            .map(judged)
-            .collect()
+        let outcomes = self.consequences.outcomes.iter().cloned();
+        outcomes.map(judged).collect()
     }
 }
 
@@ -263,7 +262,7 @@ impl<'a> Plan<'a> {
         let mut effects = Effects::default();
         for state in &self.states {
             let replan = || state.around.plan(&self.moment, self.now);
-            for (file, outcome) in settle(state, &replan) {
+            for Settled { file, outcome } in settle(state, &replan) {
                 let record = self.record(state, &file, project, about);
                 effects.has_failed |= outcome.is_err();
                 effects.is_undecided |= file.is_empty();
@@ -286,8 +285,8 @@ impl<'a> Plan<'a> {
     pub fn skip_all(&self, project: &Project, about: &About<'_>, why: &str) -> Effects {
         let mut effects = Effects::default();
         for state in &self.states {
-            for (file, _) in &state.consequences.outcomes {
-                let record = self.record(state, file, project, about);
+            for planned in &state.consequences.outcomes {
+                let record = self.record(state, &planned.file, project, about);
                 effects.records.push(record.skipped(why.to_owned()));
             }
         }

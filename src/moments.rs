@@ -17,7 +17,7 @@ use crate::path;
 use crate::record::{LogLine, Record, What};
 use crate::reply::{self, Reply};
 use crate::runs::Runs;
-use crate::settings::{Completion, Dispatch, Mode};
+use crate::settings::{Mode, Strictness};
 use crate::store::lock::{IN_HOOK, Locked, with_lock};
 use crate::store::make_own_folder;
 use crate::systems::{ClosedGate, Moment};
@@ -117,7 +117,7 @@ impl World<'_> {
             Counted::Before | Counted::Wordless => Reply::Silent,
             Counted::Now(owed) => {
                 // This log shares its lock with the counting, which is over now.
-                if self.rules.settings.completion != Completion::Off {
+                if self.rules.settings.completion != Strictness::Off {
                     owed.iter().for_each(|owed| self.note_owed(event, owed));
                 }
                 Reply::Silent
@@ -166,7 +166,7 @@ impl World<'_> {
         }
         let mut owed = plan.owed(&self.project);
         let is_enforced = |due: &Due| due.mode == Mode::Enforce;
-        if self.rules.settings.completion == Completion::Block
+        if self.rules.settings.completion == Strictness::Block
             && ending.told_by == ToldBy::Stop
             && owed.iter().any(is_enforced)
         {
@@ -189,14 +189,7 @@ impl World<'_> {
     /// closed, and what goes on in the background is looked after.
     pub(crate) fn turn_ended(&self, event: &Event<'_>) -> Reply {
         if event.actor() == Actor::Main {
-            let around = self.states();
-            let about = About {
-                event: Some(event),
-                ..About::default()
-            };
-            let plan = Plan::new(&around, Moment::TurnEnd, self.now.get());
-            let effects = plan.carry_out(&self.project, &about);
-            self.append_gates(effects.records);
+            self.carry_out(Moment::TurnEnd, &self.states(), event);
         }
         self.detect(event, &[])
     }
@@ -220,15 +213,19 @@ impl World<'_> {
                 continue;
             }
             let around = [Around::at_dir(governed, format!("{above}/{dir}").into())];
-            let about = About {
-                event: Some(event),
-                ..About::default()
-            };
-            let moment = Moment::Wrote { entry };
-            let effects =
-                Plan::new(&around, moment, self.now.get()).carry_out(&self.project, &about);
-            self.append_gates(effects.records);
+            self.carry_out(Moment::Wrote { entry }, &around, event);
         }
+    }
+
+    /// Carries a moment of the main thread into the states around it.
+    fn carry_out(&self, moment: Moment<'_>, around: &[Around<'_>], event: &Event<'_>) {
+        let about = About {
+            event: Some(event),
+            ..About::default()
+        };
+        let plan = Plan::new(around, moment, self.now.get());
+        let effects = plan.carry_out(&self.project, &about);
+        self.append_gates(effects.records);
     }
 
     /// `PreToolUse` of a dispatch: warned of or refused before its gate.
@@ -242,7 +239,7 @@ impl World<'_> {
     pub(crate) fn objection_to_dispatch(&self, event: &Event<'_>) -> Option<Denial> {
         let agent_type = event.get(Field::SubagentType)?;
         let setting = self.rules.settings.dispatch;
-        if agent_type.is_empty() || setting == Dispatch::Off {
+        if agent_type.is_empty() || setting == Strictness::Off {
             return None;
         }
         let agent = AgentName::parse(agent_type);
@@ -251,8 +248,8 @@ impl World<'_> {
         let (around, gate) =
             around.find_map(|around| Some((around, around.closed_gate(&agent)?)))?;
         let mode = match setting {
-            Dispatch::Block => around.governed.mode,
-            Dispatch::Off | Dispatch::Warn => Mode::Warn,
+            Strictness::Block => around.governed.mode,
+            Strictness::Off | Strictness::Warn => Mode::Warn,
         };
         Some(self.closed(around, agent_type, gate, mode))
     }

@@ -32,20 +32,10 @@ pub enum Mode {
     Enforce,
 }
 
-/// What an owed artifact that is missing or invalid leads to. Weakest first.
+/// What an agent's step out of order leads to. Weakest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Completion {
-    Off,
-    #[default]
-    Warn,
-    Block,
-}
-
-/// What the dispatch of an agent before its gate leads to. Weakest first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Dispatch {
+pub enum Strictness {
     Off,
     #[default]
     Warn,
@@ -65,8 +55,10 @@ pub enum OnError {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     pub mode: Mode,
-    pub completion: Completion,
-    pub dispatch: Dispatch,
+    /// About an owed artifact that is missing or invalid.
+    pub completion: Strictness,
+    /// About the dispatch of an agent before its gate.
+    pub dispatch: Strictness,
     /// Whether detected entries move to the archive.
     pub quarantine: bool,
     /// Archive runs kept, at least 1.
@@ -121,8 +113,8 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             mode: Mode::default(),
-            completion: Completion::default(),
-            dispatch: Dispatch::default(),
+            completion: Strictness::default(),
+            dispatch: Strictness::default(),
             quarantine: false,
             archive_runs: 5,
             log_max_bytes: 8 << 20,

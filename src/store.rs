@@ -102,6 +102,14 @@ pub fn note_wired(own_folder: &Path, above: Above) -> io::Result<()> {
     replace::replace(&note, text.as_bytes())
 }
 
+/// Says of an error what failed and where, which the operating system's do not.
+pub(crate) fn could_not<'p>(what: &'p str, path: &'p Path) -> impl Fn(io::Error) -> io::Error + 'p {
+    move |error| {
+        let why = format!("could not {what} `{}`: {error}", path.display());
+        io::Error::new(error.kind(), why)
+    }
+}
+
 /// When an entry was last changed, renamed or moved, where the platform tells;
 /// else when its text was.
 pub fn changed(meta: &Metadata) -> DateTime<Utc> {

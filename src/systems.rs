@@ -77,10 +77,26 @@ pub enum Moment<'a> {
 /// What a moment leads to in one system.
 #[derive(Debug, Default)]
 pub struct Consequences {
-    /// By file, relative to `gate_dir`; an empty name where none was chosen.
-    pub outcomes: Vec<(String, Outcome)>,
+    pub outcomes: Vec<FileOutcome>,
     /// Artifacts that the agent owes and that are missing or no good.
     pub owed: Vec<Owed>,
+}
+
+/// What a moment does to one file.
+#[derive(Clone, Debug)]
+pub struct FileOutcome {
+    /// Relative to `gate_dir`; empty where there was a choice of files and none was the one.
+    pub file: String,
+    pub outcome: Outcome,
+}
+
+impl FileOutcome {
+    pub fn new(file: &str, outcome: Outcome) -> Self {
+        Self {
+            file: file.to_owned(),
+            outcome,
+        }
+    }
 }
 
 /// An artifact that an agent did not leave as it should.
@@ -454,11 +470,7 @@ pub(crate) fn below<'p>(path: &'p str, site: &str) -> Option<Place<'p>> {
             entry: path,
         });
     }
-    let whole = path
-        .get(..site.len())
-        .is_some_and(|head| same_name(head, site))
-        && matches!(path.as_bytes().get(site.len()), None | Some(b'/'));
-    whole.then(|| place_at(path, site.len()))
+    begins_with(path, site).then(|| place_at(path, site.len()))
 }
 
 /// Equality of names as the file systems usual on the platform see it.

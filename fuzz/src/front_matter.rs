@@ -320,8 +320,8 @@ fn asks_every_system(text: &str) {
                 },
             ];
             for moment in moments {
-                for (name, outcome) in system.at(&moment, &files, now).outcomes {
-                    is_still_fine(*system, &name, text, &outcome);
+                for at in system.at(&moment, &files, now).outcomes {
+                    is_still_fine(*system, &at.file, text, &at.outcome);
                 }
             }
         }

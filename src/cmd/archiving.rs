@@ -31,14 +31,11 @@ pub(crate) struct Job<'a> {
     pub(crate) effect: Effect,
     /// Whether a site of this system is meant.
     pub(crate) applies_to: &'a dyn Fn(&str) -> bool,
-    /// Made for each site, under its lock.
-    pub(crate) rule: &'a MakeRule<'a>,
+    pub(crate) reasons: &'a Reasons<'a>,
 }
 
-type MakeRule<'a> = dyn for<'s> Fn(&'s Site<'_>) -> Result<Box<Rule<'s>>> + 'a;
-
-/// Why an entry is to be moved, if it is.
-pub(crate) type Rule<'s> = dyn Fn(&Entry<'_>) -> Option<String> + 's;
+/// Why each entry of a site is to be moved, if it is. Asked under the site's lock.
+type Reasons<'a> = dyn Fn(&Site<'_>, &[Entry<'_>]) -> Result<Vec<Option<String>>> + 'a;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
@@ -67,7 +64,7 @@ impl Choice {
 }
 
 /// What was, or would be, done in one site.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) system: String,
     pub(crate) state_dir: String,
@@ -114,17 +111,11 @@ pub(crate) struct Moved {
 }
 
 impl Outcome {
-    fn empty(system: &str, state_dir: String) -> Self {
+    fn of(system: &str, state_dir: String) -> Self {
         Self {
             system: system.to_owned(),
             state_dir,
-            items: Vec::new(),
-            archive_path: None,
-            live: Vec::new(),
-            pruned: Vec::new(),
-            trouble: None,
-            error: None,
-            missing: None,
+            ..Self::default()
         }
     }
 
@@ -189,7 +180,7 @@ pub(crate) fn run(job: &Job<'_>, context: &Context<'_>) -> Result<Outcomes> {
                     Kind::Reset | Kind::Sweep => "state directory of devt",
                     Kind::Cleanup | Kind::Quarantine | Kind::Restore => "state directory",
                 }),
-                ..Outcome::empty(devt::ID, dir)
+                ..Outcome::of(devt::ID, dir)
             });
         }
         Ok(outcomes.into())
@@ -211,7 +202,7 @@ fn in_site(
     catalog: &Catalog<'_>,
     context: &Context<'_>,
 ) -> Outcome {
-    let mut outcome = Outcome::empty(site.governed.id(), site.dir());
+    let mut outcome = Outcome::of(site.governed.id(), site.dir());
     let done = match job.effect {
         Effect::DryRun => plan(job, site, catalog, &mut outcome).map(|chosen| {
             let item = |(entry, reason)| Moved::new(entry, reason, Status::WouldArchive);
@@ -250,12 +241,11 @@ fn plan<'c>(
     if site.governed.id() == devt::ID {
         outcome.live = spare_live_workflows(&mut entries);
     }
-    let rule = (job.rule)(site)?;
-    let chosen = entries.into_iter().filter_map(|entry| {
-        let reason = rule(&entry)?;
-        Some((entry, reason))
-    });
-    Ok(chosen.collect())
+    let reasons = (job.reasons)(site, &entries)?;
+    let judged = entries.into_iter().zip(reasons);
+    Ok(judged
+        .filter_map(|(entry, reason)| Some((entry, reason?)))
+        .collect())
 }
 
 /// devt runs parallel workflows in sub-directories that its contract does not

@@ -164,10 +164,9 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
             writeln!(out, "{line}")?;
             let is_listed = matches!(bucket, Bucket::Ephemeral | Bucket::AdHoc);
             for item in items.iter().filter(|_| is_listed) {
-                let slash = if item.is_dir { "/" } else { "" };
                 let about = format!("{}, {}", output::size(item.size), item.mtime);
-                let about = context.paint.dim(&about);
-                writeln!(out, "    {}{slash}  {about}", output::printable(&item.name))?;
+                let line = output::entry(context.paint, &item.name, item.is_dir, &about);
+                writeln!(out, "    {line}")?;
             }
         }
         let total: usize = report.buckets.iter().map(|(_, items)| items.len()).sum();

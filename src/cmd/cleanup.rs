@@ -43,14 +43,13 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
              mend it first"
         );
     }
+    let stale = Stale::days(args.stale_days, context.now);
+    let reason = |entry: &Entry<'_>| reason(entry, &stale, context.now);
     let job = Job {
         kind: Kind::Cleanup,
         effect,
         applies_to: &may_clean,
-        rule: &|_| {
-            let (now, stale) = (context.now, Stale::days(args.stale_days, context.now));
-            Ok(Box::new(move |entry| reason(entry, &stale, now)))
-        },
+        reasons: &|_, entries| Ok(entries.iter().map(reason).collect()),
     };
     let outcomes = archiving::run(&job, context)?;
     let document = |outcome| Document::of(outcome, effect);

@@ -194,11 +194,10 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
             writeln!(out, "  task: {}", output::printable(task))?;
         }
         for entry in &row.entries {
-            let slash = if entry.is_dir { "/" } else { "" };
             let reason = entry.reason.as_deref().unwrap_or("no reason known");
             let about = format!("{}, {}, {reason}", output::size(entry.size), entry.mtime);
-            let about = context.paint.dim(&about);
-            writeln!(out, "  {}{slash}  {about}", output::printable(&entry.name))?;
+            let line = output::entry(context.paint, &entry.name, entry.is_dir, &about);
+            writeln!(out, "  {line}")?;
         }
     }
     Ok(())

@@ -57,6 +57,12 @@ impl Paint {
     }
 }
 
+/// An entry of a directory, with what is told of it; it stands on a line.
+pub(crate) fn entry(paint: Paint, name: &str, is_dir: bool, about: &str) -> String {
+    let slash = if is_dir { "/" } else { "" };
+    format!("{}{slash}  {}", printable(name), paint.dim(about))
+}
+
 /// A size in bytes as a person reads it: `512 B`, `1.5 KiB`.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];

@@ -48,14 +48,12 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     } else {
         Effect::Apply
     };
+    let reason = |entry: &Entry<'_>| reason(entry, context.now);
     let job = Job {
         kind: Kind::Reset,
         effect,
         applies_to: &|id| id == system,
-        rule: &|_| {
-            let now = context.now;
-            Ok(Box::new(move |entry| reason(entry, now)))
-        },
+        reasons: &|_, entries| Ok(entries.iter().map(reason).collect()),
     };
     let outcomes = archiving::run(&job, context)?;
     archiving::print(&outcomes, effect, document, context, out)

@@ -3,8 +3,9 @@
 use std::io::Write;
 
 use anyhow::{Context as _, Result};
+use chrono::{DateTime, Utc};
 
-use super::archiving::{self, Choice, Document, Job, Rule};
+use super::archiving::{self, Choice, Document, Job};
 use super::cleanup::is_leftover;
 use super::{Answer, Context};
 use crate::contract::{Bucket, Sweep};
@@ -31,24 +32,28 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         kind: Kind::Sweep,
         effect,
         applies_to: &|system| system == devt::ID,
-        rule: &|site| rule(site, context),
+        reasons: &|site, entries| reasons(site, entries, context.now),
     };
     let outcomes = archiving::run(&job, context)?;
     let document = |outcome| Document::of(outcome, effect);
     archiving::print(&outcomes, effect, document, context, out)
 }
 
-fn rule<'s>(site: &'s Site<'_>, context: &Context<'_>) -> Result<Box<Rule<'s>>> {
+fn reasons(
+    site: &Site<'_>,
+    entries: &[Entry<'_>],
+    now: DateTime<Utc>,
+) -> Result<Vec<Option<String>>> {
     let file = format!("{}/workflow.yaml", site.dir());
     let text = read_text(&file).with_context(|| format!("could not read `{file}`"))?;
-    let now = context.now;
     let gates = Gates::new(text.as_deref(), now);
-    Ok(Box::new(move |entry| {
+    let reason = |entry: &Entry<'_>| {
         let leftover = || is_leftover(entry, now);
         gates
             .takes(class(site, entry), entry.bucket, entry.modified, leftover)
             .map(str::to_owned)
-    }))
+    };
+    Ok(entries.iter().map(reason).collect())
 }
 
 /// A name that only the other edition knows is swept as that edition's.

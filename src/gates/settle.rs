@@ -9,15 +9,19 @@ use super::{Planned, Settled};
 use crate::landing::without_links;
 use crate::store::lock::{IN_HOOK, with_state_lock};
 use crate::store::replace::replace;
+use crate::systems::FileOutcome;
 use crate::workflow::Outcome;
 
 /// How often a busy lock is tried for, each time for the hook's wait.
 const TRIES: usize = 4;
 
-/// Writes what a plan says of a state; what became of each file.
-pub(super) fn settle<'a>(state: &Planned<'a>, replan: &dyn Fn() -> Option<Planned<'a>>) -> Settled {
+/// Writes what a plan says of a state.
+pub(super) fn settle<'a>(
+    state: &Planned<'a>,
+    replan: &dyn Fn() -> Option<Planned<'a>>,
+) -> Vec<Settled> {
     let planned = &state.consequences.outcomes;
-    let changes = |(_, outcome): &(String, Outcome)| matches!(outcome, Outcome::Changed { .. });
+    let changes = |planned: &FileOutcome| matches!(planned.outcome, Outcome::Changed { .. });
     if !planned.iter().any(changes) {
         return state.outcomes();
     }
@@ -25,15 +29,18 @@ pub(super) fn settle<'a>(state: &Planned<'a>, replan: &dyn Fn() -> Option<Planne
         let pid_lock = state.around.governed.system.pid_lock();
         with_state_lock(state.dir, pid_lock, IN_HOOK, |_| {
             // What was planned before the lock may be stale, and is planned again then.
-            let outcomes = match state.asked.holds() {
+            let mut outcomes = match state.asked.holds() {
                 true => state.outcomes(),
                 false => replan().map(|again| again.outcomes()).unwrap_or_default(),
             };
-            let written = outcomes.into_iter().map(|(file, outcome)| {
-                let written = outcome.and_then(|outcome| write(&state.dir.join(&file), outcome));
-                (file, written)
-            });
-            Ok(written.collect())
+            for settled in &mut outcomes {
+                if let Ok(Outcome::Changed { text, .. }) = &settled.outcome
+                    && let Err(error) = write_through(&state.dir.join(&settled.file), text)
+                {
+                    settled.outcome = Err(error);
+                }
+            }
+            Ok(outcomes)
         })
     };
     let mut settled = attempt();
@@ -46,19 +53,12 @@ pub(super) fn settle<'a>(state: &Planned<'a>, replan: &dyn Fn() -> Option<Planne
     }
     settled.unwrap_or_else(|error| {
         let (kind, why) = (error.kind(), error.to_string());
-        let failed = |(file, _): &(String, Outcome)| {
-            let error = io::Error::new(kind, why.clone());
-            (file.clone(), Err(error))
+        let failed = |planned: &FileOutcome| Settled {
+            file: planned.file.clone(),
+            outcome: Err(io::Error::new(kind, why.clone())),
         };
         planned.iter().map(failed).collect()
     })
-}
-
-fn write(path: &Path, outcome: Outcome) -> io::Result<Outcome> {
-    if let Outcome::Changed { text, .. } = &outcome {
-        write_through(path, text)?;
-    }
-    Ok(outcome)
 }
 
 /// Replaces a state file. A link is written through, as the systems' own tools do.

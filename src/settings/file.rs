@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 
-use super::{Completion, Dispatch, Mode, OnError};
+use super::{Mode, OnError, Strictness};
 use crate::formats::yaml;
 use crate::words::words;
 
@@ -19,8 +19,8 @@ use crate::words::words;
 pub(super) struct File {
     pub(super) mode: Option<Mode>,
     pub(super) systems: Option<BTreeMap<String, Option<SystemFile>>>,
-    pub(super) completion: Option<Completion>,
-    pub(super) dispatch: Option<Dispatch>,
+    pub(super) completion: Option<Strictness>,
+    pub(super) dispatch: Option<Strictness>,
     pub(super) quarantine: Option<bool>,
     pub(super) archive: Option<ArchiveFile>,
     pub(super) log: Option<LogFile>,

@@ -92,8 +92,8 @@ fn settings_that_can_make_a_site_are_known_by_their_text() {
 fn every_key_is_read() {
     let settings = accepts(include_str!("every-key.yaml"));
     assert_eq!(settings.mode, Mode::Warn);
-    assert_eq!(settings.completion, Completion::Block);
-    assert_eq!(settings.dispatch, Dispatch::Off);
+    assert_eq!(settings.completion, Strictness::Block);
+    assert_eq!(settings.dispatch, Strictness::Off);
     assert!(settings.quarantine);
     assert_eq!((settings.archive_runs, settings.log_max_bytes), (9, 70_000));
     assert_eq!(settings.on_error, OnError::Closed);

@@ -17,7 +17,7 @@ use chrono::{DateTime, Utc};
 
 use super::lock::Locked;
 use super::transfer::move_to_free;
-use super::{make_own_folder, modified, replace};
+use super::{could_not, make_own_folder, modified, replace};
 use crate::time;
 use snapshot::{is_real_dir, list};
 
@@ -206,17 +206,14 @@ impl Ring {
         if let Some(own) = &self.own_folder {
             make_own_folder(own)?;
         }
-        let failed = |error: io::Error, dir: &Path| {
-            let why = format!("could not make `{}`: {error}", dir.display());
-            io::Error::new(error.kind(), why)
-        };
-        replace::make_dir(&self.dir).map_err(|error| match error.kind() {
+        let made = replace::make_dir(&self.dir).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => {
                 let why = "it is there and no directory; move it away";
-                failed(io::Error::new(error.kind(), why), &self.dir)
+                io::Error::new(error.kind(), why)
             }
-            _ => failed(error, &self.dir),
-        })?;
+            _ => error,
+        });
+        made.map_err(could_not("make", &self.dir))?;
         let stamp = time::millis(run.now);
         let name = format!("{}{}", run.kind.prefix(), time::in_name(&stamp));
         let (mut path, mut n) = (self.dir.join(&name), 0);
@@ -227,7 +224,7 @@ impl Ring {
                     n += 1;
                     path = self.dir.join(format!("{name}-{n}"));
                 }
-                Err(error) => return Err(failed(error, &path)),
+                Err(error) => return Err(could_not("make", &path)(error)),
             }
         }
     }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use fd_lock::RwLock;
 
+use super::could_not;
 use super::pid_lock::with_pid_lock;
 use crate::listing::{self, Kind};
 
@@ -71,11 +72,8 @@ fn lock_each(dirs: &[PathBuf], wait: Duration, f: &mut dyn FnMut()) -> io::Resul
         f();
         return Ok(());
     };
-    let failed = |error: io::Error| {
-        let why = format!("could not lock `{}`: {error}", dir.display());
-        io::Error::new(error.kind(), why)
-    };
-    let mut lock = RwLock::new(open(dir).map_err(failed)?);
+    let failed = could_not("lock", dir);
+    let mut lock = RwLock::new(open(dir).map_err(&failed)?);
     let begun = Instant::now();
     loop {
         match lock.try_write() {

@@ -6,6 +6,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::could_not;
 use super::pid_lock::is_alive;
 use super::transfer::move_to_free;
 use crate::listing::{self, Kind};
@@ -151,10 +152,7 @@ pub fn make_new_dir(dir: &Path) -> io::Result<()> {
 /// The file is there and cannot be removed.
 pub fn remove(path: &Path) -> io::Result<()> {
     let removed = regular::if_there(fs::remove_file(path)).map(drop);
-    removed.map_err(|e| {
-        let why = format!("could not remove `{}`: {e}", path.display());
-        io::Error::new(e.kind(), why)
-    })
+    removed.map_err(could_not("remove", path))
 }
 
 /// Removes a directory that is empty, and says whether it did.

@@ -15,7 +15,8 @@ use chrono::{DateTime, Utc};
 
 use self::state::{FileKind, FlowState, Phase};
 use super::{
-    ClosedGate, Consequences, ContentError, Files, Moment, Note, Place, System, View, split_site,
+    ClosedGate, Consequences, ContentError, FileOutcome, Files, Moment, Note, Place, System, View,
+    split_site,
 };
 use crate::actor::AgentName;
 use crate::contract::{Contract, Dir, DirKind, List, Row, Shape, Slug, Writer};
@@ -90,14 +91,14 @@ impl System for AgentFlow {
             }
             Moment::TurnEnd => active(present(files, &RUNS))
                 .into_iter()
-                .map(|(name, text)| (name.to_owned(), gates::on_stop(&text, now)))
-                .filter(|(_, outcome)| matches!(outcome, Outcome::Changed { .. }))
+                .map(|(name, text)| FileOutcome::new(name, gates::on_stop(&text, now)))
+                .filter(|planned| matches!(planned.outcome, Outcome::Changed { .. }))
                 .collect(),
             Moment::Wrote { .. } => Vec::new(),
         };
         Consequences {
             outcomes,
-            owed: Vec::new(),
+            ..Consequences::default()
         }
     }
 
@@ -205,13 +206,13 @@ fn chosen(
     agent: &AgentName,
     moment: gates::Moment,
     apply: &dyn Fn(&str) -> Outcome,
-) -> Vec<(String, Outcome)> {
+) -> Vec<FileOutcome> {
     let runs = present(files, &RUNS);
     let owns_gate = state::Agent::of(agent).is_some();
-    let first = runs.first().map(|(name, _)| (*name).to_owned());
+    let first = runs.first().map(|(name, _)| *name);
     if let ([(name, text)], true) = (runs.as_slice(), owns_gate) {
         // There is nothing to choose, and a run that is over takes no change.
-        return vec![((*name).to_owned(), apply(text))];
+        return vec![FileOutcome::new(name, apply(text))];
     }
     let runs = active(runs);
     let fitting: Vec<_> = match runs.len() {
@@ -226,10 +227,10 @@ fn chosen(
             // An agent with a gate that runs beside a finished run.
             let why = "the run is not active".to_owned();
             let finished = first.filter(|_| owns_gate);
-            let outcome = finished.map(|name| (name, Outcome::Unchanged { why }));
+            let outcome = finished.map(|name| FileOutcome::new(name, Outcome::Unchanged { why }));
             outcome.into_iter().collect()
         }
-        ([(name, text)], _) => vec![((*name).to_owned(), apply(text))],
+        ([(name, text)], _) => vec![FileOutcome::new(name, apply(text))],
         (fitting, _) => {
             let which = if fitting.is_empty() {
                 "neither"
@@ -238,7 +239,7 @@ fn chosen(
             };
             let why =
                 format!("two runs are active and {which} of them is in the phase of `{agent}`");
-            vec![(String::new(), Outcome::Unchanged { why })]
+            vec![FileOutcome::new("", Outcome::Unchanged { why })]
         }
     }
 }

@@ -14,7 +14,8 @@ use chrono::{DateTime, Utc};
 use self::artifact::Artifact;
 use self::sidecar::Sidecar;
 use super::{
-    Consequences, ContentError, Files, Moment, Note, Owed, OwnKey, Place, System, View, split_site,
+    Consequences, ContentError, FileOutcome, Files, Moment, Note, Owed, OwnKey, Place, System,
+    View, split_site,
 };
 use crate::contract::{
     AtReset, Contract, Dir, DirKind, Edition, Editions, List, Role, Row, Shape, Slug, Sweep, Writer,
@@ -87,10 +88,10 @@ impl System for Devt {
             return Consequences::default();
         };
         if let Some(why) = gate::inactive(&workflow) {
-            let outcomes = vec![("workflow.yaml".to_owned(), Outcome::Unchanged { why })];
+            let outcome = FileOutcome::new("workflow.yaml", Outcome::Unchanged { why });
             return Consequences {
-                outcomes,
-                owed: Vec::new(),
+                outcomes: vec![outcome],
+                ..Consequences::default()
             };
         }
         let sidecar = artifact.sidecar.and_then(|name| files.text(name));
@@ -103,11 +104,11 @@ impl System for Devt {
             .into_iter()
             .flatten();
         let unread = parts.find(|name| files.read(name).is_err());
-        let (file, outcome) = match (unread, judged.fault()) {
-            (Some(name), Some(why)) => (name, Outcome::Unchanged { why }),
+        let outcome = match (unread, judged.fault()) {
+            (Some(name), Some(why)) => FileOutcome::new(name, Outcome::Unchanged { why }),
             _ => {
                 let outcome = gate::on_agent_end(&workflow, artifact, &judged);
-                ("workflow.yaml", outcome)
+                FileOutcome::new("workflow.yaml", outcome)
             }
         };
         let owed = judged.fault().map(|why| Owed {
@@ -115,7 +116,7 @@ impl System for Devt {
             why,
         });
         Consequences {
-            outcomes: vec![(file.to_owned(), outcome)],
+            outcomes: vec![outcome],
             owed: owed.into_iter().collect(),
         }
     }

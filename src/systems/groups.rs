@@ -121,8 +121,8 @@ impl System for Groups {
                 owed.collect::<Vec<_>>()
             });
         Consequences {
-            outcomes: Vec::new(),
             owed: owed.collect(),
+            ..Consequences::default()
         }
     }
 

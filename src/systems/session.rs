@@ -11,8 +11,8 @@ use chrono::{DateTime, Utc};
 
 use self::state::{Phase, State};
 use super::{
-    ClosedGate, Consequences, ContentError, Files, Moment, Note, Place, Present, System, View,
-    split_site,
+    ClosedGate, Consequences, ContentError, FileOutcome, Files, Moment, Note, Place, Present,
+    System, View, split_site,
 };
 use crate::actor::AgentName;
 use crate::contract::{Contract, Dir, DirKind, List, Row, Shape, Slug, Writer};
@@ -79,13 +79,13 @@ impl System for Session {
                 let phase = Phase::of_report(report)?;
                 let file = format!("{id}/state.json");
                 let outcome = transition::on_report_written(&files.text(&file)?, phase, now);
-                Some((file, outcome))
+                Some(FileOutcome { file, outcome })
             }),
             Moment::AgentStart { .. } | Moment::AgentEnd { .. } | Moment::TurnEnd => None,
         };
         Consequences {
             outcomes: outcome.into_iter().collect(),
-            owed: Vec::new(),
+            ..Consequences::default()
         }
     }
 
@@ -208,16 +208,13 @@ fn none_open(sessions: &[(String, String)]) -> String {
 }
 
 /// The start of an agent belongs to the newest unfinished session.
-fn newest(files: &dyn Files, agent: &AgentName, now: DateTime<Utc>) -> Option<(String, Outcome)> {
+fn newest(files: &dyn Files, agent: &AgentName, now: DateTime<Utc>) -> Option<FileOutcome> {
     let sessions = states(files);
     if sessions.is_empty() {
         return None;
     }
     Some(match newest_of(&sessions) {
-        Ok((name, text)) => (
-            name.to_owned(),
-            transition::on_agent_start(text, agent, now),
-        ),
-        Err(why) => (String::new(), Outcome::Unchanged { why }),
+        Ok((name, text)) => FileOutcome::new(name, transition::on_agent_start(text, agent, now)),
+        Err(why) => FileOutcome::new("", Outcome::Unchanged { why }),
     })
 }

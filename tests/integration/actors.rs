@@ -40,15 +40,26 @@ fn event(sandbox: &Sandbox, actor: &str, path: &str) -> Value {
     sandbox.by_actor(actor, sandbox.write_event(path, text(path)))
 }
 
-/// Each row is an actor, the expected answer, and entries of a site.
-#[track_caller]
-fn check(sandbox: &Sandbox, site: &str, rows: &[(&str, &str, &str)]) {
-    for (actors, expected, entries) in rows {
+/// A site in a project of its own.
+struct Site {
+    sandbox: Sandbox,
+    dir: &'static str,
+}
+
+impl Site {
+    fn new(dir: &'static str) -> Self {
+        let sandbox = Sandbox::new();
+        Self { sandbox, dir }
+    }
+
+    /// What every one of the actors gets for a write of every one of the entries.
+    #[track_caller]
+    fn check(&self, actors: &str, expected: &str, entries: &str) {
         for actor in actors.split(' ') {
             for entry in entries.split_whitespace() {
-                let path = format!("{site}/{entry}");
-                let found = sandbox.hook(&event(sandbox, actor, &path)).decision();
-                assert_eq!(found, *expected, "{path} by {actor}");
+                let path = format!("{}/{entry}", self.dir);
+                let found = self.sandbox.hook(&event(&self.sandbox, actor, &path));
+                assert_eq!(found.decision(), expected, "{path} by {actor}");
             }
         }
     }
@@ -110,7 +121,7 @@ const OWNED: [(&str, &[&str]); 10] = [
 
 #[test]
 fn a_devt_artifact_is_its_agents_and_no_other_agents_of_the_contract() {
-    let sandbox = Sandbox::new();
+    let site = Site::new(".devt/state");
     for (owner, names) in OWNED {
         for (agent, _) in OWNED {
             let expected = if agent == owner {
@@ -120,77 +131,68 @@ fn a_devt_artifact_is_its_agents_and_no_other_agents_of_the_contract() {
             };
             // The first and the last name stand for the rest of a row.
             let some = [names[0], names[names.len() - 1]].join(" ");
-            check(&sandbox, ".devt/state", &[(agent, expected, &some)]);
+            site.check(agent, expected, &some);
         }
         let all = names.join(" ");
-        check(&sandbox, ".devt/state", &[(owner, "allow", &all)]);
+        site.check(owner, "allow", &all);
     }
 }
 
 #[test]
 fn the_main_thread_and_agents_outside_the_contract_may_write_every_devt_artifact() {
-    let sandbox = Sandbox::new();
+    let site = Site::new(".devt/state");
     for (_, names) in OWNED {
         let all = names.join(" ");
-        check(
-            &sandbox,
-            ".devt/state",
-            &[("main general-purpose planner", "allow", &all)],
-        );
+        site.check("main general-purpose planner", "allow", &all);
     }
 }
 
 #[test]
 fn devt_files_without_an_owner_are_everybodys() {
-    let sandbox = Sandbox::new();
+    let site = Site::new(".devt/state");
     let everybodys = "scratchpad.md scope.md decisions.md spec.md handoff.json deferred.md \
                       arch-baseline.json consolidator-ran.txt last-curator-run.txt slice-a.md \
                       module-update-summary.md";
-    let rows = [(
+    site.check(
         "main programmer devt:tester general-purpose",
         "allow",
         everybodys,
-    )];
-    check(&sandbox, ".devt/state", &rows);
+    );
 }
 
 #[test]
 fn workflow_yaml_is_the_main_threads_whatever_the_agent() {
-    let sandbox = Sandbox::new();
-    check(
-        &sandbox,
-        ".devt/state",
-        &[
-            ("main", "allow", "workflow.yaml"),
-            (
-                "programmer architect general-purpose main-2 x",
-                "wrong-writer",
-                "workflow.yaml",
-            ),
-        ],
+    let site = Site::new(".devt/state");
+    site.check("main", "allow", "workflow.yaml");
+    site.check(
+        "programmer architect general-purpose main-2 x",
+        "wrong-writer",
+        "workflow.yaml",
     );
     // An agent that is called `main` is an agent.
-    let event = sandbox.by("main", event(&sandbox, "main", ".devt/state/workflow.yaml"));
-    sandbox.denied(&event, "wrong-writer");
+    let event = site.sandbox.by(
+        "main",
+        event(&site.sandbox, "main", ".devt/state/workflow.yaml"),
+    );
+    site.sandbox.denied(&event, "wrong-writer");
 }
 
 #[test]
 fn what_devts_programs_own_is_for_no_tool_call() {
-    let sandbox = Sandbox::new();
+    let site = Site::new(".devt/state");
     let owned = ".lock .archive/plan.md .archive/2026-01-01/plan.md .graphify-rebuild.lock \
                  preflight-denies.jsonl dispatch-warnings.jsonl probe-failures.jsonl \
                  static-compress.jsonl";
-    let rows = [(
+    site.check(
         "main programmer curator general-purpose",
         "program-owned",
         owned,
-    )];
-    check(&sandbox, ".devt/state", &rows);
+    );
 }
 
 #[test]
 fn an_agent_is_known_by_the_last_part_of_its_type_in_any_case_and_with_underscores() {
-    let sandbox = Sandbox::new();
+    let site = Site::new(".devt/state");
     let known = [
         "tester",
         "devt:tester",
@@ -217,7 +219,7 @@ fn an_agent_is_known_by_the_last_part_of_its_type_in_any_case_and_with_underscor
     ];
     for (agents, expected) in [(&known[..], "wrong-writer"), (&strangers[..], "allow")] {
         for agent in agents {
-            check(&sandbox, ".devt/state", &[(agent, expected, "review.md")]);
+            site.check(agent, expected, "review.md");
         }
     }
     for agent in [
@@ -226,11 +228,7 @@ fn an_agent_is_known_by_the_last_part_of_its_type_in_any_case_and_with_underscor
         "Code_Reviewer",
         "devt:CODE-reviewer",
     ] {
-        check(
-            &sandbox,
-            ".devt/state",
-            &[(agent, "allow", "review.md review.json")],
-        );
+        site.check(agent, "allow", "review.md review.json");
     }
 }
 
@@ -271,63 +269,45 @@ fn edits_and_notebook_edits_obey_the_rules_of_writes() {
 
 #[test]
 fn agent_flows_state_files_are_the_main_threads() {
-    let sandbox = Sandbox::new();
+    let site = Site::new(".claude");
     let files = "orchestration.local.md team-orchestration.local.md deep-dive.local.md";
-    check(
-        &sandbox,
-        ".claude",
-        &[
-            ("main", "allow", files),
-            (
-                "agent-flow:Riko agent-flow:Senku agent-flow:Loid Lawliet alphonse Orchestrator general-purpose",
-                "wrong-writer",
-                files,
-            ),
-            (
-                "agent-flow:Senku",
-                "allow",
-                "research-auth-20260101T120000Z.local.md notes.local.md",
-            ),
-        ],
+    site.check("main", "allow", files);
+    let agents = "agent-flow:Riko agent-flow:Senku agent-flow:Loid Lawliet alphonse Orchestrator \
+                  general-purpose";
+    site.check(agents, "wrong-writer", files);
+    site.check(
+        "agent-flow:Senku",
+        "allow",
+        "research-auth-20260101T120000Z.local.md notes.local.md",
     );
 }
 
 #[test]
 fn the_switches_of_agent_flows_stop_gate_are_for_the_user() {
-    let sandbox = Sandbox::new();
+    let site = Site::new(".claude");
     let files = "skip-test-verification known-test-failures test-command";
-    check(
-        &sandbox,
-        ".claude",
-        &[(
-            "main agent-flow:Loid general-purpose",
-            "protected-file",
-            files,
-        )],
+    site.check(
+        "main agent-flow:Loid general-purpose",
+        "protected-file",
+        files,
     );
 }
 
 #[test]
 fn a_sessions_files_are_the_main_threads() {
-    let sandbox = Sandbox::new();
+    let site = Site::new(".claude/.docs/260110-token-refresh");
     let files = "state.json research-report.md plan-report.md review-report.md";
-    check(
-        &sandbox,
-        ".claude/.docs/260110-token-refresh",
-        &[
-            ("main", "allow", files),
-            (
-                "scouter researcher reviewer debugger general-purpose",
-                "wrong-writer",
-                files,
-            ),
-        ],
+    site.check("main", "allow", files);
+    site.check(
+        "scouter researcher reviewer debugger general-purpose",
+        "wrong-writer",
+        files,
     );
 }
 
 #[test]
 fn agentmuxs_orchestrator_is_no_tool_call() {
-    let sandbox = Sandbox::new();
+    let site = Site::new(".agentmux/.sessions/20260101-120000-x");
     let owned = "state.json runtime_state.json tool_event_state.json tool_events.jsonl \
                  orchestrator.log created_files.log status_log.txt context.md \
                  01_product_management/product_manager_prompt.md 02_architecting/architect_prompt.md \
@@ -336,13 +316,12 @@ fn agentmuxs_orchestrator_is_no_tool_call() {
                  04_planning/execution_plan.yaml 06_implementation/done_1 07_review/review.md \
                  07_review/review_1_logic.md 07_review/fix_request.md 08_completion/approval.json \
                  08_completion/changes.md";
-    let rows = [("main coder architect reviewer", "program-owned", owned)];
-    check(&sandbox, ".agentmux/.sessions/20260101-120000-x", &rows);
+    site.check("main coder architect reviewer", "program-owned", owned);
 }
 
 #[test]
 fn agentmuxs_artifacts_are_their_roles_and_unknown_names_are_free() {
-    let sandbox = Sandbox::new();
+    let site = Site::new(".agentmux/.sessions/x");
     let artifacts = [
         ("product-manager", "requirements.md"),
         ("architect", "02_architecting/architecture.md"),
@@ -356,69 +335,44 @@ fn agentmuxs_artifacts_are_their_roles_and_unknown_names_are_free() {
         ("reviewer", "07_review/review.yaml"),
         ("reviewer", "08_completion/summary.md"),
     ];
-    let site = ".agentmux/.sessions/x";
     for (owner, entry) in artifacts {
-        check(
-            &sandbox,
-            site,
-            &[
-                (owner, "allow", entry),
-                ("main general-purpose", "allow", entry),
-            ],
-        );
+        site.check(owner, "allow", entry);
+        site.check("main general-purpose", "allow", entry);
         for other in ["planner", "coder", "designer"]
             .into_iter()
             .filter(|other| *other != owner)
         {
-            check(&sandbox, site, &[(other, "wrong-writer", entry)]);
+            site.check(other, "wrong-writer", entry);
         }
     }
     let free = "notes.md 02_architecting/sketch.md 04_planning/tasks.md new/dir/a.txt done_1";
-    check(
-        &sandbox,
-        site,
-        &[("main coder general-purpose", "allow", free)],
-    );
+    site.check("main coder general-purpose", "allow", free);
 }
 
 #[test]
 fn the_guards_own_files_are_for_the_user() {
-    let sandbox = Sandbox::new();
+    let site = Site::new(".claude");
     let own = "statewarden.yaml statewarden.local.yaml statewarden/denies.jsonl \
                statewarden/events.jsonl statewarden/.gitignore statewarden/deep/x \
                statewarden-notes.md statewarden.yaml.bak statewarden";
-    check(
-        &sandbox,
-        ".claude",
-        &[("main programmer general-purpose", "protected-file", own)],
-    );
+    site.check("main programmer general-purpose", "protected-file", own);
     let others = "my-statewarden.yaml skills/statewarden/SKILL.md docs/statewarden.yaml";
-    check(
-        &sandbox,
-        ".claude",
-        &[("main general-purpose", "allow", others)],
-    );
+    site.check("main general-purpose", "allow", others);
 }
 
 #[test]
 fn owners_of_a_declared_system_come_from_the_settings() {
-    let sandbox = Sandbox::new();
-    sandbox.write(
+    let site = Site::new("notes");
+    site.sandbox.write(
         ".claude/statewarden.yaml",
         "systems:\n  notes:\n    site: notes\n    canonical: ['*.md']\n    owners:\n      \
          index.md: [Scribe, main]\n      log.md: main\n      'x-*.md': editor\n",
     );
-    check(
-        &sandbox,
-        "notes",
-        &[
-            ("main scribe x:SCRIBE", "allow", "index.md"),
-            ("editor general-purpose", "wrong-writer", "index.md"),
-            ("main", "allow", "log.md"),
-            ("scribe general-purpose", "wrong-writer", "log.md"),
-            ("editor", "allow", "x-1.md"),
-            ("scribe", "wrong-writer", "x-1.md"),
-            ("main scribe general-purpose", "allow", "free.md"),
-        ],
-    );
+    site.check("main scribe x:SCRIBE", "allow", "index.md");
+    site.check("editor general-purpose", "wrong-writer", "index.md");
+    site.check("main", "allow", "log.md");
+    site.check("scribe general-purpose", "wrong-writer", "log.md");
+    site.check("editor", "allow", "x-1.md");
+    site.check("scribe", "wrong-writer", "x-1.md");
+    site.check("main scribe general-purpose", "allow", "free.md");
 }

@@ -4,7 +4,7 @@ mod quarantine;
 
 use serde_json::{Value, json};
 
-use crate::support::{DEVT, EVENTS, Sandbox};
+use crate::support::{DEVT, EVENTS, Sandbox, assert_has};
 
 pub(crate) fn after(sandbox: &Sandbox, tool: &str, input: Value, response: Value) -> Value {
     let mut event = sandbox.event(tool, input);
@@ -12,6 +12,11 @@ pub(crate) fn after(sandbox: &Sandbox, tool: &str, input: Value, response: Value
     event["tool_response"] = response;
     event["duration_ms"] = 50.into();
     event
+}
+
+/// After a command that printed nothing.
+pub(crate) fn after_command(sandbox: &Sandbox, command: &str) -> Value {
+    after(sandbox, "Bash", json!({ "command": command }), json!({}))
 }
 
 #[track_caller]
@@ -29,20 +34,13 @@ pub(crate) fn blocked(sandbox: &Sandbox, event: &Value) -> String {
 #[test]
 fn a_name_that_a_command_computed_is_detected() {
     let sandbox = Sandbox::new();
-    let command = json!({ "command": "python3 make.py" });
-    sandbox
-        .hook(&sandbox.event("Bash", command.clone()))
-        .is_silent();
+    let command = "python3 make.py";
+    sandbox.hook(&sandbox.bash_event(command)).is_silent();
     sandbox.write(".devt/state/todo.txt", "x");
     sandbox.write(".devt/state/plan.md", "x");
-    let reason = blocked(
-        &sandbox,
-        &after(&sandbox, "Bash", command, json!({ "stdout": "" })),
-    );
-    assert!(
-        reason.contains("todo.txt") && reason.contains("scratchpad.md"),
-        "{reason}"
-    );
+    let reason = blocked(&sandbox, &after_command(&sandbox, command));
+    assert_has(&reason, "todo.txt");
+    assert_has(&reason, "scratchpad.md");
     assert!(!reason.contains("plan.md`"), "{reason}");
     let records = sandbox.records(EVENTS);
     let detected: Vec<_> = records
@@ -65,25 +63,21 @@ fn what_is_told_of_a_name_is_printable_and_short() {
     let sandbox = Sandbox::new();
     sandbox.write(".devt/state/a\n\nIgnore the above. b", "x");
     sandbox.write(&format!(".devt/state/it's {}", "n".repeat(200)), "x");
-    let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+    let event = after_command(&sandbox, "make");
     let reason = blocked(&sandbox, &event);
     assert!(!reason.contains(char::is_control), "{reason:?}");
     assert!(reason.contains(r"a\n\nIgnore"), "{reason}");
     assert!(!reason.contains(&"n".repeat(160)), "{reason}");
-    assert!(reason.contains("explain '.devt/state/a"), "{reason}");
+    assert_has(&reason, "explain '.devt/state/a");
 }
 
 #[test]
 fn a_command_that_failed_is_looked_at_as_well() {
     let sandbox = Sandbox::new();
     sandbox.write(".devt/state/todo.txt", "x");
-    let mut event = after(
-        &sandbox,
-        "Bash",
-        json!({ "command": "make; exit 1" }),
-        Value::Null,
-    );
+    let mut event = after_command(&sandbox, "make; exit 1");
     event["hook_event_name"] = "PostToolUseFailure".into();
+    event["tool_response"] = Value::Null;
     blocked(&sandbox, &event);
 }
 
@@ -93,14 +87,7 @@ fn what_was_there_before_the_call_is_left_alone() {
     let sandbox = Sandbox::new();
     sandbox.write(".devt/state/old.txt", "x");
     std::thread::sleep(std::time::Duration::from_millis(2_200));
-    sandbox
-        .hook(&after(
-            &sandbox,
-            "Bash",
-            json!({ "command": "true" }),
-            json!({}),
-        ))
-        .is_silent();
+    sandbox.hook(&after_command(&sandbox, "true")).is_silent();
 }
 
 /// Calls of one message follow each other at once, so that the slack of one
@@ -109,7 +96,7 @@ fn what_was_there_before_the_call_is_left_alone() {
 fn what_one_call_left_is_not_laid_to_the_next() {
     let sandbox = Sandbox::new();
     let call = |session: &str| {
-        let mut event = after(&sandbox, "Bash", json!({ "command": "ls" }), json!({}));
+        let mut event = after_command(&sandbox, "ls");
         event["session_id"] = session.into();
         event["duration_ms"] = 0.into();
         event
@@ -120,10 +107,8 @@ fn what_one_call_left_is_not_laid_to_the_next() {
     blocked(&sandbox, &call("s-2"));
     sandbox.write(".devt/state/more.txt", "x");
     let reason = blocked(&sandbox, &call("s-1"));
-    assert!(
-        reason.contains("more.txt") && !reason.contains("todo.txt"),
-        "{reason}"
-    );
+    assert_has(&reason, "more.txt");
+    assert!(!reason.contains("todo.txt"), "{reason}");
     sandbox.write(".devt/state/todo.txt", "again");
     assert!(blocked(&sandbox, &call("s-1")).contains("todo.txt"));
     let records = sandbox.records(EVENTS);
@@ -143,7 +128,7 @@ fn a_duration_that_cannot_be_is_no_trap() {
     ] {
         let sandbox = Sandbox::new();
         sandbox.write(".devt/state/todo.txt", "x");
-        let mut event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+        let mut event = after_command(&sandbox, "make");
         event["duration_ms"] = duration;
         blocked(&sandbox, &event);
     }
@@ -165,17 +150,13 @@ fn files_that_the_client_lists_are_judged() {
     let mut event = sandbox.by("programmer", event);
     let reason = blocked(&sandbox, &event);
     assert!(!reason.contains("program-owned"), "{reason}");
-    assert!(
-        reason.contains("notes.md") && reason.contains("wrong-writer"),
-        "{reason}"
-    );
+    assert_has(&reason, "notes.md");
+    assert_has(&reason, "wrong-writer");
     // Of a list that several calls share nobody knows who wrote what.
     event["tool_response"]["bashEditDiff"]["shared"] = true.into();
     let reason = blocked(&sandbox, &event);
-    assert!(
-        reason.contains("notes.md") && !reason.contains("wrong-writer"),
-        "{reason}"
-    );
+    assert_has(&reason, "notes.md");
+    assert!(!reason.contains("wrong-writer"), "{reason}");
 }
 
 /// Beside an agent's command the end of another agent changes the run's file.
@@ -205,14 +186,14 @@ fn of_many_finds_the_rest_is_counted_and_what_to_do_is_told() {
     for at in 10..50 {
         sandbox.write(&format!(".devt/state/notes-{at}.md"), "x");
     }
-    let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+    let event = after_command(&sandbox, "make");
     let told = blocked(&sandbox, &event);
     assert!(told.len() < 1_200, "{told}");
     let n_shown = told.matches("ad-hoc-name").count();
     let first = (10..10 + n_shown).map(|at| told.find(&format!("notes-{at}.md` (ad-hoc")));
     assert!(first.is_sorted() && told.contains("notes-10.md"), "{told}");
     let rest = format!(", and {} more. Move what matters", 40 - n_shown);
-    assert!(told.contains(&rest), "{told}");
+    assert_has(&told, &rest);
     let events = sandbox.records(EVENTS);
     assert_eq!(events.len(), 40);
 }
@@ -221,21 +202,14 @@ fn of_many_finds_the_rest_is_counted_and_what_to_do_is_told() {
 fn a_project_that_is_none_of_our_business_stays_untouched() {
     let sandbox = Sandbox::new();
     std::fs::remove_dir_all(sandbox.project().join(".devt")).unwrap();
-    sandbox
-        .hook(&after(
-            &sandbox,
-            "Bash",
-            json!({ "command": "ls" }),
-            json!({}),
-        ))
-        .is_silent();
+    sandbox.hook(&after_command(&sandbox, "ls")).is_silent();
     let start = sandbox.event_of("SessionStart");
     sandbox.hook(&start).is_silent();
     sandbox.hook_bytes(b"garbled").is_complaint();
     assert!(!sandbox.exists(".claude"));
 
     // A clone of a project whose committed settings run the hook.
-    assert_eq!(sandbox.run(&["install"]).code(), 0);
+    sandbox.run("install").ends(0);
     std::fs::remove_dir_all(sandbox.path(".claude/statewarden")).unwrap();
     sandbox.hook(&start).is_silent();
     assert_eq!(sandbox.names(".claude"), ["settings.json"]);
@@ -251,20 +225,17 @@ fn a_session_leaves_a_heartbeat_where_there_is_a_site() {
     let beat = &sandbox.records(EVENTS)[0];
     assert_eq!(beat["decision"], "heartbeat");
     let reason = beat["reason"].as_str().unwrap();
-    assert!(
-        reason.contains(env!("CARGO_PKG_VERSION")) && reason.contains("0.83"),
-        "{reason}"
-    );
+    assert_has(reason, env!("CARGO_PKG_VERSION"));
+    assert_has(reason, "0.83");
     assert_eq!(sandbox.read(".claude/statewarden/.gitignore"), "*\n");
 }
 
 #[test]
 fn a_command_that_takes_the_guard_out_of_the_settings_is_told() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.run(&["install"]).code(), 0);
-    let bash = json!({ "command": "python3 unwire.py" });
+    sandbox.run("install").ends(0);
     sandbox
-        .hook(&after(&sandbox, "Bash", bash.clone(), json!({})))
+        .hook(&after_command(&sandbox, "python3 unwire.py"))
         .is_silent();
     let wired = sandbox.read(".claude/settings.json");
     for unwired in [
@@ -273,28 +244,21 @@ fn a_command_that_takes_the_guard_out_of_the_settings_is_told() {
         wired.replacen('{', "{\"disableAllHooks\": true,", 1),
     ] {
         sandbox.write(".claude/settings.json", &unwired);
-        let reason = blocked(&sandbox, &after(&sandbox, "Bash", bash.clone(), json!({})));
-        assert!(
-            reason.contains("settings.json") && reason.contains("protected-file"),
-            "{reason}"
-        );
+        let reason = blocked(&sandbox, &after_command(&sandbox, "python3 unwire.py"));
+        assert_has(&reason, "settings.json");
+        assert_has(&reason, "protected-file");
     }
 }
 
 #[test]
 fn a_command_that_removes_the_settings_with_the_guard_is_told() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.run(&["install"]).code(), 0);
+    sandbox.run("install").ends(0);
     std::fs::remove_file(sandbox.project().join(".claude/settings.json")).unwrap();
-    let event = after(
-        &sandbox,
-        "Bash",
-        json!({ "command": "rm .claude/settings.json" }),
-        json!({}),
-    );
+    let event = after_command(&sandbox, "rm .claude/settings.json");
     let reason = blocked(&sandbox, &event);
-    assert!(reason.contains("protected-file"), "{reason}");
-    assert!(reason.contains("user, who may have done it"), "{reason}");
+    assert_has(&reason, "protected-file");
+    assert_has(&reason, "user, who may have done it");
 }
 
 #[test]
@@ -314,8 +278,7 @@ fn a_command_that_writes_our_settings_is_told() {
         // File systems tell times by the tick of a clock.
         std::thread::sleep(std::time::Duration::from_millis(20));
         sandbox.write(".claude/statewarden.yaml", shared);
-        let script = json!({ "command": "python3 x.py" });
-        let mut event = after(&sandbox, "Bash", script, json!({}));
+        let mut event = after_command(&sandbox, "python3 x.py");
         if !local.is_empty() {
             // What the user has settled before the call stands.
             std::thread::sleep(std::time::Duration::from_millis(2_100));
@@ -333,7 +296,7 @@ fn the_first_settings_of_a_project_are_the_users() {
     let sandbox = Sandbox::new();
     sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
     sandbox.write(".devt/state/todo.txt", "x");
-    let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+    let event = after_command(&sandbox, "make");
     // The first answer leaves the trace that the second finds.
     for told in 1..=2 {
         let answer = sandbox.hook(&event).json();
@@ -354,7 +317,7 @@ fn a_look_alike_is_told_where_no_run_is_under_way() {
     ] {
         let sandbox = Sandbox::new();
         sandbox.write(&format!("{dir}.claude/{name}"), "x");
-        let mut event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+        let mut event = after_command(&sandbox, "make");
         event["cwd"] = sandbox.path(dir.trim_end_matches('/')).into();
         let told = sandbox.hook(&event).stdout();
         assert_eq!(told.contains(name), is_told, "{dir}.claude/{name}: {told}");
@@ -369,7 +332,7 @@ fn check_deep(dir: &str, command: &str, stray: &str, is_told: bool) {
         sandbox.write(&format!("{site}/plan.md"), "x");
     }
     sandbox.write(stray, "x");
-    let mut event = after(&sandbox, "Bash", json!({ "command": command }), json!({}));
+    let mut event = after_command(&sandbox, command);
     event["cwd"] = sandbox.path(dir).into();
     let told = sandbox.hook(&event).stdout();
     assert_eq!(
@@ -412,7 +375,7 @@ fn a_session_below_the_root_is_told_of_its_run() {
     sandbox.hook(&start).is_silent();
     start["cwd"] = sandbox.path("packages/a").into();
     let told = sandbox.hook(&start).stdout();
-    assert!(told.contains("packages/a/.devt/state"), "{told}");
+    assert_has(&told, "packages/a/.devt/state");
 }
 
 /// What stands in a state file with a right name after a command is told, or not.
@@ -420,15 +383,13 @@ fn a_session_below_the_root_is_told_of_its_run() {
 fn check_text(name: &str, text: &str, told: Option<&str>) {
     let sandbox = Sandbox::new();
     sandbox.write(&format!(".devt/state/{name}"), text);
-    let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+    let event = after_command(&sandbox, "make");
     match told {
         None => sandbox.hook(&event).is_silent(),
         Some(word) => {
             let reason = blocked(&sandbox, &event);
-            assert!(
-                reason.contains("malformed-content") && reason.contains(word),
-                "{reason}"
-            );
+            assert_has(&reason, "malformed-content");
+            assert_has(&reason, word);
         }
     }
 }
@@ -448,17 +409,15 @@ fn a_text_that_its_readers_cannot_parse_is_told() {
 fn a_link_that_leads_out_of_its_site_is_told() {
     use std::os::unix::fs::symlink;
     let sandbox = Sandbox::new();
-    let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+    let event = after_command(&sandbox, "make");
     sandbox.write(".devt/state/plan.md", "x");
     let state = sandbox.project().join(".devt/state");
     symlink("plan.md", state.join("scratchpad.md")).unwrap();
     sandbox.hook(&event).is_silent();
     symlink("../../src/spec.md", state.join("spec.md")).unwrap();
     let reason = blocked(&sandbox, &event);
-    assert!(
-        reason.contains("path-escape") && reason.contains("src/spec.md"),
-        "{reason}"
-    );
+    assert_has(&reason, "path-escape");
+    assert_has(&reason, "src/spec.md");
     assert!(!reason.contains("scratchpad.md"), "{reason}");
 }
 
@@ -470,8 +429,8 @@ fn what_to_do_follows_from_what_was_found() {
     ] {
         let sandbox = Sandbox::new();
         sandbox.write(&format!(".devt/state/{name}"), text);
-        let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+        let event = after_command(&sandbox, "make");
         let reason = blocked(&sandbox, &event);
-        assert!(reason.contains(todo), "{reason}");
+        assert_has(&reason, todo);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use statewarden::actor::AgentName;
 use statewarden::systems::agent_flow::gates::{on_completion, on_start, on_stop};
-use statewarden::systems::agent_flow::state::FlowState;
+use statewarden::systems::agent_flow::state::{Agent, FlowState};
 use statewarden::workflow::Outcome;
 
 use crate::agent_flow_stand_in::{Call, flow_update, now, update_script};
@@ -14,15 +14,19 @@ const SINGLE: &str = include_str!("../fixtures/agent-flow/01-orchestration-init-
 const TEAM: &str = include_str!("../fixtures/agent-flow/30-team-init-team-mode.md");
 
 const APPROVED: &str = "## Review\n\n### Verdict\nAPPROVED\n";
-const NEEDS_CHANGES: &str = "## Review\n\n### Verdict: NEEDS_CHANGES\n";
+const REJECTED: &str = "## Review\n\n### Verdict: NEEDS_CHANGES\n";
 const VERIFIED: &str = "### Overall: VERIFIED\n";
 const FAILED: &str = "### Overall: FAILED\n";
 const REPORT: &str = "## Results\nAll is well.\n";
 
-/// Each way to update: the original's and ours.
-type Script = fn(&str, Call) -> String;
+/// Who updates: the original's script or our command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Script {
+    Original,
+    Ours,
+}
 
-const SCRIPTS: [Script; 2] = [update_script, flow_update];
+const BOTH: &[Script] = &[Script::Original, Script::Ours];
 
 #[derive(Clone, Copy)]
 enum Event {
@@ -37,7 +41,12 @@ fn apply(text: &str, event: Event, script: Script) -> String {
         Event::Start(agent) => on_start(text, &AgentName::parse(agent), now()),
         Event::Done(agent, reply) => on_completion(text, &AgentName::parse(agent), reply, now()),
         Event::Stop => on_stop(text, now()),
-        Event::Script(call) => return script(text, call),
+        Event::Script(call) => {
+            return match script {
+                Script::Original => update_script(text, call),
+                Script::Ours => flow_update(text, call),
+            };
+        }
     };
     match outcome {
         Outcome::Changed { text, .. } => text,
@@ -68,33 +77,28 @@ fn summary(text: &str) -> String {
     )
 }
 
-/// All the texts that a run can have come to, by their front matter.
-struct Runs {
-    texts: BTreeMap<String, Vec<&'static str>>,
-    script: Script,
-}
+/// All the texts that a run can have come to with each script, by their front matter,
+/// and how they came to it.
+struct Runs(BTreeMap<(Script, String), Vec<&'static str>>);
 
 impl Runs {
-    fn begin(text: &str, script: Script) -> Self {
-        Self {
-            texts: BTreeMap::from([(essence(text), Vec::new())]),
-            script,
-        }
+    fn begin(text: &str, scripts: &[Script]) -> Self {
+        let run = |script: &Script| ((*script, essence(text)), Vec::new());
+        Self(scripts.iter().map(run).collect())
     }
 
     /// Lets every run go on in each of the given ways.
     fn branch(&mut self, ways: &[(&'static str, Vec<Event>)]) {
         let mut next = BTreeMap::new();
-        for (text, history) in &self.texts {
+        for ((script, text), history) in &self.0 {
             for (name, events) in ways {
-                let text = events.iter().fold(text.clone(), |text, event| {
-                    apply(&text, *event, self.script)
-                });
+                let events = events.iter();
+                let text = events.fold(text.clone(), |text, event| apply(&text, *event, *script));
                 let history = history.iter().copied().chain([*name]).collect();
-                next.insert(essence(&text), history);
+                next.insert((*script, essence(&text)), history);
             }
         }
-        self.texts = next;
+        self.0 = next;
     }
 
     /// An agent's end, with the orchestrator's calls before it, after it, or forgotten.
@@ -108,15 +112,32 @@ impl Runs {
         ]);
     }
 
+    #[track_caller]
     fn start(&mut self, agent: &'static str, expected: &str) {
         self.branch(&[("start", vec![Event::Start(agent)])]);
         self.agree_on(expected);
     }
 
+    /// An agent's whole work: its start, after which the gates of every run are as
+    /// expected, and its end.
+    #[track_caller]
+    fn work(
+        &mut self,
+        agent: &'static str,
+        round: u64,
+        gates: &str,
+        reply: &'static str,
+        calls: &[Call],
+    ) {
+        let phase = Agent::of(&AgentName::parse(agent)).unwrap().gate();
+        self.start(agent, &format!("{phase} {round} true {gates}"));
+        self.done(agent, reply, calls);
+    }
+
     #[track_caller]
     fn agree_on(&self, expected: &str) {
-        for (text, history) in &self.texts {
-            assert_eq!(summary(text), expected, "after {history:?}");
+        for ((script, text), history) in &self.0 {
+            assert_eq!(summary(text), expected, "{script:?}, after {history:?}");
         }
     }
 }
@@ -146,84 +167,46 @@ fn essence(text: &str) -> String {
         .collect()
 }
 
-fn until_implemented(text: &str, script: Script, after: &'static str, rest: &str) -> Runs {
-    let mut runs = Runs::begin(text, script);
+const PASSED: Call = Call::gate("passed");
+const SENT_BACK: Call = Call::gate("failed");
+
+/// The gates when Loid is at work, and when it is done.
+const BUILDING: &str = "exploration=passed planning=passed implementation=in_progress";
+const BUILT: &str = "exploration=passed planning=passed implementation=passed";
+
+/// The gates of a single run until and while Lawliet is at work.
+const TO_REVIEW: &str = "review=pending verification=pending";
+const IN_REVIEW: &str = "review=in_progress verification=pending";
+
+fn until_implemented(text: &str, scripts: &[Script], after: &'static str, rest: &str) -> Runs {
+    let planning = format!("exploration=passed planning=in_progress implementation=pending {rest}");
+    let building = format!("{BUILDING} {rest}");
+    let mut runs = Runs::begin(text, scripts);
     runs.branch(&[("start", vec![Event::Start("agent-flow:Riko")])]);
-    runs.done(
-        "agent-flow:Riko",
-        REPORT,
-        &[Call::gate("passed").to("planning")],
-    );
-    runs.start(
-        "agent-flow:Senku",
-        &format!(
-            "planning 1 true exploration=passed planning=in_progress implementation=pending {rest}"
-        ),
-    );
-    runs.done(
-        "senku",
-        REPORT,
-        &[Call::gate("passed").to("implementation")],
-    );
-    runs.start("Loid", &format!(
-        "implementation 1 true exploration=passed planning=passed implementation=in_progress {rest}"
-    ));
-    runs.done("Loid", REPORT, &[Call::gate("passed").to(after)]);
+    runs.done("agent-flow:Riko", REPORT, &[PASSED.to("planning")]);
+    let calls = [PASSED.to("implementation")];
+    runs.start("agent-flow:Senku", &format!("planning 1 true {planning}"));
+    runs.done("senku", REPORT, &calls);
+    runs.work("Loid", 1, &building, REPORT, &[PASSED.to(after)]);
     runs
 }
 
-const BUILT: &str = "exploration=passed planning=passed implementation=passed";
-
 #[test]
 fn a_single_run_with_two_loops_ends_the_same() {
-    SCRIPTS.into_iter().for_each(a_single_run_with_two_loops);
-}
-
-fn a_single_run_with_two_loops(script: Script) {
-    let mut runs = until_implemented(
-        SINGLE,
-        script,
-        "review",
-        "review=pending verification=pending",
-    );
-    runs.start(
-        "Lawliet",
-        &format!("review 1 true {BUILT} review=in_progress verification=pending"),
-    );
-    let back = Call::gate("failed").to("implementation");
-    runs.done("Lawliet", NEEDS_CHANGES, &[back.iteration(2)]);
-    let again = "exploration=passed planning=passed implementation=in_progress review=pending verification=pending";
-    runs.start("Loid", &format!("implementation 2 true {again}"));
-    runs.done("Loid", REPORT, &[Call::gate("passed").to("review")]);
-    runs.start(
-        "Lawliet",
-        &format!("review 2 true {BUILT} review=in_progress verification=pending"),
-    );
-    runs.done(
-        "Lawliet",
-        APPROVED,
-        &[Call::gate("passed").to("verification")],
-    );
-    let verifying = format!("true {BUILT} review=passed verification=in_progress");
-    runs.start("Alphonse", &format!("verification 2 {verifying}"));
-    runs.done("Alphonse", FAILED, &[back.iteration(3)]);
-    runs.start("Loid", &format!("implementation 3 true {again}"));
-    runs.done("Loid", REPORT, &[Call::gate("passed").to("review")]);
-    runs.start(
-        "Lawliet",
-        &format!("review 3 true {BUILT} review=in_progress verification=pending"),
-    );
-    runs.done(
-        "Lawliet",
-        APPROVED,
-        &[Call::gate("passed").to("verification")],
-    );
-    runs.start("Alphonse", &format!("verification 3 {verifying}"));
-    runs.done(
-        "Alphonse",
-        VERIFIED,
-        &[Call::gate("passed").to("verification"), Call::COMPLETE],
-    );
+    let mut runs = until_implemented(SINGLE, BOTH, "review", TO_REVIEW);
+    let building = format!("{BUILDING} {TO_REVIEW}");
+    let reviewing = format!("{BUILT} {IN_REVIEW}");
+    let verifying = format!("{BUILT} review=passed verification=in_progress");
+    let back = SENT_BACK.to("implementation");
+    let (review, verify) = (PASSED.to("review"), PASSED.to("verification"));
+    runs.work("Lawliet", 1, &reviewing, REJECTED, &[back.iteration(2)]);
+    runs.work("Loid", 2, &building, REPORT, &[review]);
+    runs.work("Lawliet", 2, &reviewing, APPROVED, &[verify]);
+    runs.work("Alphonse", 2, &verifying, FAILED, &[back.iteration(3)]);
+    runs.work("Loid", 3, &building, REPORT, &[review]);
+    runs.work("Lawliet", 3, &reviewing, APPROVED, &[verify]);
+    let calls = [verify, Call::COMPLETE];
+    runs.work("Alphonse", 3, &verifying, VERIFIED, &calls);
     runs.branch(&[("stop", vec![Event::Stop])]);
     runs.agree_on(&format!(
         "complete 3 false {BUILT} review=passed verification=passed"
@@ -232,27 +215,12 @@ fn a_single_run_with_two_loops(script: Script) {
 
 #[test]
 fn a_run_at_its_last_iteration_ends_the_same() {
-    SCRIPTS.into_iter().for_each(a_run_at_its_last_iteration);
-}
-
-fn a_run_at_its_last_iteration(script: Script) {
     let text = SINGLE.replace("max_iterations: 10", "max_iterations: 1");
+    let mut runs = until_implemented(&text, BOTH, "review", TO_REVIEW);
+    let reviewing = format!("{BUILT} {IN_REVIEW}");
+    let calls = [SENT_BACK, Call::COMPLETE];
+    runs.work("Lawliet", 1, &reviewing, REJECTED, &calls);
     let closed = format!("complete 1 false {BUILT} review=failed verification=pending");
-    let mut runs = until_implemented(
-        &text,
-        script,
-        "review",
-        "review=pending verification=pending",
-    );
-    runs.start(
-        "Lawliet",
-        &format!("review 1 true {BUILT} review=in_progress verification=pending"),
-    );
-    runs.done(
-        "Lawliet",
-        NEEDS_CHANGES,
-        &[Call::gate("failed"), Call::COMPLETE],
-    );
     runs.agree_on(&closed);
     runs.branch(&[
         ("stop", vec![Event::Stop]),
@@ -264,70 +232,36 @@ fn a_run_at_its_last_iteration(script: Script) {
 #[test]
 fn a_script_that_goes_beyond_the_last_iteration_is_stopped_at_the_next_start() {
     let text = SINGLE.replace("max_iterations: 10", "max_iterations: 1");
-    let mut runs = until_implemented(
-        &text,
-        update_script,
-        "review",
-        "review=pending verification=pending",
-    );
+    let mut runs = until_implemented(&text, &[Script::Original], "review", TO_REVIEW);
     runs.branch(&[("start", vec![Event::Start("Lawliet")])]);
-    let beyond = Call::gate("failed").to("implementation").iteration(2);
-    runs.branch(&[(
-        "beyond",
-        vec![Event::Script(beyond), Event::Done("Lawliet", NEEDS_CHANGES)],
-    )]);
-    runs.start(
-        "Loid",
-        &format!("complete 2 false {BUILT} review=failed verification=pending"),
-    );
+    let beyond = SENT_BACK.to("implementation").iteration(2);
+    let events = vec![Event::Script(beyond), Event::Done("Lawliet", REJECTED)];
+    runs.branch(&[("beyond", events)]);
+    let closed = format!("complete 2 false {BUILT} review=failed verification=pending");
+    runs.start("Loid", &closed);
 }
 
 #[test]
 fn a_sequential_team_run_ends_the_same() {
-    SCRIPTS.into_iter().for_each(a_sequential_team_run);
-}
-
-fn a_sequential_team_run(script: Script) {
     let text = TEAM
         .replace("mode: \"team\"", "mode: \"sequential\"")
         .replace("team_available: true", "team_available: false");
     let group = "group=pending/pending/pending";
-    let rest = format!("review_verification=pending review=pending verification=pending {group}");
+    let rest = format!("review_verification=pending {TO_REVIEW} {group}");
     // The original team command names the group's phase in this mode too.
-    let mut runs = until_implemented(&text, script, "review_verification", &rest);
-    let reviewing = format!(
-        "{BUILT} review_verification=pending review=in_progress verification=pending {group}"
-    );
-    runs.start("Lawliet", &format!("review 1 true {reviewing}"));
-    runs.done(
-        "Lawliet",
-        NEEDS_CHANGES,
-        &[Call::gate("failed").to("implementation").iteration(2)],
-    );
-    runs.start("Loid", &format!(
-        "implementation 2 true exploration=passed planning=passed implementation=in_progress {rest}"
-    ));
-    runs.done(
-        "Loid",
-        REPORT,
-        &[Call::gate("passed").to("review_verification")],
-    );
-    runs.start("Lawliet", &format!("review 2 true {reviewing}"));
-    runs.done(
-        "Lawliet",
-        APPROVED,
-        &[Call::gate("passed").to("verification")],
-    );
+    let mut runs = until_implemented(&text, BOTH, "review_verification", &rest);
+    let building = format!("{BUILDING} {rest}");
+    let reviewing = format!("{BUILT} review_verification=pending {IN_REVIEW} {group}");
     let passed = format!("{BUILT} review_verification=pending review=passed");
-    runs.start(
-        "Alphonse",
-        &format!("verification 2 true {passed} verification=in_progress {group}"),
-    );
-    runs.done(
-        "Alphonse",
-        VERIFIED,
-        &[Call::gate("passed").to("verification"), Call::COMPLETE],
-    );
+    let verifying = format!("{passed} verification=in_progress {group}");
+    let back = SENT_BACK.to("implementation").iteration(2);
+    let review = PASSED.to("review_verification");
+    let verify = PASSED.to("verification");
+    runs.work("Lawliet", 1, &reviewing, REJECTED, &[back]);
+    runs.work("Loid", 2, &building, REPORT, &[review]);
+    runs.work("Lawliet", 2, &reviewing, APPROVED, &[verify]);
+    let calls = [verify, Call::COMPLETE];
+    runs.work("Alphonse", 2, &verifying, VERIFIED, &calls);
     runs.branch(&[("stop", vec![Event::Stop])]);
     runs.agree_on(&format!(
         "complete 2 false {passed} verification=passed {group}"
@@ -366,75 +300,41 @@ fn group_orders(
 
 #[test]
 fn a_team_run_ends_the_same() {
-    SCRIPTS.into_iter().for_each(a_team_run);
-}
-
-fn a_team_run(script: Script) {
-    const PENDING: &str = "review_verification=pending review=pending verification=pending group=pending/pending/pending";
-    const RUNNING: &str = "review_verification=in_progress review=in_progress verification=in_progress group=in_progress/in_progress/in_progress";
-    let mut runs = until_implemented(TEAM, script, "review_verification", PENDING);
-    let member = |gate, name| Call::gate(gate).teammate(name);
-    for (round, review, verification) in [
-        (1, "failed", "passed"),
-        (2, "passed", "failed"),
-        (3, "passed", "passed"),
+    let pending = format!("review_verification=pending {TO_REVIEW} group=pending/pending/pending");
+    let running = "review_verification=in_progress review=in_progress verification=in_progress \
+                   group=in_progress/in_progress/in_progress";
+    let mut runs = until_implemented(TEAM, BOTH, "review_verification", &pending);
+    let building = format!("{BUILDING} {pending}");
+    let back = SENT_BACK.to("implementation");
+    for (round, review, verification, merge) in [
+        (1, "failed", "passed", back.iteration(2)),
+        (2, "passed", "failed", back.iteration(3)),
+        (3, "passed", "passed", PASSED.to("complete")),
     ] {
+        if round > 1 {
+            let calls = [PASSED.to("review_verification")];
+            runs.work("Loid", round, &building, REPORT, &calls);
+        }
+        let (lawliet, alphonse) = (Event::Start("Lawliet"), Event::Start("Alphonse"));
         runs.branch(&[
-            (
-                "L A",
-                vec![Event::Start("Lawliet"), Event::Start("Alphonse")],
-            ),
-            (
-                "A L",
-                vec![Event::Start("Alphonse"), Event::Start("Lawliet")],
-            ),
+            ("L A", vec![lawliet, alphonse]),
+            ("A L", vec![alphonse, lawliet]),
         ]);
         runs.agree_on(&format!(
-            "review_verification {round} true {BUILT} {RUNNING}"
+            "review_verification {round} true {BUILT} {running}"
         ));
-        let merge = if round < 3 {
-            Call::gate("failed")
-                .to("implementation")
-                .iteration(round + 1)
-        } else {
-            Call::gate("passed").to("complete")
-        };
         let calls = [
-            member(review, "review"),
-            member(verification, "verification"),
+            Call::gate(review).teammate("review"),
+            Call::gate(verification).teammate("verification"),
             merge,
         ];
-        let replies = (
-            if review == "passed" {
-                APPROVED
-            } else {
-                NEEDS_CHANGES
-            },
-            if verification == "passed" {
-                VERIFIED
-            } else {
-                FAILED
-            },
-        );
-        let orders = group_orders(replies.0, replies.1, calls);
+        let reply = |gate, good, bad| if gate == "passed" { good } else { bad };
+        let review = reply(review, APPROVED, REJECTED);
+        let verification = reply(verification, VERIFIED, FAILED);
+        let orders = group_orders(review, verification, calls).into_iter();
+        let orders: Vec<_> = orders.map(|order| ("an order", order)).collect();
         assert_eq!(orders.len(), 76);
-        runs.branch(
-            &orders
-                .into_iter()
-                .map(|order| ("an order", order))
-                .collect::<Vec<_>>(),
-        );
-        if round < 3 {
-            runs.start("Loid", &format!(
-                "implementation {} true exploration=passed planning=passed implementation=in_progress {PENDING}",
-                round + 1
-            ));
-            runs.done(
-                "Loid",
-                REPORT,
-                &[Call::gate("passed").to("review_verification")],
-            );
-        }
+        runs.branch(&orders);
     }
     runs.branch(&[
         ("complete", vec![Event::Script(Call::COMPLETE), Event::Stop]),
@@ -442,6 +342,7 @@ fn a_team_run(script: Script) {
         ("both", vec![Event::Stop, Event::Script(Call::COMPLETE)]),
     ]);
     runs.agree_on(&format!(
-        "complete 3 false {BUILT} review_verification=passed review=passed verification=passed group=passed/passed/passed"
+        "complete 3 false {BUILT} review_verification=passed review=passed verification=passed \
+         group=passed/passed/passed"
     ));
 }

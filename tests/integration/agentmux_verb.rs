@@ -19,9 +19,8 @@ fn two_sessions() -> Sandbox {
 #[test]
 fn sessions_are_shown() {
     let sandbox = two_sessions();
-    for args in [&["agentmux", "--json"][..], &["agentmux", "show", "--json"]] {
-        let ran = sandbox.run(args);
-        assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    for args in ["agentmux --json", "agentmux show --json"] {
+        let ran = sandbox.run(args).ends(0);
         let sessions = ran.json()["sessions"].clone();
         let one = json!({
             "name": "one", "phase": "reviewing", "last_event": "implementation_completed",
@@ -33,14 +32,14 @@ fn sessions_are_shown() {
             (&json!("two"), &json!(false))
         );
     }
-    let none = Sandbox::new().run(&["agentmux", "--json"]);
+    let none = Sandbox::new().run("agentmux --json");
     assert_eq!((none.code(), none.json()), (0, json!({ "sessions": [] })));
 }
 
 #[test]
 fn problems_are_an_answer_of_no() {
     let sandbox = two_sessions();
-    let ran = sandbox.run(&["agentmux", "validate", "--json"]);
+    let ran = sandbox.run("agentmux validate --json");
     assert_eq!(ran.code(), 1);
     let problems = ran.json()["problems"].clone();
     assert_eq!(problems.as_array().unwrap().len(), 1, "{problems}");
@@ -52,14 +51,9 @@ fn problems_are_an_answer_of_no() {
             .contains("dreaming"),
         "{problems}"
     );
-    let one = sandbox.run(&["agentmux", "validate", "--session", "one", "--json"]);
+    let one = sandbox.run("agentmux validate --session one --json");
     assert_eq!((one.code(), one.json()), (0, json!({ "problems": [] })));
-    assert_eq!(
-        sandbox
-            .run(&["agentmux", "validate", "--session", "three"])
-            .code(),
-        2
-    );
+    assert_eq!(sandbox.run("agentmux validate --session three").code(), 2);
 }
 
 #[test]
@@ -69,10 +63,10 @@ fn unapplied_events_are_whole_lines_behind_the_cursor() {
     sandbox.write(log, EVENTS);
     sandbox.write(".agentmux/.sessions/one/tool_event_state.json", CURSOR);
     // Two sessions, and nothing says which: an error rather than a guess.
-    assert_eq!(sandbox.run(&["agentmux", "events"]).code(), 2);
+    sandbox.run("agentmux events").ends(2);
     let note = json!({ "feature_dir": sandbox.path(".agentmux/.sessions/one") }).to_string();
     sandbox.write(".agentmux/.active_session", &note);
-    let applied = sandbox.run(&["agentmux", "events", "--json"]).json();
+    let applied = sandbox.run("agentmux events --json").json();
     assert_eq!(
         applied,
         json!({ "cursor": EVENTS.len(), "unapplied": [], "torn": false })
@@ -80,15 +74,13 @@ fn unapplied_events_are_whole_lines_behind_the_cursor() {
 
     let other = sandbox.path(".agentmux/.sessions/two");
     sandbox.env.push(("FEATURE_DIR", other));
-    let of_env = sandbox.run(&["agentmux", "events", "--json"]).json();
+    let of_env = sandbox.run("agentmux events --json").json();
     assert_eq!(of_env["cursor"], 0);
     sandbox.env.clear();
 
     let more = "{\"tool\":\"submit_done\",\"timestamp\":\"t\",\"payload\":{\"subplan_index\":1}}\n{\"tool\":\"subm";
     sandbox.write(log, &format!("{EVENTS}{more}"));
-    let answer = sandbox
-        .run(&["agentmux", "events", "--session", "one", "--json"])
-        .json();
+    let answer = sandbox.run("agentmux events --session one --json").json();
     let event = json!({
         "offset": EVENTS.len(), "tool": "submit_done", "timestamp": "t", "payload": { "subplan_index": 1 },
     });
@@ -111,11 +103,11 @@ fn a_session_that_is_named_by_a_link_is_one_session() {
     std::os::unix::fs::symlink(sandbox.path(".agentmux/.sessions/two"), &link).unwrap();
     let link = link.to_str().unwrap().to_owned();
     sandbox.env.push(("FEATURE_DIR", link));
-    let sessions = sandbox.run(&["agentmux", "--json"]).json();
+    let sessions = sandbox.run("agentmux --json").json();
     assert_eq!(
         sessions["sessions"].as_array().unwrap().len(),
         2,
         "{sessions}"
     );
-    assert_eq!(sandbox.run(&["agentmux", "events"]).code(), 0);
+    sandbox.run("agentmux events").ends(0);
 }

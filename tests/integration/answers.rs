@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::after::after;
-use crate::support::{Ran, Sandbox, feed, keys};
+use crate::after::after_command;
+use crate::support::{Ran, Sandbox, assert_has, feed, keys};
 
 /// The reason for refusing a Write to a path of the project.
 #[track_caller]
@@ -79,21 +79,13 @@ fn a_refusal_reaches_whom_stdout_does_not_and_a_note_refuses_nothing() {
     let call = sandbox.write_event(".devt/state/notes.md", "x");
     let denied = unheard(&call);
     denied.is_refused_unread();
-    assert!(
-        denied.stderr().contains("(ad-hoc-name)"),
-        "{}",
-        denied.stderr()
-    );
+    assert_has(&denied.stderr(), "(ad-hoc-name)");
 
     sandbox.write(".devt/state/todo.txt", "x");
-    let run = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+    let run = after_command(&sandbox, "make");
     let blocked = unheard(&run);
     blocked.is_refused_unread();
-    assert!(
-        blocked.stderr().contains("todo.txt"),
-        "{}",
-        blocked.stderr()
-    );
+    assert_has(&blocked.stderr(), "todo.txt");
 
     sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
     assert!(sandbox.hook(&call).stdout().contains("additionalContext"));
@@ -133,7 +125,7 @@ fn the_reason_stays_short_whatever_the_path() {
         ("\u{1}".repeat(5_000), "path-escape"),
     ] {
         let reason = reason(&sandbox, &format!(".devt/state/{name}"), code);
-        assert!(reason.contains("statewarden explain"), "{reason}");
+        assert_has(&reason, "statewarden explain");
     }
     // A deep site, and long names of the redirect.
     let deep = format!(
@@ -141,7 +133,7 @@ fn the_reason_stays_short_whatever_the_path() {
         "a-rather-long-directory/".repeat(100)
     );
     let reason = reason(&sandbox, &deep, "ad-hoc-name");
-    assert!(reason.contains("statewarden explain"), "{reason}");
+    assert_has(&reason, "statewarden explain");
 }
 
 #[test]
@@ -153,7 +145,7 @@ fn the_reason_stays_short_and_printable_whoever_the_agent_is() {
         let event = sandbox.by(&agent, sandbox.write_event(&path, "active: true\n"));
         let reason = sandbox.denied(&event, "wrong-writer");
         assert!(!reason.contains(char::is_control), "{reason:?}");
-        assert!(reason.contains(" --agent "), "{reason}");
+        assert_has(&reason, " --agent ");
     }
 }
 
@@ -202,7 +194,7 @@ fn the_reason_says_what_to_write_however_long_the_wrong_value_is() {
     ] {
         let event = sandbox.by_actor(agent, sandbox.write_event(path, &content));
         let reason = sandbox.denied(&event, "malformed-content");
-        assert!(reason.contains(wanted), "{reason}");
+        assert_has(&reason, wanted);
         let quoted = reason.matches("hunter2").count();
         assert!(
             quoted <= 3,
@@ -236,7 +228,7 @@ fn every_denial_of_a_call_is_listed_and_the_first_leads() {
         ".devt/state/.lock` (program-owned)",
         ".agentmux/.sessions/a/state.json` (program-owned)",
     ] {
-        assert!(reason.contains(part), "`{part}` is not in: {reason}");
+        assert_has(&reason, part);
     }
     assert!(!reason.contains("plan.md"), "{reason}");
 
@@ -265,7 +257,7 @@ fn fifty_denials_at_once_fit_and_the_rest_is_counted() {
             .unwrap_or_else(|| panic!("{reason}"));
         let more: usize = rest.split(' ').next().unwrap().parse().unwrap();
         assert_eq!(listed + more, 50, "{reason}");
-        assert!(reason.contains("statewarden explain"), "{reason}");
+        assert_has(&reason, "statewarden explain");
     }
 }
 
@@ -304,7 +296,7 @@ fn a_warning_does_not_say_that_something_is_refused() {
     let told = sandbox.hook(&event).stdout();
     assert!(!told.contains("refused"), "{told}");
     let other = "Also against a rule: `.devt/state/b.md` (ad-hoc-name, use";
-    assert!(told.contains(other), "{told}");
+    assert_has(&told, other);
 }
 
 /// Read from another directory, a path below the root would be another file.
@@ -324,6 +316,6 @@ fn paths_can_be_used_where_the_call_was_made() {
         format!("Use `{instead}`"),
         format!("`statewarden explain {shown}`"),
     ] {
-        assert!(reason.contains(&part), "`{part}` is not in: {reason}");
+        assert_has(&reason, &part);
     }
 }

@@ -60,12 +60,8 @@ fn b4_a_writer_at_work_never_fails() {
         });
         for n in 0..40 {
             sandbox.write(".devt/state/notes.md", "ad hoc");
-            let args: &[&str] = if n % 2 == 0 {
-                &["cleanup", "--apply"]
-            } else {
-                &["sweep", "--apply"]
-            };
-            assert_eq!(sandbox.run(args).code(), 0);
+            let verbs = ["cleanup --apply", "sweep --apply"];
+            sandbox.run(verbs[n % 2]).ends(0);
         }
         stop.store(true, Ordering::Relaxed);
         writer.join().unwrap()
@@ -92,7 +88,7 @@ fn entries_that_vanish_are_reported_and_the_run_goes_on() {
                 .filter(|name| fs::remove_file(state.join(name)).is_ok())
                 .count()
         });
-        let ran = sandbox.run(&["cleanup", "--apply", "--json"]);
+        let ran = sandbox.run("cleanup --apply --json");
         remover.join().unwrap();
         ran
     });
@@ -114,7 +110,7 @@ fn resets_at_the_same_time_lose_nothing() {
     let reset = |worker: usize| {
         for n in 0..4 {
             sandbox.write(&format!("{STATE}/notes-{worker}-{n}.txt"), "x");
-            let ran = sandbox.run(&["reset", "--json"]);
+            let ran = sandbox.run("reset --json");
             assert_eq!(
                 (ran.code(), &ran.json()["ok"]),
                 (0, &true.into()),
@@ -254,7 +250,7 @@ fn names_that_differ_in_case_get_different_places() {
         sandbox.write(&format!("{STATE}/{name}"), name);
     }
     let n_written = sandbox.names(STATE).len();
-    let done = sandbox.run(&["cleanup", "--apply", "--json"]).json();
+    let done = sandbox.run("cleanup --apply --json").json();
     let held = fs::read_dir(done["archive_path"].as_str().unwrap()).unwrap();
     let name = |entry: io::Result<DirEntry>| entry.unwrap().file_name().into_string().unwrap();
     let folded: BTreeSet<String> = held.map(|entry| name(entry).to_lowercase()).collect();
@@ -265,7 +261,7 @@ fn names_that_differ_in_case_get_different_places() {
 fn archived() -> (Sandbox, Ring, DateTime<Utc>) {
     let sandbox = Sandbox::new();
     sandbox.write(".devt/state/notes.md", "x");
-    assert_eq!(sandbox.run(&["reset"]).code(), 0);
+    sandbox.run("reset").ends(0);
     let ring = ring(&sandbox, 5);
     (sandbox, ring, Utc::now())
 }
@@ -315,7 +311,7 @@ fn nothing_is_moved_when_there_is_no_place_for_it() {
     let sandbox = Sandbox::new();
     sandbox.write(".devt/state/notes.md", "x");
     sandbox.write(RING, "a file in the place of the directory");
-    for args in [&["cleanup", "--apply"][..], &["reset"]] {
+    for args in ["cleanup --apply", "reset"] {
         let ran = sandbox.run(args);
         assert_eq!(ran.code(), 2, "{args:?}");
         let told = format!("could not make `{}`: ", sandbox.path(RING));
@@ -334,7 +330,7 @@ fn directories_and_files_in_each_others_place() {
     );
     sandbox.write(".devt/state/x.tmp/inside.txt", "an ephemeral directory");
     sandbox.set_age(".devt/state/x.tmp", 60);
-    let done = sandbox.run(&["cleanup", "--apply", "--json"]).json();
+    let done = sandbox.run("cleanup --apply --json").json();
     assert_eq!(done["archived"][0]["reason"], "ad_hoc");
     assert_eq!(sandbox.names(STATE), [".archive"]);
     let archive = done["archive_path"].as_str().unwrap();
@@ -348,7 +344,7 @@ fn a_directory_with_very_many_entries() {
     let sandbox = Sandbox::new();
     let state = sandbox.project().join(STATE);
     (0..MANY).for_each(|n| fs::write(state.join(format!("n{n}.log")), "").unwrap());
-    let ran = sandbox.run(&["cleanup", "--apply", "--json"]);
+    let ran = sandbox.run("cleanup --apply --json");
     assert_eq!(
         (ran.code(), ran.stderr()),
         (0, String::new()),
@@ -357,6 +353,6 @@ fn a_directory_with_very_many_entries() {
     assert_eq!(ran.json()["archived"].as_array().unwrap().len(), MANY);
     assert_eq!(sandbox.names(STATE), [".archive"]);
     let archive = ran.json()["archive_path"].as_str().unwrap().to_owned();
-    assert_eq!(sandbox.run(&["restore", &archive]).code(), 0);
+    sandbox.run(&["restore", &archive]).ends(0);
     assert_eq!(sandbox.names(STATE).len(), MANY + 1);
 }

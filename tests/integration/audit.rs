@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Ran, Sandbox, keys};
+use crate::support::{Ran, Sandbox, assert_has, keys};
 
 /// A project with entries of every bucket, and its audit.
 fn audited() -> (Sandbox, Value) {
@@ -23,7 +23,7 @@ fn audited() -> (Sandbox, Value) {
     ] {
         sandbox.write(path, text);
     }
-    let ran = sandbox.run(&["audit", "--json"]);
+    let ran = sandbox.run("audit --json");
     assert_eq!(
         (ran.code(), ran.stderr()),
         (1, String::new()),
@@ -91,18 +91,14 @@ fn audit_lists_every_entry_of_every_site_by_bucket() {
 #[test]
 fn audit_is_content_without_ad_hoc_names_and_without_a_site() {
     let sandbox = Sandbox::new();
-    let empty = sandbox.run(&["audit", "--json"]);
+    let empty = sandbox.run("audit --json");
     assert_eq!(empty.code(), 0);
     assert_eq!(empty.json()["sites"][0]["counts"]["total"], 0);
     sandbox.write(".devt/state/plan.md", "x");
     sandbox.write(".devt/state/a.tmp", "x");
-    assert_eq!(
-        sandbox.run(&["audit"]).code(),
-        0,
-        "leftovers are not ad hoc"
-    );
+    assert_eq!(sandbox.run("audit").code(), 0, "leftovers are not ad hoc");
     fs::remove_dir_all(sandbox.project().join(".devt/state")).unwrap();
-    let missing = sandbox.run(&["audit", "--json"]);
+    let missing = sandbox.run("audit --json");
     assert_eq!(missing.code(), 0);
     let site = &missing.json()["sites"][0];
     assert_eq!(
@@ -181,7 +177,7 @@ fn a_session_that_is_a_link_is_a_site() {
     sandbox.write(".claude/.docs/README.md", "x");
     let link = sandbox.path(".claude/.docs/260110-a");
     std::os::unix::fs::symlink("../../docs/a", &link).unwrap();
-    let ran = sandbox.run(&["audit", "--json", "--system", "session"]);
+    let ran = sandbox.run("audit --json --system session");
     let sites = ran.json()["sites"].clone();
     assert_eq!(sites.as_array().map(Vec::len), Some(1), "{sites}");
     assert_eq!(
@@ -196,9 +192,7 @@ fn a_declared_glob_names_only_directories_that_are_there() {
     let settings = "systems: {notes: {site: \"*\", canonical: [\"*.md\"]}}\n";
     sandbox.write(".claude/statewarden.yaml", settings);
     sandbox.write("docs/a.md", "x");
-    let document = sandbox
-        .run(&["audit", "--json", "--system", "notes"])
-        .json();
+    let document = sandbox.run("audit --json --system notes").json();
     let sites = document["sites"].as_array().unwrap().iter();
     let dirs: Vec<&str> = sites
         .map(|site| site["state_dir"].as_str().unwrap())
@@ -220,7 +214,7 @@ fn every_site_is_listed_once_and_in_order() {
     for id in ids {
         sandbox.write(&format!(".claude/.docs/{id}/state.json"), "{}");
     }
-    let document = sandbox.run(&["audit", "--json"]).json();
+    let document = sandbox.run("audit --json").json();
     let sites = document["sites"].as_array().unwrap().iter();
     let dirs: Vec<&str> = sites
         .map(|site| site["state_dir"].as_str().unwrap())
@@ -242,7 +236,7 @@ fn audit_tells_directories_and_links_from_files() {
     fs::create_dir(state.join("plan.md")).unwrap();
     std::os::unix::fs::symlink("gone", state.join("spec.md")).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", state.join("link.md")).unwrap();
-    let document = sandbox.run(&["audit", "--json"]).json();
+    let document = sandbox.run("audit --json").json();
     let counts = &document["sites"][0]["counts"];
     assert_eq!(
         (&counts["total"], &counts["ad_hoc"]),
@@ -255,7 +249,7 @@ fn audit_tells_directories_and_links_from_files() {
 fn what_agent_flow_left_is_seen_without_a_run() {
     let sandbox = Sandbox::new();
     let audit = || {
-        let ran = sandbox.run(&["audit", "--system", "agent-flow", "--json"]);
+        let ran = sandbox.run("audit --system agent-flow --json");
         let sites = ran.json()["sites"].clone();
         (
             ran.code(),
@@ -284,12 +278,11 @@ fn what_agent_flow_left_is_seen_without_a_run() {
     }
     let below = ".claude/my-orchestration.local.md";
     sandbox.write(below, "x");
-    let ran = sandbox.run(&["cleanup", "--apply"]);
-    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    sandbox.run("cleanup --apply").ends(0);
     assert!(!sandbox.exists(below) && sandbox.exists(".claude/notes.local.md"));
-    let history = sandbox.run(&["history", "--json"]).json();
+    let history = sandbox.run("history --json").json();
     let archive = history["archives"][0]["archive"].as_str().unwrap();
-    assert_eq!(sandbox.run(&["restore", archive]).code(), 0);
+    sandbox.run(&["restore", archive]).ends(0);
     assert!(sandbox.exists(below));
 }
 
@@ -317,8 +310,8 @@ fn entries_that_nobody_may_look_at_are_no_empty_site() {
         let ran = Ran::from(output);
         let told = ran.stdout() + &ran.stderr();
         assert_eq!(ran.code(), code, "{told}");
-        assert!(told.contains("could not look at `"), "{told}");
-        assert!(told.contains("notes.md`: Permission denied"), "{told}");
+        assert_has(&told, "could not look at `");
+        assert_has(&told, "notes.md`: Permission denied");
     }
     fs::set_permissions(&state, fs::Permissions::from_mode(0o755)).unwrap();
 }

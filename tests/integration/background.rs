@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::after::{after, blocked};
-use crate::support::{EVENTS, Sandbox, keys};
+use crate::after::{after, after_command, blocked};
+use crate::support::{EVENTS, Sandbox, assert_has, keys};
 
 const NOTES: &str = ".claude/statewarden/background.json";
 
@@ -50,13 +50,11 @@ fn a_command_in_the_background_is_looked_after_until_it_is_over() {
     sandbox.hook(&unrelated(&sandbox, "s-1")).is_silent();
     sandbox.write(".devt/state/todo.txt", "x");
     let reason = blocked(&sandbox, &unrelated(&sandbox, "s-1"));
-    assert!(
-        reason.contains("todo.txt") && reason.contains("in the background"),
-        "{reason}"
-    );
+    assert_has(&reason, "todo.txt");
+    assert_has(&reason, "in the background");
 
     sandbox.hook(&unrelated(&sandbox, "s-1")).is_silent();
-    let bash = after(&sandbox, "Bash", json!({ "command": "ls" }), json!({}));
+    let bash = after_command(&sandbox, "ls");
     sandbox.hook(&bash).is_silent();
     sandbox.hook(&stop(&sandbox, "s-1", &["b1"])).is_silent();
     assert_eq!(detections(&sandbox), 1, "told once");
@@ -100,7 +98,7 @@ fn what_a_call_made_itself_is_told_whoever_heard_of_it_before() {
     sandbox.write(".devt/state/todo.txt", "x");
     blocked(&sandbox, &unrelated(&sandbox, "s-1"));
     sandbox.hook(&unrelated(&sandbox, "s-2")).is_silent();
-    let bash = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+    let bash = after_command(&sandbox, "make");
     let reason = blocked(&sandbox, &in_session("s-2", bash));
     assert!(reason.starts_with("The call, or a command"), "{reason}");
 }
@@ -171,7 +169,7 @@ fn what_nobody_saw_end_is_forgotten() {
     sandbox.write(NOTES, "garbled");
     sandbox.hook(&unrelated(&sandbox, "s-1")).is_silent();
     sandbox.write(NOTES, &old.to_string());
-    let bash = after(&sandbox, "Bash", json!({ "command": "ls" }), json!({}));
+    let bash = after_command(&sandbox, "ls");
     blocked(&sandbox, &bash);
     assert!(!sandbox.exists(NOTES));
     std::fs::remove_file(sandbox.path(".devt/state/todo.txt")).unwrap();

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, keys};
+use crate::support::{Sandbox, assert_has, keys};
 
 const STATE: &str = ".devt/state";
 const DAY: i64 = 24 * 60 * 60;
@@ -52,8 +52,7 @@ const GOES: [&str; 6] = [
 fn a_plan_changes_nothing() {
     let sandbox = populated();
     let before = sandbox.names(STATE);
-    let plan = sandbox.run(&["cleanup", "--json"]);
-    assert_eq!(plan.code(), 0, "{}", plan.stderr());
+    let plan = sandbox.run("cleanup --json").ends(0);
     let plan = plan.json();
     assert_eq!(listed(&plan), GOES);
     assert_eq!(plan["dry_run"], true);
@@ -69,7 +68,7 @@ fn a_plan_changes_nothing() {
 #[test]
 fn what_goes_is_what_the_contract_does_not_keep() {
     let sandbox = populated();
-    let done = sandbox.run(&["cleanup", "--apply", "--json"]).json();
+    let done = sandbox.run("cleanup --apply --json").json();
     assert_eq!(listed(&done), GOES);
     assert_eq!(
         keys(&done),
@@ -110,7 +109,7 @@ fn what_goes_is_what_the_contract_does_not_keep() {
         "junk/deep/a.txt"
     );
     assert_eq!(
-        sandbox.run(&["cleanup", "--apply", "--json"]).json(),
+        sandbox.run("cleanup --apply --json").json(),
         json!({"ok": true, "dry_run": false, "archived": [], "total_bytes_archived": 0, "archive_path": null})
     );
     assert_eq!(
@@ -123,18 +122,15 @@ fn what_goes_is_what_the_contract_does_not_keep() {
 #[test]
 fn a_person_sees_sizes_and_ages_and_what_to_do() {
     let sandbox = populated();
-    let text = sandbox.run(&["cleanup"]).stdout();
-    assert!(
-        text.contains("review-old.md  13 B, 21 d, stale_pattern_allowed (>21d)"),
-        "{text}"
+    let text = sandbox.run("cleanup").stdout();
+    assert_has(
+        &text,
+        "review-old.md  13 B, 21 d, stale_pattern_allowed (>21d)",
     );
-    assert!(text.contains("junk/  0 B"), "{text}");
-    assert!(
-        text.contains("would archive 6 entries, 44 B\nnothing was changed"),
-        "{text}"
-    );
-    let text = sandbox.run(&["cleanup", "--apply"]).stdout();
-    assert!(text.contains("archived 6 entries, 44 B, into `"), "{text}");
+    assert_has(&text, "junk/  0 B");
+    assert_has(&text, "would archive 6 entries, 44 B\nnothing was changed");
+    let text = sandbox.run("cleanup --apply").stdout();
+    assert_has(&text, "archived 6 entries, 44 B, into `");
 }
 
 #[test]
@@ -142,18 +138,18 @@ fn b18_contradictory_and_odd_flags_are_errors() {
     let sandbox = populated();
     let before = sandbox.names(STATE);
     for args in [
-        &["cleanup", "--apply", "--dry-run"][..],
-        &["cleanup", "--apply", "--stale-days", "-1"],
-        &["cleanup", "--apply", "--stale-days=abc"],
-        &["cleanup", "--apply", "--stale-days=1.9"],
-        &["cleanup", "--apply", "--stale-days"],
-        &["cleanup", "--apply", "--stale-days=99999999999"],
-        &["cleanup", "--apply", "--system", "nope"],
-        &["cleanup", "--apply", "--system", "agentmux"],
-        &["sweep", "--apply", "--dry-run"],
-        &["sweep", "--apply", "--system", "session"],
-        &["reset", "--system", "groups"],
-        &["reset", "--hard"],
+        "cleanup --apply --dry-run",
+        "cleanup --apply --stale-days -1",
+        "cleanup --apply --stale-days=abc",
+        "cleanup --apply --stale-days=1.9",
+        "cleanup --apply --stale-days",
+        "cleanup --apply --stale-days=99999999999",
+        "cleanup --apply --system nope",
+        "cleanup --apply --system agentmux",
+        "sweep --apply --dry-run",
+        "sweep --apply --system session",
+        "reset --system groups",
+        "reset --hard",
     ] {
         let ran = sandbox.run(args);
         assert_eq!((ran.code(), ran.stdout()), (2, String::new()), "{args:?}");
@@ -177,18 +173,13 @@ fn b16_a_live_parallel_workflow_stays() {
     sandbox.write(".devt/state/wf-2/workflow.yaml", "active: true\n");
     sandbox.write(".devt/state/wf-1/workflow.yaml", "active: false\n");
     sandbox.write(".devt/state/.instances/wf-2.json", "{}");
-    for args in [
-        &["cleanup", "--apply"][..],
-        &["reset"],
-        &["sweep", "--apply"],
-    ] {
-        let ran = sandbox.run(args);
-        assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    for args in ["cleanup --apply", "reset", "sweep --apply"] {
+        let ran = sandbox.run(args).ends(0);
         assert!(ran.stdout().contains("wf-2/  left: its workflow is active"));
     }
     assert_eq!(sandbox.names(STATE), [".archive", ".instances", "wf-2"]);
     sandbox.write(".devt/state/wf-2/workflow.yaml", "active: false\n");
-    sandbox.run(&["cleanup", "--apply"]);
+    sandbox.run("cleanup --apply");
     assert_eq!(sandbox.names(STATE), [".archive"]);
 }
 
@@ -219,8 +210,7 @@ fn other_systems_keep_their_archive_in_our_own_folder() {
     for (name, age) in files {
         sandbox.write_aged(name, name, age);
     }
-    let ran = sandbox.run(&["cleanup", "--apply", "--json"]);
-    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    let ran = sandbox.run("cleanup --apply --json").ends(0);
     let document = ran.json();
     let sites = document["sites"].as_array().unwrap();
     let systems: Vec<_> = sites
@@ -272,7 +262,7 @@ fn other_systems_keep_their_archive_in_our_own_folder() {
         ]
     );
     assert_eq!(sandbox.read(".claude/statewarden/.gitignore"), "*\n");
-    assert_eq!(sandbox.run(&["audit"]).code(), 0, "the archive is no site");
+    assert_eq!(sandbox.run("audit").code(), 0, "the archive is no site");
 }
 
 #[test]
@@ -304,7 +294,7 @@ fn the_manifest_says_what_from_where_and_why() {
     let sandbox = populated();
     // The manifest's own name is free for a file like any other.
     sandbox.write(".devt/state/manifest.json", "mine");
-    let done = sandbox.run(&["cleanup", "--apply", "--json"]).json();
+    let done = sandbox.run("cleanup --apply --json").json();
     let archive = done["archive_path"].as_str().unwrap();
     let read = |name: &str| std::fs::read_to_string(format!("{archive}/{name}")).unwrap();
     assert_eq!(read("manifest.json-1"), "mine");
@@ -348,15 +338,15 @@ fn where_declared_sites_overlap_others_each_entry_has_one_system() {
     ] {
         sandbox.write(path, "{}\n");
     }
-    let moved = |args: &[&str]| {
-        let report = sandbox.run(&[&["cleanup", "--json"], args].concat()).json();
+    let moved = |args: &str| {
+        let report = sandbox.run(&format!("cleanup --json {args}")).json();
         let sites = report["sites"].as_array().cloned();
         let sites = sites.unwrap_or_else(|| vec![report]);
         sites.iter().flat_map(listed).collect::<Vec<_>>()
     };
-    assert_eq!(moved(&[]), ["other.md ad_hoc", "b.md ad_hoc"]);
-    assert_eq!(moved(&["--system", "all"]), ["other.md ad_hoc"]);
-    assert!(moved(&["--system", "one"]).is_empty());
-    assert!(moved(&["--system", "state"]).is_empty());
+    assert_eq!(moved(""), ["other.md ad_hoc", "b.md ad_hoc"]);
+    assert_eq!(moved("--system all"), ["other.md ad_hoc"]);
+    assert!(moved("--system one").is_empty());
+    assert!(moved("--system state").is_empty());
     sandbox.expect(&sandbox.write_event("docs/notes/b.md", "x"), "ad-hoc-name");
 }

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, assert_has};
 
 const SETTINGS: &str = ".claude/statewarden.yaml";
 const CLIENT: &str = ".claude/settings.json";
@@ -17,8 +17,7 @@ fn wired() -> Sandbox {
         CLIENT,
         "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n",
     );
-    let ran = sandbox.run(&["install"]);
-    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    sandbox.run("install").ends(0);
     assert!(sandbox.read(CLIENT).contains("PreToolUse"));
     sandbox
 }
@@ -71,7 +70,7 @@ fn an_agent_does_not_take_the_hooks_out_by_their_own_command() {
 fn the_users_settings_are_kept_where_the_client_has_them() {
     let mut sandbox = Sandbox::new();
     let uninstall = |sandbox: &Sandbox, command| sandbox.hook(&sandbox.bash_event(command));
-    assert_eq!(sandbox.run(&["install", "--scope", "user"]).code(), 0);
+    sandbox.run("install --scope user").ends(0);
     let of_home = "CLAUDE_CONFIG_DIR= statewarden uninstall --scope user";
     uninstall(&sandbox, of_home).is_denied("protected-file");
 
@@ -79,7 +78,7 @@ fn the_users_settings_are_kept_where_the_client_has_them() {
     sandbox.env.push(("CLAUDE_CONFIG_DIR", elsewhere));
     let of_user = "statewarden uninstall --scope user";
     uninstall(&sandbox, of_user).is_silent();
-    assert_eq!(sandbox.run(&["install", "--scope", "user"]).code(), 0);
+    sandbox.run("install --scope user").ends(0);
     uninstall(&sandbox, of_user).is_denied("protected-file");
 }
 
@@ -104,50 +103,35 @@ fn an_edit_that_drops_our_entries_is_refused() {
     let sandbox = wired();
     let text = sandbox.read(CLIENT);
     let settings: Value = serde_json::from_str(&text).unwrap();
-    let with = |change: &dyn Fn(&mut Value)| {
-        let mut settings = settings.clone();
-        change(&mut settings);
-        settings.to_string()
-    };
-    let mut events: Vec<Value> = [
+    let mut contents = vec![
         "{}".to_owned(),
         String::new(),
         "{".to_owned(),
         "null".to_owned(),
         format!("// {text}"),
-        with(&|settings| settings["hooks"] = json!({})),
-        with(&|settings| {
-            drop(
-                settings["hooks"]
-                    .as_object_mut()
-                    .unwrap()
-                    .remove("PreToolUse"),
-            )
-        }),
-        with(&|settings| {
-            drop(
-                settings["hooks"]
-                    .as_object_mut()
-                    .unwrap()
-                    .remove("SubagentStop"),
-            )
-        }),
-        with(&|settings| settings["disableAllHooks"] = json!(true)),
-        with(&|settings| settings["hooks"]["PreToolUse"][0]["matcher"] = json!("^Nothing$")),
-        with(&|settings| {
-            settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"] = json!("/bin/true")
-        }),
-        with(&|settings| {
-            settings["hooks"]["PreToolUse"][0]["hooks"][0]["args"] = json!(["--version"])
-        }),
-        with(&|settings| settings["hooks"]["PreToolUse"][0]["hooks"][0]["timeout"] = json!("x")),
-        with(&|settings| {
-            settings["hooks"]["PreToolUse"][0]["hooks"][0]["onFailure"] = json!("continue")
-        }),
-    ]
-    .iter()
-    .map(|content| sandbox.write_event(CLIENT, content))
-    .collect();
+        text.replacen('{', "{\"disableAllHooks\": true,", 1),
+    ];
+    for event in ["PreToolUse", "SubagentStop"] {
+        let mut settings = settings.clone();
+        let hooks = settings["hooks"].as_object_mut().unwrap();
+        hooks.remove(event).unwrap();
+        contents.push(settings.to_string());
+    }
+    for (key, value) in [
+        ("", json!({})),
+        ("/PreToolUse/0/matcher", json!("^Nothing$")),
+        ("/PreToolUse/0/hooks/0/command", json!("/bin/true")),
+        ("/PreToolUse/0/hooks/0/args", json!(["--version"])),
+        ("/PreToolUse/0/hooks/0/timeout", json!("x")),
+        ("/PreToolUse/0/hooks/0/onFailure", json!("continue")),
+    ] {
+        let mut settings = settings.clone();
+        *settings["hooks"].pointer_mut(key).unwrap() = value;
+        contents.push(settings.to_string());
+    }
+    let written = contents.iter();
+    let written = written.map(|content| sandbox.write_event(CLIENT, content));
+    let mut events: Vec<Value> = written.collect();
     events.push(sandbox.edit_event(CLIENT, "PreToolUse", "PreToolUseX"));
     events.push(sandbox.edit_event(CLIENT, "\"hook\"", "\"help\""));
     events.push(sandbox.event(
@@ -160,7 +144,7 @@ fn an_edit_that_drops_our_entries_is_refused() {
     events.push(sandbox.bash_event("cat > .claude/settings.json <<'EOF'\n{}\nEOF"));
     for event in &events {
         let reason = sandbox.denied(event, "protected-file");
-        assert!(reason.contains("statewarden uninstall"), "{reason}");
+        assert_has(&reason, "statewarden uninstall");
         sandbox.denied(&sandbox.by("programmer", event.clone()), "protected-file");
     }
     assert_eq!(sandbox.read(CLIENT), text);
@@ -176,10 +160,7 @@ fn an_edit_for_which_the_client_ignores_the_file_is_refused_by_its_key() {
     entries.push(json!({ "matcher": "X", "hooks": [hook] }));
     let event = sandbox.write_event(CLIENT, &settings.to_string());
     let reason = sandbox.denied(&event, "protected-file");
-    assert!(
-        reason.contains("`PreToolUse` has no valid `timeout`"),
-        "{reason}"
-    );
+    assert_has(&reason, "`PreToolUse` has no valid `timeout`");
 }
 
 #[test]
@@ -199,8 +180,7 @@ fn settings_without_our_entries_are_free() {
 #[test]
 fn local_settings_that_hold_our_entries_are_guarded_alike() {
     let sandbox = Sandbox::new();
-    let ran = sandbox.run(&["install", "--scope", "local"]);
-    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    sandbox.run("install --scope local").ends(0);
     sandbox.denied(
         &sandbox.write_event(".claude/settings.local.json", "{}"),
         "protected-file",
@@ -293,14 +273,13 @@ fn the_users_settings_are_where_the_client_has_them() {
             sandbox.hook(&sandbox.event("Write", input))
         };
         write("{}").is_silent();
-        let ran = sandbox.run(&["install", "--scope", "user"]);
-        assert_eq!(ran.code(), 0, "{}", ran.stderr());
+        sandbox.run("install --scope user").ends(0);
         let reason = write("{}").is_denied("protected-file");
-        assert!(reason.contains(&format!("`{file}`")), "{reason}");
+        assert_has(&reason, &format!("`{file}`"));
         write(&fs::read_to_string(&file).unwrap()).is_silent();
-        let doctor = sandbox.run(&["doctor", "--json"]).json().to_string();
+        let doctor = sandbox.run("doctor --json").json().to_string();
         let wired = format!("wired in scope user: `{file}`");
-        assert!(doctor.contains(&wired), "{doctor}");
+        assert_has(&doctor, &wired);
     }
 }
 
@@ -309,7 +288,7 @@ fn a_hook_in_the_users_settings_is_no_hook_that_was_taken_out() {
     let mut sandbox = wired();
     let config = sandbox.base().join("config").to_str().unwrap().to_owned();
     sandbox.env = vec![("CLAUDE_CONFIG_DIR", config)];
-    sandbox.run(&["install", "--scope", "user"]);
+    sandbox.run("install --scope user");
     sandbox.write(CLIENT, "{}");
     let mut event = sandbox.bash_event("true");
     event["hook_event_name"] = "PostToolUse".into();
@@ -337,7 +316,7 @@ fn linked_settings_of_the_client_are_judged_where_they_are() {
     sandbox
         .hook(&sandbox.edit_event(CLIENT, "opus", "sonnet"))
         .is_silent();
-    assert_eq!(sandbox.run(&["install"]).code(), 0);
+    sandbox.run("install").ends(0);
     sandbox
         .hook(&sandbox.edit_event(CLIENT, "opus", "sonnet"))
         .is_silent();

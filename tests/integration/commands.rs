@@ -11,7 +11,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::support::{DEVT, Ran, Sandbox, keys, serve};
+use crate::support::{DEVT, Ran, Sandbox, assert_has, keys, serve};
 
 /// Exit 2, one line on stderr that names every part, nothing on stdout.
 #[track_caller]
@@ -23,11 +23,7 @@ fn is_usage_error(ran: &Ran, parts: &[&str]) {
         ran.stderr()
     );
     for part in parts {
-        assert!(
-            ran.stderr().contains(part),
-            "`{part}` is not in: {}",
-            ran.stderr()
-        );
+        assert_has(&ran.stderr(), part);
     }
 }
 
@@ -35,73 +31,59 @@ fn is_usage_error(ran: &Ran, parts: &[&str]) {
 fn usage_errors_end_with_two_and_say_what_was_meant() {
     let sandbox = Sandbox::new();
     for (args, parts) in [
-        (&[][..], &["Usage"][..]),
-        (&["adit"], &["adit", "audit"]),
-        (&["audit", "--jsn"], &["--jsn", "--json"]),
-        (&["audit", "extra"], &["extra"]),
-        (
-            &["audit", "--system", "devtt"],
-            &["devtt", "devt", "agentmux"],
-        ),
-        (&["check"], &["PATH"]),
-        (&["check", "--event", "e.json", "a.md"], &["--event"]),
-        (
-            &["check", "--event", "e.json", "--agent", "x"],
-            &["--event", "--agent"],
-        ),
-        (&["check", "--event", "gone.json"], &["gone.json"]),
-        (&["check", "--tool", "Read", "a.md"], &["Read", "Write"]),
-        (&["explain"], &["PATH"]),
-        (&["explain", "a", "b"], &["b"]),
-        (&["denies", "list", "--limit", "0"], &["--limit"]),
-        (&["denies", "list", "--limit", "many"], &["--limit"]),
-        (&["denies", "list", "--limit", "-1"], &["-1"]),
-        (
-            &["denies", "list", "--rule", "adhoc"],
-            &["--rule", "ad-hoc-name"],
-        ),
-        (
-            &["denies", "list", "--since", "yesterday"],
-            &["--since", "24h"],
-        ),
-        (&["denies", "list", "--since", "24"], &["--since"]),
-        (
-            &["denies", "list", "--since", "99999999999999h"],
-            &["--since"],
-        ),
-        (&["denies", "list", "--since", ""], &["--since"]),
-        (&["completions", "tcsh"], &["tcsh", "bash"]),
-        (&["completions"], &["SHELL"]),
-        (&["audit", "--project", "gone"], &["gone"]),
-        (&["audit", "--project", "file.txt"], &["file.txt"]),
+        ("", &["Usage"][..]),
+        ("adit", &["adit", "audit"]),
+        ("audit --jsn", &["--jsn", "--json"]),
+        ("audit extra", &["extra"]),
+        ("audit --system devtt", &["devtt", "devt", "agentmux"]),
+        ("check", &["PATH"]),
+        ("check --event e.json a.md", &["--event"]),
+        ("check --event e.json --agent x", &["--event", "--agent"]),
+        ("check --event gone.json", &["gone.json"]),
+        ("check --tool Read a.md", &["Read", "Write"]),
+        ("explain", &["PATH"]),
+        ("explain a b", &["b"]),
+        ("denies list --limit 0", &["--limit"]),
+        ("denies list --limit many", &["--limit"]),
+        ("denies list --limit -1", &["-1"]),
+        ("denies list --rule adhoc", &["--rule", "ad-hoc-name"]),
+        ("denies list --since yesterday", &["--since", "24h"]),
+        ("denies list --since 24", &["--since"]),
+        ("denies list --since 99999999999999h", &["--since"]),
+        ("completions tcsh", &["tcsh", "bash"]),
+        ("completions", &["SHELL"]),
+        ("audit --project gone", &["gone"]),
+        ("audit --project file.txt", &["file.txt"]),
     ] {
         sandbox.write("file.txt", "");
         let ran = sandbox.run(args);
         is_usage_error(&ran, parts);
     }
+    let empty = sandbox.run(&["denies", "list", "--since", ""]);
+    is_usage_error(&empty, &["--since"]);
 }
 
 #[test]
 fn help_and_version_are_no_errors() {
     let sandbox = Sandbox::new();
     for args in [
-        &["--help"][..],
-        &["-h"],
-        &["help"],
-        &["audit", "--help"],
-        &["help", "denies"],
-        &["--version"],
+        "--help",
+        "-h",
+        "help",
+        "audit --help",
+        "help denies",
+        "--version",
     ] {
         let ran = sandbox.run(args);
         assert_eq!((ran.code(), ran.stderr()), (0, String::new()), "{args:?}");
         assert!(!ran.stdout().is_empty());
     }
-    let version = sandbox.run(&["--version"]).stdout();
+    let version = sandbox.run("--version").stdout();
     assert_eq!(
         version,
         format!("statewarden {}\n", env!("CARGO_PKG_VERSION"))
     );
-    let help = sandbox.run(&["--help"]).stdout();
+    let help = sandbox.run("--help").stdout();
     for verb in [
         "hook",
         "check",
@@ -193,9 +175,7 @@ fn explain_tells_the_story_of_allowed_and_refused_names() {
             assert_eq!(story[&key], value, "{key} of {path}");
         }
     }
-    let story = sandbox
-        .run(&["explain", "--json", ".devt/state/review.json"])
-        .json();
+    let story = sandbox.run("explain --json .devt/state/review.json").json();
     assert!(
         story["owner"].as_str().unwrap().contains("code-reviewer"),
         "{story}"
@@ -223,15 +203,15 @@ fn explain_reads_for_people() {
     ] {
         let text = sandbox.run(&["explain", path]).stdout();
         for part in parts {
-            assert!(text.contains(part), "`{part}` is not in: {text}");
+            assert_has(&text, part);
         }
         assert!(!text.contains('\u{1b}'), "no colour in a pipe: {text}");
         assert!(!text.contains("More:"), "this is more: {text}");
     }
     sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
-    let text = sandbox.run(&["explain", ".devt/state/notes.md"]).stdout();
+    let text = sandbox.run("explain .devt/state/notes.md").stdout();
     let word = "a Write is  warned about, and not refused, for the main thread";
-    assert!(text.contains(word), "{text}");
+    assert_has(&text, word);
 }
 
 /// `script` from util-linux gives the program a terminal.
@@ -254,7 +234,7 @@ fn a_terminal_gets_colors_unless_it_knows_none_or_they_are_not_wanted() {
             return eprintln!("skipped: no `script`");
         };
         let text = String::from_utf8_lossy(&ran.stdout);
-        assert!(text.contains("ad-hoc-name"), "{text}");
+        assert_has(&text, "ad-hoc-name");
         assert_eq!(text.contains('\u{1b}'), expected, "{name}={value}: {text}");
     }
 }
@@ -323,7 +303,7 @@ fn the_project_may_be_given_in_any_form() {
         );
     }
     // The environment names it from anywhere.
-    let mut command = sandbox.command(&["audit", "--json"]);
+    let mut command = sandbox.command("audit --json");
     let ran = command
         .env("CLAUDE_PROJECT_DIR", sandbox.project())
         .current_dir(sandbox.home())
@@ -346,10 +326,10 @@ fn a_closed_pipe_is_no_error_and_no_other_answer() {
         .unwrap();
     }
     for (args, code) in [
-        (&["audit"][..], 1),
-        (&["audit", "--json"], 1),
-        (&["completions", "bash"], 0),
-        (&["man"], 0),
+        ("audit", 1),
+        ("audit --json", 1),
+        ("completions bash", 0),
+        ("man", 0),
     ] {
         let mut child = sandbox
             .command(args)
@@ -385,9 +365,9 @@ fn completions_and_the_manual_go_to_stdout() {
             assert!(ran.stdout().contains(word), "{word} for {shell}");
         }
     }
-    let man = sandbox.run(&["man"]);
+    let man = sandbox.run("man");
     assert_eq!((man.code(), man.stderr()), (0, String::new()));
-    assert!(man.stdout().contains(".TH statewarden"), "{}", man.stdout());
+    assert_has(&man.stdout(), ".TH statewarden");
     // Not every roff reads anything else.
     assert!(man.stdout().is_ascii());
 }
@@ -398,11 +378,11 @@ fn commands_work_without_a_home_and_outside_every_project() {
     let outside = sandbox.base().join("outside");
     fs::create_dir(&outside).unwrap();
     for args in [
-        &["audit", "--json"][..],
-        &["check", "a.md"],
-        &["explain", "a.md"],
-        &["denies"],
-        &["man"],
+        "audit --json",
+        "check a.md",
+        "explain a.md",
+        "denies",
+        "man",
     ] {
         let mut command = sandbox.command(args);
         let ran = Ran::from(
@@ -423,13 +403,13 @@ fn a_failing_command_leaves_no_directory_behind() {
     let outside = sandbox.base().join("outside");
     fs::create_dir(&outside).unwrap();
     for args in [
-        &["session", "start", "plan"][..],
-        &["session", "complete", "plan"],
-        &["session", "skip", "plan", "--session", "x"],
-        &["flow", "update", "--message", "x"],
-        &["flow", "update", "--team", "--phase", "planning"],
-        &["deep-dive", "init", "--scope", "focused"],
-        &["deep-dive", "compile"],
+        "session start plan",
+        "session complete plan",
+        "session skip plan --session x",
+        "flow update --message x",
+        "flow update --team --phase planning",
+        "deep-dive init --scope focused",
+        "deep-dive compile",
     ] {
         let ran = sandbox.run_in(&outside, args);
         assert_eq!(ran.code(), 2, "{args:?}");
@@ -440,13 +420,13 @@ fn a_failing_command_leaves_no_directory_behind() {
 #[test]
 fn without_a_home_the_project_is_wired_and_examined_all_the_same() {
     let sandbox = Sandbox::new();
-    let run = |args: &[&str]| {
-        let mut command = sandbox.command(args);
+    let run = |line: &str| {
+        let mut command = sandbox.command(line);
         command.env_remove("HOME").env_remove("USERPROFILE");
         Ran::from(command.output().unwrap())
     };
-    assert_eq!(run(&["install"]).code(), 0);
-    let doctor = run(&["doctor", "--json"]);
+    run("install").ends(0);
+    let doctor = run("doctor --json");
     let findings = doctor.json()["findings"].clone();
     let findings = findings.as_array().unwrap();
     let find = |id: &str| findings.iter().find(|finding| finding["id"] == id).unwrap();
@@ -457,12 +437,9 @@ fn without_a_home_the_project_is_wired_and_examined_all_the_same() {
     assert_eq!(find("live-test")["level"], "info");
     let what = find("no-home")["what"].as_str().unwrap();
     let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
-    assert!(
-        what.contains(&format!("set `{home}` to your home directory")),
-        "{what}"
-    );
-    assert_eq!(run(&["install", "--scope", "user"]).code(), 2);
-    assert_eq!(run(&["uninstall"]).code(), 0);
+    assert_has(what, &format!("set `{home}` to your home directory"));
+    run("install --scope user").ends(2);
+    run("uninstall").ends(0);
     assert!(!sandbox.exists(".claude"));
 }
 
@@ -470,13 +447,12 @@ fn without_a_home_the_project_is_wired_and_examined_all_the_same() {
 fn settings_that_a_session_below_does_not_read_are_told_of() {
     let sandbox = Sandbox::new();
     sandbox.write("src/a.rs", "");
-    sandbox.run(&["install"]);
+    sandbox.run("install");
     let doctor = |dir: &str| {
-        let ran = sandbox.run_in(sandbox.path(dir), &["doctor"]);
-        assert_eq!(ran.code(), 0, "{}", ran.stdout());
+        let ran = sandbox.run_in(sandbox.path(dir), "doctor").ends(0);
         ran.stdout().contains("does not read these settings")
     };
     assert_eq!((doctor("src"), doctor("")), (true, false));
-    sandbox.run(&["install", "--scope", "user"]);
+    sandbox.run("install --scope user");
     assert!(!doctor("src"));
 }

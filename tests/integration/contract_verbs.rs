@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{DEVT, Ran, Sandbox};
+use crate::support::{DEVT, Ran, Sandbox, assert_has};
 
 const EXAMPLE: &str = include_str!("../fixtures/contract/example.yaml");
 
 fn test(sandbox: &Sandbox, table: &str) -> Ran {
     sandbox.write("expectations.yaml", table);
-    sandbox.run(&["contract", "test", "expectations.yaml"])
+    sandbox.run("contract test expectations.yaml")
 }
 
 #[test]
@@ -38,9 +38,7 @@ fn a_mismatch_is_a_diff() {
         "{text}"
     );
     assert!(text.ends_with("2 tests, 1 failed\n"), "{text}");
-    let document = sandbox
-        .run(&["contract", "test", "expectations.yaml", "--json"])
-        .json();
+    let document = sandbox.run("contract test expectations.yaml --json").json();
     assert_eq!(
         (&document["ok"], &document["failed"]),
         (&json!(false), &json!(1))
@@ -120,7 +118,7 @@ fn every_row_says_where_it_comes_from() {
     );
     let shared = sandbox.path(".claude/statewarden.yaml");
     let local = sandbox.path(".claude/statewarden.local.yaml");
-    let document = sandbox.run(&["contract", "show", "--json"]).json();
+    let document = sandbox.run("contract show --json").json();
     let contracts = document["contracts"].as_array().unwrap();
     let of = |system: &str| contracts.iter().find(|c| c["system"] == system).unwrap();
     let devt = of("devt");
@@ -177,8 +175,8 @@ fn one_site_at_a_time() {
     ] {
         let ran = sandbox.run(&["contract", "show", dir]);
         assert_eq!(ran.code(), 2);
-        assert!(ran.stderr().contains(said), "{}", ran.stderr());
+        assert_has(&ran.stderr(), said);
     }
-    let text = sandbox.run(&["contract", "show", ".devt/state"]).stdout();
-    assert!(text.contains("    scratchpad.md "), "{text}");
+    let text = sandbox.run("contract show .devt/state").stdout();
+    assert_has(&text, "    scratchpad.md ");
 }

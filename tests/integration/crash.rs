@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::json;
 
-use crate::support::{DEVT, Sandbox};
+use crate::support::{DEVT, Sandbox, assert_has};
 
 const WORKFLOW: &str =
     "active: true\nphase: plan\nstatus: \"DONE\"\n# a comment stays\ntask: keep\n";
@@ -120,7 +120,7 @@ fn an_update_killed_at_any_system_call_leaves_the_old_file_or_the_new() {
                 || (text.contains("phase: test\n") && text.contains("task: keep\n"));
             assert!(whole, "killed at {nth}: {text}");
             // The dead process's locks hold nobody up.
-            let next = sandbox.run(&["update", "phase=verify"]);
+            let next = sandbox.run("update phase=verify");
             assert_eq!(next.code(), 0, "killed at {nth}: {}", next.stderr());
         },
     );
@@ -194,7 +194,7 @@ fn a_cleanup_killed_at_any_system_call_loses_nothing() {
 
 /// The next run ends with nothing but what was there before the first.
 fn check_unwired(sandbox: &Sandbox, nth: &str) {
-    let next = sandbox.run(&["uninstall"]);
+    let next = sandbox.run("uninstall");
     assert_eq!(next.code(), 0, "killed at {nth}: {}", next.stderr());
     assert_eq!(sandbox.read(SETTINGS), MODEL, "killed at {nth}");
     let left = sandbox.names(".claude");
@@ -215,7 +215,7 @@ fn an_install_killed_at_any_system_call_leaves_whole_settings_and_a_whole_backup
             !sandbox.exists(&backup) || sandbox.read(&backup) == MODEL,
             "killed at {nth}"
         );
-        assert_eq!(sandbox.run(&["install"]).code(), 0, "killed at {nth}");
+        assert_eq!(sandbox.run("install").code(), 0, "killed at {nth}");
         check_unwired(sandbox, nth);
     });
 }
@@ -223,7 +223,7 @@ fn an_install_killed_at_any_system_call_leaves_whole_settings_and_a_whole_backup
 #[test]
 fn an_uninstall_killed_at_any_system_call_is_finished_by_the_next() {
     let installed = |sandbox: &Sandbox| {
-        assert_eq!(sandbox.run(&["install"]).code(), 0);
+        sandbox.run("install").ends(0);
         String::new()
     };
     kill_everywhere(&["uninstall"], &installed, &check_unwired);
@@ -241,7 +241,7 @@ fn a_failure_names_its_place_and_leaves_nothing_half_made() {
         let stderr = String::from_utf8_lossy(&ran.stderr);
         let said = said.replace("PROJECT", sandbox.project().to_str().unwrap());
         assert_eq!(ran.status.code(), Some(2), "{stderr}");
-        assert!(stderr.contains(&said), "{stderr}");
+        assert_has(&stderr, &said);
         assert!(!sandbox.exists(".claude"), "{args:?} at {inject}");
         assert_eq!(sandbox.names(".devt/state"), [""; 0]);
     };
@@ -273,7 +273,7 @@ fn a_stray_that_cannot_be_moved_is_told() {
     let ran = traced(&option, &sandbox, &["hook"], &event.to_string());
     let stderr = String::from_utf8_lossy(&ran.stderr);
     assert!(ran.status.success(), "{stderr}");
-    assert!(stderr.contains("`notes.txt`: "), "{stderr}");
+    assert_has(&stderr, "`notes.txt`: ");
     assert!(sandbox.exists(".devt/state/notes.txt"));
 }
 
@@ -339,21 +339,16 @@ fn a_full_disk_costs_no_state_and_no_decision() {
     let Some(out) = on_a_full_disk(&sandbox, &script) else {
         return;
     };
-    assert!(
-        out.contains("update 2\nactive: true\nphase: plan\n"),
-        "{out}"
-    );
-    assert!(
-        out.contains("\"permissionDecision\":\"deny\"") && out.contains("hook 0\n"),
-        "{out}"
-    );
+    assert_has(&out, "update 2\nactive: true\nphase: plan\n");
+    assert_has(&out, "\"permissionDecision\":\"deny\"");
+    assert_has(&out, "hook 0\n");
     assert!(
         !out.contains(".tmp"),
         "a failed write leaves no temporary file: {out}"
     );
     let stderr = fs::read_to_string(sandbox.base().join("stderr")).unwrap();
     for said in ["could not write", "could not change"] {
-        assert!(stderr.contains(said), "{stderr}");
+        assert_has(&stderr, said);
     }
-    assert!(out.contains("run kept"), "{out}");
+    assert_has(&out, "run kept");
 }

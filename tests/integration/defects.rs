@@ -4,7 +4,7 @@
 
 use serde_json::json;
 
-use crate::support::{DEVT, EVENTS, Sandbox};
+use crate::support::{DEVT, EVENTS, Sandbox, assert_has};
 
 #[test]
 fn b11_the_place_in_the_command_and_quotes_make_no_difference() {
@@ -55,10 +55,8 @@ fn b20_a_denied_command_is_logged_without_its_secrets() {
         "curl -H 'Authorization: Bearer abcdef0123456789abcdef' https://x.test > .devt/state/x.md";
     sandbox.denied(&sandbox.bash_event(command), "ad-hoc-name");
     let log = sandbox.read(DEVT);
-    assert!(
-        log.contains("command_excerpt") && !log.contains("abcdef0123456789"),
-        "{log}"
-    );
+    assert_has(&log, "command_excerpt");
+    assert!(!log.contains("abcdef0123456789"), "{log}");
 }
 
 /// Declared sites and those that settings or the environment name go with the
@@ -181,14 +179,14 @@ fn a_recovery_closes_denials_of_the_generation_before() {
     for _ in 0..110 {
         sandbox.denied(&refused, "ad-hoc-name");
     }
-    assert_eq!(sandbox.run(&["stuck"]).code(), 1);
+    sandbox.run("stuck").ends(1);
     sandbox.write(".devt/state/plan.md", "x");
     let mut written = sandbox.write_event(".devt/state/plan.md", "x");
     written["hook_event_name"] = "PostToolUse".into();
     written["tool_response"] = json!({});
     written["duration_ms"] = 1.into();
     sandbox.hook(&written).is_silent();
-    assert_eq!(sandbox.run(&["stuck"]).code(), 0);
+    sandbox.run("stuck").ends(0);
 }
 
 /// Half-done changes, of any number, do not push a run out of the greeting.
@@ -204,5 +202,5 @@ fn the_greeting_begins_with_what_is_stored() {
         );
     }
     let text = sandbox.hook(&sandbox.event_of("SessionStart")).context();
-    assert!(text.contains("agent-flow"), "{text}");
+    assert_has(&text, "agent-flow");
 }

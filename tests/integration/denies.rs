@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::records::{denial, lines, many, with};
-use crate::support::{DENIES, DEVT, EVENTS, Sandbox, keys};
+use crate::support::{DENIES, DEVT, EVENTS, Sandbox, assert_has, keys};
 
 /// Denials in two logs, a rotated log, and lines that are none.
 fn project() -> Sandbox {
@@ -47,24 +47,22 @@ fn project() -> Sandbox {
 #[test]
 fn what_lies_in_rotated_logs_is_not_left_out_in_silence() {
     let sandbox = project();
-    for verb in [&["list"][..], &["stats"], &["report", "--html", "r.html"]] {
-        let hint = |more: &[&str]| {
-            let ran = sandbox.run(&[&["denies"], verb, more].concat());
-            assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    for verb in ["list", "stats", "report --html r.html"] {
+        let hint = |more: &str| {
+            let ran = sandbox.run(&format!("denies {verb} {more}")).ends(0);
             ran.stderr().contains("`--all`")
         };
-        assert!(hint(&[]), "{verb:?}");
-        assert!(!hint(&["--all"]) && !hint(&["--json"]), "{verb:?}");
+        assert!(hint(""), "{verb}");
+        assert!(!hint("--all") && !hint("--json"), "{verb}");
     }
     fs::remove_dir_all(sandbox.project().join(".devt/state/.archive")).unwrap();
-    let ran = sandbox.run(&["denies"]);
+    let ran = sandbox.run("denies");
     assert!(!ran.stderr().contains("`--all`"), "{}", ran.stderr());
 }
 
 #[track_caller]
-fn ids(sandbox: &Sandbox, args: &[&str], expected: &[&str]) {
-    let ran = sandbox.run(&[&["denies", "--json"], args].concat());
-    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+fn ids(sandbox: &Sandbox, args: &str, expected: &[&str]) {
+    let ran = sandbox.run(&format!("denies --json {args}")).ends(0);
     let document = ran.json();
     let found: Vec<&str> = document["denies"]
         .as_array()
@@ -72,35 +70,29 @@ fn ids(sandbox: &Sandbox, args: &[&str], expected: &[&str]) {
         .iter()
         .map(|record| record["id"].as_str().unwrap())
         .collect();
-    assert_eq!(found, expected, "{args:?}");
+    assert_eq!(found, expected, "{args}");
 }
 
 #[test]
 fn filters_combine() {
     let sandbox = project();
     for (args, expected) in [
-        (&[][..], &["a2", "a3", "a4"][..]),
-        (&["list"], &["a2", "a3", "a4"]),
-        (&["--all"], &["a1", "a2", "a3", "a4"]),
-        (&["list", "--limit", "2"], &["a3", "a4"]),
-        (
-            &["list", "--limit", "2", "--all", "--agent", "main"],
-            &["a2", "a3"],
-        ),
-        (&["--since", "2026-03-03"], &["a3", "a4"]),
-        (&["--since", "2026-03-03", "--system", "devt"], &["a4"]),
-        (&["--since", "2026-03-04T11:00:00+01:00"], &["a4"]),
-        (&["--session", "s-2"], &["a4"]),
-        (&["--agent", "lawliet"], &["a4"]),
-        (&["--agent", "agent-flow:Lawliet"], &["a4"]),
-        (
-            &["--agent", "Agent_Flow:lawliet", "--session", "s-2"],
-            &["a4"],
-        ),
-        (&["--agent", "devt:lawliet"], &[]),
-        (&["--agent", "lawliet", "--session", "s-1"], &[]),
-        (&["--rule", "wrong-writer"], &["a3"]),
-        (&["--rule", "wrong-writer", "--system", "devt"], &[]),
+        ("", &["a2", "a3", "a4"][..]),
+        ("list", &["a2", "a3", "a4"]),
+        ("--all", &["a1", "a2", "a3", "a4"]),
+        ("list --limit 2", &["a3", "a4"]),
+        ("list --limit 2 --all --agent main", &["a2", "a3"]),
+        ("--since 2026-03-03", &["a3", "a4"]),
+        ("--since 2026-03-03 --system devt", &["a4"]),
+        ("--since 2026-03-04T11:00:00+01:00", &["a4"]),
+        ("--session s-2", &["a4"]),
+        ("--agent lawliet", &["a4"]),
+        ("--agent agent-flow:Lawliet", &["a4"]),
+        ("--agent Agent_Flow:lawliet --session s-2", &["a4"]),
+        ("--agent devt:lawliet", &[]),
+        ("--agent lawliet --session s-1", &[]),
+        ("--rule wrong-writer", &["a3"]),
+        ("--rule wrong-writer --system devt", &[]),
     ] {
         ids(&sandbox, args, expected);
     }
@@ -120,11 +112,11 @@ fn a_call_refused_by_two_systems_is_found_by_both() {
     assert_eq!(records.len(), 1);
     let id = records[0]["id"].as_str().unwrap();
     for system in ["devt", "session"] {
-        ids(&sandbox, &["--system", system], &[id]);
+        ids(&sandbox, &format!("--system {system}"), &[id]);
     }
-    ids(&sandbox, &["--system", "groups"], &[]);
-    let text = sandbox.run(&["denies"]).stdout();
-    assert!(text.contains("b.md and 2 more  Bash by main"), "{text}");
+    ids(&sandbox, "--system groups", &[]);
+    let text = sandbox.run("denies").stdout();
+    assert_has(&text, "b.md and 2 more  Bash by main");
 }
 
 #[test]
@@ -135,43 +127,37 @@ fn what_others_wrote_is_skipped_and_nothing_is_changed() {
                    {\"v\":1,\"id\":\"0\",\"ts\":\"2026-01-01T00:00:00.000Z\",\"source\":\"statewarden\",\"decision\":\"heartbeat\",\"reason\":\"\"}\n";
     let log = format!("{foreign}{}", sandbox.read(DEVT));
     sandbox.write(DEVT, &log);
-    ids(&sandbox, &["--system", "devt"], &["a2", "a4"]);
+    ids(&sandbox, "--system devt", &["a2", "a4"]);
     assert_eq!(sandbox.read(DEVT), log);
 }
 
 #[test]
 fn a_record_comes_out_as_it_stands_in_the_log() {
     let sandbox = project();
-    let document = sandbox
-        .run(&["denies", "--json", "--session", "s-2"])
-        .json();
+    let document = sandbox.run("denies --json --session s-2").json();
     assert_eq!(keys(&document), ["denies"]);
     assert_eq!(document["denies"][0]["from_the_future"], json!([1]));
-    let text = sandbox.run(&["denies"]);
+    let text = sandbox.run("denies");
     assert!(
         text.stdout()
             .contains(".devt/state/notes.md  Write by agent-flow:Lawliet")
     );
     assert!(text.stdout().ends_with("3 refused\n"), "{}", text.stdout());
     assert!(!text.stdout().contains('\u{1b}'), "{}", text.stdout());
-    assert!(
-        text.stderr().contains("left out 1 unreadable line of"),
-        "{}",
-        text.stderr()
-    );
+    assert_has(&text.stderr(), "left out 1 unreadable line of");
 }
 
 #[test]
 fn wrong_words_are_usage_errors() {
     let sandbox = project();
     for args in [
-        &["denies", "--since", "tomorrow"][..],
-        &["denies", "--rule", "ad-hoc"],
-        &["denies", "--limit", "0"],
-        &["denies", "stats", "--by", "moon"],
-        &["denies", "follow", "--limit", "3"],
-        &["denies", "follow", "--all"],
-        &["denies", "report"],
+        "denies --since tomorrow",
+        "denies --rule ad-hoc",
+        "denies --limit 0",
+        "denies stats --by moon",
+        "denies follow --limit 3",
+        "denies follow --all",
+        "denies report",
     ] {
         let ran = sandbox.run(args);
         assert_eq!((ran.code(), ran.stdout().as_str()), (2, ""), "{args:?}");
@@ -221,7 +207,7 @@ fn statistics_agree_with_a_count_by_hand() {
 #[test]
 fn statistics_are_bars_without_color_in_a_pipe() {
     let sandbox = project();
-    let ran = sandbox.run(&["denies", "stats", "--all", "--system", "devt"]);
+    let ran = sandbox.run("denies stats --all --system devt");
     assert_eq!(
         ran.stdout(),
         format!(
@@ -235,7 +221,7 @@ fn statistics_are_bars_without_color_in_a_pipe() {
 fn nothing_refused_is_told_from_never_ran_and_from_only_warned() {
     let sandbox = Sandbox::new();
     let check = |said: &str| {
-        for args in [&["denies"][..], &["denies", "stats"]] {
+        for args in ["denies", "denies stats"] {
             let expected = format!("nothing was refused\n{said}");
             assert_eq!(sandbox.run(args).stdout(), expected);
         }
@@ -252,30 +238,30 @@ fn nothing_refused_is_told_from_never_ran_and_from_only_warned() {
     fs::remove_file(&events).unwrap();
     fs::create_dir(&events).unwrap();
     check("");
-    let ran = sandbox.run(&["denies"]);
+    let ran = sandbox.run("denies");
     assert_eq!(ran.code(), 0);
-    assert!(ran.stderr().contains(&events), "{}", ran.stderr());
+    assert_has(&ran.stderr(), &events);
 }
 
 #[test]
 fn a_part_and_nothing_are_told_from_all() {
     let sandbox = project();
     for (args, expected) in [
-        (&["--limit", "2"][..], "\nthe newest 2 of 3 refused\n"),
-        (&["--limit", "3"], "\n3 refused\n"),
-        (&["--agent", "LAWLIET"], "\n1 refused\n"),
-        (&["--agent", "nobody"], "no denial matches (agent nobody)\n"),
+        ("--limit 2", "\nthe newest 2 of 3 refused\n"),
+        ("--limit 3", "\n3 refused\n"),
+        ("--agent LAWLIET", "\n1 refused\n"),
+        ("--agent nobody", "no denial matches (agent nobody)\n"),
         (
-            &["stats", "--agent", "nobody", "--rule", "wrong-writer"],
+            "stats --agent nobody --rule wrong-writer",
             "no denial matches (agent nobody, rule wrong-writer)\n",
         ),
         (
-            &["--since", "2030-01-01"],
+            "--since 2030-01-01",
             "no denial matches (since 2030-01-01T00:00:00.000Z)\n",
         ),
     ] {
-        let text = sandbox.run(&[&["denies"], args].concat()).stdout();
-        assert!(text.ends_with(expected), "{args:?}: {text}");
+        let text = sandbox.run(&format!("denies {args}")).stdout();
+        assert!(text.ends_with(expected), "{args}: {text}");
     }
 }
 
@@ -334,7 +320,7 @@ fn append(sandbox: &Sandbox, log: &str, text: &str) {
 /// `denies follow` of all records, and the ids of what it prints as they come.
 fn following(sandbox: &Sandbox) -> (Child, impl Fn() -> String) {
     let mut child = sandbox
-        .command(&["denies", "follow", "--json", "--since", "2026-01-01"])
+        .command("denies follow --json --since 2026-01-01")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
@@ -417,7 +403,7 @@ fn following_finds_sites_that_come_later_and_keeps_the_order_of_time() {
 fn following_ends_when_nobody_reads() {
     let sandbox = Sandbox::new();
     let mut child = sandbox
-        .command(&["denies", "follow"])
+        .command("denies follow")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()

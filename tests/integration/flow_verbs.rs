@@ -3,25 +3,11 @@
 use serde_json::json;
 use statewarden::systems::agent_flow::state::read_workflow;
 
-use crate::support::{GATES, Sandbox};
+use crate::support::{GATES, Sandbox, assert_has};
 
 const SINGLE: &str = ".claude/orchestration.local.md";
 const TEAM: &str = ".claude/team-orchestration.local.md";
 const DEEP_DIVE: &str = ".claude/deep-dive.local.md";
-
-/// Runs a command line, which must end with `code`, and gives what it said.
-#[track_caller]
-fn run(sandbox: &Sandbox, code: i32, line: &str) -> String {
-    run_args(sandbox, code, &line.split(' ').collect::<Vec<_>>())
-}
-
-/// The same with words that hold blanks.
-#[track_caller]
-fn run_args(sandbox: &Sandbox, code: i32, args: &[&str]) -> String {
-    let ran = sandbox.run(args);
-    assert_eq!(ran.code(), code, "{args:?}: {}", ran.stderr());
-    format!("{}{}", ran.stdout(), ran.stderr())
-}
 
 /// The gates of a run's file as `name status` pairs, after `phase`.
 fn gates(sandbox: &Sandbox, file: &str) -> String {
@@ -78,7 +64,7 @@ fn the_mode_follows_flags_and_environment() {
             .chain(flags)
             .copied()
             .collect();
-        let said = run_args(&sandbox, 0, &args);
+        let said = sandbox.run(&args).ends(0).said();
         let is_fallback = flags == ["--team"] && line.contains("sequential");
         assert_eq!(said.contains("agent teams are off"), is_fallback, "{said}");
         let text = sandbox.read(file);
@@ -86,7 +72,7 @@ fn the_mode_follows_flags_and_environment() {
             text.lines().any(|found| found == line),
             "{flags:?}: no `{line}` in:\n{text}"
         );
-        assert!(text.contains("task: \"a \\\"task\\\"\"\n"), "{text}");
+        assert_has(&text, "task: \"a \\\"task\\\"\"\n");
         assert_eq!(sandbox.exists(SINGLE), file == SINGLE);
     }
 }
@@ -94,50 +80,45 @@ fn the_mode_follows_flags_and_environment() {
 #[test]
 fn an_active_run_is_replaced_by_force_only() {
     let sandbox = Sandbox::new();
-    run(&sandbox, 0, "flow init one");
+    sandbox.run("flow init one").ends(0);
     let before = sandbox.read(SINGLE);
-    let said = run(&sandbox, 2, "flow init two");
+    let said = sandbox.run("flow init two").ends(2).said();
     assert!(
         said.contains("--force") && sandbox.read(SINGLE) == before,
         "{said}"
     );
-    run(&sandbox, 0, "flow init two --force");
+    sandbox.run("flow init two --force").ends(0);
     assert!(sandbox.read(SINGLE).contains("task: \"two\""));
-    run(&sandbox, 0, "flow update --complete");
-    run(&sandbox, 0, "flow init three");
+    sandbox.run("flow update --complete").ends(0);
+    sandbox.run("flow init three").ends(0);
     // What cannot be read may be somebody's run.
     std::fs::write(sandbox.path(SINGLE), b"\xff").unwrap();
-    run(&sandbox, 2, "flow init four");
-    run(&sandbox, 0, "flow init four --force");
+    sandbox.run("flow init four").ends(2);
+    sandbox.run("flow init four --force").ends(0);
 }
 
 #[test]
 fn a_run_is_taken_to_its_end() {
     let sandbox = Sandbox::new();
-    run(&sandbox, 0, "flow init t");
+    sandbox.run("flow init t").ends(0);
     for phase in ["planning", "implementation", "review", "verification"] {
-        run(
-            &sandbox,
-            0,
-            &format!("flow update --phase {phase} --gate-result passed --agent A --message m"),
-        );
+        sandbox
+            .run(&format!(
+                "flow update --phase {phase} --gate-result passed --agent A --message m"
+            ))
+            .ends(0);
     }
-    run(
-        &sandbox,
-        0,
-        "flow update --complete --gate-result passed --message done",
-    );
+    sandbox
+        .run("flow update --complete --gate-result passed --message done")
+        .ends(0);
     assert_eq!(
         gates(&sandbox, SINGLE),
         "complete: exploration passed, planning passed, implementation passed, review passed, verification passed"
     );
     let text = sandbox.read(SINGLE);
-    assert!(
-        text.contains("active: false\n")
-            && text.contains("### Phase: Review\n- Agent: A\n- Result: m\n"),
-        "{text}"
-    );
-    let closed = sandbox.run(&["flow", "update", "--complete", "--json"]);
+    assert_has(&text, "active: false\n");
+    assert_has(&text, "### Phase: Review\n- Agent: A\n- Result: m\n");
+    let closed = sandbox.run("flow update --complete --json");
     assert_eq!(
         (closed.code(), &closed.json()["changed"]),
         (0, &json!(false))
@@ -171,30 +152,29 @@ fn a_team_run_is_updated_by_its_group() {
     sandbox
         .env
         .push(("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "1".to_owned()));
-    run(&sandbox, 0, "flow init t");
-    run(&sandbox, 0, "flow init t --team");
-    let said = run(
-        &sandbox,
-        2,
-        "flow update --phase planning --gate-result passed",
-    );
-    assert!(said.contains("--team"), "{said}");
+    sandbox.run("flow init t").ends(0);
+    sandbox.run("flow init t --team").ends(0);
+    let said = sandbox
+        .run("flow update --phase planning --gate-result passed")
+        .ends(2)
+        .said();
+    assert_has(&said, "--team");
     for phase in ["planning", "implementation", "review_verification"] {
-        run(
-            &sandbox,
-            0,
-            &format!("flow update --team --phase {phase} --gate-result passed"),
-        );
+        sandbox
+            .run(&format!(
+                "flow update --team --phase {phase} --gate-result passed"
+            ))
+            .ends(0);
     }
     let group = |result: &str, more: &str| {
         let update = "flow update --parallel-group review_verification --gate-result";
-        run(&sandbox, 0, &format!("{update} {result}{more}"));
+        sandbox.run(&format!("{update} {result}{more}")).ends(0);
     };
     group("in_progress", "");
-    run(&sandbox, 2, "flow update --team --merge-parallel");
+    sandbox.run("flow update --team --merge-parallel").ends(2);
     group("passed", " --teammate review");
     group("failed", " --teammate verification");
-    run(&sandbox, 0, "flow update --team --merge-parallel");
+    sandbox.run("flow update --team --merge-parallel").ends(0);
     assert_eq!(
         gates(&sandbox, TEAM),
         "review_verification: exploration passed, planning passed, implementation passed, \
@@ -205,69 +185,63 @@ fn a_team_run_is_updated_by_its_group() {
 #[test]
 fn wrong_flags_are_errors_and_change_nothing() {
     let sandbox = Sandbox::new();
-    run(&sandbox, 2, "flow update --complete");
-    run(&sandbox, 0, "flow init t --max-iterations 3");
+    sandbox.run("flow update --complete").ends(2);
+    sandbox.run("flow init t --max-iterations 3").ends(0);
     let before = sandbox.read(SINGLE);
     for (args, word) in [
-        (&["init", " "][..], "empty"),
-        (&["init", "t", "--max-iterations", "0"], "0"),
-        (&["init", "t", "--max-iterations", "many"], "many"),
-        (&["init"], "TASK"),
-        (&["update"], "nothing to update"),
-        (&["update", "--phase", "dreaming"], "dreaming"),
-        (&["update", "--gate-result", "banana"], "banana"),
-        (&["update", "--iteration", "4"], "max_iterations"),
-        (&["update", "--iteration", "-1"], "-1"),
-        (&["update", "--phase", "review_verification"], "team"),
-        (&["update", "--complete", "--phase", "review"], "contradict"),
+        ("init t --max-iterations 0", "0"),
+        ("init t --max-iterations many", "many"),
+        ("init", "TASK"),
+        ("update", "nothing to update"),
+        ("update --phase dreaming", "dreaming"),
+        ("update --gate-result banana", "banana"),
+        ("update --iteration 4", "max_iterations"),
+        ("update --iteration -1", "-1"),
+        ("update --phase review_verification", "team"),
+        ("update --complete --phase review", "contradict"),
         (
-            &["update", "--teammate", "review", "--gate-result", "passed"],
+            "update --teammate review --gate-result passed",
             "--parallel-group",
         ),
-        (&["update", "--parallel-group", "other"], "other"),
-        (&["update", "--merge-parallel"], "no team run"),
+        ("update --parallel-group other", "other"),
+        ("update --merge-parallel", "no team run"),
     ] {
-        let args: Vec<&str> = ["flow"].iter().chain(args).copied().collect();
-        let said = run_args(&sandbox, 2, &args);
-        assert!(said.contains(word), "{args:?} says: {said}");
+        let said = sandbox.run(&format!("flow {args}")).ends(2).said();
+        assert!(said.contains(word), "{args} says: {said}");
     }
+    let said = sandbox.run(&["flow", "init", " "]).ends(2).said();
+    assert_has(&said, "empty");
     assert_eq!(sandbox.read(SINGLE), before);
 }
 
 #[test]
 fn a_deep_dive_is_made_compiled_and_used() {
     let sandbox = Sandbox::new();
-    run(&sandbox, 2, "deep-dive compile --overview x");
-    run(&sandbox, 2, "deep-dive init --scope focused");
-    let said = run(&sandbox, 0, "flow init t --use-deep-dive");
-    assert!(said.contains("no finished deep dive"), "{said}");
-    run(
-        &sandbox,
-        0,
-        "deep-dive init --scope focused --focus-path src/auth",
-    );
+    sandbox.run("deep-dive compile --overview x").ends(2);
+    sandbox.run("deep-dive init --scope focused").ends(2);
+    let said = sandbox.run("flow init t --use-deep-dive").ends(0).said();
+    assert_has(&said, "no finished deep dive");
+    sandbox
+        .run("deep-dive init --scope focused --focus-path src/auth")
+        .ends(0);
     let first = sandbox.read(DEEP_DIVE);
-    run(&sandbox, 2, "deep-dive init");
+    sandbox.run("deep-dive init").ends(2);
     // Twice within a second, as a rule.
     for n in 1..=2 {
-        run(&sandbox, 0, "deep-dive init --refresh");
+        sandbox.run("deep-dive init --refresh").ends(0);
         let mut copies = sandbox.names(".claude");
         copies.retain(|name| name.starts_with("deep-dive.local.md.bak."));
         assert_eq!(copies.len(), n, "{copies:?}");
         assert_eq!(sandbox.read(&format!(".claude/{}", copies[0])), first);
-        assert_eq!(sandbox.run(&["audit"]).code(), 0);
+        sandbox.run("audit").ends(0);
     }
-    run(
-        &sandbox,
-        0,
-        "deep-dive compile --tech-stack Rust --overview Small. --mark-complete",
-    );
+    sandbox
+        .run("deep-dive compile --tech-stack Rust --overview Small. --mark-complete")
+        .ends(0);
     let text = sandbox.read(DEEP_DIVE);
-    assert!(
-        text.contains("phase: \"complete\"\n") && text.contains("- **Tech Stack**: Rust\n"),
-        "{text}"
-    );
-    run(&sandbox, 0, "flow init t --use-deep-dive --force");
+    assert_has(&text, "phase: \"complete\"\n");
+    assert_has(&text, "- **Tech Stack**: Rust\n");
+    sandbox.run("flow init t --use-deep-dive --force").ends(0);
     assert!(
         sandbox
             .read(SINGLE)
@@ -280,7 +254,7 @@ fn a_deep_dive_is_made_compiled_and_used() {
 #[test]
 fn updates_at_the_same_moment_are_all_kept() {
     let (sandbox, other) = (Sandbox::new(), Sandbox::new());
-    run(&sandbox, 0, "flow init t");
+    sandbox.run("flow init t").ends(0);
     other.write(".claude/settings.json", "{}\n");
     #[cfg(unix)]
     std::os::unix::fs::symlink(sandbox.path(SINGLE), other.path(SINGLE)).unwrap();
@@ -312,23 +286,19 @@ fn updates_at_the_same_moment_are_all_kept() {
 fn a_new_file_is_created_and_a_gate_that_stays_is_not_listed() {
     let sandbox = Sandbox::new();
     let file = ".claude/orchestration.local.md";
-    let first = run(&sandbox, 0, "flow init x");
+    let first = sandbox.run("flow init x").ends(0).said();
     assert!(first.starts_with(&format!("{file}: created\n")), "{first}");
-    let again = run(&sandbox, 0, "flow init x --force");
+    let again = sandbox.run("flow init x --force").ends(0).said();
     assert!(again.starts_with(&format!("{file}: changed\n")), "{again}");
     let passed = ["flow", "update", "--gate-result", "passed"];
-    let moved = run_args(&sandbox, 0, &passed);
-    assert!(
-        moved.contains("exploration: in_progress -> passed"),
-        "{moved}"
-    );
-    let same = run_args(
-        &sandbox,
-        0,
-        &[&passed[..], &["--message", "again"]].concat(),
-    );
+    let moved = sandbox.run(&passed).ends(0).said();
+    assert_has(&moved, "exploration: in_progress -> passed");
+    let same = sandbox
+        .run(&[&passed[..], &["--message", "again"]].concat())
+        .ends(0)
+        .said();
     assert!(!same.contains("->"), "{same}");
-    let dive = run(&sandbox, 0, "deep-dive init");
+    let dive = sandbox.run("deep-dive init").ends(0).said();
     assert_eq!(dive, ".claude/deep-dive.local.md: created\n");
 }
 
@@ -336,14 +306,14 @@ fn a_new_file_is_created_and_a_gate_that_stays_is_not_listed() {
 #[test]
 fn a_deep_dive_is_compiled_step_by_step() {
     let sandbox = Sandbox::new();
-    run(&sandbox, 0, "deep-dive init");
-    run(&sandbox, 0, "deep-dive compile");
+    sandbox.run("deep-dive init").ends(0);
+    sandbox.run("deep-dive compile").ends(0);
     assert!(
         sandbox
             .read(DEEP_DIVE)
             .contains("\nphase: \"compilation\"\n")
     );
-    run(&sandbox, 0, "deep-dive compile --mark-complete");
+    sandbox.run("deep-dive compile --mark-complete").ends(0);
     assert!(sandbox.read(DEEP_DIVE).contains("\nphase: \"complete\"\n"));
 }
 
@@ -351,25 +321,23 @@ fn a_deep_dive_is_compiled_step_by_step() {
 #[test]
 fn a_text_may_begin_as_a_list_does() {
     let sandbox = Sandbox::new();
-    run(&sandbox, 0, "deep-dive init");
-    run(&sandbox, 0, "flow init t");
+    sandbox.run("deep-dive init").ends(0);
+    sandbox.run("flow init t").ends(0);
     let list = "- Do not use `any`\n- Log errors";
     let compile = ["deep-dive", "compile", "--antipatterns", list];
-    run_args(&sandbox, 0, &compile);
+    sandbox.run(&compile).ends(0);
     assert!(sandbox.read(DEEP_DIVE).contains(list));
-    run_args(
-        &sandbox,
-        0,
-        &["flow", "update", "--message", "--dry run done"],
-    );
+    sandbox
+        .run(&["flow", "update", "--message", "--dry run done"])
+        .ends(0);
     let log = sandbox.read(SINGLE);
-    assert!(log.contains("- Result: --dry run done\n"), "{log}");
+    assert_has(&log, "- Result: --dry run done\n");
     for args in [
         &["flow", "update", "--message", "--complete"][..],
         &["deep-dive", "compile", "--overview", "--mark-complete"],
     ] {
-        let said = run_args(&sandbox, 2, args);
-        assert!(said.contains("write the text before it"), "{said}");
+        let said = sandbox.run(args).ends(2).said();
+        assert_has(&said, "write the text before it");
     }
     assert_eq!(sandbox.read(SINGLE), log);
 }
@@ -378,8 +346,20 @@ fn a_text_may_begin_as_a_list_does() {
 fn a_second_active_run_is_told() {
     let sandbox = Sandbox::new();
     let both = "are now both active";
-    assert!(!run(&sandbox, 0, "flow init a").contains(both));
-    assert!(run(&sandbox, 0, "flow init b --team").contains(both));
-    run(&sandbox, 0, "flow update --team --complete");
-    assert!(!run(&sandbox, 0, "flow init c --force").contains(both));
+    assert!(!sandbox.run("flow init a").ends(0).said().contains(both));
+    assert!(
+        sandbox
+            .run("flow init b --team")
+            .ends(0)
+            .said()
+            .contains(both)
+    );
+    sandbox.run("flow update --team --complete").ends(0);
+    assert!(
+        !sandbox
+            .run("flow init c --force")
+            .ends(0)
+            .said()
+            .contains(both)
+    );
 }

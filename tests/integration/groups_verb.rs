@@ -2,15 +2,14 @@
 
 use serde_json::json;
 
-use crate::support::{Sandbox, keys};
+use crate::support::{Sandbox, assert_has, keys};
 
 const TASKS: &str = include_str!("../fixtures/groups/C07/tasks.md");
 const PASS: &str = include_str!("../fixtures/groups/C07/test-reports/1.md");
 
 fn states(sandbox: &Sandbox, args: &[&str]) -> serde_json::Value {
     let args: Vec<&str> = ["groups", "--json"].iter().chain(args).copied().collect();
-    let ran = sandbox.run(&args);
-    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    let ran = sandbox.run(&args).ends(0);
     let rows = ran.json()["groups"].clone();
     let brief = |row: &serde_json::Value| json!([row["group"], row["state"], row["root"]]);
     rows.as_array().unwrap().iter().map(brief).collect()
@@ -26,14 +25,14 @@ fn the_groups_of_the_one_change_are_shown() {
     let expected = json!([[1, "REVIEWING", null], [2, "PENDING", null]]);
     assert_eq!(states(&sandbox, &[]), expected);
     assert_eq!(states(&sandbox, &["2"]), json!([[2, "PENDING", null]]));
-    let answer = sandbox.run(&["groups", "1", "--json"]).json();
+    let answer = sandbox.run("groups 1 --json").json();
     assert_eq!(
         keys(&answer["groups"][0]),
         [
             "group", "name", "state", "rework", "round", "reasons", "next"
         ]
     );
-    let text = sandbox.run(&["groups", "1"]).stdout();
+    let text = sandbox.run("groups 1").stdout();
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     assert!(lines[0].starts_with("1  REVIEWING"), "{text}");
     assert!(
@@ -75,17 +74,17 @@ fn several_roots_are_told_apart() {
 fn no_answer_is_an_error() {
     let sandbox = Sandbox::new();
     for (args, word) in [
-        (&["groups"][..], "tasks.md"),
-        (&["groups", "--root", "docs"], "tasks.md"),
-        (&["groups", "0"], "at least 1"),
-        (&["groups", "x"], "invalid"),
+        ("groups", "tasks.md"),
+        ("groups --root docs", "tasks.md"),
+        ("groups 0", "at least 1"),
+        ("groups x", "invalid"),
     ] {
         let ran = sandbox.run(args);
         assert_eq!((ran.code(), ran.stdout()), (2, String::new()), "{args:?}");
-        assert!(ran.stderr().contains(word), "{}", ran.stderr());
+        assert_has(&ran.stderr(), word);
     }
     sandbox.write("openspec/changes/auth/tasks.md", "## 1. A\n- [ ] a\n");
-    let ran = sandbox.run(&["groups", "7"]);
+    let ran = sandbox.run("groups 7");
     assert!(
         ran.code() == 2 && ran.stderr().contains("the groups are 1"),
         "{}",
@@ -94,8 +93,8 @@ fn no_answer_is_an_error() {
     for name in ["STUCK.md", "tasks.md"] {
         let file = sandbox.path(&format!("openspec/changes/auth/{name}"));
         std::fs::write(file, b"Group 1 \xff").unwrap();
-        let ran = sandbox.run(&["groups"]);
+        let ran = sandbox.run("groups");
         assert_eq!(ran.code(), 2, "unreadable is neither done nor free");
-        assert!(ran.stderr().contains(name), "{}", ran.stderr());
+        assert_has(&ran.stderr(), name);
     }
 }

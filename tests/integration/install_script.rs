@@ -9,7 +9,7 @@ use serde_json::json;
 use statewarden::contract::Name;
 use statewarden::systems::SYSTEMS;
 
-use crate::support::{Ran, Sandbox, serve};
+use crate::support::{Ran, Sandbox, assert_has, serve};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/install.sh");
 const PROGRAM: &str = env!("CARGO_BIN_EXE_statewarden");
@@ -136,7 +136,7 @@ fn a_program_stays_while_entries_cannot_be_taken_out() {
     );
     let ran = Ran::from(command(&sandbox, &["--uninstall"]).output().unwrap());
     assert_eq!(ran.code(), 1);
-    assert!(ran.stderr().contains("so it stays"), "{}", ran.stderr());
+    assert_has(&ran.stderr(), "so it stays");
     assert!(sandbox.home().join(".local/bin/statewarden").exists());
     sandbox.write(".claude/settings.json", &wired);
     script(&sandbox, &["--uninstall"]);
@@ -152,7 +152,7 @@ fn a_program_that_was_there_before_stays() {
     let before = tree(&sandbox);
     install(&sandbox, &["--project", "project"]);
     let said = script(&sandbox, &["--uninstall"]);
-    assert!(said.contains("was there before and stays"), "{said}");
+    assert_has(&said, "was there before and stays");
     assert_eq!(tree(&sandbox), before);
 }
 
@@ -173,7 +173,7 @@ fn what_is_no_program_takes_the_place_of_none() {
         let ran = Ran::from(command(&sandbox, &args).output().unwrap());
         let said = format!("`{packed}` is no statewarden for this machine; nothing was installed");
         assert_eq!(ran.code(), 1, "{}", ran.stdout());
-        assert!(ran.stderr().contains(&said), "{}", ran.stderr());
+        assert_has(&ran.stderr(), &said);
         assert_eq!(tree(&sandbox), before);
     }
 }
@@ -234,8 +234,7 @@ fn the_plugins_script_guards_what_the_program_would() {
     fs::write(list, installed.to_string()).unwrap();
     let enabled = json!({"enabledPlugins": {"statewarden@x": true}}).to_string();
     fs::write(settings.join("settings.json"), enabled).unwrap();
-    let doctor = sandbox.run(&["doctor"]);
-    assert_eq!(doctor.code(), 0, "{}", doctor.stdout());
+    sandbox.run("doctor").ends(0);
 }
 
 /// Copies of the plugin's script on the `PATH`, as of two versions of the plugin, and a
@@ -324,11 +323,7 @@ fn a_program_that_cannot_be_copied_leaves_nothing_behind() {
     let before = tree(&sandbox);
     let ran = Ran::from(command.args(args).output().unwrap());
     assert_eq!(ran.code(), 1, "{}", ran.stdout());
-    assert!(
-        ran.stderr().contains("statewarden` is a directory; "),
-        "{}",
-        ran.stderr()
-    );
+    assert_has(&ran.stderr(), "statewarden` is a directory; ");
     assert_eq!(tree(&sandbox), before);
 }
 

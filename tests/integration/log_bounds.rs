@@ -8,7 +8,7 @@ use serde_json::Value;
 use statewarden::store::lock::IN_COMMAND;
 use statewarden::store::log::Logs;
 
-use crate::support::{DENIES, DEVT, GATES, Ran, Sandbox, feed, serve};
+use crate::support::{DENIES, DEVT, GATES, Ran, Sandbox, assert_has, feed, serve};
 
 #[test]
 fn a_line_is_never_longer_than_its_bound() {
@@ -55,8 +55,8 @@ fn a_full_log_that_cannot_be_moved_grows_on() {
     sandbox.write(DEVT, &(old.clone() + &old));
     sandbox.write(".devt/state/.archive", "a file");
     let ran = sandbox.hook(&sandbox.write_event(".devt/state/a.md", "x"));
-    assert!(ran.stdout().contains("ad-hoc-name"), "{}", ran.stdout());
-    assert!(ran.stderr().contains(".archive"), "{}", ran.stderr());
+    assert_has(&ran.stdout(), "ad-hoc-name");
+    assert_has(&ran.stderr(), ".archive");
     let last = sandbox.records(DEVT).pop().unwrap();
     assert_eq!(last["name"], "a.md");
 }
@@ -68,7 +68,7 @@ fn a_log_at_the_limit_of_file_sizes_changes_no_decision() {
     let sandbox = Sandbox::new();
     sandbox.write(DEVT, &"{}\n".repeat(20_000));
     let event = sandbox.write_event(".devt/state/a.md", "x").to_string();
-    let hook = sandbox.command(&["hook"]);
+    let hook = sandbox.command("hook");
     for (blocks, fits) in [(100, false), (1_000, true)] {
         let mut limited = Command::new("sh");
         limited.args(["-c", &format!("ulimit -f {blocks}; exec \"$0\" hook")]);
@@ -76,7 +76,7 @@ fn a_log_at_the_limit_of_file_sizes_changes_no_decision() {
             .arg(hook.get_program())
             .current_dir(sandbox.project());
         let ran = serve(limited, event.as_bytes());
-        assert!(ran.stdout().contains("ad-hoc-name"), "{}", ran.stdout());
+        assert_has(&ran.stdout(), "ad-hoc-name");
         let told = ran.stderr();
         assert_eq!(!told.contains("could not write"), fits, "{told}");
         assert_eq!(sandbox.records(DEVT).len(), 20_000 + usize::from(fits));
@@ -117,7 +117,7 @@ fn a_torn_last_line_is_mended_by_the_next_record_and_left_out_by_readers() {
         let after = sandbox.read(DEVT);
         assert!(after.starts_with(&format!("{text}\n{{\"v\":1")), "{after}");
         assert!(after.ends_with("}\n"));
-        let listed = sandbox.run(&["denies", "list", "--json"]);
+        let listed = sandbox.run("denies list --json");
         assert_eq!(listed.code(), 0);
         assert_eq!(
             listed.json()["denies"].as_array().unwrap().len(),
@@ -130,7 +130,7 @@ fn a_torn_last_line_is_mended_by_the_next_record_and_left_out_by_readers() {
     bytes.extend_from_slice(b"{\"reason\":\"\xc3");
     fs::write(sandbox.project().join(DEVT), bytes).unwrap();
     sandbox.hook(&sandbox.write_event(".devt/state/c.md", "x"));
-    let listed = sandbox.run(&["denies", "--json"]).json();
+    let listed = sandbox.run("denies --json").json();
     assert_eq!(listed["denies"].as_array().unwrap().len(), 6);
 }
 
@@ -187,8 +187,8 @@ fn b22_a_full_log_moves_to_the_archive_and_nothing_is_lost() {
         assert_eq!(sandbox.read(&format!("{dir}/{}", archived[0])), old);
         let now = fs::metadata(sandbox.project().join(log)).unwrap().len();
         assert!(now < 65_536);
-        let all = sandbox.run(&["denies", "--all", "--json"]).json();
-        let newest = sandbox.run(&["denies", "--json"]).json();
+        let all = sandbox.run("denies --all --json").json();
+        let newest = sandbox.run("denies --json").json();
         let len = |document: &Value| document["denies"].as_array().unwrap().len();
         assert!(
             len(&all) > 300 && len(&newest) <= 2,
@@ -203,11 +203,11 @@ fn b22_a_full_log_moves_to_the_archive_and_nothing_is_lost() {
 fn a_full_log_of_gates_moves_as_the_others_do() {
     let sandbox = Sandbox::new();
     sandbox.write(".claude/statewarden.yaml", "log: {max_bytes: 65536}\n");
-    assert_eq!(sandbox.run(&["flow", "init", "t"]).code(), 0);
+    sandbox.run("flow init t").ends(0);
     let old = filler(65_500, "old");
     sandbox.write(GATES, &old);
     let update = ["flow", "update", "--gate-result", "passed"];
-    assert_eq!(sandbox.run(&update).code(), 0);
+    sandbox.run(&update).ends(0);
     assert_eq!(sandbox.records(GATES).len(), 1);
     let moved = generations(&sandbox, ".claude/statewarden", "gates");
     assert_eq!(moved.len(), 1, "{moved:?}");
@@ -378,17 +378,9 @@ fn a_pipe_in_the_logs_place_is_an_error() {
     crate::support::make_pipe(sandbox.path(DEVT));
     let ran = sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
     ran.reason();
-    let told = [
-        ran,
-        sandbox.run(&["denies"]),
-        sandbox.run(&["denies", "follow"]),
-    ];
+    let told = [ran, sandbox.run("denies"), sandbox.run("denies follow")];
     for ran in told {
-        assert!(
-            ran.stderr().contains("it is no regular file"),
-            "{}",
-            ran.stderr()
-        );
+        assert_has(&ran.stderr(), "it is no regular file");
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{DENIES, DEVT, EVENTS, Sandbox, keys};
+use crate::support::{DENIES, DEVT, EVENTS, Sandbox, assert_has, keys};
 
 /// Has an event refused and gives back the newest record of a log.
 #[track_caller]
@@ -163,7 +163,7 @@ fn a_project_without_trouble_stays_untouched() {
         json!({ "hook_event_name": "SubagentStop", "session_id": "s", "agent_type": "x", "agent_id": "a" }),
     ] {
         event["cwd"] = bare.to_str().unwrap().into();
-        let mut command = sandbox.command(&["hook"]);
+        let mut command = sandbox.command("hook");
         command.env("CLAUDE_PROJECT_DIR", &bare);
         crate::support::serve(command, event.to_string().as_bytes()).is_silent();
     }
@@ -207,11 +207,7 @@ fn a_link_in_the_logs_place_is_not_followed() {
     std::os::unix::fs::symlink(&victim, sandbox.project().join(DEVT)).unwrap();
     let ran = sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
     ran.reason();
-    assert!(
-        ran.stderr().contains("preflight-denies.jsonl"),
-        "{}",
-        ran.stderr()
-    );
+    assert_has(&ran.stderr(), "preflight-denies.jsonl");
     assert_eq!(fs::read_to_string(&victim).unwrap(), "precious\n");
 }
 

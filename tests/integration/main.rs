@@ -50,6 +50,7 @@ mod crash;
 mod defects;
 /// The morning after: lists, counts, following.
 mod denies;
+/// What an Edit would leave in a file.
 mod edits;
 /// Runs and deep dives by command.
 mod flow_verbs;

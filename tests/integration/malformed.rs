@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::{DEVT, EVENTS, Ran, Sandbox, serve};
+use crate::support::{DEVT, EVENTS, Ran, Sandbox, assert_has, serve};
 
 #[test]
 fn unreadable_bytes_that_name_no_governed_place_pass_with_a_word() {
@@ -309,7 +309,7 @@ fn where_the_present_text_decides_it_has_to_be_known() {
 #[test]
 fn a_session_state_that_is_no_text_can_be_repaired() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.run(&["session", "init", "b"]).code(), 0);
+    sandbox.run("session init b").ends(0);
     let made = sandbox.names(".claude/.docs").remove(0);
     let state = format!(".claude/.docs/{made}/state.json");
     let good = sandbox.read(&state);
@@ -383,11 +383,7 @@ fn a_log_that_cannot_be_written_changes_no_decision() {
     fs::create_dir(sandbox.project().join(DEVT)).unwrap();
     let ran = sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
     ran.reason();
-    assert!(
-        ran.stderr().contains("preflight-denies.jsonl"),
-        "{}",
-        ran.stderr()
-    );
+    assert_has(&ran.stderr(), "preflight-denies.jsonl");
 }
 
 #[cfg(unix)]
@@ -403,10 +399,8 @@ fn links_that_loop_are_refused_in_a_site_and_ignored_elsewhere() {
     link("b", "a");
     let ran = sandbox.hook(&sandbox.write_event(".devt/state/plan.md", "x"));
     let reason = ran.json()["hookSpecificOutput"]["permissionDecisionReason"].to_string();
-    assert!(
-        reason.contains("plan.md") && reason.contains("link"),
-        "{reason}"
-    );
+    assert_has(&reason, "plan.md");
+    assert_has(&reason, "link");
     sandbox.hook(&sandbox.write_event("a/x", "x")).is_silent();
     let far = format!(".devt/state/plan.md/a\u{7}b/{}x", "d/".repeat(800));
     let reason = sandbox.hook(&sandbox.write_event(&far, "x")).reason();
@@ -422,7 +416,7 @@ fn a_command_too_deep_to_read_is_refused_where_it_names_a_governed_place() {
     let reason = &denied.json()["hookSpecificOutput"]["permissionDecisionReason"];
     let reason = reason.as_str().unwrap();
     for part in ["nests deeper than 40 levels", "split the command"] {
-        assert!(reason.contains(part), "{reason}");
+        assert_has(reason, part);
     }
     let elsewhere = sandbox.bash_event(&nested("touch src/notes.md"));
     sandbox.hook(&elsewhere).is_silent();
@@ -440,6 +434,6 @@ fn a_command_with_too_much_work_is_refused_where_it_names_a_governed_place() {
     let loops = "for i in {1..4000}; do for j in {1..4000}; do touch $i$j; done; done";
     let command = format!("cat .devt/state/spec.md; {loops}");
     let denied = sandbox.hook(&sandbox.bash_event(&command)).stdout();
-    assert!(denied.contains("takes more than 1048576 steps"), "{denied}");
+    assert_has(&denied, "takes more than 1048576 steps");
     sandbox.hook(&sandbox.bash_event(loops)).is_silent();
 }

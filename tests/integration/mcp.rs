@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{DENIES, DEVT, Sandbox};
+use crate::support::{DENIES, DEVT, Sandbox, assert_has};
 
 #[track_caller]
 fn check(sandbox: &Sandbox, tool: &str, input: Value, expected: &str) {
@@ -116,7 +116,7 @@ fn more_pairs_of_directories_and_names_than_can_be_judged_are_refused() {
         sandbox.event("mcp__fs__write_file", json!({ "dir": dirs, "name": names }))
     };
     let reason = sandbox.hook(&input(65, ".devt/state")).reason();
-    assert!(reason.contains("more than 4096 files"), "{reason}");
+    assert_has(&reason, "more than 4096 files");
     let elsewhere = sandbox.hook(&input(65, "src"));
     elsewhere.is_complaint();
     assert!(elsewhere.stderr().contains("more than 4096 files"));
@@ -406,7 +406,7 @@ fn many_and_odd_arguments_are_borne() {
 #[test]
 fn the_settings_that_hold_the_guard_are_not_removed_or_emptied() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.run(&["install"]).code(), 0);
+    sandbox.run("install").ends(0);
     let path = sandbox.path(".claude/settings.json");
     for (tool, input) in [
         ("mcp__fs__delete_file", json!({ "path": path })),

@@ -200,6 +200,16 @@ fn await_gate(gate: &str) -> Block {
     ))
 }
 
+/// Each agent with a word of its prompt, where it runs, its gate, and its final reply.
+#[rustfmt::skip]
+const STEPS: [(&str, &str, Ground, &str, &str); 5] = [
+    ("riko", "QUOKKA", Ground::Fore, "exploration", "## Exploration Results"),
+    ("senku", "NUMBAT", Ground::Back, "planning", "The plan has two steps."),
+    ("loid", "BILBY", Ground::Fore, "implementation", "\u{2705} Verification Complete"),
+    ("lawliet", "POTOROO", Ground::Back, "review", "Read it all.\n\n### Verdict: APPROVED"),
+    ("alphonse", "WOMBAT", Ground::Fore, "verification", "### Overall: VERIFIED"),
+];
+
 /// Nobody calls Agent Flow's update script: the hook alone keeps the run.
 #[test]
 fn agent_flow_run_ends_with_every_gate_right() {
@@ -207,45 +217,8 @@ fn agent_flow_run_ends_with_every_gate_right() {
         "real_client::agent_flow_run_ends_with_every_gate_right",
         |client| {
             let project = Project::new("agent-flow");
-            let steps = [
-                (
-                    "riko",
-                    "QUOKKA",
-                    Ground::Fore,
-                    "exploration",
-                    "## Exploration Results",
-                ),
-                (
-                    "senku",
-                    "NUMBAT",
-                    Ground::Back,
-                    "planning",
-                    "The plan has two steps.",
-                ),
-                (
-                    "loid",
-                    "BILBY",
-                    Ground::Fore,
-                    "implementation",
-                    "\u{2705} Verification Complete",
-                ),
-                (
-                    "lawliet",
-                    "POTOROO",
-                    Ground::Back,
-                    "review",
-                    "Read it all.\n\n### Verdict: APPROVED",
-                ),
-                (
-                    "alphonse",
-                    "WOMBAT",
-                    Ground::Fore,
-                    "verification",
-                    "### Overall: VERIFIED",
-                ),
-            ];
             let mut script = Script::default();
-            for (agent, marker, ground, gate, reply) in steps {
+            for (agent, marker, ground, gate, reply) in STEPS {
                 project.add_agent(agent);
                 script.main.push(vec![dispatch_to(ground, agent, marker)]);
                 if ground == Ground::Back {
@@ -285,7 +258,7 @@ fn agent_flow_run_ends_with_every_gate_right() {
                 .map(|record| json!([record["gate"], record["agent_type"], record["session_id"]]))
                 .collect();
             let expected =
-                steps.map(|(agent, _, _, gate, _)| json!([gate, agent, run.session_id()]));
+                STEPS.map(|(agent, _, _, gate, _)| json!([gate, agent, run.session_id()]));
             assert_eq!(ends, expected, "{log}");
         },
     );

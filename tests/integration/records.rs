@@ -97,9 +97,7 @@ fn denials_behind_a_link_recover() {
         let mut event = sandbox.write_event(&format!(".devt/state/{name}"), "x\n");
         event["hook_event_name"] = kind.into();
         event["cwd"] = link.to_str().unwrap().into();
-        let mut command = sandbox.command(&["hook"]);
-        command.env("CLAUDE_PROJECT_DIR", &link);
-        crate::support::serve(command, event.to_string().as_bytes())
+        sandbox.hook_of_project(&link, &event)
     };
     call("PreToolUse", "notes.md").is_denied("ad-hoc-name");
     call("PostToolUse", "scratchpad.md");

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::{DEVT, Ran, Sandbox};
+use crate::support::{DEVT, Ran, Sandbox, assert_has};
 
 /// A transcript as the client writes it: one line for each call, and its result.
 struct Transcript<'s> {
@@ -390,10 +390,10 @@ fn a_byte_order_mark_hides_no_call() {
 fn what_is_not_there_is_an_error() {
     let sandbox = Sandbox::new();
     for args in [
-        &["replay"][..],
-        &["replay", "nowhere"],
-        &["replay", "."],
-        &["replay", "--system", "nothing", "."],
+        "replay",
+        "replay nowhere",
+        "replay .",
+        "replay --system nothing .",
     ] {
         let ran = sandbox.run(args);
         assert_eq!((ran.code(), ran.stdout().as_str()), (2, ""), "{args:?}");
@@ -418,7 +418,7 @@ fn what_is_no_transcript_is_said_to_be_none() {
     ] {
         let ran = sandbox.run(&["replay", path]);
         assert_eq!((ran.code(), ran.stdout().as_str()), (2, ""), "{path}");
-        assert!(ran.stderr().contains(expected), "{}", ran.stderr());
+        assert_has(&ran.stderr(), expected);
     }
     Transcript::new(&sandbox)
         .write(".devt/state/one.md")
@@ -432,7 +432,7 @@ fn what_is_no_transcript_is_said_to_be_none() {
             .contains("a.jsonl` and 1 other file: no transcript")
     );
     sandbox.write("begun.jsonl", "");
-    let ran = sandbox.run(&["replay", "begun.jsonl", "--json"]);
+    let ran = sandbox.run("replay begun.jsonl --json");
     assert_eq!((ran.code(), &ran.json()["calls"]), (0, &json!(0)));
 }
 

@@ -12,11 +12,12 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::records::{denial, lines, many, with};
-use crate::support::{DEVT, EVENTS, Sandbox};
+use crate::support::{DEVT, EVENTS, Sandbox, assert_has};
 
 fn report(sandbox: &Sandbox, args: &[&str]) -> (Value, String) {
-    let ran = sandbox.run(&[&["denies", "report", "--html", "r.html", "--json"], args].concat());
-    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    let ran = sandbox
+        .run(&[&["denies", "report", "--html", "r.html", "--json"], args].concat())
+        .ends(0);
     (ran.json(), sandbox.read("r.html"))
 }
 
@@ -108,9 +109,9 @@ fn the_funnel_tells_recorded_from_inferred() {
     assert_eq!(outcome("notes.md"), "good");
     assert_eq!(outcome("todo.txt"), "open");
     let loops = &page[page.find("id=\"loops\"").unwrap()..page.find("id=\"words\"").unwrap()];
-    assert!(
-        loops.contains("<td class=\"n\">3</td><td><code>notes.md</code></td><td>main</td>"),
-        "{loops}"
+    assert_has(
+        loops,
+        "<td class=\"n\">3</td><td><code>notes.md</code></td><td>main</td>",
     );
     assert_eq!(loops.matches("<code>todo.txt</code>").count(), 0);
     assert!(page.contains("The hook last reported in at"));
@@ -188,9 +189,9 @@ fn the_old_page_stays_until_the_new_one_is_whole() {
         left.iter()
             .all(|entry| !entry.file_name().to_string_lossy().ends_with(".tmp"))
     );
-    let ran = sandbox.run(&["denies", "report", "--html", "nowhere/r.html"]);
+    let ran = sandbox.run("denies report --html nowhere/r.html");
     assert_eq!((ran.code(), ran.stdout().as_str()), (2, ""));
-    assert!(ran.stderr().contains("nowhere/r.html"), "{}", ran.stderr());
+    assert_has(&ran.stderr(), "nowhere/r.html");
 }
 
 #[cfg(unix)]
@@ -200,15 +201,14 @@ fn a_page_takes_the_place_of_nothing_but_a_file() {
     let page = sandbox.project().join("page.html");
     std::os::unix::fs::symlink(sandbox.home().join("page.html"), &page).unwrap();
     fs::write(sandbox.home().join("page.html"), "old").unwrap();
-    let ran = sandbox.run(&["denies", "report", "--html", "page.html"]);
-    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    sandbox.run("denies report --html page.html").ends(0);
     assert!(page.is_symlink(), "a link is written through");
     assert!(sandbox.read("page.html").ends_with("</html>\n"));
     crate::support::make_pipe(sandbox.path("pipe"));
     for (file, why) in [("pipe", "is no regular file"), (".", "is a directory")] {
         let ran = sandbox.run(&["denies", "report", "--html", file]);
         assert_eq!((ran.code(), ran.stdout().as_str()), (2, ""), "{file}");
-        assert!(ran.stderr().contains(why), "{}", ran.stderr());
+        assert_has(&ran.stderr(), why);
     }
 }
 

@@ -13,44 +13,24 @@ fn snapshot(sandbox: &Sandbox, name: &str) {
 #[test]
 fn everything_but_the_exempt_goes() {
     let sandbox = Sandbox::new();
-    let goes = [
-        "workflow.yaml",
-        "plan.md",
-        "review-a.md",
-        "notes.md",
-        "old.tmp",
-        "sub/x",
-    ];
-    let stays = [
-        ".graphify-rebuild.lock",
-        "deferred.md",
-        "dispatch-warnings.jsonl",
-        "last-curator-run.txt",
-        "preflight-denies.jsonl",
-        "probe-failures.jsonl",
-        "static-compress.jsonl",
-    ];
-    for name in goes.iter().chain(&stays) {
+    let goes = "workflow.yaml plan.md review-a.md notes.md old.tmp sub/x";
+    let stays = ".graphify-rebuild.lock deferred.md dispatch-warnings.jsonl last-curator-run.txt \
+                 preflight-denies.jsonl probe-failures.jsonl static-compress.jsonl";
+    for name in goes.split(' ').chain(stays.split(' ')) {
         sandbox.write_aged(&format!("{STATE}/{name}"), name, 60);
     }
     sandbox.write(".devt/state/live.tmp", "a writer is at work");
-    let names = [
-        "notes.md",
-        "old.tmp",
-        "plan.md",
-        "review-a.md",
-        "sub",
-        "workflow.yaml",
-    ];
+    let names = "notes.md old.tmp plan.md review-a.md sub workflow.yaml".split(' ');
+    let names: Vec<&str> = names.collect();
 
-    let plan = sandbox.run(&["reset", "--dry-run", "--json"]).json();
+    let plan = sandbox.run("reset --dry-run --json").json();
     assert_eq!(
         plan,
         json!({"ok": true, "cleaned": names, "archived_to": null})
     );
     assert!(!sandbox.exists(RING));
 
-    let done = sandbox.run(&["reset", "--json"]);
+    let done = sandbox.run("reset --json");
     assert_eq!((done.code(), done.stderr()), (0, String::new()));
     let done = done.json();
     assert_eq!(
@@ -65,12 +45,10 @@ fn everything_but_the_exempt_goes() {
         "sub/x"
     );
 
-    let mut left = vec![".archive"];
-    left.extend(stays);
-    left.push("live.tmp");
+    let mut left: Vec<&str> = stays.split(' ').chain([".archive", "live.tmp"]).collect();
     left.sort_unstable();
     assert_eq!(sandbox.names(STATE), left);
-    let again = sandbox.run(&["reset", "--json"]).json();
+    let again = sandbox.run("reset --json").json();
     assert_eq!(
         again,
         json!({"ok": true, "cleaned": [], "archived_to": null})
@@ -92,7 +70,7 @@ fn b21_what_is_promised_to_survive_survives() {
     ] {
         sandbox.write(&format!("{STATE}/{name}"), name);
     }
-    sandbox.run(&["reset"]);
+    sandbox.run("reset");
     assert_eq!(sandbox.names(STATE), [".archive", "project", "threads"]);
 }
 
@@ -107,7 +85,7 @@ fn check(before: &[&str], runs: usize, kept: &[&str]) {
     );
     before.iter().for_each(|name| snapshot(&sandbox, name));
     sandbox.write(".devt/state/plan.md", "the newest");
-    let done = sandbox.run(&["reset", "--json"]).json();
+    let done = sandbox.run("reset --json").json();
     let to = done["archived_to"].as_str().unwrap();
     let new = to.rsplit('/').next().unwrap();
     assert_eq!(sandbox.read(&format!("{RING}/{new}/plan.md")), "the newest");
@@ -191,7 +169,7 @@ fn a_drop_that_was_killed_is_finished() {
     }
     sandbox.write(&format!("{RING}/{}", stay[1]), "a file");
     sandbox.write(".devt/state/notes.md", "x");
-    let done = sandbox.run(&["reset", "--json"]).json();
+    let done = sandbox.run("reset --json").json();
     let new = done["archived_to"]
         .as_str()
         .unwrap()
@@ -208,7 +186,7 @@ fn a_person_is_told_which_snapshot_goes() {
     snapshot(&sandbox, old);
     sandbox.write(".claude/statewarden.yaml", "archive:\n  runs: 1\n");
     sandbox.write(".devt/state/plan.md", "x");
-    let told = sandbox.run(&["reset"]).stdout();
+    let told = sandbox.run("reset").stdout();
     let line = format!("  dropped the oldest snapshot, `{old}`\n");
     assert!(told.ends_with(&line), "{told}");
 }
@@ -218,8 +196,8 @@ fn an_archived_site_is_none() {
     let sandbox = Sandbox::new();
     sandbox.write(".devt/state/junk/.devt/state/plan.md", "x");
     sandbox.write(".devt/state/junk/openspec/changes/c/tasks.md", "x");
-    sandbox.run(&["cleanup", "--apply", "--system", "devt"]);
-    let audit = sandbox.run(&["audit", "--json"]).json();
+    sandbox.run("cleanup --apply --system devt");
+    let audit = sandbox.run("audit --json").json();
     assert_eq!(audit["sites"].as_array().unwrap().len(), 1, "{audit}");
 }
 
@@ -228,18 +206,13 @@ fn every_verb_keeps_the_ring_small() {
     let sandbox = Sandbox::new();
     for n in 0..12 {
         sandbox.write_aged(".devt/state/notes.md", "x", 3 * 24 * 60 * 60);
-        let args: &[&str] = match n % 3 {
-            0 => &["cleanup", "--apply"],
-            1 => &["sweep", "--apply"],
-            _ => &["reset"],
-        };
-        let ran = sandbox.run(args);
-        assert_eq!(ran.code(), 0, "{}", ran.stderr());
+        let verbs = ["cleanup --apply", "sweep --apply", "reset"];
+        sandbox.run(verbs[n % 3]).ends(0);
         assert_eq!(sandbox.names(RING).len(), 5.min(n + 1), "after run {n}");
         assert!(!sandbox.exists(".devt/state/notes.md"));
     }
     // The last run's snapshot and the four before.
-    let history = sandbox.run(&["history", "--json"]).json();
+    let history = sandbox.run("history --json").json();
     let kinds: Vec<&Value> = history["archives"]
         .as_array()
         .unwrap()
@@ -255,16 +228,14 @@ fn a_session_and_agent_flow_can_be_reset_by_name() {
     sandbox.write(".claude/orchestration.local.md", "run");
     sandbox.write(".claude/test-command", "the user's");
     sandbox.write(".devt/state/plan.md", "plan");
-    let done = sandbox
-        .run(&["reset", "--system", "agent-flow", "--json"])
-        .json();
+    let done = sandbox.run("reset --system agent-flow --json").json();
     assert_eq!(done["cleaned"], json!(["orchestration.local.md"]));
     assert!(sandbox.exists(".devt/state/plan.md") && sandbox.exists(".claude/test-command"));
     // Nothing is left that shows the site, yet its archive is found.
-    let history = sandbox.run(&["history", "--json"]).json();
+    let history = sandbox.run("history --json").json();
     let archive = history["archives"][0]["archive"].as_str().unwrap();
     assert_eq!(history["archives"][0]["system"], "agent-flow");
-    assert_eq!(sandbox.run(&["restore", archive]).code(), 0);
+    sandbox.run(&["restore", archive]).ends(0);
     assert_eq!(sandbox.read(".claude/orchestration.local.md"), "run");
 }
 
@@ -273,7 +244,7 @@ fn several_sites_come_as_a_list() {
     let sandbox = Sandbox::new();
     sandbox.write(".devt/state/plan.md", "a");
     sandbox.write("packages/b/.devt/state/plan.md", "b");
-    let done = sandbox.run(&["reset", "--json"]).json();
+    let done = sandbox.run("reset --json").json();
     let sites = done["sites"].as_array().unwrap();
     assert_eq!(sites.len(), 2);
     assert_eq!(done["ok"], true);

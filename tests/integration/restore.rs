@@ -1,13 +1,13 @@
 use serde_json::{Value, json};
 
-use crate::support::{Ran, Sandbox};
+use crate::support::{Ran, Sandbox, assert_has};
 
 /// A site whose `plan.md` and `review.md` a reset has archived; the snapshot's name.
 fn archived() -> (Sandbox, String) {
     let sandbox = Sandbox::new();
     sandbox.write_aged(".devt/state/plan.md", "archived", 3600);
     sandbox.write_aged(".devt/state/review.md", "archived", 3600);
-    let done = sandbox.run(&["reset", "--json"]).json();
+    let done = sandbox.run("reset --json").json();
     let name = done["archived_to"]
         .as_str()
         .unwrap()
@@ -50,9 +50,9 @@ fn all_comes_back_and_the_empty_snapshot_goes() {
 fn a_directory_is_named_as_the_history_shows_it() {
     let sandbox = Sandbox::new();
     sandbox.write(".devt/state/odd/a.txt", "archived");
-    let done = sandbox.run(&["cleanup", "--apply", "--json"]).json();
+    let done = sandbox.run("cleanup --apply --json").json();
     let archive = done["archive_path"].as_str().unwrap();
-    assert!(sandbox.run(&["history"]).stdout().contains("  odd/  "));
+    assert!(sandbox.run("history").stdout().contains("  odd/  "));
     let ran = sandbox.run(&["restore", archive, "odd/", "--json"]);
     assert_eq!(statuses(&ran), ["odd restored"]);
     assert_eq!(sandbox.read(".devt/state/odd/a.txt"), "archived");
@@ -90,9 +90,9 @@ fn what_came_back_is_noted_for_as_long_as_it_is_there() {
 fn a_part_comes_back_by_name() {
     let (sandbox, archive) = archived();
     let path = sandbox.path(&format!(".devt/state/.archive/{archive}"));
-    assert_eq!(sandbox.run(&["restore", &path, "review.md"]).code(), 0);
+    sandbox.run(&["restore", &path, "review.md"]).ends(0);
     assert_eq!(sandbox.names(".devt/state"), [".archive", "review.md"]);
-    let history = sandbox.run(&["history", "--json"]).json();
+    let history = sandbox.run("history --json").json();
     let entries = history["archives"][0]["entries"].as_array().unwrap();
     assert_eq!(entries.len(), 1);
     assert_eq!(entries[0]["name"], "plan.md");
@@ -103,7 +103,7 @@ fn a_part_comes_back_by_name() {
     ] {
         let ran = sandbox.run(&args);
         assert_eq!(ran.code(), 2);
-        assert!(ran.stderr().contains(part), "{}", ran.stderr());
+        assert_has(&ran.stderr(), part);
     }
 }
 
@@ -117,10 +117,7 @@ fn a_newer_file_stays() {
     assert_eq!(sandbox.read(".devt/state/plan.md"), "newer");
 
     let text = sandbox.run(&["restore", &archive]).stdout();
-    assert!(
-        text.contains("plan.md  skipped: a newer one is there; `--force`"),
-        "{text}"
-    );
+    assert_has(&text, "plan.md  skipped: a newer one is there; `--force`");
 
     let ran = sandbox.run(&["restore", &archive, "--force", "--json"]);
     assert_eq!(ran.code(), 0);
@@ -141,7 +138,7 @@ fn an_older_file_gives_way_and_is_kept() {
     let replaced = ran.json()["replaced_to"].as_str().unwrap().to_owned();
     let name = replaced.rsplit('/').next().unwrap();
     assert!(name.starts_with("restore-"), "{name}");
-    assert_eq!(sandbox.run(&["restore", name, "--force"]).code(), 0);
+    sandbox.run(&["restore", name, "--force"]).ends(0);
     assert_eq!(sandbox.read(".devt/state/plan.md"), "older");
 }
 
@@ -153,7 +150,7 @@ fn a_place_that_cannot_be_written_is_named() {
     let ran = sandbox.run(&["restore", &archive]);
     assert_eq!(ran.code(), 2);
     let place = sandbox.path(".claude/statewarden");
-    assert!(ran.stderr().contains(&place), "{}", ran.stderr());
+    assert_has(&ran.stderr(), &place);
     assert!(!sandbox.exists(".devt/state/plan.md"));
 }
 
@@ -164,7 +161,7 @@ fn a_snapshot_of_devt_itself_comes_back() {
     for file in ["notes.md", "MANIFEST.txt", "junk/a.txt", "manifest.json"] {
         sandbox.write(&format!(".devt/state/.archive/{name}/{file}"), "{}");
     }
-    let history = sandbox.run(&["history", "--json"]).json();
+    let history = sandbox.run("history --json").json();
     let row = &history["archives"][0];
     assert_eq!(row["at"], "2026-01-10T14:30:22.123Z");
     assert_eq!(
@@ -192,8 +189,8 @@ fn history_tells_the_workflow() {
         ".devt/state/workflow.yaml",
         "active: false\nworkflow_type: dev\nworkflow_id: w-1\ntask: \"fix: it\"\nphase: review\nstatus: DONE\n",
     );
-    sandbox.run(&["reset"]);
-    let history = sandbox.run(&["history", "--json"]).json();
+    sandbox.run("reset");
+    let history = sandbox.run("history --json").json();
     let row = &history["archives"][0];
     assert_eq!(row["by"], "statewarden reset");
     assert_eq!(row["entries"][0]["reason"], "reset");
@@ -201,13 +198,13 @@ fn history_tells_the_workflow() {
         row["workflow"],
         json!({"workflow_type": "dev", "workflow_id": "w-1", "task": "fix: it", "phase": "review", "status": "DONE"})
     );
-    let text = sandbox.run(&["history"]).stdout();
-    assert!(
-        text.contains("by statewarden reset\n  task: fix: it\n  workflow.yaml  "),
-        "{text}"
+    let text = sandbox.run("history").stdout();
+    assert_has(
+        &text,
+        "by statewarden reset\n  task: fix: it\n  workflow.yaml  ",
     );
     assert_eq!(
-        Sandbox::new().run(&["history"]).stdout(),
+        Sandbox::new().run("history").stdout(),
         "nothing is archived\n"
     );
 }
@@ -218,9 +215,7 @@ fn nested_entries_come_back_to_their_directory() {
     let bad = "openspec/changes/c/review/01.md";
     sandbox.write("openspec/changes/c/review/1.md", "stays");
     sandbox.write(bad, "odd");
-    let done = sandbox
-        .run(&["cleanup", "--apply", "--system", "groups", "--json"])
-        .json();
+    let done = sandbox.run("cleanup --apply --system groups --json").json();
     assert!(!sandbox.exists(bad));
     let archive = done["archive_path"].as_str().unwrap();
     let ran = sandbox.run(&["restore", archive, "--json"]);
@@ -241,12 +236,10 @@ fn what_is_left_of_a_directory_stays_in_the_archive() {
         sandbox.write(&format!("openspec/changes/c/{name}"), "text");
     }
     std::fs::create_dir(sandbox.path("openspec/changes/c/review/sub")).unwrap();
-    let done = sandbox
-        .run(&["cleanup", "--apply", "--system", "groups", "--json"])
-        .json();
+    let done = sandbox.run("cleanup --apply --system groups --json").json();
     let archive = done["archive_path"].as_str().unwrap();
     let held = || {
-        let history = sandbox.run(&["history", "--json"]).json();
+        let history = sandbox.run("history --json").json();
         let rows = history["archives"][0]["entries"].as_array().unwrap().iter();
         let row = |row: &Value| {
             (
@@ -262,10 +255,10 @@ fn what_is_left_of_a_directory_stays_in_the_archive() {
     assert_eq!(held(), all);
     std::fs::remove_dir(sandbox.path("openspec/changes/c/review")).unwrap();
     for n in [2, 1] {
-        assert_eq!(sandbox.run(&["restore", archive, names[n]]).code(), 0);
+        sandbox.run(&["restore", archive, names[n]]).ends(0);
         assert_eq!(held(), all[..n]);
     }
-    assert_eq!(sandbox.run(&["restore", archive]).code(), 0);
+    sandbox.run(&["restore", archive]).ends(0);
     assert!(std::path::Path::new(&sandbox.path("openspec/changes/c/review/sub")).is_dir());
     assert!(!std::path::Path::new(archive).exists());
 }
@@ -317,7 +310,7 @@ fn a_pipe_in_the_manifests_place_is_not_waited_for() {
     let manifest = sandbox.path(&format!(".devt/state/.archive/{archive}/manifest.json"));
     std::fs::remove_file(&manifest).unwrap();
     crate::support::make_pipe(&manifest);
-    let history = sandbox.run(&["history", "--json"]).json();
+    let history = sandbox.run("history --json").json();
     assert_eq!(history["archives"][0]["by"], Value::Null);
 }
 
@@ -357,7 +350,7 @@ fn a_manifest_cannot_lead_out_of_the_site() {
         named("plan.md", "../../new/plan.md"),
         named("review.md", &outside),
     ] {
-        assert!(text.contains(&old), "{text}");
+        assert_has(&text, &old);
         text = text.replace(&old, &new);
     }
     sandbox.write(&file, &text);
@@ -377,9 +370,7 @@ fn a_directory_that_became_a_link_is_not_followed() {
     for bad in ["01.md", "sub/02.md"] {
         sandbox.write(&format!("openspec/changes/c/review/{bad}"), "odd");
     }
-    let done = sandbox
-        .run(&["cleanup", "--apply", "--system", "groups", "--json"])
-        .json();
+    let done = sandbox.run("cleanup --apply --system groups --json").json();
     let review = sandbox.project().join("openspec/changes/c/review");
     std::fs::remove_dir_all(&review).unwrap();
     std::os::unix::fs::symlink(sandbox.home(), &review).unwrap();
@@ -412,13 +403,13 @@ fn of_archives_with_one_name_all_paths_are_told() {
     let sandbox = Sandbox::new();
     sandbox.write(".devt/state/todo.md", "x");
     sandbox.write("packages/a/.devt/state/todo.md", "x");
-    let done = sandbox.run(&["cleanup", "--apply", "--json"]).json();
+    let done = sandbox.run("cleanup --apply --json").json();
     let paths = [0, 1].map(|site| done["sites"][site]["archive_path"].as_str().unwrap());
     let name = paths[0].rsplit('/').next().unwrap();
     let refused = sandbox.run(&["restore", name]);
     assert_eq!(refused.code(), 2);
     for path in paths {
-        assert!(refused.stderr().contains(path), "{}", refused.stderr());
+        assert_has(&refused.stderr(), path);
         assert_eq!(sandbox.run(&["restore", path]).code(), 0, "{path}");
     }
 }

@@ -2,22 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{GATES, Sandbox};
-
-/// Runs `session …`, which must end with `code`.
-#[track_caller]
-fn session(sandbox: &Sandbox, code: i32, line: &str) -> String {
-    session_args(sandbox, code, &line.split(' ').collect::<Vec<_>>())
-}
-
-/// The same with words that hold blanks.
-#[track_caller]
-fn session_args(sandbox: &Sandbox, code: i32, args: &[&str]) -> String {
-    let args: Vec<&str> = ["session"].iter().chain(args).copied().collect();
-    let ran = sandbox.run(&args);
-    assert_eq!(ran.code(), code, "{args:?}: {}", ran.stderr());
-    format!("{}{}", ran.stdout(), ran.stderr())
-}
+use crate::support::{GATES, Sandbox, assert_has};
 
 fn state(sandbox: &Sandbox, id: &str) -> Value {
     serde_json::from_str(&sandbox.read(&format!(".claude/.docs/{id}/state.json"))).unwrap()
@@ -25,15 +10,9 @@ fn state(sandbox: &Sandbox, id: &str) -> Value {
 
 /// Starts a session and gives its id.
 fn init(sandbox: &Sandbox, args: &[&str]) -> String {
-    let args: Vec<&str> = ["session", "init", "--json"]
-        .iter()
-        .chain(args)
-        .copied()
-        .collect();
-    let file = sandbox.run(&args).json()["file"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let args = [&["session", "init", "--json"], args].concat();
+    let begun = sandbox.run(&args).json();
+    let file = begun["file"].as_str().unwrap();
     file.split('/').nth(2).unwrap().to_owned()
 }
 
@@ -52,20 +31,20 @@ fn a_session_goes_from_phase_to_phase() {
     assert_eq!(id.split_once('-').unwrap().1, "add-jwt-auth");
     check_new(&state(&sandbox, &id), spec);
 
-    session(&sandbox, 0, "start research");
-    session(
-        &sandbox,
-        0,
-        "decide research --agent scouter --mode parallel --input a --input b",
-    );
-    let complete = ["complete", "research", "--report", "research-report.md"];
+    sandbox.run("session start research").ends(0);
+    sandbox
+        .run("session decide research --agent scouter --mode parallel --input a --input b")
+        .ends(0);
+    let complete = "session complete research --report research-report.md";
     let report = format!(".claude/.docs/{id}/research-report.md");
-    let said = session_args(&sandbox, 2, &complete);
-    assert!(said.contains(&report), "{said}");
+    let said = sandbox.run(complete).ends(2).said();
+    assert_has(&said, &report);
     sandbox.write(&report, "# Research\n");
-    session_args(&sandbox, 0, &complete);
-    session(&sandbox, 0, "skip plan");
-    session(&sandbox, 0, &format!("complete implement --session {id}"));
+    sandbox.run(complete).ends(0);
+    sandbox.run("session skip plan").ends(0);
+    sandbox
+        .run(&format!("session complete implement --session {id}"))
+        .ends(0);
     let now = state(&sandbox, &id);
     let phases = &now["phases"];
     assert_eq!(phases["research"]["report"], "research-report.md");
@@ -78,7 +57,7 @@ fn a_session_goes_from_phase_to_phase() {
         json!({ "agent": "scouter", "mode": "parallel", "instances": 2, "inputs": ["a", "b"] });
     assert_eq!(now["dispatcher_decisions"]["research"], decision);
 
-    let shown = sandbox.run(&["session", "show", "--json"]).json()["sessions"][0].clone();
+    let shown = sandbox.run("session show --json").json()["sessions"][0].clone();
     assert_eq!(
         (&shown["id"], &shown["phase"], &shown["task"]),
         (&json!(id), &json!("quality"), &json!("Add JWT auth"))
@@ -126,18 +105,24 @@ fn a_step_that_was_taken_already_is_no_error() {
     let id = init(&sandbox, &["t"]);
     for verb in ["start", "complete", "skip"] {
         let phase = if verb == "skip" { "plan" } else { "research" };
-        session(&sandbox, 0, &format!("{verb} {phase}"));
+        sandbox.run(&format!("session {verb} {phase}")).ends(0);
         let before = state(&sandbox, &id);
-        let said = session(&sandbox, 0, &format!("{verb} {phase}"));
-        assert!(said.contains("already"), "{said}");
+        let said = sandbox
+            .run(&format!("session {verb} {phase}"))
+            .ends(0)
+            .said();
+        assert_has(&said, "already");
         assert_eq!(state(&sandbox, &id), before);
     }
-    session(&sandbox, 2, "start research");
-    session(&sandbox, 2, "complete plan");
+    sandbox.run("session start research").ends(2);
+    sandbox.run("session complete plan").ends(2);
     // What the step would not take is an error all the same.
     for report in ["../x", "plan-report.md"] {
-        let said = session(&sandbox, 2, &format!("complete research --report {report}"));
-        assert!(said.contains("`research-report.md`"), "{said}");
+        let said = sandbox
+            .run(&format!("session complete research --report {report}"))
+            .ends(2)
+            .said();
+        assert_has(&said, "`research-report.md`");
     }
 }
 
@@ -146,7 +131,7 @@ fn a_step_that_was_taken_already_is_no_error() {
 fn a_text_may_begin_with_a_dash() {
     let sandbox = Sandbox::new();
     let id = init(&sandbox, &["t"]);
-    let decide = ["decide", "research", "--agent", "scouter"];
+    let decide = ["session", "decide", "research", "--agent", "scouter"];
     for (mode, flags, inputs) in [
         ("single", &["--input", "- Search"][..], &["- Search"][..]),
         ("single", &["--input=--all of it"], &["--all of it"]),
@@ -169,11 +154,9 @@ fn a_text_may_begin_with_a_dash() {
             &["", "--two words"],
         ),
     ] {
-        session_args(
-            &sandbox,
-            0,
-            &[&decide[..], &["--mode", mode], flags].concat(),
-        );
+        sandbox
+            .run(&[&decide[..], &["--mode", mode], flags].concat())
+            .ends(0);
         let decided = &state(&sandbox, &id)["dispatcher_decisions"]["research"];
         assert_eq!(decided["inputs"], json!(inputs), "{flags:?}");
     }
@@ -183,7 +166,7 @@ fn a_text_may_begin_with_a_dash() {
         (&["--input", "a", "--instnaces", "1"], "'--instances'"),
         (&["--input", "a", "--", "b"], "'b'"),
     ] {
-        let said = session_args(&sandbox, 2, &[&decide[..], flags].concat());
+        let said = sandbox.run(&[&decide[..], flags].concat()).ends(2).said();
         assert!(said.contains(word), "{flags:?} says: {said}");
     }
 }
@@ -191,68 +174,44 @@ fn a_text_may_begin_with_a_dash() {
 #[test]
 fn what_the_schema_forbids_is_an_error_and_changes_nothing() {
     let sandbox = Sandbox::new();
-    session(&sandbox, 2, "start research");
+    sandbox.run("session start research").ends(2);
     let id = init(&sandbox, &["t"]);
-    let before = sandbox.read(&format!(".claude/.docs/{id}/state.json"));
+    let file = format!(".claude/.docs/{id}/state.json");
+    let before = sandbox.read(&file);
     for (args, word) in [
-        (&["init", "  "][..], "empty"),
-        (&["init", "t", "--spec", "nowhere.md"], "nowhere.md"),
-        (&["start", "plan"], "research"),
-        (&["start", "dreaming"], "[possible values: research, plan,"),
-        (&["start", "init"], "[possible values: research, plan,"),
+        ("init t --spec nowhere.md", "nowhere.md"),
+        ("start plan", "research"),
+        ("start dreaming", "[possible values: research, plan,"),
+        ("start init", "[possible values: research, plan,"),
         (
-            &["complete", "research", "--report", "plan-report.md"],
+            "complete research --report plan-report.md",
             "research-report.md",
         ),
-        (&["skip", "research", "--session", "x"], "no session `x`"),
+        ("skip research --session x", "no session `x`"),
         (
-            &[
-                "decide", "plan", "--agent", "scouter", "--mode", "single", "--input", "a",
-            ],
+            "decide plan --agent scouter --mode single --input a",
             "research and review",
         ),
         (
-            &[
-                "decide", "review", "--agent", "nobody", "--mode", "single", "--input", "a",
-            ],
+            "decide review --agent nobody --mode single --input a",
             "nobody",
         ),
         (
-            &[
-                "decide", "review", "--agent", "reviewer", "--mode", "single", "--input", "a", "b",
-            ],
+            "decide review --agent reviewer --mode single --input a b",
             "single",
         ),
         (
-            &[
-                "decide",
-                "review",
-                "--agent",
-                "reviewer",
-                "--mode",
-                "parallel",
-                "--instances",
-                "3",
-                "--input",
-                "a",
-                "b",
-            ],
+            "decide review --agent reviewer --mode parallel --instances 3 --input a b",
             "one input",
         ),
-        (
-            &[
-                "decide", "review", "--agent", "reviewer", "--mode", "single",
-            ],
-            "--input",
-        ),
+        ("decide review --agent reviewer --mode single", "--input"),
     ] {
-        let said = session_args(&sandbox, 2, args);
-        assert!(said.contains(word), "{args:?} says: {said}");
+        let said = sandbox.run(&format!("session {args}")).ends(2).said();
+        assert!(said.contains(word), "{args} says: {said}");
     }
-    assert_eq!(
-        sandbox.read(&format!(".claude/.docs/{id}/state.json")),
-        before
-    );
+    let said = sandbox.run(&["session", "init", "  "]).ends(2).said();
+    assert_has(&said, "empty");
+    assert_eq!(sandbox.read(&file), before);
 }
 
 #[test]
@@ -273,13 +232,11 @@ fn the_newest_unfinished_session_is_meant() {
     };
     touch(&first, "2030-01-01T00:00:00Z");
     touch(&second, "2030-01-01T00:00:00Z");
-    let said = session(&sandbox, 2, "start research");
-    assert!(
-        said.contains("same time") && said.contains("--session"),
-        "{said}"
-    );
+    let said = sandbox.run("session start research").ends(2).said();
+    assert_has(&said, "same time");
+    assert_has(&said, "--session");
     touch(&first, "2030-01-01T00:00:01Z");
-    session(&sandbox, 0, "start research");
+    sandbox.run("session start research").ends(0);
     assert_eq!(
         state(&sandbox, &first)["phases"]["research"]["status"],
         "in_progress"
@@ -293,15 +250,15 @@ fn the_newest_unfinished_session_is_meant() {
 #[test]
 fn a_session_that_is_over_is_still_shown() {
     let sandbox = Sandbox::new();
-    let none = session(&sandbox, 2, "show");
-    assert!(none.contains("statewarden session init"), "{none}");
+    let none = sandbox.run("session show").ends(2).said();
+    assert_has(&none, "statewarden session init");
     let id = init(&sandbox, &["one"]);
     for phase in ["research", "plan", "implement", "quality", "review"] {
-        session(&sandbox, 0, &format!("skip {phase}"));
+        sandbox.run(&format!("session skip {phase}")).ends(0);
     }
-    let shown = session(&sandbox, 0, "show");
-    assert!(shown.contains(&id), "{shown}");
-    session(&sandbox, 2, "start review");
+    let shown = sandbox.run("session show").ends(0).said();
+    assert_has(&shown, &id);
+    sandbox.run("session start review").ends(2);
 }
 
 #[test]
@@ -309,10 +266,10 @@ fn a_session_that_cannot_be_read_is_named() {
     let sandbox = Sandbox::new();
     let id = init(&sandbox, &["one"]);
     sandbox.write(&format!(".claude/.docs/{id}/state.json"), "{");
-    for args in [&["show"][..], &["start", "research"]] {
-        let error = session_args(&sandbox, 2, args);
+    for args in ["session show", "session start research"] {
+        let error = sandbox.run(args).ends(2).said();
         let named = format!("and `{id}` cannot be read: not valid JSON");
-        assert!(error.contains(&named), "{error}");
+        assert_has(&error, &named);
     }
 }
 
@@ -326,15 +283,17 @@ fn of_two_sessions_equally_new_one_must_be_named() {
         state["updated_at"] = "2026-01-10T10:00:00Z".into();
         sandbox.write(&file, &state.to_string());
     }
-    let error = session(&sandbox, 2, "show");
+    let error = sandbox.run("session show").ends(2).said();
     for id in &ids {
-        assert!(error.contains(&format!("`{id}`")), "{error}");
+        assert_has(&error, &format!("`{id}`"));
     }
     assert!(
         error.ends_with("; name one with `--session ID`\n"),
         "{error}"
     );
     for named in [ids[0].clone(), format!("{}/state.json", ids[0])] {
-        session(&sandbox, 0, &format!("show --session {named}"));
+        sandbox
+            .run(&format!("session show --session {named}"))
+            .ends(0);
     }
 }

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 #[cfg(target_os = "linux")]
 use std::{path::Path, process::Command};
 
-use crate::support::Sandbox;
 #[cfg(target_os = "linux")]
 use crate::support::serve;
+use crate::support::{Sandbox, assert_has};
 
 const SETTINGS: &str = ".claude/statewarden.yaml";
 const CLIENT: &str = ".claude/settings.json";
@@ -56,10 +56,7 @@ fn a_broken_file_counts_for_nothing_and_every_denial_says_so() {
         sandbox.write(SETTINGS, text);
         let reason = denied(&sandbox);
         for part in ["Note: ", "statewarden.yaml", "ignored"] {
-            assert!(
-                reason.contains(part),
-                "`{part}` is not in: {reason} ({text:?})"
-            );
+            assert_has(&reason, part);
         }
         sandbox
             .hook(&sandbox.write_event(".devt/state/plan.md", "x\n"))
@@ -80,7 +77,7 @@ fn check_tells_of_a_broken_file_and_goes_on() {
     assert_eq!(broken.code(), 0);
     assert!(broken.stderr().contains("statewarden.yaml"));
     let problem = broken.json()["problems"][0].as_str().unwrap().to_owned();
-    assert!(problem.contains("ignored"), "{problem}");
+    assert_has(&problem, "ignored");
 }
 
 #[test]
@@ -151,12 +148,12 @@ fn settings_that_are_no_regular_file_count_as_broken() {
         run(&sandbox, "hook", &elsewhere).is_silent();
         let event = sandbox.write_event(".devt/state/notes.md", "x").to_string();
         let reason = run(&sandbox, "hook", &event).is_denied("ad-hoc-name");
-        assert!(reason.contains("statewarden.yaml` is ignored"), "{reason}");
+        assert_has(&reason, "statewarden.yaml` is ignored");
         make(&sandbox.project().join(CLIENT));
         let ran = run(&sandbox, "doctor --json", "");
         assert_eq!(ran.code(), 1, "{}", ran.stderr());
         let findings = ran.json()["findings"].to_string();
-        assert!(findings.contains("could not read `"), "{findings}");
+        assert_has(&findings, "could not read `");
         assert_eq!(run(&sandbox, "install", "").code(), 2);
     }
 }
@@ -194,7 +191,7 @@ fn one_broken_layer_leaves_the_others() {
     sandbox.write(SETTINGS, "systems: {devt: {extra_names: [mine.md]}}\n");
     sandbox.write(".claude/statewarden.local.yaml", "mode: off\nnonsense: 1\n");
     let reason = denied(&sandbox);
-    assert!(reason.contains("statewarden.local.yaml"), "{reason}");
+    assert_has(&reason, "statewarden.local.yaml");
     sandbox
         .hook(&sandbox.write_event(".devt/state/mine.md", "x"))
         .is_silent();
@@ -202,7 +199,7 @@ fn one_broken_layer_leaves_the_others() {
     sandbox.write(SETTINGS, "mode: warn\n");
     let ran = sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
     let told = ran.context();
-    assert!(told.contains("statewarden.local.yaml"), "{told}");
+    assert_has(&told, "statewarden.local.yaml");
 }
 
 #[test]
@@ -210,8 +207,8 @@ fn doctor_names_the_systems_that_are_only_warned_about() {
     let sandbox = Sandbox::new();
     let check = |settings: &str, warns_self: bool| {
         sandbox.write(SETTINGS, settings);
-        let said = sandbox.run(&["doctor"]).stdout();
-        assert!(said.contains("`devt` is only warned about"), "{said}");
+        let said = sandbox.run("doctor").stdout();
+        assert_has(&said, "`devt` is only warned about");
         assert_eq!(said.contains("`self` is only warned about"), warns_self);
     };
     check("mode: warn\n", false);
@@ -222,11 +219,10 @@ fn doctor_names_the_systems_that_are_only_warned_about() {
 fn commands_name_the_trouble_too() {
     let sandbox = Sandbox::new();
     sandbox.write(SETTINGS, "moed: off\n");
-    let ran = sandbox.run(&["doctor", "--json"]);
-    assert_eq!(ran.code(), 1, "{}", ran.stderr());
+    let ran = sandbox.run("doctor --json").ends(1);
     let findings = ran.json()["findings"].to_string();
     for part in ["statewarden.yaml", "moed", "did you mean `mode`"] {
-        assert!(findings.contains(part), "`{part}` is not in: {findings}");
+        assert_has(&findings, part);
     }
 }
 
@@ -237,10 +233,9 @@ fn settings_behind_a_lost_link_are_broken_not_absent() {
     sandbox.write(".claude/other", "");
     sandbox.write_aged(".devt/state/retro.md", "", 3600);
     std::os::unix::fs::symlink("nowhere.yaml", sandbox.path(SETTINGS)).unwrap();
-    let said = sandbox.run(&["doctor"]).stdout();
-    assert!(said.contains("it is a link that leads nowhere"), "{said}");
-    let ran = sandbox.run(&["cleanup", "--apply"]);
-    assert_eq!(ran.code(), 2, "{}", ran.stdout());
+    let said = sandbox.run("doctor").stdout();
+    assert_has(&said, "it is a link that leads nowhere");
+    sandbox.run("cleanup --apply").ends(2);
     assert_eq!(sandbox.names(".devt/state"), ["retro.md"]);
 }
 
@@ -251,7 +246,7 @@ fn a_denial_names_the_nearest_key_before_all_others() {
     let ran = sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
     let reason = ran.json()["hookSpecificOutput"]["permissionDecisionReason"].to_string();
     let near = "unknown key `extra_name`; did you mean `extra_names`?";
-    assert!(reason.contains(near), "{reason}");
+    assert_has(&reason, near);
 }
 
 /// Settings that make no site are not read for a write that falls to none; what falls to

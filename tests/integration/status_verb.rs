@@ -1,8 +1,8 @@
 //! `status` over every system at once.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::{Sandbox, keys};
+use crate::support::{Sandbox, assert_has, keys};
 
 const RUN: &str = include_str!("../fixtures/agent-flow/03-orchestration-after-planning-passed.md");
 const SESSION: &str = include_str!("../fixtures/session/complete.json");
@@ -25,62 +25,28 @@ fn full() -> Sandbox {
 #[test]
 fn every_system_is_read() {
     let sandbox = full();
-    let ran = sandbox.run(&["status", "--json"]);
-    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    let ran = sandbox.run("status --json").ends(0);
     let answer = ran.json();
-    let brief = |run: &serde_json::Value| {
-        json!([
-            run["system"],
-            run["file"],
-            run["active"],
-            run["phase"],
-            run["gates"][0]
-        ])
+    let word = |value: &Value| value.as_str().map_or(value.to_string(), str::to_owned);
+    let brief = |run: &Value| {
+        let gate = &run["gates"][0];
+        assert_eq!(keys(gate).join(" "), "name status timestamp agent");
+        let run = ["system", "file", "active", "phase"].map(|key| word(&run[key]));
+        let gate = ["name", "status", "timestamp", "agent"].map(|key| word(&gate[key]));
+        format!("{}: {}", run.join(" "), gate.join(" "))
     };
-    let mut found: Vec<_> = answer["systems"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(brief)
-        .collect();
-    found.sort_by_key(ToString::to_string);
-    let gate = |name: &str, status: &str, timestamp: Option<&str>| json!({ "name": name, "status": status, "timestamp": timestamp, "agent": null });
+    let systems = answer["systems"].as_array().unwrap();
+    let mut found: Vec<_> = systems.iter().map(brief).collect();
+    found.sort();
     let expected = [
-        json!([
-            "agent-flow",
-            "packages/api/.claude/orchestration.local.md",
-            true,
-            "implementation",
-            gate("exploration", "passed", Some("2026-11-21T08:48:20Z"))
-        ]),
-        json!([
-            "agentmux",
-            ".agentmux/.sessions/s1/state.json",
-            true,
-            "reviewing",
-            gate("product_management", "skipped", None)
-        ]),
-        json!([
-            "devt",
-            ".devt/state/workflow.yaml",
-            true,
-            "implement",
-            gate("implement", "passed", None)
-        ]),
-        json!([
-            "groups",
-            "openspec/changes/auth/tasks.md",
-            true,
-            "group 1",
-            gate("group 1", "in_progress", None)
-        ]),
-        json!([
-            "session",
-            ".claude/.docs/260110-x/state.json",
-            false,
-            null,
-            gate("init", "passed", Some("2026-01-10T14:30:25Z"))
-        ]),
+        "agent-flow packages/api/.claude/orchestration.local.md true implementation: \
+         exploration passed 2026-11-21T08:48:20Z null",
+        "agentmux .agentmux/.sessions/s1/state.json true reviewing: \
+         product_management skipped null null",
+        "devt .devt/state/workflow.yaml true implement: implement passed null null",
+        "groups openspec/changes/auth/tasks.md true group 1: group 1 in_progress null null",
+        "session .claude/.docs/260110-x/state.json false null: \
+         init passed 2026-01-10T14:30:25Z null",
     ];
     assert_eq!(found, expected);
     let named = "system file active phase iteration max_iterations gates next updated_at";
@@ -94,17 +60,15 @@ fn every_system_is_read() {
 #[test]
 fn one_system_can_be_asked_for() {
     let sandbox = full();
-    let answer = sandbox
-        .run(&["status", "--json", "--system", "groups"])
-        .json();
+    let answer = sandbox.run("status --json --system groups").json();
     assert_eq!(answer["systems"].as_array().unwrap().len(), 1);
-    assert_eq!(sandbox.run(&["status", "--system", "nonsense"]).code(), 2);
+    sandbox.run("status --system nonsense").ends(2);
 }
 
 #[test]
 fn people_get_gates_and_what_comes_next() {
     let sandbox = full();
-    let text = sandbox.run(&["status"]).stdout();
+    let text = sandbox.run("status").stdout();
     for line in [
         "agent-flow  packages/api/.claude/orchestration.local.md",
         "  phase implementation, iteration 1 of 10",
@@ -119,7 +83,7 @@ fn people_get_gates_and_what_comes_next() {
         );
     }
     assert!(!text.contains('\u{1b}'), "no colors off a terminal");
-    let empty = Sandbox::new().run(&["status"]);
+    let empty = Sandbox::new().run("status");
     assert!(
         (
             empty.code(),
@@ -140,14 +104,14 @@ fn what_cannot_be_read_is_a_problem() {
         b"\xff\xfe",
     )
     .unwrap();
-    let ran = sandbox.run(&["status", "--json"]);
+    let ran = sandbox.run("status --json");
     let problems = ran.json()["problems"].to_string();
     assert_eq!(ran.code(), 1);
     for file in [
         "packages/api/.claude/orchestration.local.md",
         "260110-x/state.json",
     ] {
-        assert!(problems.contains(file), "`{file}` is not in {problems}");
+        assert_has(&problems, file);
     }
 }
 
@@ -161,7 +125,7 @@ fn the_session_that_the_environment_names_is_shown() {
     sandbox
         .env
         .push(("FEATURE_DIR", dir.to_str().unwrap().to_owned()));
-    let answer = sandbox.run(&["status", "--json"]).json();
+    let answer = sandbox.run("status --json").json();
     assert_eq!(
         answer["systems"][0]["file"],
         dir.join("state.json").to_str().unwrap()
@@ -182,7 +146,7 @@ fn what_cannot_be_read_is_neither_inactive_nor_unstuck() {
     for (file, bytes, why) in broken {
         sandbox.write(file, "");
         std::fs::write(sandbox.project().join(file), bytes).unwrap();
-        let ran = sandbox.run(&["status", "--json"]);
+        let ran = sandbox.run("status --json");
         let answer = ran.json();
         assert_eq!(
             (ran.code(), &answer["systems"]),
@@ -194,15 +158,15 @@ fn what_cannot_be_read_is_neither_inactive_nor_unstuck() {
             problem.starts_with(&format!("could not read `{file}`: ")),
             "{problem}"
         );
-        assert!(problem.contains(why), "{problem}");
-        let text = sandbox.run(&["status"]);
+        assert_has(&problem, why);
+        let text = sandbox.run("status");
         assert_eq!(text.stdout(), format!("{problem}\n"));
-        let stuck = sandbox.run(&["stuck"]);
+        let stuck = sandbox.run("stuck");
         if file == workflow {
             assert_eq!((stuck.code(), stuck.stdout()), (2, String::new()));
             let error = stuck.stderr();
             for part in ["is not known", &sandbox.path(file), why] {
-                assert!(error.contains(part), "`{part}` is not in: {error}");
+                assert_has(&error, part);
             }
         } else {
             assert_eq!(stuck.code(), 0);
@@ -217,7 +181,7 @@ fn devt_reads_past_a_line_that_is_none_and_so_does_status() {
     let workflow = ".devt/state/workflow.yaml";
     for (line, code) in [("a b: 1", 0), ("<<<<<<< HEAD", 1)] {
         sandbox.write(workflow, &format!("active: true\n{line}\nphase: plan\n"));
-        let ran = sandbox.run(&["status", "--json"]);
+        let ran = sandbox.run("status --json");
         let answer = ran.json();
         assert_eq!(ran.code(), code, "{answer}");
         assert_eq!(answer["systems"][0]["phase"], "plan", "{answer}");

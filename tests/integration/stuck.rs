@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::records::{denial, lines, with};
-use crate::support::{DEVT, EVENTS, Sandbox};
+use crate::support::{DEVT, EVENTS, Sandbox, assert_has};
 
 const BEGUN: &str = "2026-03-01T09:00:00.000Z";
 
@@ -23,7 +23,7 @@ fn three(sandbox: &Sandbox) -> [Value; 3] {
 
 #[track_caller]
 fn check(sandbox: &Sandbox, count: usize, what: &str) {
-    let ran = sandbox.run(&["stuck", "--json"]);
+    let ran = sandbox.run("stuck --json");
     let answer = ran.json();
     let stuck = count >= 3;
     assert_eq!(
@@ -44,11 +44,11 @@ fn three_denials_are_stuck() {
     check(&sandbox, 2, "two");
     sandbox.write(DEVT, &lines(&three));
     check(&sandbox, 3, "three, one of them at the very start");
-    let answer = sandbox.run(&["stuck", "--json"]).json();
+    let answer = sandbox.run("stuck --json").json();
     assert_eq!(answer["session_started_at"], BEGUN);
     assert_eq!(answer["denies"][0]["id"], "a1");
     assert_eq!(answer["denies"][0]["source"], "statewarden");
-    let text = sandbox.run(&["stuck"]);
+    let text = sandbox.run("stuck");
     assert!(
         text.stdout().starts_with("stuck: 3 unresolved denials"),
         "{}",
@@ -65,11 +65,11 @@ fn a_denial_without_a_name_is_told_by_its_path() {
     let keys = json!({"rule": "bulk-removal", "file_path": dir, "name": ""});
     let [first, ..] = three(&sandbox);
     sandbox.write(DEVT, &lines(&[with(first, keys)]));
-    let text = sandbox.run(&["stuck"]).stdout();
-    assert!(text.contains(&format!("{dir} by main")), "{text}");
-    sandbox.run(&["denies", "report", "--html", "r.html"]);
+    let text = sandbox.run("stuck").stdout();
+    assert_has(&text, &format!("{dir} by main"));
+    sandbox.run("denies report --html r.html");
     let page = sandbox.read("r.html");
-    assert!(page.contains(&format!("<code>{dir}</code>")), "{page}");
+    assert_has(&page, &format!("<code>{dir}</code>"));
 }
 
 /// One record in the place of the third does not make the workflow stuck.
@@ -137,7 +137,7 @@ fn without_a_workflow_nothing_is_stuck() {
     sandbox.write(DEVT, &lines(&three(&sandbox)));
     check(&sandbox, 0, "no workflow.yaml");
     assert_eq!(
-        sandbox.run(&["stuck", "--json"]).json()["session_started_at"],
+        sandbox.run("stuck --json").json()["session_started_at"],
         Value::Null
     );
 }
@@ -154,7 +154,7 @@ fn every_workflow_is_asked() {
         &lines(&other),
     );
     check(&sandbox, 3, "the other one");
-    let workflows = &sandbox.run(&["stuck", "--json"]).json()["workflows"];
+    let workflows = &sandbox.run("stuck --json").json()["workflows"];
     let stuck: Vec<bool> = workflows
         .as_array()
         .unwrap()
@@ -196,9 +196,9 @@ fn a_byte_order_mark_hides_no_denial_and_a_torn_line_is_told_once() {
     let records = lines(&three(&sandbox));
     sandbox.write(DEVT, &format!("\u{feff}{records}{{\"torn\n"));
     check(&sandbox, 3, "with a mark");
-    let told = sandbox.run(&["stuck"]).stderr();
+    let told = sandbox.run("stuck").stderr();
     assert_eq!(told.matches("1 unreadable line").count(), 1, "{told}");
-    let listed = sandbox.run(&["denies", "--json"]).json();
+    let listed = sandbox.run("denies --json").json();
     assert_eq!(listed["denies"].as_array().unwrap().len(), 3);
 }
 

@@ -102,9 +102,10 @@ impl Sandbox {
     }
 
     /// The program with nothing of this machine's environment.
-    pub fn command(&self, args: &[&str]) -> Command {
+    pub fn command(&self, line: &(impl Line + ?Sized)) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_statewarden"));
-        command.args(args).current_dir(self.project()).env_clear();
+        command.args(line.words()).current_dir(self.project());
+        command.env_clear();
         command
             .env("HOME", self.home())
             .env("USERPROFILE", self.home())
@@ -113,13 +114,13 @@ impl Sandbox {
         command
     }
 
-    pub fn run(&self, args: &[&str]) -> Ran {
-        Ran(self.command(args).stdin(Stdio::null()).output().unwrap())
+    pub fn run(&self, line: &(impl Line + ?Sized)) -> Ran {
+        Ran(self.command(line).stdin(Stdio::null()).output().unwrap())
     }
 
     /// `statewarden hook` as Claude Code runs it in the project.
     pub fn hook_command(&self) -> Command {
-        let mut command = self.command(&["hook"]);
+        let mut command = self.command("hook");
         command.env("CLAUDE_PROJECT_DIR", self.project());
         command
     }
@@ -132,10 +133,17 @@ impl Sandbox {
         self.hook_bytes(event.to_string().as_bytes())
     }
 
+    /// Serves an event in a session that names another project.
+    pub fn hook_of_project(&self, project: impl AsRef<Path>, event: &Value) -> Ran {
+        let mut command = self.hook_command();
+        command.env("CLAUDE_PROJECT_DIR", project.as_ref());
+        serve(command, event.to_string().as_bytes())
+    }
+
     /// Serves an event in a session that names no project: `CLAUDE_PROJECT_DIR`
     /// is not set.
     pub fn hook_without_project_dir(&self, event: &Value) -> Ran {
-        serve(self.command(&["hook"]), event.to_string().as_bytes())
+        serve(self.command("hook"), event.to_string().as_bytes())
     }
 
     /// A Bash call of the main thread in the project.
@@ -207,8 +215,8 @@ impl Sandbox {
     }
 
     /// Runs the program in another directory than the project's.
-    pub fn run_in(&self, dir: impl AsRef<Path>, args: &[&str]) -> Ran {
-        Ran(self.command(args).current_dir(dir).output().unwrap())
+    pub fn run_in(&self, dir: impl AsRef<Path>, line: &(impl Line + ?Sized)) -> Ran {
+        Ran(self.command(line).current_dir(dir).output().unwrap())
     }
 
     /// The records of a log of the project.
@@ -217,6 +225,41 @@ impl Sandbox {
         text.lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect()
+    }
+}
+
+/// The arguments of a command: a text that is split at its blanks, or words.
+pub trait Line {
+    fn words(&self) -> Vec<&str>;
+}
+
+impl Line for str {
+    fn words(&self) -> Vec<&str> {
+        self.split_whitespace().collect()
+    }
+}
+
+impl Line for String {
+    fn words(&self) -> Vec<&str> {
+        self.as_str().words()
+    }
+}
+
+impl Line for [&str] {
+    fn words(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+impl Line for Vec<&str> {
+    fn words(&self) -> Vec<&str> {
+        self.clone()
+    }
+}
+
+impl<const N: usize> Line for [&str; N] {
+    fn words(&self) -> Vec<&str> {
+        self.to_vec()
     }
 }
 
@@ -250,6 +293,12 @@ pub fn make_pipe(path: impl AsRef<Path>) {
 pub fn serve(mut command: Command, bytes: &[u8]) -> Ran {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     Ran(feed(&mut command, bytes).wait_with_output().unwrap())
+}
+
+/// A text holds a part.
+#[track_caller]
+pub fn assert_has(text: &str, part: &str) {
+    assert!(text.contains(part), "`{part}` is not in: {text}");
 }
 
 /// The keys of an object, in their order.
@@ -290,6 +339,18 @@ impl Ran {
 
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout()).unwrap_or_else(|error| panic!("{error}: {:?}", self.0))
+    }
+
+    /// The same, which ended with this code.
+    #[track_caller]
+    pub fn ends(self, code: i32) -> Self {
+        assert_eq!(self.code(), code, "{}", self.said());
+        self
+    }
+
+    /// What it said on both streams.
+    pub fn said(&self) -> String {
+        format!("{}{}", self.stdout(), self.stderr())
     }
 
     /// No objection: nothing on either stream, exit 0.

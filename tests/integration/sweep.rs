@@ -1,7 +1,7 @@
 use chrono::{SecondsFormat, TimeDelta, Utc};
 
 use crate::cleanup::listed;
-use crate::support::Sandbox;
+use crate::support::{Sandbox, assert_has};
 
 const STATE: &str = ".devt/state";
 const HOUR: i64 = 60 * 60;
@@ -81,7 +81,7 @@ fn each_sweep_has_its_gate() {
             if let Some(text) = workflow {
                 sandbox.write(".devt/state/workflow.yaml", text);
             }
-            let done = sandbox.run(&["sweep", "--apply", "--json"]).json();
+            let done = sandbox.run("sweep --apply --json").json();
             let found: Vec<_> = listed(&done);
             let found = found
                 .first()
@@ -90,7 +90,7 @@ fn each_sweep_has_its_gate() {
             assert_eq!(sandbox.exists(&file), *expected == "-", "{line}");
             if *expected != "-" {
                 let archive = done["archive_path"].as_str().unwrap();
-                assert!(archive.contains("/.archive/sweep-"), "{archive}");
+                assert_has(archive, "/.archive/sweep-");
                 assert!(
                     std::fs::exists(format!("{archive}/{name}")).unwrap(),
                     "{line}"
@@ -116,7 +116,7 @@ fn b9_nothing_of_a_closed_workflow_reaches_the_next_one() {
             "of the last workflow, a moment ago",
         );
     }
-    sandbox.run(&["sweep", "--apply"]);
+    sandbox.run("sweep --apply");
     assert_eq!(sandbox.names(STATE), [".archive", "workflow.yaml"]);
 }
 
@@ -131,7 +131,7 @@ fn b10_a_sweep_can_be_undone() {
     ] {
         sandbox.write(&format!("{STATE}/{name}"), name);
     }
-    let plan = sandbox.run(&["sweep", "--json"]).json();
+    let plan = sandbox.run("sweep --json").json();
     assert_eq!(plan["dry_run"], true);
     assert_eq!(
         listed(&plan),
@@ -140,13 +140,13 @@ fn b10_a_sweep_can_be_undone() {
             "verification.md workflow_marker"
         ]
     );
-    let done = sandbox.run(&["sweep", "--apply", "--json"]).json();
+    let done = sandbox.run("sweep --apply --json").json();
     assert_eq!(
         sandbox.names(STATE),
         [".archive", "deferred.md", "preflight-denies.jsonl"]
     );
     let archive = done["archive_path"].as_str().unwrap();
-    assert_eq!(sandbox.run(&["restore", archive]).code(), 0);
+    sandbox.run(&["restore", archive]).ends(0);
     assert_eq!(sandbox.read(".devt/state/slice-a.md"), "slice-a.md");
     assert_eq!(
         sandbox.read(".devt/state/verification.md"),
@@ -164,7 +164,7 @@ fn the_other_edition_knows_lane_verdicts() {
     for name in ["review-lane-api.json", "plan-api.md", "lane-diff-L1.txt"] {
         sandbox.write(&format!("{STATE}/{name}"), name);
     }
-    let done = sandbox.run(&["sweep", "--apply", "--json"]).json();
+    let done = sandbox.run("sweep --apply --json").json();
     assert_eq!(listed(&done), ["review-lane-api.json stale_variant"]);
 }
 
@@ -177,9 +177,9 @@ fn a_workflow_that_cannot_be_read_stops_the_sweep() {
         b"active: \xff\n",
     )
     .unwrap();
-    let ran = sandbox.run(&["sweep", "--apply", "--json"]);
+    let ran = sandbox.run("sweep --apply --json");
     assert_eq!(ran.code(), 2);
-    assert!(ran.stderr().contains("workflow.yaml`"), "{}", ran.stderr());
+    assert_has(&ran.stderr(), "workflow.yaml`");
     let document = ran.json();
     assert_eq!(document["ok"], false);
     assert!(

@@ -52,7 +52,7 @@ fn quoted(text: &str) -> Vec<&str> {
 
 /// The verbs in the order of `statewarden help`.
 fn verbs() -> Vec<String> {
-    let help = Sandbox::new().run(&["help"]).stdout();
+    let help = Sandbox::new().run("help").stdout();
     let (_, list) = help.split_once("Commands:\n").unwrap();
     let lines = list.lines().take_while(|line| !line.is_empty());
     lines

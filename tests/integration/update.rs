@@ -5,7 +5,7 @@ use std::thread;
 use statewarden::store::lock::{IN_COMMAND, with_lock};
 use statewarden::systems::devt::workflow_yaml;
 
-use crate::support::{Ran, Sandbox};
+use crate::support::{Ran, Sandbox, assert_has};
 
 const FILE: &str = ".devt/state/workflow.yaml";
 const LOCK: &str = ".devt/state/.lock";
@@ -22,7 +22,7 @@ fn an_update_changes_its_lines_only() {
         FILE,
         "# by hand\nactive: true\nphase:  plan   # next: implement\ntask: 'it''s'\ncreated_at: x\nlanes:\n  - id: \"L1\"\n",
     );
-    let ran = sandbox.run(&["update", "phase=implement", "mine=1", "--json"]);
+    let ran = sandbox.run("update phase=implement mine=1 --json");
     assert_eq!((ran.code(), ran.stderr()), (0, String::new()));
     let changed = &ran.json()["changed"];
     assert_eq!(
@@ -34,9 +34,9 @@ fn an_update_changes_its_lines_only() {
         "# by hand\nactive: true\nphase: implement\ntask: 'it''s'\ncreated_at: x\n\
          mine: 1\nlanes:\n  - id: \"L1\"\n"
     );
-    let again = sandbox.run(&["update", "phase=implement", "--json"]).json();
+    let again = sandbox.run("update phase=implement --json").json();
     assert_eq!(again["changed"], serde_json::json!({}));
-    let again = sandbox.run(&["update", "phase=implement"]);
+    let again = sandbox.run("update phase=implement");
     assert_eq!(again.stdout(), "nothing changed\n");
     assert_eq!(sandbox.names(".devt/state"), ["workflow.yaml"]);
 }
@@ -83,7 +83,7 @@ fn b17_any_value_reads_back_as_given() {
 #[test]
 fn the_first_activation_names_and_dates_the_workflow() {
     let sandbox = Sandbox::new();
-    sandbox.run(&["update", "active=true", "workflow_type=dev", "task=x"]);
+    sandbox.run("update active=true workflow_type=dev task=x");
     let id = field(&sandbox, "workflow_id");
     let form: Vec<usize> = id.split('-').map(str::len).collect();
     assert_eq!(form, [8, 4, 4, 4, 12], "{id}");
@@ -97,7 +97,7 @@ fn the_first_activation_names_and_dates_the_workflow() {
 
     let orphan = format!("{{\"ts\":\"{created}\",\"workflow_id\":\"orphan\"}}\n");
     sandbox.write(".devt/memory/_mcp-trace.jsonl", &orphan);
-    sandbox.run(&["update", "workflow_type=debug"]);
+    sandbox.run("update workflow_type=debug");
     let second = field(&sandbox, "workflow_id");
     assert_ne!(second, id);
     assert_eq!(field(&sandbox, "original_workflow_id"), id);
@@ -111,15 +111,15 @@ fn the_first_activation_names_and_dates_the_workflow() {
 fn the_current_edition_logs_each_change_of_the_id() {
     const LOG: &str = ".devt/state/workflow-id-rotations.jsonl";
     let sandbox = Sandbox::new();
-    sandbox.run(&["update", "active=true", "workflow_type=dev"]);
+    sandbox.run("update active=true workflow_type=dev");
     assert!(!sandbox.exists(LOG), "0.83 has no such log");
     let first = field(&sandbox, "workflow_id");
     sandbox.write(
         ".claude/statewarden.yaml",
         "systems:\n  devt:\n    contract: \"0.244\"\n",
     );
-    sandbox.run(&["update", "phase=plan"]);
-    sandbox.run(&["update", "workflow_type=debug", "task=secret"]);
+    sandbox.run("update phase=plan");
+    sandbox.run("update workflow_type=debug task=secret");
     let records = sandbox.records(LOG);
     assert_eq!(records.len(), 1, "{records:?}");
     assert_eq!(records[0]["prev_id"], first);
@@ -147,7 +147,7 @@ fn odd_pairs_are_errors_and_odd_values_warnings() {
         assert_eq!((ran.code(), ran.stdout()), (2, String::new()), "{args:?}");
     }
     assert_eq!(sandbox.read(FILE), "active: false\n");
-    let ran = sandbox.run(&["update", "phase=zzz"]);
+    let ran = sandbox.run("update phase=zzz");
     assert_eq!((ran.code(), ran.stdout().as_str()), (0, "phase: zzz\n"));
     assert!(
         ran.stderr()
@@ -157,7 +157,7 @@ fn odd_pairs_are_errors_and_odd_values_warnings() {
     );
 
     sandbox.write(FILE, "active: \"open\nphase: plan\n");
-    let ran = sandbox.run(&["update", "phase=test"]);
+    let ran = sandbox.run("update phase=test");
     assert_eq!(ran.code(), 2);
     assert!(
         ran.stderr()
@@ -168,7 +168,7 @@ fn odd_pairs_are_errors_and_odd_values_warnings() {
 
     // devt writes what it is given, and reads past it.
     sandbox.write(FILE, "active: false\na b: 1\ntask: [wip\n");
-    let ran = sandbox.run(&["update", "phase=test"]);
+    let ran = sandbox.run("update phase=test");
     assert_eq!((ran.code(), ran.stderr()), (0, String::new()));
     assert_eq!(
         sandbox.read(FILE),
@@ -181,7 +181,7 @@ fn the_nearest_site_is_meant() {
     let sandbox = Sandbox::new();
     sandbox.write("packages/b/.devt/state/workflow.yaml", "phase: plan\n");
     sandbox.write("packages/b/src/a.rs", "");
-    let mut command = sandbox.command(&["update", "phase=test"]);
+    let mut command = sandbox.command("update phase=test");
     command.env("CLAUDE_PROJECT_DIR", sandbox.project());
     command.current_dir(sandbox.project().join("packages/b/src"));
     assert_eq!(Ran::from(command.output().unwrap()).code(), 0);
@@ -190,16 +190,16 @@ fn the_nearest_site_is_meant() {
         "phase: test\n"
     );
     assert!(!sandbox.exists(FILE));
-    sandbox.run(&["update", "phase=test"]);
+    sandbox.run("update phase=test");
     assert!(sandbox.exists(FILE));
     // What is named is meant.
-    sandbox.run(&["--project", "packages/b", "update", "phase=review"]);
+    sandbox.run("--project packages/b update phase=review");
     let of_b = sandbox.read("packages/b/.devt/state/workflow.yaml");
     assert_eq!(of_b, "phase: review\n");
 
     fs::remove_dir_all(sandbox.project().join("packages")).unwrap();
     fs::remove_dir_all(sandbox.project().join(".devt")).unwrap();
-    assert_eq!(sandbox.run(&["update", "phase=test"]).code(), 2);
+    sandbox.run("update phase=test").ends(2);
     assert_eq!(sandbox.names(""), [""; 0]);
 }
 
@@ -207,7 +207,7 @@ fn the_nearest_site_is_meant() {
 fn b15_a_subdirectory_gets_no_state_of_its_own() {
     let sandbox = Sandbox::new();
     sandbox.write("src/deep/a.rs", "");
-    let mut command = sandbox.command(&["update", "phase=plan"]);
+    let mut command = sandbox.command("update phase=plan");
     command.current_dir(sandbox.project().join("src/deep"));
     assert_eq!(Ran::from(command.output().unwrap()).code(), 0);
     assert_eq!(sandbox.names("src/deep"), ["a.rs"]);
@@ -221,7 +221,7 @@ fn b19_the_settings_of_the_user_make_home_no_project() {
     fs::create_dir_all(&unmarked).unwrap();
     fs::create_dir(sandbox.home().join(".devt")).unwrap();
     for dir in [unmarked, sandbox.home()] {
-        let mut command = sandbox.command(&["update", "phase=plan"]);
+        let mut command = sandbox.command("update phase=plan");
         command.current_dir(&dir);
         let ran = Ran::from(command.output().unwrap());
         assert_eq!(ran.code(), 2, "in `{}`: {}", dir.display(), ran.stdout());
@@ -239,8 +239,9 @@ fn b5_b6_no_update_of_several_processes_is_lost() {
     let sandbox = Sandbox::new();
     let update = |worker: usize| {
         for n in 0..2 {
-            let ran = sandbox.run(&["update", &format!("w{worker}_{n}={n}")]);
-            assert_eq!(ran.code(), 0, "{}", ran.stderr());
+            sandbox
+                .run(&["update", &format!("w{worker}_{n}={n}")])
+                .ends(0);
         }
     };
     thread::scope(|scope| {
@@ -263,22 +264,22 @@ fn b5_b6_no_update_of_several_processes_is_lost() {
 fn b7_a_dead_owner_costs_no_time_and_a_living_one_is_respected() {
     let sandbox = Sandbox::new();
     let mut dead = sandbox
-        .command(&["--version"])
+        .command("--version")
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
     dead.wait().unwrap();
     sandbox.write(LOCK, &dead.id().to_string());
-    assert_eq!(sandbox.run(&["update", "phase=plan"]).code(), 0);
+    sandbox.run("update phase=plan").ends(0);
     assert!(!sandbox.exists(LOCK));
 
     // This test is the living owner.
     let own = std::process::id().to_string();
     sandbox.write(LOCK, &own);
-    let ran = sandbox.run(&["update", "phase=test"]);
+    let ran = sandbox.run("update phase=test");
     assert_eq!(ran.code(), 2);
     let owner = format!("is held by process {own}");
-    assert!(ran.stderr().contains(&owner), "{}", ran.stderr());
+    assert_has(&ran.stderr(), &owner);
     assert_eq!(sandbox.read(LOCK), own);
     assert_eq!(field(&sandbox, "phase"), "plan");
 }
@@ -288,7 +289,7 @@ fn b7_a_dead_owner_costs_no_time_and_a_living_one_is_respected() {
 fn b7_waiting_ends_with_the_owner() {
     let sandbox = Sandbox::new();
     sandbox.write(LOCK, &std::process::id().to_string());
-    let mut command = sandbox.command(&["update", "phase=plan"]);
+    let mut command = sandbox.command("update phase=plan");
     let waiting = command
         .stderr(Stdio::piped())
         .stdout(Stdio::piped())
@@ -299,7 +300,7 @@ fn b7_waiting_ends_with_the_owner() {
     assert_eq!(ran.code(), 0, "{}", ran.stderr());
 
     sandbox.write(LOCK, "");
-    assert_eq!(sandbox.run(&["update", "phase=test"]).code(), 0);
+    sandbox.run("update phase=test").ends(0);
     assert_eq!(field(&sandbox, "phase"), "test");
 }
 
@@ -308,11 +309,7 @@ fn the_directory_lock_is_honored() {
     let sandbox = Sandbox::new();
     sandbox.write(".devt/state/notes.md", "x");
     let dir = sandbox.project().join(".devt/state");
-    let verbs = [
-        &["update", "phase=plan"][..],
-        &["reset"],
-        &["cleanup", "--apply"],
-    ];
+    let verbs = ["update phase=plan", "reset", "cleanup --apply"];
     with_lock(&dir, IN_COMMAND, |_| {
         let waiting = verbs.map(|args| {
             let mut command = sandbox.command(args);
@@ -325,17 +322,13 @@ fn the_directory_lock_is_honored() {
         for child in waiting {
             let ran = Ran::from(child.wait_with_output().unwrap());
             assert_eq!(ran.code(), 2);
-            assert!(
-                ran.stderr().contains("is locked by another process"),
-                "{}",
-                ran.stderr()
-            );
+            assert_has(&ran.stderr(), "is locked by another process");
         }
         Ok(())
     })
     .unwrap();
     assert_eq!(sandbox.names(".devt/state"), ["notes.md"]);
-    assert_eq!(sandbox.run(&["reset"]).code(), 0);
+    sandbox.run("reset").ends(0);
 }
 
 #[cfg(unix)]
@@ -345,10 +338,10 @@ fn a_linked_file_stays_one() {
     sandbox.write("kept/workflow.yaml", "active: true\nphase: plan\n");
     let link = sandbox.project().join(FILE);
     std::os::unix::fs::symlink("../../kept/workflow.yaml", &link).unwrap();
-    assert_eq!(sandbox.run(&["update", "phase=implement"]).code(), 0);
+    sandbox.run("update phase=implement").ends(0);
     assert!(link.is_symlink());
     let text = sandbox.read("kept/workflow.yaml");
-    assert!(text.contains("phase: implement\n"), "{text}");
+    assert_has(&text, "phase: implement\n");
 }
 
 #[cfg(unix)]
@@ -358,8 +351,8 @@ fn a_pipe_in_the_place_of_the_directory_is_not_waited_for() {
     let state = sandbox.project().join(".devt/state");
     fs::remove_dir(&state).unwrap();
     crate::support::make_pipe(&state);
-    let ran = sandbox.run(&["update", "phase=test"]);
+    let ran = sandbox.run("update phase=test");
     assert_eq!(ran.code(), 2);
     let why = "/.devt/state`: Not a directory";
-    assert!(ran.stderr().contains(why), "{}", ran.stderr());
+    assert_has(&ran.stderr(), why);
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::places::{NUMBERED, check, check_by, event, make, text};
-use crate::support::{Ran, Sandbox, serve};
+use crate::support::{Ran, Sandbox, assert_has};
 
 /// Makes a directory look like a linked work tree of the project.
 fn work_tree(sandbox: &Sandbox, dir: &Path, gitdir: &str) {
@@ -117,9 +117,7 @@ fn a_work_tree_that_the_session_names_is_a_root_whatever_the_cwd() {
     for cwd in [tree.clone(), sandbox.project(), sandbox.home()] {
         let mut event = event(&sandbox, &text(&tree.join(".devt/state/notes.md")));
         event["cwd"] = text(&cwd).into();
-        let mut command = sandbox.command(&["hook"]);
-        command.env("CLAUDE_PROJECT_DIR", &tree);
-        let found = serve(command, event.to_string().as_bytes());
+        let found = sandbox.hook_of_project(&tree, &event);
         assert_eq!(found.decision(), "ad-hoc-name", "from {cwd:?}");
     }
 }
@@ -167,9 +165,7 @@ fn work_trees_take_their_settings_from_the_main_checkout() {
         for (name, expected) in [("main.md", "allow"), ("own.md", "ad-hoc-name")] {
             let mut event = event(&sandbox, &text(&dir.join(".devt/state").join(name)));
             event["cwd"] = text(&dir).into();
-            let mut command = sandbox.command(&["hook"]);
-            command.env("CLAUDE_PROJECT_DIR", &project);
-            let found = serve(command, event.to_string().as_bytes());
+            let found = sandbox.hook_of_project(&project, &event);
             assert_eq!(
                 found.decision(),
                 expected,
@@ -211,11 +207,7 @@ fn what_changes_state_acts_on_one_root() {
         (&sandbox.home(), Some(&beside), &["beside"]),
         (&inner, Some(&main), &["main", "package"]),
     ] {
-        for args in [
-            &["reset"][..],
-            &["cleanup", "--apply"],
-            &["sweep", "--apply"],
-        ] {
+        for args in ["reset", "cleanup --apply", "sweep --apply"] {
             for (_, dir) in &dirs {
                 make(&dir.join(".devt/state"));
                 fs::write(dir.join(LEFT), "{}\n").unwrap();
@@ -289,12 +281,8 @@ fn entries_that_a_work_tree_does_not_have_are_missed() {
         let doctor = run(&["doctor"]);
         assert_eq!(doctor.code(), 1);
         let said = doctor.stdout();
-        assert!(
-            said.contains("`statewarden install --scope local`"),
-            "{said}"
-        );
-        let of_main = sandbox.run(&["doctor"]);
-        assert_eq!(of_main.code(), 0, "{}", of_main.stdout());
+        assert_has(&said, "`statewarden install --scope local`");
+        sandbox.run("doctor").ends(0);
 
         run(&["install", "--scope", "local"]);
         let doctor = run(&["doctor"]);
@@ -357,12 +345,8 @@ fn a_work_tree_whose_repository_was_moved_away_is_a_project_of_its_own() {
     let stray = text(&tree.join(".claude/orchestration-2.local.md"));
     let mut event = event(&sandbox, &stray);
     event["cwd"] = text(&tree).into();
-    let mut hook = sandbox.command(&["hook"]);
-    hook.env("CLAUDE_PROJECT_DIR", &tree);
-    assert_eq!(
-        serve(hook, event.to_string().as_bytes()).decision(),
-        "ad-hoc-name"
-    );
+    let found = sandbox.hook_of_project(&tree, &event);
+    assert_eq!(found.decision(), "ad-hoc-name");
     for args in [&["install"][..], &["session", "init", "x"]] {
         let ran = sandbox.command(args).current_dir(&tree).output().unwrap();
         assert!(ran.status.success(), "{args:?}: {ran:?}");

@@ -115,15 +115,14 @@ fn write_outcome(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     for item in &outcome.items {
-        let slash = if item.is_dir { "/" } else { "" };
         let about = format!(
             "{}, {}, {}",
             output::size(item.size),
             output::age(item.modified, context.now),
             item.reason
         );
-        let name = output::printable(&item.name);
-        write!(out, "  {name}{slash}  {}", context.paint.dim(&about))?;
+        let line = output::entry(context.paint, &item.name, item.is_dir, &about);
+        write!(out, "  {line}")?;
         match &item.status {
             Status::Moved | Status::WouldArchive => writeln!(out)?,
             Status::Vanished => writeln!(out, "  vanished")?,

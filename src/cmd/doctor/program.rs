@@ -12,7 +12,7 @@ use super::{Finding, Level, Subject};
 use crate::cmd::install::{Place, Scope};
 use crate::project::read_text;
 use crate::settings::Mode;
-use crate::store::replace;
+use crate::store::{could_not, replace};
 use crate::systems::devt;
 use crate::wiring::{self, Fit, Whose, Wiring};
 
@@ -312,10 +312,7 @@ impl Sandbox {
         let pid = std::process::id();
         let mut names = (0..).map(|n| temp.join(format!("statewarden-doctor-{pid}-{n}")));
         let dir = names.find(|dir| !dir.exists()).unwrap_or_default();
-        replace::make_new_dir(&dir).map_err(|e| {
-            let why = format!("could not make `{}`: {e}", dir.display());
-            io::Error::new(e.kind(), why)
-        })?;
+        replace::make_new_dir(&dir).map_err(could_not("make", &dir))?;
         let sandbox = Self(dir);
         replace::make_dir(&sandbox.0.join(".devt/state"))?;
         Ok(sandbox)

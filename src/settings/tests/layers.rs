@@ -26,7 +26,7 @@ fn later_layers_win_key_by_key() {
     let settings = resolved.settings;
     assert_eq!(
         (settings.mode, settings.completion),
-        (Mode::Warn, Completion::Off)
+        (Mode::Warn, Strictness::Off)
     );
     assert_eq!(settings.mode_of("devt"), Mode::Warn);
     assert_eq!(settings.system("devt").extra_names, ["a"]);
@@ -130,7 +130,7 @@ fn nothing_weakens_the_managed_file() {
     );
     assert_eq!(
         (settings.completion, settings.archive_runs),
-        (Completion::Block, 5)
+        (Strictness::Block, 5)
     );
 
     let lower = "systems: {devt: {enabled: false}, session: {mode: warn}}";

@@ -11,57 +11,50 @@ const REVIEWERS: &str = "reviewer code-reviewer code_reviewer";
 
 #[test]
 fn group_files_are_written_by_role() {
-    let sandbox = Sandbox::new();
-    let change = "openspec/changes/add-login";
-    check(
-        &sandbox,
-        change,
-        &[
-            (DEVELOPERS, "allow", "tasks.md"),
-            (
-                DEVELOPERS,
-                "wrong-writer",
-                "test-reports/1.md review/1.md STUCK.md e2e-report.md",
-            ),
-            (TESTERS, "allow", "test-reports/12.md e2e-report.md"),
-            (TESTERS, "wrong-writer", "tasks.md review/1.md STUCK.md"),
-            (REVIEWERS, "allow", "review/3.md"),
-            (
-                REVIEWERS,
-                "wrong-writer",
-                "tasks.md test-reports/3.md STUCK.md e2e-report.md",
-            ),
-            ("architect", "allow", "tasks.md STUCK.md"),
-            (
-                "architect",
-                "wrong-writer",
-                "test-reports/1.md review/1.md e2e-report.md",
-            ),
-            ("e2e-tester e2e_tester", "allow", "e2e-report.md"),
-            (
-                "e2e-tester",
-                "wrong-writer",
-                "tasks.md test-reports/1.md review/1.md STUCK.md",
-            ),
-            ("main", "allow", "tasks.md STUCK.md"),
-            (
-                "main",
-                "wrong-writer",
-                "test-reports/1.md review/1.md e2e-report.md",
-            ),
-            ("general-purpose", "allow", "tasks.md"),
-            (
-                "general-purpose",
-                "wrong-writer",
-                "test-reports/1.md review/1.md e2e-report.md STUCK.md",
-            ),
-            // The directory itself is open.
-            (
-                "main developer tester general-purpose",
-                "allow",
-                "proposal.md design.md specs/a/spec.md",
-            ),
-        ],
+    let site = Site::new("openspec/changes/add-login");
+    site.check(DEVELOPERS, "allow", "tasks.md");
+    site.check(
+        DEVELOPERS,
+        "wrong-writer",
+        "test-reports/1.md review/1.md STUCK.md e2e-report.md",
+    );
+    site.check(TESTERS, "allow", "test-reports/12.md e2e-report.md");
+    site.check(TESTERS, "wrong-writer", "tasks.md review/1.md STUCK.md");
+    site.check(REVIEWERS, "allow", "review/3.md");
+    site.check(
+        REVIEWERS,
+        "wrong-writer",
+        "tasks.md test-reports/3.md STUCK.md e2e-report.md",
+    );
+    site.check("architect", "allow", "tasks.md STUCK.md");
+    site.check(
+        "architect",
+        "wrong-writer",
+        "test-reports/1.md review/1.md e2e-report.md",
+    );
+    site.check("e2e-tester e2e_tester", "allow", "e2e-report.md");
+    site.check(
+        "e2e-tester",
+        "wrong-writer",
+        "tasks.md test-reports/1.md review/1.md STUCK.md",
+    );
+    site.check("main", "allow", "tasks.md STUCK.md");
+    site.check(
+        "main",
+        "wrong-writer",
+        "test-reports/1.md review/1.md e2e-report.md",
+    );
+    site.check("general-purpose", "allow", "tasks.md");
+    site.check(
+        "general-purpose",
+        "wrong-writer",
+        "test-reports/1.md review/1.md e2e-report.md STUCK.md",
+    );
+    // The directory itself is open.
+    site.check(
+        "main developer tester general-purpose",
+        "allow",
+        "proposal.md design.md specs/a/spec.md",
     );
 }
 
@@ -100,41 +93,29 @@ fn who_has_no_role_is_told_how_the_settings_give_one_and_the_advice_works() {
 
 #[test]
 fn settings_give_agents_roles_in_either_direction_and_win_over_built_in_ones() {
-    let sandbox = Sandbox::new();
-    sandbox.write(
+    let site = Site::new("openspec/changes/a");
+    site.sandbox.write(
         ".claude/statewarden.yaml",
         "systems:\n  groups:\n    roles:\n      checker: reviewer\n      Coder: architect\n      \
          tester: [my-bot, 'probe-*']\n",
     );
-    check(
-        &sandbox,
-        "openspec/changes/a",
-        &[
-            ("checker x:Checker", "allow", "review/1.md"),
-            ("checker", "wrong-writer", "tasks.md test-reports/1.md"),
-            ("my-bot My_Bot probe-1 probe-", "allow", "test-reports/1.md"),
-            ("probe", "wrong-writer", "test-reports/1.md"),
-            ("coder", "allow", "STUCK.md"),
-            ("developer", "wrong-writer", "STUCK.md"),
-            ("tester", "allow", "test-reports/1.md"),
-            ("main", "wrong-writer", "review/1.md"),
-        ],
-    );
+    site.check("checker x:Checker", "allow", "review/1.md");
+    site.check("checker", "wrong-writer", "tasks.md test-reports/1.md");
+    site.check("my-bot My_Bot probe-1 probe-", "allow", "test-reports/1.md");
+    site.check("probe", "wrong-writer", "test-reports/1.md");
+    site.check("coder", "allow", "STUCK.md");
+    site.check("developer", "wrong-writer", "STUCK.md");
+    site.check("tester", "allow", "test-reports/1.md");
+    site.check("main", "wrong-writer", "review/1.md");
 }
 
 #[test]
 fn a_role_for_every_agent_is_none_for_the_main_thread() {
-    let sandbox = Sandbox::new();
-    sandbox.write(
+    let site = Site::new("openspec/changes/a");
+    site.sandbox.write(
         ".claude/statewarden.yaml",
         "systems: {groups: {roles: {'*': reviewer}}}\n",
     );
-    check(
-        &sandbox,
-        "openspec/changes/a",
-        &[
-            ("whoever developer", "allow", "review/1.md"),
-            ("main", "wrong-writer", "review/1.md"),
-        ],
-    );
+    site.check("whoever developer", "allow", "review/1.md");
+    site.check("main", "wrong-writer", "review/1.md");
 }

@@ -1,9 +1,7 @@
 //! What is detected can be moved into the archive.
 
-use serde_json::json;
-
-use super::{after, blocked};
-use crate::support::Sandbox;
+use super::{after_command, blocked};
+use crate::support::{Sandbox, assert_has};
 
 /// A project with a stray file that is younger than the setting to move such files away.
 fn quarantining(more: &str) -> Sandbox {
@@ -18,15 +16,14 @@ fn quarantining(more: &str) -> Sandbox {
 #[test]
 fn what_is_detected_can_be_quarantined_and_restored() {
     let sandbox = quarantining("");
-    let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+    let event = after_command(&sandbox, "make");
     let reason = blocked(&sandbox, &event);
-    assert!(reason.contains(".archive/quarantine-"), "{reason}");
+    assert_has(&reason, ".archive/quarantine-");
     assert!(!sandbox.exists(".devt/state/todo.txt"));
-    let history = sandbox.run(&["history", "--json"]).json().to_string();
+    let history = sandbox.run("history --json").json().to_string();
     let at = history.find("quarantine-").expect("a snapshot");
     let end = history[at..].find('"').unwrap();
-    let ran = sandbox.run(&["restore", &history[at..at + end]]);
-    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    sandbox.run(&["restore", &history[at..at + end]]).ends(0);
     assert_eq!(sandbox.read(".devt/state/todo.txt"), "kept");
     // What a person brought back stays, until it is written again.
     sandbox.hook(&event).is_silent();
@@ -39,12 +36,12 @@ fn what_is_detected_can_be_quarantined_and_restored() {
 #[test]
 fn warnings_tell_and_move_nothing() {
     let sandbox = quarantining("systems: {devt: {mode: warn}}\n");
-    let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+    let event = after_command(&sandbox, "make");
     let answer = sandbox.hook(&event).json();
     let told = &answer["hookSpecificOutput"];
     assert_eq!(told["hookEventName"], "PostToolUse");
     let text = told["additionalContext"].as_str().unwrap();
-    assert!(text.contains("todo.txt"), "{text}");
+    assert_has(text, "todo.txt");
     assert_eq!(answer.get("decision"), None);
     assert!(sandbox.exists(".devt/state/todo.txt"));
 }
@@ -53,12 +50,8 @@ fn warnings_tell_and_move_nothing() {
 fn nothing_is_quarantined_while_devt_writes() {
     let sandbox = quarantining("");
     sandbox.write(".devt/state/.lock", &std::process::id().to_string());
-    let event = after(&sandbox, "Bash", json!({ "command": "make" }), json!({}));
+    let event = after_command(&sandbox, "make");
     let ran = sandbox.hook(&event);
-    assert!(
-        ran.stderr().contains("could not quarantine"),
-        "{}",
-        ran.stderr()
-    );
+    assert_has(&ran.stderr(), "could not quarantine");
     assert!(sandbox.exists(".devt/state/todo.txt"));
 }

@@ -38,7 +38,7 @@ fn the_reason_is_a_redirect() {
             format!("`statewarden explain {path}`"),
         ];
         for part in parts {
-            assert!(reason.contains(&part), "`{part}` is not in: {reason}");
+            assert_has(&reason, &part);
         }
         assert!(reason.starts_with(&format!("`{path}`")), "{reason}");
     }
@@ -94,7 +94,7 @@ fn a_name_that_is_anothers_leads_to_the_place_for_notes() {
         "`review-auth.md` is for another to write",
         "Use `.devt/state/scratchpad.md` instead",
     ] {
-        assert!(reason.contains(part), "`{part}` is not in: {reason}");
+        assert_has(&reason, part);
     }
     for (file, meant) in [
         (
@@ -107,10 +107,8 @@ fn a_name_that_is_anothers_leads_to_the_place_for_notes() {
         let event = sandbox.by("qa", sandbox.write_event(file, "x"));
         let reason = sandbox.denied(&event, "ad-hoc-name");
         let way = format!("`{meant}` is for another to write; report what you have");
-        assert!(
-            reason.contains(&way) && !reason.contains("Use `"),
-            "{reason}"
-        );
+        assert_has(&reason, &way);
+        assert!(!reason.contains("Use `"), "{reason}");
     }
 }
 
@@ -120,7 +118,7 @@ fn a_contract_of_few_names_says_them_all() {
     let reason = reason(&sandbox, ".claude/.docs/260110-a/todo.md", "ad-hoc-name");
     let names =
         "; you may write `state.json`, `research-report.md`, `plan-report.md`, `review-report.md`.";
-    assert!(reason.contains(names), "{reason}");
+    assert_has(&reason, names);
     for (agent, entry, names) in [
         (
             "reviewer",
@@ -142,7 +140,7 @@ fn a_contract_of_few_names_says_them_all() {
         let event = sandbox.write_event(&format!("openspec/changes/x/{entry}"), "x");
         let ran = sandbox.hook(&sandbox.by(agent, event));
         let answer = ran.reason();
-        assert!(answer.contains(names), "{answer}");
+        assert_has(&answer, names);
     }
 }
 
@@ -163,7 +161,7 @@ fn a_temporary_name_is_not_offered_where_it_is_refused() {
     ] {
         let reason = reason(&sandbox, &format!("docs/{name}"), code);
         let all = format!("{why}; you may write `index.md`. Scratch files");
-        assert!(reason.contains(&all), "{reason}");
+        assert_has(&reason, &all);
     }
 }
 
@@ -173,7 +171,7 @@ fn each_further_denial_has_its_own_way_on() {
     let command = "echo a > .devt/state/impl-summry.json; echo b > .devt/state/review_auth.md";
     let reason = sandbox.denied(&sandbox.bash_event(command), "ad-hoc-name");
     let other = "Also refused: `.devt/state/review_auth.md` (ad-hoc-name, use `.devt/state/review-auth.md`).";
-    assert!(reason.contains(other), "{reason}");
+    assert_has(&reason, other);
 }
 
 /// What the commands do not archive, the reason does not send to them.
@@ -215,7 +213,7 @@ fn what_is_the_users_to_remove_is_not_to_be_removed_by_its_name() {
     }
     for command in ["rm -f .claude/statewarden*.yaml", "rm -rf .claude/statew*"] {
         let reason = sandbox.denied(&sandbox.bash_event(command), "protected-file");
-        assert!(reason.contains("for the user to remove"), "{reason}");
+        assert_has(&reason, "for the user to remove");
         assert!(!reason.contains("by their names"), "{reason}");
     }
 }

@@ -22,8 +22,7 @@ fn links_pipes_and_odd_names_move_as_they_are() {
     fs::write(state.join(OsStr::from_bytes(b"b\xff.txt")), "bytes").unwrap();
     fs::write(state.join("a b\n'\".txt"), "odd").unwrap();
     make_pipe(state.join("pipe"));
-    let ran = sandbox.run(&["cleanup", "--apply", "--json"]);
-    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    let ran = sandbox.run("cleanup --apply --json").ends(0);
     assert_eq!(ran.json()["archived"].as_array().unwrap().len(), 7);
     assert_eq!(sandbox.names(STATE), [".archive"]);
     assert_eq!(
@@ -32,7 +31,7 @@ fn links_pipes_and_odd_names_move_as_they_are() {
     );
 
     let archive = ran.json()["archive_path"].as_str().unwrap().to_owned();
-    assert_eq!(sandbox.run(&["restore", &archive]).code(), 0);
+    sandbox.run(&["restore", &archive]).ends(0);
     assert_eq!(
         fs::read_link(state.join("loop")).unwrap(),
         Path::new("loop")
@@ -57,16 +56,16 @@ fn a_name_that_is_no_text_comes_back_from_below_a_directory() {
     let odd = sandbox.project().join(change).join("review");
     let odd = odd.join(OsStr::from_bytes(b"b\xff.md"));
     fs::write(&odd, "bytes").unwrap();
-    let ran = sandbox.run(&["cleanup", "--apply", "--system", "groups", "--json"]);
+    let ran = sandbox.run("cleanup --apply --system groups --json");
     assert!(!odd.exists(), "{}", ran.stdout());
-    let history = sandbox.run(&["history", "--json"]).json();
+    let history = sandbox.run("history --json").json();
     let entry = &history["archives"][0]["entries"][0];
     assert_eq!(
         (&entry["name"], &entry["reason"]),
         (&json!("review/b\u{fffd}.md"), &json!("ad_hoc"))
     );
     let archive = ran.json()["archive_path"].as_str().unwrap().to_owned();
-    assert_eq!(sandbox.run(&["restore", &archive]).code(), 0);
+    sandbox.run(&["restore", &archive]).ends(0);
     assert_eq!(fs::read(&odd).unwrap(), b"bytes");
     assert!(!Path::new(&archive).exists());
 }
@@ -84,7 +83,7 @@ fn a_directory_whose_name_is_no_text_hides_nothing_beside_it() {
         fs::create_dir_all(&odd).unwrap();
         fs::write(odd.join(file), "## 1. A\n- [ ] x\n").unwrap();
     }
-    let ran = sandbox.run(&["audit", "--json"]);
+    let ran = sandbox.run("audit --json");
     let document = ran.json();
     assert_eq!((ran.code(), &document["ok"]), (0, &json!(true)));
     let sites = document["sites"].as_array().unwrap();
@@ -104,7 +103,7 @@ fn a_backslash_in_a_name_stays() {
     let args = ["cleanup", "--apply", "--system", "groups", "--json"];
     let done = sandbox.run(&args).json();
     let archive = done["archive_path"].as_str().unwrap();
-    let held = sandbox.run(&["history", "--json"]).json();
+    let held = sandbox.run("history --json").json();
     for (n, name) in names.iter().enumerate() {
         assert_eq!(held["archives"][0]["entries"][n]["name"], *name);
         assert_eq!(sandbox.run(&["restore", archive, name]).code(), 0, "{name}");
@@ -121,7 +120,7 @@ fn an_entry_that_cannot_be_moved_is_reported_and_the_run_goes_on() {
     sandbox.write(".devt/state/locked/a.txt", "x");
     sandbox.write(".devt/state/notes.md", "x");
     let is_root = fs::metadata(sandbox.project()).unwrap().uid() == 0;
-    let mut command = sandbox.command(&["cleanup", "--apply", "--json"]);
+    let mut command = sandbox.command("cleanup --apply --json");
     if is_root {
         for path in [
             "",
@@ -152,7 +151,7 @@ fn an_entry_that_cannot_be_moved_is_reported_and_the_run_goes_on() {
     assert_eq!(status_of(&document, "notes.md"), "archived");
     assert_eq!(document["total_bytes_archived"], 1);
     assert_eq!(sandbox.names(STATE), [".archive", "locked"]);
-    let mut command = sandbox.command(&["reset", "--json"]);
+    let mut command = sandbox.command("reset --json");
     if is_root {
         command.uid(NOBODY).gid(NOBODY);
     }
@@ -170,7 +169,7 @@ fn runs_that_fail_push_no_snapshot_out() {
     sandbox.write(".claude/statewarden.yaml", "archive:\n  runs: 2\n");
     for name in ["precious.md", "notes.md"] {
         sandbox.write(&format!("{STATE}/{name}"), name);
-        assert_eq!(sandbox.run(&["cleanup", "--apply"]).code(), 0);
+        sandbox.run("cleanup --apply").ends(0);
     }
     let kept = sandbox.names(RING);
     sandbox.write(".devt/state/more.md", "x");
@@ -205,7 +204,7 @@ fn runs_that_fail_push_no_snapshot_out() {
         let dir = format!("{RING}/cleanup-2026-01-0{dir}");
         fs::create_dir_all(sandbox.project().join(dir)).unwrap();
     }
-    assert_eq!(sandbox.run(&["cleanup", "--apply"]).code(), 0);
+    sandbox.run("cleanup --apply").ends(0);
     let left = sandbox.names(RING);
     assert_eq!((left.len(), &left[0]), (2, &kept[1]), "{left:?}");
 }
@@ -239,7 +238,7 @@ fn an_archive_on_another_device_gets_whole_copies() {
     make_pipe(state.join("pipe/pipe"));
     let before = fs::metadata(state.join("notes.md")).unwrap();
 
-    let ran = sandbox.run(&["cleanup", "--apply", "--json"]);
+    let ran = sandbox.run("cleanup --apply --json");
     assert_eq!(ran.code(), 1, "the pipe cannot be copied: {}", ran.stderr());
     let document = ran.json();
     assert_eq!(status_of(&document, "pipe"), "error");
@@ -261,7 +260,7 @@ fn an_archive_on_another_device_gets_whole_copies() {
         "and nothing temporary"
     );
 
-    assert_eq!(sandbox.run(&["restore", archive]).code(), 0);
+    sandbox.run(&["restore", archive]).ends(0);
     assert_eq!(sandbox.read(".devt/state/junk/deep/a.txt"), "deep");
     assert_eq!(
         fs::read_link(state.join("junk/link")).unwrap(),
@@ -312,7 +311,7 @@ fn a_kill_leaves_every_entry_whole_on_one_side() {
         check_whole(&sandbox, &texts, &format!("reset {round}, {after}"));
         let n_left = sandbox.names(STATE).len() - 1;
         n_midway += usize::from(n_left > 0 && n_left < FILES);
-        sandbox.run(&["reset"]);
+        sandbox.run("reset");
         for snapshot in sandbox.names(RING) {
             let held = sandbox.project().join(RING).join(&snapshot);
             kill_midway(&sandbox, &["restore", &snapshot], &held, after / 2);

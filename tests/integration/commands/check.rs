@@ -66,7 +66,7 @@ fn check_answers_by_its_exit_code_and_leaves_no_trace() {
 fn check_tells_what_the_hook_would_tell() {
     let sandbox = Sandbox::new();
     let row = &sandbox
-        .run(&["check", "--json", ".devt/state/review_auth.md"])
+        .run("check --json .devt/state/review_auth.md")
         .json()["decisions"][0];
     assert_eq!(
         keys(row),
@@ -137,10 +137,7 @@ fn check_takes_an_event_from_a_file_or_from_stdin() {
         fs::write(&file, &event).unwrap();
         let ran = sandbox.run(&["check", "--json", "--event", file.to_str().unwrap()]);
         assert_eq!(ran.code(), code, "{event}: {}", ran.stderr());
-        let ran = serve(
-            sandbox.command(&["check", "--json", "--event", "-"]),
-            event.as_bytes(),
-        );
+        let ran = serve(sandbox.command("check --json --event -"), event.as_bytes());
         assert_eq!(ran.code(), code, "{event} on stdin: {}", ran.stderr());
     }
     assert!(!sandbox.exists(DEVT) && !sandbox.exists(".claude"));
@@ -150,7 +147,7 @@ fn check_takes_an_event_from_a_file_or_from_stdin() {
 fn in_warn_mode_check_says_warn_and_is_content() {
     let sandbox = Sandbox::new();
     sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
-    let ran = sandbox.run(&["check", "--json", ".devt/state/notes.md"]);
+    let ran = sandbox.run("check --json .devt/state/notes.md");
     assert_eq!(ran.code(), 0);
     assert_eq!(ran.json()["decisions"][0]["decision"], "warn");
 }
@@ -161,14 +158,14 @@ fn an_event_is_judged_as_the_hook_does() {
     let sandbox = Sandbox::new();
     let judge = |event: &Value| {
         sandbox.write("event.json", &event.to_string());
-        sandbox.run(&["check", "--event", "event.json"])
+        sandbox.run("check --event event.json")
     };
     let nested = format!("{}touch .devt/state/x{}", "( ".repeat(60), ")".repeat(60));
     let event = sandbox.bash_event(&nested);
     sandbox.hook(&event).reason();
     let ran = judge(&event);
     assert_eq!(ran.code(), 1, "{}", ran.stderr());
-    assert!(ran.stdout().contains("40 levels"), "{}", ran.stdout());
+    assert_has(&ran.stdout(), "40 levels");
 
     sandbox.run(&["flow", "init", "a task"]);
     sandbox.write(".claude/statewarden.yaml", "dispatch: block\n");
@@ -179,7 +176,7 @@ fn an_event_is_judged_as_the_hook_does() {
     sandbox.denied(&event, "gate-closed");
     let ran = judge(&event);
     assert_eq!(ran.code(), 1, "{}", ran.stderr());
-    assert!(ran.stdout().contains("gate-closed"), "{}", ran.stdout());
+    assert_has(&ran.stdout(), "gate-closed");
 }
 
 /// As for the hook, an event's project and its settings count, wherever one stands.
@@ -190,7 +187,7 @@ fn an_event_of_another_project_is_judged_by_its_settings() {
     sandbox.write(".claude/statewarden.yaml", settings);
     let event = sandbox.write_event(".devt/state/notes.md", "x").to_string();
     let judge = || {
-        let mut command = sandbox.command(&["check", "--json", "--event", "-"]);
+        let mut command = sandbox.command("check --json --event -");
         command.current_dir(sandbox.home());
         serve(command, event.as_bytes())
     };
@@ -198,7 +195,7 @@ fn an_event_of_another_project_is_judged_by_its_settings() {
     sandbox.write(".claude/statewarden.yaml", "moed: warn\n");
     let ran = judge();
     assert_eq!(ran.code(), 1);
-    assert!(ran.stderr().contains("`moed`"), "{}", ran.stderr());
+    assert_has(&ran.stderr(), "`moed`");
     assert_eq!(ran.json()["problems"].as_array().unwrap().len(), 1);
 }
 
@@ -211,7 +208,7 @@ fn explain_judges_for_the_agent_that_the_denial_names() {
     );
     let reason = sandbox.denied(&event, "wrong-writer");
     let command = "statewarden explain .devt/state/review.json --agent programmer";
-    assert!(reason.contains(&format!("`{command}`")), "{reason}");
+    assert_has(&reason, &format!("`{command}`"));
     let told = |args: &[&str]| {
         sandbox
             .run(&[&["explain", ".devt/state/review.json"], args].concat())
@@ -220,7 +217,7 @@ fn explain_judges_for_the_agent_that_the_denial_names() {
     assert!(told(&["--agent", "programmer"]).contains("refused for agent `programmer`"));
     for main in [&[][..], &["--agent", "main"], &["--agent", "Main"]] {
         let text = told(main);
-        assert!(text.contains("allowed for the main thread"), "{text}");
+        assert_has(&text, "allowed for the main thread");
     }
 }
 
@@ -243,13 +240,8 @@ fn broken_settings_are_said_and_nothing_is_archived_by_them() {
             ran.stderr()
         );
     }
-    let ran = sandbox.run(&["cleanup", "--apply"]);
-    assert_eq!(ran.code(), 2, "{}", ran.stdout());
-    assert!(
-        ran.stderr().contains("nothing was archived"),
-        "{}",
-        ran.stderr()
-    );
+    let ran = sandbox.run("cleanup --apply").ends(2);
+    assert_has(&ran.stderr(), "nothing was archived");
     assert!(sandbox.exists(".devt/state/council-notes.md"));
 }
 
@@ -287,7 +279,7 @@ fn a_relative_path_that_misses_the_project_is_not_allowed_in_silence() {
         sandbox.base().join("third/.devt/state/notes.md").display()
     );
     assert_eq!((ran.code(), ran.stderr()), (0, said));
-    assert_eq!(sandbox.run(&["check", "src/a.rs"]).stderr(), "");
+    assert_eq!(sandbox.run("check src/a.rs").stderr(), "");
 }
 
 #[cfg(unix)]
@@ -295,8 +287,8 @@ fn a_relative_path_that_misses_the_project_is_not_allowed_in_silence() {
 fn what_never_ends_is_not_read_to_its_end() {
     let sandbox = Sandbox::new();
     for (args, most) in [
-        (&["check", "--event", "/dev/zero"][..], "64 MiB"),
-        (&["contract", "test", "/dev/zero"], "16 MiB"),
+        ("check --event /dev/zero", "64 MiB"),
+        ("contract test /dev/zero", "16 MiB"),
     ] {
         let ran = sandbox.run(args);
         let told = format!("could not read `/dev/zero`: it is larger than {most}\n");

@@ -1,7 +1,7 @@
 //! Options and values: what is taken, what is offered, and what a wrong one is told.
 
 use super::is_usage_error;
-use crate::support::{Sandbox, serve};
+use crate::support::{Sandbox, assert_has, serve};
 
 #[test]
 fn wrong_values_are_answered_with_the_right_ones() {
@@ -13,57 +13,40 @@ fn wrong_values_are_answered_with_the_right_ones() {
     let no_tasks = format!("no `tasks.md` in `{nowhere}`");
     let state = sandbox.path(".devt/state");
     for (args, parts) in [
+        ("denies --limit abc", &["a whole number, at least 1"][..]),
+        ("denies --limit 0", &["a whole number, at least 1"]),
+        ("groups 0", &["a whole number, at least 1"]),
+        ("flow init x --max-iterations 0", &["at least 1"]),
+        ("cleanup --stale-days -1", &["from 0 to 36500"]),
         (
-            &["denies", "--limit", "abc"][..],
-            &["a whole number, at least 1"][..],
-        ),
-        (&["denies", "--limit", "0"], &["a whole number, at least 1"]),
-        (&["groups", "0"], &["a whole number, at least 1"]),
-        (
-            &["flow", "init", "x", "--max-iterations", "0"],
-            &["at least 1"],
-        ),
-        (&["cleanup", "--stale-days", "-1"], &["from 0 to 36500"]),
-        (
-            &["session", "start", "coding"],
+            "session start coding",
             &["research, plan, implement, quality, review]"],
         ),
-        (&["session", "start", "init"], &["research, plan"]),
+        ("session start init", &["research, plan"]),
         (
-            &["flow", "update", "--phase", "foo"],
+            "flow update --phase foo",
             &["'foo'", "exploration, planning"],
         ),
+        ("flow update --message x", &["orchestration.local.md`: "]),
+        ("denies report --html .", &["is a directory; name a file"]),
         (
-            &["flow", "update", "--message", "x"],
-            &["orchestration.local.md`: "],
-        ),
-        (
-            &["denies", "report", "--html", "."],
-            &["is a directory; name a file"],
-        ),
-        (
-            &["denies", "report", "--html", "nowhere/x.html"],
+            "denies report --html nowhere/x.html",
             &[&nowhere, "make it first"],
         ),
-        (&["groups", "--root", "nowhere"], &[&no_tasks]),
-        (
-            &["groups"],
-            &["no `tasks.md` in a site below", "--root DIR"],
-        ),
-        (&["status", "--system", "self"], &["does not apply to self"]),
-        (&["check", ""], &["a path is empty"]),
-        (&["explain", ""], &["a path is empty"]),
-        (
-            &["check", "--tool", "mcp__fs__read_file", "x"],
-            &["writes no files"],
-        ),
+        ("groups --root nowhere", &[&no_tasks]),
+        ("groups", &["no `tasks.md` in a site below", "--root DIR"]),
+        ("status --system self", &["does not apply to self"]),
+        ("check --tool mcp__fs__read_file x", &["writes no files"]),
     ] {
         is_usage_error(&sandbox.run(args), parts);
     }
+    for verb in ["check", "explain"] {
+        is_usage_error(&sandbox.run(&[verb, ""]), &["a path is empty"]);
+    }
     // What cannot be done is said once, with its place.
     let archive = format!("could not make `{state}/.archive`: ");
-    for verb in [&["cleanup", "--apply"][..], &["reset"]] {
-        let ran = sandbox.run(&[verb, &["--system", "devt"]].concat());
+    for verb in ["cleanup --apply", "reset"] {
+        let ran = sandbox.run(&format!("{verb} --system devt"));
         is_usage_error(&ran, &[&archive]);
         assert_eq!(ran.stderr().matches("no directory; move it").count(), 1);
     }
@@ -90,8 +73,7 @@ fn every_option_is_described_and_offered_where_it_counts() {
         "restore",
         "update",
     ] {
-        let args: Vec<&str> = verb.split(' ').chain(["--help"]).collect();
-        let help = sandbox.run(&args).stdout();
+        let help = sandbox.run(&format!("{verb} --help")).stdout();
         let (own, global) = help.split_once("\nGlobal options:\n").unwrap();
         assert!(
             global.contains("--project <DIR>") && !own.contains("--project"),
@@ -113,18 +95,18 @@ fn every_option_is_described_and_offered_where_it_counts() {
             );
         }
     }
-    let phases = sandbox.run(&["flow", "update", "--help"]).stdout();
-    assert!(phases.contains("verification, complete]"), "{phases}");
+    let phases = sandbox.run("flow update --help").stdout();
+    assert_has(&phases, "verification, complete]");
 }
 
 /// The help of all verbs is laid out alike, and what finds nothing says why.
 #[test]
 fn installing_speaks_as_the_other_verbs_do() {
     let sandbox = Sandbox::new();
-    let help = sandbox.run(&["install", "--help"]).stdout();
-    assert!(help.contains("\n      --dry-run  "), "{help}");
+    let help = sandbox.run("install --help").stdout();
+    assert_has(&help, "\n      --dry-run  ");
     let settings = sandbox.path(".claude/settings.json");
-    let uninstall = || sandbox.run(&["uninstall"]).stdout();
+    let uninstall = || sandbox.run("uninstall").stdout();
     assert_eq!(
         uninstall(),
         format!("not wired: there is no `{settings}`\n")
@@ -138,10 +120,7 @@ fn installing_speaks_as_the_other_verbs_do() {
 fn an_event_that_writes_nothing_is_named() {
     let sandbox = Sandbox::new();
     let event = r#"{"hook_event_name":"Stop","session_id":"s"}"#;
-    let ran = serve(
-        sandbox.command(&["check", "--event", "-"]),
-        event.as_bytes(),
-    );
+    let ran = serve(sandbox.command("check --event -"), event.as_bytes());
     assert_eq!(
         (ran.code(), ran.stdout().as_str()),
         (0, "Stop event: allow\n")
@@ -188,7 +167,7 @@ fn a_backslash_in_a_directory_leads_to_no_other_project() {
 #[test]
 fn help_that_could_not_be_told_is_an_error() {
     let sandbox = Sandbox::new();
-    for args in [&["--help"][..], &["help", "denies"], &["--version"]] {
+    for args in ["--help", "help denies", "--version"] {
         let full = std::fs::File::options().write(true).open("/dev/full");
         let output = sandbox.command(args).stdout(full.unwrap()).output();
         let output = output.unwrap();
@@ -202,13 +181,13 @@ fn help_that_could_not_be_told_is_an_error() {
 #[test]
 fn a_temporary_directory_that_is_not_there_is_named() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.run(&["install"]).code(), 0);
+    sandbox.run("install").ends(0);
     let gone = sandbox.path("gone");
-    let output = sandbox.command(&["doctor"]).env("TMPDIR", &gone).output();
+    let output = sandbox.command("doctor").env("TMPDIR", &gone).output();
     let output = output.unwrap();
     let told = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(told.contains(&format!("could not make `{gone}/")), "{told}");
+    assert_has(&told, &format!("could not make `{gone}/"));
     let fix = format!("see that it runs and that `{gone}`, the temporary");
-    assert!(told.contains(&fix), "{told}");
+    assert_has(&told, &fix);
 }

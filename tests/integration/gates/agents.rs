@@ -1,6 +1,7 @@
 //! Agent Flow: which ends change what, and which change nothing.
 
 use super::*;
+use crate::support::assert_has;
 
 #[test]
 fn a_run_ends_with_every_gate_right() {
@@ -26,13 +27,10 @@ fn a_run_ends_with_every_gate_right() {
         assert_eq!(stage.standing(SINGLE), expected, "after {agent}");
     }
     let text = stage.read(SINGLE);
-    assert!(
-        text.contains("message: \"Exploration Results\"\n"),
-        "{text}"
-    );
-    assert!(
-        text.contains("### Phase: Review\n- Agent: Lawliet\n- Result: Verdict\n- Gate: failed\n"),
-        "{text}"
+    assert_has(&text, "message: \"Exploration Results\"\n");
+    assert_has(
+        &text,
+        "### Phase: Review\n- Agent: Lawliet\n- Result: Verdict\n- Gate: failed\n",
     );
     stage.hook(&stage.event_of("Stop")).is_silent();
     assert_eq!(stage.standing(SINGLE), "complete/2: pa pa pa pa pa closed");
@@ -139,11 +137,11 @@ fn a_record_says_what_moved_and_why() {
 fn a_change_without_a_gate_says_where_the_run_stands() {
     let stage = Stage::with_run(&[]);
     for (args, phase) in [
-        (&["flow", "update", "--message", "m"][..], "exploration"),
-        (&["flow", "update", "--phase", "planning"], "planning"),
-        (&["flow", "update", "--complete"], "complete"),
+        ("flow update --message m", "exploration"),
+        ("flow update --phase planning", "planning"),
+        ("flow update --complete", "complete"),
     ] {
-        assert_eq!(stage.run(args).code(), 0);
+        stage.run(args).ends(0);
         let record = stage.gates().pop().unwrap();
         let found = [&record["gate"], &record["phase"], &record["iteration"]];
         assert_eq!(found, [&json!(null), &json!(phase), &json!(1)], "{record}");
@@ -166,7 +164,7 @@ fn a_record_stays_one_line_of_bounded_length() {
 #[test]
 fn without_an_active_run_only_agents_with_a_gate_are_worth_a_record() {
     let stage = Stage::with_run(&[]);
-    assert_eq!(stage.run(&["flow", "update", "--complete"]).code(), 0);
+    stage.run("flow update --complete").ends(0);
     let count = stage.gates().len();
     stage.stop("Explore", "a-1", "a report");
     stage.stop("", "a-2", "a report");
@@ -229,7 +227,7 @@ fn a_count_that_cannot_be_kept_is_told_with_its_place() {
     let ran = stage.hook(&stage.stop_event("riko", "riko", "done"));
     let file = stage.path(".claude/statewarden/runs.json");
     let expected = format!("could not write `{file}`: ");
-    assert!(ran.stderr().contains(&expected), "{}", ran.stderr());
+    assert_has(&ran.stderr(), &expected);
 }
 
 #[test]
@@ -242,7 +240,7 @@ fn where_no_record_can_be_written_the_gate_change_stands() {
     let stderr = ran.stderr();
     for file in ["runs.json", "gates.jsonl"] {
         let told = format!("statewarden/{file}`: ");
-        assert!(stderr.contains(&told), "{stderr}");
+        assert_has(&stderr, &told);
     }
     assert_eq!((ran.code(), ran.stdout()), (0, String::new()));
 }
@@ -277,10 +275,7 @@ fn the_last_iteration_ends_the_run() {
     }
     assert_eq!(stage.standing(SINGLE), "complete/1: pa pa pa fa pe closed");
     let text = stage.read(SINGLE);
-    assert!(
-        text.contains("- Result: Aborted: max iterations reached\n"),
-        "{text}"
-    );
+    assert_has(&text, "- Result: Aborted: max iterations reached\n");
     let before = text;
     stage.play("loid", "once more");
     assert_eq!(stage.read(SINGLE), before);
@@ -289,7 +284,7 @@ fn the_last_iteration_ends_the_run() {
 #[test]
 fn of_two_active_runs_the_one_in_the_agents_phase_moves() {
     let stage = Stage::with_run(&[]);
-    assert_eq!(stage.run(&["flow", "init", "t", "--team"]).code(), 0);
+    stage.run("flow init t --team").ends(0);
     let before = (stage.read(SINGLE), stage.read(TEAM));
     stage.play("riko", "found");
     assert_eq!((stage.read(SINGLE), stage.read(TEAM)), before);
@@ -310,7 +305,7 @@ fn of_two_active_runs_the_one_in_the_agents_phase_moves() {
         "--phase",
         "planning",
     ];
-    assert_eq!(stage.run(&update).code(), 0);
+    stage.run(&update).ends(0);
     stage.play("riko", "found");
     assert_eq!(stage.standing(SINGLE), "exploration/1: pa pe pe pe pe");
     assert_eq!(stage.standing(TEAM), "planning/1: pa pe pe pe pe pe");
@@ -331,7 +326,10 @@ fn a_sequential_team_run_leaves_the_group_alone() {
     stage.hook(&stage.event_of("Stop")).is_silent();
     assert_eq!(stage.standing(TEAM), "complete/1: pa pa pa pa pa closed");
     let text = stage.read(TEAM);
-    assert!(text.contains("parallel_groups:\n  review_verification:\n    status: \"pending\"\n    started_at: \"\"\n"), "{text}");
+    assert_has(
+        &text,
+        "parallel_groups:\n  review_verification:\n    status: \"pending\"\n    started_at: \"\"\n",
+    );
 }
 
 #[test]
@@ -351,7 +349,7 @@ fn a_file_that_the_scripts_cannot_read_is_left_untouched_and_recorded() {
         stage.hook(&stage.event_of("Stop")).is_silent();
         assert_eq!(std::fs::read(stage.path(SINGLE)).unwrap(), bytes);
         let skipped = stage.skipped();
-        assert!(skipped.contains(word), "{skipped}");
+        assert_has(&skipped, word);
     }
 }
 
@@ -364,7 +362,7 @@ fn a_file_that_cannot_be_read_costs_no_gate_change() {
     let ran = stage.hook(&stage.stop_event("riko", "r-1", "found"));
     for told in [ran.stderr(), stage.skipped()] {
         let expected = "`orchestration.local.md` cannot be read: it is not UTF-8";
-        assert!(told.contains(expected), "{told}");
+        assert_has(&told, expected);
     }
     stage.write(SINGLE, &sound);
     // The run's second event is another chance.

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::support::assert_has;
 
 const WORKFLOW: &str =
     "workflow_id: w-1\nworkflow_type: dev\nactive: true\nphase: implement\nstatus: null\n";
@@ -58,10 +59,8 @@ fn a_missing_artifact_is_warned_of_or_asked_for() {
 
     let stage = devt("block");
     let reason = blocked(&end(&stage, false));
-    assert!(
-        reason.contains(".devt/state/impl-summary.md") && reason.contains("full report again"),
-        "{reason}"
-    );
+    assert_has(&reason, ".devt/state/impl-summary.md");
+    assert_has(&reason, "full report again");
     assert_eq!(
         stage.gates().len() + owed(&stage).len(),
         0,
@@ -71,7 +70,7 @@ fn a_missing_artifact_is_warned_of_or_asked_for() {
     stage.write(".devt/state/impl-summary.json", SIDECAR);
     end(&stage, true).is_silent();
     let workflow = stage.read(".devt/state/workflow.yaml");
-    assert!(workflow.contains("\nstatus: DONE\n"), "{workflow}");
+    assert_has(&workflow, "\nstatus: DONE\n");
     assert_eq!(stage.gates().pop().unwrap()["to"], "passed");
 }
 
@@ -124,8 +123,8 @@ fn a_state_or_an_artifact_that_cannot_be_read_is_not_called_absent() {
         std::fs::write(stage.path(&file), [0xff]).unwrap();
         let told = end(&stage, false).stderr();
         let expected = format!("`{name}` cannot be read: it is not UTF-8");
-        assert!(told.contains(&expected), "{told}");
-        assert!(stage.skipped().contains(&expected), "{}", stage.skipped());
+        assert_has(&told, &expected);
+        assert_has(&stage.skipped(), &expected);
         stage.write(&file, &sound);
     }
     assert_eq!(
@@ -177,10 +176,7 @@ fn a_broken_workflow_is_not_called_an_inactive_one() {
     stage.write(".devt/state/workflow.yaml", &text);
     end(&stage, false).is_silent();
     let skipped = stage.skipped();
-    assert!(
-        skipped.contains("`workflow.yaml`: the value in line"),
-        "{skipped}"
-    );
+    assert_has(&skipped, "`workflow.yaml`: the value in line");
 }
 
 #[test]
@@ -205,10 +201,8 @@ fn reviewers_and_testers_owe_their_verdict_files() {
         assert!(!reason.contains("review/2.md"), "{reason}");
     }
     let reason = blocked(&end("tester-fast", "t-1"));
-    assert!(
-        reason.contains("auth/test-reports/2.md") && !reason.contains("archive"),
-        "{reason}"
-    );
+    assert_has(&reason, "auth/test-reports/2.md");
+    assert!(!reason.contains("archive"), "{reason}");
     assert!(Path::new(&archived).is_file());
     end("developer", "d-1").is_silent();
     for dir in ["openspec/changes/auth", "docs/plan"] {
@@ -225,10 +219,7 @@ fn what_there_is_no_room_to_ask_for_is_counted() {
     stage.write("openspec/changes/auth/tasks.md", &tasks);
     let reason = blocked(&stage.hook(&stage.stop_event("tester", "t-1", "done")));
     let rest = 40 - reason.matches("test-reports/").count();
-    assert!(
-        reason.contains(&format!(", and {rest} more. Write")),
-        "{reason}"
-    );
+    assert_has(&reason, &format!(", and {rest} more. Write"));
     assert!(reason.contains("full report again") && reason.len() < 1_200);
 }
 

@@ -1,7 +1,7 @@
 //! The gate before an agent's phase, and what a new session is told.
 
 use super::*;
-use crate::support::DENIES;
+use crate::support::{DENIES, assert_has};
 
 fn dispatch(stage: &Stage, agent: &str) -> Ran {
     stage.hook(&stage.event(
@@ -22,11 +22,11 @@ fn a_dispatch_before_its_gate_is_warned_of_or_refused() {
     let stage = Stage::with_run(&[]);
     let warned = dispatch(&stage, "agent-flow:Loid");
     let (answer, context) = (warned.json(), warned.context());
-    assert!(
-        context.contains("gate `exploration`, which is `in_progress` in `orchestration.local.md`")
-            && context.contains("gate-closed"),
-        "{context}"
+    assert_has(
+        &context,
+        "gate `exploration`, which is `in_progress` in `orchestration.local.md`",
     );
+    assert_has(&context, "gate-closed");
     assert!(
         answer["hookSpecificOutput"]
             .get("permissionDecision")
@@ -37,13 +37,11 @@ fn a_dispatch_before_its_gate_is_warned_of_or_refused() {
 
     set(&stage, "block");
     let reason = dispatch(&stage, "lawliet").is_denied("gate-closed");
-    assert!(
-        reason.contains("`exploration`") && reason.contains("statewarden status"),
-        "{reason}"
-    );
+    assert_has(&reason, "`exploration`");
+    assert_has(&reason, "statewarden status");
     let file = stage.path(".claude/orchestration.local.md");
     let explain = format!("`statewarden explain {file}`");
-    assert!(reason.contains(&explain), "{reason}");
+    assert_has(&reason, &explain);
     let record = &stage.records(DENIES)[0];
     assert_eq!(record["rule"], "gate-closed");
     assert_eq!(record["action"], "dispatch", "nothing was written");
@@ -56,7 +54,7 @@ fn a_dispatch_before_its_gate_is_warned_of_or_refused() {
     set(&stage, "off");
     dispatch(&stage, "loid").is_silent();
     set(&stage, "block");
-    assert_eq!(stage.run(&["flow", "update", "--complete"]).code(), 0);
+    stage.run("flow update --complete").ends(0);
     dispatch(&stage, "loid").is_silent();
 }
 
@@ -64,13 +62,13 @@ fn a_dispatch_before_its_gate_is_warned_of_or_refused() {
 fn of_two_active_runs_one_must_be_open_to_the_agent() {
     let stage = Stage::with_run(&[]);
     let init = ["flow", "init", "t", "--team", "--force-sequential"];
-    assert_eq!(stage.run(&init).code(), 0);
+    stage.run(&init).ends(0);
     set(&stage, "block");
     dispatch(&stage, "riko").is_silent();
     dispatch(&stage, "loid").is_denied("gate-closed");
     dispatch(&stage, "senku").is_denied("gate-closed");
     let update = ["flow", "update", "--team", "--gate-result", "passed"];
-    assert_eq!(stage.run(&update).code(), 0);
+    stage.run(&update).ends(0);
     dispatch(&stage, "senku").is_silent();
     dispatch(&stage, "loid").is_denied("gate-closed");
     // A file that cannot be read opens no gate of the other run.
@@ -90,10 +88,7 @@ fn a_run_that_cannot_be_read_has_passed_no_gate() {
     for text in unreadable {
         std::fs::write(stage.path(SINGLE), text).unwrap();
         let reason = dispatch(&stage, "Alphonse").is_denied("gate-closed");
-        assert!(
-            reason.contains("orchestration.local.md` does not tell"),
-            "{reason}"
-        );
+        assert_has(&reason, "orchestration.local.md` does not tell");
         dispatch(&stage, "riko").is_silent();
         dispatch(&stage, "Explore").is_silent();
     }
@@ -109,11 +104,11 @@ fn a_run_that_cannot_be_read_has_passed_no_gate() {
 #[test]
 fn a_session_has_gates_too() {
     let stage = Stage::new();
-    assert_eq!(stage.run(&["session", "init", "t"]).code(), 0);
+    stage.run("session init t").ends(0);
     set(&stage, "block");
     dispatch(&stage, "scouter").is_silent();
     let reason = dispatch(&stage, "reviewer").is_denied("gate-closed");
-    assert!(reason.contains("-t/state.json`"), "{reason}");
+    assert_has(&reason, "-t/state.json`");
     let denial = &stage.records(DENIES)[0];
     let file = denial["file_path"].as_str().unwrap();
     assert!(file.ends_with("-t/state.json"), "{file}");
@@ -154,7 +149,7 @@ fn a_run_without_gates_is_told_without_them() {
     stage.write(".devt/state/workflow.yaml", "active: true\n");
     let answer = stage.hook(&stage.event_of("SessionStart")).json();
     let text = answer.to_string();
-    assert!(text.contains("phase none. Next:"), "{text}");
+    assert_has(&text, "phase none. Next:");
 }
 
 /// devt goes on with such a file.
@@ -183,10 +178,7 @@ fn a_new_session_is_told_of_state_that_cannot_be_read() {
         stage.write(file, text);
         let told = stage.hook(&stage.event_of("SessionStart")).context();
         assert!(told.starts_with("A workflow may be under way;"), "{told}");
-        assert!(
-            told.contains(&format!("could not read `{file}`:")),
-            "{told}"
-        );
+        assert_has(&told, &format!("could not read `{file}`:"));
         assert_eq!(told.lines().count(), 2, "{told}");
     }
     // A run that can be read comes first.
@@ -210,10 +202,7 @@ fn a_new_session_is_told_what_is_under_way() {
     none.hook(&none.event_of("SessionStart")).is_silent();
     let stage = Stage::with_run(&[]);
     stage.play("riko", "found");
-    assert_eq!(
-        stage.run(&["session", "init", &"word ".repeat(40)]).code(),
-        0
-    );
+    stage.run(&["session", "init", &"word ".repeat(40)]).ends(0);
     let tasks: String = (1..60)
         .map(|n| format!("## {n}. Group\n- [x] a\n"))
         .collect();
@@ -232,14 +221,11 @@ fn a_new_session_is_told_what_is_under_way() {
             "Senku plans",
             "start phase `research`",
         ] {
-            assert!(text.contains(part), "no `{part}` in: {text}");
+            assert_has(text, part);
         }
     }
-    for args in [
-        &["flow", "update", "--complete"][..],
-        &["session", "skip", "research"],
-    ] {
-        assert_eq!(stage.run(args).code(), 0);
+    for args in ["flow update --complete", "session skip research"] {
+        stage.run(args).ends(0);
     }
     std::fs::remove_dir_all(stage.path("openspec")).unwrap();
     std::fs::remove_dir_all(stage.path(".claude/.docs")).unwrap();

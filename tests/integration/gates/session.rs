@@ -109,7 +109,7 @@ fn a_state_that_another_process_writes_is_no_stray() {
     let mut event = stage.bash_event("make");
     event["hook_event_name"] = "PostToolUse".into();
     stage.hook(&event).is_silent();
-    assert_eq!(stage.run(&["audit"]).code(), 0);
+    stage.run("audit").ends(0);
     let write = stage.write_event(&temp, "{}");
     stage.hook(&write).is_denied("ephemeral-name");
 }
@@ -122,7 +122,7 @@ fn what_clears_a_session_waits_for_the_hook() {
     session(&stage, "a task");
     let docs = stage.project().join(".claude/.docs");
     let clear = || {
-        let mut reset = stage.command(&["reset", "--system", "session"]);
+        let mut reset = stage.command("reset --system session");
         reset.stdout(std::process::Stdio::null()).spawn()
     };
     let mut reset = with_lock(&docs, IN_COMMAND, |_| {

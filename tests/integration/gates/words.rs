@@ -1,6 +1,7 @@
 //! An agent's last words where only its transcript has them.
 
 use super::*;
+use crate::support::assert_has;
 
 /// Only the end of a long transcript is read, which may begin within a character.
 #[test]
@@ -18,7 +19,7 @@ fn the_last_words_are_found_in_a_long_transcript() {
         event["agent_transcript_path"] = stage.path("../transcript.jsonl").into();
         stage.hook(&event).is_silent();
         let text = stage.read(SINGLE);
-        assert!(text.contains("message: \"Found it all.\""), "{text}");
+        assert_has(&text, "message: \"Found it all.\"");
     }
 }
 

@@ -1,8 +1,8 @@
 //! What settings add to the names, and take from the refusals.
 
 use super::*;
-use crate::after::{after, blocked};
-use crate::support::{DEVT, EVENTS};
+use crate::after::{after_command, blocked};
+use crate::support::{DEVT, EVENTS, assert_has};
 
 #[test]
 fn settings_add_names_globs_and_directories() {
@@ -51,12 +51,8 @@ fn directories_on_the_way_to_a_name_are_known() {
         sandbox.write(&format!(".devt/state/{file}"), "x");
     }
     sandbox.write("kb/parts/1/x.md", "x");
-    let audit = sandbox.run(&["audit"]);
-    assert_eq!(audit.code(), 0, "{}", audit.stdout());
-    let command = json!({ "command": "make" });
-    sandbox
-        .hook(&after(&sandbox, "Bash", command, json!({})))
-        .is_silent();
+    sandbox.run("audit").ends(0);
+    sandbox.hook(&after_command(&sandbox, "make")).is_silent();
     for (dir, verdict) in [
         (".devt/state/lanes", "allow"),
         (".devt/state/log/x", "allow"),
@@ -95,10 +91,7 @@ fn names_added_beside_the_verdicts_hold_any_text() {
     let event = sandbox.write_event("openspec/changes/c/review/2.md", "no verdict\n");
     let event = sandbox.by("reviewer", event);
     sandbox.denied(&event, "malformed-content");
-    let command = json!({ "command": "make" });
-    sandbox
-        .hook(&after(&sandbox, "Bash", command, json!({})))
-        .is_silent();
+    sandbox.hook(&after_command(&sandbox, "make")).is_silent();
 }
 
 /// A name of a program or of an owner does not become everybody's.
@@ -148,10 +141,10 @@ fn a_slip_in_a_declared_name_leads_to_that_name() {
     ] {
         let reason = reason("main", name);
         let use_it = format!("Use `docs/notes/{meant}` instead");
-        assert!(reason.contains(&use_it), "{reason}");
+        assert_has(&reason, &use_it);
     }
     let reason = reason("scribe", "chagnes.md");
-    assert!(reason.contains("is for another to write"), "{reason}");
+    assert_has(&reason, "is for another to write");
 }
 
 #[test]
@@ -193,7 +186,7 @@ fn all_below_a_directory_is_the_directory() {
         assert_eq!(write(&sandbox, path), expected, "{path}");
     }
     sandbox.write("docs/b.md", "x");
-    assert_eq!(sandbox.run(&["audit"]).code(), 1);
+    sandbox.run("audit").ends(1);
 }
 
 #[test]
@@ -202,12 +195,8 @@ fn what_a_command_leaves_in_a_declared_site_is_detected() {
     let declared = "systems:\n  notes:\n    site: docs/notes\n    canonical: [index.md]\n";
     sandbox.write(".claude/statewarden.yaml", declared);
     sandbox.write("docs/notes/todo.md", "x");
-    let call = json!({ "command": "./generate" });
-    let told = blocked(&sandbox, &after(&sandbox, "Bash", call, json!({})));
-    assert!(
-        told.contains("`docs/notes/todo.md` (ad-hoc-name)"),
-        "{told}"
-    );
+    let told = blocked(&sandbox, &after_command(&sandbox, "./generate"));
+    assert_has(&told, "`docs/notes/todo.md` (ad-hoc-name)");
 }
 
 /// What the client gets of a call in warn mode.
@@ -245,7 +234,7 @@ fn warn_mode_tells_and_lets_through_and_counts_as_no_denial() {
             "scratchpad.md",
             "statewarden explain",
         ] {
-            assert!(told.contains(part), "`{part}` is not in: {told}");
+            assert_has(&told, part);
         }
         assert!(!sandbox.exists(DEVT), "{settings}");
         let events = sandbox.records(EVENTS);

@@ -142,10 +142,7 @@ fn the_project_may_be_named_through_a_link() {
         (&sandbox.project(), alias.join(".devt/state/notes.md")),
         (&alias, alias.join("lib/.devt/state/notes.md")),
     ] {
-        let mut command = sandbox.command(&["hook"]);
-        command.env("CLAUDE_PROJECT_DIR", project);
-        let event = event(&sandbox, &text(&path)).to_string();
-        let found = crate::support::serve(command, event.as_bytes());
+        let found = sandbox.hook_of_project(project, &event(&sandbox, &text(&path)));
         assert_eq!(found.decision(), "ad-hoc-name", "{path:?} in {project:?}");
     }
 }

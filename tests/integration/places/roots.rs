@@ -1,6 +1,8 @@
 //! Which directory is the root of the project.
 
 use super::*;
+use crate::after::after_command;
+use crate::support::assert_has;
 
 /// Runs without `CLAUDE_PROJECT_DIR`, with everything below a directory of the
 /// sandbox that is no project.
@@ -122,9 +124,7 @@ fn the_projects_name_may_be_untidy_and_an_empty_one_is_none() {
         (String::new(), "ad-hoc-name"),
         (text(&sandbox.base().join("gone")), "allow"),
     ] {
-        let mut command = sandbox.command(&["hook"]);
-        command.env("CLAUDE_PROJECT_DIR", &named);
-        let found = crate::support::serve(command, event.to_string().as_bytes());
+        let found = sandbox.hook_of_project(&named, &event);
         assert_eq!(found.decision(), expected, "`{named}`");
     }
 }
@@ -142,71 +142,69 @@ fn the_project_option_wins_over_the_environment() {
     assert_eq!(found.decision(), "ad-hoc-name");
 }
 
+/// What a call may and may not do to the settings in a directory of the user's.
+#[track_caller]
+fn check_settings(sandbox: &Sandbox, dir: &str) {
+    let folder = format!("{dir}/statewarden");
+    let file = format!("{folder}/config.yaml");
+    let write = |path: &str| {
+        let input = json!({ "file_path": path, "content": "mode: off\n" });
+        sandbox.hook(&sandbox.event("Write", input))
+    };
+    let reason = write(&file).is_denied("protected-file");
+    assert_has(&reason, "/statewarden/config.yaml` is refused");
+    write(&format!("{dir}/statewarden.yaml")).is_silent();
+    write(&format!("{dir}/other/config.yaml")).is_silent();
+    for command in [
+        format!("echo 'mode: off' > {file}"),
+        format!("cp x.yaml {file}"),
+        format!("rm -f {file}"),
+        format!("mv {file} /tmp/x"),
+        format!("rm -rf {folder}"),
+        format!("mkdir {folder} && cp config.yaml {folder}"),
+    ] {
+        let ran = sandbox.hook(&sandbox.bash_event(&command));
+        assert_eq!(ran.decision(), "protected-file", "{command}");
+    }
+    let link = sandbox.bash_event(&format!("ln -s /tmp/x {folder}"));
+    sandbox.denied(&link, "path-escape");
+    let read = format!("cat {file}; cp {file} /tmp/x; ls {dir}");
+    sandbox.hook(&sandbox.bash_event(&read)).is_silent();
+}
+
 #[test]
 fn the_guards_settings_outside_the_project_are_for_the_user() {
     let mut sandbox = Sandbox::new();
-    let home = sandbox.home().to_str().unwrap().to_owned();
+    check_settings(&sandbox, "/etc");
+    let home = text(&sandbox.home());
     let linked = sandbox.base().join("dots");
-    fs::create_dir_all(linked.join("statewarden")).unwrap();
+    make(&linked.join("statewarden"));
     for (dir, env) in [
-        ("/etc".to_owned(), None),
         (format!("{home}/.config"), None),
         (sandbox.path("config"), Some(sandbox.path("config/"))),
         // Under its own name too, where a link leads there.
         #[cfg(unix)]
-        (linked.to_str().unwrap().to_owned(), {
+        (text(&linked), {
             let link = sandbox.base().join("link");
             std::os::unix::fs::symlink(&linked, &link).unwrap();
-            Some(link.to_str().unwrap().to_owned())
+            Some(text(&link))
         }),
     ] {
-        sandbox.env = env
-            .map(|dir| ("XDG_CONFIG_HOME", dir))
-            .into_iter()
-            .collect();
+        let env = env.map(|dir| ("XDG_CONFIG_HOME", dir));
+        sandbox.env = env.into_iter().collect();
+        check_settings(&sandbox, &dir);
         let folder = format!("{dir}/statewarden");
-        let file = format!("{folder}/config.yaml");
-        let write = |path: &str| {
-            let input = json!({ "file_path": path, "content": "mode: off\n" });
-            sandbox.hook(&sandbox.event("Write", input))
-        };
-        let reason = write(&file).is_denied("protected-file");
-        assert!(
-            reason.contains("/statewarden/config.yaml` is refused"),
-            "{reason}"
-        );
-        write(&format!("{dir}/statewarden.yaml")).is_silent();
-        write(&format!("{dir}/other/config.yaml")).is_silent();
-        for command in [
-            format!("echo 'mode: off' > {file}"),
-            format!("cp x.yaml {file}"),
-            format!("rm -f {file}"),
-            format!("mv {file} /tmp/x"),
-            format!("rm -rf {folder}"),
-            format!("mkdir {folder} && cp config.yaml {folder}"),
-        ] {
-            let ran = sandbox.hook(&sandbox.bash_event(&command));
-            assert_eq!(ran.decision(), "protected-file", "{command}");
-        }
-        let link = sandbox.bash_event(&format!("ln -s /tmp/x {folder}"));
-        sandbox.denied(&link, "path-escape");
-        let read = format!("cat {file}; cp {file} /tmp/x; ls {dir}");
-        sandbox.hook(&sandbox.bash_event(&read)).is_silent();
-        if dir == "/etc" {
-            continue;
-        }
         let remove = sandbox.bash_event(&format!("rm -rf {dir}"));
         fs::create_dir_all(format!("{dir}/x")).unwrap();
         let _ = fs::remove_dir(&folder);
         sandbox.hook(&remove).is_silent();
         fs::create_dir_all(&folder).unwrap();
         sandbox.denied(&remove, "bulk-removal");
-        fs::write(&file, "mode: warn\n").unwrap();
-        let mut after = sandbox.bash_event("python3 x.py");
-        after["hook_event_name"] = "PostToolUse".into();
+        fs::write(format!("{folder}/config.yaml"), "mode: warn\n").unwrap();
+        let mut after = after_command(&sandbox, "python3 x.py");
         after["duration_ms"] = 5000.into();
         let answer = sandbox.hook(&after).json().to_string();
-        assert!(answer.contains("config.yaml` is"), "{answer}");
-        fs::remove_file(&file).unwrap();
+        assert_has(&answer, "config.yaml` is");
+        fs::remove_file(format!("{folder}/config.yaml")).unwrap();
     }
 }
