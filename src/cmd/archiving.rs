@@ -126,7 +126,7 @@ impl Outcome {
             items: items.collect(),
             archive_path: sites.iter().find_map(|site| site.archive_path.clone()),
             error: sites.iter().find_map(|site| site.error.clone()),
-            ..Self::empty("", String::new())
+            ..Self::default()
         }
     }
 

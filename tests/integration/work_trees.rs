@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::places::{NUMBERED, check, check_by, event, make, text};
-use crate::support::{Ran, Sandbox, assert_has};
+use crate::support::{Ran, Sandbox, assert_has, serve};
 
 /// Makes a directory look like a linked work tree of the project.
 fn work_tree(sandbox: &Sandbox, dir: &Path, gitdir: &str) {
@@ -301,8 +301,8 @@ fn a_session_of_a_work_tree_has_its_own_runs() {
             false => sandbox.base().join("own"),
         };
         work_tree(&sandbox, &tree, &sandbox.path(".git/worktrees/own"));
-        let run = |args: &[&str]| {
-            let mut command = sandbox.command(args);
+        let run = |line: &str| {
+            let mut command = sandbox.command(line);
             command.env("CLAUDE_PROJECT_DIR", &tree).current_dir(&tree);
             serve(command, b"")
         };
@@ -311,21 +311,19 @@ fn a_session_of_a_work_tree_has_its_own_runs() {
             event["agent_id"] = report.into();
             event["last_assistant_message"] = report.into();
             event["cwd"] = text(&tree).into();
-            let mut hook = sandbox.command(&["hook"]);
-            hook.env("CLAUDE_PROJECT_DIR", &tree);
-            serve(hook, event.to_string().as_bytes()).is_silent();
+            sandbox.hook_of_project(&tree, &event).is_silent();
         };
         let main = ".claude/orchestration.local.md";
-        assert_eq!(sandbox.run(&["flow", "init", "x"]).code(), 0);
+        sandbox.run("flow init x").ends(0);
         riko_ends("of the main checkout");
-        assert!(sandbox.read(main).contains("of the main checkout"));
+        assert_has(&sandbox.read(main), "of the main checkout");
         let before = sandbox.read(main);
-        assert_eq!(run(&["flow", "init", "y"]).code(), 0);
+        run("flow init y").ends(0);
         riko_ends("of the tree");
         assert_eq!(sandbox.read(main), before);
         let own = tree.join(main);
-        assert!(fs::read_to_string(&own).unwrap().contains("of the tree"));
-        let status = run(&["status", "--json"]).json();
+        assert_has(&fs::read_to_string(&own).unwrap(), "of the tree");
+        let status = run("status --json").json();
         let systems = status["systems"].as_array().unwrap();
         assert!(
             systems.iter().any(|run| run["file"] == text(&own)),
