@@ -478,7 +478,8 @@ fn held_by_landmark(root: &Root, level: &Level, landmark: &str) -> Option<String
     starts.into_iter().find_map(|start| {
         let (before, rest) = landmark.split_at(start);
         let before = before.trim_end_matches('/');
-        let around = before.is_empty() || dir == before || dir.ends_with(&format!("/{before}"));
+        let is_around = |above: &str| above.is_empty() || above.ends_with('/');
+        let around = before.is_empty() || dir.strip_suffix(before).is_some_and(is_around);
         let fixed = rest.strip_suffix('*').unwrap_or(rest).trim_end_matches('/');
         let there = || Path::new(&root.real()).join(dir).join(fixed).exists();
         (around && level.may_hold(fixed) && there()).then(|| {

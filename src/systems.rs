@@ -10,6 +10,7 @@ pub mod own;
 pub mod session;
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use chrono::{DateTime, Utc};
 
@@ -396,24 +397,26 @@ pub fn may_begin_in(dir: &str) -> bool {
 
 /// The names in a directory, first those with which a landmark begins.
 pub fn outer_first(names: Vec<String>) -> Vec<String> {
-    let outer = outer_dirs();
-    let (mut names, others): (Vec<_>, Vec<_>) =
-        names.into_iter().partition(|name| outer.contains(name));
+    let is_outer = |name: &String| outer_dirs().contains(&name.as_str());
+    let (mut names, others): (Vec<_>, Vec<_>) = names.into_iter().partition(is_outer);
     names.extend(others);
     names
 }
 
 /// The first components of the landmarks, each once.
-pub fn outer_dirs() -> Vec<String> {
-    let mut dirs = Vec::new();
-    any_landmark(&mut |landmark| {
-        let (dir, _) = landmark.split_once('/').unwrap_or_default();
-        if dirs.iter().all(|known| known != dir) {
-            dirs.push(dir.to_owned());
-        }
-        false
+pub fn outer_dirs() -> &'static [&'static str] {
+    static DIRS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let mut dirs = Vec::new();
+        any_landmark(&mut |landmark| {
+            let (dir, _) = landmark.split_once('/').unwrap_or_default();
+            if !dirs.contains(&dir) {
+                dirs.push(dir);
+            }
+            false
+        });
+        dirs
     });
-    dirs
+    &DIRS
 }
 
 /// The ids of the built-in systems, the program's own last. Any other id declares a system.

@@ -113,7 +113,10 @@ impl Shell<'_> {
             let is_open = systems::may_begin_in(&to) || is_place(&to);
             let names = match is_open {
                 true => self.list(&at),
-                false => systems::outer_dirs(),
+                false => systems::outer_dirs()
+                    .iter()
+                    .map(|dir| (*dir).to_owned())
+                    .collect(),
             };
             for name in names {
                 let (from, to) = (join(&from, &name), join(&to, &name));
