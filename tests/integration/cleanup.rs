@@ -210,40 +210,10 @@ fn other_systems_keep_their_archive_in_our_own_folder() {
     for (name, age) in files {
         sandbox.write_aged(name, name, age);
     }
-    let ran = sandbox.run("cleanup --apply --json").ends(0);
-    let document = ran.json();
-    let sites = document["sites"].as_array().unwrap();
-    let systems: Vec<_> = sites
-        .iter()
-        .map(|site| site["system"].as_str().unwrap())
-        .collect();
-    assert_eq!(systems, ["agent-flow", "session", "groups"]);
-    let sums = [
-        "ok",
-        "dry_run",
-        "archived",
-        "total_bytes_archived",
-        "archive_path",
-    ];
-    assert_eq!(keys(&document)[..5], sums, "together they read as one does");
-    let counts = sites
-        .iter()
-        .map(|site| site["archived"].as_array().unwrap().len());
-    assert_eq!(
-        document["archived"].as_array().unwrap().len(),
-        counts.sum::<usize>()
+    sees_archives_of_several(
+        &sandbox,
+        &sandbox.run("cleanup --apply --json").ends(0).json(),
     );
-    assert_eq!(document["archive_path"], sites[0]["archive_path"]);
-    for site in sites {
-        let archive = site["archive_path"].as_str().unwrap();
-        let below = match site["system"].as_str().unwrap() {
-            "session" => "session/260110-add-login",
-            "groups" => "groups/add-login",
-            system => system,
-        };
-        let ring = sandbox.path(&format!(".claude/statewarden/archive/{below}/cleanup-"));
-        assert!(archive.starts_with(&ring), "{archive}");
-    }
     let gone: Vec<&str> = files
         .iter()
         .map(|(name, _)| *name)
@@ -263,6 +233,38 @@ fn other_systems_keep_their_archive_in_our_own_folder() {
     );
     assert_eq!(sandbox.read(".claude/statewarden/.gitignore"), "*\n");
     assert_eq!(sandbox.run("audit").code(), 0, "the archive is no site");
+}
+
+/// Each site has an archive of its own; the document reads as that of one site does.
+fn sees_archives_of_several(sandbox: &Sandbox, document: &Value) {
+    let sites = document["sites"].as_array().unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let systems: Vec<_> = sites.iter().map(|site| text(&site["system"])).collect();
+    assert_eq!(systems, ["agent-flow", "session", "groups"]);
+    let sums = [
+        "ok",
+        "dry_run",
+        "archived",
+        "total_bytes_archived",
+        "archive_path",
+    ];
+    assert_eq!(keys(document)[..5], sums);
+    let n_archived = |of: &Value| of["archived"].as_array().unwrap().len();
+    assert_eq!(
+        n_archived(document),
+        sites.iter().map(n_archived).sum::<usize>()
+    );
+    assert_eq!(document["archive_path"], sites[0]["archive_path"]);
+    for site in sites {
+        let below = match site["system"].as_str().unwrap() {
+            "session" => "session/260110-add-login",
+            "groups" => "groups/add-login",
+            system => system,
+        };
+        let ring = sandbox.path(&format!(".claude/statewarden/archive/{below}/cleanup-"));
+        let archive = text(&site["archive_path"]);
+        assert!(archive.starts_with(&ring), "{archive}");
+    }
 }
 
 #[test]
