@@ -227,6 +227,35 @@ impl Test {
     }
 }
 
+/// What an action does besides printing.
+#[derive(Clone, Copy)]
+pub(super) enum Deed {
+    Deletes,
+    PrintsTo,
+    Runs,
+    RunsBeside,
+}
+
+const DEEDS: &[(&str, Deed)] = &[
+    ("-delete", Deed::Deletes),
+    ("-exec", Deed::Runs),
+    ("-execdir", Deed::RunsBeside),
+    ("-fls", Deed::PrintsTo),
+    ("-fprint", Deed::PrintsTo),
+    ("-fprint0", Deed::PrintsTo),
+    ("-fprintf", Deed::PrintsTo),
+    ("-ok", Deed::Runs),
+    ("-okdir", Deed::RunsBeside),
+];
+
+/// The actions by which `find` may change files.
+pub(super) const DEED_NAMES: [&str; DEEDS.len()] = names!(DEEDS, 0);
+
+pub(super) fn deed(word: &str) -> Option<Deed> {
+    let mut deeds = DEEDS.iter();
+    deeds.find(|(name, _)| *name == word).map(|(_, deed)| *deed)
+}
+
 struct Parser<'f> {
     rest: std::slice::Iter<'f, Field>,
     read: Expression,
@@ -267,6 +296,16 @@ impl<'f> Parser<'f> {
         Test::Any(any)
     }
 
+    fn deed(&mut self, deed: Deed) -> Option<Test> {
+        let action = match deed {
+            Deed::Deletes => Action::Delete,
+            Deed::PrintsTo => Action::PrintTo(self.rest.next()?.clone()),
+            Deed::Runs => Action::Exec(self.command()),
+            Deed::RunsBeside => Action::ExecDir(self.command()),
+        };
+        Some(self.act(action))
+    }
+
     /// The test or action a word begins; `None` for what always holds, and for the
     /// value of a test that is not judged.
     fn test(&mut self, word: &str) -> Option<Test> {
@@ -305,21 +344,11 @@ impl<'f> Parser<'f> {
             "-a" | "-and" | "-true" | "-xdev" | "-mount" | "-daystart" | "-follow" => return None,
             "-false" => Test::Never,
             "-prune" => Test::Prune,
-            "-delete" => self.act(Action::Delete),
-            "-exec" | "-ok" => {
-                let words = self.command();
-                self.act(Action::Exec(words))
-            }
-            "-execdir" | "-okdir" => {
-                let words = self.command();
-                self.act(Action::ExecDir(words))
-            }
             "-print" | "-print0" | "-printf" | "-ls" => self.act(Action::Print),
-            "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
-                let file = self.rest.next()?.clone();
-                self.act(Action::PrintTo(file))
-            }
-            other => return other.starts_with('-').then_some(Test::Open),
+            other => match deed(other) {
+                Some(deed) => self.deed(deed)?,
+                None => return other.starts_with('-').then_some(Test::Open),
+            },
         };
         self.read.narrows |= matches!(
             test,

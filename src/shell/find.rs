@@ -67,10 +67,6 @@ pub(super) fn find(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     })
 }
 
-/// Actions by which `find` itself writes, and those that run a command.
-pub(super) const WRITES: [&str; 5] = ["-delete", "-fls", "-fprint", "-fprint0", "-fprintf"];
-pub(super) const RUNS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
-
 fn only_reads(action: &Action) -> bool {
     match action {
         Action::Print => true,

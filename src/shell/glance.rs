@@ -4,8 +4,9 @@
 //! the tables and nothing is redirected to a file, reading the grammar finds no
 //! target, so it is not read.
 
+use super::expression::{Deed, deed};
 use super::table::{Hash, Key, Sieve};
-use super::{command, find, inline, nested, wrapper, writers};
+use super::{command, expression, inline, nested, wrapper, writers};
 
 /// The names of the tables. Most words are in none, and asking all of them would
 /// cost twenty times as much.
@@ -18,8 +19,7 @@ static NAMES: Sieve = Sieve::new()
     .with(&writers::OUTPUT_FILES)
     .with(&writers::OUTPUT_DIRS)
     .with(&command::WRITERS)
-    .with(&find::WRITES)
-    .with(&find::RUNS);
+    .with(&expression::DEED_NAMES);
 
 /// `false` only where an analysis would find no target but devices, in whatever
 /// directory and state. Names can be spelled in pieces (`t"ou"ch`), so a quote
@@ -128,8 +128,11 @@ fn is_known(word: &str, before: &str, after: &str) -> bool {
         "xargs" => !runs_named(after),
         "sort" => !prints(after),
         "." if word == "." => begins_command(before),
-        word if find::RUNS.contains(&word) => !begins_with_letter(after.trim_start()),
-        word => is_writer(word) || find::WRITES.contains(&word),
+        word => match deed(word) {
+            Some(Deed::Deletes | Deed::PrintsTo) => true,
+            Some(Deed::Runs | Deed::RunsBeside) => !begins_with_letter(after.trim_start()),
+            None => is_writer(word),
+        },
     }
 }
 
