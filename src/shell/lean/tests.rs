@@ -147,6 +147,8 @@ proptest! {
             (analyse(&script), script)
         };
         let (lean, script) = changes(Way::Lean);
+        // Behind `!` it is a word of the grammar, and with an expansion at its end it is none.
+        prop_assume!(!script.contains("[["));
         for way in [Way::Tree, Way::Expanded] {
             prop_assert_eq!(&lean, &changes(way).0, "{}", script);
         }
