@@ -397,6 +397,38 @@ fn following_finds_sites_that_come_later_and_keeps_the_order_of_time() {
     child.wait().unwrap();
 }
 
+/// As where both the project and the user have the hook in their settings.
+#[test]
+fn an_event_that_two_hooks_recorded_counts_once() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/workflow.yaml", "active: true\n");
+    let denied_twice = |name: &str, call: &str| {
+        let mut event = sandbox.write_event(&format!(".devt/state/{name}"), "x\n");
+        event["tool_use_id"] = call.into();
+        for _ in 0..2 {
+            sandbox.denied(&event, "ad-hoc-name");
+        }
+    };
+    denied_twice("notes.md", "toolu_1");
+    denied_twice("todo.txt", "toolu_1");
+    let records = sandbox.records(DEVT);
+    let id = |at: usize| records[at]["id"].as_str().unwrap();
+    assert_eq!(records.len(), 4);
+    ids(&sandbox, "", &[id(0), id(2)]);
+    let total = |args: &str| sandbox.run(args).ends(0).json()["total"].clone();
+    assert_eq!(total("denies stats --json"), 2);
+    let report = sandbox.run("denies report --json --html r.html").ends(0);
+    assert_eq!(report.json()["denies"], 2, "{}", report.said());
+    assert_eq!(sandbox.run("stuck --json").ends(0).json()["deny_count"], 2);
+    let (mut child, next) = following(&sandbox);
+    assert_eq!([next(), next()], [id(0), id(2)]);
+    denied_twice("notes.md", "toolu_2");
+    assert_eq!(next(), sandbox.records(DEVT)[4]["id"]);
+    assert_eq!(sandbox.run("stuck --json").ends(1).json()["deny_count"], 3);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
 /// Nothing has to be logged for it to notice.
 #[cfg(unix)]
 #[test]

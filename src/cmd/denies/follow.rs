@@ -10,7 +10,7 @@ use anyhow::Result;
 use super::super::{Context, Format};
 use super::filter::Passes;
 use super::list::write_entry;
-use super::read::{self, Newest, open};
+use super::read::{self, Newest, Seen, open};
 use crate::store::log::LogFile;
 
 /// How often the logs are looked at.
@@ -31,6 +31,7 @@ pub(super) fn run(passes: &Passes, context: &Context<'_>, out: &mut dyn Write) -
             tail.skip_to_end()?;
         }
     }
+    let mut seen = Seen::default();
     for look in 1.. {
         if look % LOOKS_BETWEEN_WALKS == 0 {
             add_new(&mut tails, context);
@@ -41,6 +42,7 @@ pub(super) fn run(passes: &Passes, context: &Context<'_>, out: &mut dyn Write) -
                 let text = read::text(line).unwrap_or_default();
                 if let Ok(Some(entry)) = read::parse(text)
                     && entry.is_denial()
+                    && seen.is_new(&entry)
                     && passes.let_through(&entry)
                 {
                     denials.offer(&entry, || Box::<str>::from(text));

@@ -2,8 +2,9 @@
 //! line, tolerating torn lines and the records of other programs.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead, BufReader, Read};
 use std::mem;
 use std::path::Path;
@@ -43,6 +44,7 @@ pub struct Entry<'l> {
     pub session_id: Cow<'l, str>,
     pub workflow_id: Cow<'l, str>,
     pub agent_type: Cow<'l, str>,
+    pub tool_use_id: Cow<'l, str>,
     /// The id of the denial that a recovery closes.
     pub resolves: Cow<'l, str>,
     /// The systems of the further denials of the same call.
@@ -101,6 +103,7 @@ impl<'l> Entry<'l> {
             "session_id" => &mut self.session_id,
             "workflow_id" => &mut self.workflow_id,
             "agent_type" => &mut self.agent_type,
+            "tool_use_id" => &mut self.tool_use_id,
             "resolves" => &mut self.resolves,
             _ => return None,
         })
@@ -152,6 +155,23 @@ pub(super) fn open(path: &Path) -> Result<Option<File>> {
     Ok(opened.map(|(file, _)| file))
 }
 
+/// Tells records of one event apart from its first one: a hook that is registered
+/// twice, such as by the project and by the user, records each event twice.
+#[derive(Default)]
+pub(crate) struct Seen {
+    /// Hashes, since a log can hold a million records.
+    records: HashSet<u64>,
+    hasher: RandomState,
+}
+
+impl Seen {
+    pub(crate) fn is_new(&mut self, entry: &Entry<'_>) -> bool {
+        let event = (&entry.session_id, &entry.tool_use_id, &entry.file_path);
+        let said = (&entry.decision, &entry.rule, &entry.resolves);
+        entry.tool_use_id.is_empty() || self.records.insert(self.hasher.hash_one((event, said)))
+    }
+}
+
 /// Hands every denial of this program in a log to `take`, oldest file first, with its line.
 ///
 /// # Errors
@@ -168,7 +188,8 @@ pub(crate) fn denials(
     })
 }
 
-/// The same for every record; says on stderr how many lines cannot be read.
+/// The same for every record, each event's once; says on stderr how many lines cannot
+/// be read.
 ///
 /// # Errors
 /// A file is there and cannot be read.
@@ -181,8 +202,14 @@ pub(crate) fn entries(
         Reach::Present => Vec::new(),
         Reach::All => log.generations(),
     };
+    let mut seen = Seen::default();
+    let mut take_new = |entry: &Entry<'_>, line: &str| {
+        if seen.is_new(entry) {
+            take(entry, line);
+        }
+    };
     let mut files = rotated.into_iter().chain([log.path()]);
-    files.try_for_each(|path| entries_of(&path, take))
+    files.try_for_each(|path| entries_of(&path, &mut take_new))
 }
 
 fn entries_of(path: &Path, take: &mut dyn FnMut(&Entry<'_>, &str)) -> Result<()> {
