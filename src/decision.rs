@@ -310,7 +310,8 @@ fn entry_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
     match governed.contract.standing(entry, governed.edition) {
         Standing::ProgramDirectory => Err(program_owned(id, entry, "")),
         Standing::Directory(dir) if makes_dir || dir.kind == DirKind::Open => Ok(Asks::Nothing),
-        Standing::Free => Ok(Asks::Nothing),
+        Standing::Free if makes_dir => Ok(Asks::Nothing),
+        Standing::Free => near_miss(claim, call),
         Standing::Row(_) if makes_dir && governed.contract.leads_on(entry, governed.edition) => {
             Ok(Asks::Nothing)
         }
@@ -323,6 +324,31 @@ fn entry_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
         Standing::AdHoc if makes_dir => Err(undeclared_directory(claim, call, entry)),
         Standing::AdHoc | Standing::Directory(_) => ad_hoc(claim, call),
     }
+}
+
+/// A free name, but one that a role is likely to mean its own file by: its readers would
+/// look for that in vain.
+fn near_miss(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
+    let governed = claim.governed;
+    let Actor::Agent(agent) = call.actor else {
+        return Ok(Asks::Nothing);
+    };
+    let meant = governed.system.near_miss(&claim.entry);
+    let (Some(meant), Some(role)) = (meant, governed.contract.role_of(agent)) else {
+        return Ok(Asks::Nothing);
+    };
+    let Standing::Row(row) = governed.contract.standing(&meant, governed.edition) else {
+        return Ok(Asks::Nothing);
+    };
+    let writer = governed.system.writer(row, &meant);
+    if governed.contract.may_write(&writer, call.actor).is_err() {
+        return Ok(Asks::Nothing);
+    }
+    let why = format!("the file of a {role} is `{meant}`, not `{}`", claim.entry);
+    Err(Objection {
+        suggestion: Some(meant),
+        ..Objection::new(DenyCode::AdHocName, why)
+    })
 }
 
 /// A name that the call itself takes away again is one its readers never meet.

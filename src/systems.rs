@@ -206,6 +206,11 @@ pub trait System: Sync {
         row.writer.clone()
     }
 
+    /// The name that its agents most likely mean by one that nobody else is refused.
+    fn near_miss(&self, _entry: &str) -> Option<String> {
+        None
+    }
+
     /// Whether the text of an entry is judged at all. What says no is never read.
     fn judges(&self, _entry: &str) -> bool {
         false

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{Answer, Context, change, number, output};
 use crate::gates::InDir;
-use crate::systems::groups::state::{self, Group, GroupState};
+use crate::systems::groups::state::{self, Change, Group, GroupState};
 use crate::systems::{Files, groups};
 
 #[derive(Debug, clap::Args)]
@@ -30,9 +30,18 @@ struct Row {
     root: Option<String>,
 }
 
+/// A change that is not done, however its groups are.
+#[derive(Debug, Serialize)]
+struct Ungrouped {
+    /// The directory of its `tasks.md`.
+    change: String,
+    reason: String,
+}
+
 #[derive(Debug, Serialize)]
 struct Document {
     groups: Vec<Row>,
+    ungrouped: Vec<Ungrouped>,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Result<Answer> {
@@ -47,17 +56,19 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
         );
     }
     let several = found.len() > 1;
-    let rows = found.into_iter().flat_map(|(root, groups)| {
-        let root = several.then_some(root);
-        let row = move |group| Row {
-            group,
-            root: root.clone(),
-        };
-        groups.into_iter().map(row)
-    });
     let mut document = Document {
-        groups: rows.collect(),
+        groups: Vec::new(),
+        ungrouped: Vec::new(),
     };
+    for (change, Change { groups, ungrouped }) in found {
+        let row = |group| Row {
+            group,
+            root: several.then(|| change.clone()),
+        };
+        document.groups.extend(groups.into_iter().map(row));
+        let ungrouped = ungrouped.map(|reason| Ungrouped { change, reason });
+        document.ungrouped.extend(ungrouped);
+    }
     if let Some(number) = args.group {
         let known = document
             .groups
@@ -73,18 +84,18 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
     Ok(Answer::Yes)
 }
 
-fn named(root: &str, context: &Context<'_>) -> Result<(String, Vec<Group>)> {
+fn named(root: &str, context: &Context<'_>) -> Result<(String, Change)> {
     let dir = context.in_project(root);
     match derive(&dir)? {
-        Some(groups) => Ok((root.to_owned(), groups)),
+        Some(change) => Ok((root.to_owned(), change)),
         None => {
             bail!("there is no `tasks.md` in `{dir}`; `--root` names the directory that holds it")
         }
     }
 }
 
-/// The groups of a directory; `None` where it has no `tasks.md`.
-fn derive(dir: &str) -> Result<Option<Vec<Group>>> {
+/// The change in a directory; `None` where it has no `tasks.md`.
+fn derive(dir: &str) -> Result<Option<Change>> {
     let dir = Path::new(dir);
     // A file that is there and cannot be read must not look like one without groups,
     // nor like one in which none of them is stuck.
@@ -93,27 +104,24 @@ fn derive(dir: &str) -> Result<Option<Vec<Group>>> {
     }
     change::present(&dir.join("STUCK.md"))?;
     let files = InDir { dir };
-    Ok(state::derive(&|name| files.text(name)))
+    Ok(state::derive(&|name| files.read(name)))
 }
 
-/// The groups of every site that has a `tasks.md`.
-fn everywhere(context: &Context<'_>) -> Result<Vec<(String, Vec<Group>)>> {
+/// The change of every site that has a `tasks.md`.
+fn everywhere(context: &Context<'_>) -> Result<Vec<(String, Change)>> {
     context.require(groups::ID)?;
     let found = context.sites_of(groups::ID, |site| {
-        let groups = derive(&site.dir()).transpose()?;
+        let change = derive(&site.dir()).transpose()?;
         let shown = match site.shown(&context.project) {
             root if root.is_empty() => ".".to_owned(),
             dir => dir,
         };
-        Some(groups.map(|groups| (shown, groups)))
+        Some(change.map(|change| (shown, change)))
     });
     found.into_iter().flatten().collect()
 }
 
 fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -> io::Result<()> {
-    if document.groups.is_empty() {
-        writeln!(out, "`tasks.md` has no groups (headings `## N. Name`)")?;
-    }
     let mut root = None;
     for Row {
         group,
@@ -126,6 +134,10 @@ fn write_text(document: &Document, context: &Context<'_>, out: &mut dyn Write) -
             writeln!(out, "{}", context.paint.bold(title))?;
         }
         write_group(group, context, out)?;
+    }
+    for Ungrouped { change, reason } in &document.ungrouped {
+        let change = context.paint.bold(&output::printable(change));
+        writeln!(out, "{change}: not done: {}", output::printable(reason))?;
     }
     Ok(())
 }

@@ -56,6 +56,25 @@ impl System for Groups {
         named.or_else(|| at_root(path, view))
     }
 
+    /// Differs in case, in `_` for `-`, by an `s`, or is `review-N.md` for `review/N.md`.
+    fn near_miss(&self, entry: &str) -> Option<String> {
+        let plain = entry.to_ascii_lowercase().replace('_', "-");
+        let stem = plain.strip_suffix(".md")?;
+        match stem.trim_end_matches('s') {
+            "task" => return Some(TASKS.to_owned()),
+            "stuck" => return Some("STUCK.md".to_owned()),
+            "e2e-report" => return Some("e2e-report.md".to_owned()),
+            _ => {}
+        }
+        let (dir, number) = stem.rsplit_once(['/', '-'])?;
+        let name = match dir.trim_end_matches('s') {
+            "review" => format!("review/{number}.md"),
+            "test-report" => format!("test-reports/{number}.md"),
+            _ => return None,
+        };
+        ROWS.iter().any(|row| row.matches(&name)).then_some(name)
+    }
+
     fn judges(&self, entry: &str) -> bool {
         kind_of(entry).is_some()
     }
@@ -111,8 +130,8 @@ impl System for Groups {
         let owed = std::iter::once(String::new())
             .chain(changes)
             .flat_map(|dir| {
-                let groups =
-                    state::derive(&|name| files.text(&format!("{dir}{name}"))).unwrap_or_default();
+                let change = state::derive(&|name| files.read(&format!("{dir}{name}")));
+                let groups = change.unwrap_or_default().groups;
                 let owed = state::owed(&groups, kind).into_iter();
                 let owed = owed.map(|(file, why)| Owed {
                     file: format!("{dir}{file}"),
@@ -127,11 +146,9 @@ impl System for Groups {
     }
 
     fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
-        let groups = state::derive(&|name| files.text(name));
-        groups
-            .map(|groups| Ok(state::workflow(&groups, site)))
-            .into_iter()
-            .collect()
+        let change = state::derive(&|name| files.read(name));
+        let run = change.map(|change| Ok(state::workflow(&change, site)));
+        run.into_iter().collect()
     }
 
     fn landmarks(&self) -> &'static [&'static str] {

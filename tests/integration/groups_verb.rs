@@ -70,6 +70,36 @@ fn several_roots_are_told_apart() {
     );
 }
 
+/// Unfinished work that is in no group's state.
+#[test]
+fn a_change_that_its_groups_do_not_tell_of_is_listed() {
+    let sandbox = Sandbox::new();
+    for (change, tasks) in [
+        ("plain", "# Tasks\n- [ ] a\n"),
+        ("stray", "## 1. A\n- [x] a\n## Later\n- [ ] b\n"),
+        ("whole", "## 1. A\n- [x] a\n"),
+    ] {
+        sandbox.write(&format!("openspec/changes/{change}/tasks.md"), tasks);
+    }
+    let report = sandbox.path("openspec/changes/whole/review/1.md");
+    sandbox.write("openspec/changes/whole/review/1.md", "");
+    std::fs::write(&report, b"**Status:** APPROVED \xff").unwrap();
+    let answer = sandbox.run("groups --json").ends(0).json();
+    let ungrouped = json!([
+        {"change": "openspec/changes/plain", "reason": "`tasks.md` has no group (headings `## N. Name`)"},
+        {"change": "openspec/changes/stray", "reason": "open boxes that belong to no group: 1, in line 4; \
+            move them below a heading `## N. Name`"},
+    ]);
+    assert_eq!(answer["ungrouped"], ungrouped);
+    let reasons = answer["groups"][1]["reasons"].to_string();
+    assert_has(&reasons, "`review/1.md` cannot be read: it is not UTF-8");
+    let text = sandbox.run("groups").stdout();
+    assert_has(
+        &text,
+        "\nopenspec/changes/plain: not done: `tasks.md` has no group",
+    );
+}
+
 #[test]
 fn no_answer_is_an_error() {
     let sandbox = Sandbox::new();

@@ -8,12 +8,13 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use crate::path;
+use crate::reply;
 use crate::words::words;
 use crate::workflow::{Gate, GateStatus, Workflow};
 
 use super::report::{self, Reading, ReportKind};
 use super::stuck;
-use super::tasks::{self, Section};
+use super::tasks::{self, Section, Tasks};
 
 words! {
     /// How far a group is.
@@ -54,28 +55,70 @@ pub struct Group {
 /// Rejections from which a stronger hand is called.
 const ESCALATION_ROUND: u32 = 3;
 
-/// The groups in the order of `tasks.md`. `files` gives the text of a file by
-/// its path below the directory that holds `tasks.md`; `None` where that is missing.
-pub fn derive(files: &dyn Fn(&str) -> Option<String>) -> Option<Vec<Group>> {
-    let sections = tasks::parse(&files(super::TASKS)?);
-    let stuck = stuck::mentions(&files("STUCK.md").unwrap_or_default());
+/// How long a list in a reason may be.
+const LIST_ROOM: usize = 80;
+
+/// What the files of a change say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// In the order of `tasks.md`.
+    pub groups: Vec<Group>,
+    /// Why the change is not done, however its groups are.
+    pub ungrouped: Option<String>,
+}
+
+/// Gives the text of a file by its path below the directory that holds `tasks.md`, or why it
+/// cannot be read.
+type Files<'a> = &'a dyn Fn(&str) -> Result<Option<String>, String>;
+
+/// Derives a change from its files; `None` where it has no `tasks.md`.
+pub fn derive(files: Files<'_>) -> Option<Change> {
+    let tasks = match files(super::TASKS) {
+        Ok(text) => tasks::parse(&text?),
+        Err(why) => {
+            return Some(Change {
+                ungrouped: Some(format!("`tasks.md` cannot be read: {why}")),
+                ..Change::default()
+            });
+        }
+    };
+    let stops = stuck::read(files("STUCK.md"));
     let mut n_headings: HashMap<u32, usize> = HashMap::new();
-    for section in &sections {
+    for section in &tasks.groups {
         *n_headings.entry(section.number).or_default() += 1;
     }
     let group = |section: &Section| {
         let copies = n_headings[&section.number];
         let evidence = Evidence::gather(section, files);
-        let state = if stuck.contains(section.number) {
+        let state = if stops.contains(section.number) {
             GroupState::Stuck
         } else if section.number == 0 || copies > 1 || section.n_tasks() == 0 {
             GroupState::Error
         } else {
             evidence.state()
         };
-        evidence.report(state, copies)
+        let mut group = evidence.report(state, copies);
+        if state != GroupState::GroupDone {
+            group.reasons.extend(stops.unclear.clone());
+        }
+        group
     };
-    Some(sections.iter().map(group).collect())
+    Some(Change {
+        groups: tasks.groups.iter().map(group).collect(),
+        ungrouped: ungrouped(&tasks),
+    })
+}
+
+fn ungrouped(tasks: &Tasks) -> Option<String> {
+    let lines = tasks.ungrouped.iter().map(usize::to_string).collect();
+    let lines = reply::listed(lines, LIST_ROOM);
+    match (tasks.groups.len(), tasks.ungrouped.len()) {
+        (0, _) => Some("`tasks.md` has no group (headings `## N. Name`)".to_owned()),
+        (_, 0) => None,
+        (_, n) => Some(format!(
+            "open boxes that belong to no group: {n}, in line {lines}; move them below a heading `## N. Name`"
+        )),
+    }
 }
 
 /// The verdict files a role must still write, with the reason: a tester owes
@@ -99,8 +142,9 @@ pub fn owed(groups: &[Group], kind: ReportKind) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The groups as one workflow, for `status`.
-pub fn workflow(groups: &[Group], site: &str) -> Workflow {
+/// A change as one workflow, for `status`.
+pub fn workflow(change: &Change, site: &str) -> Workflow {
+    let Change { groups, ungrouped } = change;
     let gates = groups.iter().map(|group| Gate {
         name: format!("group {}", group.group),
         status: match group.state {
@@ -120,7 +164,7 @@ pub fn workflow(groups: &[Group], site: &str) -> Workflow {
     Workflow {
         system: super::ID,
         file: path::below(site, super::TASKS),
-        active: open.is_some()
+        active: (open.is_some() || ungrouped.is_some())
             && groups
                 .iter()
                 .any(|group| group.state != GroupState::Pending),
@@ -128,12 +172,13 @@ pub fn workflow(groups: &[Group], site: &str) -> Workflow {
         iteration: open.and_then(|group| group.round).map(u64::from),
         max_iterations: None,
         gates: gates.collect(),
-        next: match open {
-            Some(group) => group.next.clone(),
-            None if groups.is_empty() => {
+        next: match (open, ungrouped) {
+            (Some(group), _) => group.next.clone(),
+            (None, Some(_)) if groups.is_empty() => {
                 "give `tasks.md` its groups: headings `## N. Name` with boxes below".to_owned()
             }
-            None => "every group is done; archive the change".to_owned(),
+            (None, Some(why)) => format!("every group is done, the change is not: {why}"),
+            (None, None) => "every group is done; archive the change".to_owned(),
         },
         updated_at: None,
     }
@@ -148,15 +193,19 @@ struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    fn gather(section: &'a Section, files: &dyn Fn(&str) -> Option<String>) -> Self {
+    fn gather(section: &'a Section, files: Files<'_>) -> Self {
         let text = |kind: ReportKind| files(&kind.path(section.number));
+        let reading = |kind, text: &Result<Option<String>, String>| match text {
+            Ok(text) => text.as_deref().map(|text| report::read(kind, text)),
+            Err(why) => Some(Reading::Malformed(why.clone())),
+        };
         let review = text(ReportKind::Review);
+        let round = review.as_ref().ok().and_then(Option::as_deref);
         Self {
             section,
-            tests: text(ReportKind::TestReport)
-                .map(|text| report::read(ReportKind::TestReport, &text)),
-            round: review.as_deref().and_then(report::round),
-            review: review.map(|text| report::read(ReportKind::Review, &text)),
+            tests: reading(ReportKind::TestReport, &text(ReportKind::TestReport)),
+            review: reading(ReportKind::Review, &review),
+            round: round.and_then(report::round),
         }
     }
 
@@ -168,7 +217,7 @@ impl<'a> Evidence<'a> {
         if self.section.n_checked == 0 && self.review.is_none() {
             return GroupState::Pending;
         }
-        if self.section.n_unchecked > 0 {
+        if self.section.is_open() {
             return GroupState::Developing;
         }
         match (&self.tests, &self.review) {
@@ -219,17 +268,26 @@ impl<'a> Evidence<'a> {
     }
 
     fn reasons(&self, state: GroupState, copies: usize) -> Vec<String> {
-        let Section {
-            number, n_checked, ..
-        } = self.section;
-        let mut reasons = vec![match self.section.n_tasks() {
+        let section = self.section;
+        let (number, n_checked) = (section.number, section.n_checked);
+        let mut reasons = vec![match section.n_tasks() {
             1 => format!("{n_checked} of 1 box is checked"),
             n_tasks => format!("{n_checked} of {n_tasks} boxes are checked"),
         }];
+        for (places, so) in [
+            (&section.odd, "open, since only `[x]` is done"),
+            (&section.others, "numbered for another group"),
+            (&section.elsewhere, "open tasks of this group elsewhere"),
+        ] {
+            if !places.is_empty() {
+                let places = reply::listed(places.clone(), LIST_ROOM);
+                reasons.push(format!("{so}: {places}"));
+            }
+        }
         if state == GroupState::Stuck {
             reasons.push(format!("`STUCK.md` names group {number}"));
         }
-        if *number == 0 {
+        if number == 0 {
             reasons.push("groups are numbered from 1".to_owned());
         }
         if copies > 1 {
@@ -249,7 +307,7 @@ impl<'a> Evidence<'a> {
                 (ReportKind::Review, Some(round)) => format!(" in round {round}"),
                 _ => String::new(),
             };
-            reasons.push(format!("`{}` {says}{round}", kind.path(*number)));
+            reasons.push(format!("`{}` {says}{round}", kind.path(number)));
         }
         reasons
     }
@@ -259,7 +317,7 @@ impl<'a> Evidence<'a> {
         match state {
             GroupState::Pending => format!("dispatch the developer for group {number}"),
             GroupState::Developing => match self.malformed().first() {
-                Some(kind) if self.section.n_unchecked == 0 => {
+                Some(kind) if !self.section.is_open() => {
                     format!(
                         "have `{}` written again with an exact status line",
                         kind.path(number)
@@ -280,6 +338,9 @@ impl<'a> Evidence<'a> {
             GroupState::Stuck => {
                 "a person decides; then strike the line in `STUCK.md` through or mark it RESOLVED, in capitals"
                     .to_owned()
+            }
+            GroupState::Error if number == 0 => {
+                "number the groups in `tasks.md` from 1: `## 1. Name`".to_owned()
             }
             GroupState::Error => {
                 format!("repair `tasks.md`: one heading `## {number}. Name` with boxes below it")

@@ -1,34 +1,67 @@
 //! `STUCK.md`: the groups that wait for a person.
 
-/// The numbers that follow the word "group", as inclusive ranges.
+/// What `STUCK.md` stops.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mentions(Vec<(u32, u32)>);
+pub struct Stops {
+    /// The numbers of the groups, as inclusive ranges.
+    groups: Vec<(u32, u32)>,
+    /// Why it does not tell which groups it stops.
+    pub unclear: Option<String>,
+}
 
-impl Mentions {
+impl Stops {
     pub fn contains(&self, group: u32) -> bool {
-        self.0
-            .iter()
-            .any(|(first, last)| (*first..=*last).contains(&group))
+        let mut ranges = self.groups.iter();
+        ranges.any(|(first, last)| (*first..=*last).contains(&group))
     }
 }
 
-/// Whole numbers only: `Group 1` is not `Group 10`, and `Group 1.2` is a task of
-/// group 1. Lists join with `,` `and` `&`, ranges with `-` or `–`. Text struck
-/// through with `~~` and lines with the word RESOLVED do not count.
-pub fn mentions(stuck_text: &str) -> Mentions {
-    let mut mentions = Mentions::default();
-    for line in stuck_text.lines().filter(|line| !is_resolved(line)) {
+/// Whole numbers after the word "group": `Group 1` is not `Group 10`, and `Group 1.2` is a
+/// task of group 1. Lists join with `,` `and` `&`, ranges with `-` or `–`. Text struck
+/// through with `~~` and lines with the word RESOLVED stop nothing. Where no line names a
+/// group, `Task 1.2` stops group 1.
+pub fn read(stuck: Result<Option<String>, String>) -> Stops {
+    let text = match stuck {
+        Ok(text) => text.unwrap_or_default(),
+        Err(why) => {
+            return Stops {
+                unclear: Some(format!("`STUCK.md` cannot be read: {why}")),
+                ..Stops::default()
+            };
+        }
+    };
+    let open = text.lines().filter(|line| !is_resolved(line));
+    let open = open.map(without_struck).collect::<Vec<_>>().join("\n");
+    let words = [("group", Part::Dropped), ("task", Part::Needed)];
+    let mut words = words.into_iter();
+    let word = words.find(|word| !named(&text, *word).is_empty());
+    let is_unclear = word.is_none() && !text.trim().is_empty();
+    Stops {
+        groups: word.map_or(Vec::new(), |word| named(&open, word)),
+        unclear: is_unclear.then(|| "`STUCK.md` names no `Group N`".to_owned()),
+    }
+}
+
+/// The part behind a number's decimal point, which numbers a task.
+#[derive(Clone, Copy)]
+enum Part {
+    Dropped,
+    Needed,
+}
+
+/// The groups in the numbers that follow a word, in any case.
+fn named(text: &str, (word, part): (&str, Part)) -> Vec<(u32, u32)> {
+    let mut found = Vec::new();
+    for line in text.lines() {
         // Emphasis, code marks and `#` may stand around a number.
-        let line = without_struck(line)
-            .to_lowercase()
-            .replace(['*', '_', '`', '#'], " ");
-        for (at, word) in line.match_indices("group") {
+        let line = line.to_lowercase().replace(['*', '_', '`', '#'], " ");
+        for (at, word) in line.match_indices(word) {
             if !line[..at].ends_with(char::is_alphanumeric) {
-                numbers(&line[at + word.len()..], &mut mentions.0);
+                numbers(&line[at + word.len()..], part, &mut found);
             }
         }
     }
-    mentions
+    found
 }
 
 /// Words before RESOLVED that say that it is still to come; `t` ends `isn't`.
@@ -59,8 +92,8 @@ fn without_struck(line: &str) -> String {
     kept + rest
 }
 
-/// Reads the list behind the word "group", in lower case.
-fn numbers(text: &str, found: &mut Vec<(u32, u32)>) {
+/// Reads the list behind a word, in lower case.
+fn numbers(text: &str, part: Part, found: &mut Vec<(u32, u32)>) {
     let after_s = text.strip_prefix('s');
     let dash = match after_s {
         Some(_) => Dash::Spaced,
@@ -69,7 +102,7 @@ fn numbers(text: &str, found: &mut Vec<(u32, u32)>) {
     let text = after_s.unwrap_or(text);
     let mut cursor = text.trim_start_matches([' ', '\t', ':', '-']);
     let mut is_first = true;
-    while let Some((number, rest)) = number(cursor) {
+    while let Some((number, rest)) = number(cursor, part) {
         let (item, rest) = match range_end(rest, dash) {
             None => (Some((number, number)), rest),
             Some((last, rest)) if range_end(rest, Dash::Tight).is_none() => {
@@ -85,19 +118,23 @@ fn numbers(text: &str, found: &mut Vec<(u32, u32)>) {
     }
 }
 
-/// A number that no letter follows, and the text after it. The part behind a
-/// decimal point is dropped: it numbers a task.
-fn number(text: &str) -> Option<(u32, &str)> {
+/// A number that no letter follows, and the text after it.
+fn number(text: &str, part: Part) -> Option<(u32, &str)> {
     let n_digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let number = text[..n_digits].parse().ok()?;
-    let mut rest = &text[n_digits..];
+    let (number, after) = text.split_at(n_digits);
+    let mut rest = after;
     while let Some(task) = rest
         .strip_prefix('.')
         .filter(|t| t.starts_with(|c: char| c.is_ascii_digit()))
     {
         rest = task.trim_start_matches(|c: char| c.is_ascii_digit());
     }
-    (!rest.starts_with(char::is_alphanumeric)).then_some((number, rest))
+    let fits = match part {
+        Part::Dropped => true,
+        Part::Needed => rest.len() < after.len(),
+    };
+    let is_whole = fits && !rest.starts_with(char::is_alphanumeric);
+    is_whole.then_some((number.parse().ok()?, rest))
 }
 
 /// Whether spaces may stand around the dash of a range.
@@ -114,7 +151,7 @@ fn range_end(text: &str, dash: Dash) -> Option<(u32, &str)> {
         Dash::Spaced => str::trim_start(text),
         Dash::Tight => text,
     };
-    number(trim(trim(text).strip_prefix(['-', '–'])?))
+    number(trim(trim(text).strip_prefix(['-', '–'])?), Part::Dropped)
 }
 
 fn separator(text: &str) -> Option<&str> {
@@ -131,11 +168,42 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[u32]) {
-        let mentions = mentions(text);
-        let found: Vec<u32> = (0..3000)
-            .filter(|group| mentions.contains(*group))
-            .collect();
+        let stops = read(Ok(Some(text.to_owned())));
+        let found: Vec<u32> = (0..3000).filter(|group| stops.contains(*group)).collect();
         assert_eq!(found, expected, "{text:?}");
+    }
+
+    #[test]
+    fn tasks_count_where_no_group_is_named() {
+        check("task 3.2 and Tasks **4.1**, 5.2.1 wait", &[3, 4, 5]);
+        check("Tasks 3.1-3.4 & 6.1-7.2", &[3, 6, 7]);
+        check("task 3 of 7, Task 3.x, multitask 3.1", &[]);
+        check("Group 1 waits\nTask 3.2 fails", &[1]);
+        check("Group 3: RESOLVED\nTask 3.2 failed", &[]);
+        check(
+            "Task 3.2: RESOLVED\n~~Task 4.1~~\nthe group of Task 5.1",
+            &[5],
+        );
+    }
+
+    #[test]
+    fn a_text_that_names_nothing_is_unclear() {
+        let unclear = |stuck| read(stuck).unclear;
+        let text = |text: &str| Ok(Some(text.to_owned()));
+        for clear in [
+            Ok(None),
+            text(" \n"),
+            text("~~Group 3~~"),
+            text("Task 3.1: RESOLVED"),
+        ] {
+            assert_eq!(unclear(clear.clone()), None, "{clear:?}");
+        }
+        for vague in ["# Stuck\nthe login fails", "3.2 fails", "Group A, task 3"] {
+            let expected = "`STUCK.md` names no `Group N`";
+            assert_eq!(unclear(text(vague)).as_deref(), Some(expected), "{vague}");
+        }
+        let why = unclear(Err("it is not UTF-8".to_owned())).unwrap();
+        assert_eq!(why, "`STUCK.md` cannot be read: it is not UTF-8");
     }
 
     #[test]

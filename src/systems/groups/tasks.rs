@@ -1,53 +1,157 @@
 //! `tasks.md`: numbered groups and their boxes.
 
+use std::collections::HashMap;
+
 use crate::formats::markdown::{Checkbox, Fence, Line, checkbox, lines};
 
-/// What stands below one heading `## N. Name`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What `tasks.md` says.
+#[derive(Debug, Default)]
+pub struct Tasks {
+    /// In the order of their headings.
+    pub groups: Vec<Section>,
+    /// The lines with an open box that belongs to no group.
+    pub ungrouped: Vec<usize>,
+}
+
+/// What belongs to one heading `## N. Name`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Section {
     pub number: u32,
     pub name: String,
     pub n_checked: usize,
     pub n_unchecked: usize,
+    /// Open boxes with a mark of their own: `[~]` in line 3.
+    pub odd: Vec<String>,
+    /// Tasks numbered for another group that stand here: 2.1 in line 3.
+    pub others: Vec<String>,
+    /// Open tasks of this group that stand elsewhere.
+    pub elsewhere: Vec<String>,
 }
 
 impl Section {
     pub fn n_tasks(&self) -> usize {
         self.n_checked + self.n_unchecked
     }
+
+    pub fn is_open(&self) -> bool {
+        self.n_unchecked > 0 || !self.elsewhere.is_empty()
+    }
 }
 
-/// The groups in the order of their headings. Any other heading of the first or
-/// second level ends a group.
+/// Where a line stands: below which heading.
+#[derive(Clone, Copy)]
+enum Below {
+    /// `## N. Name`, by its index.
+    Group(usize),
+    /// `## N.M Name` or `## Na. Name`: a part of group N, wherever that is.
+    Part(u32),
+    /// Any other heading of the first or second level, or none.
+    NoGroup,
+}
+
+/// A box, and where it stands.
+struct Task<'a> {
+    below: Below,
+    line: usize,
+    kind: Checkbox,
+    brackets: &'a str,
+    text: &'a str,
+}
+
+/// Reads `tasks.md`.
 ///
 /// Boxes in code fences count, as they do for OpenSpec; a fenced heading does
 /// not, provided that the fence is closed, so that a forgotten fence swallows
 /// no group.
-pub fn parse(text: &str) -> Vec<Section> {
-    let mut sections: Vec<Section> = Vec::new();
-    let mut inside = false;
-    for line in lines(text) {
-        if let Some(heading) = heading(&line) {
-            let section = numbered(heading);
-            inside = section.is_some();
-            sections.extend(section);
-        } else if let (true, Some(section)) = (inside, sections.last_mut()) {
-            match checkbox(line.text) {
-                Some(Checkbox::Checked) => section.n_checked += 1,
-                Some(Checkbox::Unchecked) => section.n_unchecked += 1,
-                None => {}
+pub fn parse(text: &str) -> Tasks {
+    let (mut tasks, mut boxes) = (Tasks::default(), Vec::new());
+    let mut below = Below::NoGroup;
+    for (line, number) in lines(text).iter().zip(1..) {
+        if let Some(heading) = heading(line) {
+            below = tasks.enter(heading);
+        } else if let Some((kind, brackets, text)) = checkbox(line.text)
+            && (kind != Checkbox::Odd || line.fence != Fence::Closed)
+        {
+            boxes.push(Task {
+                below,
+                line: number,
+                kind,
+                brackets,
+                text,
+            });
+        }
+    }
+    let numbers = tasks.groups.iter().map(|group| group.number);
+    let by_number: HashMap<u32, usize> = numbers.zip(0..).collect();
+    for task in boxes {
+        tasks.count(&task, &by_number);
+    }
+    tasks
+}
+
+impl Tasks {
+    fn enter(&mut self, heading: &str) -> Below {
+        let Some((number, rest)) = numbered(heading) else {
+            return Below::NoGroup;
+        };
+        let mut rest = rest.chars();
+        match (rest.next(), rest.clone().next()) {
+            (Some('.'), Some('0'..='9')) | (Some('a'..='z' | 'A'..='Z'), Some('.')) => {
+                Below::Part(number)
+            }
+            (Some('.'), _) => {
+                self.groups.push(Section {
+                    number,
+                    name: rest.as_str().trim().to_owned(),
+                    ..Section::default()
+                });
+                Below::Group(self.groups.len() - 1)
+            }
+            _ => Below::NoGroup,
+        }
+    }
+
+    fn count(&mut self, task: &Task<'_>, by_number: &HashMap<u32, usize>) {
+        let is_open = task.kind != Checkbox::Checked;
+        let home = match task.below {
+            Below::Group(at) => Some(at),
+            Below::Part(number) => by_number.get(&number).copied(),
+            Below::NoGroup => None,
+        };
+        let meant = task_number(task.text);
+        let meant = meant.and_then(|(group, name)| Some((*by_number.get(&group)?, group, name)));
+        let place = |name: &str| format!("{name} in line {}", task.line);
+        if let Some((at, group, name)) = meant
+            && home.is_none_or(|home| self.groups[home].number != group)
+        {
+            if is_open {
+                self.groups[at].elsewhere.push(place(name));
+            }
+            if let Some(home) = home {
+                self.groups[home].others.push(place(name));
+            }
+        }
+        let Some(home) = home else {
+            self.ungrouped.extend(is_open.then_some(task.line));
+            return;
+        };
+        let home = &mut self.groups[home];
+        match task.kind {
+            Checkbox::Checked => home.n_checked += 1,
+            Checkbox::Unchecked => home.n_unchecked += 1,
+            Checkbox::Odd => {
+                home.n_unchecked += 1;
+                home.odd.push(place(&format!("`{}`", task.brackets)));
             }
         }
     }
-    sections
 }
 
 /// Whether a `tasks.md` at a project's root is one of ours: it has a numbered
 /// group with at least one box.
 pub fn has_numbered_groups(tasks_text: &str) -> bool {
-    parse(tasks_text)
-        .iter()
-        .any(|section| section.n_tasks() > 0)
+    let mut groups = parse(tasks_text).groups.into_iter();
+    groups.any(|group| group.n_tasks() > 0)
 }
 
 /// The text of a heading of the first or second level, with one `#` dropped.
@@ -58,21 +162,25 @@ fn heading<'a>(line: &Line<'a>) -> Option<&'a str> {
     (is_heading && line.fence != Fence::Closed).then_some(rest)
 }
 
-fn numbered(heading: &str) -> Option<Section> {
-    let title = heading.strip_prefix('#')?.trim();
-    let (number, name) = title.split_once('.')?;
-    let digits = number.bytes().all(|byte| byte.is_ascii_digit());
-    // `## 3.1 Name` is a heading inside group 3, not group 3.
-    if !digits || name.starts_with(|c: char| c.is_ascii_digit()) {
-        return None;
-    }
-    let number = number.parse().ok()?;
-    Some(Section {
-        number,
-        name: name.trim().to_owned(),
-        n_checked: 0,
-        n_unchecked: 0,
-    })
+/// The number at the start of a heading of the second level, and what follows it.
+fn numbered(heading: &str) -> Option<(u32, &str)> {
+    leading_number(heading.strip_prefix('#')?.trim())
+}
+
+/// The group in a task's number, `N.M`, and the number.
+fn task_number(text: &str) -> Option<(u32, &str)> {
+    let text = text.trim_start_matches(['*', '_', '`']);
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
+    let number = text[..end.unwrap_or(text.len())].trim_end_matches('.');
+    let (group, rest) = leading_number(number)?;
+    let is_word = text[number.len()..].starts_with(char::is_alphanumeric);
+    (rest.starts_with('.') && !is_word).then_some((group, number))
+}
+
+fn leading_number(text: &str) -> Option<(u32, &str)> {
+    let n_digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, rest) = text.split_at(n_digits);
+    Some((number.parse().ok()?, rest))
 }
 
 #[cfg(test)]
@@ -80,13 +188,14 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(text: &str, expected: &[(u32, &str, usize, usize)]) {
-        let sections = parse(text);
-        let found: Vec<_> = sections
-            .iter()
+    fn check(text: &str, expected: &[(u32, &str, usize, usize)], ungrouped: &[usize]) {
+        let tasks = parse(text);
+        let found = tasks.groups.iter();
+        let found: Vec<_> = found
             .map(|s| (s.number, s.name.as_str(), s.n_checked, s.n_unchecked))
             .collect();
         assert_eq!(found, expected, "{text:?}");
+        assert_eq!(tasks.ungrouped, ungrouped, "{text:?}");
     }
 
     #[test]
@@ -94,25 +203,72 @@ mod tests {
         check(
             "## 1. A\n- [x] a\n- [ ] b\n## 2. B\n- [X] c",
             &[(1, "A", 1, 1), (2, "B", 1, 0)],
+            &[],
         );
         check(
             "\u{feff}## 1. A\r\n\r\n  * [x] a\r\n1. [ ] b\r\n",
             &[(1, "A", 1, 1)],
+            &[],
         );
         check(
             "##  12.  A \n+ [x] a\n### More\n\t2) [ ] b",
             &[(12, "A", 1, 1)],
-        );
-        check("## 3.\n- [ ] a", &[(3, "", 0, 1)]);
-        check("## 1. A\n- [x] a\n## Notes\n- [ ] b", &[(1, "A", 1, 0)]);
-        check("## 1. A\n- [x] a\n# Notes\n- [ ] b", &[(1, "A", 1, 0)]);
-        check("## 1. A\n## 1.1 B\n- [ ] b", &[(1, "A", 0, 0)]);
-        check(
-            "## A\n- [ ] b\n### 1. C\n- [ ] c\n ## 2. D\n##3. E\n## 99999999999. F",
             &[],
         );
-        check("## +1. A\n- [ ] a\n## . B\n- [ ] b", &[]);
-        check("## 1. A\n- [~] a\n- [] b\n- [x b", &[(1, "A", 0, 0)]);
+        check("## 3.\n- [ ] a", &[(3, "", 0, 1)], &[]);
+        check("## 1. A\n- [~] a\n- [] b\n- [x b", &[(1, "A", 0, 2)], &[]);
+    }
+
+    #[test]
+    fn an_open_box_outside_the_groups_is_ungrouped() {
+        for heading in [
+            "## Notes",
+            "# Notes",
+            "## 1) B",
+            "## 2 B",
+            "## 99999999999. B",
+        ] {
+            let text = format!("- [x] a\n- [-] b\n## 1. A\n- [x] a\n{heading}\n- [x] a\n- [ ] b");
+            check(&text, &[(1, "A", 1, 0)], &[2, 7]);
+        }
+        check(
+            "## A\n- [ ] b\n### 1. C\n- [ ] c\n ## 2. D\n##3. E\n## +1. F\n## . G\n- [ ] a",
+            &[],
+            &[2, 4, 9],
+        );
+    }
+
+    #[test]
+    fn parts_belong_to_their_group_wherever_that_is() {
+        check(
+            "## 1.2 Early\n- [ ] a\n## 1. A\n- [x] a\n## 2. B\n## 1b. C\n- [~] b\n## 2.1. D\n- [x] d",
+            &[(1, "A", 1, 2), (2, "B", 1, 0)],
+            &[],
+        );
+        check("## 3.1 A\n- [ ] a\n## 3a. B\n- [ ] b", &[], &[2, 4]);
+    }
+
+    #[test]
+    fn odd_boxes_and_tasks_of_other_groups_are_named() {
+        let text = "## 1. A\n- [x] 1.1 a\n- [~] **2.1** b\n- [x] 2.2. c\n- [ ] 3.1 d\n- [ ] 2.4x\n\
+                    ## 2. B\n- [x] 2.3 d\n```\n- [-] legend\n```\n## Notes\n- [ ] 2.5 e\n";
+        let Tasks { groups, ungrouped } = parse(text);
+        let told = |at: usize| {
+            let Section {
+                odd,
+                others,
+                elsewhere,
+                ..
+            } = &groups[at];
+            [odd.join(", "), others.join(", "), elsewhere.join(", ")]
+        };
+        assert_eq!(
+            told(0),
+            ["`[~]` in line 3", "2.1 in line 3, 2.2 in line 4", ""]
+        );
+        assert_eq!(told(1), ["", "", "2.1 in line 3, 2.5 in line 13"]);
+        assert!(groups.iter().all(Section::is_open));
+        assert_eq!(ungrouped, [13]);
     }
 
     #[test]
@@ -120,10 +276,12 @@ mod tests {
         check(
             "## 1. A\n```\n## 2. B\n- [ ] b\n```\n- [x] a",
             &[(1, "A", 1, 1)],
+            &[],
         );
         check(
             "## 1. A\n```\n- [ ] a\n## 2. B\n- [x] b",
             &[(1, "A", 0, 1), (2, "B", 1, 0)],
+            &[],
         );
     }
 
@@ -131,5 +289,8 @@ mod tests {
     fn only_groups_with_boxes_make_a_root_ours() {
         assert!(has_numbered_groups("# Tasks\n## 1. A\n- [ ] a\n"));
         assert!(!has_numbered_groups("# Tasks\n- [ ] a\n## 1. A\n- a\n"));
+        assert!(!has_numbered_groups(
+            "## 1.0 Release\n- [ ] a\n## 1.1 Fix\n- [ ] b\n"
+        ));
     }
 }

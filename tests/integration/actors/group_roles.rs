@@ -58,6 +58,53 @@ fn group_files_are_written_by_role() {
     );
 }
 
+/// Another file is free, but not one that differs from the role's own in a slip alone.
+#[test]
+fn a_near_miss_of_a_roles_own_file_is_refused() {
+    let site = Site::new("openspec/changes/a");
+    for (agent, names, right) in [
+        (
+            "reviewer",
+            "reviews/1.md Review/1.md review-1.md reviews_1.md",
+            "review/1.md",
+        ),
+        (
+            "qa",
+            "test-report/7.md test_reports/7.md test-report-7.md",
+            "test-reports/7.md",
+        ),
+        ("architect", "stuck.md Stuck.md", "STUCK.md"),
+        (
+            "e2e-tester",
+            "e2e_report.md e2e-reports.md E2E-report.md",
+            "e2e-report.md",
+        ),
+        ("developer", "task.md Tasks.md TASKS.MD", "tasks.md"),
+    ] {
+        site.check(agent, "ad-hoc-name", names);
+        let first = names.split(' ').next().unwrap();
+        let event = event(&site.sandbox, agent, &format!("openspec/changes/a/{first}"));
+        let reason = site.sandbox.denied(&event, "ad-hoc-name");
+        assert!(reason.contains(&format!("/a/{right}`")), "{reason}");
+        site.check("main general-purpose", "allow", names);
+    }
+    site.check(
+        "developer tester",
+        "allow",
+        "reviews/1.md review-1.md stuck.md",
+    );
+    site.check(
+        "reviewer",
+        "allow",
+        "test-report/1.md reviews/auth.md reviews/01.md preview/1.md",
+    );
+    site.check(
+        "reviewer",
+        "allow",
+        "review.md reviews/a/1.md review-1.txt docs/review-1.md",
+    );
+}
+
 #[test]
 fn a_known_role_with_anothers_file_is_a_role_transgression() {
     let sandbox = Sandbox::new();

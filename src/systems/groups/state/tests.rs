@@ -1,12 +1,23 @@
 use super::*;
 
-fn groups(files: &[(&str, &str)]) -> Vec<Group> {
-    derive(&|path| {
-        let found = files.iter().find(|(name, _)| *name == path)?;
-        Some(found.1.to_owned())
+fn change(files: &[(&str, &str)]) -> Change {
+    let text = |path: &str| {
+        let found = files.iter().find(|(name, _)| *name == path);
+        found.map(|(_, text)| (*text).to_owned())
+    };
+    derive(&|path| match text(path).as_deref() {
+        Some(NOT_UTF8) => Err("it is not UTF-8".to_owned()),
+        _ => Ok(text(path)),
     })
     .unwrap()
 }
+
+fn groups(files: &[(&str, &str)]) -> Vec<Group> {
+    change(files).groups
+}
+
+/// Stands for a text that is none.
+const NOT_UTF8: &str = "\u{fffd}";
 
 /// `expected`: state, `+` for rework, round.
 #[track_caller]
@@ -70,6 +81,14 @@ fn the_files_decide() {
     );
     check(&[("tasks.md", "## 1. A\n")], "ERROR");
     check(&[("tasks.md", "## 0. A\n- [x] a")], "ERROR");
+    let half = ("tasks.md", "## 1. A\n- [x] a\n- [-] b\n");
+    check(&[half, PASS, APPROVED], "DEVELOPING 2");
+    let elsewhere = ("tasks.md", "## 1. A\n- [x] a\n## 2. B\n- [ ] 1.2 b\n");
+    check(&[elsewhere, PASS, APPROVED], "DEVELOPING 2");
+    check(&[DONE, ("STUCK.md", "Task 1.2 fails")], "STUCK");
+    check(&[DONE, ("STUCK.md", "the login fails")], "TESTING");
+    check(&[DONE, ("test-reports/1.md", NOT_UTF8)], "DEVELOPING+");
+    check(&[DONE, PASS, ("review/1.md", NOT_UTF8)], "DEVELOPING+");
     check(
         &[
             ("tasks.md", "## 1. A\n- [x] a\n## 1. B\n- [x] a"),
@@ -91,7 +110,28 @@ fn reasons_and_what_comes_next_are_told() {
         (&[DONE, stuck][..], "; `STUCK.md` names group 1 -> a person"),
         (
             &[("tasks.md", "## 0. A\n- [x] a")],
-            "; groups are numbered from 1 ->",
+            "; groups are numbered from 1 -> number the groups in `tasks.md` from 1",
+        ),
+        (
+            &[("tasks.md", "## 1. A\n- [~] 1.1\n- [] 2.1\n## 2. B")],
+            "checked; open, since only `[x]` is done: `[~]` in line 2, `[]` in line 3; \
+             numbered for another group: 2.1 in line 3 ->",
+        ),
+        (
+            &[("tasks.md", "## 2. B\n- [x] b\n## 1. A\n- [ ] 2.1")],
+            "checked; open tasks of this group elsewhere: 2.1 in line 4 ->",
+        ),
+        (
+            &[DONE, PASS, ("review/1.md", NOT_UTF8)],
+            "`review/1.md` cannot be read: it is not UTF-8 -> have `review/1.md` written",
+        ),
+        (
+            &[DONE, ("STUCK.md", "the login fails")],
+            "checked; `STUCK.md` names no `Group N` -> dispatch the tester",
+        ),
+        (
+            &[DONE, ("STUCK.md", NOT_UTF8)],
+            "checked; `STUCK.md` cannot be read: it is not UTF-8 ->",
         ),
         (
             &[("tasks.md", "## 1. A\n- [x] a\n## 1. B\n- [x] a")],
@@ -119,7 +159,7 @@ fn reasons_and_what_comes_next_are_told() {
 #[test]
 fn the_first_open_group_is_the_phase() {
     let of = |files: &[(&str, &str)]| {
-        let workflow = workflow(&groups(files), "c");
+        let workflow = workflow(&change(files), "c");
         let phase = workflow.phase.unwrap_or_default();
         format!("{} {phase}: {}", workflow.active, workflow.next)
     };
@@ -130,6 +170,10 @@ fn the_first_open_group_is_the_phase() {
     assert_eq!(of(&[OPEN]), next);
     let next = "false : every group is done; archive the change";
     assert_eq!(of(&[DONE, PASS, APPROVED]), next);
+    let open = ("tasks.md", "- [ ] z\n## 1. A\n- [x] a\n## Later\n- [ ] b\n");
+    let next = "true : every group is done, the change is not: open boxes that belong to no \
+                group: 2, in line 1, 5; move them below a heading `## N. Name`";
+    assert_eq!(of(&[open, PASS, APPROVED]), next);
     let none = of(&[("tasks.md", "# Tasks\n")]);
     assert!(
         none.starts_with("false : give `tasks.md` its groups"),
@@ -139,7 +183,7 @@ fn the_first_open_group_is_the_phase() {
 
 #[test]
 fn no_tasks_is_not_no_groups() {
-    assert_eq!(derive(&|_| None), None);
+    assert_eq!(derive(&|_| Ok(None)), None);
     assert_eq!(groups(&[("tasks.md", "# Tasks\n")]), []);
 }
 
@@ -202,7 +246,8 @@ fn the_fixtures_are_read_as_recommended() {
         let case = case.unwrap().path();
         let expected = std::fs::read_to_string(case.join("expected.json")).unwrap();
         let expected: serde_json::Value = serde_json::from_str(&expected).unwrap();
-        let groups = derive(&|path| std::fs::read_to_string(case.join(path)).ok()).unwrap();
+        let groups = derive(&|path| Ok(std::fs::read_to_string(case.join(path)).ok())).unwrap();
+        let groups = groups.groups;
         let number = expected["group"].as_u64().unwrap();
         let group = groups
             .iter()
