@@ -22,6 +22,9 @@ pub struct Env {
     pub feature_dir: Option<String>,
     /// `CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS` is `1`.
     pub agent_teams: bool,
+    /// The version of the Claude Code that runs this process, from `AI_AGENT`; the whole
+    /// value where that names none.
+    pub client: Option<String>,
 }
 
 impl Env {
@@ -45,8 +48,19 @@ impl Env {
             claude_config_dir: dir("CLAUDE_CONFIG_DIR"),
             feature_dir: dir("FEATURE_DIR"),
             agent_teams: text("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS").as_deref() == Some("1"),
+            client: text("AI_AGENT").and_then(|agent| client(&agent)),
         }
     }
+}
+
+/// `claude-code_2-1-331_harness` is version `2.1.331`.
+fn client(agent: &str) -> Option<String> {
+    let rest = agent.strip_prefix("claude-code")?;
+    let version = rest
+        .split('_')
+        .nth(1)
+        .filter(|it| it.starts_with(|c: char| c.is_ascii_digit()));
+    Some(version.map_or(agent.to_owned(), |version| version.replace('-', ".")))
 }
 
 /// Whether a terminal may be sent colors: by `NO_COLOR`, and by `TERM`, where `dumb` knows none.
@@ -67,5 +81,23 @@ fn dir(name: &str) -> Option<String> {
     match text(name) {
         Some(dir) if dir.contains('\\') => Some(path::slashed(&dir).into_owned()),
         dir => dir,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::client;
+
+    #[test]
+    fn the_client_is_read_from_what_it_says_of_itself() {
+        for (agent, expected) in [
+            ("claude-code_2-1-331_harness", Some("2.1.331")),
+            ("claude-code_2-1-138_agent", Some("2.1.138")),
+            ("claude-code", Some("claude-code")),
+            ("claude-code_harness", Some("claude-code_harness")),
+            ("codex_1-2-3", None),
+        ] {
+            assert_eq!(client(agent).as_deref(), expected, "{agent}");
+        }
     }
 }

@@ -71,6 +71,9 @@ pub struct Record {
     pub resolves: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command_excerpt: Option<String>,
+    /// Of a heartbeat: the version of Claude Code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Also>,
 }
@@ -111,6 +114,7 @@ impl Record {
             cwd: field(Field::Cwd),
             resolves: None,
             command_excerpt: field(Field::Command).map(|command| redact::excerpt(&command)),
+            client: None,
             also: Vec::new(),
         }
     }
@@ -170,6 +174,7 @@ impl LogLine for Record {
             &mut self.agent_id,
             &mut self.agent_type,
             &mut self.tool_use_id,
+            &mut self.client,
         ];
         let texts = optional
             .into_iter()

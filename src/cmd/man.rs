@@ -81,6 +81,10 @@ const SECTIONS: [Section; 3] = [
             ),
             ("FEATURE_DIR", "The session directory of AgentMux."),
             (
+                "AI_AGENT",
+                "The client that runs the hook, and its version.",
+            ),
+            (
                 "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS",
                 "With 1, flow init can start a team.",
             ),

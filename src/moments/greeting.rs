@@ -44,7 +44,8 @@ impl World<'_> {
         let edition = self.rules.settings.system(devt::ID).contract.as_str();
         let version = env!("CARGO_PKG_VERSION");
         let what = format!("statewarden {version}, devt contract {edition}");
-        let record = Record::new(What::Heartbeat, &what, Some(event), self.now.get());
+        let mut record = Record::new(What::Heartbeat, &what, Some(event), self.now.get());
+        record.client.clone_from(&self.env.client);
         self.append(&self.logs().events(), &record);
     }
 

@@ -153,6 +153,7 @@ fn files_that_the_client_lists_are_judged() {
     assert_has(&reason, "notes.md");
     assert_has(&reason, "wrong-writer");
     // Of a list that several calls share nobody knows who wrote what.
+    event["session_id"] = "s-2".into();
     event["tool_response"]["bashEditDiff"]["shared"] = true.into();
     let reason = blocked(&sandbox, &event);
     assert_has(&reason, "notes.md");
@@ -220,10 +221,19 @@ fn a_project_that_is_none_of_our_business_stays_untouched() {
 
 #[test]
 fn a_session_leaves_a_heartbeat_where_there_is_a_site() {
-    let sandbox = Sandbox::new();
+    let mut sandbox = Sandbox::new();
     sandbox.hook(&sandbox.event_of("SessionStart")).is_silent();
-    let beat = &sandbox.records(EVENTS)[0];
+    sandbox
+        .env
+        .push(("AI_AGENT", "claude-code_2-1-331_harness".into()));
+    sandbox.hook(&sandbox.event_of("SessionStart")).is_silent();
+    let beats = sandbox.records(EVENTS);
+    let beat = &beats[0];
     assert_eq!(beat["decision"], "heartbeat");
+    assert_eq!(
+        [&beat["client"], &beats[1]["client"]],
+        [&json!(null), &json!("2.1.331")]
+    );
     let reason = beat["reason"].as_str().unwrap();
     assert_has(reason, env!("CARGO_PKG_VERSION"));
     assert_has(reason, "0.83");
