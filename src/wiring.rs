@@ -38,15 +38,21 @@ const TOOLS: &str =
 /// How long Claude Code waits for the hook.
 const TIMEOUT_S: u32 = 10;
 
+/// The files whose change can switch the hook off in a running session.
+const SETTINGS: &str = "user_settings|project_settings|local_settings";
+
 /// All entries. `hooks/hooks.json` and every settings file are made from these.
-pub const ENTRIES: [Entry; 7] = [
+pub const ENTRIES: [Entry; 9] = [
     Entry::on("PreToolUse", Some(TOOLS), OnFailure::Block),
+    // By itself: a hook that fails must never keep an agent's report.
+    Entry::on("PreToolUse", Some("SubagentHandback"), OnFailure::Continue),
     Entry::on("PostToolUse", Some(TOOLS), OnFailure::Continue),
     Entry::on("PostToolUseFailure", Some(TOOLS), OnFailure::Continue),
     Entry::on("SubagentStart", None, OnFailure::Continue),
     Entry::on("SubagentStop", None, OnFailure::Continue),
     Entry::on("Stop", None, OnFailure::Continue),
     Entry::on("SessionStart", None, OnFailure::Continue),
+    Entry::on("ConfigChange", Some(SETTINGS), OnFailure::Continue),
 ];
 
 /// The command of the plugin form.
@@ -79,10 +85,15 @@ impl Entry {
 
 /// The `hooks` object with all entries.
 fn all_groups(command: &str) -> Value {
-    let groups = ENTRIES
-        .iter()
-        .map(|e| (e.event.to_owned(), json!([e.group(command)])));
-    Value::Object(groups.collect::<Map<_, _>>())
+    let mut events = Map::new();
+    for entry in &ENTRIES {
+        let groups = events.entry(entry.event).or_insert_with(|| json!([]));
+        groups
+            .as_array_mut()
+            .into_iter()
+            .for_each(|groups| groups.push(entry.group(command)));
+    }
+    Value::Object(events)
 }
 
 /// A settings file that cannot be edited.
@@ -123,8 +134,8 @@ pub struct Wired {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// The whole matcher group is as this version writes it.
-    Exact,
+    /// The whole matcher group is as this version writes it for this entry.
+    Exact(&'static Entry),
     Different,
 }
 
@@ -169,30 +180,21 @@ impl Wiring {
         !self.entries.is_empty()
     }
 
-    /// The events of the table without an exact entry.
-    pub fn missing(&self) -> Vec<&'static str> {
-        let is_there = |event: &str| {
-            self.entries
-                .iter()
-                .any(|e| e.event == event && e.fit == Fit::Exact)
-        };
-        ENTRIES
-            .iter()
-            .map(|entry| entry.event)
-            .filter(|event| !is_there(event))
-            .collect()
+    /// The entries of the table that are not there as this version writes them.
+    pub fn missing(&self) -> Vec<&'static Entry> {
+        let is_there = |entry| self.entries.iter().any(|e| e.fit == Fit::Exact(entry));
+        ENTRIES.iter().filter(|entry| !is_there(*entry)).collect()
     }
 }
 
 fn wired(event: &str, group: &Value, hook: &Value) -> Option<Wired> {
     let command = our_command(hook)?;
-    let entry = ENTRIES.iter().find(|entry| entry.event == event);
-    let is_exact = entry.is_some_and(|entry| entry.group(command) == *group);
-    let fit = if is_exact { Fit::Exact } else { Fit::Different };
+    let mut entries = ENTRIES.iter().filter(|entry| entry.event == event);
+    let exact = entries.find(|entry| entry.group(command) == *group);
     Some(Wired {
         event: event.to_owned(),
         command: command.to_owned(),
-        fit,
+        fit: exact.map_or(Fit::Different, Fit::Exact),
     })
 }
 

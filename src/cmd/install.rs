@@ -133,7 +133,7 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
             file.write(&text)?;
             writeln!(
                 out,
-                "wired {} events in `{}`",
+                "wired {} entries in `{}`",
                 ENTRIES.len(),
                 file.path.display()
             )?;

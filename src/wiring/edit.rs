@@ -40,7 +40,12 @@ pub fn merge(text: &str, command: &str) -> Result<Edited, WiringError> {
     let mut edited = update(body, command)?;
     for entry in &ENTRIES {
         let document = parse(&edited)?;
-        if ours_at(&edited, &document, entry.event).is_empty() {
+        let wanted = entry.group(command);
+        let ours = ours_at(&edited, &document, entry.event);
+        if ours
+            .iter()
+            .all(|ours| value_at(&edited, &ours.group) != wanted)
+        {
             edited = insert(&edited, &document, entry, command);
         }
     }
@@ -175,18 +180,21 @@ fn value_at(text: &str, span: &Range<usize>) -> Value {
     serde_json::from_str(&text[span.clone()]).unwrap_or_default()
 }
 
-/// Brings the entries that are there up to date: the first of an event becomes
-/// the wanted one, where it stands; the others go.
+/// Brings the entries that are there up to date: each of the table takes the place of
+/// the first of its event with the same matcher, else of the first one; the others go.
 fn update(text: &str, command: &str) -> Result<String, WiringError> {
     let document = parse(text)?;
     let mut kept = Vec::new();
     let mut edits = Vec::new();
     for entry in &ENTRIES {
-        let ours = ours_at(text, &document, entry.event);
-        let Some(first) = ours.into_iter().find(|ours| ours.is_alone) else {
+        let mut ours = ours_at(text, &document, entry.event);
+        ours.retain(|ours| ours.is_alone && !kept.contains(&ours.hook));
+        let wanted = entry.group(command);
+        let is_same = |ours: &Ours| value_at(text, &ours.group)["matcher"] == wanted["matcher"];
+        ours.sort_by_key(|ours| !is_same(ours));
+        let Some(first) = ours.into_iter().next() else {
             continue;
         };
-        let wanted = entry.group(command);
         if value_at(text, &first.group) != wanted {
             let layout = Layout::around(text, &document, first.group.start);
             edits.push((first.group.clone(), layout.write(&wanted)));

@@ -164,7 +164,9 @@ fn entries_of_another_form_are_brought_up_to_date() {
                 {"type": "command", "command": "lint"},
                 {"type": "command", "command": OLD, "args": ["hook"]},
             ]},
+            {"matcher": "SubagentHandback", "hooks": [{"type": "command", "command": OLD, "args": ["hook"]}]},
             {"hooks": [{"type": "command", "command": "\"C:\\w\\statewarden.exe\" hook"}]},
+            {"hooks": [{"type": "command", "command": OLD, "args": ["hook"]}]},
         ],
         "PreCompact": [{"hooks": [{"type": "command", "command": OLD, "args": ["hook"]}]}],
         "Stop": [{"hooks": [{"type": "command", "command": "/x/statewarden", "args": ["status"]}]}],
@@ -173,7 +175,8 @@ fn entries_of_another_form_are_brought_up_to_date() {
     let hooks = &value(&wired)["hooks"];
     assert_eq!(hooks["PreToolUse"][0]["hooks"].as_array().unwrap().len(), 1);
     assert_eq!(hooks["PreToolUse"][1], ENTRIES[0].group(HERE));
-    assert_eq!(hooks["PreToolUse"].as_array().unwrap().len(), 2);
+    assert_eq!(hooks["PreToolUse"][2], ENTRIES[1].group(HERE));
+    assert_eq!(hooks["PreToolUse"].as_array().unwrap().len(), 3);
     assert!(hooks.get("PreCompact").is_none());
     assert_eq!(
         hooks["Stop"].as_array().unwrap().len(),

@@ -138,10 +138,12 @@ fn of_entries(wiring: &Wiring, scope: Scope, path: &Path) -> Option<Finding> {
     }
     let what = match missing.as_slice() {
         [] => format!("`{path}` has further entries of another form"),
-        events => format!(
-            "`{path}` lacks the entries of this version for {}",
-            events.join(", ")
-        ),
+        entries => {
+            let mut events: Vec<_> = entries.iter().map(|entry| entry.event).collect();
+            events.dedup();
+            let events = events.join(", ");
+            format!("`{path}` lacks entries of this version for {events}")
+        }
     };
     let fix = format!("run `statewarden install --scope {scope}`");
     Some(Finding::error("wired-otherwise", what, fix))
