@@ -37,7 +37,12 @@ impl<'a> Cursor<'a> {
                         index: None,
                         op: Op::Plain,
                     }) => parts.push(Part::Value(name, quote)),
-                    Some(param) => parts.push(Part::Param(Box::new(param), quote)),
+                    Some(mut param) => {
+                        if quote == Quote::Double {
+                            param.op.quote_tilde();
+                        }
+                        parts.push(Part::Param(Box::new(param), quote));
+                    }
                     None => {}
                 }
             }
@@ -186,6 +191,24 @@ impl<'a> Cursor<'a> {
             reach,
             pattern,
             with,
+        }
+    }
+}
+
+impl Op<'_> {
+    /// In double quotes a tilde that begins the word of a default is only a character.
+    fn quote_tilde(&mut self) {
+        let (Self::Default(word) | Self::Assign(word) | Self::Alternative(word)) = self else {
+            return;
+        };
+        let first = match &mut word.parts {
+            Few::One([first]) => Some(first),
+            Few::Any(parts) => parts.first_mut(),
+        };
+        if let Some(first) = first
+            && let Part::Bare(text) = *first
+        {
+            *first = Part::Text(Cow::Borrowed(text));
         }
     }
 }
