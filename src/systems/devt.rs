@@ -57,7 +57,7 @@ impl System for Devt {
         _present: Option<&str>,
     ) -> Result<Vec<Note>, ContentError> {
         let notes = if entry == "workflow.yaml" {
-            workflow_yaml::check(text).map(|()| Vec::new())
+            check_workflow(text).map(|()| Vec::new())
         } else if Sidecar::of(entry).is_some() {
             let missing = sidecar::check_sidecar(entry, text);
             missing.map(|missing| missing.into_iter().map(Note::Remark).collect())
@@ -144,6 +144,17 @@ impl System for Devt {
 
     fn landmarks(&self) -> &'static [&'static str] {
         &[".devt/state"]
+    }
+}
+
+/// Whether a text may be written as `workflow.yaml`: what steers devt must be a value it knows.
+fn check_workflow(text: &str) -> Result<(), String> {
+    workflow_yaml::check(text)?;
+    let fields = workflow_yaml::read(text);
+    let mut steering = ["active", "phase"].iter();
+    match steering.find_map(|key| update::oddity(key, fields.get(key)?)) {
+        Some(odd) => Err(odd),
+        None => Ok(()),
     }
 }
 

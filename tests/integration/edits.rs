@@ -35,6 +35,35 @@ fn an_old_string_is_found_behind_other_line_ends_and_quotes() {
 }
 
 #[test]
+fn workflow_yaml_stays_readable_and_steers_devt() {
+    const WORKFLOW: &str = ".devt/state/workflow.yaml";
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        WORKFLOW,
+        "active: true\nphase: plan\nstatus: DONE\ntask: x\n",
+    );
+    for (old, new, expected) in [
+        ("phase: plan", "phase: review", "allow"),
+        ("phase: plan", "phase: null", "allow"),
+        ("phase: plan", "phase: report", "allow"),
+        ("phase: plan", "phase: bogus", "malformed-content"),
+        ("phase: plan", "phase: [plan", "malformed-content"),
+        ("phase: plan", "phase plan", "malformed-content"),
+        ("status: DONE", "status: {DONE", "malformed-content"),
+        ("status: DONE", "status: @DONE", "malformed-content"),
+        ("status: DONE\n", "status: DONE\n  - x\n", "malformed-content"),
+        ("active: true", "active: maybe", "malformed-content"),
+        ("active: true", "active: \"true\"", "malformed-content"),
+        ("active: true", "active: false", "allow"),
+        // So devt writes it, and reads it again.
+        ("task: x", "task: [wip] it's @x", "allow"),
+    ] {
+        let ran = sandbox.hook(&sandbox.edit_event(WORKFLOW, old, new));
+        assert_eq!(ran.decision(), expected, "{new}");
+    }
+}
+
+#[test]
 fn edits_without_end_are_refused_soon() {
     let sandbox = Sandbox::new();
     sandbox.write(SIDECAR, &"a".repeat(1 << 18));

@@ -139,7 +139,7 @@ fn what_cannot_be_read_is_neither_inactive_nor_unstuck() {
     let workflow = ".devt/state/workflow.yaml";
     let tasks = "openspec/changes/a/tasks.md";
     let broken: [(&str, &[u8], &str); 3] = [
-        (workflow, b"a: [1\n", "the value in line 1 is not closed"),
+        (workflow, b"a: [1\n", "the value in line 1 is no YAML"),
         (workflow, b"active: \xff\n", "UTF-8"),
         (tasks, b"## 1. A\n- [ ] \xff\n", "UTF-8"),
     ];

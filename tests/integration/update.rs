@@ -161,7 +161,7 @@ fn odd_pairs_are_errors_and_odd_values_warnings() {
     assert_eq!(ran.code(), 2);
     assert!(
         ran.stderr()
-            .contains("line 1 is not closed; close it, or put it in double quotes"),
+            .contains("line 1 is no YAML; close it, or put it in double quotes"),
         "{}",
         ran.stderr()
     );

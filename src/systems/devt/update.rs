@@ -169,6 +169,8 @@ const PHASES: &[&str] = &[
     "complete",
     "finalize",
     "cancelled",
+    // Only a workflow of devt's knows it.
+    "report",
 ];
 const TIERS: &[&str] = &["TRIVIAL", "SIMPLE", "STANDARD", "COMPLEX"];
 const TYPES: &[&str] = &[
@@ -207,7 +209,7 @@ enum Expected {
 
 /// A warning for a value of a known key that devt would warn of too, or for a key
 /// that is nearly one of devt's.
-fn oddity(key: &str, value: &Scalar) -> Option<String> {
+pub(super) fn oddity(key: &str, value: &Scalar) -> Option<String> {
     let expected = match key {
         "complexity" => return Some("`complexity` is deprecated; use `tier`".to_owned()),
         "active" | "autonomous" | "tdd_mode" => Expected::Bool,

@@ -104,6 +104,17 @@ pub(super) const TEXT_KEYS: [&str; 23] = [
     "scan_id",
 ];
 
+/// Those of them that hold anything. devt quotes no value for the character it begins with.
+const SENTENCES: [&str; 7] = [
+    "autonomous_chain",
+    "decisions_file",
+    "last_session",
+    "repair",
+    "resume_context",
+    "skipped_phases",
+    "task",
+];
+
 /// The scalars of a file, in order. Lists and blocks are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fields(Vec<(String, Scalar)>);
@@ -155,7 +166,7 @@ pub fn read(text: &str) -> Fields {
 }
 
 /// Whether a text is a `workflow.yaml` at all: every line that starts a value
-/// must be `key: value`, what opens must close, and only a bare key has lines
+/// must be `key: value`, each value must be whole, and only a bare key has lines
 /// below it. devt's own output passes, though YAML would refuse some of it, and
 /// devt itself skips some: keys that it does not read.
 ///
@@ -168,17 +179,13 @@ pub fn check(text: &str) -> Result<(), String> {
     for entry in &entries {
         covered[entry.at..=entry.at + entry.n_below].fill(true);
         let line = entry.at + 1;
-        let closed = match entry.value.as_bytes().first() {
+        let is_whole = match entry.value.as_bytes().first() {
             Some(b'"') => unquote(entry.value).is_some(),
-            // devt quotes no text for its brackets.
-            Some(b'[' | b'{') if TEXT_KEYS.contains(&entry.key) => true,
-            Some(b'[') => entry.value.contains(']'),
-            Some(b'{') => entry.value.contains('}'),
-            _ => true,
+            _ => SENTENCES.contains(&entry.key) || yaml::parse(entry.value).is_ok(),
         };
-        if !closed {
+        if !is_whole {
             return Err(format!(
-                "the value in line {line} is not closed; close it, or put it in double quotes"
+                "the value in line {line} is no YAML; close it, or put it in double quotes"
             ));
         }
         let takes_lines = entry.value.is_empty() || entry.value.starts_with(['|', '>', '#']);

@@ -182,9 +182,14 @@ fn what_devt_cannot_read_is_refused() {
         ("task: [wip] it's\n", Ok(())),
         ("task: [wip\nactive: true\n", Ok(())),
         ("a b: 1\na.b: x\né: 2\na c:\n  - x\n", Ok(())),
-        ("a: [1, 2\n", Err("the value in line 1 is not closed")),
-        ("a: {\n", Err("the value in line 1 is not closed")),
-        ("a b: [1, 2\n", Err("the value in line 1 is not closed")),
+        ("a: [1, 2\n", Err("the value in line 1 is no YAML")),
+        ("a: {\n", Err("the value in line 1 is no YAML")),
+        ("status: '@x'\nlanes: [a, {b: c}] # d\n", Ok(())),
+        ("phase: [plan\n", Err("the value in line 1 is no YAML")),
+        ("status: DONE\nverdict: *a\n", Err("the value in line 2 is no YAML")),
+        ("tier: @x\n", Err("the value in line 1 is no YAML")),
+        ("tier: 'x\n", Err("the value in line 1 is no YAML")),
+        ("a b: [1, 2\n", Err("the value in line 1 is no YAML")),
         (
             "a: 1\n  b: 2\n",
             Err("line 1 holds a value, yet indented lines follow it"),
@@ -192,7 +197,7 @@ fn what_devt_cannot_read_is_refused() {
         ("a: 1\ntext\n", Err("line 2 is not `key: value`")),
         ("see http://x\n", Err("line 1 is not `key: value`")),
         ("  a: 1\n", Err("line 1 is not `key: value`")),
-        ("a: \"b\n", Err("the value in line 1 is not closed")),
+        ("a: \"b\n", Err("the value in line 1 is no YAML")),
     ] {
         let checked = check(text);
         let fault = checked.as_ref().map_err(|why| why.split("; ").next());
