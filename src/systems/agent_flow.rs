@@ -12,6 +12,7 @@ pub mod state;
 pub mod verdict;
 
 use chrono::{DateTime, Utc};
+use strsim::damerau_levenshtein;
 
 use self::state::{FileKind, FlowState, Phase};
 use super::{
@@ -160,14 +161,34 @@ const ROWS: &[Row<'_>] = &[
     Row::slug(&Slug { prefix: "research-", shape: Shape::StampedReport, endings: &[".local.md"], regex: r"^research-[a-z0-9-]{1,40}-[0-9]{8}T[0-9]{6}Z(-[0-9]+)?\.local\.md$", example: "research-auth-20260101T120000Z.local.md" }, Writer::Anyone, "research report"),
 ];
 
-/// A `*.local.md` that a reader could take for one of the three files.
+/// A `*.local.md` that a reader could take for one of the three files: it is within two slips
+/// of the keyboard, or a version of one.
 fn is_look_alike(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    name.strip_suffix(".local.md").is_some_and(|stem| {
-        ["orchestration", "deep-dive", "deep_dive"]
-            .iter()
-            .any(|word| stem.contains(word))
-    })
+    let name = name.to_ascii_lowercase().replace('_', "-");
+    let Some(stem) = name.strip_suffix(".local.md") else {
+        return false;
+    };
+    ["orchestration", "team-orchestration", "deep-dive"]
+        .iter()
+        .any(|own| damerau_levenshtein(stem, own) <= 2 || is_version(stem, own))
+}
+
+/// `deep-dive-v2`, `my-deep-dive.old`
+fn is_version(stem: &str, own: &str) -> bool {
+    const MARKS: [&str; 7] = ["backup", "copy", "final", "my", "new", "old", "state"];
+    const BETWEEN: [char; 2] = ['-', '.'];
+    let Some((before, after)) = stem.split_once(own) else {
+        return false;
+    };
+    let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    let is_mark = |part: &str| MARKS.contains(&part) || is_number(part.trim_start_matches('v'));
+    let is_apart = (before.is_empty() || before.ends_with(BETWEEN))
+        && (is_number(after) || after.starts_with(BETWEEN));
+    is_apart
+        && before
+            .split(BETWEEN)
+            .chain(after.split(BETWEEN))
+            .all(is_mark)
 }
 
 /// The files that hold runs.

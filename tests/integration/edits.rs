@@ -51,7 +51,11 @@ fn workflow_yaml_stays_readable_and_steers_devt() {
         ("phase: plan", "phase plan", "malformed-content"),
         ("status: DONE", "status: {DONE", "malformed-content"),
         ("status: DONE", "status: @DONE", "malformed-content"),
-        ("status: DONE\n", "status: DONE\n  - x\n", "malformed-content"),
+        (
+            "status: DONE\n",
+            "status: DONE\n  - x\n",
+            "malformed-content",
+        ),
         ("active: true", "active: maybe", "malformed-content"),
         ("active: true", "active: \"true\"", "malformed-content"),
         ("active: true", "active: false", "allow"),

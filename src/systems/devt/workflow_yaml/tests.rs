@@ -186,7 +186,10 @@ fn what_devt_cannot_read_is_refused() {
         ("a: {\n", Err("the value in line 1 is no YAML")),
         ("status: '@x'\nlanes: [a, {b: c}] # d\n", Ok(())),
         ("phase: [plan\n", Err("the value in line 1 is no YAML")),
-        ("status: DONE\nverdict: *a\n", Err("the value in line 2 is no YAML")),
+        (
+            "status: DONE\nverdict: *a\n",
+            Err("the value in line 2 is no YAML"),
+        ),
         ("tier: @x\n", Err("the value in line 1 is no YAML")),
         ("tier: 'x\n", Err("the value in line 1 is no YAML")),
         ("a b: [1, 2\n", Err("the value in line 1 is no YAML")),
