@@ -62,9 +62,9 @@ pub enum Channel {
 
 impl Channel {
     pub fn of(tool: Tool<'_>) -> Self {
-        match tool {
-            Tool::Shell(_) => Self::Shell,
-            _ => Self::FileTool,
+        match tool.runs_commands() {
+            true => Self::Shell,
+            false => Self::FileTool,
         }
     }
 }

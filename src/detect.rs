@@ -20,7 +20,7 @@ use crate::catalog::Catalog;
 use crate::claim::{self, Claim};
 use crate::contract::{Bucket, Writer};
 use crate::decision::{self, Call, Channel, Denial, DenyCode};
-use crate::event::{Document, Event, Field, Kind, Tool};
+use crate::event::{Document, Event, Kind, Tool};
 use crate::ground::Ground;
 use crate::hook::World;
 use crate::inventory::{self, Entry};
@@ -36,7 +36,7 @@ use crate::store::archive::{self, Item, Run, Status, WhenChanged};
 use crate::store::lock::{IN_HOOK, with_lock, with_state_lock};
 use crate::store::{self, make_own_folder};
 use crate::systems::{self, own};
-use crate::target::{Act, Target};
+use crate::target::{Act, Target, commands};
 use told::{Culprit, End, Told};
 
 /// How far clocks and file systems may disagree with the client's measure of a call.
@@ -146,20 +146,22 @@ impl<'w> World<'w> {
     /// Where a call can have written: the sites around the event, those of the
     /// call's targets, and those in a place or a directory that its command names.
     fn sites_of(&self, event: &Event<'_>, claims: &[Claim<'_>]) -> Vec<Site<'w>> {
-        let command = event.get(Field::Command).unwrap_or_default();
+        let commands = commands::of(event).unwrap_or_default();
+        let texts = || commands.iter().map(|command| &*command.text);
         let at = |word: &str| path::join(&self.cwd, word, self.env.home.as_deref());
-        let dirs = words(command).zip(words(command).skip(1));
+        let dirs = texts().flat_map(|text| words(text).zip(words(text).skip(1)));
         let dirs = dirs
             .filter(|(before, _)| CHANGES_DIR.contains(before))
-            .map(|(_, dir)| at(dir));
+            .map(|(_, dir)| dir);
+        let given = commands.iter().filter_map(|command| command.cwd.as_deref());
         let dirs: Vec<String> = std::iter::once(self.cwd.clone())
-            .chain(dirs.take(MAX_NAMED))
+            .chain(given.chain(dirs).take(MAX_NAMED).map(at))
             .collect();
         let mut sites = sites::around(&self.project, self.catalog, &dirs);
-        let names_one = systems::are_named_in(command);
-        let named = words(command)
-            .filter(|word| names_one && systems::are_named_in(word))
-            .map(at);
+        let named = texts()
+            .filter(|text| systems::are_named_in(text))
+            .flat_map(words);
+        let named = named.filter(|word| systems::are_named_in(word)).map(at);
         let places = claims.iter().map(Claim::path).chain(named);
         for place in places.take(MAX_NAMED) {
             let site = claim::site_of(&place, &self.project, self.catalog);

@@ -6,6 +6,7 @@ mod document;
 mod escapes;
 mod halves;
 mod input;
+mod tool;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,6 +21,7 @@ pub use halves::read_value;
 use halves::tolerated;
 
 pub use input::Texts;
+pub use tool::{Shell, Tool, words};
 
 /// A field of the wire event, by where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,44 +97,6 @@ impl Kind {
             "Stop" => Self::Stop,
             "SessionStart" => Self::SessionStart,
             _ => Self::Other,
-        }
-    }
-}
-
-/// The tools whose calls can be judged before they run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tool<'e> {
-    Write,
-    Edit,
-    MultiEdit,
-    NotebookEdit,
-    Shell(Shell),
-    Agent,
-    /// The last part of an MCP tool's name, such as `write_file`.
-    Mcp(&'e str),
-    Other,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shell {
-    Bash,
-    PowerShell,
-}
-
-impl<'e> Tool<'e> {
-    pub fn parse(name: &'e str) -> Self {
-        match name {
-            "Write" => Self::Write,
-            "Edit" => Self::Edit,
-            "MultiEdit" => Self::MultiEdit,
-            "NotebookEdit" => Self::NotebookEdit,
-            "Bash" | "Monitor" => Self::Shell(Shell::Bash),
-            "PowerShell" => Self::Shell(Shell::PowerShell),
-            "Agent" | "Task" => Self::Agent,
-            _ => match name.strip_prefix("mcp__") {
-                Some(rest) => Self::Mcp(rest.rsplit("__").next().unwrap_or(rest)),
-                None => Self::Other,
-            },
         }
     }
 }
@@ -273,7 +237,7 @@ impl<'b> Event<'b> {
         kinds.any(|kind| match kind {
             Kind::SessionStart | Kind::SubagentStart | Kind::SubagentStop | Kind::Stop => true,
             Kind::PreToolUse | Kind::PostToolUse => tools.clone().any(|tool| tool != Tool::Other),
-            Kind::PostToolUseFailure => tools.clone().any(|tool| matches!(tool, Tool::Shell(_))),
+            Kind::PostToolUseFailure => tools.clone().any(Tool::runs_commands),
             Kind::Other => false,
         })
     }
@@ -322,6 +286,14 @@ impl<'b> Event<'b> {
     /// The bytes are no JSON object.
     pub fn document(&self) -> Result<Document<'_>, serde_json::Error> {
         Document::of(self.text()?)
+    }
+
+    /// `tool_input` as a value.
+    ///
+    /// # Errors
+    /// The bytes are no JSON object, or its values nest too deep.
+    pub fn input(&self) -> Result<serde_json::Value, serde_json::Error> {
+        tolerated(self.text()?, input::value)
     }
 
     /// Every string in `tool_input`, with the key it stands under, at any depth.

@@ -76,9 +76,9 @@ fn directory_of<'e>(event: &'e Event<'_>) -> Option<Cow<'e, str>> {
 fn answer(event: &Event<'_>, cwd: &str, env: &Env, project: Option<&str>, now: Clock) -> Reply {
     // The targets are known from the text; only they are worth a look at the disk.
     let guards = is_call(event);
-    let ground = match event.tool() {
-        Tool::Shell(_) => Ground::kept(),
-        _ => Ground::default(),
+    let ground = match event.tool().runs_commands() {
+        true => Ground::kept(),
+        false => Ground::default(),
     };
     let readings = read(event, cwd, env, &ground);
     let changes = !readings.iter().all(Reading::has_no_target);

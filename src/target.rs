@@ -1,11 +1,13 @@
 //! What a tool call would change.
 
+pub mod commands;
+
 use std::borrow::Cow;
 use std::fmt;
 
 use ecow::EcoString;
 
-use crate::event::{Event, Field, Shell, Tool};
+use crate::event::{Event, Field, Shell, Tool, words};
 use crate::path;
 use crate::shell::{self, Analysis, Extent, Limit, Scene};
 use crate::systems;
@@ -124,28 +126,34 @@ pub fn of(event: &Event<'_>, scene: &Scene<'_>) -> Result<Vec<Target>, Unread> {
         Tool::Write => file(Field::FilePath, Act::Write),
         Tool::Edit | Tool::MultiEdit => file(Field::FilePath, Act::Edit),
         Tool::NotebookEdit => file(Field::NotebookPath, Act::Edit),
-        Tool::Shell(dialect) => of_command(
-            event.get(Field::Command).unwrap_or_default(),
-            dialect,
-            scene,
-        ),
-        Tool::Mcp(name) => match McpAct::parse(name) {
-            Some(act) => {
+        Tool::Shell(_) => of_commands(event, scene),
+        Tool::Mcp(name) => {
+            let mut targets = of_commands(event, scene)?;
+            if let Some(act) = McpAct::parse(name) {
                 let arguments = event.arguments().map_err(Unread::Arguments)?;
-                of_arguments(act, &arguments, scene)
+                targets.extend(of_arguments(act, &arguments, scene)?);
             }
-            None => Ok(Vec::new()),
-        },
+            Ok(targets)
+        }
         Tool::Agent | Tool::Other => Ok(Vec::new()),
     }
 }
 
-fn of_command(command: &str, dialect: Shell, scene: &Scene<'_>) -> Result<Vec<Target>, Unread> {
-    let analysis = match dialect {
-        Shell::Bash => shell::analyze(command, scene),
-        Shell::PowerShell => shell::analyze_powershell(command, scene),
-    };
-    whole(analysis, [command, scene.cwd])
+fn of_commands(event: &Event<'_>, scene: &Scene<'_>) -> Result<Vec<Target>, Unread> {
+    let mut targets = Vec::new();
+    for command in commands::of(event).map_err(Unread::Arguments)? {
+        let cwd = command
+            .cwd
+            .map(|cwd| path::absolute(scene.cwd, &cwd, scene.home));
+        let cwd = cwd.as_deref().unwrap_or(scene.cwd);
+        let scene = Scene { cwd, ..*scene };
+        let analysis = match command.dialect {
+            Shell::Bash => shell::analyze(&command.text, &scene),
+            Shell::PowerShell => shell::analyze_powershell(&command.text, &scene),
+        };
+        targets.extend(whole(analysis, [&command.text, cwd])?);
+    }
+    Ok(targets)
 }
 
 /// The targets, unless more of them may lie in a governed place that a text names.
@@ -254,22 +262,6 @@ impl McpAct {
 /// What an MCP tool of this name does to the path that it is about, if it changes anything.
 pub fn mcp_act(name: &str) -> Option<Act> {
     McpAct::parse(name).map(McpAct::on_destination)
-}
-
-/// The lower-case words of a name in `snake_case`, `kebab-case` or `camelCase`.
-fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut after_lower = false;
-    for c in name.chars() {
-        if !c.is_ascii_alphanumeric() || (c.is_ascii_uppercase() && after_lower) {
-            words.push(String::new());
-        }
-        if let (true, Some(word)) = (c.is_ascii_alphanumeric(), words.last_mut()) {
-            word.push(c.to_ascii_lowercase());
-        }
-        after_lower = c.is_ascii_lowercase();
-    }
-    words
 }
 
 /// Any name may be one in any directory, so that their number is bounded.

@@ -225,6 +225,11 @@ fn wrong(key: &str) -> Error {
     de::Error::custom(format_args!("`{key}` has a value of the wrong type"))
 }
 
+/// The last `tool_input` of an event.
+pub(super) fn value(event: &str) -> Result<Value, Error> {
+    inputs(event)?.last().map_or(Ok(Value::Null), from_str)
+}
+
 /// Every string in `tool_input`, with the key it stands under; both of a key that
 /// stands twice there.
 pub(super) fn strings(event: &str) -> Result<Vec<(String, String)>, Error> {

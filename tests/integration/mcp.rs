@@ -423,3 +423,135 @@ fn the_settings_that_hold_the_guard_are_not_removed_or_emptied() {
         .hook(&sandbox.event("mcp__fs__write_file", input))
         .is_silent();
 }
+
+#[test]
+fn a_tool_that_runs_commands_is_read_like_bash() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/plan.md", "x");
+    let rm = "rm -rf .devt/state";
+    for (tool, input, expected) in [
+        (
+            "desktop__start_process",
+            json!({ "command": rm }),
+            "bulk-removal",
+        ),
+        ("x__execute_command", json!({ "cmd": rm }), "bulk-removal"),
+        (
+            "x__runScript",
+            json!({ "script": format!("true\n{rm}") }),
+            "bulk-removal",
+        ),
+        (
+            "x__bash",
+            json!({ "command": ["bash", "-lc", rm] }),
+            "bulk-removal",
+        ),
+        (
+            "x__exec",
+            json!({ "command": "rm", "args": ["-rf", ".devt/state"] }),
+            "bulk-removal",
+        ),
+        (
+            "x__run_in_terminal",
+            json!({ "commands": ["ls", rm] }),
+            "bulk-removal",
+        ),
+        (
+            "x__shell",
+            json!({ "commands": ["cd .devt", "rm -r state"] }),
+            "bulk-removal",
+        ),
+        (
+            "x__run",
+            json!({ "commands": [{ "command": "ls" }, { "cmd": rm }] }),
+            "bulk-removal",
+        ),
+        (
+            "x__run",
+            json!({ "options": { "command": rm, "host": "localhost" } }),
+            "bulk-removal",
+        ),
+        (
+            "x__run",
+            json!({ "command": "echo x > notes.md", "cwd": ".devt/state" }),
+            "ad-hoc-name",
+        ),
+        (
+            "x__run",
+            json!({ "workingDirectory": sandbox.path(".devt"), "command": "rm -r state" }),
+            "bulk-removal",
+        ),
+        (
+            "x__powershell",
+            json!({ "command": "Set-Content .devt\\state\\notes.md x" }),
+            "ad-hoc-name",
+        ),
+        (
+            "x__run",
+            json!({ "shell": "pwsh", "command": "Set-Content .devt\\state\\notes.md x" }),
+            "ad-hoc-name",
+        ),
+        // A shell may make temporary files.
+        (
+            "x__run",
+            json!({ "command": "date > .devt/state/a.tmp" }),
+            "allow",
+        ),
+        (
+            "x__run",
+            json!({ "command": "cat .devt/state/plan.md" }),
+            "allow",
+        ),
+        (
+            "x__run",
+            json!({ "command": "date > notes.md", "cwd": "src" }),
+            "allow",
+        ),
+        // No command, or no tool that runs one.
+        (
+            "x__run",
+            json!({ "query": rm, "code": rm, "command": 7 }),
+            "allow",
+        ),
+        ("x__explain", json!({ "command": rm }), "allow"),
+        ("x__pretrunc", json!({ "command": rm }), "allow"),
+        // On another machine.
+        ("ssh__execute_command", json!({ "command": rm }), "allow"),
+        ("x__docker_exec", json!({ "command": rm }), "allow"),
+        (
+            "x__exec",
+            json!({ "container_id": "web", "command": rm }),
+            "allow",
+        ),
+        (
+            "x__exec",
+            json!({ "host": "db1", "commands": [{ "command": rm }] }),
+            "allow",
+        ),
+    ] {
+        check(&sandbox, &format!("mcp__{tool}"), input, expected);
+    }
+}
+
+/// What a command leaves behind is told as after Bash, wherever the arguments say it ran.
+#[test]
+fn a_command_of_a_tool_is_looked_after() {
+    for (kind, input) in [
+        ("PostToolUse", json!({ "script": "./gen .devt/state" })),
+        (
+            "PostToolUseFailure",
+            json!({ "command": "./gen", "cwd": "packages/a" }),
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write("packages/a/.devt/state/notes.md", "x");
+        sandbox.write(".devt/state/notes.md", "x");
+        let mut event = sandbox.event("mcp__x__run", input);
+        event["hook_event_name"] = kind.into();
+        event["duration_ms"] = 60_000.into();
+        let place = event["tool_input"]["cwd"].as_str().unwrap_or(".");
+        let expected = format!("{place}/.devt/state/notes.md");
+        let told = sandbox.hook(&event).json().to_string();
+        assert_has(&told, expected.trim_start_matches("./"));
+    }
+}
