@@ -19,13 +19,16 @@ impl AgentName {
     }
 }
 
+/// The type of an agent whose event names none: an agent that no contract knows.
+pub const UNKNOWN_AGENT: &str = "unknown";
+
 impl fmt::Display for AgentName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-/// The main thread is a call without an `agent_type`; everything else is an agent.
+/// The main thread is a call without an `agent_id`; everything else is an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {
     Main,

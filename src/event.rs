@@ -14,7 +14,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::actor::{Actor, AgentName};
+use crate::actor::{Actor, AgentName, UNKNOWN_AGENT};
 pub use bulk::{Bulk, unclosed};
 pub use document::Document;
 pub use halves::read_value;
@@ -242,12 +242,17 @@ impl<'b> Event<'b> {
         })
     }
 
-    /// The main thread is an event without an `agent_type`.
+    /// The type of the agent that makes the event; `None` for the main thread, which has
+    /// a type but no id in a session that runs as an agent (`claude --agent`).
+    pub fn agent_type(&self) -> Option<&str> {
+        let named = |agent: &&str| !AgentName::parse(agent).as_str().is_empty();
+        let agent = self.get(Field::AgentType).filter(named);
+        (!self.agent_id().is_empty()).then_some(agent.unwrap_or(UNKNOWN_AGENT))
+    }
+
     pub fn actor(&self) -> Actor {
-        match self.get(Field::AgentType) {
-            Some(agent) if !agent.is_empty() => Actor::Agent(AgentName::parse(agent)),
-            _ => Actor::Main,
-        }
+        self.agent_type()
+            .map_or(Actor::Main, |agent| Actor::Agent(AgentName::parse(agent)))
     }
 
     /// The event as a reader that keeps the last of two equal keys sees it, then

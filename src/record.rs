@@ -109,7 +109,7 @@ impl Record {
             session_id: field(Field::SessionId),
             workflow_id: None,
             agent_id: field(Field::AgentId),
-            agent_type: field(Field::AgentType),
+            agent_type: event.and_then(Event::agent_type).map(str::to_owned),
             tool_use_id: field(Field::ToolUseId),
             cwd: field(Field::Cwd),
             resolves: None,

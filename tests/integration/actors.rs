@@ -4,7 +4,7 @@ mod group_roles;
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::support::{DEVT, Sandbox};
 
 /// A text that every reader of the entry takes.
 fn text(entry: &str) -> &'static str {
@@ -233,13 +233,31 @@ fn an_agent_is_known_by_the_last_part_of_its_type_in_any_case_and_with_underscor
 }
 
 #[test]
-fn the_main_thread_is_an_event_without_an_agent_type() {
+fn the_main_thread_is_an_event_without_an_agent_id() {
     let sandbox = Sandbox::new();
-    for agent_type in [Value::Null, json!("")] {
+    for (agent_id, agent_type, expected) in [
+        (json!(null), json!(null), "allow"),
+        (json!(""), json!(""), "allow"),
+        (json!(null), json!("boss"), "allow"),
+        (json!(null), json!("programmer"), "allow"),
+        (json!("a-1"), json!(null), "wrong-writer"),
+        (json!("a-1"), json!("plugin: "), "wrong-writer"),
+        (json!("a-1"), json!("boss"), "wrong-writer"),
+    ] {
         let mut event = event(&sandbox, "main", ".devt/state/workflow.yaml");
+        event["agent_id"] = agent_id;
         event["agent_type"] = agent_type;
-        sandbox.hook(&event).is_silent();
+        sandbox.expect(&event, expected);
     }
+    let types = sandbox
+        .records(DEVT)
+        .into_iter()
+        .map(|record| record["agent_type"].clone());
+    assert_eq!(types.collect::<Vec<_>>(), ["unknown", "unknown", "boss"]);
+    // An agent that nobody knows is no stranger to files that every agent may write.
+    let mut event = event(&sandbox, "main", ".devt/state/review.md");
+    event["agent_id"] = "a-1".into();
+    sandbox.hook(&event).is_silent();
 }
 
 #[test]

@@ -25,6 +25,7 @@ fn a_line_is_never_longer_than_its_bound() {
         sandbox.expect(&event, "ad-hoc-name");
         let mut event = sandbox.write_event(&format!(".devt/state/n{long}n"), "x");
         event["agent_type"] = long.clone().into();
+        event["agent_id"] = "a-1".into();
         event["session_id"] = long.into();
         assert_ne!(sandbox.hook(&event).decision(), "allow");
     }

@@ -237,6 +237,16 @@ fn an_agent_with_a_file_beside_its_transcript_is_not_the_main_thread() {
     fs::write(beside, r#"{"agentType":"devt:tester"}"#).unwrap();
     let document = replay(&sandbox, &["--json"]).json();
     assert_eq!(refused(&document), ["wrong-writer review.md 1"]);
+    // A session that runs as an agent has its type and is the main thread; an id is an agent's.
+    let mut session = Transcript::new(&sandbox)
+        .write(".devt/state/review.md")
+        .write(".devt/state/workflow.yaml");
+    session.lines[0]["attributionAgent"] = "tester".into();
+    session.lines[1]["agentId"] = "a-2".into();
+    session.save("p/s-2.jsonl");
+    let document = replay(&sandbox, &["--json"]).json();
+    let expected = ["wrong-writer review.md 1", "wrong-writer workflow.yaml 1"];
+    assert_eq!(refused(&document), expected);
 }
 
 /// What is in the file now says nothing about what was in it then.

@@ -184,7 +184,7 @@ fn judge(test: &Test, world: &World<'_>) -> Result<Row> {
         }
     };
     let event = json!({
-        "hook_event_name": "PreToolUse", "cwd": world.cwd, "agent_type": test.agent,
+        "hook_event_name": "PreToolUse", "cwd": world.cwd, "agent_type": test.agent, "agent_id": test.agent,
         "tool_name": tool, "tool_input": input,
     });
     let bytes = event.to_string();

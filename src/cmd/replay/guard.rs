@@ -12,7 +12,7 @@ use super::super::Context;
 use super::super::denies::{self, read::Lines};
 use super::tally::{Leads, Moment, Refused, Report, Then};
 use super::transcript::{self, Block, Input, Line, Parsed};
-use crate::actor::Actor;
+use crate::actor::{Actor, UNKNOWN_AGENT};
 use crate::catalog::Catalog;
 use crate::claim::{self, Claim};
 use crate::decision::{self, Call, Channel, Content, Decision, Denial};
@@ -28,9 +28,6 @@ use crate::regular;
 use crate::shell::Scene;
 use crate::systems::declared::DeclaredSystem;
 use crate::target::{self, Act, Target, Text};
-
-/// An agent whose name neither the lines nor a file beside the transcript tell.
-const UNKNOWN_AGENT: &str = "unknown";
 
 /// What every file is read with.
 pub(super) struct Surroundings {
@@ -208,15 +205,14 @@ impl Reader<'_> {
         }
     }
 
-    /// The line's agent; `None` for the main thread.
+    /// The type of the line's agent; `None` for the main thread.
     fn agent(&mut self, line: &Line<'_>) -> Option<String> {
+        let file = self.file;
+        let beside = self.beside.get_or_insert_with(|| agent_beside(file));
+        let is_main = !line.is_sidechain && line.agent_id.as_str().is_empty();
         match line.agent.as_str() {
-            "" => {
-                let file = self.file;
-                let beside = self.beside.get_or_insert_with(|| agent_beside(file));
-                let unknown = || line.is_sidechain.then(|| UNKNOWN_AGENT.to_owned());
-                beside.clone().or_else(unknown)
-            }
+            _ if is_main && beside.is_none() => None,
+            "" => Some(beside.clone().unwrap_or(UNKNOWN_AGENT.to_owned())),
             agent => Some(agent.to_owned()),
         }
     }
@@ -274,6 +270,8 @@ impl Reader<'_> {
         let event = formats::line(&Wire {
             session_id: call.line.session.as_str(),
             cwd: &self.cwd,
+            // Which agent of its type it was makes no difference.
+            agent_id: agent_type.as_deref(),
             agent_type: agent_type.as_deref(),
             hook_event_name: "PreToolUse",
             tool_name: call.block.name.as_str(),
@@ -437,6 +435,7 @@ impl Made<'_, '_> {
 struct Wire<'c> {
     session_id: &'c str,
     cwd: &'c str,
+    agent_id: Option<&'c str>,
     agent_type: Option<&'c str>,
     hook_event_name: &'static str,
     tool_name: &'c str,

@@ -24,7 +24,10 @@ pub(super) struct Line<'l> {
     pub(super) timestamp: Text<'l>,
     #[serde(rename = "isSidechain")]
     pub(super) is_sidechain: bool,
-    /// The agent's type, in transcripts of subagents.
+    /// In transcripts of subagents.
+    #[serde(borrow, rename = "agentId")]
+    pub(super) agent_id: Text<'l>,
+    /// The agent's type; also that of a session that runs as an agent.
     #[serde(borrow, rename = "attributionAgent")]
     pub(super) agent: Text<'l>,
     #[serde(borrow)]
