@@ -243,12 +243,14 @@ pub fn main(args: Vec<OsString>, now: Clock) -> u8 {
             return match printed {
                 Err(untold) if !error.use_stderr() => failed(&untold),
                 // A closed terminal is not worth an error about an error.
-                _ => u8::try_from(error.exit_code()).unwrap_or(2),
+                _ if error.use_stderr() => usage_code(),
+                _ => 0,
             };
         }
     };
     if let Err(error) = checked {
-        return failed(&error);
+        failed(&error);
+        return usage_code();
     }
     if let Verb::Hook = cli.verb {
         return hook::main(cli.project.map(|project| &*project.leak()), now);
@@ -263,6 +265,15 @@ pub fn main(args: Vec<OsString>, now: Clock) -> u8 {
         Ok(Answer::No) => 1,
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) => failed(&error),
+    }
+}
+
+/// The exit code of a usage error. Where other words than `hook` are wired, a client would
+/// take 2 for a refusal, of every call.
+fn usage_code() -> u8 {
+    match crate::stdin::holds_event() {
+        true => 1,
+        false => 2,
     }
 }
 

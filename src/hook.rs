@@ -37,9 +37,20 @@ use failure::{answer_panics, current_dir, fault};
 /// Serves one event from stdin. The process ends with it, so what a panic needs
 /// in order to answer may stay for good. Gives the exit code.
 pub fn main(project: Option<&'static str>, now: Clock) -> u8 {
-    let input: &'static Input = Box::leak(Box::new(stdin::read()));
+    run(stdin::read(), project, now)
+}
+
+/// The same of a program without arguments; `None` where nothing stands on stdin.
+pub fn main_unless_empty(now: Clock) -> Option<u8> {
+    let input = stdin::read();
+    (!input.bytes.is_empty()).then(|| run(input, None, now))
+}
+
+fn run(input: Input, project: Option<&'static str>, now: Clock) -> u8 {
+    let input: &'static Input = Box::leak(Box::new(input));
     answer_panics(&input.bytes, project, now);
-    serve(input, project, now).send()
+    let reply = serve(input, project, now);
+    reply.unless_held_before(&input.bytes).send()
 }
 
 fn serve(input: &Input, project: Option<&str>, now: Clock) -> Reply {

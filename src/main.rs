@@ -1,6 +1,7 @@
 #![cfg_attr(all(target_env = "musl", not(test)), no_main)]
 
 use std::ffi::OsString;
+use std::io::{IsTerminal as _, stdin};
 
 use chrono::Utc;
 use statewarden::{cmd, hook};
@@ -24,11 +25,15 @@ fn main() -> std::process::ExitCode {
 }
 
 /// `hook` alone does not go through the command line parser: it runs around
-/// every tool call, and parsing would be the most of its cost.
+/// every tool call, and parsing would be the most of its cost. Hosts that pass
+/// no arguments get it as well: a usage error would refuse every call there.
 #[expect(clippy::disallowed_methods, reason = "the one clock")]
 fn run(args: Vec<OsString>) -> u8 {
     match args.as_slice() {
         [_, verb] if verb == "hook" => hook::main(None, Utc::now),
+        [_] if !stdin().is_terminal() => {
+            hook::main_unless_empty(Utc::now).unwrap_or_else(|| cmd::main(args, Utc::now))
+        }
         _ => cmd::main(args, Utc::now),
     }
 }

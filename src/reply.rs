@@ -10,6 +10,7 @@ use crate::decision::{Decision, Denial, DenyCode};
 use crate::event::Kind;
 use crate::formats::line;
 use crate::settings::Mode;
+use crate::stdin;
 
 /// The most characters a reason may have.
 pub const MAX_REASON: usize = 1_200;
@@ -93,6 +94,19 @@ impl Reply {
             Self::Context { .. } => 2,
             Self::Refuse { .. } => 3,
             Self::Deny { .. } | Self::Block { .. } => 4,
+        }
+    }
+
+    /// A turn or an agent that a hook has held once already is never held again, whatever
+    /// fails: clients before 2.1.143 would do so for ever.
+    #[must_use]
+    pub fn unless_held_before(self, event: &[u8]) -> Self {
+        match self {
+            Self::Block { reason } if stdin::was_held_before(event) => {
+                Self::Notice { text: reason }
+            }
+            Self::Refuse { message } if stdin::was_held_before(event) => Self::Complain { message },
+            reply => reply,
         }
     }
 

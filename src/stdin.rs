@@ -1,6 +1,6 @@
 //! The bytes of one event, read to their end, within a deadline and a bound.
 
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -280,6 +280,24 @@ fn names_pre_tool_use(bytes: &[u8]) -> Option<bool> {
     Some(value_of("hook_event_name", &text)? == "PreToolUse")
 }
 
+/// Whether the bytes are, or may be, the end of a turn or of an agent that a hook has
+/// made go on.
+pub fn was_held_before(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let is_end = |name| name == "Stop" || name == "SubagentStop";
+    value_of("hook_event_name", &text).is_none_or(is_end)
+        && after_key("stop_hook_active", &text).is_some_and(|value| value.starts_with("true"))
+}
+
+/// Whether stdin holds a hook's event, of whatever host. It waits for what comes.
+pub fn holds_event() -> bool {
+    let is_event = |text: &str| {
+        let names = ["hook_event_name", "hookEventName"];
+        names.iter().any(|name| after_key(name, text).is_some())
+    };
+    !io::stdin().is_terminal() && is_event(&String::from_utf8_lossy(&read().bytes))
+}
+
 /// Whether the place that a call writes to is known already, or its tool has none.
 fn says_where(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
@@ -293,9 +311,12 @@ fn says_where(bytes: &[u8]) -> bool {
 
 /// The plain value of a key, wherever that stands.
 fn value_of<'t>(key: &str, text: &'t str) -> Option<&'t str> {
+    after_key(key, text)?.strip_prefix('"')?.split('"').next()
+}
+
+fn after_key<'t>(key: &str, text: &'t str) -> Option<&'t str> {
     let (_, after) = text.split_once(&format!("\"{key}\""))?;
-    let value = after.trim_start().strip_prefix(':')?.trim_start();
-    value.strip_prefix('"')?.split('"').next()
+    Some(after.trim_start().strip_prefix(':')?.trim_start())
 }
 
 #[cfg(test)]

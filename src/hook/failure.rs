@@ -32,7 +32,7 @@ pub(super) fn answer_panics(bytes: &'static [u8], project: Option<&'static str>,
             clippy::exit,
             reason = "there is no way back to main"
         )]
-        process::exit(reply.send().into());
+        process::exit(reply.unless_held_before(bytes).send().into());
     }));
 }
 

@@ -89,12 +89,43 @@ fn an_event_without_a_directory_is_judged_where_the_hook_runs() {
 #[test]
 fn a_garbled_stop_is_never_refused() {
     let sandbox = Sandbox::new();
-    sandbox
-        .hook_bytes(b"{\"hook_event_name\":\"Stop\",\"x\":\".devt/state/")
-        .is_complaint();
-    sandbox
-        .hook_bytes(b"{\"hook_event_name\" : \"SubagentStop\",\"x\":\".devt/state/")
-        .is_complaint();
+    for garbled in [
+        r#"{"hook_event_name":"Stop","x":".devt/state/"#,
+        r#"{"hook_event_name" : "SubagentStop","x":".devt/state/"#,
+        r#"{"stop_hook_active": true,"x":".devt/state/"#,
+    ] {
+        sandbox.hook_bytes(garbled.as_bytes()).is_complaint();
+    }
+}
+
+/// Hosts and clients that pass no arguments get the hook.
+#[test]
+fn without_a_verb_an_event_on_stdin_is_served() {
+    let sandbox = Sandbox::new();
+    let bare = |bytes: &[u8]| serve(sandbox.command(""), bytes);
+    let event = sandbox.write_event(".devt/state/notes.md", "x").to_string();
+    bare(event.as_bytes()).is_denied("ad-hoc-name");
+    bare(b"{\"x\":\".devt/state/").is_refused_unread();
+    bare(sandbox.write_event("src/a.rs", "x").to_string().as_bytes()).is_silent();
+    assert_has(&bare(b"").ends(2).stderr(), "Usage");
+}
+
+/// Exit 2 would refuse every call and hold every turn.
+#[test]
+fn a_usage_error_with_an_event_on_stdin_ends_with_one() {
+    let sandbox = Sandbox::new();
+    let event = sandbox.event_of("Stop").to_string();
+    for (line, bytes, code) in [
+        ("hoook", event.as_str(), 1),
+        ("hook --host claude", &event, 1),
+        ("--json", &event[..event.len() - 3], 1),
+        ("hook --json", r#"{"hookEventName":"preToolUse"}"#, 1),
+        ("hoook", "{}", 2),
+        ("hoook", "", 2),
+    ] {
+        let ran = serve(sandbox.command(line), bytes.as_bytes()).ends(code);
+        assert!(!ran.stderr().is_empty(), "{line}");
+    }
 }
 
 #[test]
@@ -102,7 +133,15 @@ fn on_error_closed_refuses_everything_unreadable() {
     let sandbox = Sandbox::new();
     sandbox.write(".claude/statewarden.yaml", "on_error: closed\n");
     sandbox.hook_bytes(b"no json").is_refused_unread();
-    sandbox.write_event("src/a.rs", "x");
+    for garbled in [
+        r#"{"hook_event_name":"Stop","stop_hook_active":true,"x"#,
+        r#"{"stop_hook_active" : true,"hook_event_name":"SubagentStop","#,
+        r#"{"stop_hook_active":true,"#,
+    ] {
+        sandbox.hook_bytes(garbled.as_bytes()).is_complaint();
+    }
+    let first = r#"{"hook_event_name":"Stop","stop_hook_active":false,"#;
+    sandbox.hook_bytes(first.as_bytes()).is_refused_unread();
     sandbox
         .hook(&sandbox.write_event("src/a.rs", "x"))
         .is_silent();

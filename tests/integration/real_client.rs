@@ -10,8 +10,8 @@ mod project;
 use serde_json::{Value, json};
 
 use api::{Block, Script};
-use client::{Mode, Run};
-use namespace::isolated;
+use client::{Mode, Run, Version};
+use namespace::{isolated, isolated_on};
 use project::Project;
 
 const SUMMARY: &str =
@@ -39,9 +39,11 @@ fn check_told(run: &Run, expected: &[(&str, Option<&str>, Fate)]) {
         match fate {
             Fate::Done => assert!(!told.is_error, "{told:#?}"),
             Fate::Refused(word) => {
+                // The first versions gave the bare reason.
                 let start = format!("PreToolUse:{tool} hook error: ");
+                let reason = told.text.strip_prefix(&start).unwrap_or(&told.text);
                 assert!(
-                    told.is_error && told.text.starts_with(&start) && told.text.contains(word),
+                    told.is_error && reason.starts_with('`') && reason.contains(word),
                     "{told:#?}"
                 );
             }
@@ -157,6 +159,101 @@ fn logged(project: &Project) -> Vec<Value> {
         .iter()
         .map(|record| keys.iter().map(|key| record[key].clone()).collect())
         .collect()
+}
+
+/// The main thread of a session that runs as an agent has that agent's type, but no id.
+#[test]
+fn a_session_that_runs_as_an_agent_is_the_main_thread() {
+    isolated(
+        "real_client::a_session_that_runs_as_an_agent_is_the_main_thread",
+        |client| {
+            let project = Project::new("as-agent");
+            project.add_agent("boss");
+            project.install();
+            let touch = bash("cp .devt/state/workflow.yaml x; cp x .devt/state/workflow.yaml");
+            let main = vec![
+                vec![project.write("todo.yaml", "x")],
+                vec![touch.clone()],
+                vec![dispatch("programmer", "Implement step MARMOT.")],
+                vec![Block::Text("all done")],
+            ];
+            let programmer = vec![vec![touch], vec![Block::Text("implemented")]];
+            let script = Script {
+                main,
+                subagents: vec![("MARMOT", programmer)],
+            };
+            let mode = Mode::SkipPermissions;
+            let run = client.run_with(&["--agent", "boss"], &project, mode, script);
+            check_told(
+                &run,
+                &[
+                    ("Write", None, Fate::Refused("ad-hoc-name")),
+                    ("Bash", None, Fate::Done),
+                    ("Bash", Some("programmer"), Fate::Refused("wrong-writer")),
+                    ("Agent", None, Fate::Done),
+                ],
+            );
+            let denies = project.denies();
+            let agents = denies.iter().map(|record| &record["agent_type"]);
+            assert!(
+                agents.eq([&Value::Null, &json!("programmer")]),
+                "{denies:?}"
+            );
+            let home = project.home();
+            let replayed = project.statewarden(&["replay", home.to_str().unwrap(), "--json"]);
+            let replayed: Value = serde_json::from_str(&replayed).expect("JSON");
+            let agents = |row: &Value| json!([row["rule"], row["examples"][0]["agent"]]);
+            let refused = replayed["refused"].as_array().unwrap().iter().map(agents);
+            let expected = [
+                json!(["wrong-writer", "programmer"]),
+                json!(["ad-hoc-name", "main"]),
+            ];
+            assert!(refused.eq(expected), "{replayed:#}");
+        },
+    );
+}
+
+/// It ignores `args`, so the program gets no verb.
+#[test]
+fn the_oldest_client_is_served_without_a_verb() {
+    let name = "real_client::the_oldest_client_is_served_without_a_verb";
+    isolated_on(Version::Oldest, name, |client| {
+        let project = Project::new("oldest");
+        project.install();
+        let main = vec![
+            vec![project.write("notes.md", "x\n")],
+            vec![project.write("scratchpad.md", "x\n")],
+            vec![bash(
+                "for i in 1; do echo x > .devt/state/$(id -u).txt; done",
+            )],
+            vec![dispatch("programmer", "Implement step MARMOT.")],
+            vec![Block::Text("done")],
+        ];
+        let programmer = vec![
+            vec![project.write("review.json", "{}\n")],
+            vec![Block::Text("implemented")],
+        ];
+        let script = Script {
+            main,
+            subagents: vec![("MARMOT", programmer)],
+        };
+        let run = client.run(&project, Mode::SkipPermissions, script);
+        check_told(
+            &run,
+            &[
+                ("Write", None, Fate::Refused("scratchpad.md")),
+                ("Write", None, Fate::Done),
+                ("Bash", None, Fate::Done),
+                // Its stream does not say whose call it was.
+                ("Write", None, Fate::Refused("wrong-writer")),
+                ("Agent", None, Fate::Done),
+            ],
+        );
+        let events = project.read(".claude/statewarden/events.jsonl");
+        for word in ["\"client\":\"2.1.138\"", "\"decision\":\"detected\""] {
+            assert_eq!(events.matches(word).count(), 1, "{events}");
+        }
+    });
 }
 
 /// The first session shows that the client itself would let the call through.

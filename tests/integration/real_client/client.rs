@@ -19,6 +19,13 @@ const DEADLINE: Duration = Duration::from_secs(90);
 /// The client's executable.
 pub(crate) struct Client(PathBuf);
 
+/// Which of the clients that `.ci/fetch-client` has put below `target/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Version {
+    Pinned,
+    Oldest,
+}
+
 /// How far the client trusts the model (its permission mode).
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mode {
@@ -38,18 +45,24 @@ impl Mode {
 }
 
 impl Client {
-    /// `$STATEWARDEN_TEST_CLAUDE`, else what `.ci/fetch-client` has put below `target/`.
+    /// `$STATEWARDEN_TEST_CLAUDE` stands in for the pinned one.
     ///
     /// # Errors
     ///
     /// Says what to do when there is none.
-    pub(crate) fn find() -> Result<Self, String> {
-        if let Some(path) = env::var_os("STATEWARDEN_TEST_CLAUDE") {
+    pub(crate) fn find(version: Version) -> Result<Self, String> {
+        let given = env::var_os("STATEWARDEN_TEST_CLAUDE");
+        if let Some(path) = given.filter(|_| version == Version::Pinned) {
             return Ok(Self(path.into()));
         }
+        let place = match version {
+            Version::Pinned => "target/claude-client",
+            Version::Oldest => "target/claude-client/oldest",
+        };
         // One package per platform, of which npm has installed ours.
         let packages = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("target/claude-client/node_modules/@anthropic-ai");
+            .join(place)
+            .join("node_modules/@anthropic-ai");
         fs::read_dir(packages)
             .into_iter()
             .flatten()
@@ -68,6 +81,17 @@ impl Client {
 
     /// Runs one session in the project until the script ends.
     pub(crate) fn run(&self, project: &Project, mode: Mode, script: Script) -> Run {
+        self.run_with(&[], project, mode, script)
+    }
+
+    /// The same with further arguments.
+    pub(crate) fn run_with(
+        &self,
+        args: &[&str],
+        project: &Project,
+        mode: Mode,
+        script: Script,
+    ) -> Run {
         let address = api::serve(script).expect("loopback is up");
         let child = Command::new(&self.0)
             .args([
@@ -79,6 +103,7 @@ impl Client {
                 "--include-hook-events",
             ])
             .args(mode.flags())
+            .args(args)
             .current_dir(project.dir())
             .env_clear()
             .env("PATH", env::var_os("PATH").unwrap_or_default())

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::process::{Command, Output};
 use std::{env, fs, iter};
 
-use super::client::Client;
+use super::client::{Client, Version};
 
 /// Tells the copy of the test that it is inside.
 const INSIDE: &str = "STATEWARDEN_TEST_INSIDE";
@@ -22,7 +22,11 @@ const ENTER: &str = "{ ip link set lo up || ifconfig lo up; } 2>/dev/null && exe
 /// Without a client or a namespace the test is skipped with a line on stderr;
 /// where `CI` is set it fails instead.
 pub(crate) fn isolated(name: &str, body: impl FnOnce(&Client)) {
-    let client = match Client::find() {
+    isolated_on(Version::Pinned, name, body);
+}
+
+pub(crate) fn isolated_on(version: Version, name: &str, body: impl FnOnce(&Client)) {
+    let client = match Client::find(version) {
         Ok(client) => client,
         Err(why) => return skip(name, &why),
     };
