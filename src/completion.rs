@@ -18,6 +18,8 @@ pub struct Ending {
     /// The agent's final text; empty where the event does not bring it.
     pub reply: String,
     pub told_by: ToldBy,
+    /// The agent's own work tree, where the event was sent from elsewhere.
+    pub work_tree: Option<String>,
     transcript: Option<String>,
 }
 
@@ -59,6 +61,7 @@ fn of_stop(event: &Event<'_>, document: &Document<'_>) -> Ending {
         agent_type: event.get(Field::AgentType).unwrap_or_default().to_owned(),
         agent_id: event.get(Field::AgentId).map(str::to_owned),
         reply: text("last_assistant_message").unwrap_or_default(),
+        work_tree: None,
         transcript: text("agent_transcript_path"),
         told_by: if second {
             ToldBy::SecondStop
@@ -82,6 +85,10 @@ fn of_launcher(event: &Event<'_>, document: &Document<'_>) -> Option<Ending> {
         agent_id: document.response("agentId").as_str().map(str::to_owned),
         reply: report.unwrap_or_else(|| texts(&document.response("content"))),
         told_by: ToldBy::Launcher,
+        work_tree: document
+            .response("worktreePath")
+            .as_str()
+            .map(str::to_owned),
         transcript: None,
     })
 }

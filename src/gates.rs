@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use chrono::{DateTime, Utc};
 
-use self::files::{Asked, below_root, nearest_from};
+use self::files::{Asked, OwnTree, below_root, nearest_from};
 pub use self::files::{InDir, SiteRuns, nearest};
 pub use self::record::{About, GateRecord, Moved};
 use self::settle::settle;
@@ -35,6 +35,8 @@ pub struct Around<'c> {
     dir: OnceCell<Option<PathBuf>>,
     /// The project, and where below the session's root the search begins.
     nearest: Option<(&'c Project, Rc<str>)>,
+    /// The same place in the agent's own work tree, where agents leave artifacts.
+    own: Option<PathBuf>,
     reach: Reach,
 }
 
@@ -55,21 +57,31 @@ impl<'c> Around<'c> {
     pub fn all(catalog: &'c Catalog<'c>, project: &'c Project, cwd: &str) -> Vec<Self> {
         let cwd = path::absolute("/", cwd, None);
         let below: Rc<str> = below_root(project, &cwd).into();
+        let tree = OwnTree::of(project, &cwd);
+        let tree_for = |governed: &Governed<'_>| {
+            let leaves_artifacts = governed.system.is_artifact("");
+            tree.as_ref().filter(|_| leaves_artifacts)
+        };
         let systems = catalog.governed.iter();
         let gated = systems.filter_map(|governed| Some((governed, governed.system.gate_dir()?)));
         let mut all = Vec::new();
-        for (governed, _) in gated.clone() {
+        for (governed, gate_dir) in gated.clone() {
             all.push(Self {
                 governed,
                 dir: OnceCell::new(),
                 nearest: Some((project, below.clone())),
+                own: tree_for(governed).map(|tree| tree.gate_dir(governed, gate_dir)),
                 reach: Reach::Children,
             });
         }
         for (governed, gate_dir) in gated {
             for site in sites::named(project.session_root(), governed, catalog) {
                 if path::relative(&site.site, gate_dir).is_none() {
-                    all.push(Self::known(governed, site.dir().into(), Reach::Itself));
+                    let own = tree_for(governed).map(|tree| tree.root.path(&site.site).into());
+                    all.push(Self {
+                        own,
+                        ..Self::known(governed, site.dir().into(), Reach::Itself)
+                    });
                 }
             }
         }
@@ -86,6 +98,7 @@ impl<'c> Around<'c> {
             governed,
             dir: OnceCell::from(Some(dir)),
             nearest: None,
+            own: None,
             reach,
         }
     }
@@ -94,9 +107,15 @@ impl<'c> Around<'c> {
     pub fn dir(&self) -> Option<&Path> {
         let search = || {
             let (project, below) = self.nearest.as_ref()?;
-            nearest_from(project, below, self.governed)
+            let own = || self.own_dir().map(Path::to_owned);
+            nearest_from(project, below, self.governed).or_else(own)
         };
         self.dir.get_or_init(search).as_deref()
+    }
+
+    /// The directory in the agent's own work tree, if it is there.
+    fn own_dir(&self) -> Option<&Path> {
+        self.own.as_deref().filter(|own| own.is_dir())
     }
 
     /// The gate before an agent's phase that has not passed.
@@ -139,11 +158,17 @@ impl<'c> Around<'c> {
 
 impl Files for Around<'_> {
     fn read(&self, name: &str) -> Result<Option<String>, String> {
+        if self.governed.system.is_artifact(name)
+            && let Some(dir) = self.own_dir()
+            && let Some(text) = (InDir { dir }).read(name)?
+        {
+            return Ok(Some(text));
+        }
         self.dir().map_or(Ok(None), |dir| InDir { dir }.read(name))
     }
 
     fn dirs(&self) -> Vec<String> {
-        match (self.reach, self.dir()) {
+        match (self.reach, self.own_dir().or_else(|| self.dir())) {
             (Reach::Children, Some(dir)) => InDir { dir }.dirs(),
             _ => Vec::new(),
         }
@@ -167,9 +192,8 @@ pub struct Due {
     pub mode: Mode,
     /// Relative to the site.
     pub name: String,
-    pub path: PathBuf,
-    /// The path, relative to the project.
-    pub shown: String,
+    /// Absolute: an agent in a work tree of its own takes any other for one in there.
+    pub path: String,
     pub why: String,
 }
 
@@ -235,20 +259,19 @@ impl<'a> Plan<'a> {
     }
 
     /// What the agent owes.
-    pub fn owed(&self, project: &Project) -> Vec<Due> {
+    pub fn owed(&self) -> Vec<Due> {
         let mut dues = Vec::new();
         for state in &self.states {
             let unreadable = state.asked.unreadable();
             for Owed { file, why } in &state.consequences.owed {
                 let is_it = |(name, _): &&(String, String)| name == file;
                 let unread = unreadable.iter().find(is_it);
-                let path = state.dir.join(file);
+                let dir = state.around.own.as_deref().unwrap_or(state.dir);
                 dues.push(Due {
                     system: state.around.governed.id().to_owned(),
                     mode: state.around.governed.mode,
                     name: file.clone(),
-                    shown: shown(project, &path),
-                    path,
+                    path: path::from_os(&dir.join(file)),
                     why: unread.map_or(why.clone(), |(_, why)| format!("it cannot be read: {why}")),
                 });
             }

@@ -3,6 +3,7 @@
 //! end that owes an artifact, and a dispatch before its gate.
 
 mod greeting;
+mod roles;
 
 use std::io;
 use std::time::Duration;
@@ -20,7 +21,7 @@ use crate::runs::Runs;
 use crate::settings::{Mode, Strictness};
 use crate::store::lock::{IN_HOOK, Locked, with_lock};
 use crate::store::make_own_folder;
-use crate::systems::{ClosedGate, Moment};
+use crate::systems::{ClosedGate, Moment, groups};
 use crate::target::Act;
 
 /// How long an end waits to be counted: several times as long as a lock is tried
@@ -32,7 +33,7 @@ impl World<'_> {
     pub(crate) fn agent_started(&self, event: &Event<'_>) -> Reply {
         let (agent_type, agent_id) = (event.get(Field::AgentType), event.get(Field::AgentId));
         let agent = AgentName::parse(agent_type.unwrap_or_default());
-        let around = self.states();
+        let around = self.states(&self.cwd);
         let moment = Moment::AgentStart { agent: &agent };
         let about = About {
             event: Some(event),
@@ -49,9 +50,9 @@ impl World<'_> {
         Reply::Silent
     }
 
-    /// The systems' states around the event.
-    fn states(&self) -> Vec<Around<'_>> {
-        Around::all(self.catalog, &self.project, &self.cwd)
+    /// The systems' states around a directory.
+    fn states(&self, cwd: &str) -> Vec<Around<'_>> {
+        Around::all(self.catalog, &self.project, cwd)
     }
 
     /// Lets the end of a run that was counted count again, since its agent goes on.
@@ -76,7 +77,11 @@ impl World<'_> {
             return Reply::Silent;
         };
         let agent = AgentName::parse(&ending.agent_type);
-        let around = self.states();
+        let mut around = self.states(ending.work_tree.as_deref().unwrap_or(&self.cwd));
+        let is_of_groups = |at: &Around<'_>| at.governed.id() == groups::ID && at.dir().is_some();
+        if around.iter().any(is_of_groups) && !self.has_group_roles(&self.sites_around()) {
+            around.retain(|at| !is_of_groups(at));
+        }
         let end = |reply| Moment::AgentEnd {
             agent: &agent,
             reply,
@@ -164,7 +169,7 @@ impl World<'_> {
             let why = "the agent's final text is empty";
             return (plan.skip_all(&self.project, &about, why), Counted::Wordless);
         }
-        let mut owed = plan.owed(&self.project);
+        let mut owed = plan.owed();
         let is_enforced = |due: &Due| due.mode == Mode::Enforce;
         if self.rules.settings.completion == Strictness::Block
             && ending.told_by == ToldBy::Stop
@@ -177,10 +182,10 @@ impl World<'_> {
     }
 
     fn note_owed(&self, event: &Event<'_>, due: &Due) {
-        let reason = format!("`{}` is owed: {}", due.shown, due.why);
+        let reason = format!("`{}` is owed: {}", due.path, due.why);
         let mut record = Record::new(What::Warn, &reason, Some(event), self.now.get());
         record.system = Some(due.system.clone());
-        record.file_path = Some(path::from_os(&due.path));
+        record.file_path = Some(due.path.clone());
         record.name = Some(due.name.clone());
         self.append(&self.logs().events(), &record);
     }
@@ -189,7 +194,7 @@ impl World<'_> {
     /// closed, and what goes on in the background is looked after.
     pub(crate) fn turn_ended(&self, event: &Event<'_>) -> Reply {
         if event.actor() == Actor::Main {
-            self.carry_out(Moment::TurnEnd, &self.states(), event);
+            self.carry_out(Moment::TurnEnd, &self.states(&self.cwd), event);
         }
         self.detect(event, &[])
     }
@@ -243,7 +248,7 @@ impl World<'_> {
             return None;
         }
         let agent = AgentName::parse(agent_type);
-        let around = self.states();
+        let around = self.states(&self.cwd);
         let mut around = around.iter();
         let (around, gate) =
             around.find_map(|around| Some((around, around.closed_gate(&agent)?)))?;
@@ -327,7 +332,7 @@ fn about<'a>(event: &'a Event<'a>, ending: &'a Ending) -> About<'a> {
 fn send_back(owed: &[Due]) -> String {
     let owed = owed
         .iter()
-        .map(|due| format!("`{}` ({})", due.shown, due.why));
+        .map(|due| format!("`{}` ({})", due.path, due.why));
     let list = reply::listed(owed.collect(), reply::MAX_REASON - 160);
     reply::cut(
         &format!(

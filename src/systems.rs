@@ -286,6 +286,12 @@ pub trait System: Sync {
         None
     }
 
+    /// Whether agents leave a file of `gate_dir`, or any where the name is empty: in a work tree
+    /// of their own, where they have one.
+    fn is_artifact(&self, _name: &str) -> bool {
+        false
+    }
+
     /// What a moment in an agent's life does to the state in `gate_dir`, and
     /// which artifacts are owed.
     fn at(&self, _moment: &Moment<'_>, _files: &dyn Files, _now: DateTime<Utc>) -> Consequences {

@@ -58,6 +58,30 @@ fn nearest_in(root: &Root, below: &str, governed: &Governed<'_>) -> Option<PathB
     Some(Path::new(&root.dir).join(found).join(gate_dir))
 }
 
+/// A work tree that an agent has for itself, and where in it the agent is.
+pub(super) struct OwnTree {
+    pub(super) root: Root,
+    below: String,
+}
+
+impl OwnTree {
+    /// The work tree around a directory, where it is another than the session's.
+    pub(super) fn of(project: &Project, cwd: &str) -> Option<Self> {
+        let root = project.root_of(cwd)?;
+        let is_own = ![project.session_root(), &project.main]
+            .iter()
+            .any(|shared| shared.is_at(&root.dir));
+        let below = root.relative(cwd).unwrap_or_default().to_owned();
+        is_own.then_some(Self { root, below })
+    }
+
+    /// Where an agent in it leaves a system's artifacts.
+    pub(super) fn gate_dir(&self, governed: &Governed<'_>, gate_dir: &str) -> PathBuf {
+        nearest_in(&self.root, &self.below, governed)
+            .unwrap_or_else(|| self.root.path(gate_dir).into())
+    }
+}
+
 /// The files below a directory on the disk.
 pub struct InDir<'a> {
     pub dir: &'a Path,

@@ -8,18 +8,23 @@ use crate::hook::World;
 use crate::project::read_text;
 use crate::record::{Record, What};
 use crate::reply::{self, Reply};
+use crate::sites::Site;
 use crate::store::{Above, note_wired};
-use crate::systems::devt;
+use crate::systems::{devt, groups};
 use crate::wiring::Wiring;
 use crate::workflow::Workflow;
 
 impl World<'_> {
     /// Tells a session that starts what is under way, so that nothing is done twice.
     pub(crate) fn session_started(&self, event: &Event<'_>) -> Reply {
-        let sites = self.sites_around();
+        let mut sites = self.sites_around();
         if self.is_concerned(&sites) {
             self.heartbeat(event);
             self.note_wiring();
+        }
+        let is_of_groups = |site: &Site<'_>| site.governed.id() == groups::ID;
+        if sites.iter().any(is_of_groups) && !self.has_group_roles(&sites) {
+            sites.retain(|site| !is_of_groups(site));
         }
         let (mut runs, mut problems) = (Vec::new(), Vec::new());
         for site in &sites {

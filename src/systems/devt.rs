@@ -77,6 +77,10 @@ impl System for Devt {
         Some(".devt/state")
     }
 
+    fn is_artifact(&self, name: &str) -> bool {
+        name != "workflow.yaml"
+    }
+
     fn at(&self, moment: &Moment<'_>, files: &dyn Files, _now: DateTime<Utc>) -> Consequences {
         let Moment::AgentEnd { agent, .. } = *moment else {
             return Consequences::default();

@@ -76,7 +76,11 @@ impl System for Groups {
     }
 
     fn judges(&self, entry: &str) -> bool {
-        kind_of(entry).is_some()
+        is_report(entry)
+    }
+
+    fn is_artifact(&self, _name: &str) -> bool {
+        true
     }
 
     fn check_content(
@@ -193,6 +197,11 @@ static CONTRACT: Contract<'static> = Contract {
     ]),
     fallback: None,
 };
+
+/// Whether an entry is a verdict file.
+pub fn is_report(entry: &str) -> bool {
+    kind_of(entry).is_some()
+}
 
 /// The report that an entry is. Names that the settings add beside the numbered ones
 /// hold what they like.

@@ -146,6 +146,7 @@ fn a_directory_of_very_many_groups_is_judged_at_once() {
         .map(|n| format!("## {n}. Group\n- [x] a\n"))
         .collect();
     stage.write("openspec/changes/big/tasks.md", &tasks);
+    stage.write("openspec/changes/big/review/1.md", "");
     let begun = Instant::now();
     stage
         .hook(&stage.stop_event("reviewer", "r-1", "done"))
@@ -211,12 +212,128 @@ fn reviewers_and_testers_owe_their_verdict_files() {
     end("critic", "c-2").is_silent();
 }
 
+/// OpenSpec has numbered groups with boxes as well; the roles are this system's alone.
+#[test]
+fn where_nobody_plays_the_roles_nothing_is_told_or_owed() {
+    let agent = |name: &str| format!("---\ndescription: Use it: <example>\n{name}\n---\nDo it.\n");
+    for (file, text, plays) in [
+        ("openspec/changes/auth/design.md", "", false),
+        ("openspec/changes/auth/review/notes.md", "", false),
+        ("README.md", "---\nname: tester\n---\n", false),
+        (
+            ".claude/agents/a.md",
+            &*agent("name: release-manager"),
+            false,
+        ),
+        (".claude/agents/a.txt", &agent("name: tester"), false),
+        (".claude/agents/a.md", "the\nname: tester\n", false),
+        (".claude/agents/a.md", &agent("name: tester"), true),
+        (
+            ".claude/agents/a.md",
+            &agent("name: 'My:Code_Reviewer'\r"),
+            true,
+        ),
+        (
+            "../home/.claude/agents/a.md",
+            &agent("name: tester-fast"),
+            true,
+        ),
+        ("openspec/changes/auth/STUCK.md", "", true),
+        ("openspec/changes/other/test-reports/2.md", "", true),
+        (
+            "openspec/changes/archive/2026-01-10-old/review/1.md",
+            "",
+            true,
+        ),
+        (
+            ".claude/statewarden.local.yaml",
+            "systems: {groups: {roles: {x: tester}}}\n",
+            true,
+        ),
+    ] {
+        let stage = Stage::new();
+        stage.write(".claude/statewarden.yaml", "completion: block\n");
+        stage.write(
+            "openspec/changes/auth/tasks.md",
+            "## 1. A\n- [x] a\n## 2. B\n- [ ] b\n",
+        );
+        stage.write(file, text);
+        let told = stage.hook(&stage.event_of("SessionStart"));
+        let sent_back = stage.hook(&stage.stop_event("tester", "t-1", "done"));
+        if plays {
+            assert_has(&told.context(), "Next: dispatch the tester");
+            assert_has(&blocked(&sent_back), "auth/test-reports/1.md");
+        } else {
+            told.is_silent();
+            sent_back.is_silent();
+            assert_eq!(owed(&stage).len(), 0, "{file}");
+        }
+    }
+}
+
+/// An agent with a work tree of its own leaves its files there; the run is the session's.
+#[test]
+fn what_an_agent_in_its_own_work_tree_owes_is_looked_for_in_there() {
+    for tree in [".claude/worktrees/agent-7", "trees/t", "../t"] {
+        let stage = devt("block");
+        stage.write(
+            &format!("{tree}/.git"),
+            &format!("gitdir: {}\n", stage.path(".git/worktrees/t")),
+        );
+        stage.write(".git/worktrees/t/HEAD", "");
+        let own = std::fs::canonicalize(stage.path(tree)).unwrap();
+        let own = own.to_str().unwrap();
+        let in_tree = |mut event: Value| {
+            event["cwd"] = own.into();
+            stage.hook(&event)
+        };
+        let ends = |agent: &str, id: &str| in_tree(stage.stop_event(agent, id, "done"));
+        let reason = blocked(&ends("programmer", "p-1"));
+        assert_has(&reason, &format!("`{own}/.devt/state/impl-summary.md`"));
+        // A copy of the run is not the run.
+        stage.write(
+            &format!("{tree}/.devt/state/workflow.yaml"),
+            "active: false\n",
+        );
+        stage.write(&format!("{tree}/.devt/state/impl-summary.md"), SUMMARY);
+        stage.write(&format!("{tree}/.devt/state/impl-summary.json"), SIDECAR);
+        ends("programmer", "p-1").is_silent();
+        assert_has(&stage.read(".devt/state/workflow.yaml"), "\nstatus: DONE\n");
+        let mut launched = stage.launched("programmer", "p-2", "done");
+        launched["tool_response"]["worktreePath"] = own.into();
+        // Beside the project a work tree is known by an event in it alone.
+        if tree != "../t" {
+            stage.hook(&launched).is_silent();
+        }
+        assert_eq!(owed(&stage).len(), 0, "{tree}");
+
+        let tasks = "## 1. A\n- [x] a\n";
+        stage.write("openspec/changes/auth/tasks.md", tasks);
+        stage.write(
+            "openspec/changes/auth/test-reports/1.md",
+            "**Status:** PASS\n",
+        );
+        let review = "openspec/changes/auth/review/1.md";
+        let reason = blocked(&ends("reviewer", "r-1"));
+        assert_has(&reason, &format!("`{own}/{review}`"));
+        stage.write(&format!("{tree}/openspec/changes/auth/tasks.md"), tasks);
+        blocked(&ends("reviewer", "r-1"));
+        stage.write(&format!("{tree}/{review}"), "**Status:** APPROVED\n");
+        ends("reviewer", "r-1").is_silent();
+        // What it wrote into the main checkout is no less written.
+        std::fs::rename(stage.path(&format!("{tree}/{review}")), stage.path("moved")).unwrap();
+        stage.write(review, "**Status:** APPROVED\n");
+        ends("reviewer", "r-2").is_silent();
+    }
+}
+
 #[test]
 fn what_there_is_no_room_to_ask_for_is_counted() {
     let stage = devt("block");
     let groups = (1..=40).map(|n| format!("## {n}. A\n- [x] a\n"));
     let tasks: String = groups.collect();
     stage.write("openspec/changes/auth/tasks.md", &tasks);
+    stage.write("openspec/changes/auth/STUCK.md", "");
     let reason = blocked(&stage.hook(&stage.stop_event("tester", "t-1", "done")));
     let rest = 40 - reason.matches("test-reports/").count();
     assert_has(&reason, &format!(", and {rest} more. Write"));

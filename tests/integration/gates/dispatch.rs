@@ -124,6 +124,7 @@ fn runs_that_do_not_fit_are_counted() {
         );
         stage.write(&format!("openspec/changes/c{n}/tasks.md"), &tasks);
     }
+    stage.write("openspec/changes/c1/review/2.md", "");
     let text = stage.hook(&stage.event_of("SessionStart")).context();
     assert!(text.chars().count() < 1_000, "{text}");
     let mut lines: Vec<&str> = text.lines().skip(1).collect();
