@@ -6,7 +6,6 @@
 //! The modules stand in groups: the events, what an event goes through, the rules,
 //! the formats of files, the commands and the disk, and what all of them use. This
 //! library exists for the binary and its tests; its interface is not stable.
-#![forbid(unsafe_code)]
 
 pub mod after;
 pub mod detect;

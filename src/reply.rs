@@ -164,9 +164,28 @@ fn print_for(event: ForEvent<'_>) -> io::Result<()> {
 }
 
 fn print(output: &Output<'_>) -> io::Result<()> {
+    if is_discarded() {
+        return Err(io::ErrorKind::BrokenPipe.into());
+    }
     let mut stdout = io::stdout().lock();
     stdout.write_all(line(output).as_bytes())?;
     stdout.flush()
+}
+
+/// Whether nobody can read stdout: where it was closed, the standard library has opened
+/// `/dev/null` in its place, to which every write succeeds.
+#[cfg(unix)]
+fn is_discarded() -> bool {
+    use rustix::fs::{fstat, stat};
+    match (fstat(rustix::stdio::stdout()), stat("/dev/null")) {
+        (Ok(stdout), Ok(null)) => stdout.st_rdev == null.st_rdev,
+        (stdout, _) => stdout.is_err(),
+    }
+}
+
+#[cfg(not(unix))]
+fn is_discarded() -> bool {
+    false
 }
 
 /// One line on stderr, for the person who reads Claude Code's debug log.

@@ -1,7 +1,6 @@
-//! What the hook costs, counted: system calls and page faults over a process
-//! that only reads its stdin, and user instructions. They are much the same on
-//! every machine of one architecture, so a ceiling can be tight where a time
-//! could not.
+//! What the hook costs, counted: system calls over a process that only reads its stdin,
+//! user instructions in proportion to a command's length, and memory. Counts are much the
+//! same on every machine, so a ceiling can be tight where a time could not.
 //!
 //! The release build is measured: `STATEWARDEN_BUDGET_BIN` names it, with the
 //! program `floor` of `benches/` beside it. Without it the test says so.
@@ -16,8 +15,6 @@ use serde_json::{Value, json};
 
 use crate::support::Sandbox;
 
-const CEILINGS: &str = include_str!("../fixtures/budget.txt");
-
 /// Settings of the usual kind.
 const SETTINGS: &str = "# Names of this project\nsystems:\n  devt:\n    extra_names: [retro.md, \"api notes.md\"]\n    \
                         extra_globs:\n      - \"adr-[0-9]*.md\"\nlog: { max_bytes: 1048576 }\n";
@@ -31,158 +28,111 @@ fn program() -> Option<PathBuf> {
     program
 }
 
-/// A line of the fixture.
-struct Ceiling {
-    event: &'static str,
-    calls: i64,
-    faults: i64,
-    instructions: u64,
+/// Events in a project with a devt directory, each with the most system calls it may take
+/// over the floor.
+type Event = fn(&Sandbox) -> Value;
+const CALLS: &[(&str, i64, Event)] = &[
+    ("Read", -2, |sandbox| {
+        sandbox.event("Read", json!({ "file_path": sandbox.path("src/a.rs") }))
+    }),
+    ("Bash that writes nothing", -2, |sandbox| {
+        sandbox.bash_event("cargo test --workspace 2>&1 | tail -n 40")
+    }),
+    ("Bash that writes elsewhere", 5, |sandbox| {
+        sandbox.bash_event("mkdir -p out && cargo build 2> out/log.txt")
+    }),
+    ("1000 renames", 12, |sandbox| {
+        let rename = |n| format!("mv docs/page-{n}.md src/module/page-{n}.md\n");
+        sandbox.bash_event(&(0..1000).map(rename).collect::<String>())
+    }),
+    ("find to read", -2, |sandbox| {
+        in_directories(sandbox, "find . -name '*.rs' | sort | head -30")
+    }),
+    ("find to edit 200 directories", 870, |sandbox| {
+        in_directories(sandbox, "find . -name '*.rs' | xargs sed -i 's/a/b/'")
+    }),
+    ("removal of 200 directories", 840, |sandbox| {
+        in_directories(sandbox, "rm -rf part-*/")
+    }),
+    ("Write elsewhere", 4, |sandbox| {
+        sandbox.write_event("src/b.rs", "x\n")
+    }),
+    ("Write elsewhere, own settings", 8, |sandbox| {
+        sandbox.write(".claude/statewarden.yaml", SETTINGS);
+        sandbox.write_event("src/b.rs", "x\n")
+    }),
+    ("allowed Write", 4, |sandbox| {
+        sandbox.write_event(".devt/state/scratchpad.md", "x\n")
+    }),
+    ("denied Write", 21, |sandbox| {
+        sandbox.write_event(".devt/state/notes.md", "x\n")
+    }),
+    ("denied Write, own settings", 26, |sandbox| {
+        sandbox.write(".claude/statewarden.yaml", SETTINGS);
+        sandbox.write_event(".devt/state/notes.md", "x\n")
+    }),
+    ("after Bash", 26, after_bash),
+    ("after Bash, 100 entries", 128, |sandbox| {
+        for at in 0..100 {
+            let entry = format!(".devt/state/review-part-{at}.md");
+            sandbox.write(&entry, "# Review\n");
+        }
+        // Until none of them is of the call's time.
+        std::thread::sleep(Duration::from_millis(2_200));
+        after_bash(sandbox)
+    }),
+    ("end of an agent without a gate", 10, |sandbox| {
+        end_of(sandbox, "Explore", "Done.")
+    }),
+    ("gate change", 85, |sandbox| {
+        let state =
+            include_str!("../fixtures/agent-flow/04-orchestration-after-implementation-passed.md");
+        sandbox.write(".claude/orchestration.local.md", state);
+        end_of(sandbox, "agent-flow:Lawliet", "### Verdict: APPROVED")
+    }),
+];
+
+fn in_directories(sandbox: &Sandbox, command: &str) -> Value {
+    for at in 0..200 {
+        sandbox.write(&format!("part-{at}/a.rs"), "");
+    }
+    sandbox.bash_event(command)
 }
 
-fn ceilings() -> impl Iterator<Item = Ceiling> {
-    let lines = CEILINGS.lines().filter(|line| !line.starts_with('#'));
-    lines.map(|line| {
-        let fields: Vec<_> = line.split('|').map(str::trim).collect();
-        Ceiling {
-            event: fields[0],
-            calls: fields[1].parse().unwrap(),
-            faults: fields[2].parse().unwrap(),
-            instructions: fields[3].parse().unwrap(),
-        }
-    })
+fn after_bash(sandbox: &Sandbox) -> Value {
+    let mut event = sandbox.bash_event("cargo test");
+    event["hook_event_name"] = "PostToolUse".into();
+    event["duration_ms"] = 5.into();
+    event["tool_response"] = json!({ "stdout": "ok\n", "stderr": "" });
+    event
+}
+
+fn end_of(sandbox: &Sandbox, agent: &str, reply: &str) -> Value {
+    let mut event = sandbox.by(agent, sandbox.event("", json!({})));
+    event["hook_event_name"] = "SubagentStop".into();
+    event["last_assistant_message"] = reply.into();
+    event
 }
 
 #[test]
-fn the_hook_stays_within_its_budget() {
+fn an_event_takes_few_system_calls() {
     let Some(program) = program() else { return };
+    let floor = program.with_file_name("floor");
     let mut over = Vec::new();
-    for ceiling in ceilings() {
+    for (name, most, event) in CALLS {
         let sandbox = Sandbox::new();
-        let event = event(ceiling.event, &sandbox);
+        sandbox.write("src/a.rs", "fn main() {}\n");
         let run = Run {
+            event: event(&sandbox).to_string(),
             sandbox: &sandbox,
-            event: event.to_string(),
         };
-        let floor = program.with_file_name("floor");
         let calls = run.calls(&program, &["hook"]) - run.calls(&floor, &[]);
-        let faults = run.faults(&program, &["hook"]) - run.faults(&floor, &[]);
-        let instructions = run.instructions(&program);
-        let counted = format!("{} | {calls} | {faults} | {instructions}", ceiling.event);
-        eprintln!("{counted}");
-        if calls > ceiling.calls || faults > ceiling.faults || instructions > ceiling.instructions {
-            over.push(counted);
+        eprintln!("{name}: {calls} of {most}");
+        if calls > *most {
+            over.push(format!("{name}: {calls}, not {most}"));
         }
     }
-    assert!(
-        over.is_empty(),
-        "over tests/fixtures/budget.txt; is .cargo/hook.ld, by benches/order, of this code? {over:#?}"
-    );
-}
-
-fn text(len: usize) -> String {
-    "let value = parse(\"x\", input)?;\n".repeat(len / 36)
-}
-
-/// The command of a Bash event of the fixture.
-fn command(name: &str) -> Option<String> {
-    Some(match name {
-        "Bash without a write" => "cargo test --workspace 2>&1 | tail -n 40".to_owned(),
-        "Bash with a write" => "mkdir -p out && cargo build 2> out/log.txt".to_owned(),
-        "Bash, 60 KB here-document" => format!("cat > src/b.rs <<'EOF'\n{}EOF\n", text(60_000)),
-        "Bash parsed, 20 KB" => script(20_000),
-        "Bash parsed, 56 KB" => script(56_000),
-        "Bash, 1000 renames" => {
-            let rename = |n| format!("mv docs/page-{n}.md src/module/page-{n}.md\n");
-            (0..1000).map(rename).collect()
-        }
-        "Bash, 56 KB of edits by sed" => numbered(56_000, |n| {
-            format!("sed -i 's/old_name_{n}/new_name_{n}/g' src/module/a.rs\n")
-        }),
-        "Bash, 56 KB of lines for a report" => numbered(56_000, |n| {
-            format!("echo 'line {n} of the report' >> report.md\n")
-        }),
-        "Bash, 20 KB of steps in two states" => {
-            let branch = "if [ \"$A\" ]; then dir=out; else dir=build; fi\n".to_owned();
-            branch
-                + &numbered(20_000, |n| {
-                    format!("echo \"line {n}\" >> out/log-{n}.txt\n")
-                })
-        }
-        "Bash, find to read, 200 directories" => {
-            "find . -name '*.rs' -not -path './target/*' | sort | head -30".to_owned()
-        }
-        "Bash, find to edit, 200 directories" => {
-            "find . -name '*.rs' | xargs sed -i 's/a/b/'".to_owned()
-        }
-        "Bash, removal of 200 directories" => "rm -rf part-*/".to_owned(),
-        "Bash, 56 KB of Python" => {
-            let line = |n| format!("text = text.replace('old_{n}', f'new_{{prefix}}_{n}')\n");
-            format!(
-                "python3 <<'EOF'\n{}open('a.md', 'w').write(text)\nEOF\n",
-                numbered(56_000, line)
-            )
-        }
-        _ => return None,
-    })
-}
-
-/// The events of the fixture, by name, in a project with a devt directory.
-fn event(name: &str, sandbox: &Sandbox) -> Value {
-    sandbox.write("src/module/a.rs", "fn main() {}\n");
-    if name.ends_with("200 directories") {
-        for at in 0..200 {
-            sandbox.write(&format!("part-{at}/a.rs"), "");
-        }
-    }
-    if let Some(command) = command(name) {
-        return sandbox.bash_event(&command);
-    }
-    match name {
-        "Read" => sandbox.event(
-            "Read",
-            json!({ "file_path": sandbox.path("src/module/a.rs") }),
-        ),
-        "Write elsewhere" => sandbox.write_event("src/module/b.rs", &text(500)),
-        "Write elsewhere, 60 KB" => sandbox.write_event("src/module/b.rs", &text(60_000)),
-        "Edit elsewhere" => sandbox.edit_event("src/module/a.rs", "a", "b"),
-        "allowed Write" => sandbox.write_event(".devt/state/scratchpad.md", &text(500)),
-        "denied Write" => sandbox.write_event(".devt/state/notes.md", &text(500)),
-        "Write elsewhere, own settings" => {
-            sandbox.write(".claude/statewarden.yaml", SETTINGS);
-            event("Write elsewhere", sandbox)
-        }
-        "denied Write, own settings" => {
-            sandbox.write(".claude/statewarden.yaml", SETTINGS);
-            event("denied Write", sandbox)
-        }
-        "after Bash, 100 entries" => {
-            for at in 0..100 {
-                let entry = format!(".devt/state/review-part-{at}.md");
-                sandbox.write(&entry, "# Review\n");
-            }
-            // Until none of them is of the call's time.
-            std::thread::sleep(Duration::from_millis(2_200));
-            after_bash(sandbox)
-        }
-        "after Bash" => after_bash(sandbox),
-        "end of an agent without a gate" => {
-            let mut event = sandbox.by("Explore", sandbox.event("", json!({})));
-            event["hook_event_name"] = "SubagentStop".into();
-            event["last_assistant_message"] = "Done.".into();
-            event
-        }
-        "gate change" => {
-            let state = include_str!(
-                "../fixtures/agent-flow/04-orchestration-after-implementation-passed.md"
-            );
-            sandbox.write(".claude/orchestration.local.md", state);
-            let mut event = sandbox.by("agent-flow:Lawliet", sandbox.event("", json!({})));
-            event["hook_event_name"] = "SubagentStop".into();
-            event["last_assistant_message"] = "### Verdict: APPROVED".into();
-            event
-        }
-        name => panic!("no event is named `{name}`"),
-    }
+    assert!(over.is_empty(), "{over:#?}");
 }
 
 /// So many bytes of lines of one kind.
@@ -195,14 +145,6 @@ fn numbered(len: usize, line: impl Fn(usize) -> String) -> String {
         }
     }
     lines
-}
-
-fn after_bash(sandbox: &Sandbox) -> Value {
-    let mut event = sandbox.bash_event("cargo test");
-    event["hook_event_name"] = "PostToolUse".into();
-    event["duration_ms"] = 5.into();
-    event["tool_response"] = json!({ "stdout": "ok\n", "stderr": "" });
-    event
 }
 
 /// A command of about `len` bytes, of the lines that agents' commands are made of.
@@ -266,8 +208,8 @@ const PYTHON: &[(&str, Line)] = &[
     }),
 ];
 
-/// Twice the command costs at most twice as much, within a tenth: nothing in
-/// the analysis goes over what was read before.
+/// Twice the command costs about twice as much: nothing in the analysis goes over what was
+/// read before, which would cost four times as much.
 #[test]
 fn a_command_costs_in_proportion_to_its_length() {
     let Some(program) = program() else { return };
@@ -293,7 +235,7 @@ fn a_command_costs_in_proportion_to_its_length() {
     let mut over = Vec::new();
     for (kind, once, twice) in bash.chain(python).chain([mix]) {
         let (once, twice) = (cost(&once), cost(&twice));
-        if twice >= once * 22 / 10 {
+        if twice >= once * 5 / 2 {
             over.push(format!("{kind}: {once} and {twice} instructions"));
         }
     }
@@ -343,8 +285,7 @@ struct Run<'s> {
 
 impl Run<'_> {
     /// Runs a program under another one. All of the event is in the pipe, and
-    /// its writer gone, before the program starts. A gate it passes is closed
-    /// again and its run forgotten, so that each run sees the same.
+    /// its writer gone, before the program starts.
     fn under(&self, tool: &[&str], program: &Path, args: &[&str]) -> String {
         let (reader, mut writer) = std::io::pipe().unwrap();
         writer.write_all(self.event.as_bytes()).unwrap();
@@ -357,19 +298,7 @@ impl Run<'_> {
         command
             .env("CLAUDE_PROJECT_DIR", self.sandbox.project())
             .stdin(reader);
-        let state = self
-            .sandbox
-            .project()
-            .join(".claude/orchestration.local.md");
-        let before = fs::read(&state).ok();
-        let runs = self.sandbox.project().join(".claude/statewarden/runs.json");
-        let output = command.stdout(Stdio::null()).output().unwrap();
-        if let Some(before) = before {
-            fs::write(state, before).unwrap();
-        }
-        if runs.exists() {
-            fs::remove_file(runs).unwrap();
-        }
+        let output = command.stdout(Stdio::piped()).output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{program:?}: {errors}");
         errors
@@ -385,18 +314,6 @@ impl Run<'_> {
             .count()
             .try_into()
             .unwrap()
-    }
-
-    /// The fewest of some runs: what is not in memory yet costs more.
-    fn faults(&self, program: &Path, args: &[&str]) -> i64 {
-        const COUNT: &str = "\"$@\" >&2; read -r line < /proc/$$/stat; echo \"$line\" >&2";
-        let count = || -> i64 {
-            let said = self.under(&["sh", "-c", COUNT, "sh"], program, args);
-            // Of the shell's children; the fields begin after its name, `(sh)`.
-            let (_, stat) = said.rsplit_once(") ").unwrap();
-            stat.split(' ').nth(8).unwrap().parse().unwrap()
-        };
-        (0..5).map(|_| count()).min().unwrap()
     }
 
     fn instructions(&self, program: &Path) -> u64 {
