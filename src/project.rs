@@ -357,11 +357,30 @@ impl View for OnDisk<'_> {
 /// The file cannot be read, is no regular file, no UTF-8, or larger than a state
 /// file may be.
 pub fn read_text<P: AsRef<Path> + ?Sized>(path: &P) -> io::Result<Option<String>> {
-    match regular::read(path.as_ref(), MAX_TEXT) {
-        Ok(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => Ok(Some(text)),
-            Err(_) => Err(io::Error::new(ErrorKind::InvalidData, "it is not UTF-8")),
-        },
+    let not_utf8 = |_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8");
+    let text = |bytes| String::from_utf8(bytes).map_err(not_utf8);
+    read_bytes(path.as_ref())?.map(text).transpose()
+}
+
+/// The text of a settings file of Claude Code, as it takes the bytes: UTF-16 behind the
+/// mark of that, and no error where they are not UTF-8.
+///
+/// # Errors
+/// The file cannot be read, is no regular file, or larger than such a file may be.
+pub fn read_client_text<P: AsRef<Path> + ?Sized>(path: &P) -> io::Result<Option<String>> {
+    let text = |bytes: Vec<u8>| match bytes.strip_prefix(b"\xff\xfe") {
+        Some(pairs) => {
+            let units = pairs.as_chunks::<2>().0.iter().copied();
+            String::from_utf16_lossy(&units.map(u16::from_le_bytes).collect::<Vec<_>>())
+        }
+        None => String::from_utf8_lossy(&bytes).into_owned(),
+    };
+    Ok(read_bytes(path.as_ref())?.map(text))
+}
+
+fn read_bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match regular::read(path, MAX_TEXT) {
+        Ok(bytes) => Ok(Some(bytes)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Ok(None)
         }

@@ -3,12 +3,14 @@
 
 mod document;
 mod edit;
+mod invalid;
 
 use std::fmt;
 
 use serde_json::{Map, Value, json};
 
 use crate::formats::split_bom;
+use document::{Item, Kind, Node, is_blank};
 
 pub use edit::{Edited, Whose, merge, remove};
 
@@ -120,7 +122,7 @@ pub struct Wiring {
     pub entries: Vec<Wired>,
     /// `disableAllHooks` is true in the file.
     pub hooks_are_disabled: bool,
-    /// A hook entry, ours or another's, that makes Claude Code ignore the file.
+    /// What makes Claude Code ignore the whole file, as a sentence.
     pub invalid: Option<String>,
 }
 
@@ -139,35 +141,48 @@ pub enum Fit {
     Different,
 }
 
+const NOT_AN_OBJECT: &str = "the settings are not an object";
+
 impl Wiring {
-    /// Reads the entries out of a settings file; a text that is not a JSON object
-    /// holds none.
-    pub fn read(text: &str) -> Self {
-        let (_, text) = split_bom(text);
-        let Ok(settings) = serde_json::from_str::<Value>(text) else {
-            return Self::default();
-        };
+    /// Reads a settings file as Claude Code does; an empty one holds nothing.
+    ///
+    /// # Errors
+    /// The text is no JSON, and Claude Code ignores the whole file.
+    pub fn read(text: &str) -> Result<Self, WiringError> {
+        let (_, body) = split_bom(text);
+        if is_blank(body) {
+            return Ok(Self::default());
+        }
+        let settings = document::parse(body)?;
+        let members = settings.items();
         let mut wiring = Self {
-            // Of another type than a boolean it makes Claude Code ignore the file.
-            hooks_are_disabled: settings
-                .get("disableAllHooks")
-                .is_some_and(|it| *it != false),
+            hooks_are_disabled: Item::value_of(&members, "disableAllHooks")
+                .is_some_and(|it| it.is(&json!(true))),
+            invalid: match settings.kind() {
+                Kind::Object => invalid::setting(&members),
+                _ => Some(NOT_AN_OBJECT.to_owned()),
+            },
             ..Self::default()
         };
-        for (event, groups) in settings["hooks"].as_object().into_iter().flatten() {
-            if matches!(event.as_str(), "PreToolUse" | "PermissionRequest") && !groups.is_null() {
-                let fault = invalid_key(groups).map(|key| {
-                    format!("an entry of `{event}` has no valid `{key}`; Claude Code ignores the whole file")
-                });
-                wiring.invalid = wiring.invalid.or(fault);
-            }
-            for group in groups.as_array().into_iter().flatten() {
-                let hooks = group["hooks"].as_array().map_or(&[][..], Vec::as_slice);
-                let ours = hooks.iter().filter_map(|hook| wired(event, group, hook));
-                wiring.entries.extend(ours);
+        let hooks = Item::value_of(&members, "hooks").map(Node::items);
+        for Item { key, value, .. } in hooks.into_iter().flatten() {
+            let (event, groups) = (key.unwrap_or_default(), value);
+            let fault = || invalid::entry(&event, groups);
+            wiring.invalid = wiring.invalid.or_else(fault);
+            for group in groups.elements().into_iter().flatten() {
+                let hooks = group.get("hooks").and_then(Node::elements);
+                let hooks = hooks.into_iter().flatten();
+                wiring
+                    .entries
+                    .extend(hooks.filter_map(|hook| wired(&event, group, hook)));
             }
         }
-        wiring
+        Ok(wiring)
+    }
+
+    /// Why Claude Code ignores the whole of a settings file, where it does.
+    pub fn fault(text: &str) -> Option<String> {
+        Self::read(text).map_or_else(|error| Some(error.to_string()), |wiring| wiring.invalid)
     }
 
     /// Whether Claude Code runs this program for the file.
@@ -187,65 +202,34 @@ impl Wiring {
     }
 }
 
-fn wired(event: &str, group: &Value, hook: &Value) -> Option<Wired> {
+fn wired(event: &str, group: Node<'_>, hook: Node<'_>) -> Option<Wired> {
     let command = our_command(hook)?;
     let mut entries = ENTRIES.iter().filter(|entry| entry.event == event);
-    let exact = entries.find(|entry| entry.group(command) == *group);
+    let exact = entries.find(|entry| group.is(&entry.group(&command)));
     Some(Wired {
         event: event.to_owned(),
-        command: command.to_owned(),
         fit: exact.map_or(Fit::Different, Fit::Exact),
+        command,
     })
 }
 
-/// The key for which Claude Code ignores the whole file. It does so for the
-/// entries of events that can grant or refuse a call.
-fn invalid_key(groups: &Value) -> Option<&str> {
-    let Some(groups) = groups.as_array() else {
-        return Some("hooks");
-    };
-    groups
-        .iter()
-        .find_map(|group| match group["hooks"].as_array() {
-            _ if !group["matcher"].is_string() && group.get("matcher").is_some() => Some("matcher"),
-            Some(hooks) => hooks.iter().find_map(invalid_key_of_hook),
-            None => Some("hooks"),
-        })
-}
-
-fn invalid_key_of_hook(hook: &Value) -> Option<&str> {
-    let needed: &[&str] = match hook["type"].as_str() {
-        Some("command") => &["command"],
-        Some("prompt" | "agent") => &["prompt"],
-        Some("http") => &["url"],
-        Some("mcp_tool") => &["server", "tool"],
-        _ => return Some("type"),
-    };
-    let lacking = needed.iter().find(|key| !hook[**key].is_string());
-    let mut optional = hook.as_object()?.iter();
-    let unfit = optional.find(|(key, value)| !fits(key, value));
-    lacking.copied().or_else(|| Some(unfit?.0.as_str()))
-}
-
-/// Whether an optional key of a hook has a value of its kind.
-fn fits(key: &str, value: &Value) -> bool {
-    match key {
-        "timeout" => value.as_f64().is_some_and(|seconds| seconds > 0.0),
-        "onFailure" => value == "block" || value == "continue",
-        "shell" => value == "bash" || value == "powershell",
-        "args" => value
-            .as_array()
-            .is_some_and(|args| args.iter().all(Value::is_string)),
-        "if" | "statusMessage" => value.is_string(),
-        "once" | "async" | "asyncRewake" => value.is_boolean(),
-        _ => true,
-    }
+/// What a settings file says of a plugin of Claude Code.
+pub fn enables_plugin(text: &str, id: &str) -> Option<bool> {
+    let settings = document::parse(split_bom(text).1).ok()?;
+    let plugin = settings.get("enabledPlugins")?.get(id)?;
+    (plugin.kind() == Kind::Boolean).then(|| plugin.is(&json!(true)))
 }
 
 /// Whether an edit leaves alone what a settings file does for us: every entry
-/// of ours stays as it was, and nothing switches hooks off.
+/// of ours stays as it was, and nothing switches hooks off. A text that is no JSON may
+/// have held our entries if it names this program: then the new one must run it.
 pub fn keeps_our_entries(before: &str, after: &str) -> bool {
-    let (before, after) = (Wiring::read(before), Wiring::read(after));
+    let may_be_ours = may_be_ours(before);
+    let (before, after) = match (Wiring::read(before), Wiring::read(after)) {
+        (Ok(before), Ok(after)) => (before, after),
+        (Ok(before), Err(_)) => return !before.is_ours(),
+        (Err(_), after) => return !may_be_ours || after.is_ok_and(|after| after.is_live()),
+    };
     let is_kept = |entry: &Wired| after.entries.contains(entry);
     // Any of the files can switch the hooks of all off.
     (before.hooks_are_disabled || !after.hooks_are_disabled)
@@ -254,22 +238,34 @@ pub fn keeps_our_entries(before: &str, after: &str) -> bool {
                 && (before.invalid.is_some() || after.invalid.is_none()))
 }
 
+/// Whether a text that is no JSON can be one that held our entries.
+pub fn may_be_ours(text: &str) -> bool {
+    text.contains(NAME)
+}
+
 /// The program's path when a hook is one of ours, in exec form or as one shell
 /// line `PATH hook`.
-fn our_command(hook: &Value) -> Option<&str> {
-    let command = hook["command"].as_str()?;
-    let program = match &hook["args"] {
-        Value::Null => command.strip_suffix(" hook")?.trim_matches(['"', '\'']),
-        args if args[0] == "hook" => command,
-        _ => return None,
+fn our_command(hook: Node<'_>) -> Option<String> {
+    let command = hook.get("command")?.string()?;
+    let args = hook.get("args").filter(|args| args.kind() != Kind::Null);
+    let program = match args.map(Node::elements) {
+        None => command
+            .strip_suffix(" hook")?
+            .trim_matches(['"', '\''])
+            .to_owned(),
+        Some(args) if args.as_ref()?.first()?.is(&json!("hook")) => command,
+        Some(_) => return None,
     };
-    is_our_name(program).then_some(program)
+    is_our_name(&program).then_some(program)
 }
+
+/// What a program must be called for its entries to be known again.
+const NAME: &str = "statewarden";
 
 /// Whether entries that run a program are known again as ours.
 pub fn is_our_name(program: &str) -> bool {
     let name = program.rsplit(['/', '\\']).next();
-    matches!(name, Some("statewarden" | "statewarden.exe"))
+    name.is_some_and(|name| name.strip_suffix(".exe").unwrap_or(name) == NAME)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `install` and `uninstall`: the hook entries in a settings file of Claude Code.
 
 mod difference;
+mod settings_file;
 
 use std::fs;
 use std::io::{self, Write};
@@ -9,11 +10,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 
 use crate::env::HOME;
-use crate::project::read_text;
+use crate::project::read_client_text;
 use crate::store::log::Logs;
 use crate::store::{self, Above, replace};
-use crate::wiring::{self, ENTRIES, Edited, Whose, Wiring, WiringError};
+use crate::wiring::{self, ENTRIES, Edited, Whose, Wiring};
 use crate::words::words;
+use settings_file::SettingsFile;
 
 words! {
     /// Which of Claude Code's settings files.
@@ -166,8 +168,8 @@ fn merged(text: &str, program: &str) -> Result<Edited, String> {
         Edited::Changed(text) => text,
         Edited::Unchanged => text,
     };
-    match Wiring::read(after).invalid {
-        Some(fault) => Err(fault),
+    match Wiring::fault(after) {
+        Some(fault) => Err(format!("{fault}; Claude Code ignores the whole file")),
         None => Ok(merged),
     }
 }
@@ -251,30 +253,49 @@ pub fn uninstall(args: &Removal, place: &Place, out: &mut dyn Write) -> Result<(
     remove_folder(scope, place, out)
 }
 
-/// The commands of our entries in the settings file of a scope.
-fn commands(scope: Scope, place: &Place) -> Vec<String> {
-    let file = place.settings(scope).ok();
-    let text = file.and_then(|file| read_text(&file).ok()?);
-    let entries = Wiring::read(&text.unwrap_or_default()).entries;
-    let mut commands: Vec<_> = entries.into_iter().map(|wired| wired.command).collect();
+/// The commands of our entries in a settings file.
+///
+/// # Errors
+/// The file cannot be read, and may hold entries of ours.
+fn commands(file: &Path) -> Result<Vec<String>> {
+    let text = read_client_text(file)?.unwrap_or_default();
+    let wiring = match Wiring::read(&text) {
+        Err(_) if !wiring::may_be_ours(&text) => Wiring::default(),
+        wiring => wiring?,
+    };
+    let commands = wiring.entries.into_iter().map(|wired| wired.command);
+    let mut commands: Vec<_> = commands.collect();
     commands.sort_unstable();
     commands.dedup();
-    commands
+    Ok(commands)
 }
 
 /// Says what still runs the hook here. What this program put elsewhere is no
 /// news to one who takes out its own entries only, file by file.
 fn tell_of_others(whose: Whose<'_>, place: &Place, out: &mut dyn Write) -> Result<()> {
     for scope in Scope::ALL {
-        for command in commands(scope, place) {
-            if whose != Whose::Of(&command) {
-                let (scope, file) = (scope.as_str(), place.settings(scope)?);
-                let file = file.display();
+        let Ok(path) = place.settings(scope) else {
+            continue;
+        };
+        let (scope, file) = (scope.as_str(), path.display());
+        let commands = match commands(&path) {
+            Ok(commands) => commands,
+            Err(e) => {
                 writeln!(
                     out,
-                    "still wired in scope {scope}: `{file}` runs `{command}`"
+                    "may be wired in scope {scope}: could not read `{file}`: {e}"
                 )?;
+                continue;
             }
+        };
+        for command in commands
+            .iter()
+            .filter(|command| whose != Whose::Of(command))
+        {
+            writeln!(
+                out,
+                "still wired in scope {scope}: `{file}` runs `{command}`"
+            )?;
         }
     }
     Ok(())
@@ -285,11 +306,11 @@ fn remove_folder(scope: Scope, place: &Place, out: &mut dyn Write) -> Result<()>
     let Some(folder) = place.folder(scope) else {
         return Ok(());
     };
-    if [Scope::Project, Scope::Local]
-        .iter()
-        .any(|scope| !commands(*scope, place).is_empty())
-    {
-        return Ok(());
+    for scope in [Scope::Project, Scope::Local] {
+        let commands = commands(&place.settings(scope)?);
+        if commands.map_or(true, |commands| !commands.is_empty()) {
+            return Ok(());
+        }
     }
     let above = Above::noted(&folder);
     replace::remove(&folder.join(store::WIRED))?;
@@ -306,180 +327,6 @@ fn remove_folder(scope: Scope, place: &Place, out: &mut dyn Write) -> Result<()>
         Ok(_) => Ok(writeln!(out, "the logs stay in `{}`", folder.display())?),
         Err(_) => Ok(()),
     }
-}
-
-/// A settings file of Claude Code as it is now.
-struct SettingsFile {
-    /// With links followed: many people link their settings from elsewhere.
-    path: PathBuf,
-    /// `None` where there is no file.
-    text: Option<String>,
-}
-
-/// How `uninstall` gets back to what was there before.
-enum Undo {
-    /// The bytes of a backup, exactly.
-    Restore(String),
-    Edit(String),
-    Delete,
-}
-
-impl Undo {
-    /// What would be done, and what was done.
-    fn words(&self) -> (&'static str, &'static str) {
-        match self {
-            Self::Restore(_) => ("restore", "restored"),
-            Self::Edit(_) => ("take the entries out of", "took the entries out of"),
-            Self::Delete => ("remove", "removed"),
-        }
-    }
-
-    fn carry_out(&self, file: &SettingsFile) -> Result<()> {
-        match self {
-            Self::Restore(text) | Self::Edit(text) => {
-                file.write(text)?;
-                file.drop_backups(text)
-            }
-            Self::Delete => {
-                replace::remove(&file.path)?;
-                file.drop_backups("")?;
-                // Goes with it only if `install` made it for the file.
-                file.path.parent().map(replace::remove_if_empty);
-                Ok(())
-            }
-        }
-    }
-}
-
-impl SettingsFile {
-    fn open(path: &Path) -> Result<Self> {
-        let is_link = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
-        let path = match is_link {
-            true => fs::canonicalize(path)
-                .with_context(|| format!("`{}` is a link that leads nowhere", path.display()))?,
-            false => path.to_owned(),
-        };
-        let text = read_text(&path)
-            .with_context(|| format!("could not read `{}`; nothing was changed", path.display()))?;
-        Ok(Self { path, text })
-    }
-
-    fn text(&self) -> &str {
-        self.text.as_deref().unwrap_or("")
-    }
-
-    fn write(&self, text: &str) -> Result<()> {
-        if let Some(dir) = self.path.parent() {
-            replace::make_dir(dir)
-                .with_context(|| format!("could not make `{}`", dir.display()))?;
-        }
-        replace::replace(&self.path, text.as_bytes())
-            .with_context(|| format!("could not write `{}`", self.path.display()))
-    }
-
-    /// Finishes what an `install` or `uninstall` that was killed has begun: a copy
-    /// of somebody's settings is not left lying about.
-    fn drop_leftovers(&self) {
-        if let (Some(dir), Some(name)) = (self.path.parent(), self.path.file_name()) {
-            replace::drop_leftovers(dir, &name.to_string_lossy());
-        }
-    }
-
-    /// The backups of this file, oldest first. None is ever overwritten.
-    fn backups(&self) -> impl Iterator<Item = PathBuf> {
-        self.backup_names().take_while(|path| path.exists())
-    }
-
-    fn backup_names(&self) -> impl Iterator<Item = PathBuf> {
-        let name = self
-            .path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let name = format!("{name}.statewarden-backup");
-        let numbered = (1..).map(move |n| {
-            if n == 1 {
-                name.clone()
-            } else {
-                format!("{name}-{n}")
-            }
-        });
-        numbered.map(|name| self.path.with_file_name(name))
-    }
-
-    /// Keeps the file as it is before the first change. A file that holds all
-    /// our entries is nobody's original: they alone change in it.
-    fn back_up(&self) -> Result<Option<PathBuf>> {
-        let Some(text) = &self.text else {
-            return Ok(None);
-        };
-        let ours = Wiring::read(text).entries;
-        let is_wired = |event: &str| ours.iter().any(|wired| wired.event == event);
-        let mut kept = self.backups().peekable();
-        if ENTRIES.iter().all(|entry| is_wired(entry.event))
-            || (!ours.is_empty() && kept.peek().is_some())
-            || kept.any(|backup| read_text(&backup).is_ok_and(|kept| kept.as_ref() == Some(text)))
-        {
-            return Ok(None);
-        }
-        let free = self
-            .backup_names()
-            .find(|path| !path.exists())
-            .context("no free name")?;
-        replace::copy_to_free(&self.path, &free)
-            .with_context(|| format!("could not keep a copy as `{}`", free.display()))?;
-        Ok(Some(free))
-    }
-
-    /// Removes the backups that say no more than the text that now stands here.
-    fn drop_backups(&self, text: &str) -> Result<()> {
-        for backup in self.backups().collect::<Vec<_>>() {
-            let old = read_text(&backup).ok().flatten();
-            if old.is_some_and(|old| bare(&old, Whose::Anyones).as_deref() == Ok(text)) {
-                replace::remove(&backup)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// `None` where nothing goes.
-    fn without(&self, whose: Whose<'_>) -> Result<Option<Undo>> {
-        let Some(text) = &self.text else {
-            return Ok(None);
-        };
-        let bare = bare(text, whose)?;
-        if bare == *text {
-            return Ok(None);
-        }
-        let ours = Wiring::read(text).entries;
-        let command = match whose {
-            Whose::Of(command) => command,
-            Whose::Anyones => ours.first().map_or("", |wired| &wired.command),
-        };
-        for backup in self.backups() {
-            // A backup with entries in it, as earlier versions made, would put them back.
-            if let Ok(Some(old)) = read_text(&backup)
-                && !Wiring::read(&old).is_ours()
-                && wiring::merge(&old, command) == Ok(Edited::Changed(text.clone()))
-            {
-                return Ok(Some(Undo::Restore(old)));
-            }
-        }
-        Ok(Some(if bare.trim().is_empty() {
-            Undo::Delete
-        } else {
-            Undo::Edit(bare)
-        }))
-    }
-}
-
-/// A settings text without entries of ours.
-fn bare(text: &str, whose: Whose<'_>) -> Result<String, WiringError> {
-    Ok(match wiring::remove(text, whose)? {
-        Edited::Changed(bare) => bare,
-        Edited::Unchanged => text.to_owned(),
-    })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::decision::{Denial, DenyCode};
 use crate::gates;
 use crate::hook::World;
 use crate::layers::Layers;
-use crate::project::read_text;
+use crate::project::read_client_text;
 use crate::settings::Mode;
 use crate::store;
 use crate::systems::own;
@@ -47,12 +47,15 @@ impl World<'_> {
         let main = &self.project.main.dir;
         let project = self.project.client_settings();
         let user = self.project.user_settings();
-        let wired = |path: &String| {
-            let text = read_text(path).ok().flatten().unwrap_or_default();
-            Wiring::read(&text).is_live()
+        let may_be_wired = |path: &String| match read_client_text(path) {
+            Ok(text) => {
+                let wiring = Wiring::read(&text.unwrap_or_default());
+                wiring.is_ok_and(|wiring| wiring.is_live())
+            }
+            Err(_) => true,
         };
         let was_wired = self.logs().own_folder().join(store::WIRED).exists();
-        if !was_wired || project.iter().chain(&user).any(wired) {
+        if !was_wired || project.iter().chain(&user).any(may_be_wired) {
             return None;
         }
         // A file that was removed shows in its directory only.

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use crate::event::{Event, Kind};
 use crate::gates::SiteRuns;
 use crate::hook::World;
-use crate::project::read_text;
+use crate::project::read_client_text;
 use crate::record::{Record, What};
 use crate::reply::{self, Reply};
 use crate::sites::Site;
@@ -57,8 +57,8 @@ impl World<'_> {
     /// Remembers that the project's settings run the hook, for the day they do not.
     fn note_wiring(&self) {
         let settings = self.project.client_settings();
-        let texts = settings.map(|path| read_text(&path).ok().flatten());
-        let is_wired = |text: &String| Wiring::read(text).is_ours();
+        let texts = settings.map(|path| read_client_text(&path).ok().flatten());
+        let is_wired = |text: &String| Wiring::read(text).is_ok_and(|wiring| wiring.is_ours());
         if texts.iter().flatten().any(is_wired) {
             self.complain_about(
                 "wired",

@@ -5,7 +5,7 @@
 use super::{ContentError, Note, Place, Present, System, Upkeep, View, split_site};
 use crate::contract::{Contract, Dir, DirKind, List, Row, Writer};
 use crate::decision::DenyCode;
-use crate::wiring;
+use crate::wiring::{Wiring, keeps_our_entries};
 
 pub struct Own;
 
@@ -52,11 +52,13 @@ impl System for Own {
         text: &str,
         present: Option<&str>,
     ) -> Result<Vec<Note>, ContentError> {
-        if !wiring::keeps_our_entries(present.unwrap_or_default(), text) {
+        if !keeps_our_entries(present.unwrap_or_default(), text) {
             let why = "the edit would drop statewarden's hooks; keep them, or ask the user to run \
                        `statewarden uninstall`";
-            let fault = wiring::Wiring::read(text).invalid;
-            let message = fault.map_or(why.to_owned(), |fault| format!("{fault}; {why}"));
+            let message = match Wiring::fault(text) {
+                Some(fault) => format!("Claude Code would ignore the whole file: {fault}; {why}"),
+                None => why.to_owned(),
+            };
             return Err(ContentError {
                 code: DenyCode::ProtectedFile,
                 message,

@@ -1,54 +1,175 @@
-//! Where the values of a JSON text stand, so that it can be edited as text.
+//! A JSON text, read piece by piece, as Claude Code reads it: nested to any depth, with
+//! half surrogate pairs, and of equal keys the last. So it can be edited as text.
 
+use std::fmt;
 use std::ops::Range;
 
-use serde::de::IgnoredAny;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::WiringError;
 
 /// A value with its place in the text.
-#[derive(Debug)]
-pub(super) struct Node {
-    pub(super) span: Range<usize>,
-    pub(super) kind: Kind,
-    /// Members or elements; empty for anything else.
-    pub(super) items: Vec<Item>,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node<'t> {
+    start: usize,
+    text: &'t str,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Object,
     Array,
-    Scalar,
+    String,
+    Number,
+    Boolean,
+    Null,
+}
+
+impl Kind {
+    pub(super) fn in_words(self) -> &'static str {
+        match self {
+            Self::Object => "an object",
+            Self::Array => "an array",
+            Self::String => "a string",
+            Self::Number => "a number",
+            Self::Boolean => "a boolean",
+            Self::Null => "null",
+        }
+    }
 }
 
 /// A member (with a key) or an element (without one).
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct Item<'t> {
     /// From the key, or the value, to the end of the value.
     pub(super) span: Range<usize>,
+    /// `None` for half a surrogate pair as well, which no key of ours has.
     pub(super) key: Option<String>,
-    pub(super) value: Node,
+    pub(super) value: Node<'t>,
 }
 
-impl Node {
-    /// The member with this key; the last one, as every reader takes it.
-    pub(super) fn get(&self, key: &str) -> Option<&Self> {
-        let mut members = self.items.iter().rev();
-        members
-            .find(|item| item.key.as_deref() == Some(key))
-            .map(|item| &item.value)
+impl<'t> Node<'t> {
+    pub(super) fn span(self) -> Range<usize> {
+        self.start..self.start + self.text.len()
+    }
+
+    pub(super) fn kind(self) -> Kind {
+        match self.text.as_bytes().first() {
+            Some(b'{') => Kind::Object,
+            Some(b'[') => Kind::Array,
+            Some(b'"') => Kind::String,
+            Some(b't' | b'f') => Kind::Boolean,
+            Some(b'n') | None => Kind::Null,
+            Some(_) => Kind::Number,
+        }
+    }
+
+    /// Members or elements; empty for anything else.
+    pub(super) fn items(self) -> Vec<Item<'t>> {
+        // The text is JSON, so that reading a piece of it can only fail for its kind.
+        match self.kind() {
+            Kind::Object => {
+                let Members(members) = serde_json::from_str(self.text).unwrap_or_default();
+                let item = |(key, value)| self.item(Some(key), value);
+                members.into_iter().map(item).collect()
+            }
+            Kind::Array => {
+                let elements: Vec<&RawValue> = serde_json::from_str(self.text).unwrap_or_default();
+                elements.into_iter().map(|it| self.item(None, it)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn item(self, key: Option<&'t RawValue>, value: &'t RawValue) -> Item<'t> {
+        let place = |raw: &'t RawValue| Self {
+            start: self.start + (raw.get().as_ptr().addr() - self.text.as_ptr().addr()),
+            text: raw.get(),
+        };
+        let (key, value) = (key.map(place), place(value));
+        Item {
+            span: key.unwrap_or(value).start..value.span().end,
+            key: key.and_then(Self::string),
+            value,
+        }
+    }
+
+    /// The member with this key.
+    pub(super) fn get(self, key: &str) -> Option<Self> {
+        Item::value_of(&self.items(), key)
+    }
+
+    /// Those of an array; `None` for anything else.
+    pub(super) fn elements(self) -> Option<Vec<Self>> {
+        let items = (self.kind() == Kind::Array).then(|| self.items());
+        Some(items?.into_iter().map(|item| item.value).collect())
+    }
+
+    /// A string without half surrogate pairs.
+    pub(super) fn string(self) -> Option<String> {
+        serde_json::from_str(self.text).ok()
+    }
+
+    pub(super) fn number(self) -> Option<f64> {
+        self.text.parse().ok()
+    }
+
+    pub(super) fn is(self, value: &Value) -> bool {
+        serde_json::from_str::<Value>(self.text).is_ok_and(|it| it == *value)
     }
 }
 
+impl<'t> Item<'t> {
+    /// The member with this key, among all of an object.
+    pub(super) fn value_of(members: &[Self], key: &str) -> Option<Node<'t>> {
+        let mut members = members.iter().rev();
+        members
+            .find(|item| item.key.as_deref() == Some(key))
+            .map(|item| item.value)
+    }
+}
+
+#[derive(Default)]
+struct Members<'t>(Vec<(&'t RawValue, &'t RawValue)>);
+
+impl<'t> Deserialize<'t> for Members<'t> {
+    fn deserialize<D: Deserializer<'t>>(from: D) -> Result<Self, D::Error> {
+        struct InOrder;
+
+        impl<'t> Visitor<'t> for InOrder {
+            type Value = Members<'t>;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+
+        from.deserialize_map(InOrder)
+    }
+}
+
+/// Nothing but what JSON takes for blanks, which are fewer than Unicode's.
+pub(super) fn is_blank(body: &str) -> bool {
+    body.trim_matches([' ', '\t', '\r', '\n']).is_empty()
+}
+
 /// Reads a text that is one JSON document.
-pub(super) fn parse(text: &str) -> Result<Node, WiringError> {
-    // serde_json decides what is JSON, depth included. The scanner below may
-    // then rely on it.
-    serde_json::from_str::<IgnoredAny>(text).map_err(|e| syntax_error(text, &e))?;
-    let mut scanner = Scanner { text, at: 0 };
-    scanner.skip_blank();
-    Ok(scanner.value())
+pub(super) fn parse(text: &str) -> Result<Node<'_>, WiringError> {
+    let document: &RawValue = serde_json::from_str(text).map_err(|e| syntax_error(text, &e))?;
+    Ok(Node {
+        start: document.get().as_ptr().addr() - text.as_ptr().addr(),
+        text: document.get(),
+    })
 }
 
 fn syntax_error(text: &str, error: &serde_json::Error) -> WiringError {
@@ -80,90 +201,5 @@ pub(super) fn misshapen(text: &str, at: usize, what: &str) -> WiringError {
         line: before.matches('\n').count() + 1,
         column: at - line_start + 1,
         what: what.to_owned(),
-    }
-}
-
-struct Scanner<'t> {
-    text: &'t str,
-    at: usize,
-}
-
-impl Scanner<'_> {
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    fn skip(&mut self, is_it: fn(u8) -> bool) {
-        while self.peek().is_some_and(is_it) {
-            self.at += 1;
-        }
-    }
-
-    fn skip_blank(&mut self) {
-        self.skip(|b| b.is_ascii_whitespace());
-    }
-
-    fn value(&mut self) -> Node {
-        let start = self.at;
-        let (kind, items) = match self.peek() {
-            Some(b'{') => (Kind::Object, self.items(b'}')),
-            Some(b'[') => (Kind::Array, self.items(b']')),
-            Some(b'"') => {
-                self.string();
-                (Kind::Scalar, Vec::new())
-            }
-            _ => {
-                self.skip(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
-                (Kind::Scalar, Vec::new())
-            }
-        };
-        Node {
-            span: start..self.at,
-            kind,
-            items,
-        }
-    }
-
-    fn items(&mut self, close: u8) -> Vec<Item> {
-        let mut items = Vec::new();
-        self.at += 1;
-        loop {
-            self.skip(|b| b == b',' || b.is_ascii_whitespace());
-            match self.peek() {
-                Some(b) if b != close => items.push(self.item(close)),
-                _ => break,
-            }
-        }
-        self.at += 1;
-        items
-    }
-
-    fn item(&mut self, close: u8) -> Item {
-        let start = self.at;
-        let mut key = None;
-        if close == b'}' {
-            self.string();
-            key = serde_json::from_str(&self.text[start..self.at]).ok();
-            self.skip_blank();
-            self.at += 1;
-            self.skip_blank();
-        }
-        let value = self.value();
-        Item {
-            span: start..self.at,
-            key,
-            value,
-        }
-    }
-
-    /// Passes over a string, the opening quote included.
-    fn string(&mut self) {
-        self.at += 1;
-        while let Some(b) = self.peek() {
-            self.at += if b == b'\\' { 2 } else { 1 };
-            if b == b'"' {
-                break;
-            }
-        }
     }
 }

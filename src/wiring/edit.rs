@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::{Value, json};
 
-use super::document::{Kind, Node, misshapen, parse};
-use super::{ENTRIES, Entry, WiringError, all_groups, our_command};
+use super::document::{Item, Kind, Node, is_blank, misshapen, parse};
+use super::{ENTRIES, Entry, NOT_AN_OBJECT, WiringError, all_groups, our_command};
 
 use crate::formats::split_bom;
 
@@ -36,17 +36,14 @@ pub fn merge(text: &str, command: &str) -> Result<Edited, WiringError> {
     if is_blank(body) {
         return Ok(Edited::Changed(format!("{bom}{body}{}", fresh(command))));
     }
-    check_shape(body, &parse(body)?)?;
+    check_shape(body, parse(body)?)?;
     let mut edited = update(body, command)?;
     for entry in &ENTRIES {
         let document = parse(&edited)?;
         let wanted = entry.group(command);
-        let ours = ours_at(&edited, &document, entry.event);
-        if ours
-            .iter()
-            .all(|ours| value_at(&edited, &ours.group) != wanted)
-        {
-            edited = insert(&edited, &document, entry, command);
+        let ours = ours_at(document, entry.event);
+        if !ours.iter().any(|ours| ours.group.is(&wanted)) {
+            edited = insert(&edited, document, entry, command);
         }
     }
     Ok(if edited == body {
@@ -86,13 +83,13 @@ pub fn remove(text: &str, whose: Whose<'_>) -> Result<Edited, WiringError> {
     }
     let document = parse(body)?;
     let content = body.trim_start();
-    let mut ours = ours_at(body, &document, ENTRIES[0].event).into_iter();
+    let mut ours = ours_at(document, ENTRIES[0].event).into_iter();
     if ours.any(|ours| whose.is(&ours.command) && content == fresh(&ours.command)) {
         return Ok(Edited::Changed(
             text[..text.len() - content.len()].to_owned(),
         ));
     }
-    let removed = apply(body, prune(body, &document, |_, command| whose.is(command)));
+    let removed = apply(body, prune(body, document, |_, command| whose.is(command)));
     Ok(if removed == body {
         Edited::Unchanged
     } else {
@@ -106,27 +103,21 @@ pub(super) fn fresh(command: &str) -> String {
     format!("{}\n", spread(&document, INDENT, "", "\n"))
 }
 
-/// Nothing but what JSON takes for blanks, which are fewer than Unicode's.
-fn is_blank(body: &str) -> bool {
-    body.trim_matches([' ', '\t', '\r', '\n']).is_empty()
-}
-
 /// Refuses a text whose shape leaves no place for the entries.
-fn check_shape(text: &str, document: &Node) -> Result<(), WiringError> {
-    let expect = |node: &Node, kind, what: &str| {
-        if node.kind == kind {
+fn check_shape(text: &str, document: Node<'_>) -> Result<(), WiringError> {
+    let expect = |node: Node<'_>, kind, what: &str| {
+        if node.kind() == kind {
             Ok(())
         } else {
-            Err(misshapen(text, node.span.start, what))
+            Err(misshapen(text, node.span().start, what))
         }
     };
-    let member = |of: &Node, key: &str, kind, what: &str| {
-        let mut twins = of
-            .items
-            .iter()
-            .filter(|item| item.key.as_deref() == Some(key));
+    let member = |of: Node<'_>, key: &str, kind: Kind| {
+        let is_it = |item: &Item<'_>| item.key.as_deref() == Some(key);
+        let mut twins = of.items().into_iter().filter(is_it);
         if let Some(first) = twins.next() {
-            expect(&first.value, kind, &format!("`{key}` is not {what}"))?;
+            let what = format!("`{key}` is not {}", kind.in_words());
+            expect(first.value, kind, &what)?;
         }
         match twins.next() {
             Some(second) => {
@@ -136,48 +127,41 @@ fn check_shape(text: &str, document: &Node) -> Result<(), WiringError> {
             None => Ok(()),
         }
     };
-    expect(document, Kind::Object, "the settings are not an object")?;
-    member(document, "hooks", Kind::Object, "an object")?;
+    expect(document, Kind::Object, NOT_AN_OBJECT)?;
+    member(document, "hooks", Kind::Object)?;
     let Some(hooks) = document.get("hooks") else {
         return Ok(());
     };
     let mut events = ENTRIES.iter().map(|entry| entry.event);
-    events.try_for_each(|event| member(hooks, event, Kind::Array, "an array"))
+    events.try_for_each(|event| member(hooks, event, Kind::Array))
 }
 
 /// One hook of ours in a text.
-struct Ours {
+struct Ours<'t> {
     command: String,
-    hook: Range<usize>,
-    group: Range<usize>,
+    hook: Node<'t>,
+    group: Node<'t>,
     /// The group holds no other hook.
     is_alone: bool,
 }
 
 /// Our hooks of one event, in the order of the text.
-fn ours_at(text: &str, document: &Node, event: &str) -> Vec<Ours> {
+fn ours_at<'t>(document: Node<'t>, event: &str) -> Vec<Ours<'t>> {
     let groups = document.get("hooks").and_then(|hooks| hooks.get(event));
     let mut found = Vec::new();
-    for group in groups.map_or(&[][..], |groups| &groups.items) {
-        let hooks = group
-            .value
-            .get("hooks")
-            .map_or(&[][..], |hooks| &hooks.items);
-        for hook in hooks {
-            let value = value_at(text, &hook.value.span);
-            found.extend(our_command(&value).map(|command| Ours {
-                command: command.to_owned(),
-                hook: hook.span.clone(),
-                group: group.span.clone(),
+    for group in groups.and_then(Node::elements).unwrap_or_default() {
+        let hooks = group.get("hooks").and_then(Node::elements);
+        let hooks = hooks.unwrap_or_default();
+        found.extend(hooks.iter().filter_map(|hook| {
+            Some(Ours {
+                command: our_command(*hook)?,
+                hook: *hook,
+                group,
                 is_alone: hooks.len() == 1,
-            }));
-        }
+            })
+        }));
     }
     found
-}
-
-fn value_at(text: &str, span: &Range<usize>) -> Value {
-    serde_json::from_str(&text[span.clone()]).unwrap_or_default()
 }
 
 /// Brings the entries that are there up to date: each of the table takes the place of
@@ -187,26 +171,26 @@ fn update(text: &str, command: &str) -> Result<String, WiringError> {
     let mut kept = Vec::new();
     let mut edits = Vec::new();
     for entry in &ENTRIES {
-        let mut ours = ours_at(text, &document, entry.event);
-        ours.retain(|ours| ours.is_alone && !kept.contains(&ours.hook));
-        let wanted = entry.group(command);
-        let is_same = |ours: &Ours| value_at(text, &ours.group)["matcher"] == wanted["matcher"];
-        ours.sort_by_key(|ours| !is_same(ours));
+        let mut ours = ours_at(document, entry.event);
+        ours.retain(|ours| ours.is_alone && !kept.contains(&ours.hook.span()));
+        let matcher = |ours: &Ours<'_>| ours.group.get("matcher").and_then(Node::string);
+        ours.sort_by_key(|ours| matcher(ours).as_deref() != entry.matcher);
         let Some(first) = ours.into_iter().next() else {
             continue;
         };
-        if value_at(text, &first.group) != wanted {
-            let layout = Layout::around(text, &document, first.group.start);
-            edits.push((first.group.clone(), layout.write(&wanted)));
+        let (wanted, place) = (entry.group(command), first.group.span());
+        if !first.group.is(&wanted) {
+            let layout = Layout::around(text, document, place.start);
+            edits.push((place, layout.write(&wanted)));
         }
-        kept.push(first.hook);
+        kept.push(first.hook.span());
     }
-    edits.extend(prune(text, &document, |hook, _| !kept.contains(hook)));
+    edits.extend(prune(text, document, |hook, _| !kept.contains(hook)));
     Ok(apply(text, edits))
 }
 
 /// Adds one entry that is not there.
-fn insert(text: &str, document: &Node, entry: &Entry, command: &str) -> String {
+fn insert(text: &str, document: Node<'_>, entry: &Entry, command: &str) -> String {
     let group = entry.group(command);
     let hooks = document.get("hooks");
     let edit = match (hooks, hooks.and_then(|hooks| hooks.get(entry.event))) {
@@ -240,12 +224,18 @@ fn apply(text: &str, mut edits: Vec<Edit>) -> String {
 }
 
 /// The edit that adds an item behind the last one of a container.
-fn append(text: &str, document: &Node, into: &Node, key: Option<&str>, value: &Value) -> Edit {
+fn append(
+    text: &str,
+    document: Node<'_>,
+    into: Node<'_>,
+    key: Option<&str>,
+    value: &Value,
+) -> Edit {
     let named = |written: String| match key {
         Some(key) => format!("{}: {written}", json!(key)),
         None => written,
     };
-    if let Some(last) = into.items.last() {
+    if let Some(last) = into.items().last() {
         let layout = Layout::around(text, document, last.span.start);
         let item = named(layout.write(value));
         let gap = layout
@@ -254,8 +244,8 @@ fn append(text: &str, document: &Node, into: &Node, key: Option<&str>, value: &V
         let gap = gap.unwrap_or_else(|| " ".to_owned());
         return (last.span.end..last.span.end, format!(",{gap}{item}"));
     }
-    let inside = into.span.start + 1..into.span.end - 1;
-    if std::ptr::eq(into, document) {
+    let inside = into.span().start + 1..into.span().end - 1;
+    if into.span() == document.span() {
         // Whatever stands in the empty object stays behind the new member.
         let layout = Layout::inside_empty(text);
         let item = named(layout.write(value));
@@ -265,7 +255,7 @@ fn append(text: &str, document: &Node, into: &Node, key: Option<&str>, value: &V
             format!("{end}{INDENT_IN_EMPTY}{item}{end}"),
         );
     }
-    let outer = Layout::around(text, document, into.span.start);
+    let outer = Layout::around(text, document, into.span().start);
     match outer.break_line() {
         Some(close) => {
             let inner = outer.deeper();
@@ -287,15 +277,16 @@ struct Layout<'t> {
 impl<'t> Layout<'t> {
     /// The layout of the line that holds the byte `at`. A document on one line
     /// stays on one line.
-    fn around(text: &'t str, document: &Node, at: usize) -> Self {
+    fn around(text: &'t str, document: Node<'_>, at: usize) -> Self {
         let line_start = text[..at].rfind('\n').map(|newline| newline + 1);
-        let inside = line_start.filter(|start| *start > document.span.start);
+        let span = document.span();
+        let inside = line_start.filter(|start| *start > span.start);
         let indent = inside.map(|start| blank_at(text, start).to_owned());
         let first = document
-            .items
+            .items()
             .first()
-            .map_or(document.span.end, |item| item.span.start);
-        let head = &text[document.span.start..first];
+            .map_or(span.end, |item| item.span.start);
+        let head = &text[span.start..first];
         let unit = head
             .rfind('\n')
             .map(|newline| &head[newline + 1..])
@@ -369,18 +360,18 @@ enum Left {
 }
 
 /// The edits that take our hooks out for whose place and command `goes` holds.
-fn prune(text: &str, document: &Node, goes: impl Fn(&Range<usize>, &str) -> bool) -> Vec<Edit> {
-    let of_hook = |hook: &Node| match our_command(&value_at(text, &hook.span)) {
-        Some(command) if goes(&hook.span, command) => Left::Nothing,
+fn prune(text: &str, document: Node<'_>, goes: impl Fn(&Range<usize>, &str) -> bool) -> Vec<Edit> {
+    let of_hook = |hook: Node<'_>| match our_command(hook) {
+        Some(command) if goes(&hook.span(), &command) => Left::Nothing,
         _ => Left::All,
     };
-    let of_group = |group: &Node| match group.get("hooks") {
+    let of_group = |group: Node<'_>| match group.get("hooks") {
         Some(hooks) => prune_items(hooks, |_, hook| of_hook(hook)),
         None => Left::All,
     };
-    let of_event = |event: &Node| prune_items(event, |_, group| of_group(group));
-    let of_hooks = |hooks: &Node| prune_items(hooks, |_, event| of_event(event));
-    let of_root = |key: Option<&str>, node: &Node| match key {
+    let of_event = |event| prune_items(event, |_, group| of_group(group));
+    let of_hooks = |hooks| prune_items(hooks, |_, event| of_event(event));
+    let of_root = |key: Option<&str>, node| match key {
         Some("hooks") => of_hooks(node),
         _ => Left::All,
     };
@@ -388,8 +379,8 @@ fn prune(text: &str, document: &Node, goes: impl Fn(&Range<usize>, &str) -> bool
         Left::All => Vec::new(),
         Left::Part(edits) => edits,
         Left::Nothing => {
-            let start = document.span.start + 1;
-            let end = document.items.last().map_or(start, |item| item.span.end);
+            let start = document.span().start + 1;
+            let end = document.items().last().map_or(start, |item| item.span.end);
             let rest = &text[end..];
             let line_end = ["\r\n", "\n"]
                 .iter()
@@ -400,19 +391,17 @@ fn prune(text: &str, document: &Node, goes: impl Fn(&Range<usize>, &str) -> bool
     }
 }
 
-fn prune_items(node: &Node, left: impl Fn(Option<&str>, &Node) -> Left) -> Left {
-    let fates: Vec<_> = node
-        .items
-        .iter()
-        .map(|i| left(i.key.as_deref(), &i.value))
-        .collect();
+fn prune_items<'t>(node: Node<'t>, left: impl Fn(Option<&str>, Node<'t>) -> Left) -> Left {
+    let items = node.items();
+    let fate = |item: &Item<'t>| left(item.key.as_deref(), item.value);
+    let fates: Vec<_> = items.iter().map(fate).collect();
     if fates.iter().all(|fate| matches!(fate, Left::All)) {
         return Left::All;
     }
     let mut edits = Vec::new();
     let mut previous: Option<&Range<usize>> = None;
     let mut gone: Option<Range<usize>> = None;
-    for (item, fate) in node.items.iter().zip(fates) {
+    for (item, fate) in items.iter().zip(fates) {
         match fate {
             Left::Nothing => {
                 let start = previous.map_or(item.span.start, |previous| previous.end);

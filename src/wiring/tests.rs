@@ -2,10 +2,10 @@ use proptest::prelude::*;
 
 use super::*;
 
-const HERE: &str = "/opt/bin/statewarden";
+pub(super) const HERE: &str = "/opt/bin/statewarden";
 const OLD: &str = "/home/a/old/statewarden";
 
-fn merged(text: &str, command: &str) -> String {
+pub(super) fn merged(text: &str, command: &str) -> String {
     match merge(text, command).unwrap() {
         Edited::Changed(text) => text,
         Edited::Unchanged => text.to_owned(),
@@ -19,7 +19,7 @@ fn removed(text: &str) -> String {
     }
 }
 
-fn value(text: &str) -> Value {
+pub(super) fn value(text: &str) -> Value {
     let text = text.trim_start_matches('\u{feff}');
     if text.trim().is_empty() {
         json!({})
@@ -59,7 +59,7 @@ fn removed_value(mut settings: Value) -> Value {
                 return true;
             };
             let had = hooks.len();
-            hooks.retain(|hook| our_command(hook).is_none());
+            hooks.retain(|hook| our_command(document::parse(&hook.to_string()).unwrap()).is_none());
             touched |= had != hooks.len();
             had == hooks.len() || !hooks.is_empty()
         });
@@ -72,8 +72,8 @@ fn removed_value(mut settings: Value) -> Value {
 }
 
 /// Whether a file holds every entry of the table, and Claude Code would run them.
-fn is_live(text: &str) -> bool {
-    let wiring = Wiring::read(text);
+pub(super) fn is_live(text: &str) -> bool {
+    let wiring = Wiring::read(text).unwrap_or_default();
     wiring.missing().is_empty() && !wiring.hooks_are_disabled && wiring.invalid.is_none()
 }
 
@@ -87,10 +87,7 @@ fn round_trip(text: &str) {
         merged_value(value(text), HERE),
         "{text:?} became {wired}"
     );
-    assert!(
-        is_live(&wired) || Wiring::read(text).invalid.is_some(),
-        "{wired}"
-    );
+    assert!(is_live(&wired) || Wiring::fault(text).is_some(), "{wired}");
     assert_eq!(merge(&wired, HERE).unwrap(), Edited::Unchanged, "{wired}");
     assert_eq!(removed(&wired), text, "from {wired}");
     let from_old = merged(&merged(text, OLD), HERE);
@@ -152,7 +149,7 @@ fn empty_containers_take_the_entries() {
         let wired = merged(text, HERE);
         assert_eq!(value(&wired), merged_value(value(text), HERE), "{wired}");
         assert_eq!(merge(&wired, HERE).unwrap(), Edited::Unchanged);
-        assert!(!Wiring::read(&removed(&wired)).is_ours());
+        assert!(!Wiring::read(&removed(&wired)).unwrap().is_ours());
     }
 }
 
@@ -199,6 +196,7 @@ fn each_program_s_entries_can_go_alone() {
     let commands = |whose| match remove(&text, whose).unwrap() {
         Edited::Changed(text) => {
             let left = Wiring::read(&text)
+                .unwrap()
                 .entries
                 .into_iter()
                 .map(|wired| wired.command);
@@ -258,6 +256,43 @@ fn a_text_that_cannot_be_edited_says_where() {
     assert!(merge(&deep, HERE).is_err() && remove(&deep, Whose::Anyones).is_err());
 }
 
+/// What Claude Code 2.1.331 does with each, when it was measured: runs our entries, or not.
+#[test]
+fn a_text_is_read_as_the_client_reads_it() {
+    let fresh = merged("", HERE);
+    let ours = fresh.trim().trim_matches(['{', '}']);
+    let deep = format!("\"x\": {}{},", "[".repeat(100_000), "]".repeat(100_000));
+    for (before, behind, runs) in [
+        ("{", "}", true),
+        ("\u{feff}{", "}", true),
+        ("\u{feff}\u{feff}{", "}", false),
+        (r#"{"x": "\ud800","#, "}", true),
+        (r#"{"\udc00": {"\ud800": 1},"#, "}", true),
+        (&format!("{{{deep}"), "}", true),
+        (r#"{"x": 1e999, "__proto__": {},"#, "}", true),
+        (r#"{"hooks": {},"#, "}", true),
+        ("{", r#","hooks": {}}"#, false),
+        ("{ // x\n", "}", false),
+        ("{", ",}", false),
+        ("{", "}\0", false),
+        ("{\"x\": \"\t\",", "}", false),
+        ("{\u{a0}", "}", false),
+        ("[{", "}]", false),
+    ] {
+        let text = format!("{before}{ours}{behind}");
+        let start = text.get(..60).unwrap_or(&text);
+        assert_eq!(is_live(&text), runs, "{start}");
+        // What names us, and cannot be read, may have held our entries.
+        let may_be_ours = Wiring::read(&text).map_or(true, |wiring| wiring.is_ours());
+        assert_eq!(keeps_our_entries(&text, "{}"), !may_be_ours, "{start}");
+        assert!(keeps_our_entries(&text, &fresh), "{start}");
+        if runs && !before.contains("hooks") {
+            assert_eq!(merge(&text, HERE), Ok(Edited::Unchanged), "{start}");
+            assert!(!Wiring::read(&removed(&text)).unwrap().is_ours(), "{start}");
+        }
+    }
+}
+
 #[test]
 fn an_edit_that_disarms_the_guard_is_seen() {
     let before = merged("{\n  \"model\": \"opus\"\n}\n", HERE);
@@ -287,79 +322,6 @@ fn an_edit_that_disarms_the_guard_is_seen() {
     assert!(!keeps_our_entries(&before, "{"));
     assert!(keeps_our_entries("{}", "{"), "nothing of ours to lose");
     assert!(!is_live("") && !is_live("{") && !is_live("[1]"));
-}
-
-fn entry(hook: Value) -> Value {
-    json!([{ "matcher": "X", "hooks": [hook] }])
-}
-
-fn command(key: &str, it: Value) -> Value {
-    let mut hook = json!({ "type": "command", "command": "x" });
-    hook[key] = it;
-    entry(hook)
-}
-
-/// Each of them made the client ignore the whole file when it was measured.
-fn ignored() -> Vec<Value> {
-    vec![
-        json!(["x"]),
-        json!([null]),
-        json!([{ "matcher": "X" }]),
-        json!([{ "matcher": "X", "hooks": "y" }]),
-        json!([{ "matcher": 3, "hooks": [] }]),
-        json!([{ "matcher": null, "hooks": [] }]),
-        entry(json!("y")),
-        entry(json!(null)),
-        entry(json!({ "command": "x" })),
-        entry(json!({ "type": "command" })),
-        entry(json!({ "type": "comand", "command": "x" })),
-        entry(json!({ "type": "prompt" })),
-        command("timeout", json!("10")),
-        command("timeout", json!(0)),
-        command("timeout", json!(-1)),
-        command("args", json!("z")),
-        command("args", json!([1])),
-        command("onFailure", json!("blok")),
-        command("shell", json!("fishy")),
-        command("async", json!("yes")),
-        command("once", json!("yes")),
-        command("if", json!(3)),
-        command("statusMessage", json!(3)),
-    ]
-}
-
-#[test]
-fn an_entry_for_which_the_client_ignores_the_file_is_seen() {
-    let before = merged("{}\n", HERE);
-    let live = |event: &str, entries: Value| {
-        let mut settings = value(&before);
-        match &mut settings["hooks"][event] {
-            Value::Array(ours) if entries.is_array() => {
-                ours.extend(entries.as_array().unwrap().iter().cloned());
-            }
-            place => *place = entries,
-        }
-        let after = settings.to_string();
-        assert_eq!(
-            keeps_our_entries(&before, &after),
-            is_live(&after),
-            "{after}"
-        );
-        is_live(&after)
-    };
-    for entries in ignored() {
-        assert!(!live("PreToolUse", entries.clone()), "{entries}");
-        assert!(!live("PermissionRequest", entries.clone()), "{entries}");
-        assert!(live("Stop", entries.clone()), "{entries}");
-    }
-    assert!(!live("PermissionRequest", json!({})) && live("PermissionRequest", json!(null)));
-    for entries in [
-        json!([]),
-        command("timeout", json!(0.5)),
-        entry(json!({ "type": "http", "url": "x" })),
-    ] {
-        assert!(live("PreToolUse", entries.clone()), "{entries}");
-    }
 }
 
 #[test]

@@ -150,6 +150,38 @@ fn an_edit_that_drops_our_entries_is_refused() {
     assert_eq!(sandbox.read(CLIENT), text);
 }
 
+/// What cannot be read is not taken for a file without our entries.
+#[test]
+fn settings_that_may_hold_our_entries_are_not_emptied() {
+    let sandbox = wired();
+    let text = sandbox.read(CLIENT);
+    let utf16 = |text: &str| {
+        text.encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect::<Vec<_>>()
+    };
+    let deep = format!("{{\"x\": {}{},", "[".repeat(200), "]".repeat(200));
+    for present in [
+        text.replacen('{', "{\"x\": \"\\ud800\",", 1).into_bytes(),
+        text.replacen('{', &deep, 1).into_bytes(),
+        text.replacen('{', "{ // x\n", 1).into_bytes(),
+        [&b"{\"x\": \"\xe9\","[..], &text.as_bytes()[1..]].concat(),
+        [&b"\xff\xfe"[..], &utf16(&text)].concat(),
+    ] {
+        fs::write(sandbox.path(CLIENT), &present).unwrap();
+        for content in ["{}", "", "{"] {
+            sandbox.hook(&sandbox.write_event(CLIENT, content)).reason();
+        }
+        sandbox
+            .hook(&sandbox.bash_event("echo {} > .claude/settings.json"))
+            .reason();
+    }
+    fs::write(sandbox.path(CLIENT), format!("// {text}")).unwrap();
+    sandbox
+        .hook(&sandbox.write_event(CLIENT, &text))
+        .is_silent();
+}
+
 /// Claude Code ignores a file for one entry that it cannot load.
 #[test]
 fn an_edit_for_which_the_client_ignores_the_file_is_refused_by_its_key() {
@@ -171,6 +203,8 @@ fn settings_without_our_entries_are_free() {
         sandbox
             .hook(&sandbox.write_event(CLIENT, content))
             .is_silent();
+        // One that cannot be read, and does not name us, may be mended.
+        sandbox.write(CLIENT, "{ // x\n}");
         sandbox
             .hook(&sandbox.write_event(".claude/settings.local.json", content))
             .is_silent();

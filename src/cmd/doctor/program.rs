@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use super::process::{self, Answer};
 use super::{Finding, Level, Subject};
 use crate::cmd::install::{Place, Scope};
-use crate::project::read_text;
+use crate::project::read_client_text;
 use crate::settings::Mode;
 use crate::store::{could_not, replace};
 use crate::systems::devt;
-use crate::wiring::{self, Fit, Whose, Wiring};
+use crate::wiring::{self, Fit, Wiring};
 
 pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     let place = subject.place;
@@ -22,10 +22,12 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     let what = format!("statewarden {version} at `{}`", place.program.display());
     let mut findings = vec![Finding::info("program", what)];
     let mut commands = Vec::new();
-    let mut everywhere = false;
+    let (mut everywhere, mut is_known) = (false, true);
     for scope in Scope::ALL {
         let (found, more) = of_scope(place, scope);
         findings.extend(found);
+        is_known &= more.is_some();
+        let more = more.unwrap_or_default();
         everywhere |= scope == Scope::User && !more.is_empty();
         commands.extend(more);
     }
@@ -34,6 +36,7 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     commands.sort_unstable();
     commands.dedup();
     match commands.len() {
+        0 if !is_known => {}
         0 => findings.push(Finding::error(
             "not-wired",
             "no settings file of this project runs statewarden, and no plugin that it enables",
@@ -73,36 +76,36 @@ fn of_start_below(dir: &str) -> Finding {
     Finding::new("starts-below", Level::Info, what, fix)
 }
 
-/// What one settings file says, and the commands it runs.
-fn of_scope(place: &Place, scope: Scope) -> (Vec<Finding>, Vec<String>) {
+/// What one settings file says, and the commands it runs; `None` where nobody can tell.
+fn of_scope(place: &Place, scope: Scope) -> (Vec<Finding>, Option<Vec<String>>) {
     let path = match place.settings_here(scope) {
         Ok(path) => path,
         Err(e) => {
             let what = format!("scope {} is not looked at: {e}", scope.as_str());
             let fix = "then run `statewarden doctor` again";
-            return (vec![Finding::warning("no-home", what, fix)], Vec::new());
+            return (
+                vec![Finding::warning("no-home", what, fix)],
+                Some(Vec::new()),
+            );
         }
     };
     let shown = path.display();
-    let text = match read_text(&path) {
+    let text = match read_client_text(&path) {
         Ok(Some(text)) => text,
-        Ok(None) => return (Vec::new(), Vec::new()),
+        Ok(None) => return (Vec::new(), Some(Vec::new())),
         Err(e) => {
             let what = format!("could not read `{shown}`: {e}");
-            let fix = "make it a readable text; Claude Code needs it too";
-            return (vec![Finding::error("settings-file", what, fix)], Vec::new());
+            let fix = "make it readable; whether it runs statewarden is not known";
+            return (vec![Finding::error("settings-file", what, fix)], None);
         }
     };
     let mut findings = Vec::new();
-    if let Err(e) = wiring::remove(&text, Whose::Anyones) {
-        let fix = "correct it; Claude Code ignores the whole file";
-        findings.push(Finding::error(
-            "settings-file",
-            format!("`{shown}`, {e}"),
-            fix,
-        ));
+    if let Some(fault) = Wiring::fault(&text) {
+        let fix = "correct it; until then Claude Code ignores the whole file";
+        let what = format!("`{shown}`: {fault}");
+        findings.push(Finding::error("settings-file", what, fix));
     }
-    let wiring = Wiring::read(&text);
+    let wiring = Wiring::read(&text).unwrap_or_default();
     if wiring.hooks_are_disabled {
         let what = format!("`{shown}` says `disableAllHooks`: no hook runs");
         findings.push(Finding::error(
@@ -111,17 +114,9 @@ fn of_scope(place: &Place, scope: Scope) -> (Vec<Finding>, Vec<String>) {
             "take `disableAllHooks` out",
         ));
     }
-    if let Some(fault) = &wiring.invalid {
-        let fix = "correct that entry";
-        findings.push(Finding::error(
-            "settings-file",
-            format!("`{shown}`: {fault}"),
-            fix,
-        ));
-    }
     findings.extend(of_entries(&wiring, scope, &path));
     let commands = wiring.entries.into_iter().map(|wired| wired.command);
-    (findings, commands.collect())
+    (findings, Some(commands.collect()))
 }
 
 fn of_entries(wiring: &Wiring, scope: Scope, path: &Path) -> Option<Finding> {
@@ -166,17 +161,18 @@ fn add_plugins(place: &Place, findings: &mut Vec<Finding>, commands: &mut Vec<St
 }
 
 fn plugin_command(id: &str, installs: &Value, place: &Place) -> Option<String> {
-    let says =
-        |scope| read_json(&place.settings_here(scope).ok()?)?["enabledPlugins"][id].as_bool();
+    let says = |scope| {
+        let text = read_client_text(&place.settings_here(scope).ok()?).ok()??;
+        wiring::enables_plugin(&text, id)
+    };
     // The scope that is nearest to the person at work decides.
     let is_enabled = [Scope::Local, Scope::Project, Scope::User]
         .into_iter()
         .find_map(says)?;
     let root = installs[0]["installPath"].as_str().filter(|_| is_enabled)?;
-    let hooks = read_text(&Path::new(root).join("hooks/hooks.json")).ok();
-    let wired = Wiring::read(&hooks.flatten().unwrap_or_default())
-        .entries
-        .pop();
+    let hooks = read_client_text(&Path::new(root).join("hooks/hooks.json")).ok();
+    let wiring = Wiring::read(&hooks.flatten().unwrap_or_default());
+    let wired = wiring.unwrap_or_default().entries.pop();
     let command = match &wired {
         Some(wired) => &wired.command,
         None if id.starts_with("statewarden@") => wiring::PLUGIN_COMMAND,
@@ -186,7 +182,7 @@ fn plugin_command(id: &str, installs: &Value, place: &Place) -> Option<String> {
 }
 
 fn read_json(path: &Path) -> Option<Value> {
-    serde_json::from_str(&read_text(path).ok()??).ok()
+    serde_json::from_str(&read_client_text(path).ok()??).ok()
 }
 
 /// Whether a wired command is there, is this version, and does its work.

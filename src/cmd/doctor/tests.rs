@@ -177,6 +177,7 @@ fn wiring_that_cannot_work_is_an_error() {
             "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"timeout\": \"10\"}]}]}}",
             "settings-file",
         ),
+        ("{\"permissions\": {\"allow\": \"x\"}}", "settings-file"),
     ] {
         let temp = Temp::new();
         temp.write("home/.claude/settings.json", text);
@@ -184,6 +185,10 @@ fn wiring_that_cannot_work_is_an_error() {
         let whats = findings(&temp).into_iter().map(|finding| finding.what);
         assert!(!whats.collect::<String>().contains("nothing was changed"));
     }
+    // Whether what nobody can read runs the hook is not known.
+    let temp = Temp::new();
+    temp.write("project/.claude/settings.json/x", "");
+    check(&temp, &[("settings-file", Level::Error)]);
 }
 
 #[cfg(unix)]

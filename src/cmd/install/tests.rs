@@ -389,7 +389,7 @@ fn a_linked_settings_file_is_changed_where_it_is() {
     let out = run(install, Scope::User, &temp);
     assert!(!out.contains("reads another"), "{out}");
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-    let wired = Wiring::read(&fs::read_to_string(&link).unwrap());
+    let wired = Wiring::read(&fs::read_to_string(&link).unwrap()).unwrap();
     assert!(wired.missing().is_empty());
     fs::remove_file(temp.0.join("dotfiles/settings.json")).unwrap();
     let args = in_scope(Scope::User);
