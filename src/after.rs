@@ -25,13 +25,14 @@ impl World<'_> {
     /// `PostToolUse`, and `PostToolUseFailure`, of a tool that can write.
     pub(crate) fn after(&self, event: &Event<'_>) -> Reply {
         let judged = self.judge(event).ok();
+        let is_allowed = matches!(judged, Some((Decision::Allow { .. }, _)));
+        let claims = judged.map(|(_, claims)| claims).unwrap_or_default();
         if event.kind() == Kind::PostToolUse {
-            self.report_written(event);
-            if let Some((Decision::Allow { .. }, claims)) = &judged {
-                self.recover(event, claims);
+            self.report_written(event, &claims);
+            if is_allowed {
+                self.recover(event, &claims);
             }
         }
-        let claims = judged.map(|(_, claims)| claims).unwrap_or_default();
         self.detect(event, &claims)
     }
 

@@ -9,12 +9,14 @@ use std::io;
 use std::time::Duration;
 
 use crate::actor::{Actor, AgentName};
+use crate::claim::Claim;
 use crate::completion::{Ending, ToldBy};
 use crate::decision::{Decision, Denial, DenyCode};
 use crate::event::{Event, Field, Tool};
 use crate::gates::{About, Around, Due, Effects, GateRecord, Plan};
 use crate::hook::World;
 use crate::path;
+use crate::project::read_text;
 use crate::record::{LogLine, Record, What};
 use crate::reply::{self, Reply};
 use crate::runs::Runs;
@@ -22,7 +24,7 @@ use crate::settings::{Mode, Strictness};
 use crate::store::lock::{IN_HOOK, Locked, with_lock};
 use crate::store::make_own_folder;
 use crate::systems::{ClosedGate, Moment, groups};
-use crate::target::Act;
+use crate::target::{Act, Text};
 
 /// How long an end waits to be counted: several times as long as a lock is tried
 /// for, since the end before it may be waiting for the locks of its states.
@@ -200,25 +202,33 @@ impl World<'_> {
     }
 
     /// A call has succeeded; where the main thread wrote a report, that completes its phase.
-    pub(crate) fn report_written(&self, event: &Event<'_>) {
-        // What an Edit leaves may be no report.
-        if event.actor() != Actor::Main || event.tool() != Tool::Write {
+    pub(crate) fn report_written(&self, event: &Event<'_>, claims: &[Claim<'_>]) {
+        if event.actor() != Actor::Main {
             return;
         }
-        let written = event.get(Field::FilePath).unwrap_or_default();
-        let written = path::absolute(&self.cwd, written, self.env.home.as_deref());
-        for governed in &self.catalog.governed {
-            let Some(dir) = governed.system.gate_dir() else {
+        for claim in claims {
+            let said = match (&claim.target.text, event.tool()) {
+                (Some(Text::Whole(text) | Text::Added(text)), _) => Some(text.to_string()),
+                (None, Tool::Write) => {
+                    let texts = event.texts().unwrap_or_default().into_iter();
+                    Some(texts.filter_map(|texts| texts.content).collect())
+                }
+                // What an Edit or a program leaves may be no report.
+                (None, _) => None,
+            };
+            let path = claim.path();
+            let dir = claim.governed.system.gate_dir();
+            let place = dir.and_then(|dir| Some((dir, path.split_once(&format!("/{dir}/"))?)));
+            let (Some(said), Some((dir, (above, entry)))) = (said, place) else {
                 continue;
             };
-            let Some((above, entry)) = written.split_once(&format!("/{dir}/")) else {
-                continue;
-            };
-            if self.project.locate(&written).is_none() {
-                continue;
-            }
-            let around = [Around::at_dir(governed, format!("{above}/{dir}").into())];
-            self.carry_out(Moment::Wrote { entry }, &around, event);
+            let left = read_text(&path).ok().flatten().unwrap_or(said);
+            let around = [Around::at_dir(
+                claim.governed,
+                format!("{above}/{dir}").into(),
+            )];
+            let moment = Moment::Wrote { entry, text: &left };
+            self.carry_out(moment, &around, event);
         }
     }
 

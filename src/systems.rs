@@ -72,6 +72,7 @@ pub enum Moment<'a> {
     /// The main thread wrote a file, given by its path below `gate_dir`.
     Wrote {
         entry: &'a str,
+        text: &'a str,
     },
 }
 
@@ -235,7 +236,7 @@ pub trait System: Sync {
     /// the present one.
     fn check_content(
         &self,
-        _entry: &str,
+        _at: Place<'_>,
         _text: &str,
         _present: Option<&str>,
     ) -> Result<Vec<Note>, ContentError> {

@@ -9,7 +9,7 @@ use statewarden::settings::{Layer, Settings};
 use statewarden::systems::agent_flow::state::{Agent, FileKind, FlowState, Mode};
 use statewarden::systems::agent_flow::{content, gates};
 use statewarden::systems::devt::workflow_yaml;
-use statewarden::systems::{Files, Moment, SYSTEMS, System};
+use statewarden::systems::{Files, Moment, Place, SYSTEMS, System};
 use statewarden::wiring::{self, Edited, Whose};
 use statewarden::workflow::Outcome;
 
@@ -302,7 +302,7 @@ fn asks_every_system(text: &str) {
     let files = Same(text);
     for system in SYSTEMS {
         for entry in ENTRIES {
-            let _ = system.check_content(entry, text, Some(text));
+            let _ = system.check_content(at(entry), text, Some(text));
         }
         system.runs("site", &files);
         if let Some(name) = chosen(
@@ -316,7 +316,8 @@ fn asks_every_system(text: &str) {
                 Moment::AgentEnd { agent, reply: text },
                 Moment::TurnEnd,
                 Moment::Wrote {
-                    entry: "one/state.json",
+                    entry: "one/research-report.md",
+                    text,
                 },
             ];
             for moment in moments {
@@ -328,15 +329,22 @@ fn asks_every_system(text: &str) {
     }
 }
 
+fn at(entry: &str) -> Place<'_> {
+    Place {
+        site: "site",
+        entry,
+    }
+}
+
 /// What this program writes passes its own check of the content. Agent Flow's
 /// two files of a run are told apart by more than their names, see above.
 fn is_still_fine(system: &dyn System, name: &str, text: &str, outcome: &Outcome) {
     if let Outcome::Changed { text: new, .. } = outcome
         && system.id() != "agent-flow"
         && system.judges(name)
-        && system.check_content(name, text, None).is_ok()
+        && system.check_content(at(name), text, None).is_ok()
     {
-        let checked = system.check_content(name, new, Some(text));
+        let checked = system.check_content(at(name), new, Some(text));
         assert!(checked.is_ok(), "{checked:?}");
     }
 }

@@ -99,8 +99,8 @@ struct Decide {
     #[arg(long, value_name = "TEXT", required = true, num_args = 1..)]
     input: Vec<String>,
     /// How many agents work: 1 with `single`, 2 to 5 with `parallel`
-    #[arg(long, value_name = "N", value_parser = number::<u64>(1..=5))]
-    instances: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = number::<usize>(1..=5))]
+    instances: Option<usize>,
 }
 
 /// The phases but the first, which is over when the session starts.
@@ -159,9 +159,12 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, out: &mut dyn Write) -> Re
             transition::skip(text, on.phase, now)
         })?,
         Step::Decide(args) => {
-            let (agent, mode) = (args.agent.as_str(), args.mode.as_str());
-            let decision = Decision::parse(agent, mode, args.instances, args.input.clone());
-            let decision = decision.map_err(Error::msg)?;
+            let decision = Decision {
+                agent: &args.agent,
+                mode: &args.mode,
+                instances: args.instances.unwrap_or(args.input.len()),
+                inputs: &args.input,
+            };
             step(&args.on, None, context, DECIDE, &|text| {
                 transition::decide(text, args.on.phase, &decision, now)
             })?
@@ -253,12 +256,17 @@ fn step(
             let why = format!("phase `{}` is already {word}", on.phase.as_str());
             return Ok((file, Outcome::Unchanged { why }));
         }
-        let report = report
-            .filter(|_| change.is_ok())
-            .map(|report| file.with_file_name(report));
-        if let Some(missing) = report.filter(|report| !report.is_file()) {
-            let missing = gates::shown(&context.project, &missing);
-            bail!("there is no report `{missing}`; write it first, or leave `--report` out");
+        if let Some(report) = report.filter(|_| change.is_ok()) {
+            let report = file.with_file_name(report);
+            let fault = match change::present(&report)? {
+                None => "there is no report",
+                Some(text) if text.trim().is_empty() => "empty report",
+                Some(_) => "",
+            };
+            if !fault.is_empty() {
+                let report = gates::shown(&context.project, &report);
+                bail!("{fault} `{report}`; write it first, or leave `--report` out");
+            }
         }
         let outcome = transition::outcome(&text, change, on.phase, verb.to_owned());
         match outcome {

@@ -3,7 +3,7 @@
 use super::{Call, Channel, Denial, Objection};
 use crate::actor::Actor;
 use crate::claim::Claim;
-use crate::systems::Note;
+use crate::systems::{Note, Place};
 
 /// A text a call would leave, and the text that is there.
 pub struct Content {
@@ -28,9 +28,12 @@ pub fn objection_to_text(claim: &Claim<'_>, text: &str, cwd: &str) -> Option<Den
 }
 
 pub(super) fn rules(claim: &Claim<'_>, content: &Content) -> Result<Vec<Note>, Objection> {
-    claim
-        .governed
-        .system
-        .check_content(&claim.entry, &content.after, content.present.as_deref())
+    let at = Place {
+        site: &claim.site,
+        entry: &claim.entry,
+    };
+    let system = claim.governed.system;
+    system
+        .check_content(at, &content.after, content.present.as_deref())
         .map_err(|error| Objection::new(error.code, error.message))
 }

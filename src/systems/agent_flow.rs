@@ -60,7 +60,7 @@ impl System for AgentFlow {
 
     fn check_content(
         &self,
-        entry: &str,
+        Place { entry, .. }: Place<'_>,
         text: &str,
         _present: Option<&str>,
     ) -> Result<Vec<Note>, ContentError> {

@@ -52,7 +52,7 @@ impl System for Devt {
 
     fn check_content(
         &self,
-        entry: &str,
+        Place { entry, .. }: Place<'_>,
         text: &str,
         _present: Option<&str>,
     ) -> Result<Vec<Note>, ContentError> {

@@ -85,7 +85,7 @@ impl System for Groups {
 
     fn check_content(
         &self,
-        entry: &str,
+        Place { entry, .. }: Place<'_>,
         text: &str,
         _present: Option<&str>,
     ) -> Result<Vec<Note>, ContentError> {

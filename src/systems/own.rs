@@ -48,7 +48,7 @@ impl System for Own {
     /// that this guard falls out of them.
     fn check_content(
         &self,
-        _: &str,
+        _: Place<'_>,
         text: &str,
         present: Option<&str>,
     ) -> Result<Vec<Note>, ContentError> {

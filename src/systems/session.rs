@@ -54,11 +54,12 @@ impl System for Session {
 
     fn check_content(
         &self,
-        entry: &str,
+        Place { site, entry }: Place<'_>,
         text: &str,
         present: Option<&str>,
     ) -> Result<Vec<Note>, ContentError> {
-        check::check_content(text, present).map_err(|error| match error.code {
+        let id = site.rsplit('/').next().unwrap_or_default();
+        check::check_file(text, present, id).map_err(|error| match error.code {
             DenyCode::IllegalTransition => {
                 ContentError::illegal(format!("`{entry}` cannot become this: {}", error.message))
             }
@@ -75,10 +76,16 @@ impl System for Session {
             Moment::AgentStart { agent } if Phase::of_agent(agent).is_some() => {
                 newest(files, agent, now)
             }
-            Moment::Wrote { entry } => entry.split_once('/').and_then(|(id, report)| {
+            Moment::Wrote { entry, text } => entry.split_once('/').and_then(|(id, report)| {
                 let phase = Phase::of_report(report)?;
                 let file = format!("{id}/state.json");
-                let outcome = transition::on_report_written(&files.text(&file)?, phase, now);
+                let state = files.text(&file)?;
+                let outcome = match text.trim() {
+                    "" => Outcome::Unchanged {
+                        why: format!("`{report}` is empty"),
+                    },
+                    _ => transition::on_report_written(&state, phase, now),
+                };
                 Some(FileOutcome { file, outcome })
             }),
             Moment::AgentStart { .. } | Moment::AgentEnd { .. } | Moment::TurnEnd => None,

@@ -39,6 +39,14 @@ fn a_session_goes_from_phase_to_phase() {
     let report = format!(".claude/.docs/{id}/research-report.md");
     let said = sandbox.run(complete).ends(2).said();
     assert_has(&said, &report);
+    sandbox.write(&report, " \n");
+    let said = sandbox.run(complete).ends(2).said();
+    assert_has(&said, &format!("empty report `{report}`; write it first"));
+    sandbox.run("session complete research").ends(0);
+    assert_eq!(
+        state(&sandbox, &id)["phases"]["research"]["report"],
+        json!(null)
+    );
     sandbox.write(&report, "# Research\n");
     sandbox.run(complete).ends(0);
     sandbox.run("session skip plan").ends(0);
@@ -70,6 +78,7 @@ fn a_session_goes_from_phase_to_phase() {
             json!(["research", "in_progress", "session start", null]),
             json!([null, null, "session decide", null]),
             json!(["research", "passed", "session complete", null]),
+            json!([null, null, "session complete", null]),
             json!(["plan", "skipped", "session skip", null]),
             json!(["implement", "passed", "session complete", null]),
         ]

@@ -1,9 +1,29 @@
 //! Whether a new text of `state.json` may replace the present one.
 
 use crate::formats::brief;
-use crate::systems::{ContentError, Note};
+use crate::systems::{ContentError, Note, same_name};
 
 use super::state::{Phase, State, Status};
+
+/// The same for a text in the directory of the session `id`.
+///
+/// # Errors
+/// Those of [`check_content`], or the text is of another session.
+pub fn check_file(
+    new_text: &str,
+    present: Option<&str>,
+    id: &str,
+) -> Result<Vec<Note>, ContentError> {
+    let notes = check_content(new_text, present)?;
+    let new = State::parse(new_text).map_err(ContentError::malformed)?;
+    if same_name(&new.id, id) {
+        return Ok(notes);
+    }
+    Err(ContentError::illegal(format!(
+        "`id` is \"{}\", and the session's directory is `{id}`; write `\"id\": \"{id}\"`",
+        brief(&new.id)
+    )))
+}
 
 /// Judges a whole new text. `present` is what the file holds now, if anything.
 /// A present text that is itself broken is no hindrance to a good new one, so
@@ -96,6 +116,10 @@ fn same_session(old: &State, new: &State) -> Result<(), String> {
 }
 
 fn reachable(old: &State, new: &State) -> Result<(), String> {
+    if new.updated_at.at < old.updated_at.at {
+        let last = brief(&old.updated_at.text);
+        return Err(format!("`updated_at` never goes back: it is \"{last}\""));
+    }
     for (old, new) in old.phases().iter().zip(new.phases()) {
         if new.status < old.status {
             let name = old.phase.as_str();
@@ -209,8 +233,24 @@ mod tests {
                 "never changes",
             );
         }
+        let back = with(
+            &started,
+            &[(&["updated_at"], json!("2026-01-10T14:00:00Z"))],
+        );
+        check(Some(&fresh), &back, "`updated_at` never goes back");
         let earlier = with(&fresh, &[(&["created_at"], json!("2020-01-01T00:00:00Z"))]);
         check(Some(&fresh), &earlier, "`created_at` never changes");
+    }
+
+    #[test]
+    fn a_session_is_called_like_its_directory() {
+        let id = "260110-token-refresh";
+        assert_eq!(check_file(COMPLETE, None, id), Ok(Vec::new()));
+        let other = check_file(COMPLETE, Some(COMPLETE), "260110-x").unwrap_err();
+        assert_eq!(other.code, DenyCode::IllegalTransition);
+        assert!(other.message.contains("write `\"id\": \"260110-x\"`"));
+        let malformed = check_file("{", None, id).unwrap_err();
+        assert_eq!(malformed.code, DenyCode::MalformedContent);
     }
 
     #[test]

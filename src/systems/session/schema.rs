@@ -176,14 +176,15 @@ impl<'a> View<'a> {
             ));
         }
         let inputs = self.required(&[block, phase, "inputs"])?;
-        let texts = inputs
-            .as_array()
-            .is_some_and(|inputs| inputs.iter().all(Value::is_string));
-        if !texts {
-            return Err(wrong(
-                &[block, phase, "inputs"],
-                inputs,
-                "an array of strings",
+        let texts = inputs.as_array();
+        let Some(texts) = texts.filter(|texts| texts.iter().all(Value::is_string)) else {
+            let path = [block, phase, "inputs"];
+            return Err(wrong(&path, inputs, "an array of strings"));
+        };
+        if texts.len() as u64 != count {
+            let n_inputs = texts.len();
+            return Err(format!(
+                "`{block}.{phase}.inputs` has length {n_inputs}; write one input for each of the {count} instances"
             ));
         }
         Ok(Some(agent.to_owned()))
@@ -191,9 +192,9 @@ impl<'a> View<'a> {
 }
 
 /// The agents a dispatcher may choose.
-pub(super) const AGENTS: [&str; 3] = ["scouter", "researcher", "reviewer"];
+const AGENTS: [&str; 3] = ["scouter", "researcher", "reviewer"];
 /// The most instances of one agent at a time.
-pub(super) const INSTANCES_MAX: u64 = 5;
+const INSTANCES_MAX: u64 = 5;
 
 fn wrong(path: &[&str], found: &Value, expected: &str) -> String {
     format!("`{}` is {}, not {expected}", path.join("."), kind(found))
@@ -222,6 +223,11 @@ mod tests {
         check_malformed(&["workflow"], json!("slow"), "not one of code, code:fast");
         check_malformed(&["auto_mode"], json!("true"), "`auto_mode` is a string");
         check_malformed(&["updated_at"], json!("yesterday"), "not a time");
+        check_malformed(
+            &["dispatcher_decisions", "research", "inputs"],
+            json!(["a"]),
+            "has length 1; write one input for each of the 2 instances",
+        );
         check_malformed(&["spec"], json!("x.md"), "`spec` is a string");
         check_malformed(&["spec", "status"], json!("draft"), "approved, done");
         check_malformed(&["phases", "plan"], json!(null), "`phases.plan` is null");

@@ -2,11 +2,12 @@
 //!
 //! Every step ends with the same judgement that a model's own write gets.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, SubsecRound, Utc};
+use serde::Serialize;
 use serde_json::json;
 
 use super::check::check_content;
-use super::schema::{AGENTS, BLOCKS, INSTANCES_MAX};
+use super::schema::BLOCKS;
 use super::state::{Phase, PhaseState, State, Status};
 use crate::actor::AgentName;
 use crate::formats::json::Document;
@@ -43,7 +44,7 @@ pub fn check_report(phase: Phase, report: &str) -> Result<(), String> {
 }
 
 /// To completed, by way of in progress: a phase that was pending is started at
-/// the same moment. The report is the phase's own.
+/// the same moment. The report is the phase's own; one that comes later takes the place of the old.
 ///
 /// # Errors
 /// The text is no state of a session, or the step leads to none that is allowed.
@@ -53,11 +54,20 @@ pub fn complete(
     report: Option<&str>,
     now: DateTime<Utc>,
 ) -> Result<String, String> {
-    edit(text, phase, now, |state, document| {
-        document.set(&field(phase, "status"), Status::Completed.as_str())?;
-        document.set(&field(phase, "report"), report)?;
-        start_time(state, document, now)?;
-        document.set(&field(phase, "completed_at"), end_time(state, now))
+    rewrite(text, now, |state, document| {
+        let state = state.phase(phase);
+        let stored = document.get(&field(phase, "report"));
+        let is_new = report.is_some() && stored.and_then(|stored| stored.as_str()) != report;
+        match (state.status, state.skipped) {
+            (Status::Completed, false) if is_new => document.set(&field(phase, "report"), report),
+            (Status::Completed, _) => Err(already_completed(phase)),
+            _ => {
+                document.set(&field(phase, "status"), Status::Completed.as_str())?;
+                document.set(&field(phase, "report"), report)?;
+                start_time(state, document, now)?;
+                document.set(&field(phase, "completed_at"), end_time(state, now))
+            }
+        }
     })
 }
 
@@ -74,47 +84,12 @@ pub fn skip(text: &str, phase: Phase, now: DateTime<Utc>) -> Result<String, Stri
 }
 
 /// Which agents the dispatcher sends for a phase, and at what: one for each input.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
-    agent: String,
-    inputs: Vec<String>,
-}
-
-impl Decision {
-    /// One input for each instance; `instances` may be left out.
-    ///
-    /// # Errors
-    /// The mode or the agent is unknown, or their number does not fit the inputs.
-    pub fn parse(
-        agent: &str,
-        mode: &str,
-        instances: Option<u64>,
-        inputs: Vec<String>,
-    ) -> Result<Self, String> {
-        let count = inputs.len() as u64;
-        if !matches!(mode, "single" | "parallel") {
-            return Err(format!("mode \"{mode}\" is not one of single, parallel"));
-        }
-        if !AGENTS.contains(&agent) {
-            return Err(format!(
-                "agent \"{agent}\" is not one of {}",
-                AGENTS.join(", ")
-            ));
-        }
-        if instances.is_some_and(|instances| instances != count) {
-            return Err(format!("each instance needs one input; there are {count}"));
-        }
-        match mode {
-            "single" if count != 1 => Err(format!("mode single takes 1 input, not {count}")),
-            "parallel" if !(2..=INSTANCES_MAX).contains(&count) => Err(format!(
-                "mode parallel takes 2 to {INSTANCES_MAX} inputs, not {count}"
-            )),
-            _ => Ok(Self {
-                agent: agent.to_owned(),
-                inputs,
-            }),
-        }
-    }
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Decision<'a> {
+    pub agent: &'a str,
+    pub mode: &'a str,
+    pub instances: usize,
+    pub inputs: &'a [String],
 }
 
 /// Records a decision for research or review, the phases that have agents.
@@ -124,7 +99,7 @@ impl Decision {
 pub fn decide(
     text: &str,
     phase: Phase,
-    decision: &Decision,
+    decision: &Decision<'_>,
     now: DateTime<Utc>,
 ) -> Result<String, String> {
     if !matches!(phase, Phase::Research | Phase::Review) {
@@ -133,16 +108,6 @@ pub fn decide(
             phase.as_str()
         ));
     }
-    let mode = match decision.inputs.len() {
-        1 => "single",
-        _ => "parallel",
-    };
-    let value = json!({
-        "agent": decision.agent,
-        "mode": mode,
-        "instances": decision.inputs.len(),
-        "inputs": decision.inputs,
-    });
     rewrite(text, now, |_, document| {
         let mut blocks = BLOCKS.into_iter();
         let block = blocks.find(|block| document.get(&[block]).is_some());
@@ -153,7 +118,7 @@ pub fn decide(
         {
             document.set(&[block], json!({}))?;
         }
-        document.set(&[block, phase.as_str()], value)
+        document.set(&[block, phase.as_str()], json!(decision))
     })
 }
 
@@ -227,8 +192,12 @@ fn edit(
 ) -> Result<String, String> {
     rewrite(text, now, |state, document| match state.phase(phase) {
         open if open.status != Status::Completed => change(open, document),
-        _ => Err(format!("phase `{}` is already completed", phase.as_str())),
+        _ => Err(already_completed(phase)),
     })
+}
+
+fn already_completed(phase: Phase) -> String {
+    format!("phase `{}` is already completed", phase.as_str())
 }
 
 fn rewrite(
@@ -239,7 +208,10 @@ fn rewrite(
     let state = State::parse(text)?;
     let mut document = Document::parse(text)?;
     change(&state, &mut document)?;
-    document.set(&["updated_at"], time::seconds(now))?;
+    // A model may have invented a time that is still to come.
+    if state.updated_at.at < now.trunc_subsecs(0) {
+        document.set(&["updated_at"], time::seconds(now))?;
+    }
     let new_text = document.render();
     check_content(&new_text, Some(text)).map_err(|error| error.message)?;
     Ok(new_text)
@@ -340,18 +312,27 @@ mod tests {
 
     #[test]
     fn decisions_are_validated_and_stored_under_the_name_that_is_there() {
-        let inputs = |n| (0..n).map(|n: u32| n.to_string()).collect::<Vec<_>>();
-        for (agent, mode, instances, n_inputs) in [
-            ("scouter", "single", None, 2),
-            ("scouter", "parallel", None, 1),
-            ("scouter", "parallel", None, 6),
-            ("scouter", "parallel", Some(3), 2),
-            ("coder", "single", None, 1),
-            ("scouter", "both", None, 1),
+        let inputs = ["0", "1", "2", "3", "4", "5"].map(str::to_owned);
+        let decision = |agent, mode, instances, n_inputs| Decision {
+            agent,
+            mode,
+            instances,
+            inputs: &inputs[..n_inputs],
+        };
+        for (wrong, part) in [
+            (decision("scouter", "single", 2, 2), "single goes with 1"),
+            (
+                decision("scouter", "parallel", 1, 1),
+                "parallel with 2 to 5",
+            ),
+            (decision("scouter", "parallel", 6, 6), "not 1 to 5"),
+            (decision("scouter", "parallel", 3, 2), "one input for each"),
+            (decision("coder", "single", 1, 1), "not one of scouter"),
+            (decision("scouter", "both", 1, 1), "not one of single"),
         ] {
-            assert!(Decision::parse(agent, mode, instances, inputs(n_inputs)).is_err());
+            check_refused(decide(&fresh(), Phase::Research, &wrong, at(1)), part);
         }
-        let decision = Decision::parse("scouter", "parallel", Some(2), inputs(2)).unwrap();
+        let decision = decision("scouter", "parallel", 2, 2);
         let old = fresh().replace(
             "\"dispatcher_decisions\": {}",
             "\"dispatcher_decisions\": null",
@@ -426,6 +407,44 @@ mod tests {
             &on_report_written(&done, Phase::Research, at(4)),
             "already completed",
         );
+    }
+
+    #[test]
+    fn a_later_report_takes_the_place_of_the_old() {
+        let text = complete(&fresh(), Phase::Research, None, at(1)).unwrap();
+        let report = Some("research-report.md");
+        let text = complete(&text, Phase::Research, report, at(2)).unwrap();
+        let expected = [
+            ("report", "research-report.md"),
+            ("completed_at", &time::seconds(at(1))),
+        ];
+        for (key, expected) in expected {
+            assert_eq!(value(&text, &field(Phase::Research, key)), expected);
+        }
+        check_refused(
+            complete(&text, Phase::Research, report, at(3)),
+            "already completed",
+        );
+        check_refused(
+            complete(&text, Phase::Research, None, at(3)),
+            "already completed",
+        );
+        let skipped = skip(&text, Phase::Plan, at(4)).unwrap();
+        let report = complete(&skipped, Phase::Plan, Some("plan-report.md"), at(5));
+        check_refused(report, "already completed");
+    }
+
+    #[test]
+    fn the_last_change_is_never_put_back() {
+        for later in ["2030-01-01T00:00:00Z", "2026-01-10T14:31:00.5Z"] {
+            let text = fresh();
+            let old = value(&text, &["updated_at"]).to_string();
+            let old = format!("\"updated_at\": {old}");
+            assert!(text.contains(&old));
+            let text = text.replace(&old, &format!("\"updated_at\": \"{later}\""));
+            let text = start(&text, Phase::Research, at(1)).unwrap();
+            assert_eq!(value(&text, &["updated_at"]), later);
+        }
     }
 
     #[track_caller]

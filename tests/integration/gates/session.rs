@@ -56,6 +56,11 @@ fn an_agent_starts_its_phase_and_the_report_completes_it() {
         stage.hook(&event).is_silent();
         assert_eq!(phases(&stage, &id)["research"], started, "{event}");
     }
+    let mut empty = wrote(&stage, "PostToolUse", &id, "research-report.md");
+    empty["tool_input"]["content"] = " \n".into();
+    stage.hook(&empty).is_silent();
+    assert_eq!(phases(&stage, &id)["research"], started);
+    assert_eq!(stage.skipped(), "`research-report.md` is empty");
     stage
         .hook(&wrote(&stage, "PostToolUse", &id, "research-report.md"))
         .is_silent();
@@ -70,6 +75,32 @@ fn an_agent_starts_its_phase_and_the_report_completes_it() {
         (&last["gate"], &last["to"]),
         (&json!("research"), &json!("passed"))
     );
+}
+
+#[test]
+fn a_report_by_a_literal_command_completes_its_phase() {
+    let heredoc = "mkdir -p x && cat > REPORT <<'EOF'\n# Found\nIt is here.\nEOF\n";
+    for (command, status) in [
+        (heredoc, "completed"),
+        ("cat >> REPORT <<EOF\n# Found\nEOF", "completed"),
+        ("printf '# Found\\n' | tee REPORT", "completed"),
+        ("echo '# Found' > REPORT", "completed"),
+        ("cat > REPORT <<EOF\n\nEOF", "pending"),
+        (": > REPORT", "pending"),
+        ("grep -q x REPORT", "pending"),
+        ("sed -i s/a/b/ REPORT", "pending"),
+    ] {
+        let stage = Stage::new();
+        let id = session(&stage, "a task");
+        let report = format!(".claude/.docs/{id}/research-report.md");
+        let mut event = stage.bash_event(&command.replace("REPORT", &report));
+        event["hook_event_name"] = "PostToolUse".into();
+        stage.hook(&stage.by("scouter", event.clone())).is_silent();
+        assert_eq!(phases(&stage, &id)["research"]["status"], "pending");
+        stage.hook(&event).is_silent();
+        let research = &phases(&stage, &id)["research"];
+        assert_eq!(research["status"], status, "{command}");
+    }
 }
 
 #[test]
