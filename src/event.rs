@@ -15,6 +15,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::value::RawValue;
 
 use crate::actor::{Actor, AgentName, UNKNOWN_AGENT};
+use crate::env::Env;
 pub use bulk::{Bulk, unclosed};
 pub use document::Document;
 pub use halves::read_value;
@@ -108,6 +109,7 @@ pub struct Event<'b> {
     bulk: Bulk,
     /// Every needed field in the order of the wire; a key that stands twice is in here twice.
     fields: Vec<(Field, Cow<'b, str>)>,
+    other_host: Option<&'static str>,
 }
 
 /// From this size on the bulk of an event is taken out before it is parsed,
@@ -117,21 +119,26 @@ const LARGE: usize = 8 * 1024;
 /// A client writes each of its twelve keys once; every further one is a further reading.
 const MAX_FIELDS: usize = 32;
 
-/// Why bytes are no event.
-#[derive(Debug)]
-pub enum EventError {
-    /// No JSON object, or text that is no UTF-8 in a needed field.
-    Malformed(String),
-    /// Another host's dialect; not ours to judge.
-    Foreign,
+/// The host that puts a key into its events which Claude Code does not.
+fn other_host(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "agent_action_name" => "Windsurf",
+        "clineVersion" | "hookName" => "Cline",
+        "cursor_version" => "Cursor",
+        "hookEventName" => "VS Code",
+        "toolArgs" | "toolName" => "Copilot",
+        "tool_call_id" => "Qwen Code",
+        "turn_id" => "Codex",
+        _ => return None,
+    })
 }
 
 impl<'b> Event<'b> {
     /// Parses the bytes of one event; a byte order mark before it is skipped.
     ///
     /// # Errors
-    /// `Malformed` or `Foreign`, as these say.
-    pub fn parse(bytes: &'b [u8]) -> Result<Self, EventError> {
+    /// No JSON object, or text that is no UTF-8 in a needed field.
+    pub fn parse(bytes: &'b [u8]) -> Result<Self, serde_json::Error> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let short = match bytes.len() {
             ..LARGE => None,
@@ -143,7 +150,7 @@ impl<'b> Event<'b> {
         }
     }
 
-    fn parse_tolerantly(bytes: &'b [u8]) -> Result<Self, EventError> {
+    fn parse_tolerantly(bytes: &'b [u8]) -> Result<Self, serde_json::Error> {
         Self::parse_all(bytes).or_else(|error| match halves::repaired(bytes) {
             Some(repaired) => Event::parse_all(&repaired).map(|event| event.of(bytes)),
             None => Err(error),
@@ -159,36 +166,40 @@ impl<'b> Event<'b> {
             fields: fields
                 .map(|(field, text)| (field, Cow::Owned(text.into_owned())))
                 .collect(),
+            other_host: self.other_host,
         }
     }
 
-    fn parse_all(bytes: &'b [u8]) -> Result<Self, EventError> {
+    fn parse_all(bytes: &'b [u8]) -> Result<Self, serde_json::Error> {
         let mut wire = Wire {
             fields: Vec::with_capacity(12),
-            dialect: Dialect::ClaudeCode,
+            other_host: None,
         };
         let mut json = serde_json::Deserializer::from_slice(bytes);
-        json.deserialize_map(&mut wire)
-            .and_then(|()| json.end())
-            .map_err(|error| EventError::Malformed(error.to_string()))?;
-        match wire.dialect {
-            Dialect::ClaudeCode if wire.fields.len() > MAX_FIELDS => {
-                let why = format!("its keys stand twice, more than {MAX_FIELDS} in all");
-                Err(EventError::Malformed(why))
-            }
-            Dialect::ClaudeCode => Ok(Self {
-                bytes,
-                bulk: Bulk::Kept,
-                fields: wire.fields,
-            }),
-            Dialect::OtherHost => Err(EventError::Foreign),
+        json.deserialize_map(&mut wire)?;
+        json.end()?;
+        if wire.fields.len() > MAX_FIELDS {
+            let why = format!("its keys stand twice, more than {MAX_FIELDS} in all");
+            return Err(serde::de::Error::custom(why));
         }
+        Ok(Self {
+            bytes,
+            bulk: Bulk::Kept,
+            fields: wire.fields,
+            other_host: wire.other_host,
+        })
     }
 
     /// Notes that the bytes are not all that came in.
     #[must_use]
     pub fn with_bulk(self, bulk: Bulk) -> Self {
         Self { bulk, ..self }
+    }
+
+    /// The host whose event it is by its keys, where that is not Claude Code. A client that
+    /// says that it is Claude Code is believed whatever keys it adds.
+    pub fn other_host(&self, env: &Env) -> Option<&'static str> {
+        self.other_host.filter(|_| env.client.is_none())
     }
 
     pub fn bytes(&self) -> &'b [u8] {
@@ -319,14 +330,9 @@ impl<'b> Event<'b> {
     }
 }
 
-enum Dialect {
-    ClaudeCode,
-    OtherHost,
-}
-
 struct Wire<'b> {
     fields: Vec<(Field, Cow<'b, str>)>,
-    dialect: Dialect,
+    other_host: Option<&'static str>,
 }
 
 impl<'b> Visitor<'b> for &mut Wire<'b> {
@@ -340,14 +346,10 @@ impl<'b> Visitor<'b> for &mut Wire<'b> {
         while let Some(key) = map.next_key_seed(Text)? {
             match key.as_deref() {
                 Some("tool_input") => map.next_value_seed(Input(&mut self.fields))?,
-                Some(
-                    "agent_action_name" | "clineVersion" | "cursor_version" | "hookEventName"
-                    | "hookName" | "toolName" | "turn_id",
-                ) => {
-                    self.dialect = Dialect::OtherHost;
-                    map.next_value::<IgnoredAny>()?;
+                key => {
+                    self.other_host = self.other_host.or(key.and_then(other_host));
+                    take(&mut map, key.and_then(Field::at_top), &mut self.fields)?;
                 }
-                key => take(&mut map, key.and_then(Field::at_top), &mut self.fields)?,
             }
         }
         Ok(())

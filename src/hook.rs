@@ -14,7 +14,7 @@ use crate::catalog::Catalog;
 use crate::claim::{self, Claim, Unsettled};
 use crate::decision::{self, Call, Channel, Content, Decision};
 use crate::env::Env;
-use crate::event::{Bulk, Event, EventError, Kind, Tool};
+use crate::event::{Bulk, Event, Kind, Tool};
 use crate::gates::InDir;
 use crate::ground::Ground;
 use crate::path;
@@ -27,12 +27,12 @@ use crate::sites::{self, Site};
 use crate::stdin::{self, Input};
 use crate::store::lock::IN_HOOK;
 use crate::store::log::{LogFile, Logs};
-use crate::store::make_own_folder;
+use crate::store::{OTHER_HOST, make_own_folder, note_other_host};
 use crate::systems::declared::DeclaredSystem;
 use crate::systems::{self, Note, Present, devt};
 use crate::target::{self, Act, Target, Text, Unread};
 use crate::time::{Clock, Now};
-use failure::{answer_panics, current_dir, fault};
+use failure::{answer_panics, around, current_dir, fault};
 
 /// Serves one event from stdin. The process ends with it, so what a panic needs
 /// in order to answer may stay for good. Gives the exit code.
@@ -54,25 +54,29 @@ fn run(input: Input, project: Option<&'static str>, now: Clock) -> u8 {
 }
 
 fn serve(input: &Input, project: Option<&str>, now: Clock) -> Reply {
-    match Event::parse(&input.bytes) {
-        Ok(event) if event.may_concern() => {
-            let (event, env) = (event.with_bulk(input.bulk), Env::read());
-            let given = directory_of(&event).or(env.project_dir.as_deref().map(Cow::Borrowed));
-            match given.map(Cow::into_owned).or_else(current_dir) {
-                Some(cwd) => answer(&event, &cwd, &env, project, now),
-                None => {
-                    let what = "the event has no absolute `cwd`";
-                    fault(&input.bytes, what, &env, project, now)
-                }
-            }
+    let event = match Event::parse(&input.bytes) {
+        Ok(event) => event.with_bulk(input.bulk),
+        Err(error) => {
+            let unreadable = format!("the event is not readable: {error}");
+            let what = input.trouble.as_ref().unwrap_or(&unreadable);
+            return fault(&input.bytes, what, &Env::read(), project, now);
         }
-        Ok(_) | Err(EventError::Foreign) => Reply::Silent,
-        Err(EventError::Malformed(error)) => {
-            let what = input
-                .trouble
-                .clone()
-                .unwrap_or(format!("the event is not readable: {error}"));
-            fault(&input.bytes, &what, &Env::read(), project, now)
+    };
+    let env = Env::read();
+    let other_host = event.other_host(&env);
+    if other_host.is_none() && !event.may_concern() {
+        return Reply::Silent;
+    }
+    let given = directory_of(&event).or(env.project_dir.as_deref().map(Cow::Borrowed));
+    match (given.map(Cow::into_owned).or_else(current_dir), other_host) {
+        (Some(cwd), Some(host)) => {
+            around(cwd, &env, project, now, |world| world.note_other_host(host));
+            Reply::Silent
+        }
+        (Some(cwd), None) => answer(&event, &cwd, &env, project, now),
+        (None, _) => {
+            let what = "the event has no absolute `cwd`";
+            fault(&input.bytes, what, &env, project, now)
         }
     }
 }
@@ -328,6 +332,14 @@ impl<'w> World<'w> {
     /// our business stays untouched.
     pub(crate) fn is_concerned(&self, sites: &[Site<'_>]) -> bool {
         !sites.is_empty() || self.logs().own_folder().is_dir()
+    }
+
+    /// Remembers, for `doctor`, that a host runs the hook whose calls are not judged.
+    fn note_other_host(&self, host: &str) {
+        if self.is_concerned(&self.sites_around()) {
+            let noted = note_other_host(self.logs().own_folder(), host, self.now.get());
+            self.complain_about(OTHER_HOST, noted);
+        }
     }
 
     /// The sites at the project's root, and at the event's directory and above it.

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use crate::event::{self, Bulk, Event, EventError, Tool};
+use crate::event::{self, Bulk, Event, Tool};
 use crate::systems;
 
 /// A larger event is no event.
@@ -113,7 +113,7 @@ impl Input {
     /// Whether the bytes are an event and not the beginning of one, which may
     /// end in a brace as well: the code in it has many.
     fn is_whole(&self) -> bool {
-        !matches!(Event::parse(&self.bytes), Err(EventError::Malformed(_)))
+        Event::parse(&self.bytes).is_ok()
     }
 
     /// Drops what is too much from before the last bytes.

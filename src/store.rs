@@ -15,7 +15,7 @@ use std::io;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -56,6 +56,26 @@ pub fn write_own(locked: &Locked<'_>, file: &str, value: &impl Serialize) -> io:
 /// The file in the program's own folder that says that the project's settings
 /// ran the hook: when they no longer do, something took it out.
 pub const WIRED: &str = "wired";
+
+/// The file in the program's own folder that names another host which has run the hook,
+/// last when the file was written.
+pub const OTHER_HOST: &str = "other-host";
+
+/// Notes that a host has run the hook, at most once a day.
+///
+/// # Errors
+/// The folder or the file cannot be made.
+pub fn note_other_host(own_folder: &Path, host: &str, now: DateTime<Utc>) -> io::Result<()> {
+    let note = own_folder.join(OTHER_HOST);
+    let is_new = |meta: &Metadata| now - modified(meta) < TimeDelta::days(1);
+    if std::fs::metadata(&note).is_ok_and(|meta| is_new(&meta))
+        && read_text(&note).is_ok_and(|text| text.as_deref() == Some(host))
+    {
+        return Ok(());
+    }
+    make_own_folder(own_folder)?;
+    replace::replace(&note, host.as_bytes())
+}
 
 /// What the note holds where `install` made the directory above the folder, `.claude`.
 const MADE: &str = "made .claude\n";

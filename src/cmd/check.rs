@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use serde::Serialize;
 
 use super::global::SwitchedOff;
@@ -12,7 +12,7 @@ use super::{Answer, Context, output};
 use crate::actor::Actor;
 use crate::claim::{self, Claim};
 use crate::decision::{self, Call, Channel, Decision, DenyCode, Ruling};
-use crate::event::{Event, EventError, Field, Kind, Tool};
+use crate::event::{Event, Field, Kind, Tool};
 use crate::ground::Ground;
 use crate::regular;
 use crate::reply;
@@ -225,13 +225,11 @@ fn of_event(file: &str, context: &Context<'_>) -> Result<(Row, Vec<String>)> {
         file => File::open(file).and_then(|file| regular::read_any(file, MAX_BYTES as u64)),
     };
     let bytes = bytes.with_context(|| format!("could not read `{file}`"))?;
-    let event = match Event::parse(&bytes) {
-        Ok(event) => event,
-        Err(EventError::Foreign) => {
-            bail!("`{file}` is an event of another host; statewarden has no opinion")
-        }
-        Err(EventError::Malformed(error)) => bail!("`{file}` is no hook event: {error}"),
-    };
+    let event = Event::parse(&bytes);
+    let event = event.map_err(|error| anyhow!("`{file}` is no hook event: {error}"))?;
+    if let Some(host) = event.other_host(context.env) {
+        bail!("`{file}` is an event of another host ({host}); statewarden has no opinion");
+    }
     let there = context.at(event.cwd().unwrap_or(&context.cwd));
     for problem in &there.rules.problems {
         if !context.rules.problems.contains(problem) {

@@ -73,22 +73,34 @@ fn note_fault(what: &str, env: &Env, project: Option<&str>, now: Clock) -> OnErr
     let Some(dir) = given.map(str::to_owned).or_else(current_dir) else {
         return OnError::Open;
     };
+    around(dir, env, project, now, |world| {
+        if world.is_concerned(&world.sites_around()) {
+            let record = Record::new(What::Fault, what, None, world.now.get());
+            world.append(&world.logs().events(), &record);
+        }
+        world.rules.settings.on_error
+    })
+}
+
+/// Does what needs no call around a directory.
+pub(super) fn around<R>(
+    dir: String,
+    env: &Env,
+    project: Option<&str>,
+    now: Clock,
+    act: impl FnOnce(&World<'_>) -> R,
+) -> R {
     let project = Project::discover(project, env, &dir);
     let rules = project.settings(env);
     let declared = DeclaredSystem::all(&rules.settings);
-    let world = World {
+    act(&World {
         project,
         cwd: dir,
         env,
         now: Now::of(now),
         rules: &rules,
         catalog: &Catalog::new(&rules.settings, &declared),
-    };
-    if world.is_concerned(&world.sites_around()) {
-        let record = Record::new(What::Fault, what, None, world.now.get());
-        world.append(&world.logs().events(), &record);
-    }
-    rules.settings.on_error
+    })
 }
 
 /// The last resort of an event that names no directory.

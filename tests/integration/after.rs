@@ -207,6 +207,9 @@ fn a_project_that_is_none_of_our_business_stays_untouched() {
     let start = sandbox.event_of("SessionStart");
     sandbox.hook(&start).is_silent();
     sandbox.hook_bytes(b"garbled").is_complaint();
+    let mut foreign = start.clone();
+    foreign["turn_id"] = "1".into();
+    sandbox.hook(&foreign).is_silent();
     assert!(!sandbox.exists(".claude"));
 
     // A clone of a project whose committed settings run the hook.

@@ -387,17 +387,31 @@ fn other_hosts_unknown_events_and_tools_get_no_opinion() {
     let sandbox = Sandbox::new();
     let path = sandbox.path(".devt/state/notes.md");
     let event = sandbox.write_event(".devt/state/notes.md", "x");
-    for (key, value) in [
-        ("cursor_version", "1"),
-        ("toolName", "x"),
-        ("hookEventName", "x"),
-        ("turn_id", "1"),
-        ("agent_action_name", "x"),
+    let start = sandbox.event_of("SessionStart");
+    for (key, host) in [
+        ("cursor_version", "Cursor"),
+        ("toolName", "Copilot"),
+        ("hookEventName", "VS Code"),
+        ("agent_action_name", "Windsurf"),
+        ("turn_id", "Codex"),
     ] {
-        let mut foreign = event.clone();
-        foreign[key] = value.into();
-        sandbox.hook(&foreign).is_silent();
+        for mut foreign in [event.clone(), start.clone()] {
+            foreign[key] = "1".into();
+            sandbox.hook(&foreign).is_silent();
+        }
+        assert_eq!(sandbox.read(".claude/statewarden/other-host"), host);
+        assert!(!sandbox.exists(EVENTS), "life where nothing is guarded");
     }
+    assert_has(
+        &sandbox.run("doctor").stdout(),
+        "Codex ran statewarden here",
+    );
+    let mut foreign = event.clone();
+    foreign["turn_id"] = "1".into();
+    // Claude Code may come to have such a key as well.
+    let mut claude = sandbox.hook_command();
+    claude.env("AI_AGENT", "claude-code_2-1-400_harness");
+    serve(claude, foreign.to_string().as_bytes()).is_denied("ad-hoc-name");
     for (event_name, tool) in [
         ("PreCompact", "Write"),
         ("FutureEvent", "Write"),

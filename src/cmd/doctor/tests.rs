@@ -252,8 +252,7 @@ fn logs_locks_and_leftovers_are_examined() {
     use std::os::unix::fs::PermissionsExt;
     let temp = healthy();
     let log = "project/.claude/statewarden/events.jsonl";
-    let beat =
-        "{\"decision\":\"heartbeat\",\"ts\":\"2026-01-02T03:04:05.678Z\",\"reason\":\"0.1.0\"}";
+    let beat = "{\"decision\":\"heartbeat\",\"session_id\":\"s\",\"ts\":\"2026-01-02T03:04:05.678Z\",\"reason\":\"0.1.0\"}";
     temp.write(log, &format!("{beat}\nno json\n{{\"torn\":"));
     fs::set_permissions(temp.0.join(log), fs::Permissions::from_mode(0o644)).unwrap();
     temp.write("project/.devt/state/.lock", "4194305");
@@ -290,11 +289,29 @@ fn logs_locks_and_leftovers_are_examined() {
         check(&temp, &[&expected[..], &[("log", Level::Error)]].concat());
         fs::remove_file(&denials).unwrap();
     }
-    let heartbeat = findings(&temp).pop().unwrap();
-    assert_eq!(
-        heartbeat.what,
-        "last session start: 2026-01-02T03:04:05.678Z (0.1.0)"
+    temp.write("project/.claude/statewarden/other-host", "Codex");
+    check(
+        &temp,
+        &[&expected[..], &[("other-host", Level::Warning)]].concat(),
     );
+    let call = beat
+        .replace("heartbeat", "warn")
+        .replace("\"ts\"", "\"tool\":\"Bash\",\"ts\"");
+    let client = beat.replace('}', ",\"client\":\"2.1.331\"}");
+    for (records, end) in [
+        (
+            beat.to_owned(),
+            ", but nothing proves that Claude Code started it",
+        ),
+        (format!("{beat}\n{call}"), ""),
+        (format!("{call}\n{client}"), ", Claude Code 2.1.331"),
+    ] {
+        temp.write(log, &(records + "\n"));
+        let is_beat = |finding: &Finding| finding.id == "heartbeat";
+        let heartbeat = findings(&temp).into_iter().find(is_beat).unwrap();
+        let what = "last session start: 2026-01-02T03:04:05.678Z (0.1.0)";
+        assert_eq!(heartbeat.what, format!("{what}{end}"));
+    }
     temp.write(log, &"x".repeat(2_047));
     let size = |f: &Finding| f.id == "log" && f.what.ends_with(": 0 records, 2.0 KiB");
     assert!(findings(&temp).iter().any(size), "{:#?}", findings(&temp));
