@@ -197,6 +197,20 @@ pub struct Due {
     pub why: String,
 }
 
+impl Due {
+    /// The record of a report that was refused for want of the artifact.
+    pub fn sent_back(
+        &self,
+        about: &About<'_>,
+        project: &Project,
+        now: DateTime<Utc>,
+    ) -> GateRecord {
+        let file = shown(project, Path::new(&self.path));
+        let record = GateRecord::new(about, &self.system, &file, now);
+        record.skipped(format!("the agent was sent back: {}", self.why))
+    }
+}
+
 /// What a moment means in all systems, as found before anything is locked.
 pub struct Plan<'a> {
     moment: Moment<'a>,

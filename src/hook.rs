@@ -122,6 +122,7 @@ fn answer(event: &Event<'_>, cwd: &str, env: &Env, project: Option<&str>, now: C
     match (event.kind(), event.tool()) {
         _ if changes => world.guard(readings, &ground),
         (Kind::PreToolUse, Tool::Agent) => world.dispatched(event),
+        (Kind::PreToolUse, Tool::Handback) => world.handed_back(event),
         (Kind::PostToolUse, Tool::Agent) | (Kind::SubagentStop, _) => world.agent_ended(event),
         (Kind::PostToolUse | Kind::PostToolUseFailure, _) => world.after(event),
         (Kind::SubagentStart, _) => world.agent_started(event),
@@ -149,7 +150,7 @@ impl Reading<'_> {
 }
 
 fn is_call(event: &Event<'_>) -> bool {
-    event.kind() == Kind::PreToolUse && event.tool() != Tool::Agent
+    event.kind() == Kind::PreToolUse && !matches!(event.tool(), Tool::Agent | Tool::Handback)
 }
 
 /// The readings that are calls to be judged before they run.

@@ -57,18 +57,28 @@ impl World<'_> {
         Around::all(self.catalog, &self.project, cwd)
     }
 
-    /// Lets the end of a run that was counted count again, since its agent goes on.
+    /// The same for the end of an agent: groups in which nobody plays a role ask for nothing.
+    fn states_at_end(&self, cwd: &str) -> Vec<Around<'_>> {
+        let mut around = self.states(cwd);
+        let is_of_groups = |at: &Around<'_>| at.governed.id() == groups::ID && at.dir().is_some();
+        if around.iter().any(is_of_groups) && !self.has_group_roles(&self.sites_around()) {
+            around.retain(|at| !is_of_groups(at));
+        }
+        around
+    }
+
+    /// Lets the end of a run count again, and its report be refused again, since its agent
+    /// goes on.
     fn forget_run(&self, session: &str, id: &str) {
         if !self.logs().own_folder().is_dir() {
             return;
         }
         let forgotten = with_lock(self.logs().own_folder(), TO_COUNT, |locked| {
             let mut runs = Runs::read(locked);
-            if !runs.is_counted(session, id) {
-                return Ok(());
+            match runs.forget(session, id) {
+                true => runs.write(locked),
+                false => Ok(()),
             }
-            runs.forget(session, id);
-            runs.write(locked)
         });
         self.complain_about("runs.json", forgotten);
     }
@@ -79,11 +89,7 @@ impl World<'_> {
             return Reply::Silent;
         };
         let agent = AgentName::parse(&ending.agent_type);
-        let mut around = self.states(ending.work_tree.as_deref().unwrap_or(&self.cwd));
-        let is_of_groups = |at: &Around<'_>| at.governed.id() == groups::ID && at.dir().is_some();
-        if around.iter().any(is_of_groups) && !self.has_group_roles(&self.sites_around()) {
-            around.retain(|at| !is_of_groups(at));
-        }
+        let around = self.states_at_end(ending.work_tree.as_deref().unwrap_or(&self.cwd));
         let end = |reply| Moment::AgentEnd {
             agent: &agent,
             reply,
@@ -130,7 +136,7 @@ impl World<'_> {
                 Reply::Silent
             }
             Counted::SentBack(owed) => Reply::Block {
-                reason: send_back(&owed),
+                reason: send_back(&owed, IN_A_MESSAGE),
             },
         }
     }
@@ -149,14 +155,18 @@ impl World<'_> {
         if !is_second && runs.is_counted(event.session(), id) {
             return Counted::Before;
         }
-        let (effects, counted) = self.settle_end(event, ending, plan);
+        let mut ending = ending.clone();
+        if ending.told_by == ToldBy::Stop && runs.was_sent_back(event.session(), id) {
+            ending.told_by = ToldBy::SecondStop;
+        }
+        let (effects, counted) = self.settle_end(event, &ending, plan);
         // Where nothing could be written, the run's second event is another chance.
         if matches!(counted, Counted::Now(_)) && !id.is_empty() && !effects.has_failed {
             runs.count(event.session(), id);
             // The gate has moved; at worst the run's second event moves it again.
             self.complain_about("runs.json", runs.write(locked));
         }
-        self.append_gates_locked(locked, &effects);
+        self.append_gates_locked(locked, effects.records);
         counted
     }
 
@@ -171,16 +181,64 @@ impl World<'_> {
             let why = "the agent's final text is empty";
             return (plan.skip_all(&self.project, &about, why), Counted::Wordless);
         }
-        let mut owed = plan.owed();
-        let is_enforced = |due: &Due| due.mode == Mode::Enforce;
-        if self.rules.settings.completion == Strictness::Block
-            && ending.told_by == ToldBy::Stop
-            && owed.iter().any(is_enforced)
-        {
-            owed.retain(is_enforced);
+        let owed = self.owed_before_the_end(plan);
+        if ending.told_by == ToldBy::Stop && !owed.is_empty() {
             return (Effects::default(), Counted::SentBack(owed));
         }
+        let owed = plan.owed();
         (plan.carry_out(&self.project, &about), Counted::Now(owed))
+    }
+
+    /// What an agent may not end without.
+    fn owed_before_the_end(&self, plan: &Plan<'_>) -> Vec<Due> {
+        if self.rules.settings.completion != Strictness::Block {
+            return Vec::new();
+        }
+        let mut owed = plan.owed();
+        owed.retain(|due| due.mode == Mode::Enforce);
+        owed
+    }
+
+    /// `PreToolUse` of `SubagentHandback`, by which an agent's report goes to its caller in
+    /// auto mode: the end of the agent is too late to ask for what it owes. A report is
+    /// refused once, and never where that cannot be noted.
+    pub(crate) fn handed_back(&self, event: &Event<'_>) -> Reply {
+        let (session, id) = (event.session(), event.agent_id());
+        let agent_type = event.agent_type().unwrap_or_default();
+        let input = event.document().unwrap_or_default().get("tool_input");
+        let around = self.states_at_end(&self.cwd);
+        let moment = Moment::AgentEnd {
+            agent: &AgentName::parse(agent_type),
+            reply: input["message"].as_str().unwrap_or_default(),
+        };
+        let owed = self.owed_before_the_end(&Plan::new(&around, moment, self.now.get()));
+        if owed.is_empty() || id.is_empty() {
+            return Reply::Silent;
+        }
+        let about = About {
+            event: Some(event),
+            agent_type: Some(agent_type),
+            agent_id: Some(id),
+        };
+        let (project, now) = (&self.project, self.now.get());
+        let records = owed.iter().map(|due| due.sent_back(&about, project, now));
+        let noted = make_own_folder(self.logs().own_folder()).and_then(|()| {
+            with_lock(self.logs().own_folder(), TO_COUNT, |locked| {
+                let mut runs = Runs::read(locked);
+                if runs.was_sent_back(session, id) {
+                    return Ok(Reply::Silent);
+                }
+                runs.send_back(session, id);
+                runs.write(locked)?;
+                self.append_gates_locked(locked, records);
+                let reason = send_back(&owed, BY_HANDBACK);
+                Ok(Reply::Deny { reason })
+            })
+        });
+        noted.unwrap_or_else(|error| {
+            self.complain_about("runs.json", Err(error));
+            Reply::Silent
+        })
     }
 
     fn note_owed(&self, event: &Event<'_>, due: &Due) {
@@ -310,10 +368,14 @@ impl World<'_> {
     }
 
     /// The same where the folder of the log is locked already.
-    fn append_gates_locked(&self, locked: &Locked<'_>, effects: &Effects) {
+    fn append_gates_locked(
+        &self,
+        locked: &Locked<'_>,
+        records: impl IntoIterator<Item = GateRecord>,
+    ) {
         let log = self.logs().gates();
         let max_bytes = self.rules.settings.log_max_bytes;
-        for record in &effects.records {
+        for record in records {
             let line = record.to_line();
             let written = log.append_locked(locked, &line, max_bytes, &record.ts);
             self.complain_about(log.name, written);
@@ -337,18 +399,18 @@ fn about<'a>(event: &'a Event<'a>, ending: &'a Ending) -> About<'a> {
     }
 }
 
-/// The agent's next message replaces the one it ended with, so it has to hold
-/// everything again.
-fn send_back(owed: &[Due]) -> String {
+/// How an agent that is sent back gives its report again; its next message replaces the
+/// one it ended with, so it has to hold everything.
+const IN_A_MESSAGE: &str =
+    "give your full report again: the next message replaces the one you just gave";
+const BY_HANDBACK: &str =
+    "call SubagentHandback with your full report again: this one was not delivered";
+
+fn send_back(owed: &[Due], again: &str) -> String {
     let owed = owed
         .iter()
         .map(|due| format!("`{}` ({})", due.path, due.why));
     let list = reply::listed(owed.collect(), reply::MAX_REASON - 160);
-    reply::cut(
-        &format!(
-            "Before you end: {list}. Write what is owed, then give your full report again: the next message \
-             replaces the one you just gave."
-        ),
-        reply::MAX_REASON,
-    )
+    let text = format!("Before you end: {list}. Write what is owed, then {again}.");
+    reply::cut(&text, reply::MAX_REASON)
 }

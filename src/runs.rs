@@ -1,5 +1,5 @@
-//! Which runs of agents have been counted. One run can bring two events, and
-//! the same agent can be continued and end again.
+//! Which runs of agents have been counted, and which were sent back to work. One run can
+//! bring two events, and the same agent can be continued and end again.
 
 use std::io;
 
@@ -18,12 +18,32 @@ const FILE: &str = "runs.json";
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Runs {
     counted: Vec<Run>,
+    /// Those whose report was refused once.
+    #[serde(default)]
+    sent_back: Vec<Run>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Run {
     session: String,
     agent: String,
+}
+
+impl Run {
+    fn is(&self, session: &str, agent: &str) -> bool {
+        self.session == session && self.agent == agent
+    }
+}
+
+/// Adds a run to a list as its newest; the oldest ones go.
+fn add(runs: &mut Vec<Run>, session: &str, agent: &str) {
+    runs.retain(|run| !run.is(session, agent));
+    runs.push(Run {
+        session: session.to_owned(),
+        agent: agent.to_owned(),
+    });
+    let surplus = runs.len().saturating_sub(MAX_RUNS);
+    runs.drain(..surplus);
 }
 
 impl Runs {
@@ -33,25 +53,27 @@ impl Runs {
     }
 
     pub fn is_counted(&self, session: &str, agent: &str) -> bool {
-        self.counted
-            .iter()
-            .any(|run| run.session == session && run.agent == agent)
+        self.counted.iter().any(|run| run.is(session, agent))
+    }
+
+    pub fn was_sent_back(&self, session: &str, agent: &str) -> bool {
+        self.sent_back.iter().any(|run| run.is(session, agent))
     }
 
     pub fn count(&mut self, session: &str, agent: &str) {
-        self.forget(session, agent);
-        self.counted.push(Run {
-            session: session.to_owned(),
-            agent: agent.to_owned(),
-        });
-        let surplus = self.counted.len().saturating_sub(MAX_RUNS);
-        self.counted.drain(..surplus);
+        add(&mut self.counted, session, agent);
     }
 
-    /// A continued agent is countable again.
-    pub fn forget(&mut self, session: &str, agent: &str) {
-        self.counted
-            .retain(|run| run.session != session || run.agent != agent);
+    pub fn send_back(&mut self, session: &str, agent: &str) {
+        add(&mut self.sent_back, session, agent);
+    }
+
+    /// A continued agent is countable again; `false` where nothing was known of it.
+    pub fn forget(&mut self, session: &str, agent: &str) -> bool {
+        let n_known = self.counted.len() + self.sent_back.len();
+        self.counted.retain(|run| !run.is(session, agent));
+        self.sent_back.retain(|run| !run.is(session, agent));
+        self.counted.len() + self.sent_back.len() < n_known
     }
 
     /// # Errors
@@ -72,7 +94,9 @@ mod tests {
             runs.count(session, agent);
         }
         assert_eq!(runs.counted.len(), 3);
-        runs.forget("s", "a");
+        runs.send_back("t", "a");
+        assert!(runs.was_sent_back("t", "a") && !runs.was_sent_back("s", "a"));
+        assert!(runs.forget("s", "a") && !runs.forget("s", "a"));
         let left = [("s", "a"), ("s", "b"), ("t", "a")].map(|(s, a)| runs.is_counted(s, a));
         assert_eq!(left, [false, true, true]);
         for n in 2..MAX_RUNS {

@@ -135,7 +135,7 @@ pub fn of(event: &Event<'_>, scene: &Scene<'_>) -> Result<Vec<Target>, Unread> {
             }
             Ok(targets)
         }
-        Tool::Agent | Tool::Other => Ok(Vec::new()),
+        Tool::Agent | Tool::Handback | Tool::Other => Ok(Vec::new()),
     }
 }
 

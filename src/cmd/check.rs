@@ -178,7 +178,7 @@ fn of_paths(args: &Args, context: &Context<'_>) -> Result<Vec<Row>> {
         Tool::Write | Tool::Shell(_) => Some(Act::Write),
         Tool::Edit | Tool::MultiEdit | Tool::NotebookEdit => Some(Act::Edit),
         Tool::Mcp(name) => mcp_act(name),
-        Tool::Agent | Tool::Other => None,
+        Tool::Agent | Tool::Handback | Tool::Other => None,
     };
     let Some(act) = act else {
         bail!(

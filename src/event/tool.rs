@@ -9,6 +9,8 @@ pub enum Tool<'e> {
     NotebookEdit,
     Shell(Shell),
     Agent,
+    /// `SubagentHandback`: in auto mode an agent's report goes to its caller by it.
+    Handback,
     /// The last part of an MCP tool's name, such as `write_file`.
     Mcp(&'e str),
     Other,
@@ -39,6 +41,7 @@ impl<'e> Tool<'e> {
             "Bash" | "Monitor" => Self::Shell(Shell::Bash),
             "PowerShell" => Self::Shell(Shell::PowerShell),
             "Agent" | "Task" => Self::Agent,
+            "SubagentHandback" => Self::Handback,
             _ => match name.strip_prefix("mcp__") {
                 Some(rest) => Self::Mcp(rest.rsplit("__").next().unwrap_or(rest)),
                 None => Self::Other,

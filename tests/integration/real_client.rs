@@ -41,9 +41,9 @@ fn check_told(run: &Run, expected: &[(&str, Option<&str>, Fate)]) {
             Fate::Refused(word) => {
                 // The first versions gave the bare reason.
                 let start = format!("PreToolUse:{tool} hook error: ");
-                let reason = told.text.strip_prefix(&start).unwrap_or(&told.text);
+                let is_reason = told.text.starts_with(&start) || told.text.starts_with('`');
                 assert!(
-                    told.is_error && reason.starts_with('`') && reason.contains(word),
+                    told.is_error && is_reason && told.text.contains(word),
                     "{told:#?}"
                 );
             }
@@ -159,6 +159,56 @@ fn logged(project: &Project) -> Vec<Value> {
         .iter()
         .map(|record| keys.iter().map(|key| record[key].clone()).collect())
         .collect()
+}
+
+fn hand_back(report: &str) -> Block {
+    Block::Call {
+        tool: "SubagentHandback",
+        input: json!({ "message": report }),
+    }
+}
+
+/// In auto mode a report goes to the caller by a tool, and a block at the agent's end has
+/// no effect.
+#[test]
+fn a_report_without_its_artifact_is_sent_back_in_auto_mode() {
+    let name = "real_client::a_report_without_its_artifact_is_sent_back_in_auto_mode";
+    isolated(name, |client| {
+        let project = Project::new("handback");
+        project.put(".claude/statewarden.yaml", "completion: block\n");
+        // Without it the client asks a classifier about each dispatch.
+        let answer = json!({ "permissionDecision": "allow" });
+        project.add_hook("^Agent$", &answer);
+        project.install();
+        let main = vec![
+            vec![dispatch("programmer", "Implement step MARMOT.")],
+            vec![Block::Text("all done")],
+        ];
+        let programmer = vec![
+            vec![hand_back("FIRST REPORT")],
+            vec![project.write("impl-summary.md", SUMMARY)],
+            vec![hand_back("SECOND REPORT")],
+            vec![Block::Text("ended")],
+        ];
+        let script = Script {
+            main,
+            subagents: vec![("MARMOT", programmer)],
+        };
+        let run = client.run(&project, Mode::Auto, script);
+        let agent = Some("programmer");
+        check_told(
+            &run,
+            &[
+                ("SubagentHandback", agent, Fate::Refused("impl-summary.md")),
+                ("Write", agent, Fate::Done),
+                ("SubagentHandback", agent, Fate::Done),
+                ("Agent", None, Fate::Done),
+            ],
+        );
+        assert_eq!(run.reports(), ["SECOND REPORT"]);
+        let gates = project.read(".claude/statewarden/gates.jsonl");
+        assert_eq!(gates.matches("sent back").count(), 1, "{gates}");
+    });
 }
 
 /// The main thread of a session that runs as an agent has that agent's type, but no id.

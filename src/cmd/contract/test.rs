@@ -172,7 +172,7 @@ fn judge(test: &Test, world: &World<'_>) -> Result<Row> {
                 Tool::Write | Tool::Edit | Tool::MultiEdit => "file_path",
                 Tool::NotebookEdit => "notebook_path",
                 Tool::Mcp(_) => "path",
-                Tool::Shell(_) | Tool::Agent | Tool::Other => {
+                Tool::Shell(_) | Tool::Agent | Tool::Handback | Tool::Other => {
                     bail!("`tool: {tool}` writes no file by its path")
                 }
             };

@@ -385,7 +385,7 @@ impl Reach {
             (Tool::Shell(_) | Tool::Mcp(_), _) => Self::Any,
             (Tool::Other, "Read") => Self::Reads,
             (Tool::Other, "Grep") => Self::Searches,
-            (Tool::Agent | Tool::Other, _) => return None,
+            (Tool::Agent | Tool::Handback | Tool::Other, _) => return None,
         })
     }
 }

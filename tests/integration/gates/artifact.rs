@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::support::assert_has;
+use crate::support::{DEVT, assert_has};
 
 const WORKFLOW: &str =
     "workflow_id: w-1\nworkflow_type: dev\nactive: true\nphase: implement\nstatus: null\n";
@@ -85,6 +85,48 @@ fn an_agent_is_sent_back_once_only() {
         .hook(&stage.launched("devt:programmer", "p-1", "implemented"))
         .is_silent();
     assert_eq!((owed(&stage).len(), stage.gates().len()), (1, 1));
+}
+
+/// In auto mode the report goes to the caller by a tool, and the agent's end comes too late.
+#[test]
+fn a_report_is_handed_back_without_its_artifact_the_second_time_only() {
+    let handback = |stage: &Stage, id: &str| {
+        let mut event = stage.agent("PreToolUse", "devt:programmer", id);
+        event["tool_name"] = "SubagentHandback".into();
+        event["tool_input"] = json!({ "message": "implemented" });
+        stage.hook(&event)
+    };
+    for completion in ["warn", "off", "block\nmode: warn"] {
+        handback(&devt(completion), "p-1").is_silent();
+    }
+    let stage = devt("block");
+    let reason = handback(&stage, "p-1").reason();
+    for part in [
+        ".devt/state/impl-summary.md",
+        "full report again",
+        "SubagentHandback",
+    ] {
+        assert_has(&reason, part);
+    }
+    let record = stage.gates().pop().unwrap();
+    assert_eq!(record["file"], ".devt/state/impl-summary.md");
+    assert_has(record["skipped"].as_str().unwrap(), "sent back");
+    handback(&stage, "p-1").is_silent();
+    handback(&stage, "p-2").reason();
+    // The client does not heed a block at the end of such an agent, so the end counts.
+    end(&stage, false).is_silent();
+    assert_eq!(owed(&stage).len(), 1);
+    stage.hook(&stage.agent("SubagentStart", "devt:programmer", "p-1"));
+    handback(&stage, "p-1").reason();
+    stage.write(".devt/state/impl-summary.md", SUMMARY);
+    stage.write(".devt/state/impl-summary.json", SIDECAR);
+    handback(&stage, "p-3").is_silent();
+    assert!(stage.records(DEVT).is_empty(), "it is no denial");
+    // What cannot be noted must not keep a report.
+    let stage = devt("block");
+    stage.write(".claude/statewarden", "");
+    let ran = handback(&stage, "p-1");
+    assert_eq!((ran.code(), ran.stdout()), (0, String::new()));
 }
 
 #[test]

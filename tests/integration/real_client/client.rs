@@ -198,6 +198,13 @@ impl Run {
         blocks("tool_result").map(told).collect()
     }
 
+    /// What the main thread was given as its agents' reports.
+    pub(crate) fn reports(&self) -> Vec<&str> {
+        let results = self.lines.iter().map(|line| &line["tool_use_result"]);
+        let reports = results.filter_map(|result| result["handbackReport"]["text"].as_str());
+        reports.collect()
+    }
+
     /// Fails unless the script was played to its end and every hook answered as one should.
     #[track_caller]
     pub(crate) fn assert_sound(&self) {

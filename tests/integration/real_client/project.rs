@@ -53,6 +53,17 @@ impl Project {
         self.put(&format!(".claude/agents/{name}.md"), &text);
     }
 
+    /// A second hook, of the user's, that answers each call of some tools.
+    pub(crate) fn add_hook(&self, matcher: &str, answer: &Value) {
+        let mut answer = answer.clone();
+        answer["hookEventName"] = "PreToolUse".into();
+        let answer = json!({ "hookSpecificOutput": answer }).to_string();
+        let hook = json!({ "type": "command", "command": "echo", "args": [answer] });
+        let group = json!({ "matcher": matcher, "hooks": [hook] });
+        let settings = json!({ "hooks": { "PreToolUse": [group] } }).to_string();
+        self.put("../home/.claude/settings.json", &settings);
+    }
+
     /// Runs the binary under test in the project.
     pub(crate) fn statewarden(&self, args: &[&str]) -> String {
         let mut command = self.command(env!("CARGO_BIN_EXE_statewarden"));
@@ -96,7 +107,7 @@ impl Project {
             .collect()
     }
 
-    fn put(&self, path: &str, text: &str) {
+    pub(crate) fn put(&self, path: &str, text: &str) {
         let path = self.dir().join(path);
         let parent = path.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(parent).expect("the directory for temporary files is writable");
