@@ -14,7 +14,7 @@ pub use line::line;
 /// message is logged, and contents are not.
 pub(crate) fn brief(text: &str) -> String {
     const CHARS_MAX: usize = 40;
-    crate::reply::cut(text, CHARS_MAX)
+    crate::base::text::truncate(text, CHARS_MAX)
 }
 
 /// The line ending of a text, going by its first line.
@@ -24,14 +24,4 @@ pub(crate) fn newline(text: &str) -> &'static str {
         Some(line) if line.ends_with("\r\n") => "\r\n",
         _ => "\n",
     }
-}
-
-/// The byte-order mark that a text may start with, and the rest.
-pub fn split_bom(text: &str) -> (&str, &str) {
-    const BOM: char = '\u{feff}';
-    text.split_at(if text.starts_with(BOM) {
-        BOM.len_utf8()
-    } else {
-        0
-    })
 }

@@ -3,7 +3,7 @@ use std::io::{IsTerminal as _, stdin};
 use std::process::ExitCode;
 
 use chrono::Utc;
-use statewarden::{cmd, hook};
+use statewarden::{cli, hook};
 
 /// musl's own allocator asks the kernel for nearly every piece of memory and
 /// gives it back at once; dlmalloc does not.
@@ -19,10 +19,9 @@ fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
     let code = match args.as_slice() {
         [_, verb] if verb == "hook" => hook::main(None, Utc::now),
-        [_] if !stdin().is_terminal() => {
-            hook::main_unless_empty(Utc::now).unwrap_or_else(|| cmd::main(args, Utc::now))
-        }
-        _ => cmd::main(args, Utc::now),
+        [_] if !stdin().is_terminal() => hook::main_unless_empty(Utc::now)
+            .unwrap_or_else(|| cli::main(args, Utc::now, hook::main)),
+        _ => cli::main(args, Utc::now, hook::main),
     };
     code.into()
 }

@@ -104,7 +104,8 @@ pub use glance::may_change;
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::target::Target;
+use crate::base::disk::cache::Disk;
+use crate::base::target::Target;
 
 /// What stands around a call while its targets are worked out.
 pub struct Scene<'a> {
@@ -117,23 +118,6 @@ pub struct Scene<'a> {
     /// `$FEATURE_DIR`.
     pub feature_dir: Option<&'a str>,
     pub disk: &'a dyn Disk,
-}
-
-/// What the analyser may ask the disk.
-pub trait Disk {
-    /// The names in a directory, without `.` and `..`; empty where it cannot be read.
-    fn entries(&self, dir: &str) -> Vec<String>;
-    fn is_dir(&self, path: &str) -> bool;
-    /// Whether anything is there.
-    fn exists(&self, path: &str) -> bool {
-        self.is_dir(path) || self.bytes(path).is_some()
-    }
-    /// A small text file's content.
-    fn text(&self, path: &str) -> Option<String>;
-    /// A file's content that need not be text.
-    fn bytes(&self, path: &str) -> Option<Vec<u8>> {
-        self.text(path).map(String::into_bytes)
-    }
 }
 
 /// What the disk has at a path, links followed.

@@ -1,14 +1,13 @@
 //! The only module that changes the disk.
 
+#[expect(clippy::disallowed_methods, reason = "this is the store")]
+pub mod rename;
+
 pub mod archive;
 pub mod lock;
 #[expect(clippy::disallowed_methods, reason = "this is the store")]
-pub mod log;
-#[expect(clippy::disallowed_methods, reason = "this is the store")]
 pub mod pid_lock;
 pub mod replace;
-#[expect(clippy::disallowed_methods, reason = "this is the store")]
-pub mod transfer;
 
 use std::fs::Metadata;
 use std::io;
@@ -16,13 +15,12 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, TimeDelta, Utc};
+use lock::Locked;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::base::disk::bounded_read::{self, read_text};
 use crate::formats::line;
-use crate::project::read_text;
-use crate::regular;
-use lock::Locked;
 
 /// Makes the folder of the program's own logs and state, with a `.gitignore`
 /// that keeps it out of commits.
@@ -98,7 +96,7 @@ impl Above {
 
     /// What the note says of it.
     pub fn noted(own_folder: &Path) -> Self {
-        match regular::read(&own_folder.join(WIRED), 1 << 20) {
+        match bounded_read::read(&own_folder.join(WIRED), 1 << 20) {
             Ok(text) if text == MADE.as_bytes() => Self::Made,
             _ => Self::WasThere,
         }

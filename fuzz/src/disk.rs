@@ -2,8 +2,8 @@
 
 use std::cell::Cell;
 
-use statewarden::path;
-use statewarden::shell::Disk;
+use statewarden::base::disk::cache::Disk;
+use statewarden::base::path;
 
 /// Files with their text; what stands above them is a directory.
 const FILES: &[(&str, &str)] = &[

@@ -3,14 +3,15 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use statewarden::actor::Actor;
-use statewarden::completion::Ending;
-use statewarden::env::Env;
-use statewarden::event::{Event, Field, Kind, Tool};
-use statewarden::record::{self, LogLine, Record, What};
+use statewarden::base::actor::Actor;
+use statewarden::base::env::Env;
+use statewarden::guard::targets;
+use statewarden::host::agent_result::AgentResult;
+use statewarden::host::event::{Event, Field, Kind, Tool};
+use statewarden::host::stdin;
+use statewarden::log::record::{self, LogLine, Record, What};
 use statewarden::shell::Scene;
-use statewarden::stdin;
-use statewarden::target;
+use statewarden::systems::system;
 
 use super::disk::Memory;
 
@@ -63,7 +64,7 @@ pub fn event(data: &[u8]) {
 }
 
 fn judge(bytes: &[u8]) {
-    stdin::names_governed_place(bytes);
+    system::are_named_in(&String::from_utf8_lossy(bytes));
     stdin::may_be_pre_tool_use(bytes);
     let parsed = Event::parse(bytes);
     let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -131,7 +132,7 @@ fn is_told_from_others(event: &Event<'_>) {
         match event.tool() {
             // The analysis is the other target's.
             Tool::Shell(_) => event.get(Field::Command).is_some(),
-            _ => target::of(event, &scene).map_or(true, |targets| !targets.is_empty()),
+            _ => targets::of(event, &scene).map_or(true, |targets| !targets.is_empty()),
         }
     };
     for reading in event.readings() {
@@ -144,7 +145,7 @@ fn is_told_from_others(event: &Event<'_>) {
         );
     }
     let _ = event.texts();
-    Ending::of(event);
+    AgentResult::of(event);
 }
 
 fn is_recorded_in_one_line(event: &Event<'_>) {

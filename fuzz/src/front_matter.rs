@@ -1,17 +1,18 @@
 //! Formats: an edit changes what it should and leaves every other line alone,
 //! and what a program writes it can read again.
 
-use statewarden::actor::AgentName;
+use statewarden::base::actor::AgentName;
 use statewarden::formats::json::Document;
 use statewarden::formats::yaml::{self, Change, Scalar, Value};
 use statewarden::formats::{front_matter as format, markdown};
-use statewarden::settings::{Layer, Settings};
+use statewarden::host::settings_json::{self, Edited, EntryFilter};
+use statewarden::settings::merge::Layer;
+use statewarden::settings::model::Settings;
 use statewarden::systems::agent_flow::state::{Agent, FileKind, FlowState, Mode};
 use statewarden::systems::agent_flow::{content, gates};
 use statewarden::systems::devt::workflow_yaml;
-use statewarden::systems::{Files, Moment, Place, SYSTEMS, System};
-use statewarden::wiring::{self, Edited, Whose};
-use statewarden::workflow::Outcome;
+use statewarden::systems::system::{self, AgentEvent, Files, Place, SYSTEMS, System};
+use statewarden::systems::workflow::Outcome;
 
 pub fn front_matter(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
@@ -24,7 +25,7 @@ pub fn front_matter(data: &[u8]) {
     renders_what_it_read(text);
     wires_once(text);
     asks_every_system(text);
-    Settings::resolve(&[(Layer::Project, "settings", Ok(text))]);
+    Settings::resolve(&[(Layer::Project, "settings", Ok(text))], &system::known());
     for line in markdown::outside_fences(text) {
         markdown::checkbox(line);
         markdown::field(line, "Status");
@@ -262,10 +263,10 @@ fn renders_what_it_read(text: &str) {
 }
 
 fn wires_once(text: &str) {
-    if let Ok(Edited::Changed(wired)) = wiring::merge(text, "/bin/statewarden") {
-        let again = wiring::merge(&wired, "/bin/statewarden");
+    if let Ok(Edited::Changed(wired)) = settings_json::merge(text, "/bin/statewarden") {
+        let again = settings_json::merge(&wired, "/bin/statewarden");
         assert!(matches!(again, Ok(Edited::Unchanged)), "{wired:?}");
-        let removed = wiring::remove(&wired, Whose::Anyones);
+        let removed = settings_json::remove(&wired, EntryFilter::Anyones);
         assert!(matches!(removed, Ok(Edited::Changed(_))), "{wired:?}");
     }
 }
@@ -312,10 +313,10 @@ fn asks_every_system(text: &str) {
             let agent = &AgentName::parse(name);
             system.closed_gate(agent, &files);
             let moments = [
-                Moment::AgentStart { agent },
-                Moment::AgentEnd { agent, reply: text },
-                Moment::TurnEnd,
-                Moment::Wrote {
+                AgentEvent::AgentStart { agent },
+                AgentEvent::AgentEnd { agent, reply: text },
+                AgentEvent::TurnEnd,
+                AgentEvent::Wrote {
                     entry: "one/research-report.md",
                     text,
                 },

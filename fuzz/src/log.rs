@@ -2,8 +2,8 @@
 //! credential is in them.
 
 use serde_json::Value;
-use statewarden::cmd::denies::read;
-use statewarden::redact;
+use statewarden::log::read;
+use statewarden::log::redact;
 use statewarden::systems::agentmux::event as events;
 
 pub fn log(data: &[u8]) {

@@ -1,7 +1,7 @@
 //! Commands: analysed to the end, within bounds, the same way every time.
 
+use statewarden::base::target::{Act, Target, Text};
 use statewarden::shell::{self, Analysis, Scene};
-use statewarden::target::{Act, Target, Text};
 
 use super::disk::Memory;
 

@@ -6,8 +6,8 @@
 
 use std::fmt;
 
-use super::split_bom;
 use super::yaml::{self, Change, EditError, Value};
+use crate::base::text::split_bom;
 
 /// Why a text has no front matter that shell readers understand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

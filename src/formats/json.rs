@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::split_bom;
+use crate::base::text::split_bom;
 
 /// One JSON object. Of a key that stands twice the last value wins, as in every
 /// reader of these files.

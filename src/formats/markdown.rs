@@ -1,7 +1,7 @@
 //! The few pieces of Markdown that state files are read by. Nothing here
 //! renders or rewrites Markdown.
 
-use super::split_bom;
+use crate::base::text::split_bom;
 
 /// Where a line stands to code fences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

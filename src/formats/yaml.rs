@@ -10,6 +10,7 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 use serde_yaml::Mapping;
+
 pub use serde_yaml::Value;
 
 use lines::Lines;

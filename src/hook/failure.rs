@@ -1,28 +1,29 @@
 //! What the hook answers when something fails: closed where a governed place is
 //! known or named, open with a word on stderr elsewhere.
 
-use std::panic;
-use std::process;
+use crate::systems::system;
+use std::{panic, process};
 
-use super::{World, log_of};
-use crate::catalog::Catalog;
-use crate::claim::{self, Unsettled};
-use crate::env::Env;
-use crate::event::Event;
-use crate::path;
-use crate::project::Project;
-use crate::record::{Record, What};
-use crate::reply::{self, Reply};
-use crate::settings::OnError;
-use crate::stdin;
+use crate::base::clock::{Clock, Now};
+use crate::base::env::Env;
+use crate::base::{path, warn};
+use crate::guard::claims::{self, JudgeError};
+use crate::guard::outcome::denial_log;
+use crate::host::event::Event;
+use crate::host::reply::Reply;
+use crate::host::stdin;
+use crate::log::record::{Record, What};
+use crate::project::context::Context;
+use crate::project::registry::Registry;
+use crate::project::roots::Project;
+use crate::settings::model::OnError;
 use crate::systems::declared::DeclaredSystem;
-use crate::time::{Clock, Now};
 
 /// A bug must not become an exit code that lets a call through. The release
 /// build does not unwind, so the answer is given where the panic is.
 pub(super) fn answer_panics(bytes: &'static [u8], project: Option<&'static str>, now: Clock) {
     panic::set_hook(Box::new(move |bug| {
-        reply::complain(&bug.to_string());
+        warn::warn(&bug.to_string());
         let what = "it ran into a bug of its own";
         // A bug on the way to the log must not cost the refusal.
         let reply =
@@ -55,9 +56,25 @@ pub(super) fn fault(
     })
 }
 
+/// Whether bytes that are no event name a governed place. The path of the
+/// transcript is Claude Code's own and does not count.
+pub(super) fn names_governed_place(bytes: &[u8]) -> bool {
+    system::are_named_in(&without_transcript_path(&String::from_utf8_lossy(bytes)))
+}
+
+/// The keys end alike: `transcript_path`, `agent_transcript_path`.
+fn without_transcript_path(text: &str) -> String {
+    let mut parts = text.split("transcript_path\"");
+    let mut rest = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        rest.push_str(part.splitn(3, '"').nth(2).unwrap_or_default());
+    }
+    rest
+}
+
 /// The answer where the bytes name a governed place.
 fn refusal(bytes: &[u8], what: &str) -> Option<Reply> {
-    let names_place = stdin::names_governed_place(bytes) && stdin::may_be_pre_tool_use(bytes);
+    let names_place = names_governed_place(bytes) && stdin::may_be_pre_tool_use(bytes);
     names_place.then(|| Reply::Refuse {
         message: format!(
             "refused: {what}, and it names a workflow state directory. Try the call again; \
@@ -88,18 +105,18 @@ pub(super) fn around<R>(
     env: &Env,
     project: Option<&str>,
     now: Clock,
-    act: impl FnOnce(&World<'_>) -> R,
+    act: impl FnOnce(&Context<'_>) -> R,
 ) -> R {
     let project = Project::discover(project, env, &dir);
     let rules = project.settings(env);
     let declared = DeclaredSystem::all(&rules.settings);
-    act(&World {
+    act(&Context {
         project,
         cwd: dir,
         env,
         now: Now::of(now),
         rules: &rules,
-        catalog: &Catalog::new(&rules.settings, &declared),
+        registry: &Registry::new(&rules.settings, &declared),
     })
 }
 
@@ -108,22 +125,24 @@ pub(super) fn current_dir() -> Option<String> {
     std::env::current_dir().ok().map(|dir| path::from_os(&dir))
 }
 
-impl World<'_> {
-    /// Refuses a call that could not be judged. The record of it has no deny code: no rule
-    /// was broken that is known.
-    pub(super) fn refuse_unsettled(&self, event: &Event<'_>, unsettled: &Unsettled) -> Reply {
-        let reason = unsettled.reason();
-        let mut record = Record::new(What::Deny, &reason, Some(event), self.now.get());
-        let mut log = self.logs().denies();
-        if let Unsettled::Target { path, system, .. } = unsettled {
-            record.system = Some(system.clone());
-            record.file_path = Some(path.clone());
-            let site = claim::site_of(path, &self.project, self.catalog).map(|site| site.dir());
-            log = log_of(&self.logs(), system, site.as_deref());
-        }
-        self.append(&log, &record);
-        Reply::Deny { reason }
+/// Refuses a call that could not be judged. The record of it has no deny code: no rule
+/// was broken that is known.
+pub(super) fn refuse_unsettled(
+    context: &Context<'_>,
+    event: &Event<'_>,
+    unsettled: &JudgeError,
+) -> Reply {
+    let reason = unsettled.reason();
+    let mut record = Record::new(What::Deny, &reason, Some(event), context.now.get());
+    let mut log = context.logs().denies();
+    if let JudgeError::Target { path, system, .. } = unsettled {
+        record.system = Some(system.clone());
+        record.file_path = Some(path.clone());
+        let site = claims::site_of(path, &context.project, context.registry).map(|site| site.dir());
+        log = denial_log(&context.logs(), system, site.as_deref());
     }
+    context.append(&log, &record);
+    Reply::Deny { reason }
 }
 
 #[cfg(test)]

@@ -7,24 +7,25 @@ use serde::Deserialize;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 
-use super::{Mode, OnError, Strictness};
+use crate::contract::denial::Mode;
+use crate::contract::edition::Edition;
 use crate::formats::yaml;
-use crate::words::words;
+use crate::settings::model::{OnError, Strictness};
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(
     deny_unknown_fields,
     expecting = "keys with values, such as `mode: warn`"
 )]
-pub(super) struct File {
-    pub(super) mode: Option<Mode>,
-    pub(super) systems: Option<BTreeMap<String, Option<SystemFile>>>,
-    pub(super) completion: Option<Strictness>,
-    pub(super) dispatch: Option<Strictness>,
-    pub(super) quarantine: Option<bool>,
-    pub(super) archive: Option<ArchiveFile>,
-    pub(super) log: Option<LogFile>,
-    pub(super) on_error: Option<OnError>,
+pub(crate) struct File {
+    pub(crate) mode: Option<Mode>,
+    pub(crate) systems: Option<BTreeMap<String, Option<SystemFile>>>,
+    pub(crate) completion: Option<Strictness>,
+    pub(crate) dispatch: Option<Strictness>,
+    pub(crate) quarantine: Option<bool>,
+    pub(crate) archive: Option<ArchiveFile>,
+    pub(crate) log: Option<LogFile>,
+    pub(crate) on_error: Option<OnError>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -32,8 +33,8 @@ pub(super) struct File {
     deny_unknown_fields,
     expecting = "keys with values, such as `mode: warn`"
 )]
-pub(super) struct ArchiveFile {
-    pub(super) runs: Option<u32>,
+pub(crate) struct ArchiveFile {
+    pub(crate) runs: Option<u32>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -41,8 +42,8 @@ pub(super) struct ArchiveFile {
     deny_unknown_fields,
     expecting = "keys with values, such as `mode: warn`"
 )]
-pub(super) struct LogFile {
-    pub(super) max_bytes: Option<u64>,
+pub(crate) struct LogFile {
+    pub(crate) max_bytes: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -50,32 +51,32 @@ pub(super) struct LogFile {
     deny_unknown_fields,
     expecting = "keys with values, such as `mode: warn`"
 )]
-pub(super) struct SystemFile {
-    pub(super) enabled: Option<bool>,
-    pub(super) mode: Option<Mode>,
-    pub(super) contract: Option<Edition>,
-    pub(super) extra_names: Option<Vec<String>>,
-    pub(super) extra_globs: Option<Vec<String>>,
-    pub(super) subdirectories: Option<Vec<String>>,
-    pub(super) roots: Option<Vec<String>>,
-    pub(super) roles: Option<BTreeMap<String, Words>>,
-    pub(super) site: Option<String>,
-    pub(super) canonical: Option<Vec<String>>,
-    pub(super) patterns: Option<Vec<String>>,
-    pub(super) ephemeral: Option<Vec<String>>,
-    pub(super) owners: Option<BTreeMap<String, Words>>,
+pub(crate) struct SystemFile {
+    pub(crate) enabled: Option<bool>,
+    pub(crate) mode: Option<Mode>,
+    pub(crate) contract: Option<Edition>,
+    pub(crate) extra_names: Option<Vec<String>>,
+    pub(crate) extra_globs: Option<Vec<String>>,
+    pub(crate) subdirectories: Option<Vec<String>>,
+    pub(crate) roots: Option<Vec<String>>,
+    pub(crate) roles: Option<BTreeMap<String, Words>>,
+    pub(crate) site: Option<String>,
+    pub(crate) canonical: Option<Vec<String>>,
+    pub(crate) patterns: Option<Vec<String>>,
+    pub(crate) ephemeral: Option<Vec<String>>,
+    pub(crate) owners: Option<BTreeMap<String, Words>>,
 }
 
 impl SystemFile {
     /// Whether the file itself switches the system on: it says so, or declares it.
-    pub(super) fn is_switched_on(&self) -> bool {
+    pub(crate) fn is_switched_on(&self) -> bool {
         self.enabled.unwrap_or(self.site.is_some())
     }
 }
 
 impl File {
     /// The error is a sentence fragment with line and nearest key, without the path.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let file: Result<Option<Self>, _> = yaml::parse_into(text);
         file.map(Option::unwrap_or_default).map_err(|e| explain(&e))
     }
@@ -146,43 +147,9 @@ pub(crate) fn nearest<'a>(
     (best.0 >= 0.6).then_some(best.1)
 }
 
-words! {
-    /// An edition of the devt contract.
-    #[derive(Default)]
-    pub enum Edition {
-        #[default]
-        V083 = "0.83",
-        V0244 = "0.244",
-    }
-}
-
-impl<'de> Deserialize<'de> for Edition {
-    /// People write the edition with and without quotes, so YAML brings a
-    /// string or a number.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OfEdition;
-        impl Visitor<'_> for OfEdition {
-            type Value = Edition;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "an edition: {}", Edition::WORDS.join(" or "))
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Edition, E> {
-                Edition::parse(text).ok_or_else(|| E::unknown_variant(text, &Edition::WORDS))
-            }
-
-            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Edition, E> {
-                self.visit_str(&number.to_string())
-            }
-        }
-        deserializer.deserialize_any(OfEdition)
-    }
-}
-
 /// One word or a list of words.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Words(pub(super) Vec<String>);
+pub(crate) struct Words(pub(crate) Vec<String>);
 
 impl<'de> Deserialize<'de> for Words {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

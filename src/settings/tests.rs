@@ -1,16 +1,21 @@
 use std::collections::BTreeSet;
 
-use super::file::File;
-use super::*;
-use crate::actor::AgentName;
+use crate::base::actor::{Actor, AgentName};
+use crate::contract::denial::Mode;
+use crate::contract::edition::Edition;
+use crate::contract::glob::Pattern;
 use crate::formats::yaml;
+use crate::settings::file::File;
+use crate::settings::merge::{Layer, Resolved};
+use crate::settings::model::*;
+use crate::systems::system;
 
 mod layers;
 
 const PATH: &str = ".claude/statewarden.yaml";
 
 fn project(text: &str) -> Resolved {
-    Settings::resolve(&[(Layer::Project, PATH, Ok(text))])
+    Settings::resolve(&[(Layer::Project, PATH, Ok(text))], &system::known())
 }
 
 #[track_caller]
@@ -37,7 +42,7 @@ fn refuses(text: &str, words: &[&str]) {
 fn without_files_the_built_in_values_hold() {
     let Resolved {
         settings, problems, ..
-    } = Settings::resolve(&[]);
+    } = Settings::resolve(&[], &system::known());
     assert!(problems.is_empty());
     assert_eq!(settings, Settings::default());
     assert_eq!(
@@ -393,10 +398,7 @@ fn the_schema_has_exactly_the_keys_of_the_file() {
     let systems = keys("/properties/systems/properties");
     assert_eq!(
         systems,
-        crate::systems::ids()
-            .into_iter()
-            .map(str::to_owned)
-            .collect()
+        system::ids().into_iter().map(str::to_owned).collect()
     );
     let of_systems: BTreeSet<_> = [
         "/definitions/declared/properties",

@@ -7,7 +7,7 @@ use super::effects::Effect;
 use super::field::Field;
 use super::transfer::inside;
 use super::value::{MAX_DEPTH, Reader, Span, product};
-use crate::target::Act;
+use crate::base::target::Act;
 
 impl Script<'_, '_, '_, '_> {
     pub(super) fn apply(&mut self, effect: Effect, own: &[Field], arguments: &[Span]) {

@@ -7,9 +7,8 @@ use super::field::{Field, HERE, Output, UNKNOWN, base_name};
 use super::rename;
 use super::transfer::{is_copy_below, is_place};
 use super::writers::Source;
-use crate::path::collapse;
-
-use crate::target::Act;
+use crate::base::path::collapse;
+use crate::base::target::Act;
 
 /// Begins what stands for an archive that is piped.
 const STREAM: &str = "\u{10FFFF}tar\u{10FFFF}";

@@ -11,7 +11,7 @@ use super::guard::Block;
 use super::names::Names;
 use super::routine::{Functions, MAX_FOLLOWED, MAX_LEVELS, functions};
 use super::value::{Reader, Span};
-use crate::target::Act;
+use crate::base::target::Act;
 
 /// Words that may stand before a parenthesis without calling anything.
 const KEYWORDS: [&str; 14] = [

@@ -6,10 +6,10 @@ use super::eval::Shell;
 use super::field::{Field, HERE, base_name, join};
 use super::glob::PathGlob;
 use super::index::Index;
-use crate::path::collapse;
-use crate::sites::SKIPPED;
-use crate::systems;
-use crate::target::Act;
+use crate::base::path::collapse;
+use crate::base::target::Act;
+use crate::project::sites::SKIPPED;
+use crate::systems::system;
 
 /// How deep, and how many directories, the tree is searched for what is spared,
 /// and how many files are told apart.
@@ -300,7 +300,7 @@ impl<'h, 's> Cleaning<'h, 's> {
         }
         let at = format!("{}/{dir}", self.root);
         // Sites come first: not every directory is looked at.
-        let names = systems::outer_first(self.shell.list(at.trim_end_matches('/')));
+        let names = system::outer_first(self.shell.list(at.trim_end_matches('/')));
         if names.is_empty() {
             return whole();
         }

@@ -7,7 +7,7 @@ use super::powershell::{self, Arg, Values};
 use super::powershell_value::slashed;
 use super::transfer::inside;
 use super::value::product;
-use crate::target::Act;
+use crate::base::target::Act;
 
 /// A command's arguments by name and by place.
 struct Bound {

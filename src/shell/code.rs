@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use super::byte::is_name_byte;
-
 use super::field::UNKNOWN;
 use super::literal::{Holes, Piece, pieces};
 use super::syntax::Few;

@@ -12,8 +12,8 @@ use super::world::{Halt, Scope};
 use super::{
     arith, assign, condition, decode, filter, inline, nested, print, search, utility, writers,
 };
-use crate::path::collapse;
-use crate::target::Spelling;
+use crate::base::path::collapse;
+use crate::base::target::Spelling;
 
 /// How many calls of one function are followed into one another.
 const MAX_RECURSION: usize = 8;

@@ -12,7 +12,7 @@ use super::status::Status;
 use super::syntax::Sense;
 use super::transfer::is_place;
 use super::world::Scope;
-use crate::target::Spelling;
+use crate::base::target::Spelling;
 
 /// `test …`, `[ … ]`.
 pub(super) fn test(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::{Analysis, Disk, Scene, analyze, analyze_powershell};
-use crate::path;
-use crate::target::{Act, Spelling, Target, Text};
+use super::{Analysis, Scene, analyze, analyze_powershell};
+use crate::base::disk::cache::Disk;
+use crate::base::path;
+use crate::base::target::{Act, Spelling, Target, Text};
 
 const CWD: &str = "/p";
 

@@ -6,7 +6,7 @@ use ecow::EcoString;
 use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output};
-use crate::target::Act;
+use crate::base::target::Act;
 
 /// `sqlite3 DB [SQL]` changes its file unless all it is told is to read.
 pub(super) fn sqlite(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {

@@ -62,7 +62,7 @@ pub(super) fn base64_command(shell: &mut Shell<'_>, args: &[Field]) -> Option<Ou
         .collect();
     let parsed = Args::parse(&plain, Syntax::of("wio", &[]));
     let decodes = parsed.has(&["d", "D", "decode"]) || plain.len() < args.len();
-    shell.report_all(parsed.value(&["o"]), crate::target::Act::Write);
+    shell.report_all(parsed.value(&["o"]), crate::base::target::Act::Write);
     let text = shell.input(parsed.operands.first()).filter(|_| decodes)?;
     output(shell, base64(&text))
 }
@@ -93,7 +93,7 @@ pub(super) fn xxd(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let args: Vec<Field> = args.iter().map(spelled).collect();
     let parsed = Args::parse(&args, Syntax::of("clos", &[]));
     if let Some(out) = parsed.operands.get(1) {
-        shell.report(out, crate::target::Act::Write);
+        shell.report(out, crate::base::target::Act::Write);
         return Output::nothing();
     }
     let plain = parsed.has(&["r"]) && parsed.has(&["p"]);

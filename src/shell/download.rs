@@ -4,7 +4,7 @@ use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, HERE, Output};
 use super::transfer::inside;
-use crate::target::Act;
+use crate::base::target::Act;
 
 pub(super) const CURL: Syntax = Syntax::of(
     "AbcCdDeEFHKmoPQrTuUwxXyYzt",

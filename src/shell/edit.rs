@@ -4,7 +4,7 @@ use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{Field, Output, base_name};
 use super::substitute;
-use crate::target::Act;
+use crate::base::target::Act;
 
 const SED: Syntax = Syntax {
     short: "efl",

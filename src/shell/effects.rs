@@ -2,10 +2,11 @@
 
 mod tables;
 
+use tables::Row;
+
 use super::code::Language;
 use super::table::{Hash, Sieve};
-use crate::target::Act;
-use tables::Row;
+use crate::base::target::Act;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {

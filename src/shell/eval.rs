@@ -19,9 +19,9 @@ use super::report::Found;
 use super::slots::{Held, Var, Variables};
 use super::status::Status;
 use super::syntax::{Command, Few, Link, List, Simple, Step};
-use super::world::{Frame, Halt, World};
+use super::world::{Context, Frame, Halt};
 use super::{Analysis, Extent, Limit, Scene};
-use crate::target::Spelling;
+use crate::base::target::Spelling;
 
 /// No file system takes longer paths.
 const MAX_PATH: usize = 4096;
@@ -103,7 +103,7 @@ pub(super) struct Shell<'s> {
     /// How many places may still be gone back to; without one nothing is noted.
     pub(super) marks: usize,
     /// States the commands so far may have led to besides the present one.
-    pub(super) worlds: Vec<World>,
+    pub(super) worlds: Vec<Context>,
     /// `shopt -s nocasematch`.
     pub(super) ignores_case: bool,
     /// How the last command ended.

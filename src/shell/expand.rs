@@ -10,7 +10,7 @@ use super::glob::all_active;
 use super::lex::{Op, Param, Part, Quote, Word};
 use super::param;
 use super::variable::Value;
-use crate::target::Spelling;
+use crate::base::target::Spelling;
 
 /// Fields under construction.
 #[derive(Default)]

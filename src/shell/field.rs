@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use ecow::EcoString;
 
-use crate::path::slashed;
-use crate::target::Spelling;
+use crate::base::path::slashed;
+use crate::base::target::Spelling;
 
 /// Stands in a text for a part whose value is not known. It is no character:
 /// a command that holds it is read with U+FFFD in its place.

@@ -8,7 +8,7 @@ use super::eval::Shell;
 use super::field::{Field, Output};
 use super::lex::End;
 use super::regexp::{self, Span};
-use crate::target::Spelling;
+use crate::base::target::Spelling;
 
 /// The most characters a filter is worked out for.
 const MAX_TEXT: usize = 1 << 16;

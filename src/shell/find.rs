@@ -1,19 +1,18 @@
 //! `find`: the entries it would reach, and what it does with them.
 
-use super::Kind;
 use super::args::{Args, Syntax};
 use super::eval::{REPEAT_COST, Shell};
 use super::expression::{Action, Expression};
 use super::field::{Field, HERE, Output, base_name};
 use super::flow::MAX_TURNS;
-use super::glance;
 use super::glob::MAX_MATCHES;
 use super::heard::Heard;
 use super::nested::fill;
 use super::utility::removal;
-use crate::sites::SKIPPED;
-use crate::systems;
-use crate::target::{Act, Spelling};
+use super::{Kind, glance};
+use crate::base::target::{Act, Spelling};
+use crate::project::sites::SKIPPED;
+use crate::systems::system;
 
 /// What comes to an action below one root.
 #[derive(Default)]
@@ -119,7 +118,7 @@ impl Shell<'_> {
                 self.globs_left.walks -= 1;
                 let dir = path.trim_end_matches('/');
                 // Sites come first: the walk may end early.
-                let names = systems::outer_first(self.list(&at)).into_iter().rev();
+                let names = system::outer_first(self.list(&at)).into_iter().rev();
                 todo.extend(names.map(|name| (format!("{dir}/{name}"), depth + 1)));
             }
         }

@@ -9,9 +9,9 @@ use super::table::Key;
 use super::transfer::inside;
 use super::wrapper::line;
 use super::{archive, edit, search, utility, writers};
-use crate::path::{collapse, relative};
-use crate::systems;
-use crate::target::Act;
+use crate::base::path::{collapse, relative};
+use crate::base::target::Act;
+use crate::systems::system;
 
 /// Options before the subcommand that take a value.
 const GLOBAL: [&str; 6] = [
@@ -208,7 +208,7 @@ fn write_files(shell: &mut Shell<'_>, paths: &[Field], from: From) {
         }
         let at = collapse(&at).into_owned();
         // `.devt` is there for its `state`.
-        let names_place = |end| systems::are_named_in(&format!("{at}/{end}"));
+        let names_place = |end| system::are_named_in(&format!("{at}/{end}"));
         if !names_place("") && !names_place("state/") {
             continue;
         }

@@ -4,9 +4,9 @@
 //! the tables and nothing is redirected to a file, reading the grammar finds no
 //! target, so it is not read.
 
-use super::expression::{Deed, deed};
+use super::expression::{self, Deed, deed};
 use super::table::{Hash, Key, Sieve};
-use super::{command, expression, inline, nested, wrapper, writers};
+use super::{command, inline, nested, wrapper, writers};
 
 /// The names of the tables. Most words are in none, and asking all of them would
 /// cost twenty times as much.

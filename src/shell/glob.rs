@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::Disk;
 use super::field::join;
 use super::report::Found;
+use crate::base::disk::cache::Disk;
 
 /// How many directories one command may list, large ones counted more than once, and how
 /// many names a glob may give.

@@ -7,7 +7,7 @@ use super::code::{Language, Token};
 use super::eval::REPEAT_COST;
 use super::field::{ANY_ONE, Field};
 use super::value::{Reader, Span};
-use crate::target::Spelling;
+use crate::base::target::Spelling;
 
 /// How many tokens a condition may have.
 const MAX_CONDITION: usize = 64;

@@ -111,7 +111,8 @@ fn may_change(command: &Command<'_>) -> bool {
 mod tests {
     use std::cell::Cell;
 
-    use crate::shell::{Disk, Scene, analyze};
+    use crate::base::disk::cache::Disk;
+    use crate::shell::{Scene, analyze};
 
     /// Counts how often it is asked for a listing.
     #[derive(Default)]

@@ -1,7 +1,8 @@
 //! Commands made to exhaust time, memory or the stack: the analysis ends, and
 //! what stood before them is still found.
 
-use super::{Disk, Extent, Limit, Scene, analyze, analyze_powershell};
+use super::{Extent, Limit, Scene, analyze, analyze_powershell};
+use crate::base::disk::cache::Disk;
 
 struct Crowded;
 

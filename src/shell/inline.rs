@@ -9,7 +9,7 @@ use super::eval::Shell;
 use super::field::{Field, Output};
 use super::table::{Key, Table};
 use super::{calls, edit, filter};
-use crate::target::Act;
+use crate::base::target::Act;
 
 /// How a program takes the code of its language.
 struct Dialect {

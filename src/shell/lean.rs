@@ -14,7 +14,7 @@ use super::stream::Streams;
 use super::syntax::{Fd, Few};
 use super::table::{Key, Table};
 use super::variable::Value;
-use crate::target::Act;
+use crate::base::target::Act;
 
 /// What a redirection of a lean command does with its word.
 #[derive(Clone, Copy)]

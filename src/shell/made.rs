@@ -6,7 +6,7 @@ use super::field::{Field, base_name, join, listed};
 use super::glob::all_active;
 use super::texts::{self, in_case, moment, sliced};
 use super::value::{Given, MAX_VALUES, Reader, product};
-use crate::target::Spelling;
+use crate::base::target::Spelling;
 
 /// Longer texts are no paths, and need not be made.
 const MAX_REPLACED: usize = 1 << 10;

@@ -11,7 +11,7 @@ use super::variable::Value;
 use super::world::Scope;
 use super::wrapper::{self, from_operand, line, run_assigned};
 use super::{decode, makefile, powershell, readable};
-use crate::target::{Act, Spelling};
+use crate::base::target::{Act, Spelling};
 
 /// Sorted by name.
 const RUNNERS: &[(&str, Program)] = &[

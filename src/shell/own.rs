@@ -5,7 +5,7 @@ use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::Field;
 use super::variable::Value;
-use crate::target::Act;
+use crate::base::target::Act;
 
 pub(super) const SYNTAX: Syntax = Syntax::of(
     "",

@@ -14,7 +14,7 @@ use super::glob::Glob;
 use super::lex::MAX_DEPTH;
 use super::powershell_value::slashed;
 use super::{Limit, cmdlets};
-use crate::target::Act;
+use crate::base::target::Act;
 
 /// The longest name of a class in `[…]`.
 pub(super) const MAX_CLASS: usize = 64;

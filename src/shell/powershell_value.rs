@@ -3,7 +3,6 @@
 use super::byte::is_name_byte;
 use super::cmdlets;
 use super::field::Field;
-
 use super::powershell::{MAX_CLASS, PowerShell, Values};
 use super::value::append;
 

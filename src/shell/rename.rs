@@ -5,7 +5,7 @@ use super::eval::Shell;
 use super::field::{Field, Output, base_name};
 use super::lex::Reach;
 use super::substitute::{Change, Sought, reach};
-use crate::target::Act;
+use crate::base::target::Act;
 
 pub(super) fn rename(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
     let is_dry = |arg: &Field| {

@@ -14,8 +14,8 @@ use super::byte::{NO_PATH, is_free_of};
 use super::eval::Shell;
 use super::field::{ANY_ONE, Field, Output, UNKNOWN, gap};
 use super::glob::all_active;
-use crate::path::{collapse, relative};
-use crate::target::{Act, Spelling, Target, Text};
+use crate::base::path::{collapse, relative};
+use crate::base::target::{Act, Spelling, Target, Text};
 
 #[derive(Default)]
 pub(super) struct Found {

@@ -12,7 +12,7 @@ use super::filter;
 use super::regexp::{self, Span};
 use super::status::Status;
 use super::transfer::is_place;
-use crate::target::Spelling;
+use crate::base::target::Spelling;
 
 const GREP: Syntax = Syntax::of(
     "efmABCdDgtTjM",

@@ -7,8 +7,8 @@ use super::args::Args;
 use super::clean::{Gitignore, Sort, repository, rules, sweep};
 use super::eval::Shell;
 use super::field::Field;
-use crate::path::{collapse, relative};
-use crate::target::Spelling;
+use crate::base::path::{collapse, relative};
+use crate::base::target::Spelling;
 
 /// `git stash`: what is not tracked with `-u`, what is ignored with `-a` too, and what
 /// the same command staged.

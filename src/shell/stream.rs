@@ -8,7 +8,7 @@ use super::heard::Heard;
 use super::lex::{Part, Word};
 use super::report::Place;
 use super::syntax::{Fd, Redirect, To};
-use crate::target::{Act, Spelling};
+use crate::base::target::{Act, Spelling};
 
 /// Where a command's redirections lead its streams.
 #[derive(Default)]

@@ -2,7 +2,7 @@
 
 use super::eval::Shell;
 use super::field::Field;
-use crate::target::Act;
+use crate::base::target::Act;
 
 /// Reports what a script would change. Commands within brackets are commands of
 /// their own.

@@ -8,9 +8,9 @@ use super::clean::{Rule, clear_except, rules};
 use super::download::local_name;
 use super::eval::Shell;
 use super::field::{Field, HERE, base_name, join};
-use crate::path::{collapse, relative};
-use crate::systems;
-use crate::target::Act;
+use crate::base::path::{collapse, relative};
+use crate::base::target::Act;
+use crate::systems::system;
 
 /// Options of `rsync` that choose files in ways that are not followed.
 const FILTERS: [&str; 8] = [
@@ -110,10 +110,10 @@ impl Shell<'_> {
             if is_copy_below(&collapse(&at), &to) {
                 continue;
             }
-            let is_open = systems::may_begin_in(&to) || is_place(&to);
+            let is_open = system::may_begin_in(&to) || is_place(&to);
             let names = match is_open {
                 true => self.list(&at),
-                false => systems::outer_dirs()
+                false => system::outer_dirs()
                     .iter()
                     .map(|dir| (*dir).to_owned())
                     .collect(),
@@ -128,7 +128,7 @@ impl Shell<'_> {
                 let is_spared = spared.iter().any(|rule| rule.matches(below, kind));
                 match kind {
                     _ if is_spared || !self.spend(ENTRY_COST) => {}
-                    Kind::Dir if systems::may_begin_in(&to) || is_place(&to) => {
+                    Kind::Dir if system::may_begin_in(&to) || is_place(&to) => {
                         todo.push((from, to));
                     }
                     Kind::File if is_open => {
@@ -204,12 +204,12 @@ pub(super) fn is_copy_below(from: &str, to: &str) -> bool {
     };
     let (root, tail) = from.split_at(root);
     let is_below = around > root.len() && relative(&to[..around], root).is_some();
-    is_below && (systems::may_begin_in(tail) || is_place(tail))
+    is_below && (system::may_begin_in(tail) || is_place(tail))
 }
 
 /// Whether what lies in a directory lies in a governed place.
 pub(super) fn is_place(dir: &str) -> bool {
-    systems::are_named_in(&format!("{dir}/"))
+    system::are_named_in(&format!("{dir}/"))
 }
 
 /// A file's whole path in a directory.

@@ -6,7 +6,7 @@ use super::args::{Args, Syntax};
 use super::eval::Shell;
 use super::field::{ANY_ONE, Field, Output, base_name};
 use super::transfer::inside;
-use crate::target::Act;
+use crate::base::target::Act;
 
 pub(super) fn tee(shell: &mut Shell<'_>, args: &Args<'_>) {
     let act = match args.has(&["a", "append"]) {

@@ -44,12 +44,12 @@ pub(super) struct Frame {
     scope: Scope,
     mark: usize,
     /// The states in which branches left it, seen from where it began.
-    ends: Vec<World>,
+    ends: Vec<Context>,
 }
 
 /// A state seen from another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct World {
+pub(super) struct Context {
     cwd: Option<Rc<str>>,
     /// The directory in which the present chain of `&&` and `||` began.
     chain_dir: Option<Rc<str>>,
@@ -59,7 +59,7 @@ pub(super) struct World {
     changes: Changes,
 }
 
-impl World {
+impl Context {
     fn is_at(&self, other: &Self) -> bool {
         self.cwd == other.cwd && self.positional == other.positional
     }
@@ -84,8 +84,8 @@ impl World {
 
 impl Shell<'_> {
     /// The present state, seen from itself.
-    pub(super) fn place(&self) -> World {
-        World {
+    pub(super) fn place(&self) -> Context {
+        Context {
             cwd: self.cwd.clone(),
             chain_dir: self.chain_dir.clone(),
             positional: self.positional.clone(),
@@ -94,7 +94,7 @@ impl Shell<'_> {
         }
     }
 
-    fn enter(&mut self, world: World) {
+    fn enter(&mut self, world: Context) {
         self.cwd = world.cwd;
         self.chain_dir = world.chain_dir;
         self.positional = world.positional;
@@ -128,7 +128,7 @@ impl Shell<'_> {
 
     /// Goes on from other states as well, which are seen from where the mark stands;
     /// from them alone, where the present one leaves more.
-    fn join(&mut self, mut ends: Vec<World>, mark: usize) {
+    fn join(&mut self, mut ends: Vec<Context>, mark: usize) {
         let before = self.before(mark);
         for world in &mut ends {
             world.changes.fill(before.iter());
@@ -168,7 +168,7 @@ impl Shell<'_> {
         if let Some(Halt::Scope(scope)) = halted
             && let Some(at) = self.frames.iter().rposition(|frame| frame.scope == scope)
         {
-            let end = World {
+            let end = Context {
                 changes: self.changed(self.frames[at].mark),
                 ..self.place()
             };
@@ -181,8 +181,8 @@ impl Shell<'_> {
     /// none where the shell exits, or leaves a scope.
     pub(super) fn attempt(
         &mut self,
-        start: World,
-        ends: &mut Vec<World>,
+        start: Context,
+        ends: &mut Vec<Context>,
         run: impl FnOnce(&mut Self),
     ) {
         let back = self.place();
@@ -193,9 +193,9 @@ impl Shell<'_> {
     }
 
     /// Notes where a run from the mark on led to, and goes back to where it began.
-    fn go_back(&mut self, back: World, mark: usize, ends: &mut Vec<World>) {
+    fn go_back(&mut self, back: Context, mark: usize, ends: &mut Vec<Context>) {
         let next = self.end_branch();
-        let end = World {
+        let end = Context {
             changes: self.changed(mark),
             ..self.place()
         };
@@ -211,7 +211,7 @@ impl Shell<'_> {
     }
 
     /// Goes on from the last of several ends, the others beside it.
-    pub(super) fn settle(&mut self, mut ends: Vec<World>) {
+    pub(super) fn settle(&mut self, mut ends: Vec<Context>) {
         if ends.len() > MAX_WORLDS + 1 {
             self.even_out(&mut ends);
             thin(&mut ends);
@@ -230,7 +230,7 @@ impl Shell<'_> {
     }
 
     /// Lets each state say of each variable what it holds.
-    fn even_out(&self, ends: &mut [World]) {
+    fn even_out(&self, ends: &mut [Context]) {
         let vars: BTreeSet<Var> = ends.iter().flat_map(|world| world.changes.vars()).collect();
         for world in ends {
             let here = vars.iter().map(|var| (*var, self.variables.at(*var)));
@@ -239,7 +239,7 @@ impl Shell<'_> {
     }
 
     /// Leaves of a state's changes what differs from the present one.
-    fn reduce(&self, world: &mut World) {
+    fn reduce(&self, world: &mut Context) {
         world
             .changes
             .retain(|var, held| self.variables.at(var) != held);
@@ -285,7 +285,7 @@ impl Shell<'_> {
 
     /// Watches the variables in which other states differ from the present one; `None` where
     /// they differ in more than that.
-    fn watch(&mut self, link: Link, here: &World, others: &[World]) -> Option<Watch> {
+    fn watch(&mut self, link: Link, here: &Context, others: &[Context]) -> Option<Watch> {
         if link != Link::Always || !others.iter().all(|world| world.is_at(here)) {
             return None;
         }
@@ -294,11 +294,11 @@ impl Shell<'_> {
     }
 
     /// Other states have come to what the present one has come to.
-    fn take_along(&mut self, mut others: Vec<World>) {
+    fn take_along(&mut self, mut others: Vec<Context>) {
         let here = self.place();
         for world in &mut others {
             let changes = std::mem::take(&mut world.changes);
-            *world = World {
+            *world = Context {
                 changes,
                 ..here.clone()
             };
@@ -328,7 +328,7 @@ impl Shell<'_> {
     /// Goes on as if the step ran; that it did not is another state.
     #[inline(never)]
     fn perhaps(&mut self, step: &Step<'_>, course: &mut Course) {
-        let skipped = World {
+        let skipped = Context {
             status: Status::Failure,
             ..self.place()
         };
@@ -343,7 +343,7 @@ impl Shell<'_> {
         self.keep(mark);
         if !changes.is_empty() || !skipped.is_at(&self.place()) {
             if self.may_branch() {
-                add(&mut self.worlds, World { changes, ..skipped });
+                add(&mut self.worlds, Context { changes, ..skipped });
             }
         } else if self.status != Status::Failure {
             self.status = Status::Open;
@@ -354,7 +354,7 @@ impl Shell<'_> {
     /// that nothing led away from is no other state: most chains go on.
     #[inline(never)]
     fn otherwise(&mut self, step: &Step<'_>) {
-        let failed = World {
+        let failed = Context {
             cwd: self.chain_dir.clone(),
             status: Status::Failure,
             ..self.place()
@@ -371,7 +371,7 @@ impl Shell<'_> {
         if ends.is_empty() {
             self.left_dir = None;
         }
-        let differs = |end: &World| !end.changes.is_empty() || !end.is_at(&failed);
+        let differs = |end: &Context| !end.changes.is_empty() || !end.is_at(&failed);
         ends.retain(differs);
         if self.may_branch() {
             ends.into_iter().for_each(|end| add(&mut self.worlds, end));
@@ -394,7 +394,7 @@ impl Shell<'_> {
         if is_home || is_made || self.scene.disk.is_dir(&dir) {
             return;
         }
-        let stays = World {
+        let stays = Context {
             cwd: Some(left.clone()),
             chain_dir: Some(left),
             status: Status::Failure,
@@ -412,7 +412,7 @@ impl Shell<'_> {
     }
 }
 
-fn add(worlds: &mut Vec<World>, world: World) {
+fn add(worlds: &mut Vec<Context>, world: Context) {
     if worlds.len() < MAX_ENDS && !worlds.contains(&world) {
         worlds.push(world);
     }
@@ -420,12 +420,12 @@ fn add(worlds: &mut Vec<World>, world: World) {
 
 /// Leaves so many states as are followed, and the last one: first those in which something
 /// is as in none before them.
-fn thin(ends: &mut Vec<World>) {
-    let mut kept: Vec<World> = ends.pop().into_iter().collect();
+fn thin(ends: &mut Vec<Context>) {
+    let mut kept: Vec<Context> = ends.pop().into_iter().collect();
     let mut others = Vec::new();
     for end in ends.drain(..) {
         let is_new = |(var, held): (Var, &Held)| {
-            let has = |world: &World| world.changes.get(var) == Some(held);
+            let has = |world: &Context| world.changes.get(var) == Some(held);
             !kept.iter().any(has)
         };
         if !kept.iter().any(|world| world.is_at(&end)) || end.changes.iter().any(is_new) {

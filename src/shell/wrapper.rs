@@ -7,7 +7,7 @@ use super::field::{Field, Output};
 use super::table::{Key, Table};
 use super::variable::Value;
 use super::{inline, nested};
-use crate::target::Act;
+use crate::base::target::Act;
 
 /// What stands between a program's name and the command.
 pub(super) struct Wrapper {

@@ -9,7 +9,7 @@ use super::field::{Field, Output};
 use super::table::{Key, Table};
 use super::transfer::{copy, hard_link, inside, link, remote_copy, rename as move_away, rsync};
 use super::{archive, database, decode, download, edit, filter, find, git, own, rename, utility};
-use crate::target::Act;
+use crate::base::target::Act;
 
 /// How a command's arguments become targets.
 enum Rule {

@@ -9,17 +9,16 @@ mod restore;
 mod snapshot;
 
 use std::collections::HashSet;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use chrono::{DateTime, Utc};
+use snapshot::{is_real_dir, list};
 
 use super::lock::Locked;
-use super::transfer::move_to_free;
 use super::{could_not, make_own_folder, modified, replace};
-use crate::time;
-use snapshot::{is_real_dir, list};
+use crate::base::clock;
+use crate::store::rename::move_to_free;
 
 pub use manifest::{FILE as MANIFEST, Manifest, Named};
 pub use restore::{Newer, Return};
@@ -70,7 +69,7 @@ impl Kind {
 
 /// Where the snapshots of one site are.
 #[derive(Clone, Debug)]
-pub struct Ring {
+pub struct Archive {
     pub dir: PathBuf,
     pub system: String,
     /// The site, relative to the project.
@@ -138,7 +137,7 @@ pub struct Taken {
     pub trouble: Option<String>,
 }
 
-impl Ring {
+impl Archive {
     /// Moves the items into a new snapshot and drops the oldest ones beyond
     /// `runs`, never the new one. One that holds nothing is none of them. The run
     /// goes on past an entry that has vanished or cannot be moved.
@@ -214,8 +213,8 @@ impl Ring {
             _ => error,
         });
         made.map_err(could_not("make", &self.dir))?;
-        let stamp = time::millis(run.now);
-        let name = format!("{}{}", run.kind.prefix(), time::in_name(&stamp));
+        let stamp = clock::millis(run.now);
+        let name = format!("{}{}", run.kind.prefix(), clock::in_name(&stamp));
         let (mut path, mut n) = (self.dir.join(&name), 0);
         loop {
             match replace::make_new_dir(&path) {

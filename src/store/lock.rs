@@ -6,16 +6,15 @@
 //! process, however that ends.
 
 use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use fd_lock::RwLock;
 
 use super::could_not;
 use super::pid_lock::with_pid_lock;
-use crate::listing::{self, Kind};
+use crate::base::disk::list::{self, Kind};
 
 /// How long a hook waits for a lock.
 pub const IN_HOOK: Duration = Duration::from_millis(250);
@@ -153,7 +152,7 @@ fn with_linked(dir: &Path) -> Vec<PathBuf> {
     let Ok(real) = dir.canonicalize() else {
         return vec![dir.to_owned()];
     };
-    let links = listing::readable(dir).filter(|entry| entry.kind == Kind::Link);
+    let links = list::readable(dir).filter(|entry| entry.kind == Kind::Link);
     let files = links.filter_map(|link| real.join(link.name).canonicalize().ok());
     let outside = files.filter(|file| file.is_file() && !file.starts_with(&real));
     let parents = outside.filter_map(|file| Some(file.parent()?.to_owned()));

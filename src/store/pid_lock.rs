@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::lock::Locked;
 use super::replace::temp_beside;
-use crate::regular;
+use crate::base::disk::bounded_read;
 
 /// How long another program may take between making its file and writing its id.
 const EMPTY_FOR: Duration = Duration::from_secs(2);
@@ -78,7 +78,7 @@ pub fn owner_of(path: &Path) -> io::Result<Owner> {
 
 /// What stands in the file. Without one, and without an id in it, nothing does.
 fn content_of(path: &Path) -> io::Result<String> {
-    let content = regular::if_there(regular::read(path, MAX_BYTES)).map_err(|error| {
+    let content = bounded_read::if_there(bounded_read::read(path, MAX_BYTES)).map_err(|error| {
         let why = format!("`{}` cannot be read: {error}", path.display());
         io::Error::new(error.kind(), why)
     })?;
@@ -232,7 +232,7 @@ fn age(path: &Path) -> Option<Duration> {
 /// file that another process has made meanwhile goes back to its place.
 fn take_away(path: &Path, judged: &str) -> io::Result<()> {
     let aside: PathBuf = path.with_extension(format!("{}.tmp", std::process::id()));
-    if regular::if_there(fs::rename(path, &aside))?.is_none() {
+    if bounded_read::if_there(fs::rename(path, &aside))?.is_none() {
         return Ok(());
     }
     if content_of(&aside)? != judged {

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use super::could_not;
 use super::pid_lock::is_alive;
-use super::transfer::move_to_free;
-use crate::listing::{self, Kind};
-use crate::regular;
+use crate::base::disk::bounded_read;
+use crate::base::disk::list::{self, Kind};
+use crate::store::rename::move_to_free;
 
 /// Puts `bytes` in the place of a file, or makes the file.
 ///
@@ -75,7 +75,7 @@ pub fn drop_leftovers(dir: &Path, names: &str) {
         name.starts_with(&begins)
             && owner.is_some_and(|pid| pid == std::process::id() || !is_alive(pid))
     };
-    for entry in listing::readable(dir).filter(|entry| entry.kind == Kind::File) {
+    for entry in list::readable(dir).filter(|entry| entry.kind == Kind::File) {
         if entry.name.to_str().is_some_and(is_left) {
             let _ = fs::remove_file(dir.join(&entry.name));
         }
@@ -119,7 +119,7 @@ fn take_over(temp: &Path, old: &Metadata) -> io::Result<()> {
 /// `AlreadyExists` when `to` is taken; `from` is no regular file, or cannot be
 /// read; the copy cannot be written.
 pub fn copy_to_free(from: &Path, to: &Path) -> io::Result<()> {
-    let (mut from, _) = regular::open(from)?;
+    let (mut from, _) = bounded_read::open(from)?;
     let old = from.metadata()?;
     let (temp, mut copy) = create_beside(to, Some(&old))?;
     let copied = io::copy(&mut from, &mut copy)
@@ -151,7 +151,7 @@ pub fn make_new_dir(dir: &Path) -> io::Result<()> {
 /// # Errors
 /// The file is there and cannot be removed.
 pub fn remove(path: &Path) -> io::Result<()> {
-    let removed = regular::if_there(fs::remove_file(path)).map(drop);
+    let removed = bounded_read::if_there(fs::remove_file(path)).map(drop);
     removed.map_err(could_not("remove", path))
 }
 

@@ -15,14 +15,15 @@ use chrono::{DateTime, Utc};
 use strsim::damerau_levenshtein;
 
 use self::state::{FileKind, FlowState, Phase};
-use super::{
-    ClosedGate, Consequences, ContentError, FileOutcome, Files, Moment, Note, Place, System, View,
+use crate::base::actor::AgentName;
+use crate::base::path::split_last;
+use crate::contract::slug::{Shape, Slug};
+use crate::contract::table::{Contract, Dir, DirKind, List, Row, Writer};
+use crate::systems::system::{
+    AgentEvent, ClosedGate, ContentError, Effects, FileOutcome, Files, Note, Place, System, View,
     split_site,
 };
-use crate::actor::AgentName;
-use crate::contract::{Contract, Dir, DirKind, List, Row, Shape, Slug, Writer};
-use crate::path::split_last;
-use crate::workflow::{Outcome, Workflow};
+use crate::systems::workflow::{Outcome, Workflow};
 
 pub struct AgentFlow;
 
@@ -80,26 +81,26 @@ impl System for AgentFlow {
         Some(".claude")
     }
 
-    fn at(&self, moment: &Moment<'_>, files: &dyn Files, now: DateTime<Utc>) -> Consequences {
+    fn at(&self, moment: &AgentEvent<'_>, files: &dyn Files, now: DateTime<Utc>) -> Effects {
         let outcomes = match *moment {
-            Moment::AgentStart { agent } => {
+            AgentEvent::AgentStart { agent } => {
                 let begin = |text: &str| gates::on_start(text, agent, now);
-                chosen(files, agent, gates::Moment::Start, &begin)
+                chosen(files, agent, gates::RunEvent::Start, &begin)
             }
-            Moment::AgentEnd { agent, reply } => {
+            AgentEvent::AgentEnd { agent, reply } => {
                 let end = |text: &str| gates::on_completion(text, agent, reply, now);
-                chosen(files, agent, gates::Moment::Completion, &end)
+                chosen(files, agent, gates::RunEvent::Completion, &end)
             }
-            Moment::TurnEnd => active(present(files, &RUNS))
+            AgentEvent::TurnEnd => active(present(files, &RUNS))
                 .into_iter()
                 .map(|(name, text)| FileOutcome::new(name, gates::on_stop(&text, now)))
                 .filter(|planned| matches!(planned.outcome, Outcome::Changed { .. }))
                 .collect(),
-            Moment::Wrote { .. } => Vec::new(),
+            AgentEvent::Wrote { .. } => Vec::new(),
         };
-        Consequences {
+        Effects {
             outcomes,
-            ..Consequences::default()
+            ..Effects::default()
         }
     }
 
@@ -225,7 +226,7 @@ fn active(mut runs: Vec<(&'static str, String)>) -> Vec<(&'static str, String)> 
 fn chosen(
     files: &dyn Files,
     agent: &AgentName,
-    moment: gates::Moment,
+    moment: gates::RunEvent,
     apply: &dyn Fn(&str) -> Outcome,
 ) -> Vec<FileOutcome> {
     let runs = present(files, &RUNS);

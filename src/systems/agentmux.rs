@@ -5,9 +5,9 @@
 pub mod event;
 pub mod state;
 
-use super::{Files, Place, System, Upkeep, View, below, split_site};
-use crate::contract::{Contract, Dir, DirKind, List, Role, Row, Writer};
-use crate::workflow::Workflow;
+use crate::contract::table::{Contract, Dir, DirKind, List, Role, Row, Writer};
+use crate::systems::system::{Files, Place, Retention, System, View, below, split_site};
+use crate::systems::workflow::Workflow;
 
 pub struct AgentMux;
 
@@ -23,8 +23,8 @@ impl System for AgentMux {
         &CONTRACT
     }
 
-    fn upkeep(&self) -> Upkeep {
-        Upkeep::Program
+    fn upkeep(&self) -> Retention {
+        Retention::Program
     }
 
     fn locate<'p>(&self, path: &'p str, view: &dyn View) -> Option<Place<'p>> {

@@ -1,10 +1,11 @@
 //! Systems that exist in the settings only: a glob for the site, globs for its
 //! names. A declared site is closed.
 
-use super::{Place, System, View, place_at};
-use crate::actor::{Actor, AgentName};
-use crate::contract::{Contract, Dir, DirKind, List, Name, Others, Role, Row, Writer};
-use crate::settings::{Declared, Pattern, Settings};
+use crate::base::actor::{Actor, AgentName};
+use crate::contract::glob::Pattern;
+use crate::contract::table::{Contract, Dir, DirKind, List, Name, Others, Role, Row, Writer};
+use crate::settings::model::{Declared, Settings};
+use crate::systems::system::{Place, System, View, place_at};
 
 pub struct DeclaredSystem<'s> {
     id: &'s str,

@@ -13,14 +13,17 @@ use chrono::{DateTime, Utc};
 
 use self::artifact::Artifact;
 use self::sidecar::Sidecar;
-use super::{
-    Consequences, ContentError, FileOutcome, Files, Moment, Note, Owed, OwnKey, Place, System,
+use crate::contract::edition::Edition;
+use crate::contract::slug::{Shape, Slug};
+use crate::contract::table::{
+    AtReset, Contract, Dir, DirKind, Editions, List, Role, Row, Sweep, Writer,
+};
+use crate::settings::model::SettingKey;
+use crate::systems::system::{
+    AgentEvent, ContentError, Effects, FileOutcome, Files, MissingArtifact, Note, Place, System,
     View, split_site,
 };
-use crate::contract::{
-    AtReset, Contract, Dir, DirKind, Edition, Editions, List, Role, Row, Shape, Slug, Sweep, Writer,
-};
-use crate::workflow::{Outcome, Workflow};
+use crate::systems::workflow::{Outcome, Workflow};
 
 pub struct Devt;
 
@@ -36,8 +39,8 @@ impl System for Devt {
         &CONTRACT
     }
 
-    fn own_keys(&self) -> &'static [OwnKey] {
-        &[OwnKey::Contract]
+    fn own_keys(&self) -> &'static [SettingKey] {
+        &[SettingKey::Contract]
     }
 
     fn locate<'p>(&self, path: &'p str, _view: &dyn View) -> Option<Place<'p>> {
@@ -81,21 +84,21 @@ impl System for Devt {
         name != "workflow.yaml"
     }
 
-    fn at(&self, moment: &Moment<'_>, files: &dyn Files, _now: DateTime<Utc>) -> Consequences {
-        let Moment::AgentEnd { agent, .. } = *moment else {
-            return Consequences::default();
+    fn at(&self, moment: &AgentEvent<'_>, files: &dyn Files, _now: DateTime<Utc>) -> Effects {
+        let AgentEvent::AgentEnd { agent, .. } = *moment else {
+            return Effects::default();
         };
         let Some(artifact) = Artifact::of_agent(agent) else {
-            return Consequences::default();
+            return Effects::default();
         };
         let Some(workflow) = files.text("workflow.yaml") else {
-            return Consequences::default();
+            return Effects::default();
         };
         if let Some(why) = gate::inactive(&workflow) {
             let outcome = FileOutcome::new("workflow.yaml", Outcome::Unchanged { why });
-            return Consequences {
+            return Effects {
                 outcomes: vec![outcome],
-                ..Consequences::default()
+                ..Effects::default()
             };
         }
         let sidecar = artifact.sidecar.and_then(|name| files.text(name));
@@ -115,11 +118,11 @@ impl System for Devt {
                 FileOutcome::new("workflow.yaml", outcome)
             }
         };
-        let owed = judged.fault().map(|why| Owed {
+        let owed = judged.fault().map(|why| MissingArtifact {
             file: artifact.file.to_owned(),
             why,
         });
-        Consequences {
+        Effects {
             outcomes: vec![outcome],
             owed: owed.into_iter().collect(),
         }

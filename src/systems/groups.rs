@@ -11,12 +11,14 @@ use chrono::{DateTime, Utc};
 
 use self::report::ReportKind;
 use self::tasks::has_numbered_groups;
-use super::{
-    Consequences, ContentError, Files, Moment, Note, Owed, OwnKey, Place, System, Upkeep, View,
-    below, split_site,
+use crate::contract::slug::{Shape, Slug};
+use crate::contract::table::{Contract, Dir, DirKind, List, Others, Role, Row, Writer};
+use crate::settings::model::SettingKey;
+use crate::systems::system::{
+    AgentEvent, ContentError, Effects, Files, MissingArtifact, Note, Place, Retention, System,
+    View, below, split_site,
 };
-use crate::contract::{Contract, Dir, DirKind, List, Others, Role, Row, Shape, Slug, Writer};
-use crate::workflow::Workflow;
+use crate::systems::workflow::Workflow;
 
 pub struct Groups;
 
@@ -35,12 +37,12 @@ impl System for Groups {
         &CONTRACT
     }
 
-    fn own_keys(&self) -> &'static [OwnKey] {
-        &[OwnKey::Roots, OwnKey::Roles]
+    fn own_keys(&self) -> &'static [SettingKey] {
+        &[SettingKey::Roots, SettingKey::Roles]
     }
 
-    fn upkeep(&self) -> Upkeep {
-        Upkeep::Work
+    fn upkeep(&self) -> Retention {
+        Retention::Work
     }
 
     fn locate<'p>(&self, path: &'p str, view: &dyn View) -> Option<Place<'p>> {
@@ -117,14 +119,14 @@ impl System for Groups {
     }
 
     /// Nothing is stored: an agent's end only shows what it owes.
-    fn at(&self, moment: &Moment<'_>, files: &dyn Files, _now: DateTime<Utc>) -> Consequences {
-        let Moment::AgentEnd { agent, .. } = *moment else {
-            return Consequences::default();
+    fn at(&self, moment: &AgentEvent<'_>, files: &dyn Files, _now: DateTime<Utc>) -> Effects {
+        let AgentEvent::AgentEnd { agent, .. } = *moment else {
+            return Effects::default();
         };
         let kind = match self.contract().role_of(agent) {
             Some("reviewer") => ReportKind::Review,
             Some("tester") => ReportKind::TestReport,
-            _ => return Consequences::default(),
+            _ => return Effects::default(),
         };
         let changes = files.dirs().into_iter();
         let changes = changes
@@ -137,15 +139,15 @@ impl System for Groups {
                 let change = state::derive(&|name| files.read(&format!("{dir}{name}")));
                 let groups = change.unwrap_or_default().groups;
                 let owed = state::owed(&groups, kind).into_iter();
-                let owed = owed.map(|(file, why)| Owed {
+                let owed = owed.map(|(file, why)| MissingArtifact {
                     file: format!("{dir}{file}"),
                     why,
                 });
                 owed.collect::<Vec<_>>()
             });
-        Consequences {
+        Effects {
             owed: owed.collect(),
-            ..Consequences::default()
+            ..Effects::default()
         }
     }
 

@@ -2,10 +2,12 @@
 //! `.claude/statewarden/**`. An agent that could edit them could switch the
 //! guard off.
 
-use super::{ContentError, Note, Place, Present, System, Upkeep, View, split_site};
-use crate::contract::{Contract, Dir, DirKind, List, Row, Writer};
-use crate::decision::DenyCode;
-use crate::wiring::{Wiring, keeps_our_entries};
+use crate::contract::denial::DenyCode;
+use crate::contract::table::{Contract, Dir, DirKind, List, Row, Writer};
+use crate::host::settings_json::{Wiring, keeps_our_entries};
+use crate::systems::system::{
+    ContentError, Note, Place, PriorText, Retention, System, View, split_site,
+};
 
 pub struct Own;
 
@@ -21,8 +23,8 @@ impl System for Own {
         &CONTRACT
     }
 
-    fn upkeep(&self) -> Upkeep {
-        Upkeep::Program
+    fn upkeep(&self) -> Retention {
+        Retention::Program
     }
 
     fn locate<'p>(&self, path: &'p str, _view: &dyn View) -> Option<Place<'p>> {
@@ -40,8 +42,8 @@ impl System for Own {
         self.judges(entry)
     }
 
-    fn present(&self) -> Present {
-        Present::Needed
+    fn present(&self) -> PriorText {
+        PriorText::Needed
     }
 
     /// Claude Code's settings belong to the user and may be edited, but not so

@@ -10,14 +10,15 @@ pub mod transition;
 use chrono::{DateTime, Utc};
 
 use self::state::{Phase, State};
-use super::{
-    ClosedGate, Consequences, ContentError, FileOutcome, Files, Moment, Note, Place, Present,
+use crate::base::actor::AgentName;
+use crate::contract::denial::DenyCode;
+use crate::contract::slug::{Shape, Slug};
+use crate::contract::table::{Contract, Dir, DirKind, List, Row, Writer};
+use crate::systems::system::{
+    AgentEvent, ClosedGate, ContentError, Effects, FileOutcome, Files, Note, Place, PriorText,
     System, View, split_site,
 };
-use crate::actor::AgentName;
-use crate::contract::{Contract, Dir, DirKind, List, Row, Shape, Slug, Writer};
-use crate::decision::DenyCode;
-use crate::workflow::{Outcome, Workflow};
+use crate::systems::workflow::{Outcome, Workflow};
 
 pub struct Session;
 
@@ -48,8 +49,8 @@ impl System for Session {
         entry == "state.json"
     }
 
-    fn present(&self) -> Present {
-        Present::Repairable
+    fn present(&self) -> PriorText {
+        PriorText::Repairable
     }
 
     fn check_content(
@@ -71,12 +72,12 @@ impl System for Session {
         Some(".claude/.docs")
     }
 
-    fn at(&self, moment: &Moment<'_>, files: &dyn Files, now: DateTime<Utc>) -> Consequences {
+    fn at(&self, moment: &AgentEvent<'_>, files: &dyn Files, now: DateTime<Utc>) -> Effects {
         let outcome = match *moment {
-            Moment::AgentStart { agent } if Phase::of_agent(agent).is_some() => {
+            AgentEvent::AgentStart { agent } if Phase::of_agent(agent).is_some() => {
                 newest(files, agent, now)
             }
-            Moment::Wrote { entry, text } => entry.split_once('/').and_then(|(id, report)| {
+            AgentEvent::Wrote { entry, text } => entry.split_once('/').and_then(|(id, report)| {
                 let phase = Phase::of_report(report)?;
                 let file = format!("{id}/state.json");
                 let state = files.text(&file)?;
@@ -88,11 +89,13 @@ impl System for Session {
                 };
                 Some(FileOutcome { file, outcome })
             }),
-            Moment::AgentStart { .. } | Moment::AgentEnd { .. } | Moment::TurnEnd => None,
+            AgentEvent::AgentStart { .. } | AgentEvent::AgentEnd { .. } | AgentEvent::TurnEnd => {
+                None
+            }
         };
-        Consequences {
+        Effects {
             outcomes: outcome.into_iter().collect(),
-            ..Consequences::default()
+            ..Effects::default()
         }
     }
 

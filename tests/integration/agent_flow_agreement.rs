@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use statewarden::actor::AgentName;
+use statewarden::base::actor::AgentName;
 use statewarden::systems::agent_flow::gates::{on_completion, on_start, on_stop};
 use statewarden::systems::agent_flow::state::{Agent, FlowState};
-use statewarden::workflow::Outcome;
+use statewarden::systems::workflow::Outcome;
 
 use crate::agent_flow_stand_in::{Call, flow_update, now, update_script};
 

@@ -5,12 +5,12 @@ use std::process::Command;
 
 use chrono::{DateTime, Utc};
 use regex::Regex;
-use statewarden::actor::AgentName;
+use statewarden::base::actor::AgentName;
 use statewarden::systems::agent_flow::deep_dive::{self, Origin, Scope, Sections, Stage};
 use statewarden::systems::agent_flow::gates::{on_completion, on_start};
 use statewarden::systems::agent_flow::script::{DeepDive, Init, init};
 use statewarden::systems::agent_flow::state::Mode;
-use statewarden::workflow::Outcome;
+use statewarden::systems::workflow::Outcome;
 
 use crate::support::serve;
 

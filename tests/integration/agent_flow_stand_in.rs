@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use statewarden::systems::agent_flow::script::{GroupPart, Update, parse_gate_result, update};
 use statewarden::systems::agent_flow::state::Phase;
-use statewarden::workflow::Outcome;
+use statewarden::systems::workflow::Outcome;
 
 pub(crate) fn now() -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default()

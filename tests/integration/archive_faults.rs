@@ -11,7 +11,7 @@ use std::thread;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use statewarden::store::archive::{
-    Item, Kind, Newer, Return, Ring, Run, Status, Taken, WhenChanged,
+    Archive, Item, Kind, Newer, Return, Run, Status, Taken, WhenChanged,
 };
 use statewarden::store::lock::{IN_COMMAND, with_lock};
 
@@ -131,8 +131,8 @@ fn resets_at_the_same_time_lose_nothing() {
     assert_eq!(sandbox.names(STATE), [".archive"]);
 }
 
-fn ring(sandbox: &Sandbox, runs: usize) -> Ring {
-    Ring {
+fn ring(sandbox: &Sandbox, runs: usize) -> Archive {
+    Archive {
         dir: sandbox.project().join(RING),
         system: "devt".to_owned(),
         site: STATE.to_owned(),
@@ -153,7 +153,7 @@ fn item(path: &Path, modified: DateTime<Utc>, when_changed: WhenChanged) -> Item
     }
 }
 
-fn take(sandbox: &Sandbox, ring: &Ring, items: &[Item<'_>], now: DateTime<Utc>) -> Taken {
+fn take(sandbox: &Sandbox, ring: &Archive, items: &[Item<'_>], now: DateTime<Utc>) -> Taken {
     let run = Run {
         kind: Kind::Sweep,
         now,
@@ -258,7 +258,7 @@ fn names_that_differ_in_case_get_different_places() {
 }
 
 /// A site whose one entry, `notes.md`, was reset, and its ring.
-fn archived() -> (Sandbox, Ring, DateTime<Utc>) {
+fn archived() -> (Sandbox, Archive, DateTime<Utc>) {
     let sandbox = Sandbox::new();
     sandbox.write(".devt/state/notes.md", "x");
     sandbox.run("reset").ends(0);

@@ -4,12 +4,14 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use regex::Regex;
-use statewarden::contract::{Bucket, Edition, Name, Row, Slug, Standing};
-use statewarden::nearest::nearest;
-use statewarden::systems::{self, SYSTEMS};
+use statewarden::contract::edition::Edition;
+use statewarden::contract::slug::Slug;
+use statewarden::contract::suggest::nearest;
+use statewarden::contract::table::{Bucket, Classification, Name, Row};
+use statewarden::systems::system::{self, SYSTEMS};
 
 fn bucket(system: &str, entry: &str, edition: Edition) -> Option<Bucket> {
-    let system = systems::by_id(system).expect("a built-in system");
+    let system = system::by_id(system).expect("a built-in system");
     system.contract().standing(entry, edition).bucket()
 }
 
@@ -46,7 +48,7 @@ fn devt_0244_holds_exactly_the_documented_names() {
 #[test]
 fn devt_counts_match_the_documents() {
     let canonical = |edition: Edition| {
-        let contract = systems::by_id("devt").expect("devt").contract();
+        let contract = system::by_id("devt").expect("devt").contract();
         let rows = contract
             .rows
             .iter()
@@ -80,7 +82,7 @@ fn rows_stand_in_order_of_precedence() {
                 let Name::Exact(name) = row.name else {
                     continue;
                 };
-                let Standing::Row(found) = contract.standing(name, edition) else {
+                let Classification::Row(found) = contract.standing(name, edition) else {
                     panic!("{}: `{name}` is not found", system.id());
                 };
                 assert!(
@@ -234,7 +236,7 @@ proptest! {
 
 #[test]
 fn typos_of_every_writable_devt_name_lead_back_to_it() {
-    let contract = systems::by_id("devt").expect("devt").contract();
+    let contract = system::by_id("devt").expect("devt").contract();
     let mut checked = 0;
     for row in contract
         .rows
@@ -244,7 +246,7 @@ fn typos_of_every_writable_devt_name_lead_back_to_it() {
         let Name::Exact(name) = row.name else {
             continue;
         };
-        let writable = !matches!(row.writer, statewarden::contract::Writer::Program);
+        let writable = !matches!(row.writer, statewarden::contract::table::Writer::Program);
         let Some((stem, ending)) = name
             .rsplit_once('.')
             .filter(|(stem, _)| writable && stem.len() > 5)

@@ -175,8 +175,9 @@ fn a_recovery_closes_denials_of_the_generation_before() {
         ".devt/state/workflow.yaml",
         "active: true\ncreated_at: \"2026-01-01T00:00:00.000Z\"\n",
     );
-    let refused = sandbox.write_event(".devt/state/notes.md", "x");
-    for _ in 0..110 {
+    let mut refused = sandbox.write_event(".devt/state/notes.md", "x");
+    for n in 0..110 {
+        refused["tool_use_id"] = format!("call-{n}").into();
         sandbox.denied(&refused, "ad-hoc-name");
     }
     sandbox.run("stuck").ends(1);

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::json;
-use statewarden::contract::Name;
-use statewarden::systems::SYSTEMS;
+use statewarden::contract::table::Name;
+use statewarden::systems::system::SYSTEMS;
 
 use crate::support::{Ran, Sandbox, assert_has, serve};
 

@@ -5,8 +5,8 @@ use std::fs;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
+use statewarden::log::append::Logs;
 use statewarden::store::lock::IN_COMMAND;
-use statewarden::store::log::Logs;
 
 use crate::support::{DENIES, DEVT, GATES, Ran, Sandbox, assert_has, feed, serve};
 

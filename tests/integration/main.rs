@@ -65,6 +65,8 @@ mod groups_verb;
 /// `install.sh` puts in and takes out.
 #[cfg(unix)]
 mod install_script;
+/// The layers of `src`.
+mod layers;
 /// Logs stay within their bounds and lose nothing.
 mod log_bounds;
 /// What stands in the logs, and that nothing is lost.

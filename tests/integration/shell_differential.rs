@@ -14,10 +14,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::json;
-use statewarden::ground::Ground;
-use statewarden::path;
+use statewarden::base::disk::cache::DirCache;
+use statewarden::base::path;
+use statewarden::base::target::Act;
 use statewarden::shell::{Scene, analyze};
-use statewarden::target::Act;
 
 use crate::support::{EVENTS, Sandbox, in_parallel};
 use grammar::Grammar;
@@ -61,7 +61,7 @@ impl Predicted {
             project_dir: None,
             config_dir: None,
             feature_dir: None,
-            disk: &Ground::kept(),
+            disk: &DirCache::kept(),
         };
         let mut predicted = Self::default();
         for target in analyze(command, &scene).targets {

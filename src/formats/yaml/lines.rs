@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use super::super::newline;
 use super::{Change, Place, Scalar, quote};
+use crate::formats::newline;
 
 /// A key of a block.
 struct Entry {

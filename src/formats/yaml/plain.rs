@@ -4,8 +4,9 @@
 //! for every few bytes of them. What is read here is so little of YAML that it can
 //! be held against the parser on random texts; all else is left to the parser.
 
-use super::{Mapping, Value, printable};
 use inline::{entry, value};
+
+use super::{Mapping, Value, printable};
 
 mod inline;
 

@@ -1,27 +1,34 @@
 //! What later layers change, and what the managed file holds fast.
 
 use super::*;
+use crate::contract::denial::Mode;
+use crate::contract::edition::Edition;
+use crate::settings::merge::Layer;
+use crate::systems::system;
 
 #[test]
 fn later_layers_win_key_by_key() {
     accepts("systems: {my-notes-2: {site: notes}}");
-    let resolved = Settings::resolve(&[
-        (
-            Layer::User,
-            "u",
-            Ok("mode: warn\nsystems: {devt: {mode: off, extra_names: [a]}}"),
-        ),
-        (
-            Layer::Project,
-            "p",
-            Ok("completion: block\nsystems: {devt: {mode: warn}, n: {site: n}}"),
-        ),
-        (
-            Layer::Local,
-            "l",
-            Ok("completion: off\nsystems: {n: {mode: off}}"),
-        ),
-    ]);
+    let resolved = Settings::resolve(
+        &[
+            (
+                Layer::User,
+                "u",
+                Ok("mode: warn\nsystems: {devt: {mode: off, extra_names: [a]}}"),
+            ),
+            (
+                Layer::Project,
+                "p",
+                Ok("completion: block\nsystems: {devt: {mode: warn}, n: {site: n}}"),
+            ),
+            (
+                Layer::Local,
+                "l",
+                Ok("completion: off\nsystems: {n: {mode: off}}"),
+            ),
+        ],
+        &system::known(),
+    );
     assert!(resolved.problems.is_empty(), "{:?}", resolved.problems);
     let settings = resolved.settings;
     assert_eq!(
@@ -56,10 +63,13 @@ fn setting((key, value): (&str, &str)) -> String {
 fn every_key_is_put_over_an_earlier_one_and_held_by_the_managed_file() {
     for (key, weak, strong) in KEYS {
         let (weak, strong) = (setting((key, weak)), setting((key, strong)));
-        let resolved = Settings::resolve(&[
-            (Layer::Project, "p", Ok(&weak)),
-            (Layer::Local, "l", Ok(&strong)),
-        ]);
+        let resolved = Settings::resolve(
+            &[
+                (Layer::Project, "p", Ok(&weak)),
+                (Layer::Local, "l", Ok(&strong)),
+            ],
+            &system::known(),
+        );
         assert_eq!(resolved.settings, accepts(&strong), "{strong}");
         assert_eq!(against_managed(&strong, &weak, &[key]), accepts(&strong));
         assert_eq!(against_managed(&weak, &strong, &[]), accepts(&strong));
@@ -91,10 +101,13 @@ fn every_key_of_a_system_is_put_over_an_earlier_one() {
         let (before, rest) = all.split_once(&format!("{key}: ")).unwrap();
         let (_, behind) = rest.split_once(", ").unwrap_or_default();
         let replaced = format!("{before}{key}: {value}, {behind}");
-        let resolved = Settings::resolve(&[
-            (Layer::Project, "p", Ok(&whole(all))),
-            (Layer::Local, "l", Ok(&whole(later))),
-        ]);
+        let resolved = Settings::resolve(
+            &[
+                (Layer::Project, "p", Ok(&whole(all))),
+                (Layer::Local, "l", Ok(&whole(later))),
+            ],
+            &system::known(),
+        );
         assert_eq!(resolved.problems, [""; 0], "{later}");
         assert_eq!(resolved.settings, accepts(&whole(&replaced)), "{replaced}");
     }
@@ -103,10 +116,13 @@ fn every_key_of_a_system_is_put_over_an_earlier_one() {
 /// What a project file gets through against a managed one, and what it does not.
 #[track_caller]
 fn against_managed(managed: &str, lower: &str, overruled: &[&str]) -> Settings {
-    let resolved = Settings::resolve(&[
-        (Layer::Managed, "m", Ok(managed)),
-        (Layer::Project, "p", Ok(lower)),
-    ]);
+    let resolved = Settings::resolve(
+        &[
+            (Layer::Managed, "m", Ok(managed)),
+            (Layer::Project, "p", Ok(lower)),
+        ],
+        &system::known(),
+    );
     assert!(resolved.problems.is_empty(), "{:?}", resolved.problems);
     let keys: Vec<_> = resolved
         .overruled
@@ -213,7 +229,7 @@ fn a_broken_managed_file_still_holds_the_built_in_rules() {
             (Layer::Project, "p", Ok("systems: {n: {site: n}}")),
             (Layer::Local, "l", Ok("mode: off")),
         ];
-        let resolved = Settings::resolve(&layers);
+        let resolved = Settings::resolve(&layers, &system::known());
         assert_eq!(resolved.settings.mode, Mode::Enforce);
         assert_eq!((resolved.problems.len(), resolved.overruled.len()), (1, 1));
         assert_eq!(

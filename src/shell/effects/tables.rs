@@ -1,10 +1,10 @@
 //! The calls of each language that write, one row for what they do.
 
-use super::{Effect, On};
-use crate::target::Act;
-
 use Act::{Edit, MakeDir, Remove, RemoveTree, Write};
 use Effect::{Each, First, Named, Own, Second, Third};
+
+use super::{Effect, On};
+use crate::base::target::Act;
 
 /// On what the calls stand, their names, and what they do.
 pub(super) type Row = (On, &'static [&'static str], Effect);

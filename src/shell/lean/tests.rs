@@ -4,8 +4,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::shell::{Disk, Extent, Scene, analyze};
-use crate::target::Target;
+use crate::base::disk::cache::Disk;
+use crate::base::target::Target;
+use crate::shell::{Extent, Scene, analyze};
 
 struct Plain;
 

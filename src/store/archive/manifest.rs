@@ -1,15 +1,14 @@
 //! `manifest.json` of a snapshot, format version 1. A later version may add
 //! keys and changes none; readers ignore keys they do not know.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Item, Kind, Ring, Run};
+use super::{Archive, Item, Kind, Run};
+use crate::base::clock;
 use crate::store::replace;
-use crate::time;
 
 pub const FILE: &str = "manifest.json";
 
@@ -62,7 +61,7 @@ pub(super) fn as_text(place: &Path) -> String {
 
 pub(super) fn write(
     snapshot: &Path,
-    ring: &Ring,
+    ring: &Archive,
     run: Run,
     items: &[Item<'_>],
     places: &[PathBuf],
@@ -73,7 +72,7 @@ pub(super) fn write(
             name: item.name.to_owned(),
             stored: (place != item.name).then_some(place),
             size: item.size,
-            mtime: time::millis(item.modified),
+            mtime: clock::millis(item.modified),
             is_dir: item.is_dir,
             reason: item.reason.to_owned(),
         }
@@ -85,7 +84,7 @@ pub(super) fn write(
         system: ring.system.clone(),
         site: ring.site.clone(),
         by: run.kind.by().to_owned(),
-        at: time::millis(run.now),
+        at: clock::millis(run.now),
         entries: entries.collect(),
     };
     let text = serde_json::to_string_pretty(&manifest)? + "\n";

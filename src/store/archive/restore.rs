@@ -1,12 +1,11 @@
 //! The way back: entries of a snapshot return to the site.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::snapshot::remove_empty;
-use super::{Held, Item, Locked, Ring, Run, Snapshot, WhenChanged};
-use crate::store::transfer::move_to_free;
+use super::{Archive, Held, Item, Locked, Run, Snapshot, WhenChanged};
+use crate::store::rename::move_to_free;
 use crate::store::{modified, replace};
 
 /// Whether a newer file in the site stays.
@@ -31,7 +30,7 @@ pub enum Return {
     },
 }
 
-impl Ring {
+impl Archive {
     /// Moves entries of a snapshot back into the site. What they replace goes
     /// into a new snapshot, whose path comes back. No snapshot is dropped; one
     /// that is empty afterwards goes.

@@ -2,15 +2,14 @@
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::{fs, io};
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 
 use super::manifest::{self, FILE as MANIFEST, Manifest};
 use super::{Kind, modified, replace};
-use crate::regular::if_there;
+use crate::base::disk::bounded_read::if_there;
 
 /// How the name of a manifest that is being written begins.
 const HALF_MANIFEST: &str = ".manifest.json.";

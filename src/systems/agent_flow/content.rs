@@ -3,7 +3,7 @@
 use super::state::{FileKind, GROUP, Phase};
 use crate::formats::yaml::{self, Value};
 use crate::formats::{brief, front_matter};
-use crate::workflow::GateStatus;
+use crate::systems::workflow::GateStatus;
 
 const TIERS: &[&str] = &[
     "unclassified",

@@ -7,9 +7,9 @@ use chrono::{DateTime, Utc};
 
 use super::log;
 use super::state::FileKind;
+use crate::base::clock;
 use crate::formats::front_matter;
 use crate::formats::yaml::{self, Change};
-use crate::time;
 
 /// What is explored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,7 +124,7 @@ pub fn backup_names(now: DateTime<Utc>) -> impl Iterator<Item = String> {
 
 /// The text of a new file.
 pub fn init(init: &Init, now: DateTime<Utc>) -> String {
-    let (at, count) = (time::seconds(now), init.agent_count);
+    let (at, count) = (clock::seconds(now), init.agent_count);
     let (scope, focus_yaml) = match &init.scope {
         Scope::Full => ("full", "null".to_owned()),
         Scope::Focused(path) => ("focused", yaml::quote(path)),
@@ -167,7 +167,7 @@ pub fn compile(
 ) -> Result<String, String> {
     let document = front_matter::split(text).map_err(|fault| fault.to_string())?;
     let value = yaml::parse(document.front)?;
-    let at = time::seconds(now);
+    let at = clock::seconds(now);
     let (phase, status) = match stage {
         Stage::InProgress => ("compilation", "in_progress"),
         Stage::Complete => ("complete", "complete"),
@@ -376,7 +376,7 @@ mod tests {
         assert_eq!(check_content(&done, FileKind::DeepDive), Ok(()));
         let context = Context {
             scope: "focused".to_owned(),
-            generated: time::seconds(now()),
+            generated: clock::seconds(now()),
         };
         assert_eq!(Context::read(&done), Some(context));
         assert!(compile("no fence", &second, Stage::Complete, now()).is_err());

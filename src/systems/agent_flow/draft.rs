@@ -4,10 +4,10 @@ use chrono::{DateTime, Utc};
 
 use super::log;
 use super::state::{FlowState, GROUP, Mode, Phase, has_passed};
+use crate::base::clock;
 use crate::formats::front_matter::{self, Document};
 use crate::formats::yaml::{self, Change, Scalar, Value};
-use crate::time;
-use crate::workflow::{Account, GateChange, GateStatus, Outcome};
+use crate::systems::workflow::{GateChange, GateStatus, Outcome, Summary};
 
 pub(super) struct Draft<'a> {
     document: Document<'a>,
@@ -37,7 +37,7 @@ impl<'a> Draft<'a> {
             document,
             value,
             state,
-            at: time::seconds(now),
+            at: clock::seconds(now),
             edits,
             moved,
             entries,
@@ -243,7 +243,7 @@ impl<'a> Draft<'a> {
         Ok(Outcome::Changed {
             text,
             changes: self.moved,
-            account: Account {
+            account: Summary {
                 phase: self.state.phase.map(|phase| phase.to_string()),
                 iteration: self.state.iteration,
                 evidence: self.said,

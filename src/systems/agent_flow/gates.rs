@@ -12,8 +12,8 @@ use super::draft::Draft;
 use super::log;
 use super::state::{Agent, FlowState, Mode, Phase, has_passed};
 use super::verdict::{self, Reading, Verdict};
-use crate::actor::AgentName;
-use crate::workflow::{GateStatus, Outcome};
+use crate::base::actor::AgentName;
+use crate::systems::workflow::{GateStatus, Outcome};
 
 const ORCHESTRATOR: &str = "Orchestrator";
 const ABORTED: &str = "Aborted: max iterations reached";
@@ -21,7 +21,7 @@ const COMPLETED: &str = "All phases completed successfully";
 
 /// What an agent just did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum RunEvent {
     Start,
     Completion,
 }
@@ -43,14 +43,14 @@ pub fn on_stop(text: &str, now: DateTime<Utc>) -> Outcome {
 
 /// Whether an event of this agent belongs to the run in this file; decides
 /// between the two files when both hold an active run.
-pub fn fits(text: &str, agent: &AgentName, moment: Moment) -> bool {
+pub fn fits(text: &str, agent: &AgentName, moment: RunEvent) -> bool {
     let state = FlowState::read(text).ok().filter(|state| state.active);
     let (Some(state), Some(agent)) = (state, Agent::of(agent)) else {
         return false;
     };
     match moment {
-        Moment::Start => may_start(&state, agent).is_ok(),
-        Moment::Completion => standing(&state, agent).is_ok(),
+        RunEvent::Start => may_start(&state, agent).is_ok(),
+        RunEvent::Completion => standing(&state, agent).is_ok(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The log in a file's body, in the form the original scripts write.
 
 use crate::formats::yaml::one_line;
-use crate::workflow::GateStatus;
+use crate::systems::workflow::GateStatus;
 
 /// The most characters of a reply that a gate or the log keeps.
 const MESSAGE_MAX: usize = 200;

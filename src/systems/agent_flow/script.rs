@@ -8,9 +8,9 @@ use super::draft::{Draft, group_outcome};
 use super::log;
 use super::state::{FileKind, FlowState, GROUP, Mode, Phase};
 use super::verdict::Verdict;
+use crate::base::clock;
 use crate::formats::yaml::quote;
-use crate::time;
-use crate::workflow::{GateStatus, Outcome};
+use crate::systems::workflow::{GateStatus, Outcome};
 
 /// How a new run relates to a deep dive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub fn init(init: &Init, now: DateTime<Utc>) -> Result<String, String> {
     if init.max_iterations == 0 {
         return Err("`--max-iterations` is 0; give at least 1".to_owned());
     }
-    let at = time::seconds(now);
+    let at = clock::seconds(now);
     let is_single = init.mode == Mode::Single;
     let only = |condition: bool, text: &'static str| if condition { text } else { "" };
     let (mode, available) = mode_words(init.mode);

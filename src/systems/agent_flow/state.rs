@@ -2,16 +2,16 @@
 
 use std::fmt;
 
-use crate::actor::AgentName;
+use crate::base::actor::AgentName;
+use crate::base::string_enum::string_enum;
 use crate::formats::front_matter;
 use crate::formats::yaml::{self, Value};
-use crate::words::words;
-use crate::workflow::{Gate, GateStatus, Workflow};
+use crate::systems::workflow::{Gate, GateStatus, Workflow};
 
 /// The key of the only parallel group, and of its gate and phase.
 pub const GROUP: &str = "review_verification";
 
-words! {
+string_enum! {
     /// The agents that own a gate.
     pub enum Agent {
         Riko = "Riko",
@@ -50,7 +50,7 @@ impl Agent {
     }
 }
 
-words! {
+string_enum! {
     /// The values of `current_phase`, in the order of a run.
     #[derive(PartialOrd, Ord)]
     pub enum Phase {
@@ -114,7 +114,7 @@ impl Mode {
     }
 }
 
-words! {
+string_enum! {
     /// The three state files, by their names.
     pub enum FileKind {
         Single = "orchestration.local.md",

@@ -5,11 +5,11 @@
 //! decides nothing, so that the gate stays as it was.
 
 use super::state::Agent;
+use crate::base::string_enum::string_enum;
 use crate::formats::markdown::{self, Fence, Line};
-use crate::words::words;
-use crate::workflow::GateStatus;
+use crate::systems::workflow::GateStatus;
 
-words! {
+string_enum! {
     /// A decisive outcome.
     pub enum Verdict {
         /// A report that needs no verdict (Riko, Senku, Loid).

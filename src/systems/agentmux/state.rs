@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::event;
 use crate::formats::json::{Document, kind};
-use crate::workflow::{Gate, GateStatus, Workflow};
+use crate::systems::workflow::{Gate, GateStatus, Workflow};
 
 /// The phases in the order of a run, with the virtual end `failed`.
 pub const PHASES: [&str; 9] = [

@@ -1,7 +1,7 @@
 //! What an agent of devt owes at its end, and whether what lies there is it.
 
 use super::sidecar::{self, Sidecar};
-use crate::actor::AgentName;
+use crate::base::actor::AgentName;
 
 /// The files that one agent writes.
 #[derive(Debug, PartialEq, Eq)]

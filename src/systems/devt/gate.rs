@@ -2,7 +2,7 @@
 
 use super::artifact::{Artifact, Judged, Substance};
 use super::workflow_yaml::{self, Fields, Scalar};
-use crate::workflow::{Gate, GateChange, GateStatus, Outcome, Workflow};
+use crate::systems::workflow::{Gate, GateChange, GateStatus, Outcome, Workflow};
 
 /// Carries a judged artifact into the `workflow.yaml` of an active workflow: `status` and `verdict` of a
 /// valid sidecar (or `## Status`), and whether the artifact was valid. An
@@ -161,7 +161,7 @@ fn gate_status(word: &str) -> GateStatus {
 mod tests {
     use super::super::artifact::judge;
     use super::*;
-    use crate::actor::AgentName;
+    use crate::base::actor::AgentName;
 
     #[track_caller]
     fn check(text: &str, json: &str, expected: Result<&str, &str>) {

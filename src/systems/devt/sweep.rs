@@ -4,7 +4,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::workflow_yaml::{Fields, Scalar, read};
-use crate::contract::{Bucket, Sweep};
+use crate::contract::table::{Bucket, Sweep};
 
 /// Since when the files of the present workflow date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

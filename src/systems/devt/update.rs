@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 
 use super::workflow_yaml::{DEFAULT, Fields, Scalar, TEXT_KEYS, read, set};
-use crate::time;
+use crate::base::clock;
 
 /// A changed file and what looked odd in the arguments; like devt we store odd
 /// values all the same.
@@ -61,7 +61,7 @@ fn anchors(before: &Fields, after: &Fields, now: DateTime<Utc>, new_id: &str) ->
     let set = |key, value: &str| (key, Some(Scalar::Text(value.to_owned())));
     let absent = |key| matches!(after.get(key), None | Some(Scalar::Null));
     // devt's readers take JavaScript's form, which has milliseconds.
-    let now = time::millis(now);
+    let now = clock::millis(now);
     let type_of = |fields: &Fields| fields.text("workflow_type").map(str::to_owned);
     if !after.is_true("active") {
         return Vec::new();

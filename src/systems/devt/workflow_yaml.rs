@@ -6,7 +6,8 @@
 
 use std::fmt;
 
-use crate::formats::{newline, split_bom, yaml};
+use crate::base::text::split_bom;
+use crate::formats::{newline, yaml};
 
 /// A value that stands on its key's line.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,16 +7,14 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::path;
-use crate::reply;
-use crate::words::words;
-use crate::workflow::{Gate, GateStatus, Workflow};
-
 use super::report::{self, Reading, ReportKind};
 use super::stuck;
 use super::tasks::{self, Section, Tasks};
+use crate::base::string_enum::string_enum;
+use crate::base::{path, text};
+use crate::systems::workflow::{Gate, GateStatus, Workflow};
 
-words! {
+string_enum! {
     /// How far a group is.
     pub enum GroupState {
         /// No box is checked and nobody has reviewed.
@@ -111,7 +109,7 @@ pub fn derive(files: Files<'_>) -> Option<Change> {
 
 fn ungrouped(tasks: &Tasks) -> Option<String> {
     let lines = tasks.ungrouped.iter().map(usize::to_string).collect();
-    let lines = reply::listed(lines, LIST_ROOM);
+    let lines = text::join_limited(lines, LIST_ROOM);
     match (tasks.groups.len(), tasks.ungrouped.len()) {
         (0, _) => Some("`tasks.md` has no group (headings `## N. Name`)".to_owned()),
         (_, 0) => None,
@@ -280,7 +278,7 @@ impl<'a> Evidence<'a> {
             (&section.elsewhere, "open tasks of this group elsewhere"),
         ] {
             if !places.is_empty() {
-                let places = reply::listed(places.clone(), LIST_ROOM);
+                let places = text::join_limited(places.clone(), LIST_ROOM);
                 reasons.push(format!("{so}: {places}"));
             }
         }

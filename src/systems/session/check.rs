@@ -1,9 +1,8 @@
 //! Whether a new text of `state.json` may replace the present one.
 
-use crate::formats::brief;
-use crate::systems::{ContentError, Note, same_name};
-
 use super::state::{Phase, State, Status};
+use crate::formats::brief;
+use crate::systems::system::{ContentError, Note, same_name};
 
 /// The same for a text in the directory of the session `id`.
 ///
@@ -138,7 +137,7 @@ mod tests {
 
     use super::super::create;
     use super::*;
-    use crate::decision::DenyCode;
+    use crate::contract::denial::DenyCode;
     use crate::formats::json::Document;
 
     const COMPLETE: &str = include_str!("../../../tests/fixtures/session/complete.json");

@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::schema::SPEC_STATUSES;
 use super::state::Phase;
+use crate::base::clock;
 use crate::formats::{front_matter, yaml};
-use crate::time;
 
 /// What `session init` is asked for.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ impl<'a> Spec<'a> {
 
 /// The text of a new `state.json`: phase `init` completed, the others pending.
 pub fn new_session(new: &NewSession<'_>, now: DateTime<Utc>) -> String {
-    let now = time::seconds(now);
+    let now = clock::seconds(now);
     let done = json!({ "status": "completed", "skipped": false, "report": null, "started_at": now, "completed_at": now });
     let pending = json!({ "status": "pending", "skipped": false, "report": null, "started_at": null, "completed_at": null });
     let phases = Phase::ALL.map(|phase| {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::state::{Moment, Phase, PhaseState, Status};
+use super::state::{Phase, PhaseState, Status, Timestamp};
 use crate::formats::brief;
 use crate::formats::json::{Document, kind};
 
@@ -73,9 +73,9 @@ impl<'a> View<'a> {
         ))
     }
 
-    pub(super) fn moment(&self, path: &[&str]) -> Result<Moment, String> {
+    pub(super) fn moment(&self, path: &[&str]) -> Result<Timestamp, String> {
         let text = self.text(path)?;
-        Moment::parse(text).ok_or_else(|| {
+        Timestamp::parse(text).ok_or_else(|| {
             format!(
                 "`{}` is \"{}\", not a time like 2026-01-10T14:30:22Z",
                 path.join("."),
@@ -84,7 +84,7 @@ impl<'a> View<'a> {
         })
     }
 
-    fn moment_or_null(&mut self, path: &[&str]) -> Result<Option<Moment>, String> {
+    fn moment_or_null(&mut self, path: &[&str]) -> Result<Option<Timestamp>, String> {
         match self.optional(path) {
             None | Some(Value::Null) => Ok(None),
             Some(_) => self.moment(path).map(Some),

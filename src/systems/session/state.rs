@@ -3,15 +3,15 @@
 //! A typed view over the document. Keys it does not know are never looked at
 //! and never lost.
 
-use super::schema::View;
 use chrono::{DateTime, NaiveDateTime, Utc};
 
-use crate::actor::AgentName;
+use super::schema::View;
+use crate::base::actor::AgentName;
+use crate::base::string_enum::string_enum;
 use crate::formats::json::Document;
-use crate::words::words;
-use crate::workflow::{Gate, GateStatus, Workflow};
+use crate::systems::workflow::{Gate, GateStatus, Workflow};
 
-words! {
+string_enum! {
     /// The phases, in the order in which they must be completed.
     #[derive(PartialOrd, Ord)]
     pub enum Phase {
@@ -51,7 +51,7 @@ impl Phase {
     }
 }
 
-words! {
+string_enum! {
     /// How far a phase is.
     #[derive(PartialOrd, Ord)]
     pub enum Status {
@@ -63,12 +63,12 @@ words! {
 
 /// A time as it is written and the instant it means.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub struct Timestamp {
     pub text: String,
     pub at: DateTime<Utc>,
 }
 
-impl Moment {
+impl Timestamp {
     /// ISO 8601 as models write it: an offset may be missing and means UTC.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let naive = |form| NaiveDateTime::parse_from_str(text, form).ok();
@@ -91,8 +91,8 @@ pub struct PhaseState {
     pub status: Status,
     /// Completed by leaving it out.
     pub skipped: bool,
-    pub started_at: Option<Moment>,
-    pub completed_at: Option<Moment>,
+    pub started_at: Option<Timestamp>,
+    pub completed_at: Option<Timestamp>,
 }
 
 impl PhaseState {
@@ -111,8 +111,8 @@ impl PhaseState {
 pub struct State {
     pub id: String,
     pub task: String,
-    pub created_at: Moment,
-    pub updated_at: Moment,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
     /// One for each of [`Phase::ALL`], in its order.
     phases: [PhaseState; 6],
     /// The agents that the dispatcher chose for research and review.
@@ -275,7 +275,7 @@ mod tests {
             "2026-01-10T14:30:22.5",
             "2026-01-10T14:30",
         ] {
-            assert!(Moment::parse(text).is_some(), "{text}");
+            assert!(Timestamp::parse(text).is_some(), "{text}");
         }
     }
 }

@@ -9,10 +9,10 @@ use serde_json::json;
 use super::check::check_content;
 use super::schema::BLOCKS;
 use super::state::{Phase, PhaseState, State, Status};
-use crate::actor::AgentName;
+use crate::base::actor::AgentName;
+use crate::base::clock;
 use crate::formats::json::Document;
-use crate::time;
-use crate::workflow::{Account, GateChange, GateStatus, Outcome};
+use crate::systems::workflow::{GateChange, GateStatus, Outcome, Summary};
 
 /// Pending → in progress. A `started_at` that is already there is kept.
 ///
@@ -167,7 +167,7 @@ pub fn outcome(
                 iteration: None,
                 evidence,
             };
-            let account = Account {
+            let account = Summary {
                 phase: change.phase.clone(),
                 iteration: None,
                 evidence: Some(change.evidence.clone()),
@@ -210,7 +210,7 @@ fn rewrite(
     change(&state, &mut document)?;
     // A model may have invented a time that is still to come.
     if state.updated_at.at < now.trunc_subsecs(0) {
-        document.set(&["updated_at"], time::seconds(now))?;
+        document.set(&["updated_at"], clock::seconds(now))?;
     }
     let new_text = document.render();
     check_content(&new_text, Some(text)).map_err(|error| error.message)?;
@@ -228,7 +228,7 @@ fn start_time(
 ) -> Result<(), String> {
     match state.started_at {
         Some(_) => Ok(()),
-        None => document.set(&field(state.phase, "started_at"), time::seconds(now)),
+        None => document.set(&field(state.phase, "started_at"), clock::seconds(now)),
     }
 }
 
@@ -237,7 +237,7 @@ fn start_time(
 fn end_time(state: &PhaseState, now: DateTime<Utc>) -> String {
     match &state.started_at {
         Some(started) if started.at > now => started.text.clone(),
-        _ => time::seconds(now),
+        _ => clock::seconds(now),
     }
 }
 
@@ -272,10 +272,10 @@ mod tests {
         let text = skip(&text, Phase::Quality, at(5)).unwrap();
         let text = complete(&text, Phase::Review, None, at(6)).unwrap();
         assert!(text.contains("\"mine\": {\n    \"z\": 1,\n    \"a\": 2.5\n  },\n  \"phases\""));
-        assert_eq!(value(&text, &["updated_at"]), time::seconds(at(6)));
+        assert_eq!(value(&text, &["updated_at"]), clock::seconds(at(6)));
         assert_eq!(
             value(&text, &field(Phase::Research, "started_at")),
-            time::seconds(at(1))
+            clock::seconds(at(1))
         );
         assert_eq!(
             value(&text, &field(Phase::Plan, "started_at")),
@@ -283,7 +283,7 @@ mod tests {
         );
         assert_eq!(
             value(&text, &field(Phase::Implement, "started_at")),
-            time::seconds(at(4))
+            clock::seconds(at(4))
         );
         assert!(!read_workflow(&text, "x").unwrap().active);
     }
@@ -393,7 +393,7 @@ mod tests {
         );
 
         // A model's start time may lie in the future; the phase ends all the same.
-        let future = running.replace(&time::seconds(at(1)), "2030-01-01T00:00:00Z");
+        let future = running.replace(&clock::seconds(at(1)), "2030-01-01T00:00:00Z");
         let done = on_report_written(&future, Phase::Research, at(3));
         check_outcome(&done, "research in_progress passed");
         let Outcome::Changed { text: done, .. } = done else {
@@ -416,7 +416,7 @@ mod tests {
         let text = complete(&text, Phase::Research, report, at(2)).unwrap();
         let expected = [
             ("report", "research-report.md"),
-            ("completed_at", &time::seconds(at(1))),
+            ("completed_at", &clock::seconds(at(1))),
         ];
         for (key, expected) in expected {
             assert_eq!(value(&text, &field(Phase::Research, key)), expected);

@@ -1,7 +1,7 @@
 //! What stands on one line: keys, scalars, and lists and entries in brackets.
 
-use super::super::{Mapping, Value};
 use super::DEEPEST;
+use crate::formats::yaml::{Mapping, Value};
 
 /// The key at the start of a text, and what stands behind its colon.
 pub(super) fn entry(text: &str) -> Option<(&str, &str)> {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::workflow::GateChange;
+use crate::systems::workflow::GateChange;
 
 const SINGLE: &str =
     include_str!("../../../../tests/fixtures/agent-flow/01-orchestration-init-default.md");
@@ -354,16 +354,16 @@ fn a_completion_after_loid_took_over_is_late() {
 #[test]
 fn an_event_belongs_to_the_file_whose_phase_fits() {
     let fit = |text: &str, agent, moment| fits(text, &name(agent), moment);
-    assert!(fit(SINGLE, "Riko", Moment::Completion) && fit(SINGLE, "Riko", Moment::Start));
-    assert!(!fit(SINGLE, "Senku", Moment::Start) && !fit(SINGLE, "Loid", Moment::Completion));
-    assert!(fit(REVIEW, "Lawliet", Moment::Start) && !fit(SINGLE, "Lawliet", Moment::Start));
-    assert!(fit(TEAM, "Alphonse", Moment::Start) && !fit(REVIEW, "Alphonse", Moment::Start));
+    assert!(fit(SINGLE, "Riko", RunEvent::Completion) && fit(SINGLE, "Riko", RunEvent::Start));
+    assert!(!fit(SINGLE, "Senku", RunEvent::Start) && !fit(SINGLE, "Loid", RunEvent::Completion));
+    assert!(fit(REVIEW, "Lawliet", RunEvent::Start) && !fit(SINGLE, "Lawliet", RunEvent::Start));
+    assert!(fit(TEAM, "Alphonse", RunEvent::Start) && !fit(REVIEW, "Alphonse", RunEvent::Start));
     assert!(!fit(
         &SINGLE.replace("active: true", "active: no"),
         "Riko",
-        Moment::Start
+        RunEvent::Start
     ));
-    assert!(!fit(SINGLE, "Explore", Moment::Start) && !fit("", "Riko", Moment::Start));
+    assert!(!fit(SINGLE, "Explore", RunEvent::Start) && !fit("", "Riko", RunEvent::Start));
 }
 
 #[test]

@@ -1,7 +1,7 @@
-use super::super::content::check_content;
 use super::*;
 use crate::formats::front_matter;
-use crate::workflow::GateStatus::{Failed, InProgress, Passed, Pending};
+use crate::systems::agent_flow::content::check_content;
+use crate::systems::workflow::GateStatus::{Failed, InProgress, Passed, Pending};
 
 const SINGLE: &str =
     include_str!("../../../../tests/fixtures/agent-flow/01-orchestration-init-default.md");

@@ -1,0 +1,175 @@
+//! Regular files, read within bounds. Other kinds of files can keep a reader
+//! for ever, or never end.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::str;
+
+use crate::base::text::split_bom;
+
+/// Opens a regular file for reading, and gives its length.
+///
+/// # Errors
+/// The file cannot be opened, or is no regular one.
+pub fn open(path: &Path) -> io::Result<(File, u64)> {
+    let file = open_at_once(path)?;
+    let len = len(&file)?;
+    Ok((file, len))
+}
+
+/// The length of an open file.
+///
+/// # Errors
+/// It is no regular file.
+pub fn len(file: &File) -> io::Result<u64> {
+    let meta = file.metadata()?;
+    match meta.is_file() {
+        true => Ok(meta.len()),
+        false => Err(io::Error::other("it is no regular file")),
+    }
+}
+
+/// Opens a FIFO too without waiting for its writer. What the file is can only be
+/// asked safely once it is open: another may have its name a moment later.
+#[cfg(unix)]
+fn open_at_once(path: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags, open};
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    Ok(open(path, flags, Mode::empty())?.into())
+}
+
+#[cfg(not(unix))]
+fn open_at_once(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+/// What the disk answered; `None` where nothing has the name.
+///
+/// # Errors
+/// Every other error.
+pub fn if_there<T>(answer: io::Result<T>) -> io::Result<Option<T>> {
+    match answer {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        answer => answer.map(Some),
+    }
+}
+
+/// The bytes of a file of at most `max` of them.
+///
+/// # Errors
+/// The file cannot be read, or is larger.
+pub fn read(path: &Path, max: u64) -> io::Result<Vec<u8>> {
+    let (file, len) = open(path)?;
+    let mut bytes = Vec::new();
+    if len <= max {
+        // What `/proc` holds says that it is empty, and any file can grow.
+        bytes.reserve_exact(usize::try_from(len).unwrap_or_default());
+        file.take(max + 1).read_to_end(&mut bytes)?;
+    }
+    match len.max(bytes.len() as u64) > max {
+        true => Err(too_large(max)),
+        false => Ok(bytes),
+    }
+}
+
+/// The bytes of whatever a person names, such as a pipe, and at most `max` of them.
+///
+/// # Errors
+/// It cannot be read, or holds more.
+pub fn read_any(stream: impl Read, max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    stream.take(max + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > max {
+        true => Err(too_large(max)),
+        false => Ok(bytes),
+    }
+}
+
+fn too_large(max: u64) -> io::Error {
+    io::Error::other(format!("it is larger than {} MiB", max >> 20))
+}
+
+/// Hands on the lines in the last `max` bytes of a file, without their breaks and
+/// a byte-order mark, and gives its length. A line of which only the end is in there is left out, and
+/// one that is no UTF-8: a torn line must not hide those behind it.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn tail(path: &Path, max: u64, take: &mut dyn FnMut(&str)) -> io::Result<u64> {
+    let (mut file, len) = open(path)?;
+    let start = len.saturating_sub(max);
+    // From one byte before, so that a line which begins at the start is whole.
+    file.seek(SeekFrom::Start(start.saturating_sub(1)))?;
+    let mut reader = BufReader::new(file.take(max.saturating_add(1)));
+    if start > 0 {
+        reader.skip_until(b'\n')?;
+    }
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line)? > 0 {
+        if let Ok(line) = str::from_utf8(&line) {
+            take(split_bom(line).1.trim_end_matches('\n'));
+        }
+        line.clear();
+    }
+    Ok(len)
+}
+
+/// A state file that a rule reads is small; what is larger is no state file.
+pub(crate) const MAX_TEXT: u64 = 16 * 1024 * 1024;
+
+/// The text of a regular file; `None` when nothing has its name.
+///
+/// # Errors
+/// The file cannot be read, is no regular file, no UTF-8, or larger than a state
+/// file may be.
+pub fn read_text<P: AsRef<Path> + ?Sized>(path: &P) -> io::Result<Option<String>> {
+    let not_utf8 = |_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8");
+    let text = |bytes| String::from_utf8(bytes).map_err(not_utf8);
+    read_bytes(path.as_ref())?.map(text).transpose()
+}
+
+pub(crate) fn read_bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match read(path, MAX_TEXT) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_tail_is_its_whole_lines_of_text() {
+        let dir = std::env::temp_dir().join(format!("statewarden-tail-{}", std::process::id()));
+        fs::create_dir(&dir).unwrap();
+        let file = dir.join("a.jsonl");
+        let check = |text: &[u8], max: u64, expected: &[&str]| {
+            fs::write(&file, text).unwrap();
+            let mut lines = Vec::new();
+            let len = tail(&file, max, &mut |line| lines.push(line.to_owned())).unwrap();
+            assert_eq!(lines, expected, "the last {max} of {text:?}");
+            assert_eq!(len, text.len() as u64);
+        };
+        check(b"", 9, &[]);
+        check(b"a\n\nb", 9, &["a", "", "b"]);
+        check("\u{feff}a\nb".as_bytes(), 9, &["a", "b"]);
+        check(b"one\ntwo\n", 8, &["one", "two"]);
+        check(b"one\ntwo\n", 7, &["two"]);
+        check(b"one\ntwo\n", 4, &["two"]);
+        check(b"one\ntwo\n", 3, &[]);
+        check("éé\ntwo".as_bytes(), 7, &["two"]);
+        check("éé\ntwo".as_bytes(), 6, &["two"]);
+        check(b"one\n\xff\ntwo\n", u64::MAX, &["one", "two"]);
+        assert!(tail(&dir, 9, &mut |_| ()).is_err());
+        fs::remove_dir_all(&dir).unwrap();
+    }
+}

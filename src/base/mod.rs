@@ -1,0 +1,9 @@
+pub mod actor;
+pub mod clock;
+pub mod disk;
+pub mod env;
+pub mod path;
+pub mod string_enum;
+pub mod target;
+pub mod text;
+pub mod warn;

@@ -1,0 +1,90 @@
+//! Text as people read it: cut to a length, escaped, joined, quoted.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+
+/// As many as there is room for, at least one, and the number of the rest.
+pub fn join_limited(mut items: Vec<String>, room: usize) -> String {
+    let mut used = 0;
+    let fit = |item: &&String| {
+        used += item.len() + 2;
+        used <= room
+    };
+    let shown = items.iter().take_while(fit).count().max(1);
+    if items.len() > shown {
+        let rest = items.len() - shown;
+        items.truncate(shown);
+        items.push(format!("and {rest} more"));
+    }
+    items.join(", ")
+}
+
+/// A path as one word of a shell command.
+pub fn shell_quote(path: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '…');
+    if path.chars().all(is_plain) {
+        Cow::Borrowed(path)
+    } else {
+        Cow::Owned(format!("'{}'", path.replace('\'', r"'\''")))
+    }
+}
+
+/// At most `max` characters of a text of an agent's making, safe to show.
+pub fn excerpt(text: &str, max: usize) -> Cow<'_, str> {
+    if text.len() <= max && !text.contains(is_obeyed) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(truncate(&printable(text), max))
+}
+
+/// What a terminal does not show but obeys: controls, and marks that turn or end a line.
+pub(crate) fn is_obeyed(c: char) -> bool {
+    let turns_or_ends = matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    turns_or_ends || c.is_control()
+}
+
+/// Text of an agent's making, safe to show: what a terminal obeys is escaped.
+pub fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_obeyed(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// At most `max` characters; what is missing shows as `…`.
+pub fn truncate(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
+        None => text.to_owned(),
+        Some(_) => {
+            let end = text
+                .char_indices()
+                .nth(max.saturating_sub(1))
+                .map_or(0, |(at, _)| at);
+            format!("{}…", &text[..end])
+        }
+    }
+}
+
+/// The byte-order mark that a text may start with, and the rest.
+pub fn split_bom(text: &str) -> (&str, &str) {
+    const BOM: char = '\u{feff}';
+    text.split_at(if text.starts_with(BOM) {
+        BOM.len_utf8()
+    } else {
+        0
+    })
+}
+
+/// A number with its noun: `1 record`, `2 records`.
+pub(crate) fn count<N: PartialEq + From<u8> + Display>(number: N, one: &str, more: &str) -> String {
+    let noun = if number == 1.into() { one } else { more };
+    format!("{number} {noun}")
+}

@@ -1,0 +1,20 @@
+//! What goes to stderr: one line each, for whoever reads the debug log of the client.
+
+use std::io::{self, Write as _};
+
+use crate::base::text::printable;
+
+/// One line on stderr, for the person who reads Claude Code's debug log.
+pub fn warn(message: &str) {
+    let line = printable(&message.replace('\n', " "));
+    let line = format!("statewarden: {line}\n");
+    // There is nowhere left to report to when stderr is closed.
+    let _ = io::stderr().lock().write_all(line.as_bytes());
+}
+
+/// The same about a change that failed; a busy lock is tried again by the next event.
+pub fn warn_error(what: &str, error: &io::Error) {
+    if error.kind() != io::ErrorKind::WouldBlock {
+        warn(&format!("{what}: {error}"));
+    }
+}

@@ -1,0 +1,444 @@
+//! The commands around the hook: definition and dispatch.
+
+pub mod agentmux;
+mod archiving;
+pub mod audit;
+mod change;
+pub mod check;
+pub mod cleanup;
+pub mod contract;
+pub mod deep_dive;
+pub mod denies;
+pub mod doctor;
+pub mod explain;
+pub mod flow;
+mod global;
+pub mod groups;
+pub mod history;
+pub mod install;
+mod man;
+pub(crate) mod output;
+pub mod replay;
+pub mod reset;
+pub mod restore;
+pub mod session;
+pub mod status;
+pub mod stuck;
+pub mod sweep;
+pub mod update;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use chrono::{DateTime, Utc};
+use clap::{FromArgMatches, Parser, Subcommand};
+use output::Paint;
+
+use crate::base::clock::{Clock, Now};
+use crate::base::env::Env;
+use crate::base::path;
+use crate::project::context::Context;
+use crate::project::registry::Registry;
+use crate::project::roots::Project;
+use crate::settings::merge::Resolved;
+
+/// Where the help lists the options that stand before or behind a verb.
+const GLOBAL: &str = "Global options";
+
+/// Keeps what AI coding agents write in workflow state directories true.
+#[derive(Debug, Parser)]
+#[command(name = "statewarden", version, max_term_width = 100)]
+pub struct Cli {
+    /// The project's directory [default: CLAUDE_PROJECT_DIR, else the nearest directory with a marker]
+    #[arg(long, global = true, value_name = "DIR", help_heading = GLOBAL)]
+    project: Option<String>,
+    /// Only this system
+    #[arg(long, global = true, value_name = "ID", help_heading = GLOBAL)]
+    system: Option<String>,
+    /// One JSON document instead of text
+    #[arg(long, global = true, help_heading = GLOBAL)]
+    json: bool,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Serve one hook event of Claude Code from stdin
+    Hook,
+    /// Say whether writing the paths, or an event, would be refused; changes nothing
+    Check(check::Args),
+    /// Tell the story of a path: site, bucket, rule, owner, nearest names
+    Explain(explain::Args),
+    /// List every entry of every state directory by bucket
+    #[command(after_help = "Exit 1: an entry is ad hoc, or a state directory cannot be read.")]
+    Audit,
+    /// Move what does not belong in the state directories into their archive
+    Cleanup(cleanup::Args),
+    /// End a workflow: move everything that is not exempt into the archive
+    Reset(reset::Args),
+    /// Move what earlier workflows of devt left behind into the archive
+    Sweep(sweep::Args),
+    /// List what the archives hold: from where, when, by what and why
+    History,
+    /// Bring archived entries back
+    Restore(restore::Args),
+    /// Set keys of devt's workflow.yaml
+    Update(update::Args),
+    /// Every workflow with its gates, and what comes next
+    #[command(after_help = "Exit 1: a state file cannot be read.")]
+    Status,
+    /// Start or update a run of Agent Flow
+    Flow(flow::Args),
+    /// Start or compile Agent Flow's context of the code base
+    DeepDive(deep_dive::Args),
+    /// Start, update or show a session
+    Session(session::Args),
+    /// The state of each task group, derived from its files
+    Groups(groups::Args),
+    /// Sessions of AgentMux
+    Agentmux(agentmux::Args),
+    /// What was refused, and why
+    Denies(denies::Args),
+    /// Say whether the workflow is refused again and again; exit 1 when it is
+    Stuck,
+    /// Show the contract in force, or test it against expectations
+    Contract(contract::Args),
+    /// Say what the guard would have refused in past sessions; changes nothing
+    Replay(replay::Args),
+    /// Wire the hook into Claude Code's settings
+    Install(install::Args),
+    /// Take out what `install` put in
+    Uninstall(install::Removal),
+    /// Check that the installation works, end to end
+    #[command(after_help = "Exit 1: something is unhealthy.")]
+    Doctor,
+    /// Print a completion script
+    Completions {
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+/// How a command ended: the answer, not an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Yes,
+    /// Denied, findings, unhealthy: exit 1.
+    No,
+}
+
+impl Answer {
+    fn yes_if(fine: bool) -> Self {
+        match fine {
+            true => Self::Yes,
+            false => Self::No,
+        }
+    }
+}
+
+/// What every command gets.
+#[derive(Clone)]
+pub(crate) struct CliContext<'a> {
+    pub(crate) env: &'a Env,
+    pub(crate) project: Project,
+    /// What `--project` said.
+    pub(crate) given_project: Option<String>,
+    pub(crate) cwd: String,
+    pub(crate) rules: Resolved,
+    pub(crate) system: Option<String>,
+    pub(crate) format: Format,
+    pub(crate) paint: Paint,
+    pub(crate) now: DateTime<Utc>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Text,
+    Json,
+}
+
+impl CliContext<'_> {
+    /// The same around another directory: its project, and the settings of that.
+    pub(crate) fn at(&self, cwd: &str) -> Self {
+        let project = Project::discover(self.given_project.as_deref(), self.env, cwd);
+        Self {
+            rules: project.settings(self.env),
+            project,
+            cwd: path::slashed(cwd).into_owned(),
+            ..self.clone()
+        }
+    }
+
+    /// A path as a person wrote it, made absolute and collapsed.
+    pub(crate) fn absolute(&self, written: &str) -> String {
+        path::absolute(&self.cwd, written, self.env.home.as_deref())
+    }
+
+    /// A path of the project as a person wrote it: from where one stands or, where that
+    /// leads out of a project that `--project` names, from that project.
+    pub(crate) fn in_project(&self, written: &str) -> String {
+        let path = self.absolute(written);
+        if self.given_project.is_none() || self.project.locate(&path).is_some() {
+            return path;
+        }
+        path::absolute(&self.here(), written, self.env.home.as_deref())
+    }
+
+    /// The directory that `--project` names, wherever one stands; else where one stands.
+    pub(crate) fn here(&self) -> String {
+        let given = self.given_project.as_deref();
+        given.map_or(self.cwd.clone(), |dir| path::absolute(&self.cwd, dir, None))
+    }
+
+    /// What the hook would find here, with the given systems.
+    pub(crate) fn world<'w>(&'w self, registry: &'w Registry<'w>) -> Context<'w> {
+        Context {
+            project: self.project.clone(),
+            cwd: self.cwd.clone(),
+            env: self.env,
+            now: Now::Known(self.now),
+            rules: &self.rules,
+            registry,
+        }
+    }
+
+    /// Prints the document of a reading verb.
+    pub(crate) fn print(
+        &self,
+        out: &mut dyn Write,
+        json: &impl serde::Serialize,
+        text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<()> {
+        let printed = match self.format {
+            Format::Json => serde_json::to_writer_pretty(&mut *out, json)
+                .map_err(anyhow::Error::from)
+                .and_then(|()| Ok(writeln!(out)?)),
+            Format::Text => text(out).map_err(anyhow::Error::from),
+        };
+        unless_unread(printed)
+    }
+}
+
+/// Serves one event of a project, and gives the exit code.
+type Hook = fn(Option<&'static str>, Clock) -> u8;
+
+/// Runs the command line; its first word is the program. Gives the exit code: 0 is fine, 1 the
+/// answer "no", 2 a usage or I/O error.
+pub fn main(args: Vec<OsString>, now: Clock, hook: Hook) -> u8 {
+    let args = session::with_an_input_each(args.into_iter());
+    let parsed = global::command()
+        .try_get_matches_from(args)
+        .and_then(|matches| {
+            let cli = Cli::from_arg_matches(&matches)?;
+            Ok((cli, global::check(&matches)))
+        });
+    let (cli, checked) = match parsed {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            let printed = unless_unread(error.print().map_err(|e| untold(e).into()));
+            return match printed {
+                Err(untold) if !error.use_stderr() => failed(&untold),
+                // A closed terminal is not worth an error about an error.
+                _ if error.use_stderr() => usage_code(),
+                _ => 0,
+            };
+        }
+    };
+    if let Err(error) = checked {
+        failed(&error);
+        return usage_code();
+    }
+    if let Verb::Hook = cli.verb {
+        return hook(cli.project.map(|project| &*project.leak()), now);
+    }
+    let mut out = io::BufWriter::new(Stdout(io::stdout().lock()));
+    let ended = run(cli, &Env::read(), now(), &mut out).and_then(|answer| {
+        unless_unread(out.flush().map_err(anyhow::Error::from))?;
+        Ok(answer)
+    });
+    match ended {
+        Ok(Answer::Yes) => 0,
+        Ok(Answer::No) => 1,
+        Err(error) if is_broken_pipe(&error) => 0,
+        Err(error) => failed(&error),
+    }
+}
+
+/// The exit code of a usage error. Where other words than `hook` are wired, a client would
+/// take 2 for a refusal, of every call.
+fn usage_code() -> u8 {
+    match crate::host::stdin::holds_event() {
+        true => 1,
+        false => 2,
+    }
+}
+
+/// Tells of an error, and gives the exit code for it.
+fn failed(error: &anyhow::Error) -> u8 {
+    crate::base::warn::warn(&format!("{error:#}"));
+    2
+}
+
+/// A reader that has seen enough changes nothing about the answer.
+fn unless_unread(printed: Result<()>) -> Result<()> {
+    match printed {
+        Err(error) if is_broken_pipe(&error) => Ok(()),
+        printed => printed,
+    }
+}
+
+/// Says of an error that it was not the command that failed, but the telling.
+struct Stdout<'a>(io::StdoutLock<'a>);
+
+impl Write for Stdout<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(untold)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().map_err(untold)
+    }
+}
+
+fn untold(error: io::Error) -> io::Error {
+    let why = format!("the answer could not be written to stdout: {error}");
+    io::Error::new(error.kind(), why)
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<io::Error>()
+            .is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+            || cause
+                .downcast_ref::<serde_json::Error>()
+                .is_some_and(|e| e.io_error_kind() == Some(io::ErrorKind::BrokenPipe))
+    })
+}
+
+fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<Answer> {
+    match &cli.verb {
+        Verb::Completions { shell } => {
+            // The generator panics where it cannot write.
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut global::command(), "statewarden", &mut script);
+            out.write_all(&script)?;
+            return Ok(Answer::Yes);
+        }
+        Verb::Man => {
+            man::write(global::command(), out)?;
+            return Ok(Answer::Yes);
+        }
+        _ => {}
+    }
+    let context = context(&cli, env, now)?;
+    if !matches!(cli.verb, Verb::Doctor) {
+        let problems = context.rules.problems.iter();
+        problems.for_each(|problem| crate::base::warn::warn(problem));
+    }
+    match &cli.verb {
+        Verb::Check(args) => check::run(args, &context, out),
+        Verb::Explain(args) => explain::run(args, &context, out),
+        Verb::Audit => audit::run(&context, out),
+        Verb::Cleanup(args) => cleanup::run(args, &context, out),
+        Verb::Reset(args) => reset::run(args, &context, out),
+        Verb::Sweep(args) => sweep::run(args, &context, out),
+        Verb::Update(args) => update::run(args, &context, out),
+        Verb::History => history::run(&context, out),
+        Verb::Restore(args) => restore::run(args, &context, out),
+        Verb::Status => status::run(&context, out),
+        Verb::Flow(args) => flow::run(args, &context, out),
+        Verb::DeepDive(args) => deep_dive::run(args, &context, out),
+        Verb::Session(args) => session::run(args, &context, out),
+        Verb::Groups(args) => groups::run(args, &context, out),
+        Verb::Agentmux(args) => agentmux::run(args, &context, out),
+        Verb::Denies(args) => denies::run(args, &context, out),
+        Verb::Stuck => stuck::run(&context, out),
+        Verb::Contract(args) => contract::run(args, &context, out),
+        Verb::Replay(args) => replay::run(args, &context, out),
+        Verb::Install(args) => install::install(args, &place(&context)?, out).map(|()| Answer::Yes),
+        Verb::Uninstall(args) => {
+            install::uninstall(args, &place(&context)?, out).map(|()| Answer::Yes)
+        }
+        Verb::Doctor => doctor::run(&place(&context)?, &context, out),
+        Verb::Hook | Verb::Completions { .. } | Verb::Man => Ok(Answer::Yes),
+    }
+}
+
+/// Parses a number within bounds; the top of its type is no bound to speak of.
+fn number<N: TryFrom<u64>>(
+    range: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<N, String> + Clone {
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        let number = number.and_then(|number| N::try_from(number).ok());
+        let (least, most) = (range.start(), *range.end());
+        number.ok_or_else(|| match most {
+            u64::MAX => format!("write a whole number, at least {least}"),
+            most => format!("write a whole number from {least} to {most}"),
+        })
+    }
+}
+
+/// Parses prose, which may begin with a dash as an item of a list does. A
+/// single word with two dashes is the next flag: the prose is missing.
+fn prose(text: &str) -> Result<String, String> {
+    let is_flag = text.strip_prefix("--").is_some_and(|word| {
+        word.starts_with(char::is_alphabetic) && !word.contains(char::is_whitespace)
+    });
+    match is_flag {
+        true => Err("that is a flag; write the text before it".to_owned()),
+        false => Ok(text.to_owned()),
+    }
+}
+
+fn context<'a>(cli: &Cli, env: &'a Env, now: DateTime<Utc>) -> Result<CliContext<'a>> {
+    let cwd = std::env::current_dir()
+        .context("the current directory cannot be read; go to one that exists")?;
+    let cwd = cwd.to_str().with_context(|| {
+        let shown = cwd.display();
+        format!("the path of the current directory, `{shown}`, is not UTF-8; rename what is not")
+    })?;
+    let given = cli.project.as_deref();
+    if let Some(dir) = given.filter(|dir| !Path::new(dir).is_dir()) {
+        bail!("`--project {dir}` is not a directory");
+    }
+    let mut dirs = given.into_iter().chain([cwd]);
+    if let Some(dir) = dirs.find(|dir| cfg!(unix) && dir.contains('\\')) {
+        bail!("`{dir}` has a `\\` in it, which is read as a `/`; rename that directory");
+    }
+    let cwd = path::slashed(cwd).into_owned();
+    let project = Project::discover(cli.project.as_deref(), env, &cwd);
+    let rules = project.settings(env);
+    if let Some(id) = &cli.system {
+        global::check_id(id, &rules.settings)?;
+    }
+    Ok(CliContext {
+        env,
+        rules,
+        cwd,
+        project,
+        given_project: cli.project.clone(),
+        system: cli.system.clone(),
+        format: if cli.json { Format::Json } else { Format::Text },
+        paint: Paint::for_stdout(),
+        now,
+    })
+}
+
+fn place(context: &CliContext<'_>) -> Result<install::Place> {
+    let main = &context.project.main;
+    let root = context.project.root_of(&context.here());
+    Ok(install::Place {
+        project: PathBuf::from(&main.dir),
+        work_tree: (root.filter(|root| !main.is_at(&root.dir))).map(|root| PathBuf::from(root.dir)),
+        user_dir: context.project.claude_dir.as_ref().map(PathBuf::from),
+        program: std::env::current_exe().context("the path of this program cannot be found")?,
+    })
+}

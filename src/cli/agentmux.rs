@@ -1,0 +1,222 @@
+//! `agentmux`: its sessions, read and never written.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Subcommand;
+use serde::Serialize;
+
+use super::{Answer, CliContext, output};
+use crate::base::disk::bounded_read::{self, read_text};
+use crate::base::text;
+use crate::project::files::InDir;
+use crate::systems::agentmux;
+use crate::systems::agentmux::event::{self, Events};
+use crate::systems::agentmux::state::{self, Session};
+use crate::systems::system::Files;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    view: Option<View>,
+    /// Only this session
+    #[arg(long, global = true, value_name = "NAME")]
+    session: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Subcommand)]
+enum View {
+    /// Where each session is
+    #[default]
+    Show,
+    /// What is wrong with the sessions' `state.json`; exit 1 when something is
+    Validate,
+    /// What the agents' tools have said and the orchestrator has not applied
+    Events,
+}
+
+#[derive(Debug, Serialize)]
+struct Document {
+    sessions: Vec<Session>,
+}
+
+#[derive(Debug, Serialize)]
+struct Problems {
+    problems: Vec<Problem>,
+}
+
+#[derive(Debug, Serialize)]
+struct Problem {
+    session: String,
+    problem: String,
+}
+
+pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let dirs = dirs(args, context)?;
+    let view = args.view.unwrap_or_default();
+    if let View::Events = view {
+        let events = events(&dirs, context)?;
+        context.print(out, &events, |out| write_events(&events, out))?;
+        return Ok(Answer::Yes);
+    }
+    let session = |(name, dir): &(String, String)| {
+        let files = InDir {
+            dir: Path::new(dir),
+        };
+        state::session(name, &|file| files.text(file))
+    };
+    let sessions: Vec<Session> = dirs.iter().map(session).collect();
+    if let View::Validate = view {
+        return validate(&sessions, context, out);
+    }
+    let document = Document { sessions };
+    context.print(out, &document, |out| write_text(&document, context, out))?;
+    Ok(Answer::Yes)
+}
+
+/// The directories of the wanted sessions, by name.
+fn dirs(args: &Args, context: &CliContext<'_>) -> Result<Vec<(String, String)>> {
+    context.require(agentmux::ID)?;
+    let mut dirs = context.sites_of(agentmux::ID, |site| {
+        let dir = site.dir();
+        let name = dir.rsplit('/').next().unwrap_or_default().to_owned();
+        (name, dir)
+    });
+    if let Some(wanted) = &args.session {
+        let known = names(&dirs);
+        dirs.retain(|(name, _)| name == wanted);
+        if dirs.is_empty() {
+            bail!("no session `{wanted}`; the sessions here are {known}");
+        }
+    }
+    Ok(dirs)
+}
+
+fn names(dirs: &[(String, String)]) -> String {
+    if dirs.is_empty() {
+        return "none".to_owned();
+    }
+    let names: Vec<&str> = dirs.iter().map(|(name, _)| name.as_str()).collect();
+    names.join(", ")
+}
+
+fn validate(sessions: &[Session], context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let problems = sessions.iter().flat_map(|session| {
+        session.problems.iter().map(|problem| Problem {
+            session: session.name.clone(),
+            problem: problem.clone(),
+        })
+    });
+    let document = Problems {
+        problems: problems.collect(),
+    };
+    context.print(out, &document, |out| {
+        for Problem { session, problem } in &document.problems {
+            let line = format!("{session}: {problem}");
+            writeln!(out, "{}", context.paint.red(&line))?;
+        }
+        if document.problems.is_empty() {
+            let sessions = text::count(sessions.len(), "session", "sessions");
+            writeln!(out, "{sessions}, no problem")?;
+        }
+        Ok(())
+    })?;
+    Ok(Answer::yes_if(document.problems.is_empty()))
+}
+
+/// A log of events that is larger is none.
+const MAX_LOG: u64 = 256 << 20;
+
+/// The events of one session: the wanted one, else the active one, else the only one.
+fn events(dirs: &[(String, String)], context: &CliContext<'_>) -> Result<Events> {
+    let dir = match dirs {
+        [(_, dir)] => dir.clone(),
+        [] => bail!("there is no session of AgentMux here"),
+        several => active(several, context).with_context(|| {
+            format!(
+                "several sessions, and `.agentmux/.active_session` names none of them; pass `--session \
+                 NAME`, one of {}",
+                names(several)
+            )
+        })?,
+    };
+    let file = Path::new(&dir).join("tool_events.jsonl");
+    let log = bounded_read::if_there(bounded_read::read(&file, MAX_LOG))
+        .with_context(|| format!("could not read `{}`", file.display()))?;
+    let cursor = InDir {
+        dir: Path::new(&dir),
+    }
+    .text("tool_event_state.json");
+    let cursor = event::cursor(cursor.as_deref());
+    Ok(event::read(&log.unwrap_or_default(), cursor))
+}
+
+/// The session that the environment names, or that AgentMux itself says it works on.
+fn active(dirs: &[(String, String)], context: &CliContext<'_>) -> Option<String> {
+    let named = context.project.feature_dir();
+    let is_named = |dir: &str| named.is_some_and(|root| root.is_at(dir));
+    if let Some((_, dir)) = dirs.iter().find(|(_, dir)| is_named(dir)) {
+        return Some(dir.clone());
+    }
+    let note = format!("{}/.agentmux/.active_session", context.project.main.dir);
+    let note: serde_json::Value = serde_json::from_str(&read_text(&note).ok()??).ok()?;
+    let name = note["feature_dir"].as_str()?.trim_end_matches('/');
+    let name = name.rsplit('/').next()?;
+    let (_, dir) = dirs.iter().find(|(known, _)| known == name)?;
+    Some(dir.clone())
+}
+
+fn write_text(
+    document: &Document,
+    context: &CliContext<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if document.sessions.is_empty() {
+        writeln!(out, "no session of AgentMux")?;
+    }
+    for session in &document.sessions {
+        writeln!(out, "{}", context.paint.bold(&session.name))?;
+        let fields = [
+            ("phase", &session.phase),
+            ("last event", &session.last_event),
+            ("resumes in", &session.resume_phase),
+        ];
+        for (label, value) in fields {
+            let value = output::printable(value.as_deref().unwrap_or("unknown"));
+            writeln!(out, "  {label:<12}{value}")?;
+        }
+        if let Some(round) = session.review_iteration {
+            writeln!(out, "  {:<12}{round}", "reviews")?;
+        }
+        for problem in &session.problems {
+            writeln!(out, "  {}", context.paint.red(problem))?;
+        }
+    }
+    Ok(())
+}
+
+fn write_events(events: &Events, out: &mut dyn Write) -> io::Result<()> {
+    let n_events = events.unapplied.len();
+    writeln!(
+        out,
+        "{} behind byte {}",
+        text::count(n_events, "unapplied event", "unapplied events"),
+        events.cursor
+    )?;
+    for event in &events.unapplied {
+        let at = event.timestamp.as_deref().unwrap_or("-");
+        let line = format!(
+            "{:>9}  {at}  {}  {}",
+            event.offset, event.tool, event.payload
+        );
+        writeln!(out, "{}", output::printable(&line))?;
+    }
+    if events.torn {
+        writeln!(
+            out,
+            "the log ends in the middle of a line, which AgentMux would lose"
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,181 @@
+//! `audit`: every entry of every site, by bucket. Reads only.
+
+use std::io::{self, Write};
+
+use anyhow::Result;
+use serde::{Serialize, Serializer};
+
+use super::global::{SwitchedOff, write_switched_off};
+use super::{Answer, CliContext, output};
+use crate::base::clock;
+use crate::contract::table::Bucket;
+use crate::project::entries::{self, Entry};
+use crate::project::registry::Registry;
+use crate::project::sites::{self, Site};
+use crate::systems::devt;
+
+/// The reason for an empty report where devt has no directory yet.
+pub(super) const MISSING: &str = "state_dir_missing";
+
+/// One entry of a site.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Item {
+    name: String,
+    /// Bytes; 0 for a directory.
+    size: u64,
+    /// UTC, RFC 3339, milliseconds.
+    mtime: String,
+    is_dir: bool,
+}
+
+/// What `audit` says about one site.
+#[derive(Debug, Serialize)]
+struct Report {
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    system: String,
+    state_dir: String,
+    #[serde(serialize_with = "as_map")]
+    counts: Vec<(&'static str, usize)>,
+    total_bytes: u64,
+    /// In the order of [`Bucket::ALL`].
+    #[serde(serialize_with = "as_map")]
+    buckets: [(&'static str, Vec<Item>); 4],
+}
+
+fn as_map<T: Serialize, S: Serializer>(pairs: &[(&str, T)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(pairs.iter().map(|(key, value)| (key, value)))
+}
+
+#[derive(Debug, Serialize)]
+struct Document {
+    ok: bool,
+    sites: Vec<Report>,
+    /// The systems whose sites were not looked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    switched_off: Vec<SwitchedOff>,
+}
+
+pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    context.require_wanted()?;
+    let reports = context.with_all_systems(|registry| audit(registry, context));
+    let ok = reports.iter().all(|report| report.ok);
+    let findings = reports
+        .iter()
+        .any(|report| !report.buckets[Bucket::AdHoc as usize].1.is_empty());
+    let document = Document {
+        ok,
+        sites: reports,
+        switched_off: context.all_switched_off(),
+    };
+    context.print(out, &document, |out| write_text(&document, context, out))?;
+    Ok(Answer::yes_if(ok && !findings))
+}
+
+fn audit(registry: &Registry<'_>, context: &CliContext<'_>) -> Vec<Report> {
+    let sites = sites::find(&context.project, registry);
+    let wanted = |site: &&Site<'_>| context.wants(site.governed.id());
+    let sites = sites.iter().filter(wanted);
+    let mut reports: Vec<Report> = sites.map(|site| report(site, registry)).collect();
+    if reports.is_empty() && context.wants(devt::ID) && registry.get(devt::ID).is_some() {
+        let dir = context.project.main.path(".devt/state");
+        reports.push(Report {
+            reason: Some(MISSING.to_owned()),
+            ..Report::new(devt::ID, dir, Vec::new())
+        });
+    }
+    reports
+}
+
+impl Report {
+    fn new(system: &str, state_dir: String, entries: Vec<Entry<'_>>) -> Self {
+        let mut buckets = Bucket::ALL.map(|bucket| (bucket.as_str(), Vec::<Item>::new()));
+        for entry in entries {
+            buckets[entry.bucket as usize].1.push(entry.into());
+        }
+        let [canonical, others @ ..] = &mut buckets;
+        canonical.1.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        for (_, items) in others {
+            items.sort_unstable_by(|a, b| (b.size, &a.name).cmp(&(a.size, &b.name)));
+        }
+        let all = || buckets.iter().flat_map(|(_, items)| items);
+        let counts = buckets.iter().map(|(bucket, items)| (*bucket, items.len()));
+        Self {
+            ok: true,
+            reason: None,
+            system: system.to_owned(),
+            state_dir,
+            counts: counts.chain([("total", all().count())]).collect(),
+            total_bytes: all().map(|item| item.size).sum(),
+            buckets,
+        }
+    }
+}
+
+fn report(site: &Site<'_>, registry: &Registry<'_>) -> Report {
+    let new = |entries| Report::new(site.governed.id(), site.dir(), entries);
+    match entries::entries(site, registry) {
+        Ok(entries) => new(entries),
+        Err(error) => Report {
+            ok: false,
+            reason: Some(format!("{error:#}")),
+            ..new(Vec::new())
+        },
+    }
+}
+
+impl From<Entry<'_>> for Item {
+    fn from(entry: Entry<'_>) -> Self {
+        Self {
+            name: entry.name,
+            size: entry.size,
+            mtime: clock::millis(entry.modified),
+            is_dir: entry.is_dir,
+        }
+    }
+}
+
+fn write_text(
+    document: &Document,
+    context: &CliContext<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if document.sites.is_empty() && document.switched_off.is_empty() {
+        writeln!(
+            out,
+            "no state directory below `{}`",
+            output::printable(&context.project.main.dir)
+        )?;
+    }
+    for report in &document.sites {
+        let title = format!("{} ({})", report.state_dir, report.system);
+        writeln!(out, "{}", context.paint.bold(&title))?;
+        if let Some(reason) = &report.reason {
+            let reason = match reason.as_str() {
+                MISSING => "there is no such directory",
+                reason => &output::printable(reason),
+            };
+            writeln!(out, "  {reason}")?;
+            continue;
+        }
+        for (bucket, (name, items)) in Bucket::ALL.into_iter().zip(&report.buckets) {
+            let line = format!("  {name:<16}{:>6}", items.len());
+            let line = match bucket {
+                Bucket::AdHoc if !items.is_empty() => context.paint.red(&line),
+                _ => line,
+            };
+            writeln!(out, "{line}")?;
+            let is_listed = matches!(bucket, Bucket::Ephemeral | Bucket::AdHoc);
+            for item in items.iter().filter(|_| is_listed) {
+                let about = format!("{}, {}", output::size(item.size), item.mtime);
+                let line = output::entry(context.paint, &item.name, item.is_dir, &about);
+                writeln!(out, "    {line}")?;
+            }
+        }
+        let total: usize = report.buckets.iter().map(|(_, items)| items.len()).sum();
+        let bytes = output::size(report.total_bytes);
+        writeln!(out, "  {:<16}{total:>6}  {bytes}", "total")?;
+    }
+    write_switched_off(&document.switched_off, out)
+}

@@ -1,0 +1,137 @@
+//! What the verbs that change a state share: one locked read-modify-write, and
+//! the same records as the hook's.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use serde::Serialize;
+
+use super::archiving::with_site_lock;
+use super::{CliContext, output};
+use crate::base::disk::bounded_read::read_text;
+use crate::lifecycle::agents;
+use crate::lifecycle::gates::{self, About, GateRecord, Moved};
+use crate::store::replace::{make_dir, remove_if_empty};
+use crate::systems::workflow::Outcome;
+
+/// What a verb did to a state file.
+#[derive(Debug, Serialize)]
+pub(super) struct Change {
+    ok: bool,
+    /// Relative to the project.
+    file: String,
+    changed: bool,
+    /// What the change did to the file.
+    #[serde(skip)]
+    word: &'static str,
+    gates: Vec<Moved>,
+    /// Why nothing changed, or what else to know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) note: Option<String>,
+}
+
+/// Runs `f` while this process alone holds a system's directory, which is made
+/// where it is missing. What `f` then fails to fill goes again: a directory
+/// such as `.claude` marks a project.
+pub(super) fn locked<T>(dir: &Path, system: &str, f: impl FnOnce() -> Result<T>) -> Result<T> {
+    let missing: Vec<&Path> = dir.ancestors().take_while(|dir| !dir.exists()).collect();
+    let made = make_dir(dir).with_context(|| format!("could not make `{}`", dir.display()));
+    let result = made.and_then(|()| with_site_lock(system, dir, |_| Ok(f()))?);
+    if result.is_err() {
+        missing.into_iter().for_each(|dir| {
+            remove_if_empty(dir);
+        });
+    }
+    result
+}
+
+/// The directory of a system that the hook would take, else `below` the project.
+pub(super) fn nearest(context: &CliContext<'_>, system: &str, below: &str) -> PathBuf {
+    let nearest = context.with_all_systems(|registry| {
+        gates::nearest(&context.project, &context.cwd, registry.get(system)?)
+    });
+    nearest.unwrap_or_else(|| context.project.session_root().path(below).into())
+}
+
+/// The present text of a state file.
+pub(super) fn present(file: &Path) -> Result<Option<String>> {
+    read_text(file).with_context(|| format!("could not read `{}`", file.display()))
+}
+
+pub(super) fn replace(file: &Path, text: &str) -> Result<()> {
+    gates::write_through(file, text)
+        .with_context(|| format!("could not write `{}`", file.display()))
+}
+
+/// Writes an outcome; the caller holds the lock under which it was found.
+pub(super) fn write(file: &Path, outcome: Outcome) -> Result<Outcome> {
+    if let Outcome::Changed { text, .. } = &outcome {
+        replace(file, text)?;
+    }
+    Ok(outcome)
+}
+
+impl Change {
+    /// Describes an outcome that stands on the disk.
+    pub(super) fn new(context: &CliContext<'_>, file: &Path, outcome: &Outcome) -> Self {
+        let file = gates::shown(&context.project, file);
+        let (changed, gates, note) = match outcome {
+            Outcome::Unchanged { why } => (false, Vec::new(), Some(why.clone())),
+            Outcome::Changed { changes, .. } => {
+                (true, changes.iter().map(Moved::from).collect(), None)
+            }
+        };
+        Self {
+            ok: true,
+            file,
+            changed,
+            word: if changed { "changed" } else { "unchanged" },
+            gates,
+            note,
+        }
+    }
+
+    /// The same where the file was not there before.
+    pub(super) fn of_new_file(self) -> Self {
+        Self {
+            word: "created",
+            ..self
+        }
+    }
+
+    pub(super) fn print(&self, context: &CliContext<'_>, out: &mut dyn Write) -> Result<()> {
+        context.print(out, self, |out| {
+            writeln!(out, "{}: {}", output::printable(&self.file), self.word)?;
+            for moved in self.gates.iter().filter(|moved| moved.from != moved.to) {
+                let (from, to) = (moved.from.as_str(), moved.to.as_str());
+                writeln!(out, "  {}: {from} -> {to}", output::printable(&moved.gate))?;
+            }
+            match &self.note {
+                Some(note) => writeln!(out, "  {}", output::printable(note)),
+                None => Ok(()),
+            }
+        })
+    }
+}
+
+/// Appends the record of what a verb changed to the gate log. The change stands
+/// where that fails.
+pub(super) fn record(
+    context: &CliContext<'_>,
+    (system, verb): (&str, &str),
+    file: &Path,
+    outcome: &Outcome,
+) {
+    if let Outcome::Changed {
+        changes, account, ..
+    } = outcome
+    {
+        let file = gates::shown(&context.project, file);
+        let record = GateRecord::new(&About::default(), system, &file, context.now);
+        let mut record = record.changed(changes, account);
+        record.evidence = Some(verb.to_owned());
+        context
+            .with_all_systems(|registry| agents::append_gates(&context.world(registry), [record]));
+    }
+}

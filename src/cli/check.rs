@@ -1,0 +1,295 @@
+//! `check`: the decision without its effects.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use serde::Serialize;
+
+use super::global::SwitchedOff;
+use super::{Answer, CliContext, output};
+use crate::base::actor::Actor;
+use crate::base::disk::bounded_read;
+use crate::base::disk::cache::DirCache;
+use crate::base::target::{Act, Target};
+use crate::base::warn;
+use crate::contract::denial::DenyCode;
+use crate::guard::claims::{self, Claim};
+use crate::guard::decision::{self, Call, Channel, Decision, Ruling};
+use crate::guard::targets::mcp_act;
+use crate::guard::{judge, message};
+use crate::host::event::{Event, Field, Kind, Tool};
+use crate::host::stdin::MAX_BYTES;
+use crate::lifecycle::agents;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "With --system, a path that belongs to another system is an error. Exit 1: a path \
+    would be refused."
+)]
+pub struct Args {
+    /// The agent that would write [default: the main thread]
+    #[arg(long, value_name = "A", conflicts_with = "event")]
+    agent: Option<String>,
+    /// The tool that would write
+    #[arg(
+        long,
+        value_name = "T",
+        default_value = "Write",
+        conflicts_with = "event"
+    )]
+    tool: String,
+    /// A hook event as Claude Code sends it; `-` is stdin
+    #[arg(long, value_name = "FILE", conflicts_with = "paths")]
+    event: Option<String>,
+    /// The paths to be written
+    #[arg(value_name = "PATH", required_unless_present = "event", value_parser = filled)]
+    paths: Vec<String>,
+}
+
+/// One answer of the JSON document.
+#[derive(Debug, Serialize)]
+struct Row {
+    path: String,
+    decision: Ruling,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<DenyCode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suggestion: Option<String>,
+    /// The settings file that switches the path's system off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    switched_off_by: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Document {
+    decisions: Vec<Row>,
+    /// What is wrong with the settings, which the hook says with every denial.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    problems: Vec<String>,
+}
+
+impl Row {
+    fn new(path: String, decision: &Decision) -> Self {
+        let denials = decision.denials();
+        let first = denials.first();
+        Self {
+            path,
+            decision: decision.ruling(),
+            rule: first.map(|denial| denial.code),
+            system: first.map(|denial| denial.system.clone()),
+            name: first.map(|denial| denial.entry.clone()),
+            reason: first.map(|_| message::reason(denials, &[])),
+            suggestion: first.and_then(|denial| denial.suggestion.clone()),
+            switched_off_by: None,
+        }
+    }
+
+    /// A call that concerns a system and cannot be judged is refused as well.
+    fn refused(path: String, reason: String) -> Self {
+        Self {
+            decision: Ruling::Deny,
+            reason: Some(reason),
+            ..Self::new(path, &Decision::Allow { notes: Vec::new() })
+        }
+    }
+
+    /// Says of an allowed path that its system is off.
+    fn unless_off(self, off: Option<SwitchedOff>) -> Self {
+        match off {
+            Some(off) if self.decision == Ruling::Allow => Self {
+                system: Some(off.system),
+                switched_off_by: Some(off.by),
+                ..self
+            },
+            _ => self,
+        }
+    }
+}
+
+/// Refuses claims of a system that `--system` does not name: whoever names one would
+/// take the silence of another for an answer.
+fn check_owners(claims: &[Claim<'_>], context: &CliContext<'_>) -> Result<()> {
+    for claim in claims {
+        let owner = claim.governed.id();
+        if let Some(wanted) = context.system.as_deref().filter(|wanted| *wanted != owner) {
+            bail!(
+                "`{}` belongs to {owner}, not to {wanted}; leave `--system` out, or pass \
+                 `--system {owner}`",
+                claim.shown()
+            );
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let (decisions, problems) = match &args.event {
+        Some(file) => {
+            let (row, problems) = of_event(file, context)?;
+            (vec![row], problems)
+        }
+        None => (of_paths(args, context)?, context.rules.problems.clone()),
+    };
+    let denied = decisions.iter().any(|row| row.decision == Ruling::Deny);
+    let document = Document {
+        decisions,
+        problems,
+    };
+    context.print(out, &document, |out| {
+        for row in &document.decisions {
+            let path = output::printable(&row.path);
+            match &row.reason {
+                None => writeln!(
+                    out,
+                    "{path}: {}",
+                    context.paint.green(row.decision.as_str())
+                )?,
+                Some(reason) => {
+                    writeln!(out, "{path}: {}", context.paint.red(row.decision.as_str()))?;
+                    writeln!(out, "  {}", output::printable(reason))?;
+                }
+            }
+            if let (Some(system), Some(by)) = (&row.system, &row.switched_off_by) {
+                let (system, by) = (output::printable(system), output::printable(by));
+                writeln!(out, "  not judged: {system} is switched off by `{by}`")?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(Answer::yes_if(!denied))
+}
+
+/// Parses a path, which names something.
+pub(super) fn filled(path: &str) -> Result<String, &'static str> {
+    match path {
+        "" => Err("a path is empty; name a file"),
+        path => Ok(path.to_owned()),
+    }
+}
+
+fn of_paths(args: &Args, context: &CliContext<'_>) -> Result<Vec<Row>> {
+    let actor = (args.agent.as_deref()).map_or(Actor::Main, Actor::parse);
+    let tool = Tool::parse(&args.tool);
+    let act = match tool {
+        Tool::Write | Tool::Shell(_) => Some(Act::Write),
+        Tool::Edit | Tool::MultiEdit | Tool::NotebookEdit => Some(Act::Edit),
+        Tool::Mcp(name) => mcp_act(name),
+        Tool::Agent | Tool::Handback | Tool::Other => None,
+    };
+    let Some(act) = act else {
+        bail!(
+            "`--tool {}` writes no files; use Write, Edit, MultiEdit, NotebookEdit, Bash, PowerShell, \
+             Monitor or an mcp__ tool that writes",
+            args.tool
+        );
+    };
+    let decide = |path: &String| {
+        let targets = [Target::literal(context.in_project(path), act)];
+        let call = Call {
+            actor: &actor,
+            channel: Channel::of(tool),
+            cwd: &context.cwd,
+            targets: &targets,
+        };
+        let off = context.with_complete_catalog(|registry| {
+            // What cannot be told is said below, of the systems that are on.
+            let claims = claims::of(&targets, &context.project, registry, &DirCache::default())
+                .unwrap_or_default();
+            check_owners(&claims, context).map(|()| context.switched_off_among(&claims))
+        })?;
+        let decision = context.with_all_systems(|registry| {
+            claims::of(&targets, &context.project, registry, &DirCache::default())
+                .and_then(|claims| decision::decide(&claims, &call, &|_| Ok(Vec::new())))
+        })?;
+        let there = &targets[0].path;
+        let is_astray = Path::new(path).is_relative() && context.project.locate(there).is_none();
+        if is_astray && decision.ruling() == Ruling::Allow {
+            let main = &context.project.main.dir;
+            warn::warn(&format!(
+                "`{there}` lies outside the project `{main}`, where nothing is judged"
+            ));
+        }
+        Ok(Row::new(path.clone(), &decision).unless_off(off))
+    };
+    args.paths.iter().map(decide).collect()
+}
+
+/// The answer about an event, and what is wrong with the settings of its project.
+fn of_event(file: &str, context: &CliContext<'_>) -> Result<(Row, Vec<String>)> {
+    let bytes = match file {
+        "-" => bounded_read::read_any(io::stdin().lock(), MAX_BYTES as u64),
+        file => File::open(file).and_then(|file| bounded_read::read_any(file, MAX_BYTES as u64)),
+    };
+    let bytes = bytes.with_context(|| format!("could not read `{file}`"))?;
+    let event = Event::parse(&bytes);
+    let event = event.map_err(|error| anyhow!("`{file}` is no hook event: {error}"))?;
+    if let Some(host) = event.other_host(context.env) {
+        bail!("`{file}` is an event of another host ({host}); statewarden has no opinion");
+    }
+    let there = context.at(event.cwd().unwrap_or(&context.cwd));
+    for problem in &there.rules.problems {
+        if !context.rules.problems.contains(problem) {
+            warn::warn(problem);
+        }
+    }
+    let row = match event.kind() {
+        Kind::PreToolUse => judged(&event, file, &there)?,
+        _ => {
+            // Nothing is written before it.
+            let name = event.get(Field::EventName).unwrap_or(file);
+            let allowed = Decision::Allow { notes: Vec::new() };
+            Row::new(format!("{name} event"), &allowed)
+        }
+    };
+    Ok((row, there.rules.problems))
+}
+
+/// The answer about a call that comes.
+fn judged(event: &Event<'_>, file: &str, context: &CliContext<'_>) -> Result<Row> {
+    let subject = subject(event).unwrap_or(file).to_owned();
+    let off = context.with_complete_catalog(|registry| {
+        let mut off = None;
+        for reading in event.readings() {
+            let judged = judge::judge(&context.world(registry), &reading);
+            let claims = judged.map(|(_, claims)| claims).unwrap_or_default();
+            check_owners(&claims, context)?;
+            off = off.or_else(|| context.switched_off_among(&claims));
+        }
+        Ok::<_, anyhow::Error>(off)
+    })?;
+    let row = context.with_all_systems(|registry| {
+        let world = context.world(registry);
+        if event.tool() == Tool::Agent {
+            let objection = agents::objection_to_dispatch(&world, event);
+            return Row::new(subject, &Decision::of(objection.into_iter().collect()));
+        }
+        let mut worst = Decision::Allow { notes: Vec::new() };
+        for reading in event.readings() {
+            match judge::judge(&world, &reading) {
+                Ok((decision, _)) => worst = worst.or_worse(decision),
+                Err(unsettled) => return Row::refused(subject, unsettled.reason()),
+            }
+        }
+        Row::new(subject, &worst)
+    });
+    Ok(row.unless_off(off))
+}
+
+/// What a call is about.
+fn subject<'e>(event: &'e Event<'_>) -> Option<&'e str> {
+    let fields = [
+        Field::FilePath,
+        Field::NotebookPath,
+        Field::Command,
+        Field::ToolName,
+    ];
+    fields.iter().find_map(|field| event.get(*field))
+}

@@ -1,0 +1,89 @@
+//! `cleanup`: moves what does not belong into the archive, any time.
+
+use std::io::Write;
+
+use anyhow::{Result, bail};
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::archiving::{self, Choice, Document, Effect, Job};
+use super::{Answer, CliContext, number};
+use crate::contract::table::Bucket;
+use crate::project::entries::Entry;
+use crate::store::archive::Kind;
+use crate::systems::system::{self, Retention};
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Without --apply this is a dry run. Ad hoc and ephemeral entries go, files of a \
+    pattern when they are stale, canonical ones never. With --json the object tells of \
+    all sites together, and of several each under `sites` too. Exit 1: an entry could not be moved."
+)]
+pub struct Args {
+    #[command(flatten)]
+    choice: Choice,
+    /// Files of a pattern count as stale after N times 24 hours
+    #[arg(long, value_name = "N", default_value_t = 21, allow_negative_numbers = true, value_parser = number::<u32>(0..=36_500))]
+    stale_days: u32,
+}
+
+fn may_clean(system: &str) -> bool {
+    system::by_id(system).is_none_or(|system| system.upkeep() != Retention::Program)
+}
+
+pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    if let Some(system) = context.system.as_deref()
+        && !may_clean(system)
+    {
+        bail!("`cleanup` does not apply to {system}: its files are a program's own");
+    }
+    let effect = args.choice.effect();
+    if effect == Effect::Apply && !context.rules.problems.is_empty() {
+        bail!(
+            "nothing was archived: names that the broken settings file adds would count as strays; \
+             mend it first"
+        );
+    }
+    let stale = Stale::days(args.stale_days, context.now);
+    let reason = |entry: &Entry<'_>| reason(entry, &stale, context.now);
+    let job = Job {
+        kind: Kind::Cleanup,
+        effect,
+        applies_to: &may_clean,
+        reasons: &|_, entries| Ok(entries.iter().map(reason).collect()),
+    };
+    let outcomes = archiving::run(&job, context)?;
+    let document = |outcome| Document::of(outcome, effect);
+    archiving::print(&outcomes, effect, document, context, out)
+}
+
+/// From when on a file of a pattern is stale.
+struct Stale {
+    before: DateTime<Utc>,
+    reason: String,
+}
+
+impl Stale {
+    fn days(days: u32, now: DateTime<Utc>) -> Self {
+        Self {
+            before: now - TimeDelta::days(days.into()),
+            reason: format!("stale_pattern_allowed (>{days}d)"),
+        }
+    }
+}
+
+fn reason(entry: &Entry<'_>, stale: &Stale, now: DateTime<Utc>) -> Option<String> {
+    match entry.bucket {
+        Bucket::AdHoc => Some("ad_hoc".to_owned()),
+        Bucket::Ephemeral => is_leftover(entry, now).then(|| "ephemeral".to_owned()),
+        Bucket::PatternAllowed => (entry.modified < stale.before).then(|| stale.reason.clone()),
+        Bucket::Canonical => None,
+    }
+}
+
+/// Whether a temporary file belongs to nobody. A writer at work makes one and
+/// renames it a moment later. A time from the future says nothing, except that
+/// this run may have waited for a lock since it looked at the clock.
+pub(super) fn is_leftover(entry: &Entry<'_>, now: DateTime<Utc>) -> bool {
+    let in_use = now - TimeDelta::seconds(5)..now + TimeDelta::minutes(1);
+    !in_use.contains(&entry.modified)
+}

@@ -1,0 +1,35 @@
+//! `contract`: the rules as they stand here, and tests of them.
+
+mod origin;
+mod show;
+mod test;
+
+use std::io::Write;
+
+use anyhow::{Result, bail};
+
+use super::{Answer, CliContext};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// Print the contract in force, with where each row comes from
+    Show(show::Args),
+    /// Judge a table of expectations; exit 1 when one is not met
+    Test(test::Args),
+}
+
+pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    match &args.verb {
+        Verb::Show(args) => show::run(args, context, out),
+        Verb::Test(_) if context.system.is_some() => {
+            bail!("`contract test` judges by all systems; leave `--system` out")
+        }
+        Verb::Test(args) => test::run(args, context, out),
+    }
+}

@@ -1,0 +1,239 @@
+//! `contract test`: expectations about calls, kept in a file of the project.
+
+use std::fs::File;
+use std::io::{self, Write};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::base::disk::bounded_read;
+use crate::base::text;
+use crate::cli::{Answer, CliContext, output};
+use crate::contract::denial::DenyCode;
+use crate::formats::yaml::{self, Value};
+use crate::guard::decision::Ruling;
+use crate::guard::{judge, message};
+use crate::host::event::{Event, Tool};
+use crate::project::context::Context;
+use crate::project::roots::Project;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// YAML: a list of `{path, agent?, tool?, content?, expect}` or `{command, agent?, expect}`;
+    /// `expect` is allow, warn, deny or a deny code; paths are relative to the project
+    #[arg(value_name = "FILE")]
+    file: String,
+}
+
+/// The keys of a test.
+const KEYS: [&str; 6] = ["path", "command", "agent", "tool", "content", "expect"];
+
+/// One expectation.
+#[derive(Debug)]
+struct Test {
+    subject: Subject,
+    agent: Option<String>,
+    expect: Expect,
+}
+
+#[derive(Debug)]
+enum Subject {
+    File {
+        path: String,
+        tool: String,
+        content: Option<String>,
+    },
+    Command(String),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Expect {
+    Ruling(Ruling),
+    Code(DenyCode),
+}
+
+impl Expect {
+    fn parse(text: &str) -> Result<Self> {
+        if let Some(ruling) = Ruling::parse(text) {
+            return Ok(Self::Ruling(ruling));
+        }
+        let code = DenyCode::expect(text);
+        code.map(Self::Code)
+            .map_err(|codes| anyhow!("`expect: {text}` is none of allow, warn, deny; {codes}"))
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Ruling(ruling) => ruling.as_str(),
+            Self::Code(code) => code.as_str(),
+        }
+    }
+}
+
+/// One answer of the JSON document.
+#[derive(Debug, Serialize)]
+struct Row {
+    ok: bool,
+    /// The path or the command.
+    subject: String,
+    agent: String,
+    expect: &'static str,
+    decision: Ruling,
+    rule: Option<DenyCode>,
+    reason: Option<String>,
+}
+
+/// What is larger was not written by hand.
+const MAX_BYTES: u64 = 16 << 20;
+
+#[derive(Debug, Serialize)]
+struct Document {
+    ok: bool,
+    failed: usize,
+    tests: Vec<Row>,
+}
+
+pub(super) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let bytes = File::open(&args.file).and_then(|file| bounded_read::read_any(file, MAX_BYTES));
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
+    let text = text.with_context(|| format!("could not read `{}`", args.file))?;
+    let tests = parse(&text).with_context(|| format!("`{}` is no table of tests", args.file))?;
+    let main = &context.project.main.dir;
+    let rows = context.with_all_systems(|registry| {
+        let world = Context {
+            project: Project::discover(Some(main), context.env, &context.cwd),
+            cwd: main.clone(),
+            ..context.world(registry)
+        };
+        let judged = tests.iter().map(|test| judge(test, &world));
+        judged.collect::<Result<Vec<Row>>>()
+    })?;
+    let failed = rows.iter().filter(|row| !row.ok).count();
+    let document = Document {
+        ok: failed == 0,
+        failed,
+        tests: rows,
+    };
+    context.print(out, &document, |out| write_text(&document, context, out))?;
+    Ok(Answer::yes_if(document.ok))
+}
+
+fn parse(text: &str) -> Result<Vec<Test>> {
+    let value = yaml::parse(text).map_err(|error| anyhow!(error))?;
+    let tests = value.as_sequence().context("it is not a list")?;
+    if tests.is_empty() {
+        bail!("it is empty");
+    }
+    let numbered = tests.iter().enumerate();
+    let tests = numbered.map(|(at, test)| one(test).with_context(|| format!("test {}", at + 1)));
+    tests.collect()
+}
+
+fn one(test: &Value) -> Result<Test> {
+    let keys = test.as_mapping().context("it is not a mapping")?.keys();
+    for key in keys.map(|key| key.as_str().unwrap_or_default()) {
+        if !KEYS.contains(&key) {
+            bail!("unknown key `{key}`; the keys are {}", KEYS.join(", "));
+        }
+    }
+    let text = |key: &str| match test.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(anyhow!("`{key}` is not a text; put it in quotes")),
+    };
+    let subject = match (text("path")?, text("command")?) {
+        (Some(path), None) => Subject::File {
+            path,
+            tool: text("tool")?.unwrap_or_else(|| "Write".to_owned()),
+            content: text("content")?,
+        },
+        (None, Some(command)) if text("tool")?.or(text("content")?).is_none() => {
+            Subject::Command(command)
+        }
+        (None, Some(_)) => bail!("`tool` and `content` go with `path`, not with `command`"),
+        _ => bail!("it needs either `path` or `command`"),
+    };
+    let expect = text("expect")?.context("`expect` is missing")?;
+    Ok(Test {
+        subject,
+        agent: text("agent")?.filter(|agent| agent != "main"),
+        expect: Expect::parse(&expect)?,
+    })
+}
+
+fn judge(test: &Test, world: &Context<'_>) -> Result<Row> {
+    let (tool, input, subject) = match &test.subject {
+        Subject::Command(command) => ("Bash", json!({ "command": command }), command),
+        Subject::File {
+            path,
+            tool,
+            content,
+        } => {
+            let key = match Tool::parse(tool) {
+                Tool::Write | Tool::Edit | Tool::MultiEdit => "file_path",
+                Tool::NotebookEdit => "notebook_path",
+                Tool::Mcp(_) => "path",
+                Tool::Shell(_) | Tool::Agent | Tool::Handback | Tool::Other => {
+                    bail!("`tool: {tool}` writes no file by its path")
+                }
+            };
+            let mut input = json!({ key: path });
+            if let Some(content) = content {
+                input["content"] = content.as_str().into();
+            }
+            (tool.as_str(), input, path)
+        }
+    };
+    let event = json!({
+        "hook_event_name": "PreToolUse", "cwd": world.cwd, "agent_type": test.agent, "agent_id": test.agent,
+        "tool_name": tool, "tool_input": input,
+    });
+    let bytes = event.to_string();
+    let event = Event::parse(bytes.as_bytes()).map_err(|error| anyhow!("{error:?}"))?;
+    let (decision, _) = judge::judge(world, &event)?;
+    let (ruling, denials) = (decision.ruling(), decision.denials());
+    let rule = denials.first().map(|denial| denial.code);
+    Ok(Row {
+        ok: match test.expect {
+            Expect::Code(code) => ruling == Ruling::Deny && rule == Some(code),
+            Expect::Ruling(expected) => ruling == expected,
+        },
+        subject: subject.clone(),
+        agent: test.agent.clone().unwrap_or_else(|| "main".to_owned()),
+        expect: test.expect.as_str(),
+        decision: ruling,
+        rule,
+        reason: rule.map(|_| message::reason(denials, &[])),
+    })
+}
+
+/// A diff of what was expected and what was found, for each test that failed.
+fn write_text(
+    document: &Document,
+    context: &CliContext<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for (at, row) in document.tests.iter().enumerate().filter(|(_, row)| !row.ok) {
+        let found = match row.rule {
+            Some(rule) => format!("{} ({})", row.decision.as_str(), rule.as_str()),
+            None => row.decision.as_str().to_owned(),
+        };
+        let (subject, agent) = (
+            output::printable(&row.subject),
+            output::printable(&row.agent),
+        );
+        writeln!(out, "test {}: `{subject}` by {agent}", at + 1)?;
+        writeln!(out, "{}", context.paint.red(&format!("- {}", row.expect)))?;
+        writeln!(out, "{}", context.paint.green(&format!("+ {found}")))?;
+        if let Some(reason) = &row.reason {
+            writeln!(out, "  {}", output::printable(reason))?;
+        }
+    }
+    writeln!(
+        out,
+        "{}, {} failed",
+        text::count(document.tests.len(), "test", "tests"),
+        document.failed
+    )
+}

@@ -1,0 +1,161 @@
+//! `deep-dive`: Agent Flow's context file.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context as _, Error, Result, anyhow, bail};
+use clap::Subcommand;
+
+use super::change::{self, Change};
+use super::flow::SYSTEM;
+use super::{Answer, CliContext, prose};
+use crate::store::replace::copy_to_free;
+use crate::systems::agent_flow::deep_dive::{self, Origin, Scope, Sections, Stage};
+use crate::systems::agent_flow::state::FileKind;
+use crate::systems::workflow::Outcome;
+
+/// As many explorers as Agent Flow sends out.
+const AGENTS: u64 = 5;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    step: Step,
+}
+
+#[derive(Debug, Subcommand)]
+enum Step {
+    /// Start a deep dive
+    Init(Init),
+    /// Write sections of the context; what is not given stays
+    Compile(Compile),
+}
+
+#[derive(Debug, clap::Args)]
+struct Init {
+    /// full or focused
+    #[arg(long, value_name = "SCOPE", default_value = "full")]
+    scope: String,
+    /// The path to explore
+    #[arg(long, value_name = "PATH")]
+    focus_path: Option<String>,
+    /// Start over; a copy of the present file is kept
+    #[arg(long)]
+    refresh: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct Compile {
+    /// Languages, frameworks and tools
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = prose)]
+    tech_stack: Option<String>,
+    /// Where the programs start
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = prose)]
+    entry_points: Option<String>,
+    /// Patterns that the code follows
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = prose)]
+    key_patterns: Option<String>,
+    /// What the project is
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = prose)]
+    overview: Option<String>,
+    /// How its parts fit together
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = prose)]
+    architecture: Option<String>,
+    /// What the code keeps to
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = prose)]
+    conventions: Option<String>,
+    /// What to stay away from
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = prose)]
+    antipatterns: Option<String>,
+    /// Commands and places looked up often
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = prose)]
+    quick_reference: Option<String>,
+    /// Notes for single agents
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = prose)]
+    agent_notes: Option<String>,
+    /// The context is ready for use
+    #[arg(long)]
+    mark_complete: bool,
+}
+
+pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let dir = Path::new(&context.project.session_root().dir).join(".claude");
+    let file = dir.join(FileKind::DeepDive.as_str());
+    let is_new = !file.exists();
+    let outcome = change::locked(&dir, SYSTEM, || {
+        let text = match &args.step {
+            Step::Init(args) => init(args, &file, context)?,
+            Step::Compile(args) => compile(args, &file, context)?,
+        };
+        change::write(&file, Outcome::changed(text, Vec::new()))
+    })?;
+    let mut change = Change::new(context, &file, &outcome);
+    if is_new {
+        change = change.of_new_file();
+    }
+    change.print(context, out)?;
+    Ok(Answer::Yes)
+}
+
+fn init(args: &Init, file: &Path, context: &CliContext<'_>) -> Result<String> {
+    let scope = Scope::parse(&args.scope, args.focus_path.as_deref()).map_err(Error::msg)?;
+    let is_there = file.exists();
+    if is_there && !args.refresh {
+        bail!(
+            "`{}` is there already; pass `--refresh` to start over and keep a copy of it",
+            file.display()
+        );
+    }
+    if is_there {
+        let names = deep_dive::backup_names(context.now);
+        let copy = names
+            .map(|name| file.with_file_name(name))
+            .find(|copy| !copy.exists())
+            .context("no free name")?;
+        copy_to_free(file, &copy).with_context(|| {
+            format!(
+                "could not copy `{}` to `{}`",
+                file.display(),
+                copy.display()
+            )
+        })?;
+    }
+    let origin = if is_there {
+        Origin::Refresh
+    } else {
+        Origin::New
+    };
+    let new = deep_dive::Init {
+        scope,
+        agent_count: AGENTS,
+        origin,
+    };
+    Ok(deep_dive::init(&new, context.now))
+}
+
+fn compile(args: &Compile, file: &Path, context: &CliContext<'_>) -> Result<String> {
+    let Some(text) = change::present(file)? else {
+        bail!(
+            "there is no `{}`; start with `statewarden deep-dive init`",
+            file.display()
+        );
+    };
+    let sections = Sections {
+        tech_stack: args.tech_stack.clone(),
+        entry_points: args.entry_points.clone(),
+        key_patterns: args.key_patterns.clone(),
+        overview: args.overview.clone(),
+        architecture: args.architecture.clone(),
+        conventions: args.conventions.clone(),
+        antipatterns: args.antipatterns.clone(),
+        quick_reference: args.quick_reference.clone(),
+        agent_notes: args.agent_notes.clone(),
+    };
+    let stage = if args.mark_complete {
+        Stage::Complete
+    } else {
+        Stage::InProgress
+    };
+    deep_dive::compile(&text, &sections, stage, context.now)
+        .map_err(|why| anyhow!("`{}`: {why}", file.display()))
+}

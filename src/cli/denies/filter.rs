@@ -1,0 +1,202 @@
+//! Which denials are wanted.
+
+use anyhow::{Result, bail};
+use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
+
+use crate::base::actor::AgentName;
+use crate::base::clock;
+use crate::cli::{CliContext, number};
+use crate::contract::denial::DenyCode;
+use crate::log::read::{Entry, Reach};
+
+/// Filters combine: a record must pass all of them.
+#[derive(Debug, clap::Args)]
+pub(super) struct Filter {
+    /// Only since then: `30m`, `24h`, `7d`, a date, or an RFC 3339 time
+    #[arg(long, global = true, value_name = "WHEN")]
+    since: Option<String>,
+    /// Only this Claude Code session
+    #[arg(long, global = true, value_name = "S")]
+    session: Option<String>,
+    /// Only this agent, in any case, with its plugin or without; `main` is the main thread
+    #[arg(long, global = true, value_name = "A")]
+    agent: Option<String>,
+    /// Only this deny code
+    #[arg(long, global = true, value_name = "R", value_parser = DenyCode::expect)]
+    rule: Option<DenyCode>,
+    /// Only the newest N; with `stats`, only the N largest groups
+    #[arg(long, global = true, value_name = "N", value_parser = number::<u32>(1..=u64::MAX))]
+    limit: Option<u32>,
+    /// Rotated logs as well
+    #[arg(long, global = true)]
+    all: bool,
+}
+
+/// The filter with its words understood.
+#[derive(Debug, Default)]
+pub(super) struct Query {
+    since: Option<DateTime<Utc>>,
+    /// `since` as the records write times, so that most compare as text.
+    since_text: String,
+    session: Option<String>,
+    agent: Option<String>,
+    rule: Option<DenyCode>,
+    system: Option<String>,
+    pub(super) limit: Option<u32>,
+    pub(super) reach: Reach,
+}
+
+impl Filter {
+    pub(super) fn resolve(&self, context: &CliContext<'_>) -> Result<Query> {
+        let since = self
+            .since
+            .as_deref()
+            .map(|text| since(text, context.now))
+            .transpose()?;
+        Ok(Query {
+            since,
+            since_text: since.map(clock::millis).unwrap_or_default(),
+            session: self.session.clone(),
+            agent: self.agent.clone(),
+            rule: self.rule,
+            system: context.system.clone(),
+            limit: self.limit,
+            reach: match self.all {
+                true => Reach::All,
+                false => Reach::PriorText,
+            },
+        })
+    }
+}
+
+/// A whole agent type, as agents' names are compared.
+fn folded(agent_type: &str) -> String {
+    agent_type.to_ascii_lowercase().replace('_', "-")
+}
+
+impl Query {
+    pub(super) fn let_through(&self, entry: &Entry<'_>) -> bool {
+        let same = |wanted: &Option<String>, found: &str| {
+            wanted.as_deref().is_none_or(|wanted| wanted == found)
+        };
+        let agent = |wanted: &str| match wanted.contains(':') {
+            true => folded(&entry.agent_type) == folded(wanted),
+            false => entry.agent() == AgentName::parse(wanted).as_str(),
+        };
+        same(&self.session, &entry.session_id)
+            && (same(&self.system, &entry.system)
+                || entry.also.iter().any(|also| same(&self.system, also)))
+            && self.rule.is_none_or(|rule| entry.rule == rule.as_str())
+            && self.agent.as_deref().is_none_or(agent)
+            && self.is_recent(&entry.ts)
+    }
+
+    pub(super) fn asks_since(&self) -> bool {
+        self.since.is_some()
+    }
+
+    pub(super) fn is_recent(&self, ts: &str) -> bool {
+        let Some(since) = self.since else {
+            return true;
+        };
+        if ts.len() == self.since_text.len() && ts.ends_with('Z') {
+            return ts >= self.since_text.as_str();
+        }
+        DateTime::parse_from_rfc3339(ts).is_ok_and(|ts| ts >= since)
+    }
+
+    /// What the numbers are about, for a title: empty without a filter.
+    pub(super) fn in_words(&self) -> String {
+        let since = self.since.map(clock::millis);
+        let rule = self.rule.map(|rule| rule.as_str().to_owned());
+        let parts = [
+            ("since", &since),
+            ("session", &self.session),
+            ("agent", &self.agent),
+            ("rule", &rule),
+            ("system", &self.system),
+        ];
+        let parts = parts
+            .iter()
+            .filter_map(|(word, value)| Some(format!("{word} {}", value.as_deref()?)));
+        parts.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Parses `30m`, `24h`, `7d`, `2w`, `YYYY-MM-DD` (UTC) or an RFC 3339 time.
+fn since(text: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>> {
+    if let Ok(date) = text.parse::<NaiveDate>() {
+        return Ok(date.and_time(NaiveTime::MIN).and_utc());
+    }
+    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+        return Ok(time.to_utc());
+    }
+    let (number, unit) = text.split_at(text.len() - text.chars().last().map_or(0, char::len_utf8));
+    let span = number.parse::<u32>().ok().and_then(|n| match unit {
+        "s" => TimeDelta::try_seconds(n.into()),
+        "m" => TimeDelta::try_minutes(n.into()),
+        "h" => TimeDelta::try_hours(n.into()),
+        "d" => TimeDelta::try_days(n.into()),
+        "w" => TimeDelta::try_weeks(n.into()),
+        _ => None,
+    });
+    match span.and_then(|span| now.checked_sub_signed(span)) {
+        Some(time) => Ok(time),
+        None => {
+            let yesterday = now
+                .checked_sub_days(Days::new(1))
+                .unwrap_or(now)
+                .date_naive();
+            bail!(
+                "`--since {text}` is neither a span such as `24h` nor a date such as `{yesterday}`"
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_a_span_a_date_or_a_time() {
+        let now = "2026-05-03T12:00:00Z".parse().unwrap();
+        for (text, expected) in [
+            ("30m", Some("2026-05-03T11:30:00.000Z")),
+            ("24h", Some("2026-05-02T12:00:00.000Z")),
+            ("2w", Some("2026-04-19T12:00:00.000Z")),
+            ("2026-05-01", Some("2026-05-01T00:00:00.000Z")),
+            (
+                "2026-05-01T10:00:00+02:00",
+                Some("2026-05-01T08:00:00.000Z"),
+            ),
+            ("", None),
+            ("h", None),
+            ("-3h", None),
+            ("3 hours", None),
+            ("4294967295w", None),
+        ] {
+            let found = since(text, now).ok().map(clock::millis);
+            assert_eq!(found.as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn times_compare_in_every_zone() {
+        let since: DateTime<Utc> = "2026-05-03T12:00:00Z".parse().unwrap();
+        let recent = Query {
+            since: Some(since),
+            since_text: clock::millis(since),
+            ..Query::default()
+        };
+        for (ts, expected) in [
+            ("2026-05-03T12:00:00.000Z", true),
+            ("2026-05-03T11:59:59.999Z", false),
+            ("2026-05-03T14:00:00+02:00", true),
+            ("2026-05-03T13:59:59+02:00", false),
+            ("yesterday", false),
+        ] {
+            assert_eq!(recent.is_recent(ts), expected, "{ts}");
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! `denies stats`: counts, one pass, nothing held but the groups.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use anyhow::Result;
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use serde::Serialize;
+
+use super::filter::Query;
+use crate::cli::{CliContext, output};
+use crate::log::read::Entry;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// What is counted together
+    #[arg(long, value_enum, default_value_t = By::Rule)]
+    by: By,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum By {
+    Rule,
+    Agent,
+    System,
+    Name,
+    Day,
+    Session,
+}
+
+impl By {
+    /// The group of a record; `(none)` where the record does not say.
+    fn key<'e>(self, entry: &'e Entry<'_>) -> Cow<'e, str> {
+        let key = match self {
+            Self::Rule => Cow::Borrowed(entry.rule.as_ref()),
+            Self::Agent => Cow::Owned(entry.agent()),
+            Self::System => Cow::Borrowed(entry.system.as_ref()),
+            Self::Name => Cow::Borrowed(entry.name.as_ref()),
+            Self::Day => Cow::Borrowed(entry.ts.get(..10).unwrap_or_default()),
+            Self::Session => Cow::Borrowed(entry.session_id.as_ref()),
+        };
+        if key.is_empty() {
+            Cow::Borrowed("(none)")
+        } else {
+            key
+        }
+    }
+}
+
+/// One group of the JSON document.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Group {
+    pub(super) key: String,
+    pub(super) count: u64,
+    /// Times of the oldest and the newest denial of the group.
+    pub(super) first: String,
+    pub(super) last: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Document {
+    by: By,
+    total: u64,
+    /// Largest first; days in their order.
+    groups: Vec<Group>,
+}
+
+/// Counts by one key.
+pub(super) struct Tally {
+    by: By,
+    groups: HashMap<String, Group>,
+    pub(super) total: u64,
+}
+
+impl Tally {
+    pub(super) fn new(by: By) -> Self {
+        Self {
+            by,
+            groups: HashMap::new(),
+            total: 0,
+        }
+    }
+
+    pub(super) fn add(&mut self, entry: &Entry<'_>) {
+        self.total += 1;
+        let key = self.by.key(entry);
+        let ts = entry.ts.as_ref();
+        match self.groups.get_mut(key.as_ref()) {
+            Some(group) => {
+                group.count += 1;
+                if ts < group.first.as_str() {
+                    ts.clone_into(&mut group.first);
+                }
+                if ts > group.last.as_str() {
+                    ts.clone_into(&mut group.last);
+                }
+            }
+            None => {
+                let group = Group {
+                    key: key.clone().into_owned(),
+                    count: 1,
+                    first: ts.to_owned(),
+                    last: ts.to_owned(),
+                };
+                self.groups.insert(key.into_owned(), group);
+            }
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// The `limit` largest groups; days and equal counts in the order of their keys.
+    pub(super) fn into_groups(self, limit: Option<u32>) -> Vec<Group> {
+        let mut groups: Vec<Group> = self.groups.into_values().collect();
+        groups.sort_unstable_by(|a, b| (Reverse(a.count), &a.key).cmp(&(Reverse(b.count), &b.key)));
+        groups.truncate(limit.map_or(usize::MAX, |limit| limit as usize));
+        if self.by == By::Day {
+            groups.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+        }
+        groups
+    }
+}
+
+pub(super) fn run(
+    args: &Args,
+    passes: &Query,
+    context: &CliContext<'_>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let mut tally = Tally::new(args.by);
+    super::each_denial(passes, context, &mut |entry, _| tally.add(entry))?;
+    let document = Document {
+        by: args.by,
+        total: tally.total,
+        groups: tally.into_groups(passes.limit),
+    };
+    context.print(out, &document, |out| {
+        write_text(&document, passes, context, out)
+    })
+}
+
+fn write_text(
+    document: &Document,
+    passes: &Query,
+    context: &CliContext<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if document.groups.is_empty() {
+        return super::write_none(passes, context, out);
+    }
+    let about = match passes.in_words() {
+        words if words.is_empty() => String::new(),
+        words => format!(" ({})", output::printable(&words)),
+    };
+    let by = document.by.to_possible_value();
+    let by = by.as_ref().map_or("", PossibleValue::get_name);
+    let title = format!("{} refused, by {by}{about}", document.total);
+    writeln!(out, "{}", context.paint.bold(&title))?;
+    let keys: Vec<String> = document
+        .groups
+        .iter()
+        .map(|group| output::printable(&group.key))
+        .collect();
+    let width = keys
+        .iter()
+        .map(|key| key.chars().count())
+        .max()
+        .unwrap_or(0)
+        .min(48);
+    let most = document
+        .groups
+        .iter()
+        .map(|group| group.count)
+        .max()
+        .unwrap_or(1);
+    for (key, group) in keys.iter().zip(&document.groups) {
+        let share = output::percent(group.count, document.total);
+        let bar = context.paint.red(&bar(group.count, most));
+        writeln!(
+            out,
+            "  {key:<width$}  {:>7} {share:>3} %  {bar}",
+            group.count
+        )?;
+    }
+    Ok(())
+}
+
+/// A bar of at most 32 cells, to an eighth of one; never empty.
+fn bar(count: u64, most: u64) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (u128::from(count) * 32 * 8 / u128::from(most.max(1))).max(1);
+    let eighths = usize::try_from(eighths).unwrap_or(256).min(256);
+    format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_as_long_as_its_share() {
+        for (count, most, expected) in [
+            (8, 8, "█".repeat(32)),
+            (4, 8, "█".repeat(16)),
+            (1, 256, "▏".to_owned()),
+            (1, u64::MAX, "▏".to_owned()),
+            (9, 256, "█▏".to_owned()),
+        ] {
+            assert_eq!(bar(count, most), expected, "{count} of {most}");
+        }
+    }
+
+    #[test]
+    fn the_largest_groups_come_first_and_days_in_order() {
+        let check = |by: By, expected: &[(&str, u64)]| {
+            let mut tally = Tally::new(by);
+            for (ts, name) in [
+                ("2026-01-02T", "b"),
+                ("2026-01-01T", "a"),
+                ("2026-01-02T", "b"),
+                ("", ""),
+            ] {
+                tally.add(&Entry {
+                    ts: ts.into(),
+                    name: name.into(),
+                    ..Entry::default()
+                });
+            }
+            let groups = tally.into_groups(Some(2));
+            let found: Vec<_> = groups.iter().map(|g| (g.key.as_str(), g.count)).collect();
+            assert_eq!(found, expected, "{by:?}");
+        };
+        check(By::Name, &[("b", 2), ("(none)", 1)]);
+        check(By::Day, &[("(none)", 1), ("2026-01-02", 2)]);
+        check(By::Agent, &[("main", 4)]);
+    }
+}

@@ -1,0 +1,203 @@
+//! `doctor`: whether the guard is wired, alive and healthy, and what to do if not.
+
+mod disk;
+mod process;
+mod program;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use super::global::SwitchedOff;
+use super::install::Place;
+use super::output::{self, Paint};
+use super::{Answer, CliContext};
+use crate::base::text;
+use crate::contract::denial::Mode;
+use crate::project::registry::mode_of;
+use crate::project::sites;
+use crate::settings::merge::Resolved;
+use crate::systems::{devt, system};
+
+/// What the examination starts from.
+pub struct Subject<'a> {
+    pub place: &'a Place,
+    /// Where one stands, if that is below the project's directory.
+    pub below: Option<&'a str>,
+    pub settings: &'a Resolved,
+    /// The systems that the settings switch off.
+    pub(super) switched_off: &'a [SwitchedOff],
+    /// The state directories of the project.
+    pub sites: &'a [PathBuf],
+    /// Where the project for the live test is made, the system's temporary directory.
+    pub temp: PathBuf,
+    pub now: DateTime<Utc>,
+}
+
+/// How much a finding matters. `Warning` and `Error` make the project unhealthy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    Info,
+    Warning,
+    Error,
+}
+
+/// One thing that was found, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Stable, for scripts.
+    pub id: &'static str,
+    pub level: Level,
+    pub what: String,
+    /// Empty where there is nothing to do.
+    pub fix: String,
+}
+
+impl Finding {
+    fn new(
+        id: &'static str,
+        level: Level,
+        what: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Self {
+        let (what, fix) = (what.into(), fix.into());
+        Self {
+            id,
+            level,
+            what,
+            fix,
+        }
+    }
+
+    fn info(id: &'static str, what: impl Into<String>) -> Self {
+        Self::new(id, Level::Info, what, "")
+    }
+
+    fn warning(id: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self::new(id, Level::Warning, what, fix)
+    }
+
+    fn error(id: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self::new(id, Level::Error, what, fix)
+    }
+}
+
+#[derive(Serialize)]
+struct Document {
+    findings: Vec<Finding>,
+}
+
+pub(crate) fn run(place: &Place, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let sites: Vec<PathBuf> = context.with_all_systems(|registry| {
+        let sites = sites::find(&context.project, registry);
+        sites.iter().map(|site| PathBuf::from(site.dir())).collect()
+    });
+    let roots = [Some(&place.project), place.work_tree.as_ref()];
+    let is_root = |dir: &str| roots.contains(&Some(&PathBuf::from(dir)));
+    let is_named = context.given_project.is_some() || context.env.project_dir.is_some();
+    let findings = examine(&Subject {
+        place,
+        below: Some(context.cwd.as_str()).filter(|dir| !is_named && !is_root(dir)),
+        settings: &context.rules,
+        switched_off: &context.all_switched_off(),
+        sites: &sites,
+        temp: std::env::temp_dir(),
+        now: context.now,
+    });
+    let is_well = findings.iter().all(|finding| finding.level == Level::Info);
+    let document = Document { findings };
+    context.print(out, &document, |out| {
+        write_text(&document.findings, context.paint, out)
+    })?;
+    Ok(Answer::yes_if(is_well))
+}
+
+/// All findings, in the order in which a person would look.
+pub fn examine(subject: &Subject<'_>) -> Vec<Finding> {
+    let mut findings = program::examine(subject);
+    findings.extend(of_settings(subject));
+    findings.extend(disk::examine(subject));
+    findings
+}
+
+fn of_settings(subject: &Subject<'_>) -> Vec<Finding> {
+    let (resolved, switched_off) = (subject.settings, subject.switched_off);
+    let settings = &resolved.settings;
+    let edition = settings.system(devt::ID).contract.as_str();
+    let mut findings = vec![Finding::info(
+        "contract",
+        format!("devt contract, edition {edition}"),
+    )];
+    for problem in &resolved.problems {
+        let fix = "correct the file; until then it counts for nothing";
+        findings.push(Finding::warning("settings", problem, fix));
+    }
+    for key in &resolved.overruled {
+        findings.push(Finding::info("overruled", key));
+    }
+    let declared = settings.declared().map(|(id, _)| id);
+    let ids: Vec<&str> = system::ids().into_iter().chain(declared).collect();
+    for id in &ids {
+        if mode_of(id, settings) == Mode::Warn {
+            let what = format!("`{id}` is only warned about: the settings say so");
+            findings.push(Finding::info("mode", what));
+        }
+    }
+    match switched_off {
+        [first, ..] if switched_off.len() == ids.len() => {
+            let what = format!("nothing is guarded: every system is off, by `{}`", first.by);
+            let fix = "take `mode: off` out of it to be guarded";
+            findings.push(Finding::warning("mode", what, fix));
+        }
+        some => findings.extend(
+            some.iter()
+                .map(|off| Finding::info("mode", off.to_string())),
+        ),
+    }
+    findings
+}
+
+fn write_text(findings: &[Finding], paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    for Finding {
+        id,
+        level,
+        what,
+        fix,
+    } in findings
+    {
+        let mark = match level {
+            Level::Info if fix.is_empty() => paint.green("ok      "),
+            Level::Info => paint.dim("note    "),
+            Level::Warning => paint.red("warning "),
+            Level::Error => paint.red("error   "),
+        };
+        writeln!(out, "{mark} {id:<16} {}", output::printable(what))?;
+        if !fix.is_empty() {
+            writeln!(out, "{:<25} {}", "", output::printable(fix))?;
+        }
+    }
+    let count = |level| {
+        findings
+            .iter()
+            .filter(|finding| finding.level == level)
+            .count()
+    };
+    match (count(Level::Error), count(Level::Warning)) {
+        (0, 0) => writeln!(out, "{}", paint.green("healthy"))?,
+        (errors, warnings) => writeln!(
+            out,
+            "{}: {}, {}",
+            paint.red("unhealthy"),
+            text::count(errors, "error", "errors"),
+            text::count(warnings, "warning", "warnings")
+        )?,
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,316 @@
+//! The health of what lies on the disk: logs, locks, leftovers, the heartbeat.
+
+use std::fs::{self, Metadata};
+use std::io::{self, BufReader};
+use std::mem;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use super::{Finding, Level, Subject};
+use crate::base::disk::bounded_read::{self, read_text};
+use crate::base::text;
+use crate::cli::output;
+use crate::log::append::Logs;
+use crate::log::read::{self, Lines};
+use crate::store::lock::is_held;
+use crate::store::pid_lock::{self, Owner};
+use crate::store::replace::is_temp_name;
+use crate::store::{OTHER_HOST, modified};
+
+/// A temporary file older than this belongs to nobody: writing one takes milliseconds.
+const TEMP_AGE: TimeDelta = TimeDelta::seconds(60);
+
+pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
+    let own = Logs::of(&subject.place.project);
+    let folder = own.own_folder();
+    let mut findings = Vec::new();
+    let logs = names_in(folder)
+        .into_iter()
+        .filter(|name| name.ends_with(".jsonl"));
+    let logs = logs.map(|name| folder.join(name));
+    let site_logs = subject.sites.iter().map(|site| Logs::devt(site).path());
+    let site_logs = site_logs.filter(|log| log.is_symlink() || log.try_exists().unwrap_or(true));
+    let logs: Vec<PathBuf> = logs.chain(site_logs).collect();
+    let max_bytes = subject.settings.settings.log_max_bytes;
+    findings.extend(logs.iter().flat_map(|log| of_log(log, max_bytes)));
+    for site in subject.sites {
+        findings.extend(of_locks(site));
+    }
+    let sites = subject.sites.iter().map(PathBuf::as_path);
+    findings.extend(sites.clone().chain([folder]).filter_map(of_folder));
+    // `.claude` can be a site as well.
+    let above = folder
+        .parent()
+        .filter(|above| sites.clone().all(|site| site != *above));
+    let dirs = sites.chain(above).chain([folder]);
+    findings.extend(dirs.filter_map(|dir| of_leftovers(dir, subject.now)));
+    findings.push(of_heartbeat(&own.events().path(), &logs));
+    findings.extend(of_other_host(&folder.join(OTHER_HOST)));
+    findings
+}
+
+/// A host that runs the hook, and of which nothing is judged.
+fn of_other_host(note: &Path) -> Option<Finding> {
+    let host = read_text(note).ok()??;
+    let seen = modified(&fs::metadata(note).ok()?).format("%Y-%m-%d");
+    let what = format!("{host} ran statewarden here on {seen}; it guards Claude Code alone");
+    let fix = format!(
+        "work on state files in Claude Code, then remove `{}`",
+        note.display()
+    );
+    Some(Finding::warning("other-host", what, fix))
+}
+
+fn names_in(dir: &Path) -> Vec<String> {
+    let list = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut names: Vec<_> = list
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+/// What reading a log line by line shows.
+#[derive(Default)]
+struct Shape {
+    n_whole: usize,
+    n_broken: usize,
+    /// Number of the first line that is not JSON, from 1.
+    first_broken: Option<usize>,
+    is_torn: bool,
+}
+
+impl Shape {
+    fn note_broken(&mut self, number: usize) {
+        self.n_broken += 1;
+        self.first_broken.get_or_insert(number);
+    }
+}
+
+fn shape(log: &Path) -> io::Result<Shape> {
+    let mut lines = Lines::new(BufReader::new(bounded_read::open(log)?.0));
+    let mut shape = Shape::default();
+    for number in 1.. {
+        let Some(line) = lines.next_line()? else {
+            break;
+        };
+        let was_cut = mem::replace(&mut shape.is_torn, !line.ends_with(b"\n"));
+        if was_cut {
+            // Too long to be held, since there is a line behind it.
+            shape.note_broken(number - 1);
+        }
+        if shape.is_torn || line.trim_ascii().is_empty() {
+            continue;
+        }
+        match read::text(line).map(serde_json::from_str::<IgnoredAny>) {
+            Some(Ok(_)) => shape.n_whole += 1,
+            _ => shape.note_broken(number),
+        }
+    }
+    Ok(shape)
+}
+
+/// A directory that logs lie in, or would.
+fn of_folder(dir: &Path) -> Option<Finding> {
+    let error = match fs::metadata(dir) {
+        Ok(meta) if meta.is_dir() => writable(dir).err()?,
+        Ok(_) => io::Error::from(io::ErrorKind::NotADirectory),
+        Err(_) if dir.is_symlink() => io::Error::other("it is a link that leads nowhere"),
+        Err(_) => return None,
+    };
+    let what = format!("no record can be written in `{}`: {error}", dir.display());
+    let fix = "make it a directory that you can write";
+    Some(Finding::error("log", what, fix))
+}
+
+/// Whether the one who asks may write.
+fn writable(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    rustix::fs::access(path, rustix::fs::Access::WRITE_OK)?;
+    let _ = path;
+    Ok(())
+}
+
+fn of_log(log: &Path, max_bytes: u64) -> Vec<Finding> {
+    let shown = log.display();
+    let read = || match fs::symlink_metadata(log)? {
+        link if link.is_symlink() => Err(io::Error::other("it is a link, and gets no records")),
+        meta => {
+            let shape = shape(log)?;
+            writable(log).map(|()| (meta, shape))
+        }
+    };
+    let (meta, shape) = match read() {
+        Ok(read) => read,
+        Err(e) => {
+            let fix = "make it a file that you can read and write";
+            return vec![Finding::error(
+                "log",
+                format!("could not use `{shown}`: {e}"),
+                fix,
+            )];
+        }
+    };
+    let records = text::count(shape.n_whole, "record", "records");
+    let what = format!("`{shown}`: {records}, {}", output::size(meta.len()));
+    let mut findings = vec![Finding::info("log", what)];
+    if let Some(first) = shape.first_broken {
+        let what = format!(
+            "`{shown}` has {} not JSON, the first is line {first}",
+            text::count(shape.n_broken, "line that is", "lines that are")
+        );
+        let fix = "readers skip them; take them out by hand if they matter";
+        findings.push(Finding::warning("log-line", what, fix));
+    }
+    if shape.is_torn {
+        let what = format!("`{shown}` ends in a torn line; the next record repairs it");
+        findings.push(Finding::info("log-torn", what));
+    }
+    // A busy lock may let a log pass its bound, but not by as much again.
+    if meta.len() > max_bytes.saturating_mul(2) {
+        let what = format!("`{shown}` is larger than twice `log.max_bytes` ({max_bytes})");
+        let fix = "see that its directory can be written: the log does not rotate";
+        findings.push(Finding::warning("log-size", what, fix));
+    }
+    if let Some(mode) = open_mode(&meta) {
+        let what = format!("`{shown}` has mode {mode:o}: others can read it");
+        findings.push(Finding::warning(
+            "log-mode",
+            what,
+            format!("run `chmod 600 '{shown}'`"),
+        ));
+    }
+    findings
+}
+
+/// The mode of a file that others than its owner can open.
+fn open_mode(meta: &Metadata) -> Option<u32> {
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o777;
+        (mode & 0o077 != 0).then_some(mode)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = meta;
+        None
+    }
+}
+
+/// The directory lock, and devt's own, a file `.lock` that holds a process id.
+fn of_locks(site: &Path) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if is_held(site) {
+        let what = format!(
+            "`{}` is locked by a process that writes to it",
+            site.display()
+        );
+        findings.push(Finding::info("lock", what));
+    }
+    let file = site.join(".lock");
+    if file.exists() {
+        findings.push(of_pid_lock(&file));
+    }
+    findings
+}
+
+fn of_pid_lock(file: &Path) -> Finding {
+    let shown = file.display();
+    // Elsewhere nobody can tell whether it lives.
+    let is_held = if cfg!(unix) { "is" } else { "says it is" };
+    match pid_lock::owner_of(file) {
+        Ok(Owner::Alive(pid)) => {
+            Finding::info("lock", format!("`{shown}` {is_held} held by process {pid}"))
+        }
+        Ok(Owner::Dead(pid)) => Finding::warning(
+            "stale-lock",
+            format!("`{shown}` is held by process {pid}, which has ended"),
+            "remove it, or let the next writer do so",
+        ),
+        Ok(Owner::Unclear) => Finding::warning(
+            "stale-lock",
+            format!("`{shown}` holds no process id; each write of devt waits 3 s for it"),
+            "remove it",
+        ),
+        Err(e) => Finding::warning(
+            "stale-lock",
+            format!("{e}; devt's state cannot be written"),
+            "remove it if devt is not at work",
+        ),
+    }
+}
+
+fn of_leftovers(dir: &Path, now: DateTime<Utc>) -> Option<Finding> {
+    let is_old =
+        |path: &PathBuf| fs::metadata(path).is_ok_and(|meta| now - modified(&meta) > TEMP_AGE);
+    let temps = names_in(dir).into_iter().filter(|name| is_temp(name));
+    let old: Vec<_> = temps.map(|name| dir.join(name)).filter(is_old).collect();
+    let first = old.first()?.display();
+    let what = format!(
+        "{} of ended processes in `{}`, such as `{first}`",
+        text::count(old.len(), "temporary file", "temporary files"),
+        dir.display()
+    );
+    Some(Finding::warning(
+        "orphan-temp",
+        what,
+        "remove them, or run `statewarden cleanup --apply` for a site",
+    ))
+}
+
+/// Whether a name is of a temporary file of ours, or has the form of devt's
+/// (`NAME.tmp`) or of Agent Flow's (`NAME.tmp.PID`).
+fn is_temp(name: &str) -> bool {
+    let is_pid = |end: &str| {
+        end.strip_prefix('.')
+            .is_some_and(|pid| pid.parse::<u32>().is_ok())
+    };
+    let end = name.rsplit_once(".tmp").map(|(_, end)| end);
+    is_temp_name(name) || end.is_some_and(|end| end.is_empty() || is_pid(end))
+}
+
+/// Records are short, so that many sessions' are in there.
+const TAIL: u64 = 16 << 20;
+
+/// The last record of a log for which something holds. A log that cannot be read is told
+/// of elsewhere.
+fn last_record(log: &Path, is_it: impl Fn(&Value) -> bool) -> Option<Value> {
+    let mut last = None;
+    let mut take = |line: &str| {
+        let record = serde_json::from_str(line).ok();
+        last = record.filter(&is_it).or(last.take());
+    };
+    let _ = bounded_read::tail(log, TAIL, &mut take);
+    last
+}
+
+fn of_heartbeat(events: &Path, logs: &[PathBuf]) -> Finding {
+    let Some(beat) = last_record(events, |record| record["decision"] == "heartbeat") else {
+        return Finding::new(
+            "heartbeat",
+            Level::Info,
+            "no start of a session is on record here",
+            "start a session in this project; trust the folder if Claude Code asks",
+        );
+    };
+    let of = |key: &str| beat[key].as_str().unwrap_or("?");
+    let what = format!("last session start: {} ({})", of("ts"), of("reason"));
+    if let Some(client) = beat["client"].as_str() {
+        return Finding::info("heartbeat", format!("{what}, Claude Code {client}"));
+    }
+    // Other hosts run the hook as well, and their calls are not judged.
+    let is_call =
+        |record: &Value| record["tool"].is_string() && record["session_id"] == beat["session_id"];
+    if logs.iter().any(|log| last_record(log, is_call).is_some()) {
+        return Finding::info("heartbeat", what);
+    }
+    Finding::new(
+        "heartbeat",
+        Level::Info,
+        format!("{what}, but nothing proves that Claude Code started it"),
+        "start a session of Claude Code in this project: other hosts are not guarded",
+    )
+}

@@ -1,0 +1,349 @@
+//! The wiring, and the program it leads to: is it there, is it this version,
+//! does it refuse what it must?
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::process::{self, Answer};
+use super::{Finding, Level, Subject};
+use crate::cli::install::{Place, Scope};
+use crate::contract::denial::Mode;
+use crate::host::settings_json::{self, Fit, Wiring};
+use crate::project::roots::read_client_text;
+use crate::store::{could_not, replace};
+use crate::systems::devt;
+
+pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
+    let place = subject.place;
+    let version = env!("CARGO_PKG_VERSION");
+    let what = format!("statewarden {version} at `{}`", place.program.display());
+    let mut findings = vec![Finding::info("program", what)];
+    let mut commands = Vec::new();
+    let (mut everywhere, mut is_known) = (false, true);
+    for scope in Scope::ALL {
+        let (found, more) = of_scope(place, scope);
+        findings.extend(found);
+        is_known &= more.is_some();
+        let more = more.unwrap_or_default();
+        everywhere |= scope == Scope::User && !more.is_empty();
+        commands.extend(more);
+    }
+    let is_in_settings = !commands.is_empty();
+    add_plugins(place, &mut findings, &mut commands);
+    commands.sort_unstable();
+    commands.dedup();
+    match commands.len() {
+        0 if !is_known => {}
+        0 => findings.push(Finding::error(
+            "not-wired",
+            "no settings file of this project runs statewarden, and no plugin that it enables",
+            match place.work_tree {
+                None => {
+                    "run `statewarden install`, unless Claude Code is started with `--plugin-dir`"
+                }
+                Some(_) => {
+                    "run `statewarden install --scope local`, which holds in every work tree"
+                }
+            },
+        )),
+        1 if everywhere || !is_in_settings => {}
+        1 => findings.extend(subject.below.map(of_start_below)),
+        n => findings.push(Finding::warning(
+            "wired-twice",
+            format!("{n} different programs are wired; each event runs them all"),
+            match is_in_settings {
+                true => {
+                    "keep one: `statewarden uninstall` takes it out of the project's settings, \
+                         `--scope user` and `--scope local` out of the others"
+                }
+                false => "keep one plugin",
+            },
+        )),
+    }
+    for command in commands {
+        findings.extend(of_command(&command, subject));
+    }
+    findings
+}
+
+/// Claude Code looks for a project's settings in the directory it starts in alone.
+fn of_start_below(dir: &str) -> Finding {
+    let what = format!("a session that starts in `{dir}` does not read these settings");
+    let fix = "start it in the project's directory, or wire with `--scope user`";
+    Finding::new("starts-below", Level::Info, what, fix)
+}
+
+/// What one settings file says, and the commands it runs; `None` where nobody can tell.
+fn of_scope(place: &Place, scope: Scope) -> (Vec<Finding>, Option<Vec<String>>) {
+    let path = match place.settings_here(scope) {
+        Ok(path) => path,
+        Err(e) => {
+            let what = format!("scope {} is not looked at: {e}", scope.as_str());
+            let fix = "then run `statewarden doctor` again";
+            return (
+                vec![Finding::warning("no-home", what, fix)],
+                Some(Vec::new()),
+            );
+        }
+    };
+    let shown = path.display();
+    let text = match read_client_text(&path) {
+        Ok(Some(text)) => text,
+        Ok(None) => return (Vec::new(), Some(Vec::new())),
+        Err(e) => {
+            let what = format!("could not read `{shown}`: {e}");
+            let fix = "make it readable; whether it runs statewarden is not known";
+            return (vec![Finding::error("settings-file", what, fix)], None);
+        }
+    };
+    let mut findings = Vec::new();
+    if let Some(fault) = Wiring::fault(&text) {
+        let fix = "correct it; until then Claude Code ignores the whole file";
+        let what = format!("`{shown}`: {fault}");
+        findings.push(Finding::error("settings-file", what, fix));
+    }
+    let wiring = Wiring::read(&text).unwrap_or_default();
+    if wiring.hooks_are_disabled {
+        let what = format!("`{shown}` says `disableAllHooks`: no hook runs");
+        findings.push(Finding::error(
+            "hooks-disabled",
+            what,
+            "take `disableAllHooks` out",
+        ));
+    }
+    findings.extend(of_entries(&wiring, scope, &path));
+    let commands = wiring.entries.into_iter().map(|wired| wired.command);
+    (findings, Some(commands.collect()))
+}
+
+fn of_entries(wiring: &Wiring, scope: Scope, path: &Path) -> Option<Finding> {
+    wiring.entries.first()?;
+    let (scope, path) = (scope.as_str(), path.display());
+    let missing = wiring.missing();
+    let others = wiring
+        .entries
+        .iter()
+        .filter(|entry| entry.fit == Fit::Different);
+    if missing.is_empty() && others.count() == 0 {
+        let what = format!("wired in scope {scope}: `{path}`");
+        return Some(Finding::info("wired", what));
+    }
+    let what = match missing.as_slice() {
+        [] => format!("`{path}` has further entries of another form"),
+        entries => {
+            let mut events: Vec<_> = entries.iter().map(|entry| entry.event).collect();
+            events.dedup();
+            let events = events.join(", ");
+            format!("`{path}` lacks entries of this version for {events}")
+        }
+    };
+    let fix = format!("run `statewarden install --scope {scope}`");
+    Some(Finding::error("wired-otherwise", what, fix))
+}
+
+/// Adds the plugins that run this program, where they are installed and the settings
+/// enable them.
+fn add_plugins(place: &Place, findings: &mut Vec<Finding>, commands: &mut Vec<String>) {
+    let dir = place.user_dir.as_ref();
+    let list = dir.and_then(|dir| read_json(&dir.join("plugins/installed_plugins.json")));
+    let list = list.unwrap_or_default();
+    for (id, installs) in list["plugins"].as_object().into_iter().flatten() {
+        let Some(command) = plugin_command(id, installs, place) else {
+            continue;
+        };
+        let what = format!("wired by the plugin `{id}`, runs `{command}`");
+        findings.push(Finding::info("plugin", what));
+        commands.push(command);
+    }
+}
+
+fn plugin_command(id: &str, installs: &Value, place: &Place) -> Option<String> {
+    let says = |scope| {
+        let text = read_client_text(&place.settings_here(scope).ok()?).ok()??;
+        settings_json::enables_plugin(&text, id)
+    };
+    // The scope that is nearest to the person at work decides.
+    let is_enabled = [Scope::Local, Scope::Project, Scope::User]
+        .into_iter()
+        .find_map(says)?;
+    let root = installs[0]["installPath"].as_str().filter(|_| is_enabled)?;
+    let hooks = read_client_text(&Path::new(root).join("hooks/hooks.json")).ok();
+    let wiring = Wiring::read(&hooks.flatten().unwrap_or_default());
+    let wired = wiring.unwrap_or_default().entries.pop();
+    let command = match &wired {
+        Some(wired) => &wired.command,
+        None if id.starts_with("statewarden@") => settings_json::PLUGIN_COMMAND,
+        None => return None,
+    };
+    Some(command.replace("${CLAUDE_PLUGIN_ROOT}", root))
+}
+
+fn read_json(path: &Path) -> Option<Value> {
+    serde_json::from_str(&read_client_text(path).ok()??).ok()
+}
+
+/// Whether a wired command is there, is this version, and does its work.
+fn of_command(command: &str, subject: &Subject<'_>) -> Vec<Finding> {
+    let path = command.replace(
+        "${CLAUDE_PROJECT_DIR}",
+        &subject.place.project.to_string_lossy(),
+    );
+    let again = "run `statewarden install` with the program you want";
+    let answer = match process::run(Command::new(&path).arg("--version"), "") {
+        Ok(answer) => answer,
+        Err(e) => {
+            let (id, why) = match e.kind() {
+                io::ErrorKind::NotFound => ("program-missing", "is not there".to_owned()),
+                io::ErrorKind::PermissionDenied => {
+                    ("program-not-executable", "may not be run".to_owned())
+                }
+                _ => ("program-fails", format!("fails: {e}")),
+            };
+            let what = format!(
+                "`{path}` is wired, but {why}: every call of a tool in its matcher is refused"
+            );
+            return vec![Finding::error(id, what, again)];
+        }
+    };
+    let mut findings = Vec::new();
+    let (theirs, ours) = (
+        answer.stdout.trim(),
+        concat!("statewarden ", env!("CARGO_PKG_VERSION")),
+    );
+    // A script that does not find its program says so in the live test.
+    if theirs != ours && !theirs.is_empty() {
+        let what = format!("`{path}` is wired and says `{theirs}`; this program is `{ours}`");
+        findings.push(Finding::warning("version-differs", what, again));
+    }
+    findings.push(live_test(&path, subject));
+    findings
+}
+
+/// Sends one event that must be refused and one that must not through a wired
+/// command.
+fn live_test(path: &str, subject: &Subject<'_>) -> Finding {
+    let tried = Sandbox::make(&subject.temp).and_then(|sandbox| {
+        Ok((
+            sandbox.write(path, "notes.md")?,
+            sandbox.write(path, "scratchpad.md")?,
+        ))
+    });
+    let (denied, allowed) = match tried {
+        Ok(answers) => answers,
+        Err(e) => {
+            let what = format!("`{path}` could not be tried: {e}");
+            let temp = subject.temp.display();
+            let fix = format!(
+                "see that it runs and that `{temp}`, the temporary directory, can be written"
+            );
+            return Finding::error("live-test", what, fix);
+        }
+    };
+    let is_silent = allowed.stdout.is_empty() && allowed.code == Some(0);
+    match (is_denial(&denied), is_silent) {
+        (true, true) => Finding::info(
+            "live-test",
+            format!("`{path}` refuses `.devt/state/notes.md` and lets `scratchpad.md` pass"),
+        ),
+        (false, _) if subject.settings.settings.mode_of(devt::ID) != Mode::Enforce => {
+            Finding::info(
+                "live-test",
+                format!("`{path}` refuses nothing: the settings say so"),
+            )
+        }
+        (false, _) => {
+            let what = format!(
+                "`{path}` did not refuse `.devt/state/notes.md` as it should: {}",
+                shown(&denied)
+            );
+            let fix = match denied.code {
+                Some(2) => "do what it says; until then allowed work may be blocked",
+                _ => "install this version again; nothing is guarded now",
+            };
+            Finding::error("live-test", what, fix)
+        }
+        (true, false) => {
+            let what = format!(
+                "`{path}` does not let `.devt/state/scratchpad.md` pass: {}",
+                shown(&allowed)
+            );
+            Finding::error(
+                "live-test",
+                what,
+                "install this version again; allowed work is blocked now",
+            )
+        }
+    }
+}
+
+/// The one shape that Claude Code takes for a denial, alone on stdout.
+fn is_denial(answer: &Answer) -> bool {
+    let output: Value = serde_json::from_str(&answer.stdout).unwrap_or_default();
+    let specific = &output["hookSpecificOutput"];
+    answer.code == Some(0)
+        && specific["hookEventName"] == "PreToolUse"
+        && specific["permissionDecision"] == "deny"
+}
+
+fn shown(answer: &Answer) -> String {
+    let text = format!("{} {}", answer.stdout.trim(), answer.stderr.trim());
+    let text: String = text.trim().chars().take(200).collect();
+    let code = answer
+        .code
+        .map_or("a signal".to_owned(), |code| format!("exit {code}"));
+    if text.is_empty() {
+        format!("{code}, no output")
+    } else {
+        format!("{code}, `{text}`")
+    }
+}
+
+/// A project that exists for the live test only.
+struct Sandbox(PathBuf);
+
+impl Sandbox {
+    /// A directory that no `doctor` that was killed has left there.
+    fn make(temp: &Path) -> io::Result<Self> {
+        let pid = std::process::id();
+        let mut names = (0..).map(|n| temp.join(format!("statewarden-doctor-{pid}-{n}")));
+        let dir = names.find(|dir| !dir.exists()).unwrap_or_default();
+        replace::make_new_dir(&dir).map_err(could_not("make", &dir))?;
+        let sandbox = Self(dir);
+        replace::make_dir(&sandbox.0.join(".devt/state"))?;
+        Ok(sandbox)
+    }
+
+    /// Asks about a write to the state directory. The person's own settings
+    /// stay out of it; the home stays, where the plugin's script finds the program.
+    fn write(&self, path: &str, name: &str) -> io::Result<Answer> {
+        let file = self.0.join(".devt/state").join(name);
+        let event = json!({
+            "session_id": "statewarden-doctor",
+            "transcript_path": "",
+            "cwd": self.0,
+            "permission_mode": "default",
+            "hook_event_name": "PreToolUse",
+            "tool_name": "Write",
+            "tool_input": { "file_path": file, "content": "Tried by `statewarden doctor`.\n" },
+            "tool_use_id": "toolu_doctor",
+        });
+        let mut command = Command::new(path);
+        command
+            .arg("hook")
+            .current_dir(&self.0)
+            .env_remove("FEATURE_DIR");
+        command.env("CLAUDE_PROJECT_DIR", &self.0);
+        command.env("XDG_CONFIG_HOME", self.0.join("home"));
+        process::run(&mut command, &format!("{event}\n"))
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        // A leftover in the temporary directory harms nobody.
+        let _ = replace::remove_own_tree(&self.0);
+    }
+}

@@ -1,0 +1,249 @@
+//! `flow`: Agent Flow's run files, as its own scripts make and update them.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Error, Result, anyhow, bail};
+use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use super::change::{self, Change};
+use super::{Answer, CliContext, number, prose};
+
+pub(super) use crate::systems::agent_flow::ID as SYSTEM;
+use crate::systems::agent_flow::deep_dive;
+use crate::systems::agent_flow::script::{self, DeepDive, GroupPart};
+use crate::systems::agent_flow::state::{FileKind, FlowState, Mode, Phase};
+use crate::systems::workflow::{GateChange, GateStatus, Outcome};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    step: Step,
+}
+
+#[derive(Debug, Subcommand)]
+enum Step {
+    /// Start a run
+    Init(Init),
+    /// Set the gate of the present phase, then move on
+    Update(Update),
+}
+
+#[derive(Debug, clap::Args)]
+struct Init {
+    /// What is to be done
+    #[arg(value_name = "TASK")]
+    task: String,
+    /// Review and verification side by side, where agent teams are switched on
+    #[arg(long)]
+    team: bool,
+    /// A team run whose phases follow one another
+    #[arg(long)]
+    force_sequential: bool,
+    /// Work with the finished deep dive
+    #[arg(long)]
+    use_deep_dive: bool,
+    /// How often the run may go back to the implementation
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = number::<u64>(1..=u64::MAX))]
+    max_iterations: u64,
+    /// Replace a run that is active
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct Update {
+    /// The phase that comes now
+    #[arg(long, value_name = "P", value_parser = phases())]
+    phase: Option<Phase>,
+    /// The result of the phase before: passed, failed, skipped, in_progress or pending
+    #[arg(long, value_name = "R", value_parser = script::parse_gate_result)]
+    gate_result: Option<GateStatus>,
+    /// The agent whose result it is, for the gate and the log
+    #[arg(long, value_name = "A")]
+    agent: Option<String>,
+    /// A line for the run's log
+    #[arg(long, value_name = "M", allow_hyphen_values = true, value_parser = prose)]
+    message: Option<String>,
+    /// The iteration that the run is in
+    #[arg(long, value_name = "N", value_parser = number::<u64>(0..=u64::MAX))]
+    iteration: Option<u64>,
+    /// The group that the result is for: review_verification
+    #[arg(long, value_name = "G")]
+    parallel_group: Option<String>,
+    /// The member that the result is for: review or verification
+    #[arg(long, value_name = "T")]
+    teammate: Option<String>,
+    /// Find the group's result from its members'
+    #[arg(long)]
+    merge_parallel: bool,
+    /// Close the run
+    #[arg(long)]
+    complete: bool,
+    /// The team run, where both runs are active
+    #[arg(long)]
+    team: bool,
+}
+
+/// The phases of both kinds of runs.
+fn phases() -> impl TypedValueParser<Value = Phase> {
+    let known = Phase::allowed(FileKind::Team).map(Phase::as_str);
+    PossibleValuesParser::new(known).try_map(|text| script::parse_phase(&text))
+}
+
+pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let change = match &args.step {
+        Step::Init(args) => init(args, context)?,
+        Step::Update(args) => update(args, context)?,
+    };
+    change.print(context, out)?;
+    Ok(Answer::Yes)
+}
+
+fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
+    let dir = Path::new(&context.project.session_root().dir).join(".claude");
+    let (kind, mode) = match (args.team, args.force_sequential) {
+        (false, false) => (FileKind::Single, Mode::Single),
+        (true, false) if context.env.agent_teams => (FileKind::Team, Mode::Team),
+        _ => (FileKind::Team, Mode::Sequential),
+    };
+    let file = dir.join(kind.as_str());
+    let is_new = !file.exists();
+    let found_as = match args.use_deep_dive {
+        true => DeepDive::Used,
+        false => DeepDive::Available,
+    };
+    let deep_dive = deep_dive(&dir, found_as)?;
+    let unmet = (args.use_deep_dive && deep_dive == DeepDive::Missing).then_some(
+        "there is no finished deep dive to use; `statewarden deep-dive init` starts one",
+    );
+    let new = script::Init {
+        task: args.task.clone(),
+        mode,
+        max_iterations: args.max_iterations,
+        deep_dive,
+    };
+    let text = script::init(&new, context.now).map_err(Error::msg)?;
+    let began = GateChange {
+        gate: Phase::Exploration.to_string(),
+        from: GateStatus::Pending,
+        to: GateStatus::InProgress,
+        phase: Some(Phase::Exploration.to_string()),
+        iteration: Some(1),
+        evidence: "flow init".to_owned(),
+    };
+    let outcome = change::locked(&dir, SYSTEM, || {
+        // A file that cannot even be read as text is replaced by force only, too.
+        let present = if args.force {
+            None
+        } else {
+            change::present(&file)?
+        };
+        if let Some(present) = present {
+            script::may_replace(&present).map_err(|why| anyhow!("`{}`: {why}", file.display()))?;
+        }
+        change::write(&file, Outcome::changed(text, vec![began]))
+    })?;
+    change::record(context, (SYSTEM, "flow init"), &file, &outcome);
+    let mut change = Change::new(context, &file, &outcome);
+    if is_new {
+        change = change.of_new_file();
+    }
+    let notes = no_teams(args, mode).into_iter().chain(unmet);
+    let notes: Vec<&str> = notes.chain(other_run(&dir, kind)).collect();
+    change.note = (!notes.is_empty()).then(|| notes.join("; "));
+    Ok(change)
+}
+
+/// What to know where a team run was asked for and cannot be had.
+fn no_teams(args: &Init, mode: Mode) -> Option<&'static str> {
+    (mode == Mode::Sequential && !args.force_sequential).then_some(
+        "agent teams are off, so this run is sequential; \
+         `CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1` switches them on",
+    )
+}
+
+/// What to know where the run of the other kind is active beside one.
+fn other_run(dir: &Path, kind: FileKind) -> Option<&'static str> {
+    let other = match kind {
+        FileKind::Single => FileKind::Team,
+        _ => FileKind::Single,
+    };
+    let text = change::present(&dir.join(other.as_str())).ok()??;
+    FlowState::read(&text).ok()?.active.then_some(
+        "the single run and the team run are now both active, and an agent that fits both \
+         changes no gate; `statewarden flow update --team --complete` closes the team run",
+    )
+}
+
+fn deep_dive(
+    dir: &Path,
+    found_as: impl FnOnce(deep_dive::Context) -> DeepDive,
+) -> Result<DeepDive> {
+    let text = change::present(&dir.join(FileKind::DeepDive.as_str()))?;
+    let found = text.as_deref().and_then(deep_dive::Context::read);
+    Ok(found.map_or(DeepDive::Missing, found_as))
+}
+
+fn update(args: &Update, context: &CliContext<'_>) -> Result<Change> {
+    let group = GroupPart::parse(
+        args.parallel_group.as_deref(),
+        args.teammate.as_deref(),
+        args.merge_parallel.then_some(GroupPart::Merge),
+    )
+    .map_err(Error::msg)?;
+    let wanted = script::Update {
+        phase: args.phase,
+        gate_result: args.gate_result,
+        agent: args.agent.clone(),
+        message: args.message.clone(),
+        iteration: args.iteration,
+        group,
+        complete: args.complete,
+    };
+    let kinds: &[FileKind] = match (args.team, &group) {
+        (false, None) => &[FileKind::Single, FileKind::Team],
+        _ => &[FileKind::Team],
+    };
+    let dir = change::nearest(context, SYSTEM, ".claude");
+    let (file, outcome) = change::locked(&dir, SYSTEM, || {
+        let (file, text) = chosen(&dir, kinds)?;
+        let outcome = script::update(&text, &wanted, context.now)
+            .map_err(|why| anyhow!("`{}`: {why}", file.display()))?;
+        change::write(&file, outcome).map(|outcome| (file, outcome))
+    })?;
+    change::record(context, (SYSTEM, "flow update"), &file, &outcome);
+    Ok(Change::new(context, &file, &outcome))
+}
+
+/// The run that an update is for: the active one of those kinds.
+fn chosen(dir: &Path, kinds: &[FileKind]) -> Result<(PathBuf, String)> {
+    let mut runs = Vec::new();
+    for kind in kinds {
+        let file = dir.join(kind.as_str());
+        if let Some(text) = change::present(&file)? {
+            runs.push((file, text));
+        }
+    }
+    let is_active = |text: &str| FlowState::read(text).map_or(true, |state| state.active);
+    if runs.len() > 1 && runs.iter().any(|(_, text)| is_active(text)) {
+        runs.retain(|(_, text)| is_active(text));
+    }
+    match (runs.len(), runs.pop()) {
+        (0, _) => {
+            let (team, flag) = match kinds {
+                [FileKind::Team] => ("team ", " --team"),
+                _ => ("", ""),
+            };
+            bail!(
+                "there is no {team}run in `{}`; start one with `statewarden flow init{flag}`",
+                dir.display()
+            )
+        }
+        (1, Some(run)) => Ok(run),
+        _ => bail!(
+            "the single run and the team run are both active; pass `--team`, or close one of them"
+        ),
+    }
+}

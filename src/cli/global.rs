@@ -1,0 +1,202 @@
+//! The global options: which verbs take them, what `--system` may name, and
+//! which systems the settings switch off.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use anyhow::{Result, bail};
+use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
+use serde::Serialize;
+
+use super::{Cli, CliContext, number, output};
+use crate::contract::denial::Mode;
+use crate::guard::claims::Claim;
+use crate::project::registry::Registry;
+use crate::project::sites::{self, Site};
+use crate::settings::file::nearest;
+use crate::settings::model::Settings;
+use crate::systems::declared::DeclaredSystem;
+use crate::systems::{agent_flow, agentmux, devt, groups, session, system};
+
+/// The verbs that are about one system, with its id.
+const OF_ONE_SYSTEM: [(&str, &str); 8] = [
+    ("agentmux", agentmux::ID),
+    ("deep-dive", agent_flow::ID),
+    ("flow", agent_flow::ID),
+    ("groups", groups::ID),
+    ("session", session::ID),
+    ("stuck", devt::ID),
+    ("sweep", devt::ID),
+    ("update", devt::ID),
+];
+
+/// The verbs that are about no system.
+const OF_NO_SYSTEM: [&str; 6] = [
+    "completions",
+    "doctor",
+    "hook",
+    "install",
+    "man",
+    "uninstall",
+];
+
+/// The verbs that print no JSON document.
+const WITHOUT_JSON: [&str; 5] = ["completions", "hook", "install", "man", "uninstall"];
+
+/// The command line with every verb's help free of options that it does not take.
+pub(super) fn command() -> Command {
+    // An option of the verb's own hides the global one behind it.
+    let hidden = |id: &'static str| Arg::new(id).long(id).global(true).hide(true);
+    let of_one = OF_ONE_SYSTEM.iter().map(|(verb, _)| *verb);
+    let mut command = Cli::command();
+    for verb in of_one.chain(OF_NO_SYSTEM) {
+        command = command.mut_subcommand(verb, |verb| verb.arg(hidden("system")));
+    }
+    for verb in WITHOUT_JSON {
+        let json = hidden("json").action(ArgAction::SetTrue);
+        command = command.mut_subcommand(verb, |verb| verb.arg(json));
+    }
+    // `denies follow` prints what comes, so these two have no meaning with it.
+    let limit = hidden("limit").value_parser(number::<u32>(1..=u64::MAX));
+    let all = hidden("all").action(ArgAction::SetTrue);
+    command.mut_subcommand("denies", |denies| {
+        denies.mut_subcommand("follow", |follow| follow.args([limit, all]))
+    })
+}
+
+/// Refuses options that would have no effect.
+pub(super) fn check(matches: &ArgMatches) -> Result<()> {
+    let Some((verb, _)) = matches.subcommand() else {
+        return Ok(());
+    };
+    if WITHOUT_JSON.contains(&verb) && matches.get_flag("json") {
+        bail!("`{verb}` prints no JSON document; leave `--json` out");
+    }
+    let Some(system) = matches.get_one::<String>("system") else {
+        return Ok(());
+    };
+    if OF_NO_SYSTEM.contains(&verb) {
+        bail!("`{verb}` is about no single system; leave `--system` out");
+    }
+    match OF_ONE_SYSTEM.iter().find(|(of_one, _)| *of_one == verb) {
+        Some((_, only)) if only != system => bail!(
+            "`{verb}` does not apply to {system}: it is about {only} alone; leave `--system` out"
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses an id that no system has.
+pub(super) fn check_id(id: &str, settings: &Settings) -> Result<()> {
+    let declared = settings.declared().map(|(id, _)| id);
+    let known: Vec<&str> = system::ids().into_iter().chain(declared).collect();
+    if known.contains(&id) {
+        return Ok(());
+    }
+    let all = known.join(", ");
+    match nearest(id, known) {
+        Some(near) => bail!("no system `{id}`; did you mean `{near}`? The systems here are {all}"),
+        None => bail!("no system `{id}`; the systems here are {all}"),
+    }
+}
+
+/// A system that the settings switch off.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct SwitchedOff {
+    pub(super) system: String,
+    /// The settings file that says so.
+    pub(super) by: String,
+}
+
+impl fmt::Display for SwitchedOff {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} is switched off by `{}`", self.system, self.by)
+    }
+}
+
+/// One line for each settings file that switches systems off.
+pub(super) fn write_switched_off(off: &[SwitchedOff], out: &mut dyn Write) -> io::Result<()> {
+    for same in off.chunk_by(|a, b| a.by == b.by) {
+        let ids: Vec<&str> = same.iter().map(|off| off.system.as_str()).collect();
+        let are = if ids.len() == 1 { "is" } else { "are" };
+        let (ids, by) = (ids.join(", "), output::printable(&same[0].by));
+        writeln!(out, "{ids} {are} switched off by `{by}`")?;
+    }
+    Ok(())
+}
+
+impl CliContext<'_> {
+    /// Says so where the settings switch a system off.
+    pub(super) fn switched_off(&self, id: &str) -> Option<SwitchedOff> {
+        let is_off = self.rules.settings.mode_of(id) == Mode::Off;
+        is_off.then(|| SwitchedOff {
+            system: id.to_owned(),
+            by: (self.project.switched_off_by(self.env, id))
+                .unwrap_or_else(|| "the settings".to_owned()),
+        })
+    }
+
+    /// The switched-off system that a claim is of.
+    pub(super) fn switched_off_among(&self, claims: &[Claim<'_>]) -> Option<SwitchedOff> {
+        let ids = claims.iter().map(|claim| claim.governed.id());
+        ids.into_iter().find_map(|id| self.switched_off(id))
+    }
+
+    /// Every system that the settings switch off, where `--system` names none.
+    pub(super) fn all_switched_off(&self) -> Vec<SwitchedOff> {
+        let declared = self.rules.settings.declared().map(|(id, _)| id);
+        let ids = system::ids().into_iter().chain(declared);
+        let ids = ids.filter(|id| self.wants(id));
+        ids.filter_map(|id| self.switched_off(id)).collect()
+    }
+
+    /// Refuses to go on with a system that is switched off: nothing of it would be found.
+    pub(super) fn require(&self, id: &str) -> Result<()> {
+        match self.switched_off(id) {
+            Some(off) => bail!("{off}; nothing of it is looked at"),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses to go on where `--system` names one that is switched off.
+    pub(super) fn require_wanted(&self) -> Result<()> {
+        self.system.as_deref().map_or(Ok(()), |id| self.require(id))
+    }
+
+    /// Runs `f` with the systems that `--system` leaves.
+    pub(super) fn with_catalog<T>(&self, f: impl FnOnce(&Registry<'_>) -> Result<T>) -> Result<T> {
+        self.require_wanted()?;
+        let declared = DeclaredSystem::all(&self.rules.settings);
+        let mut registry = Registry::new(&self.rules.settings, &declared);
+        registry
+            .governed
+            .retain(|governed| self.wants(governed.id()));
+        f(&registry)
+    }
+
+    /// Runs `f` with every system that is on, whatever `--system` says.
+    pub(super) fn with_all_systems<T>(&self, f: impl FnOnce(&Registry<'_>) -> T) -> T {
+        let declared = DeclaredSystem::all(&self.rules.settings);
+        f(&Registry::new(&self.rules.settings, &declared))
+    }
+
+    /// What `f` makes of each site of one system, whatever `--system` says.
+    pub(super) fn sites_of<T>(&self, id: &str, f: impl FnMut(Site<'_>) -> T) -> Vec<T> {
+        self.with_all_systems(|registry| {
+            let sites = sites::all(&self.project, registry).into_iter();
+            let ours = sites.filter(|site| site.governed.id() == id);
+            ours.map(f).collect()
+        })
+    }
+
+    /// Runs `f` with every system, those that are switched off included.
+    pub(super) fn with_complete_catalog<T>(&self, f: impl FnOnce(&Registry<'_>) -> T) -> T {
+        let declared = DeclaredSystem::all(&self.rules.settings);
+        f(&Registry::complete(&self.rules.settings, &declared))
+    }
+
+    /// Whether a system is wanted by `--system`.
+    pub(super) fn wants(&self, id: &str) -> bool {
+        self.system.as_deref().is_none_or(|wanted| wanted == id)
+    }
+}

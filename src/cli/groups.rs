@@ -1,0 +1,167 @@
+//! `groups`: the state of every task group, derived from its files.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use serde::Serialize;
+
+use super::{Answer, CliContext, change, number, output};
+use crate::project::files::InDir;
+use crate::systems::groups;
+use crate::systems::groups::state::{self, Change, Group, GroupState};
+use crate::systems::system::Files;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Only this group
+    #[arg(value_name = "N", value_parser = number::<u32>(1..=u64::MAX))]
+    group: Option<u32>,
+    /// The directory that holds `tasks.md` [default: every one in the project]
+    #[arg(long, value_name = "DIR")]
+    root: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    #[serde(flatten)]
+    group: Group,
+    /// The directory of its `tasks.md`, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root: Option<String>,
+}
+
+/// A change that is not done, however its groups are.
+#[derive(Debug, Serialize)]
+struct Ungrouped {
+    /// The directory of its `tasks.md`.
+    change: String,
+    reason: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Document {
+    groups: Vec<Row>,
+    ungrouped: Vec<Ungrouped>,
+}
+
+pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let found = match &args.root {
+        Some(root) => vec![named(root, context)?],
+        None => everywhere(context)?,
+    };
+    if found.is_empty() {
+        bail!(
+            "there is no `tasks.md` in a site below `{}`; name its directory with `--root DIR`",
+            context.project.main.dir
+        );
+    }
+    let several = found.len() > 1;
+    let mut document = Document {
+        groups: Vec::new(),
+        ungrouped: Vec::new(),
+    };
+    for (change, Change { groups, ungrouped }) in found {
+        let row = |group| Row {
+            group,
+            root: several.then(|| change.clone()),
+        };
+        document.groups.extend(groups.into_iter().map(row));
+        let ungrouped = ungrouped.map(|reason| Ungrouped { change, reason });
+        document.ungrouped.extend(ungrouped);
+    }
+    if let Some(number) = args.group {
+        let known = document
+            .groups
+            .iter()
+            .map(|row| row.group.group.to_string());
+        let known = known.collect::<Vec<_>>().join(", ");
+        document.groups.retain(|row| row.group.group == number);
+        if document.groups.is_empty() {
+            bail!("there is no group {number}; the groups are {known}");
+        }
+    }
+    context.print(out, &document, |out| write_text(&document, context, out))?;
+    Ok(Answer::Yes)
+}
+
+fn named(root: &str, context: &CliContext<'_>) -> Result<(String, Change)> {
+    let dir = context.in_project(root);
+    match derive(&dir)? {
+        Some(change) => Ok((root.to_owned(), change)),
+        None => {
+            bail!("there is no `tasks.md` in `{dir}`; `--root` names the directory that holds it")
+        }
+    }
+}
+
+/// The change in a directory; `None` where it has no `tasks.md`.
+fn derive(dir: &str) -> Result<Option<Change>> {
+    let dir = Path::new(dir);
+    // A file that is there and cannot be read must not look like one without groups,
+    // nor like one in which none of them is stuck.
+    if change::present(&dir.join("tasks.md"))?.is_none() {
+        return Ok(None);
+    }
+    change::present(&dir.join("STUCK.md"))?;
+    let files = InDir { dir };
+    Ok(state::derive(&|name| files.read(name)))
+}
+
+/// The change of every site that has a `tasks.md`.
+fn everywhere(context: &CliContext<'_>) -> Result<Vec<(String, Change)>> {
+    context.require(groups::ID)?;
+    let found = context.sites_of(groups::ID, |site| {
+        let change = derive(&site.dir()).transpose()?;
+        let shown = match site.shown(&context.project) {
+            root if root.is_empty() => ".".to_owned(),
+            dir => dir,
+        };
+        Some(change.map(|change| (shown, change)))
+    });
+    found.into_iter().flatten().collect()
+}
+
+fn write_text(
+    document: &Document,
+    context: &CliContext<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut root = None;
+    for Row {
+        group,
+        root: its_root,
+    } in &document.groups
+    {
+        if its_root.is_some() && *its_root != root {
+            root.clone_from(its_root);
+            let title = root.as_deref().unwrap_or_default();
+            writeln!(out, "{}", context.paint.bold(title))?;
+        }
+        write_group(group, context, out)?;
+    }
+    for Ungrouped { change, reason } in &document.ungrouped {
+        let change = context.paint.bold(&output::printable(change));
+        writeln!(out, "{change}: not done: {}", output::printable(reason))?;
+    }
+    Ok(())
+}
+
+fn write_group(group: &Group, context: &CliContext<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let rework = if group.rework { " (rework)" } else { "" };
+    let word = format!("{:<21}", format!("{}{rework}", group.state.as_str()));
+    let word = match group.state {
+        GroupState::GroupDone => context.paint.green(&word),
+        GroupState::Stuck | GroupState::Error | GroupState::Escalation => context.paint.red(&word),
+        GroupState::Pending
+        | GroupState::Developing
+        | GroupState::Testing
+        | GroupState::Reviewing => word,
+    };
+    let name = output::printable(&group.name);
+    writeln!(out, "{:>3}  {word}  {name}", group.group)?;
+    for reason in &group.reasons {
+        writeln!(out, "     {}", context.paint.dim(reason))?;
+    }
+    writeln!(out, "     next: {}", output::printable(&group.next))
+}

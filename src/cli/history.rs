@@ -1,0 +1,207 @@
+//! `history`: what the archives hold. Reads only.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use serde::Serialize;
+
+use super::{Answer, CliContext, output};
+use crate::base::clock;
+use crate::base::disk::bounded_read::{if_there, read_text};
+use crate::base::path::{self, from_os};
+use crate::project::sites::{self, OWN_ARCHIVE, Site};
+use crate::store::archive::{Archive, Held, Kind, Snapshot, rings_below};
+use crate::systems::devt::workflow_yaml;
+
+/// A snapshot with the site that it came from.
+pub(super) struct Archived {
+    pub(super) snapshot: Snapshot,
+    pub(super) ring: Archive,
+    /// The site's absolute path.
+    pub(super) state_dir: PathBuf,
+}
+
+/// Every snapshot of the project, newest first.
+pub(super) fn archived(context: &CliContext<'_>) -> Result<Vec<Archived>> {
+    let mut found = Vec::new();
+    for (ring, state_dir) in rings(context)? {
+        let snapshots = ring
+            .snapshots(context.now)
+            .with_context(|| format!("could not list `{}`", ring.dir.display()))?;
+        found.extend(snapshots.into_iter().map(|snapshot| Archived {
+            snapshot,
+            ring: ring.clone(),
+            state_dir: state_dir.clone(),
+        }));
+    }
+    found.sort_unstable_by(|a, b| {
+        (b.snapshot.at, &a.snapshot.path).cmp(&(a.snapshot.at, &b.snapshot.path))
+    });
+    Ok(found)
+}
+
+/// The ring of every site, and those in our own folder whose site is no longer
+/// one: a reset takes away what a site is known by.
+fn rings(context: &CliContext<'_>) -> Result<Vec<(Archive, PathBuf)>> {
+    let runs = context.rules.settings.archive_runs;
+    let mut rings: Vec<(Archive, PathBuf)> = context.with_catalog(|registry| {
+        let sites = sites::find(&context.project, registry).into_iter();
+        let ring = |site: Site<'_>| (site.ring(&context.project, runs), site.dir().into());
+        Ok(sites.map(ring).collect())
+    })?;
+    let own = context.project.logs().own_folder().to_owned();
+    for dir in rings_below(&own.join(OWN_ARCHIVE)) {
+        if rings.iter().any(|(ring, _)| ring.dir == dir) {
+            continue;
+        }
+        let mut ring = Archive {
+            dir,
+            system: String::new(),
+            site: String::new(),
+            own_folder: Some(own.clone()),
+            runs,
+        };
+        let snapshots = ring.snapshots(context.now)?;
+        let Some(manifest) = snapshots.iter().find_map(Snapshot::manifest) else {
+            continue;
+        };
+        let state_dir = path::absolute(&context.project.main.dir, &manifest.site, None);
+        if context.wants(&manifest.system) && context.project.locate(&state_dir).is_some() {
+            (ring.system, ring.site) = (manifest.system, manifest.site);
+            rings.push((ring, PathBuf::from(state_dir)));
+        }
+    }
+    Ok(rings)
+}
+
+#[derive(Serialize)]
+struct Document {
+    archives: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    archive: String,
+    path: String,
+    system: String,
+    state_dir: String,
+    kind: Kind,
+    /// UTC, RFC 3339, milliseconds.
+    at: String,
+    /// The command; none for a snapshot that another program made.
+    by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workflow: Option<Workflow>,
+    total_bytes: u64,
+    entries: Vec<Entry>,
+}
+
+/// The archived `workflow.yaml`, in short.
+#[derive(Serialize)]
+struct Workflow {
+    workflow_type: Option<String>,
+    workflow_id: Option<String>,
+    task: Option<String>,
+    phase: Option<String>,
+    status: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Entry {
+    name: String,
+    size: u64,
+    mtime: String,
+    is_dir: bool,
+    reason: Option<String>,
+}
+
+pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let archives = archived(context)?.into_iter();
+    let archives = archives.filter_map(|archived| row(archived).transpose());
+    let document = Document {
+        archives: archives.collect::<Result<_>>()?,
+    };
+    context.print(out, &document, |out| write_text(&document, context, out))?;
+    Ok(Answer::Yes)
+}
+
+/// `None` for a snapshot that another run has dropped meanwhile.
+fn row(archived: Archived) -> Result<Option<Row>> {
+    let Archived {
+        snapshot,
+        ring,
+        state_dir,
+    } = archived;
+    let held = if_there(snapshot.holds())
+        .with_context(|| format!("could not list `{}`", snapshot.path.display()))?;
+    let Some(held) = held else { return Ok(None) };
+    Ok(Some(Row {
+        workflow: workflow(&snapshot.path),
+        by: snapshot.manifest().map(|manifest| manifest.by),
+        path: from_os(&snapshot.path),
+        archive: snapshot.name,
+        system: ring.system,
+        state_dir: from_os(&state_dir),
+        kind: snapshot.kind,
+        at: clock::millis(snapshot.at),
+        total_bytes: held.iter().map(|held| held.size).sum(),
+        entries: held.into_iter().map(Entry::from).collect(),
+    }))
+}
+
+impl From<Held> for Entry {
+    fn from(held: Held) -> Self {
+        Self {
+            name: held.name,
+            size: held.size,
+            mtime: clock::millis(held.modified),
+            is_dir: held.is_dir,
+            reason: held.reason,
+        }
+    }
+}
+
+fn workflow(snapshot: &Path) -> Option<Workflow> {
+    let file = snapshot.join("workflow.yaml");
+    let text = read_text(&file).ok().flatten()?;
+    let fields = workflow_yaml::read(&text);
+    let text = |key| fields.text(key).map(str::to_owned);
+    Some(Workflow {
+        workflow_type: text("workflow_type"),
+        workflow_id: text("workflow_id"),
+        task: text("task"),
+        phase: text("phase"),
+        status: text("status"),
+    })
+}
+
+fn write_text(
+    document: &Document,
+    context: &CliContext<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if document.archives.is_empty() {
+        return writeln!(out, "nothing is archived");
+    }
+    for row in &document.archives {
+        let by = row.by.as_deref().unwrap_or("another program");
+        let about = format!("{} of `{}`, by {by}", row.system, row.state_dir);
+        let name = context.paint.bold(&row.archive);
+        writeln!(out, "{name}  {}", output::printable(&about))?;
+        if let Some(task) = row
+            .workflow
+            .as_ref()
+            .and_then(|workflow| workflow.task.as_deref())
+        {
+            writeln!(out, "  task: {}", output::printable(task))?;
+        }
+        for entry in &row.entries {
+            let reason = entry.reason.as_deref().unwrap_or("no reason known");
+            let about = format!("{}, {}, {reason}", output::size(entry.size), entry.mtime);
+            let line = output::entry(context.paint, &entry.name, entry.is_dir, &about);
+            writeln!(out, "  {line}")?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,333 @@
+//! `install` and `uninstall`: the hook entries in a settings file of Claude Code.
+
+mod difference;
+mod settings_file;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use settings_file::SettingsFile;
+
+use crate::base::env::HOME;
+use crate::base::string_enum::string_enum;
+use crate::host::settings_json::{self, ENTRIES, Edited, EntryFilter, Wiring};
+use crate::log::append::Logs;
+use crate::project::roots::read_client_text;
+use crate::store::{self, Above, replace};
+
+string_enum! {
+    /// Which of Claude Code's settings files.
+    #[derive(clap::ValueEnum)]
+    pub enum Scope {
+        /// `.claude/settings.json` of the project, for everyone who works on it.
+        Project = "project",
+        /// `settings.json` in `~/.claude`, for every project of yours.
+        User = "user",
+        /// `.claude/settings.local.json` of the project, for you alone.
+        Local = "local",
+    }
+}
+
+/// The arguments of `uninstall`.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Removal {
+    #[command(flatten)]
+    pub common: Args,
+    /// Only the entries that run this very program, not those of another copy
+    #[arg(long)]
+    pub own: bool,
+}
+
+/// The arguments of both commands.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Args {
+    /// The settings file to change: `project` for everyone who works on it, `local` for you alone
+    /// there, `user` for every project of yours
+    #[arg(long, value_enum, default_value_t = Scope::Project, hide_possible_values = true)]
+    pub scope: Scope,
+    /// Say what would be done and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Where things are on this machine; all paths absolute.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub project: PathBuf,
+    /// The work tree in which one stands, or that was named.
+    pub work_tree: Option<PathBuf>,
+    /// Claude Code's directory of the user: `$CLAUDE_CONFIG_DIR`, or `~/.claude`;
+    /// `None` where the environment names neither.
+    pub user_dir: Option<PathBuf>,
+    /// The program that the entries will run.
+    pub program: PathBuf,
+}
+
+impl Place {
+    /// # Errors
+    /// The user's file has no known place; the sentence says what to do.
+    pub fn settings(&self, scope: Scope) -> Result<PathBuf> {
+        Ok(match (scope, &self.user_dir) {
+            (Scope::Project, _) => self.project.join(".claude/settings.json"),
+            (Scope::Local, _) => self.project.join(".claude/settings.local.json"),
+            (Scope::User, Some(dir)) => dir.join("settings.json"),
+            (Scope::User, None) => bail!(
+                "neither `{HOME}` nor `CLAUDE_CONFIG_DIR` is set; set `{HOME}` to your home directory"
+            ),
+        })
+    }
+
+    /// The file of a scope that Claude Code reads when it is started here: each
+    /// work tree has shared settings of its own, and no others.
+    ///
+    /// # Errors
+    /// As of `settings`.
+    pub fn settings_here(&self, scope: Scope) -> Result<PathBuf> {
+        match (&self.work_tree, scope) {
+            (Some(tree), Scope::Project) => Ok(tree.join(".claude/settings.json")),
+            _ => self.settings(scope),
+        }
+    }
+
+    /// The folder of our logs, which a project gets and the user's directory does not.
+    fn folder(&self, scope: Scope) -> Option<PathBuf> {
+        (scope != Scope::User).then(|| Logs::of(&self.project).own_folder().to_owned())
+    }
+}
+
+/// Merges the entries into the settings file of the scope.
+///
+/// # Errors
+/// The program's path cannot be wired, the project is the home directory, or a
+/// file cannot be read, edited or written.
+pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
+    let program = named(&place.program)?;
+    let project_file = place.settings(Scope::Project)?;
+    let is_home = place
+        .settings(Scope::User)
+        .is_ok_and(|file| file == project_file);
+    if args.scope != Scope::User && is_home {
+        bail!(
+            "the home directory is no project; use `--scope user`, or name a project with `--project DIR`"
+        );
+    }
+    let folder = place.folder(args.scope);
+    let above = folder.as_deref().map_or(Above::WasThere, Above::now);
+    let file = SettingsFile::open(&place.settings(args.scope)?)?;
+    let merged = merged(file.text(), program);
+    let what = || {
+        let file = file.path.display();
+        format!("could not edit `{file}`, nothing was changed")
+    };
+    if !args.dry_run {
+        file.drop_leftovers();
+    }
+    match merged.map_err(|e| anyhow!("{}: {e}", what()))? {
+        Edited::Unchanged => writeln!(out, "already wired: `{}`", file.path.display())?,
+        Edited::Changed(text) if args.dry_run => {
+            writeln!(out, "would write `{}`:", file.path.display())?;
+            difference::write(out, file.text(), &text)?;
+        }
+        Edited::Changed(text) => {
+            let backup = file.back_up()?;
+            file.write(&text)?;
+            writeln!(
+                out,
+                "wired {} entries in `{}`",
+                ENTRIES.len(),
+                file.path.display()
+            )?;
+            if let Some(backup) = backup {
+                writeln!(out, "the file as it was: `{}`", backup.display())?;
+            }
+        }
+    }
+    if place.settings(args.scope)? != place.settings_here(args.scope)? {
+        writeln!(
+            out,
+            "a session in this work tree reads another: commit the file, or use `--scope local`"
+        )?;
+    }
+    if !args.dry_run {
+        note_in_receipt(args.scope, place, out)?;
+    }
+    match folder {
+        Some(folder) if !args.dry_run => store::note_wired(&folder, above)
+            .with_context(|| format!("could not make `{}`", folder.display())),
+        Some(folder) if !folder.is_dir() => Ok(writeln!(out, "would make `{}`", folder.display())?),
+        _ => Ok(()),
+    }
+}
+
+/// The settings with our entries; an error where Claude Code would ignore them.
+fn merged(text: &str, program: &str) -> Result<Edited, String> {
+    let merged = settings_json::merge(text, program).map_err(|e| e.to_string())?;
+    let after: &str = match &merged {
+        Edited::Changed(text) => text,
+        Edited::Unchanged => text,
+    };
+    match Wiring::fault(after) {
+        Some(fault) => Err(format!("{fault}; Claude Code ignores the whole file")),
+        None => Ok(merged),
+    }
+}
+
+/// The program as entries name it.
+fn named(path: &Path) -> Result<&str> {
+    let program = path
+        .to_str()
+        .context("the path of this program is not UTF-8")?;
+    if !path.is_absolute() {
+        bail!("`{program}` is not an absolute path; the hook would not find it");
+    }
+    if !settings_json::is_our_name(program) {
+        bail!("entries that run `{program}` would not be known again; name it `statewarden`");
+    }
+    Ok(program)
+}
+
+/// The list of what `install.sh` put in, beside the program it installed.
+const RECEIPT: &str = ".statewarden-receipt";
+
+/// Tells `install.sh --uninstall` of entries that would outlive the program.
+fn note_in_receipt(scope: Scope, place: &Place, out: &mut dyn Write) -> io::Result<()> {
+    let receipt = place.program.with_file_name(RECEIPT);
+    let Ok(text) = fs::read_to_string(&receipt) else {
+        return Ok(());
+    };
+    let line = format!("wired {} {}", scope.as_str(), place.project.display());
+    if text.lines().any(|known| known == line) {
+        return Ok(());
+    }
+    // The program may be another person's, who removes it without asking.
+    match replace::replace(&receipt, format!("{text}{line}\n").as_bytes()) {
+        Ok(()) => Ok(()),
+        Err(e) => writeln!(
+            out,
+            "could not note it in `{}` ({e}): run `statewarden uninstall` before the program is removed",
+            receipt.display()
+        ),
+    }
+}
+
+/// Takes the entries out of the settings file of the scope. A file that is as
+/// `install` left it gets its old bytes back, or goes if there was none.
+///
+/// # Errors
+/// A file cannot be read, edited, written or removed.
+pub fn uninstall(args: &Removal, place: &Place, out: &mut dyn Write) -> Result<()> {
+    let Args { scope, dry_run } = args.common;
+    let program = place.program.to_string_lossy();
+    let whose = match args.own {
+        true => EntryFilter::Of(&program),
+        false => EntryFilter::Anyones,
+    };
+    let file = SettingsFile::open(&place.settings(scope)?)?;
+    let name = file.path.display();
+    if !dry_run {
+        file.drop_leftovers();
+    }
+    match file
+        .without(whose)
+        .with_context(|| format!("could not edit `{name}`, nothing was changed"))?
+    {
+        None if file.text.is_none() => writeln!(out, "not wired: there is no `{name}`")?,
+        None => {
+            writeln!(out, "not wired: `{name}` holds no entry of statewarden")?;
+            if !dry_run {
+                file.drop_backups(file.text())?;
+            }
+        }
+        Some(undo) if dry_run => writeln!(out, "would {} `{name}`", undo.words().0)?,
+        Some(undo) => {
+            undo.carry_out(&file)?;
+            writeln!(out, "{} `{name}`", undo.words().1)?;
+        }
+    }
+    if dry_run {
+        return Ok(());
+    }
+    tell_of_others(whose, place, out)?;
+    remove_folder(scope, place, out)
+}
+
+/// The commands of our entries in a settings file.
+///
+/// # Errors
+/// The file cannot be read, and may hold entries of ours.
+fn commands(file: &Path) -> Result<Vec<String>> {
+    let text = read_client_text(file)?.unwrap_or_default();
+    let wiring = match Wiring::read(&text) {
+        Err(_) if !settings_json::may_be_ours(&text) => Wiring::default(),
+        wiring => wiring?,
+    };
+    let commands = wiring.entries.into_iter().map(|wired| wired.command);
+    let mut commands: Vec<_> = commands.collect();
+    commands.sort_unstable();
+    commands.dedup();
+    Ok(commands)
+}
+
+/// Says what still runs the hook here. What this program put elsewhere is no
+/// news to one who takes out its own entries only, file by file.
+fn tell_of_others(whose: EntryFilter<'_>, place: &Place, out: &mut dyn Write) -> Result<()> {
+    for scope in Scope::ALL {
+        let Ok(path) = place.settings(scope) else {
+            continue;
+        };
+        let (scope, file) = (scope.as_str(), path.display());
+        let commands = match commands(&path) {
+            Ok(commands) => commands,
+            Err(e) => {
+                writeln!(
+                    out,
+                    "may be wired in scope {scope}: could not read `{file}`: {e}"
+                )?;
+                continue;
+            }
+        };
+        for command in commands
+            .iter()
+            .filter(|command| whose != EntryFilter::Of(command))
+        {
+            writeln!(
+                out,
+                "still wired in scope {scope}: `{file}` runs `{command}`"
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes what `install` made beside the settings, unless it is in use.
+fn remove_folder(scope: Scope, place: &Place, out: &mut dyn Write) -> Result<()> {
+    let Some(folder) = place.folder(scope) else {
+        return Ok(());
+    };
+    for scope in [Scope::Project, Scope::Local] {
+        let commands = commands(&place.settings(scope)?);
+        if commands.map_or(true, |commands| !commands.is_empty()) {
+            return Ok(());
+        }
+    }
+    let above = Above::noted(&folder);
+    replace::remove(&folder.join(store::WIRED))?;
+    replace::drop_leftovers(&folder, "");
+    let names = fs::read_dir(&folder).map(|list| list.flatten().map(|entry| entry.file_name()));
+    match names.map(Iterator::collect::<Vec<_>>) {
+        Ok(names) if names.iter().all(|name| name == ".gitignore") => {
+            replace::remove(&folder.join(".gitignore"))?;
+            if replace::remove_if_empty(&folder) && above == Above::Made {
+                replace::remove_if_empty(&place.project.join(".claude"));
+            }
+            Ok(())
+        }
+        Ok(_) => Ok(writeln!(out, "the logs stay in `{}`", folder.display())?),
+        Err(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,229 @@
+//! `replay`: what the guard would have refused in past sessions. Reads
+//! Claude Code's transcripts, writes nothing.
+//!
+//! The guard of today is asked: today's settings, links and sites. What a file
+//! held at the time is not known, so a text is judged by itself.
+
+mod guard;
+mod tally;
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{fs, thread};
+
+use anyhow::{Context as _, Result, bail};
+use tally::{Document, Report};
+
+use super::{Answer, CliContext, output};
+use crate::base::{text, warn};
+use crate::formats::yaml;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Transcripts, or folders of them (`~/.claude/projects/<project>`)
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    /// Exit 1 when something would have been refused
+    #[arg(long)]
+    fail_on_deny: bool,
+}
+
+pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    // Nothing is refused of a system that is off, which looks like a good answer.
+    if let Some(id) = &context.system {
+        context.require(id)?;
+    }
+    let files = transcripts(&args.paths)?;
+    let reports = read_all(&files, context)?;
+    check_transcripts(&files, &reports)?;
+    let document = Document::of(&files, reports);
+    if document.unreadable_lines > 0 {
+        warn::warn(&format!(
+            "left out {} with a tool call",
+            text::count(
+                document.unreadable_lines,
+                "unreadable line",
+                "unreadable lines"
+            )
+        ));
+    }
+    context.print(out, &document, |out| write_text(&document, context, out))?;
+    let refused = !document.refused.is_empty();
+    Ok(Answer::yes_if(!(args.fail_on_deny && refused)))
+}
+
+/// The files that are named, and every `*.jsonl` below the folders that are.
+fn transcripts(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut folders = Vec::new();
+    for path in paths {
+        match fs::metadata(path) {
+            Ok(meta) if meta.is_dir() => folders.push(path.clone()),
+            Ok(_) => files.push(path.clone()),
+            Err(error) => {
+                return Err(error).with_context(|| format!("could not read `{}`", path.display()));
+            }
+        }
+    }
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(&folder)
+            .with_context(|| format!("could not list `{}`", folder.display()))?;
+        for entry in entries {
+            let entry = entry.with_context(|| format!("could not list `{}`", folder.display()))?;
+            let (path, kind) = (entry.path(), entry.file_type()?);
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file() && path.extension().is_some_and(|ext| ext == "jsonl") {
+                files.push(path);
+            }
+        }
+    }
+    if files.is_empty() {
+        bail!("no transcripts here: no `*.jsonl` in the given folders");
+    }
+    files.sort_unstable();
+    files.dedup();
+    Ok(files)
+}
+
+/// Says which files hold no record of Claude Code: nothing refused in them is no answer.
+fn check_transcripts(files: &[PathBuf], reports: &[Report]) -> Result<()> {
+    let pairs = files.iter().zip(reports);
+    let others = pairs.filter(|(_, report)| !report.is_transcript);
+    let others: Vec<&PathBuf> = others.map(|(file, _)| file).collect();
+    let shown = match others.as_slice() {
+        [] => return Ok(()),
+        [one] => format!("`{}`", one.display()),
+        [first, more @ ..] => {
+            let more = text::count(more.len(), "other file", "other files");
+            format!("`{}` and {more}", first.display())
+        }
+    };
+    if others.len() == files.len() {
+        bail!("no transcript of Claude Code in {shown}");
+    }
+    warn::warn(&format!("left out {shown}: no transcript of Claude Code"));
+    Ok(())
+}
+
+/// Reads the files on every core; the reports stand in the order of the files.
+fn read_all(files: &[PathBuf], context: &CliContext<'_>) -> Result<Vec<Report>> {
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let progress = output::Progress::new("files", files.len(), 0);
+    let shared = guard::Surroundings::of(context);
+    let work = || -> Result<Vec<(usize, Report)>> {
+        let mut reports = Vec::new();
+        while let Some((at, file)) = take(files, &next) {
+            reports.push((at, guard::read(file, &shared)?));
+            progress.show(done.fetch_add(1, Ordering::Relaxed) + 1);
+        }
+        Ok(reports)
+    };
+    let reports = thread::scope(|scope| {
+        let threads: Vec<_> = (0..workers.min(files.len()))
+            .map(|_| scope.spawn(work))
+            .collect();
+        let ended = threads.into_iter().map(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|_| bail!("a reader of transcripts ran into a bug of its own"))
+        });
+        ended.collect::<Result<Vec<_>>>()
+    });
+    progress.clear();
+    let mut reports: Vec<(usize, Report)> = reports?.into_iter().flatten().collect();
+    reports.sort_unstable_by_key(|(at, _)| *at);
+    Ok(reports.into_iter().map(|(_, report)| report).collect())
+}
+
+fn take<'f>(files: &'f [PathBuf], next: &AtomicUsize) -> Option<(usize, &'f Path)> {
+    let at = next.fetch_add(1, Ordering::Relaxed);
+    Some((at, files.get(at)?))
+}
+
+fn write_text(
+    document: &Document,
+    context: &CliContext<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let title = format!(
+        "{}, {}; {} would be refused, {} of them refused then as well",
+        text::count(document.files, "file", "files"),
+        text::count(document.calls, "call", "calls"),
+        document.refused_calls,
+        document.already_refused
+    );
+    writeln!(out, "{}", context.paint.bold(&title))?;
+    if document.warned > 0 {
+        writeln!(
+            out,
+            "{} would get a warning (`mode: warn`)",
+            document.warned
+        )?;
+    }
+    for row in &document.refused {
+        let instead = row.suggestion.as_deref().unwrap_or_default();
+        let instead = context.paint.instead(instead);
+        writeln!(
+            out,
+            "{:>6}  {}  {}  {}{instead}",
+            row.count,
+            context.paint.red(&format!("{:<20}", row.rule.as_str())),
+            output::printable(&row.system),
+            output::printable(&row.name),
+        )?;
+        for example in &row.examples {
+            let what = format!("{} by {}: {}", example.tool, example.agent, example.what);
+            let place = format!("{}:{}", example.file, example.line);
+            writeln!(
+                out,
+                "          {}  {}",
+                context.paint.dim(&place),
+                output::printable(&what)
+            )?;
+        }
+    }
+    suggest(document, out)
+}
+
+/// The settings that would let the possible false alarms through.
+fn suggest(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+    let mut names: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for candidate in &document.false_alarm_candidates {
+        let of_system = names.entry(&candidate.system).or_default();
+        let name = yaml::quote(&candidate.name);
+        if !of_system.contains(&name) {
+            of_system.push(name);
+        }
+    }
+    if names.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\nPossible false alarms: refused now, but read or edited by name later."
+    )?;
+    for candidate in &document.false_alarm_candidates {
+        let used = format!(
+            "{} used it at {}",
+            candidate.used.tool, candidate.used.place
+        );
+        writeln!(
+            out,
+            "  {}  {}",
+            output::printable(&candidate.name),
+            output::printable(&used)
+        )?;
+    }
+    writeln!(
+        out,
+        "If these names belong to your project, add to `.claude/statewarden.yaml`:\n\nsystems:"
+    )?;
+    for (system, names) in names {
+        writeln!(out, "  {system}:\n    extra_names: [{}]", names.join(", "))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,467 @@
+//! One transcript through the guard.
+
+use std::collections::HashMap;
+use std::io::BufReader;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::tally::{Leads, Refused, Report, Then, TranscriptPlace};
+use crate::base::actor::{Actor, UNKNOWN_AGENT};
+use crate::base::disk::bounded_read::{self, read_text};
+use crate::base::disk::cache::DirCache;
+use crate::base::env::Env;
+use crate::base::path;
+use crate::base::target::{Act, Target, Text};
+use crate::cli::CliContext;
+use crate::contract::denial::Denial;
+use crate::formats;
+use crate::guard::claims::{self, Claim};
+use crate::guard::content::Content;
+use crate::guard::decision::{self, Call, Channel, Decision};
+use crate::guard::{judge, targets};
+use crate::host::event::{Event, Tool};
+use crate::host::transcript::{self, Block, Input, Line, Parsed};
+use crate::log::read::Lines;
+use crate::log::redact;
+use crate::project::registry::Registry;
+use crate::project::roots::Project;
+use crate::shell::Scene;
+use crate::systems::declared::DeclaredSystem;
+
+/// What every file is read with.
+pub(super) struct Surroundings {
+    env: Env,
+    /// What `--project` said, absolute: the lines have directories of their own.
+    given_project: Option<String>,
+    system: Option<String>,
+    cwd: String,
+}
+
+impl Surroundings {
+    /// The project of the session that replays is not the one of the transcripts.
+    pub(super) fn of(context: &CliContext<'_>) -> Self {
+        Self {
+            env: Env {
+                project_dir: None,
+                feature_dir: None,
+                ..context.env.clone()
+            },
+            given_project: (context.given_project.as_ref())
+                .map(|_| context.project.main.dir.clone()),
+            system: context.system.clone(),
+            cwd: context.cwd.clone(),
+        }
+    }
+}
+
+/// Reads one transcript. Lines that are no JSON are counted, not errors.
+pub(super) fn read(file: &Path, around: &Surroundings) -> Result<Report> {
+    let cwd = first_cwd(file)?.unwrap_or_else(|| around.cwd.clone());
+    let project = Project::discover(around.given_project.as_deref(), &around.env, &cwd);
+    let rules = project.settings(&around.env);
+    let declared = DeclaredSystem::all(&rules.settings);
+    let registry = Registry::new(&rules.settings, &declared);
+    let mut reader = Reader {
+        file,
+        around,
+        main: project.main.dir.clone(),
+        registry: &registry,
+        projects: HashMap::from([(cwd.clone(), project)]),
+        cwd,
+        beside: None,
+        in_sites: HashMap::new(),
+        waiting: HashMap::new(),
+        report: Report::default(),
+    };
+    let mut n_lines = 0;
+    each_line(file, &mut |number, line| {
+        n_lines = number;
+        reader.line(number, line);
+        true
+    })?;
+    // A session that has just begun has said nothing yet.
+    reader.report.is_transcript |= n_lines == 0;
+    Ok(reader.report)
+}
+
+/// Hands the lines to `take` until it has enough; what is no UTF-8 comes out empty.
+fn each_line(file: &Path, take: &mut dyn FnMut(u64, &str) -> bool) -> Result<()> {
+    let (open, _) =
+        bounded_read::open(file).with_context(|| format!("could not open `{}`", file.display()))?;
+    let mut lines = Lines::long(BufReader::with_capacity(1 << 20, open));
+    let mut number = 0;
+    while let Some(line) = lines
+        .next_line()
+        .with_context(|| format!("could not read `{}`", file.display()))?
+    {
+        number += 1;
+        if !take(number, crate::log::read::text(line).unwrap_or_default()) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Where the session began: that is its project, wherever it went later.
+fn first_cwd(file: &Path) -> Result<Option<String>> {
+    let mut found = None;
+    each_line(file, &mut |_, line| {
+        found = transcript::cwd(line);
+        found.is_none()
+    })?;
+    Ok(found)
+}
+
+struct Reader<'r> {
+    file: &'r Path,
+    around: &'r Surroundings,
+    /// The main checkout of the session's project.
+    main: String,
+    registry: &'r Registry<'r>,
+    /// The session's directories and the roots that govern each.
+    projects: HashMap<String, Project>,
+    /// The last directory a line told.
+    cwd: String,
+    /// The agent's type in the file beside the transcript, if there is one; once it was
+    /// asked for.
+    beside: Option<Option<String>>,
+    /// Whether a path falls to a system; the disk is asked once for each.
+    in_sites: HashMap<String, bool>,
+    /// Refused calls whose result is still to come, by id: a place in the report.
+    waiting: HashMap<String, usize>,
+    report: Report,
+}
+
+impl Reader<'_> {
+    fn line(&mut self, number: u64, line: &str) {
+        let of_client = &mut self.report.is_transcript;
+        *of_client = *of_client || transcript::is_record(line);
+        let calls = transcript::may_call(line);
+        if !calls && (self.waiting.is_empty() || !transcript::may_refuse(line)) {
+            return;
+        }
+        match transcript::parse(line) {
+            Parsed::Line(parsed) if calls => self.calls(number, &parsed),
+            Parsed::Line(parsed) => self.results(&parsed),
+            Parsed::Other => {}
+            Parsed::Unreadable => self.report.unreadable_lines += 1,
+        }
+    }
+
+    /// A call that was refused then has a result that says so.
+    fn results(&mut self, line: &Line<'_>) {
+        for id in line.failed() {
+            let Some(first) = self.waiting.remove(id) else {
+                continue;
+            };
+            let of_call = self.report.refused[first..].iter_mut();
+            for refused in of_call.take_while(|refused| refused.call_id == id) {
+                refused.then = Then::Refused;
+                // An edit that was refused was no use of the file.
+                let key = (refused.session.clone(), refused.path.clone());
+                let used = self.report.used.get(&key);
+                if used.is_some_and(|used| used.line == refused.at.line) {
+                    self.report.used.remove(&key);
+                }
+            }
+        }
+    }
+
+    fn calls(&mut self, number: u64, line: &Line<'_>) {
+        self.enter(&path::slashed(line.cwd.as_str()));
+        for block in line.calls() {
+            self.report.calls += 1;
+            let Some(reach) = Reach::of(block.name.as_str()) else {
+                continue;
+            };
+            let call = Made {
+                line,
+                number,
+                block,
+                input: block.arguments(),
+            };
+            match self.concern(reach, &call.input) {
+                Some(About::Reading(path)) => self.note_use(&call, &path),
+                Some(About::Editing(path)) => {
+                    self.note_use(&call, &path);
+                    self.judge(&call);
+                }
+                Some(About::Writing) => self.judge(&call),
+                None => {}
+            }
+        }
+    }
+
+    fn enter(&mut self, cwd: &str) {
+        if cwd.is_empty() || self.cwd == cwd {
+            return;
+        }
+        self.cwd = cwd.to_owned();
+        if !self.projects.contains_key(cwd) {
+            let named = self.around.given_project.as_deref().unwrap_or(&self.main);
+            let project = Project::discover(Some(named), &self.around.env, cwd);
+            self.projects.insert(cwd.to_owned(), project);
+        }
+    }
+
+    /// The type of the line's agent; `None` for the main thread.
+    fn agent(&mut self, line: &Line<'_>) -> Option<String> {
+        let file = self.file;
+        let beside = self.beside.get_or_insert_with(|| agent_beside(file));
+        let is_main = !line.is_sidechain && line.agent_id.as_str().is_empty();
+        match line.agent.as_str() {
+            _ if is_main && beside.is_none() => None,
+            "" => Some(beside.clone().unwrap_or(UNKNOWN_AGENT.to_owned())),
+            agent => Some(agent.to_owned()),
+        }
+    }
+
+    /// Why a call is looked at, told from its path.
+    fn concern(&mut self, reach: Reach, input: &Input<'_>) -> Option<About> {
+        let (path, about): (_, fn(String) -> About) = match reach {
+            Reach::Any => return Some(About::Writing),
+            Reach::Writes => (&input.file_path, |_| About::Writing),
+            Reach::Edits => (&input.file_path, About::Editing),
+            Reach::EditsNotebook => (&input.notebook_path, About::Editing),
+            Reach::Reads => (&input.file_path, About::Reading),
+            Reach::Searches => (&input.path, About::Reading),
+        };
+        if path.as_str().is_empty() {
+            return None;
+        }
+        let path = absolute(path.as_str(), &self.cwd, &self.around.env);
+        self.is_in_site(&path).then(|| about(path))
+    }
+
+    fn is_in_site(&mut self, path: &str) -> bool {
+        let Some(project) = self.projects.get(&self.cwd) else {
+            return false;
+        };
+        if let Some(known) = self.in_sites.get(path) {
+            return *known;
+        }
+        let target = Target::literal(path.to_owned(), Act::Write);
+        // What cannot be told is looked at closer.
+        let found = claims::of(&[target], project, self.registry, &DirCache::default())
+            .map_or(true, |c| !c.is_empty());
+        self.in_sites.insert(path.to_owned(), found);
+        found
+    }
+
+    fn note_use(&mut self, call: &Made<'_, '_>, path: &str) {
+        let key = (call.line.session.as_str().to_owned(), path.to_owned());
+        self.report.used.insert(key, call.moment());
+    }
+
+    /// The state files that a command names without changing them.
+    fn note_words(&mut self, call: &Made<'_, '_>, changed: &[Target]) {
+        for word in words(call.input.command.as_str()) {
+            let path = absolute(word, &self.cwd, &self.around.env);
+            let changes = |target: &Target| path::collapse(&target.path) == path;
+            if !changed.iter().any(changes) && self.is_in_site(&path) {
+                self.note_use(call, &path);
+            }
+        }
+    }
+
+    fn judge(&mut self, call: &Made<'_, '_>) {
+        let agent_type = self.agent(call.line);
+        let event = formats::line(&Wire {
+            session_id: call.line.session.as_str(),
+            cwd: &self.cwd,
+            // Which agent of its type it was makes no difference.
+            agent_id: agent_type.as_deref(),
+            agent_type: agent_type.as_deref(),
+            hook_event_name: "PreToolUse",
+            tool_name: call.block.name.as_str(),
+            tool_input: call.block.input(),
+        });
+        let Ok(event) = Event::parse(event.as_bytes()) else {
+            return;
+        };
+        let Some((targets, decision)) = self.decide(&event) else {
+            return;
+        };
+        if let Tool::Shell(_) = event.tool() {
+            self.note_words(call, &targets);
+        }
+        let wanted = |denial: &Denial| {
+            let system = self.around.system.as_ref();
+            system.is_none_or(|system| *system == denial.system)
+        };
+        match decision {
+            Decision::Allow { .. } => {}
+            Decision::Warn(denials) => {
+                self.report.warned += u64::from(denials.iter().any(wanted));
+            }
+            Decision::Deny(denials) => {
+                let denials: Vec<Denial> = denials.into_iter().filter(wanted).collect();
+                self.refuse(denials, &event.actor(), call);
+            }
+        }
+    }
+
+    fn refuse(&mut self, denials: Vec<Denial>, actor: &Actor, call: &Made<'_, '_>) {
+        let id = call.block.id.as_str();
+        if !denials.is_empty() && !id.is_empty() {
+            let place = self.report.refused.len();
+            self.waiting.insert(id.to_owned(), place);
+        }
+        for (at, denial) in denials.into_iter().enumerate() {
+            self.report.refused.push(Refused {
+                session: call.line.session.as_str().to_owned(),
+                call_id: id.to_owned(),
+                rule: denial.code,
+                system: denial.system,
+                name: denial.entry,
+                suggestion: denial.suggestion,
+                path: denial.path,
+                leads: if at == 0 { Leads::Call } else { Leads::Further },
+                at: call.moment(),
+                agent: actor.as_str().to_owned(),
+                what: call.what(),
+                then: Then::Ran,
+            });
+        }
+    }
+
+    /// The guard's decision; `None` where today's disk keeps it from one. Only a
+    /// text that the call brings whole is judged: what an edit changed is gone.
+    fn decide(&self, event: &Event<'_>) -> Option<(Vec<Target>, Decision)> {
+        let project = self.projects.get(&self.cwd)?;
+        let ground = DirCache::kept();
+        let scene = Scene {
+            project_dir: Some(&project.main.dir),
+            ..judge::scene(&self.cwd, &self.around.env, &ground)
+        };
+        let targets = targets::of(event, &scene).ok()?;
+        let claims = claims::of(&targets, project, self.registry, &ground).ok()?;
+        let call = Call {
+            actor: &event.actor(),
+            channel: Channel::of(event.tool()),
+            cwd: &self.cwd,
+            targets: &targets,
+        };
+        let content = |claim: &Claim<'_>| {
+            let texts = match (&claim.target.text, event.tool()) {
+                (Some(Text::Whole(text)), _) => vec![text.to_string()],
+                (None, Tool::Write) => {
+                    let texts = event.texts().unwrap_or_default().into_iter();
+                    texts.filter_map(|texts| texts.content).collect()
+                }
+                (None | Some(Text::Added(_)), _) => Vec::new(),
+            };
+            let content = |after| Content {
+                after,
+                present: None,
+            };
+            Ok(texts.into_iter().map(content).collect())
+        };
+        let decision = decision::decide(&claims, &call, &content).ok()?;
+        Some((targets, decision))
+    }
+}
+
+/// What a tool can do to files, and which argument names the file.
+#[derive(Clone, Copy)]
+enum Reach {
+    Writes,
+    Edits,
+    EditsNotebook,
+    Reads,
+    Searches,
+    /// Files that no argument needs to name: those of commands and servers.
+    Any,
+}
+
+impl Reach {
+    /// `None`: the tool leaves files alone.
+    fn of(tool: &str) -> Option<Self> {
+        Some(match (Tool::parse(tool), tool) {
+            (Tool::Write, _) => Self::Writes,
+            (Tool::Edit | Tool::MultiEdit, _) => Self::Edits,
+            (Tool::NotebookEdit, _) => Self::EditsNotebook,
+            (Tool::Shell(_) | Tool::Mcp(_), _) => Self::Any,
+            (Tool::Other, "Read") => Self::Reads,
+            (Tool::Other, "Grep") => Self::Searches,
+            (Tool::Agent | Tool::Handback | Tool::Other, _) => return None,
+        })
+    }
+}
+
+/// Why a call is looked at; a path is absolute.
+enum About {
+    Reading(String),
+    Editing(String),
+    Writing,
+}
+
+/// A call as its line tells it.
+struct Made<'c, 'l> {
+    line: &'c Line<'l>,
+    number: u64,
+    block: &'c Block<'l>,
+    input: Input<'l>,
+}
+
+impl Made<'_, '_> {
+    fn moment(&self) -> TranscriptPlace {
+        TranscriptPlace {
+            timestamp: self.line.timestamp.as_str().to_owned(),
+            line: self.number,
+            tool: self.block.name.as_str().to_owned(),
+        }
+    }
+
+    /// The file or the command, for an example.
+    fn what(&self) -> String {
+        let input = &self.input;
+        let text = [
+            &input.file_path,
+            &input.notebook_path,
+            &input.command,
+            &input.path,
+        ]
+        .into_iter()
+        .map(|text| text.as_str())
+        .find(|text| !text.is_empty());
+        redact::excerpt(text.unwrap_or_default())
+    }
+}
+
+/// A call as the hook would be told of it.
+#[derive(Serialize)]
+struct Wire<'c> {
+    session_id: &'c str,
+    cwd: &'c str,
+    agent_id: Option<&'c str>,
+    agent_type: Option<&'c str>,
+    hook_event_name: &'static str,
+    tool_name: &'c str,
+    tool_input: &'c RawValue,
+}
+
+/// The words of a command that look like paths.
+fn words(command: &str) -> impl Iterator<Item = &str> {
+    let between = |c: char| c.is_whitespace() || "\"'`;|&<>()=,".contains(c);
+    command.split(between).filter(|word| word.contains('/'))
+}
+
+fn absolute(written: &str, cwd: &str, env: &Env) -> String {
+    path::absolute(cwd, written, env.home.as_deref())
+}
+
+/// The client keeps a subagent's type in `agent-<id>.meta.json` beside its transcript.
+fn agent_beside(file: &Path) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Meta {
+        #[serde(rename = "agentType")]
+        agent_type: String,
+    }
+    let meta = read_text(&file.with_extension("meta.json")).ok().flatten();
+    let meta = serde_json::from_str::<Meta>(&meta?).ok()?;
+    Some(meta.agent_type)
+}

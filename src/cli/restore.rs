@@ -1,0 +1,211 @@
+//! `restore`: brings archived entries back to where they were.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use serde::Serialize;
+
+use super::archiving::{placed, with_site_lock};
+use super::history::{Archived, archived};
+use super::{Answer, CliContext, output};
+use crate::base::path::from_os;
+use crate::lifecycle::restored::Restored;
+use crate::store::archive::{Held, Kind, Newer, Return, Run};
+use crate::store::lock::{IN_COMMAND, with_lock};
+use crate::store::replace;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "A file that is newer than the archived one stays, and the exit code is 1. What \
+    is replaced goes into a snapshot of its own, restore-<time>."
+)]
+pub struct Args {
+    /// The snapshot: its name, as `history` shows it, or its path
+    #[arg(value_name = "ARCHIVE")]
+    archive: String,
+    /// Only these entries [default: all]
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Replace newer files as well
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Serialize)]
+struct Document {
+    ok: bool,
+    archive: String,
+    state_dir: String,
+    restored: Vec<Row>,
+    /// Where the replaced files are.
+    replaced_to: Option<String>,
+    /// Nothing was left in it.
+    #[serde(skip)]
+    is_gone: bool,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    size: u64,
+    #[serde(flatten)]
+    returned: Return,
+}
+
+pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let from = find(args, context)?;
+    let newer = if args.force {
+        Newer::GivesWay
+    } else {
+        Newer::Stays
+    };
+    let run = Run {
+        kind: Kind::Restore,
+        now: context.now,
+    };
+    let dir = &from.state_dir;
+    replace::make_dir(dir).with_context(|| format!("could not make `{}`", dir.display()))?;
+    let (restored, replaced_to) = with_site_lock(&from.ring.system, dir, |locked| {
+        let wanted = wanted(args, &from)?;
+        note(&from.ring.site, &wanted, context)?;
+        let (returns, replaced_to) =
+            from.ring
+                .bring_back(locked, run, &from.snapshot, &wanted, newer)?;
+        let rows = wanted.into_iter().zip(returns);
+        let row = |(held, returned): (Held, Return)| Row {
+            name: held.name,
+            size: held.size,
+            returned,
+        };
+        Ok((rows.map(row).collect::<Vec<_>>(), replaced_to))
+    })
+    .map_err(|error| placed(error, "restore into", &from_os(dir)))?;
+    let document = Document {
+        ok: restored.iter().all(|row| row.returned == Return::Restored),
+        archive: from_os(&from.snapshot.path),
+        state_dir: from_os(dir),
+        restored,
+        replaced_to: replaced_to.map(|path| from_os(&path)),
+        is_gone: !from.snapshot.path.exists(),
+    };
+    context.print(out, &document, |out| write_text(&document, context, out))?;
+    Ok(Answer::yes_if(document.ok))
+}
+
+/// The one snapshot that is meant.
+fn find(args: &Args, context: &CliContext<'_>) -> Result<Archived> {
+    let given = context.absolute(&args.archive);
+    let is_meant = |archived: &Archived| {
+        archived.snapshot.name == args.archive || from_os(&archived.snapshot.path) == given
+    };
+    let all = archived(context)?;
+    let names: Vec<String> = all
+        .iter()
+        .map(|archived| archived.snapshot.name.clone())
+        .collect();
+    let mut meant: Vec<Archived> = all.into_iter().filter(is_meant).collect();
+    match (meant.pop(), meant.len()) {
+        (Some(one), 0) => Ok(one),
+        (Some(one), _) => {
+            let paths = meant.iter().chain([&one]);
+            let paths = paths.map(|it| format!("`{}`", it.snapshot.path.display()));
+            bail!(
+                "several sites have an archive `{}`; name one by its path: {}",
+                args.archive,
+                paths.collect::<Vec<_>>().join(", ")
+            )
+        }
+        (None, _) if names.is_empty() => {
+            bail!("no archive `{}`: nothing is archived", args.archive)
+        }
+        (None, _) => bail!(
+            "no archive `{}`; there are {}",
+            args.archive,
+            names.join(", ")
+        ),
+    }
+}
+
+fn wanted(args: &Args, from: &Archived) -> io::Result<Vec<Held>> {
+    // It was found before the lock was free.
+    let mut held = from.snapshot.holds().map_err(|error| {
+        let name = &from.snapshot.name;
+        let why = format!(
+            "could not list `{name}`: {error}; `statewarden history` shows what is archived"
+        );
+        io::Error::new(error.kind(), why)
+    })?;
+    // `history` and a shell's completion put a `/` behind the name of a directory.
+    let names = args.names.iter().map(|name| name.trim_end_matches('/'));
+    let names: Vec<&str> = names.collect();
+    let unknown = |name: &&&str| !held.iter().any(|held| held.name == **name);
+    if let Some(name) = names.iter().find(unknown) {
+        let there: Vec<&str> = held.iter().map(|held| held.name.as_str()).collect();
+        let why = format!(
+            "no `{name}` in `{}`; it holds {}",
+            from.snapshot.name,
+            there.join(", ")
+        );
+        return Err(io::Error::new(io::ErrorKind::NotFound, why));
+    }
+    if !names.is_empty() {
+        held.retain(|held| names.contains(&held.name.as_str()));
+    }
+    Ok(held)
+}
+
+/// Tells the hook what comes back. Without the program's own folder no hook has
+/// found anything here.
+fn note(site: &str, wanted: &[Held], context: &CliContext<'_>) -> io::Result<()> {
+    let logs = context.project.logs();
+    if !logs.own_folder().is_dir() {
+        return Ok(());
+    }
+    with_lock(logs.own_folder(), IN_COMMAND, |locked| {
+        let mut restored = Restored::read(locked.dir());
+        restored.forget(Path::new(&context.project.main.dir));
+        for held in wanted {
+            restored.add(site, &held.name, held.modified);
+        }
+        restored.write(locked)
+    })
+    .map_err(|error| {
+        placed(
+            error,
+            "note what comes back in",
+            &from_os(logs.own_folder()),
+        )
+    })
+}
+
+fn write_text(
+    document: &Document,
+    context: &CliContext<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for row in &document.restored {
+        let name = output::printable(&row.name);
+        match &row.returned {
+            Return::Restored => writeln!(out, "{name}  restored")?,
+            Return::Vanished => writeln!(out, "{name}  vanished")?,
+            Return::Skipped => {
+                let why = "a newer one is there; `--force` replaces it";
+                writeln!(out, "{name}  {} {why}", context.paint.red("skipped:"))?;
+            }
+            Return::Failed { error } => {
+                let error = output::printable(error);
+                writeln!(out, "{name}  {} {error}", context.paint.red("error"))?;
+            }
+        }
+    }
+    if let Some(path) = &document.replaced_to {
+        let path = output::printable(path);
+        writeln!(out, "what was replaced is in `{path}`")?;
+    }
+    if document.is_gone {
+        let archive = output::printable(&document.archive);
+        writeln!(out, "nothing is left in `{archive}`; it was removed")?;
+    }
+    Ok(())
+}

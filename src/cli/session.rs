@@ -1,0 +1,378 @@
+//! `session`: the steps of a session's `state.json`.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::iter;
+use std::path::Path;
+
+use anyhow::{Context as _, Error, Result, anyhow, bail};
+use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serde::Serialize;
+
+use super::change::{self, Change};
+use super::{Answer, CliContext, number, output, prose, status};
+use crate::base::path;
+use crate::lifecycle::gates;
+use crate::project::files::InDir;
+use crate::store::replace::{make_new_dir, remove_if_empty};
+use crate::systems::session::create::{NewSession, Spec, new_session, session_id};
+use crate::systems::session::state::{self, Phase, State};
+use crate::systems::session::transition::{self, Decision};
+use crate::systems::session::{ID as SYSTEM, newest_of, states};
+use crate::systems::system::Files;
+use crate::systems::workflow::{GateChange, GateStatus, Outcome, Workflow};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    step: Step,
+}
+
+#[derive(Debug, Subcommand)]
+enum Step {
+    /// Start a session
+    Init(Init),
+    /// A phase begins
+    Start(On),
+    /// A phase is done
+    Complete(Complete),
+    /// A phase is left out, by the user's choice
+    Skip(On),
+    /// Which agents work for research or review, and at what
+    Decide(Decide),
+    /// Where the session is; where every one is finished, the newest
+    Show(Which),
+}
+
+#[derive(Debug, clap::Args)]
+struct Init {
+    /// What is to be done
+    #[arg(value_name = "TASK")]
+    task: String,
+    /// The workflow code:fast
+    #[arg(long)]
+    fast: bool,
+    /// The session asks no questions
+    #[arg(long)]
+    auto: bool,
+    /// The approved specification
+    #[arg(long, value_name = "PATH")]
+    spec: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+struct Which {
+    /// The session's id [default: the newest that is unfinished]
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+struct On {
+    /// The phase
+    #[arg(value_name = "PHASE", value_parser = phases())]
+    phase: Phase,
+    #[command(flatten)]
+    which: Which,
+}
+
+#[derive(Debug, clap::Args)]
+struct Complete {
+    #[command(flatten)]
+    on: On,
+    /// The phase's report in the session's directory
+    #[arg(long, value_name = "FILE")]
+    report: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+struct Decide {
+    #[command(flatten)]
+    on: On,
+    /// The type of the agents that work for the phase
+    #[arg(long, value_name = "A")]
+    agent: String,
+    /// single or parallel
+    #[arg(long, value_name = "M")]
+    mode: String,
+    /// What an instance works at; one for each
+    #[arg(long, value_name = "TEXT", required = true, num_args = 1..)]
+    input: Vec<String>,
+    /// How many agents work: 1 with `single`, 2 to 5 with `parallel`
+    #[arg(long, value_name = "N", value_parser = number::<usize>(1..=5))]
+    instances: Option<usize>,
+}
+
+/// The phases but the first, which is over when the session starts.
+fn phases() -> impl TypedValueParser<Value = Phase> {
+    let phases = Phase::ALL.into_iter().filter(|phase| *phase != Phase::Init);
+    PossibleValuesParser::new(phases.map(Phase::as_str))
+        .try_map(|text| Phase::parse(&text).ok_or("no phase"))
+}
+
+/// Gives each text of `--input` a flag of its own, `--input=TEXT`. A text may begin
+/// with a dash, and behind a flag that takes several values the parser takes either
+/// every such word for a flag or none.
+pub(super) fn with_an_input_each(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    const INPUT: &str = "--input";
+    let is_text = |word: &OsString| {
+        let word = word.to_string_lossy();
+        prose(&word).is_ok() && !matches!(&*word, "--" | "-h")
+    };
+    let with_flag = |text: OsString| {
+        let mut whole = OsString::from(format!("{INPUT}="));
+        whole.push(text);
+        whole
+    };
+    let (mut spelled, mut args) = (Vec::new(), args.peekable());
+    while let Some(arg) = args.next() {
+        let is_input = arg == INPUT;
+        let texts = iter::from_fn(|| args.next_if(|next| is_input && is_text(next)));
+        let texts: Vec<_> = texts.map(with_flag).collect();
+        if texts.is_empty() {
+            spelled.push(arg);
+        }
+        spelled.extend(texts);
+    }
+    spelled
+}
+
+pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let now = context.now;
+    let change = match &args.step {
+        Step::Show(which) => return show(which, context, out),
+        Step::Init(args) => init(args, context)?,
+        Step::Start(on) => step(on, None, context, START, &|text| {
+            transition::start(text, on.phase, now)
+        })?,
+        Step::Complete(Complete { on, report }) => {
+            let report = report.as_deref();
+            // Where the phase is over already, too.
+            let checked =
+                report.map_or(Ok(()), |report| transition::check_report(on.phase, report));
+            checked.map_err(Error::msg)?;
+            step(on, report, context, COMPLETE, &|text| {
+                transition::complete(text, on.phase, report, now)
+            })?
+        }
+        Step::Skip(on) => step(on, None, context, SKIP, &|text| {
+            transition::skip(text, on.phase, now)
+        })?,
+        Step::Decide(args) => {
+            let decision = Decision {
+                agent: &args.agent,
+                mode: &args.mode,
+                instances: args.instances.unwrap_or(args.input.len()),
+                inputs: &args.input,
+            };
+            step(&args.on, None, context, DECIDE, &|text| {
+                transition::decide(text, args.on.phase, &decision, now)
+            })?
+        }
+    };
+    change.print(context, out)?;
+    Ok(Answer::Yes)
+}
+
+fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
+    if args.task.trim().is_empty() {
+        bail!("the task is empty; say what is to be done");
+    }
+    let spec = args.spec.as_deref().map(|path| read_spec(path, context));
+    let spec = spec.transpose()?;
+    let docs = Path::new(&context.project.session_root().dir).join(".claude/.docs");
+    let (file, outcome) = change::locked(&docs, SYSTEM, || {
+        let taken = InDir { dir: &docs }.dirs();
+        let taken: Vec<&str> = taken.iter().map(String::as_str).collect();
+        let id = session_id(&args.task, context.now.date_naive(), &taken);
+        let new = NewSession {
+            task: &args.task,
+            id: &id,
+            fast: args.fast,
+            auto: args.auto,
+            spec: spec.as_ref(),
+        };
+        let dir = docs.join(&id);
+        make_new_dir(&dir).with_context(|| format!("could not make `{}`", dir.display()))?;
+        let file = dir.join("state.json");
+        let began = GateChange {
+            gate: Phase::Init.as_str().to_owned(),
+            from: GateStatus::Pending,
+            to: GateStatus::Passed,
+            phase: Some(Phase::Init.as_str().to_owned()),
+            iteration: None,
+            evidence: "session init".to_owned(),
+        };
+        let text = new_session(&new, context.now);
+        let written = change::write(&file, Outcome::changed(text, vec![began]));
+        if written.is_err() {
+            remove_if_empty(&dir);
+        }
+        written.map(|outcome| (file, outcome))
+    })?;
+    change::record(context, (SYSTEM, "session init"), &file, &outcome);
+    Ok(Change::new(context, &file, &outcome).of_new_file())
+}
+
+/// A specification, by its path from where one stands or from the project.
+fn read_spec<'a>(path: &'a str, context: &CliContext<'_>) -> Result<Spec<'a>> {
+    let here = path::join(&context.cwd, path, context.env.home.as_deref());
+    for file in [here, context.project.session_root().path(path)] {
+        if let Some(text) = change::present(Path::new(&file))? {
+            return Spec::read(path, &text).map_err(Error::msg);
+        }
+    }
+    bail!("there is no specification `{path}`")
+}
+
+/// A step's name in the logs, and the gate it takes its phase to, with a word for it.
+type Goal = (&'static str, Option<(GateStatus, &'static str)>);
+
+const START: Goal = (
+    "session start",
+    Some((GateStatus::InProgress, "in progress")),
+);
+const COMPLETE: Goal = ("session complete", Some((GateStatus::Passed, "completed")));
+const SKIP: Goal = ("session skip", Some((GateStatus::Skipped, "skipped")));
+const DECIDE: Goal = ("session decide", None);
+
+/// One update of a session's state. A report that it names must be there.
+fn step(
+    on: &On,
+    report: Option<&str>,
+    context: &CliContext<'_>,
+    (verb, end): Goal,
+    apply: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<Change> {
+    let docs = change::nearest(context, SYSTEM, ".claude/.docs");
+    let (file, outcome) = change::locked(&docs, SYSTEM, || {
+        let (name, text) = chosen(&docs, &on.which)?;
+        let file = docs.join(&name);
+        let change = apply(&text);
+        if let (Err(_), Some((status, word))) = (&change, end)
+            // The hook may have seen the agent's start, or the report, before.
+            && State::parse(&text).is_ok_and(|state| state.phase(on.phase).gate_status() == status)
+        {
+            let why = format!("phase `{}` is already {word}", on.phase.as_str());
+            return Ok((file, Outcome::Unchanged { why }));
+        }
+        if let Some(report) = report.filter(|_| change.is_ok()) {
+            let report = file.with_file_name(report);
+            let fault = match change::present(&report)? {
+                None => "there is no report",
+                Some(text) if text.trim().is_empty() => "empty report",
+                Some(_) => "",
+            };
+            if !fault.is_empty() {
+                let report = gates::shown(&context.project, &report);
+                bail!("{fault} `{report}`; write it first, or leave `--report` out");
+            }
+        }
+        let outcome = transition::outcome(&text, change, on.phase, verb.to_owned());
+        match outcome {
+            Outcome::Unchanged { why } => {
+                bail!("`{}`: {why}", gates::shown(&context.project, &file))
+            }
+            changed => change::write(&file, changed).map(|outcome| (file, outcome)),
+        }
+    })?;
+    change::record(context, (SYSTEM, verb), &file, &outcome);
+    Ok(Change::new(context, &file, &outcome))
+}
+
+/// The named session, else the newest unfinished one; its file and text.
+fn chosen(docs: &Path, which: &Which) -> Result<(String, String)> {
+    let sessions = states(&InDir { dir: docs });
+    let Some(id) = &which.session else {
+        let (name, text) = newest_of(&sessions).map_err(|why| {
+            let is_open =
+                |text: &str| State::parse(text).is_ok_and(|state| state.unfinished().is_some());
+            let advice = if sessions.iter().any(|(_, text)| is_open(text)) {
+                "name one with `--session ID`"
+            } else {
+                "start one with `statewarden session init`, or name one with `--session ID`"
+            };
+            // A session is named by its directory.
+            anyhow!("{}; {advice}", why.replace("/state.json", ""))
+        })?;
+        return Ok((name.to_owned(), text.to_owned()));
+    };
+    let wanted = format!("{}/state.json", id.trim_end_matches("/state.json"));
+    let known = sessions
+        .iter()
+        .filter_map(|(name, _)| name.strip_suffix("/state.json"));
+    let known = known.collect::<Vec<_>>().join(", ");
+    let found = sessions.into_iter().find(|(name, _)| *name == wanted);
+    found.ok_or_else(|| {
+        let known = if known.is_empty() { "none" } else { &known };
+        anyhow!("no session `{id}`; the sessions here are {known}")
+    })
+}
+
+#[derive(Debug, Serialize)]
+struct Document {
+    sessions: Vec<Shown>,
+}
+
+#[derive(Debug, Serialize)]
+struct Shown {
+    id: String,
+    task: String,
+    #[serde(flatten)]
+    workflow: Workflow,
+    /// Oddities that do not make the file unreadable.
+    notes: Vec<String>,
+}
+
+/// The newest session where every one is finished.
+fn newest_finished(docs: &Path) -> Option<(String, String)> {
+    let sessions = states(&InDir { dir: docs }).into_iter();
+    let parsed = sessions.filter_map(|found| Some((State::parse(&found.1).ok()?, found)));
+    let parsed: Vec<_> = parsed.collect();
+    let is_finished = |(state, _): &(State, _)| state.unfinished().is_none();
+    let finished = parsed
+        .iter()
+        .all(is_finished)
+        .then_some(parsed)?
+        .into_iter();
+    let newest = finished.max_by_key(|(state, _)| state.updated_at.at)?;
+    Some(newest.1)
+}
+
+fn show(which: &Which, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let docs = change::nearest(context, SYSTEM, ".claude/.docs");
+    let (name, text) = match chosen(&docs, which) {
+        Err(why) if which.session.is_none() => newest_finished(&docs).ok_or(why)?,
+        found => found?,
+    };
+    let file = gates::shown(&context.project, &docs.join(name));
+    let workflow = state::read_workflow(&text, &file)?;
+    let State {
+        id, task, notes, ..
+    } = State::parse(&text).map_err(Error::msg)?;
+    let document = Document {
+        sessions: vec![Shown {
+            id,
+            task,
+            workflow,
+            notes,
+        }],
+    };
+    context.print(out, &document, |out| {
+        document
+            .sessions
+            .iter()
+            .try_for_each(|shown| write_text(shown, context, out))
+    })?;
+    Ok(Answer::Yes)
+}
+
+fn write_text(shown: &Shown, context: &CliContext<'_>, out: &mut dyn Write) -> io::Result<()> {
+    status::write_run(&shown.workflow, context, out)?;
+    writeln!(out, "  task: {}", output::printable(&shown.task))?;
+    for note in &shown.notes {
+        writeln!(out, "  note: {}", output::printable(note))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,235 @@
+//! `stuck`: is the workflow refused again and again without getting on?
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use super::{Answer, CliContext, output};
+use crate::base::disk::bounded_read::read_text;
+use crate::base::{clock, text};
+use crate::log::append::Logs;
+use crate::log::read::{self, Entry, Reach, TopN};
+use crate::store::modified;
+use crate::systems::devt::{self, workflow_yaml};
+
+/// So many unresolved denials make a workflow stuck (devt's own threshold).
+const THRESHOLD: usize = 3;
+
+/// The newest denials that are printed; all are counted.
+const PRINTED: u32 = 50;
+
+/// The JSON document: the answer, and the workflow with the most denials.
+#[derive(Debug, Serialize)]
+struct Document {
+    stuck: bool,
+    deny_count: usize,
+    session_started_at: Option<String>,
+    /// The newest unresolved ones, oldest of them first.
+    denies: Vec<Deny>,
+    workflows: Vec<Workflow>,
+}
+
+/// One devt site with a `workflow.yaml`.
+#[derive(Clone, Debug, Serialize)]
+struct Workflow {
+    state_dir: String,
+    workflow_id: Option<String>,
+    stuck: bool,
+    deny_count: usize,
+    session_started_at: String,
+    #[serde(skip)]
+    denies: Vec<Deny>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Deny {
+    id: String,
+    ts: String,
+    source: &'static str,
+    rule: String,
+    name: String,
+    suggestion: String,
+    agent: String,
+    session_id: String,
+    reason: String,
+}
+
+impl Deny {
+    fn of(entry: &Entry<'_>) -> Self {
+        Self {
+            id: entry.id.to_string(),
+            ts: entry.ts.to_string(),
+            source: "statewarden",
+            rule: entry.rule.to_string(),
+            name: entry.what().to_owned(),
+            suggestion: entry.suggestion.to_string(),
+            agent: entry.agent(),
+            session_id: entry.session_id.to_string(),
+            reason: entry.reason.to_string(),
+        }
+    }
+}
+
+pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let (mut workflows, mut known) = (Vec::new(), None);
+    for dir in context.sites_of(devt::ID, |site| PathBuf::from(site.dir())) {
+        if let Some(begun) = begun(&dir)? {
+            let recovered = match &known {
+                Some(recovered) => recovered,
+                None => known.insert(recovered(context)?),
+            };
+            workflows.push(examine(begun, recovered)?);
+        }
+    }
+    let document = document(workflows);
+    context.print(out, &document, |out| write_text(&document, context, out))?;
+    Ok(Answer::yes_if(!document.stuck))
+}
+
+fn document(workflows: Vec<Workflow>) -> Document {
+    // Of equals the last is the greatest, and the first is meant.
+    let most = workflows
+        .iter()
+        .rev()
+        .max_by_key(|workflow| workflow.deny_count);
+    Document {
+        stuck: workflows.iter().any(|workflow| workflow.stuck),
+        deny_count: most.map_or(0, |workflow| workflow.deny_count),
+        session_started_at: most.map(|workflow| workflow.session_started_at.clone()),
+        denies: most.map_or(Vec::new(), |workflow| workflow.denies.clone()),
+        workflows,
+    }
+}
+
+/// A workflow before its denials are counted.
+struct Begun {
+    dir: PathBuf,
+    id: Option<String>,
+    at: DateTime<Utc>,
+    /// As the file writes it.
+    at_text: String,
+}
+
+/// When a site's workflow began: its `created_at`, else the file's own time;
+/// nothing without a `workflow.yaml`.
+///
+/// # Errors
+/// The file is there, and what it says is not known.
+fn begun(dir: &Path) -> Result<Option<Begun>> {
+    let file = dir.join("workflow.yaml");
+    let unknown = || {
+        let file = file.display();
+        format!("whether the workflow is stuck is not known: could not read `{file}`")
+    };
+    let Some(text) = read_text(&file).with_context(unknown)? else {
+        return Ok(None);
+    };
+    workflow_yaml::check(&text)
+        .map_err(anyhow::Error::msg)
+        .with_context(unknown)?;
+    let fields = workflow_yaml::read(&text);
+    let created = fields.text("created_at").and_then(|text| {
+        let at = DateTime::parse_from_rfc3339(text).ok()?.to_utc();
+        Some((at, text.to_owned()))
+    });
+    let (at, at_text) = match created {
+        Some(created) => created,
+        None => {
+            let changed = modified(&std::fs::metadata(&file).with_context(unknown)?);
+            (changed, clock::millis(changed))
+        }
+    };
+    Ok(Some(Begun {
+        dir: dir.to_owned(),
+        id: fields.text("workflow_id").map(str::to_owned),
+        at,
+        at_text,
+    }))
+}
+
+impl Begun {
+    /// A record without a workflow id is told by its time alone.
+    fn holds(&self, entry: &Entry<'_>) -> bool {
+        let same = match (&self.id, entry.workflow_id.as_ref()) {
+            (Some(id), other) if !other.is_empty() => id == other,
+            _ => true,
+        };
+        same && DateTime::parse_from_rfc3339(&entry.ts).is_ok_and(|ts| ts >= self.at)
+    }
+}
+
+/// The ids of the denials that were recovered from.
+fn recovered(context: &CliContext<'_>) -> Result<HashSet<String>> {
+    let mut ids = HashSet::new();
+    let events = context.project.logs().events();
+    read::entries(&events, Reach::All, &mut |entry, _| {
+        ids.extend(entry.closes().map(str::to_owned));
+    })?;
+    Ok(ids)
+}
+
+fn examine(begun: Begun, recovered: &HashSet<String>) -> Result<Workflow> {
+    let mut unresolved: HashSet<String> = HashSet::new();
+    let mut newest = TopN::new(Some(PRINTED));
+    read::denials(&Logs::devt(&begun.dir), Reach::All, &mut |entry, _| {
+        let counts = begun.holds(entry) && !recovered.contains(entry.id.as_ref());
+        if counts && unresolved.insert(entry.id.to_string()) {
+            newest.offer(entry, || Deny::of(entry));
+        }
+    })?;
+    Ok(Workflow {
+        state_dir: begun.dir.to_string_lossy().into_owned(),
+        workflow_id: begun.id,
+        stuck: unresolved.len() >= THRESHOLD,
+        deny_count: unresolved.len(),
+        session_started_at: begun.at_text,
+        denies: newest.into_items().collect(),
+    })
+}
+
+fn write_text(
+    document: &Document,
+    context: &CliContext<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if document.workflows.is_empty() {
+        return match context.switched_off(devt::ID) {
+            Some(off) => writeln!(out, "not stuck: {off}"),
+            None => writeln!(out, "not stuck: no workflow"),
+        };
+    }
+    for workflow in &document.workflows {
+        let word = if workflow.stuck {
+            context.paint.red("stuck")
+        } else {
+            context.paint.green("not stuck")
+        };
+        writeln!(
+            out,
+            "{word}: {} since {} in `{}`",
+            text::count(
+                workflow.deny_count,
+                "unresolved denial",
+                "unresolved denials"
+            ),
+            output::printable(&workflow.session_started_at),
+            output::printable(&workflow.state_dir),
+        )?;
+        for deny in &workflow.denies {
+            let instead = context.paint.instead(&deny.suggestion);
+            writeln!(
+                out,
+                "  {}  {:<20}  {} by {}{instead}",
+                output::printable(&deny.ts),
+                output::printable(&deny.rule),
+                output::printable(&deny.name),
+                output::printable(&deny.agent),
+            )?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,239 @@
+//! `update`: sets keys of devt's `workflow.yaml` under its locks.
+
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use super::archiving::with_site_lock;
+use super::{Answer, CliContext, output};
+use crate::base::disk::bounded_read::{self, read_text};
+use crate::base::{clock, path, warn};
+use crate::contract::edition::Edition;
+use crate::lifecycle::gates::write_through;
+use crate::log::append::LogFile;
+use crate::store::lock::IN_COMMAND;
+use crate::store::replace;
+use crate::systems::devt;
+use crate::systems::devt::update::{Surroundings, Updated, update};
+use crate::systems::devt::workflow_yaml::{self, Fields};
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Changes the file of the state directory around the current directory, else the \
+    project's own. `null` clears a key other than `task`; any other value reads back as it was given."
+)]
+pub struct Args {
+    /// Such as `phase=implement`; the first `=` ends the key
+    #[arg(value_name = "KEY=VALUE", required = true, value_parser = pair)]
+    pairs: Vec<(String, String)>,
+}
+
+fn pair(text: &str) -> Result<(String, String), &'static str> {
+    match text.split_once('=') {
+        Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
+        None => Err("a pair is KEY=VALUE, such as `phase=implement`"),
+    }
+}
+
+#[derive(Serialize)]
+struct Document {
+    ok: bool,
+    file: String,
+    /// Every key that has another value now, the ones kept in step included.
+    changed: serde_json::Map<String, serde_json::Value>,
+    warnings: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let pairs = args.pairs.iter();
+    let pairs: Vec<(&str, &str)> = pairs.map(|(key, value)| (&**key, &**value)).collect();
+    for (n, (key, _)) in pairs.iter().enumerate() {
+        if pairs[..n].iter().any(|(other, _)| other == key) {
+            bail!("`{key}` is given twice");
+        }
+    }
+    let dir = site(context)?;
+    let file = dir.join("workflow.yaml");
+    let (document, rotation) = with_site_lock(devt::ID, &dir, |_| set(&file, &pairs, context))
+        .with_context(|| format!("could not update `{}`", file.display()))?;
+    if let Some(rotation) = rotation
+        && context.rules.settings.system(devt::ID).contract == Edition::V0244
+    {
+        rotation.log(&dir, context)?;
+    }
+    for warning in &document.warnings {
+        warn::warn(warning);
+    }
+    context.print(out, &document, |out| {
+        if document.changed.is_empty() {
+            writeln!(out, "nothing changed")?;
+        }
+        for (key, value) in &document.changed {
+            let value = value.as_str().map_or(value.to_string(), str::to_owned);
+            writeln!(out, "{key}: {}", output::printable(&value))?;
+        }
+        Ok(())
+    })?;
+    Ok(Answer::Yes)
+}
+
+/// The site that holds the named project or the current directory, the innermost
+/// one, or else that of the project itself.
+fn site(context: &CliContext<'_>) -> Result<PathBuf> {
+    let sites = context.sites_of(devt::ID, |site| site.dir());
+    let here = context.here();
+    let holds_here = |site: &&String| {
+        let project = site.strip_suffix("/.devt/state").unwrap_or(site);
+        path::relative(&here, project).is_some()
+    };
+    let main = &context.project.session_root().dir;
+    let own = format!("{main}/.devt/state");
+    let nearest = sites
+        .iter()
+        .filter(holds_here)
+        .max_by_key(|site| site.len());
+    if let Some(site) = nearest.or_else(|| sites.iter().find(|site| **site == own)) {
+        return Ok(PathBuf::from(site));
+    }
+    // `~/.devt` holds devt's settings, not a project's state.
+    let home = context.env.home.as_deref();
+    let is_home = home.is_some_and(|home| path::absolute("/", home, None) == *main);
+    if !is_home && Path::new(main).join(".devt").is_dir() {
+        replace::make_dir(Path::new(&own)).with_context(|| format!("could not make `{own}`"))?;
+        return Ok(PathBuf::from(own));
+    }
+    let others = match sites.as_slice() {
+        [] => String::new(),
+        sites => format!("; the state directories here are {}", sites.join(", ")),
+    };
+    bail!(
+        "`{main}` is no project of devt{others}; go to one, name one with `--project DIR`, or make \
+         this one with `mkdir .devt`"
+    )
+}
+
+fn set(
+    file: &Path,
+    pairs: &[(&str, &str)],
+    context: &CliContext<'_>,
+) -> io::Result<(Document, Option<Rotation>)> {
+    let text = read_text(file)?;
+    let around = Surroundings {
+        now: context.now,
+        new_id: &uuid_v4(),
+        trace: &trace(file)?,
+        archive_runs: context.rules.settings.archive_runs,
+    };
+    let Updated {
+        text: new,
+        warnings,
+    } = update(text.as_deref(), pairs, around).map_err(io::Error::other)?;
+    let before = text.as_deref().map(workflow_yaml::read).unwrap_or_default();
+    let after = workflow_yaml::read(&new);
+    let changed = after
+        .iter()
+        .filter(|(key, value)| before.get(key) != Some(value))
+        .map(|(key, value)| (key.to_owned(), value.to_json()))
+        .collect();
+    if text.as_deref() != Some(&new) {
+        write_through(file, &new)?;
+    }
+    let document = Document {
+        ok: true,
+        file: path::from_os(file),
+        changed,
+        warnings,
+    };
+    let rotation = Rotation::between(&before, &after, context.now);
+    Ok((document, rotation))
+}
+
+/// A change of the workflow's id, as devt 0.244 logs it.
+#[derive(Serialize)]
+struct Rotation {
+    ts: String,
+    prev_id: Option<String>,
+    new_id: String,
+    source: String,
+    pid: u32,
+    argv: Vec<String>,
+}
+
+impl Rotation {
+    fn between(before: &Fields, after: &Fields, now: DateTime<Utc>) -> Option<Self> {
+        let id = |fields: &Fields| fields.text("workflow_id").map(str::to_owned);
+        let (prev_id, new_id) = (id(before), id(after)?);
+        if prev_id.as_ref() == Some(&new_id) {
+            return None;
+        }
+        let types = [before, after].map(|fields| fields.text("workflow_type"));
+        let source = match (&prev_id, types) {
+            (Some(_), [Some(old), Some(new)]) if old != new => {
+                format!("updateState:type_transition({old}->{new})")
+            }
+            _ => "updateState:first_activation".to_owned(),
+        };
+        Some(Self {
+            ts: clock::millis(now),
+            prev_id,
+            new_id,
+            source,
+            pid: std::process::id(),
+            argv: vec![env!("CARGO_PKG_NAME").to_owned(), "update".to_owned()],
+        })
+    }
+
+    /// Appends the record; without it the update stands. A task may hold a
+    /// secret, so no argument is in it.
+    fn log(&self, site: &Path, context: &CliContext<'_>) -> Result<()> {
+        let log = LogFile {
+            dir: site.to_owned(),
+            name: "workflow-id-rotations.jsonl",
+            rotated: ".archive",
+        };
+        let max_bytes = context.rules.settings.log_max_bytes;
+        let line = serde_json::to_string(self)? + "\n";
+        if let Err(error) = log.append(&line, max_bytes, &self.ts, IN_COMMAND) {
+            let path = log.path();
+            warn::warn(&format!(
+                "could not append to `{}`: {error}",
+                path.display()
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The end of `.devt/memory/_mcp-trace.jsonl`: more than the lines that count.
+fn trace(workflow: &Path) -> io::Result<String> {
+    const TAIL: u64 = 8 << 20;
+    let devt = workflow.parent().and_then(Path::parent);
+    let path = devt.map(|devt| devt.join("memory/_mcp-trace.jsonl"));
+    let mut text = String::new();
+    let Some(path) = path else { return Ok(text) };
+    let mut take = |line: &str| {
+        text.push_str(line);
+        text.push('\n');
+    };
+    bounded_read::if_there(bounded_read::tail(&path, TAIL, &mut take))?;
+    Ok(text)
+}
+
+/// A random UUID. The hasher's keys come from the operating system's randomness.
+fn uuid_v4() -> String {
+    let random = RandomState::new();
+    let high = random.hash_one(std::process::id()) & !0xf000 | 0x4000;
+    let low = random.hash_one("low") & !(0b11 << 62) | 0b10 << 62;
+    format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        high >> 32,
+        high >> 16 & 0xffff,
+        high & 0xffff,
+        low >> 48,
+        low & 0xffff_ffff_ffff
+    )
+}

@@ -1,0 +1,6 @@
+pub mod denial;
+pub mod edition;
+pub mod glob;
+pub mod slug;
+pub mod suggest;
+pub mod table;

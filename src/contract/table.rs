@@ -1,0 +1,466 @@
+//! What a state directory may hold: one table per system, and the question
+//! "which row does this entry fall under". No I/O; entries are text.
+
+use std::ops::Deref;
+
+use crate::base::actor::{Actor, AgentName};
+use crate::base::string_enum::string_enum;
+use crate::contract::edition::Edition;
+use crate::contract::glob::Pattern;
+use crate::contract::slug::Slug;
+
+string_enum! {
+    /// The four classes of an entry, in the words of the devt contract.
+    pub enum Bucket {
+        Canonical = "canonical",
+        PatternAllowed = "pattern_allowed",
+        Ephemeral = "ephemeral",
+        AdHoc = "ad_hoc",
+    }
+}
+
+/// Who may write what a row describes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Writer<'a> {
+    Anyone,
+    /// The main thread only, whatever the agent.
+    Main,
+    /// A program outside Claude Code; no tool call.
+    Program,
+    /// The person at the keyboard; no tool call.
+    User,
+    /// The named agent. The main thread and agents the contract does not know
+    /// may write it as well; another agent of the contract may not.
+    Owner(&'a str),
+    /// The named roles, and those `others` lets in.
+    Roles(List<'a, &'a str>, Others),
+}
+
+/// Who besides the named roles may write a role's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    Nobody,
+    Main,
+    MainAndUnknown,
+}
+
+/// How a row recognizes an entry.
+#[derive(Clone, Debug)]
+pub enum Name<'a> {
+    Exact(&'a str),
+    Slug(&'a Slug),
+    /// `*` and `?` within one component; a leading `**/` stands for any directories.
+    Wild(&'a str),
+    /// A glob from the settings.
+    Glob(&'a Pattern),
+}
+
+/// Which editions of a contract hold a row. Systems without editions use `Both`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Editions {
+    Both,
+    Only(Edition),
+}
+
+impl Editions {
+    pub fn hold(self, edition: Edition) -> bool {
+        match self {
+            Self::Both => true,
+            Self::Only(only) => only == edition,
+        }
+    }
+}
+
+/// What `reset` does to a row's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AtReset {
+    Archived,
+    Exempt,
+}
+
+/// Which start-of-workflow sweep takes a row's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sweep {
+    None,
+    /// A marker that satisfies a gate of one workflow.
+    Marker,
+    /// The one outcome of one workflow.
+    Outcome,
+    /// Both a marker and an outcome: the verification sidecars.
+    MarkerAndOutcome,
+    /// A slug variant of an outcome.
+    Variant,
+    /// Derived from the code graph.
+    Graph,
+}
+
+/// One line of a contract.
+#[derive(Clone, Debug)]
+pub struct Row<'a> {
+    /// The entry, relative to the site, `/` between components.
+    pub name: Name<'a>,
+    pub bucket: Bucket,
+    pub writer: Writer<'a>,
+    pub purpose: &'a str,
+    /// Who reads the file, for `explain`.
+    pub readers: &'a str,
+    pub at_reset: AtReset,
+    pub sweep: Sweep,
+    pub editions: Editions,
+}
+
+impl<'a> Row<'a> {
+    pub const fn file(name: &'a str, writer: Writer<'a>, purpose: &'a str) -> Self {
+        Self {
+            name: Name::Exact(name),
+            bucket: Bucket::Canonical,
+            writer,
+            purpose,
+            readers: "",
+            at_reset: AtReset::Archived,
+            sweep: Sweep::None,
+            editions: Editions::Both,
+        }
+    }
+
+    pub const fn slug(slug: &'a Slug, writer: Writer<'a>, purpose: &'a str) -> Self {
+        Self::pattern(Name::Slug(slug), writer, purpose)
+    }
+
+    pub const fn wild(pattern: &'a str, writer: Writer<'a>, purpose: &'a str) -> Self {
+        Self::pattern(Name::Wild(pattern), writer, purpose)
+    }
+
+    pub const fn glob(glob: &'a Pattern, purpose: &'a str) -> Self {
+        Self::pattern(Name::Glob(glob), Writer::Anyone, purpose)
+    }
+
+    const fn pattern(name: Name<'a>, writer: Writer<'a>, purpose: &'a str) -> Self {
+        let mut row = Self::file("", writer, purpose);
+        row.name = name;
+        row.bucket = Bucket::PatternAllowed;
+        row
+    }
+
+    pub const fn read_by(mut self, readers: &'a str) -> Self {
+        self.readers = readers;
+        self
+    }
+
+    pub const fn canonical(mut self) -> Self {
+        self.bucket = Bucket::Canonical;
+        self
+    }
+
+    pub const fn ephemeral(mut self) -> Self {
+        self.bucket = Bucket::Ephemeral;
+        self
+    }
+
+    pub const fn exempt(mut self) -> Self {
+        self.at_reset = AtReset::Exempt;
+        self
+    }
+
+    pub const fn swept(mut self, sweep: Sweep) -> Self {
+        self.sweep = sweep;
+        self
+    }
+
+    pub const fn only(mut self, edition: Edition) -> Self {
+        self.editions = Editions::Only(edition);
+        self
+    }
+
+    pub fn matches(&self, entry: &str) -> bool {
+        match &self.name {
+            Name::Exact(name) => *name == entry,
+            Name::Slug(slug) => slug.matches(entry),
+            Name::Wild(pattern) => wild_path(pattern, entry),
+            Name::Glob(glob) => glob.matches(entry),
+        }
+    }
+
+    /// The row's name as a person reads it: the name, or the pattern's text.
+    pub fn title(&self) -> &str {
+        match &self.name {
+            Name::Exact(name) | Name::Wild(name) => name,
+            Name::Slug(slug) => slug.regex,
+            Name::Glob(glob) => glob.as_str(),
+        }
+    }
+}
+
+/// Whether entries of a directory that no row names are refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DirKind {
+    /// Only the rows' names.
+    Closed,
+    /// Anything; rows only add who may write.
+    Open,
+    /// A program's; no tool call.
+    Program,
+}
+
+/// A directory of a site, relative to it; `""` is the site itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Dir<'a> {
+    pub path: &'a str,
+    pub kind: DirKind,
+    pub editions: Editions,
+    pub at_reset: AtReset,
+}
+
+impl<'a> Dir<'a> {
+    pub const fn new(path: &'a str, kind: DirKind) -> Self {
+        Self {
+            path,
+            kind,
+            editions: Editions::Both,
+            at_reset: AtReset::Archived,
+        }
+    }
+}
+
+/// A directory that is declared by the names in it alone.
+const ON_THE_WAY: &Dir<'_> = &Dir::new("", DirKind::Closed);
+
+/// An agent name, or a pattern with `*`, and the role it stands for.
+#[derive(Clone, Copy, Debug)]
+pub struct Role<'a> {
+    pub agent: &'a str,
+    pub role: &'a str,
+}
+
+impl<'a> Role<'a> {
+    pub const fn of(agent: &'a str, role: &'a str) -> Self {
+        Self { agent, role }
+    }
+
+    /// Of an agent that is called like its role.
+    pub const fn same(agent: &'a str) -> Self {
+        Self::of(agent, agent)
+    }
+}
+
+/// A part of a table, in the program or made from the settings. (`Cow` would
+/// tie a static table's lifetime to the borrower's.)
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum List<'a, T> {
+    Borrowed(&'a [T]),
+    Owned(Vec<T>),
+}
+
+impl<T> Deref for List<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match self {
+            Self::Borrowed(items) => items,
+            Self::Owned(items) => items,
+        }
+    }
+}
+
+impl<T> FromIterator<T> for List<'_, T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        Self::Owned(items.into_iter().collect())
+    }
+}
+
+/// All that one system says about names.
+#[derive(Clone, Debug)]
+pub struct Contract<'a> {
+    /// The document and version the table was taken from.
+    pub source: &'a str,
+    /// In order of precedence: canonical, ephemeral, pattern.
+    pub rows: List<'a, Row<'a>>,
+    pub dirs: List<'a, Dir<'a>>,
+    pub roles: List<'a, Role<'a>>,
+    /// The allowed name to point at when nothing resembles the refused one.
+    pub fallback: Option<&'a str>,
+}
+
+/// Where an entry stands in a contract.
+#[derive(Clone, Copy, Debug)]
+pub enum Classification<'c> {
+    /// A row names it.
+    Row(&'c Row<'c>),
+    /// No row names it, and its directory is closed.
+    AdHoc,
+    /// It lies in a directory the contract does not know.
+    UndeclaredDirectory,
+    /// It lies in, or is, a program's directory.
+    ProgramDirectory,
+    /// It is a declared directory itself.
+    Directory(&'c Dir<'c>),
+    /// Its directory is open and no row names it.
+    Free,
+}
+
+impl Classification<'_> {
+    /// The bucket an audit lists the entry under; `None` where the contract has no say.
+    pub fn bucket(&self) -> Option<Bucket> {
+        match self {
+            Self::Row(row) => Some(row.bucket),
+            Self::AdHoc | Self::UndeclaredDirectory => Some(Bucket::AdHoc),
+            Self::ProgramDirectory | Self::Directory(_) => Some(Bucket::Canonical),
+            Self::Free => None,
+        }
+    }
+}
+
+impl<'a> Contract<'a> {
+    /// Finds the row of an entry. `edition` drops the rows of other editions.
+    pub fn standing(&'a self, entry: &str, edition: Edition) -> Classification<'a> {
+        if let Some(dir) = self.dir(entry, edition) {
+            return match dir.kind {
+                DirKind::Program => Classification::ProgramDirectory,
+                DirKind::Closed | DirKind::Open => Classification::Directory(dir),
+            };
+        }
+        let mut rows = self.rows.iter().filter(|row| row.editions.hold(edition));
+        if let Some(row) = rows.find(|row| row.matches(entry)) {
+            return Classification::Row(row);
+        }
+        let (parent, direct) = self.nearest_dir(entry, edition);
+        let above = entry.rsplit_once('/').map(|(above, _)| above);
+        let is_beside_names = || above.is_some_and(|above| self.leads_on(above, edition));
+        match parent.kind {
+            DirKind::Program => Classification::ProgramDirectory,
+            DirKind::Open => Classification::Free,
+            DirKind::Closed if self.leads_on(entry, edition) => {
+                Classification::Directory(ON_THE_WAY)
+            }
+            DirKind::Closed if direct || is_beside_names() => Classification::AdHoc,
+            DirKind::Closed => Classification::UndeclaredDirectory,
+        }
+    }
+
+    /// Whether names of the contract can lie below the entry.
+    pub fn leads_on(&self, entry: &str, edition: Edition) -> bool {
+        let is_below =
+            |path: &str| path.as_bytes().get(entry.len()) == Some(&b'/') && path.starts_with(entry);
+        let mut rows = self.rows.iter().filter(|row| row.editions.hold(edition));
+        let mut dirs = self.dirs.iter().filter(|dir| dir.editions.hold(edition));
+        rows.any(|row| match &row.name {
+            Name::Exact(name) | Name::Wild(name) => is_below(name),
+            Name::Slug(slug) => is_below(slug.prefix),
+            Name::Glob(glob) => glob.leads_below(entry),
+        }) || dirs.any(|dir| is_below(dir.path))
+    }
+
+    fn dir(&'a self, path: &str, edition: Edition) -> Option<&'a Dir<'a>> {
+        self.dirs
+            .iter()
+            .find(|dir| dir.editions.hold(edition) && dir.path == path)
+    }
+
+    /// The deepest declared directory above the entry, and whether the entry lies directly in it.
+    pub fn nearest_dir(&'a self, entry: &str, edition: Edition) -> (Dir<'a>, bool) {
+        let mut parent = entry;
+        while let Some((above, _)) = parent.rsplit_once('/') {
+            parent = above;
+            if let Some(dir) = self.dir(parent, edition) {
+                return (*dir, !entry[parent.len() + 1..].contains('/'));
+            }
+        }
+        let site = self.dir("", edition).copied();
+        (
+            site.unwrap_or(Dir::new("", DirKind::Open)),
+            !entry.contains('/'),
+        )
+    }
+
+    /// The role an agent plays here; `None` for an agent the contract does not know.
+    pub fn role_of(&self, agent: &AgentName) -> Option<&str> {
+        self.roles
+            .iter()
+            .find(|role| wild(role.agent, agent.as_str()))
+            .map(|role| role.role)
+    }
+
+    /// Whether the actor may write what the row describes.
+    ///
+    /// # Errors
+    /// It may not; the error is its role here, for the reason.
+    pub fn may_write<'s>(
+        &'s self,
+        writer: &Writer<'_>,
+        actor: &'s Actor,
+    ) -> Result<(), Refused<'s>> {
+        let role = match actor {
+            // A pattern means agents; the main thread has a role by its name only.
+            Actor::Main => (self.roles.iter().find(|role| role.agent == "main")).map(|r| r.role),
+            Actor::Agent(name) => self.role_of(name),
+        };
+        let refused = match (writer, actor) {
+            (Writer::Anyone, _) | (Writer::Main | Writer::Owner(_), Actor::Main) => false,
+            (Writer::Program | Writer::User, _) | (Writer::Main, Actor::Agent(_)) => true,
+            (Writer::Owner(owner), Actor::Agent(_)) => role.is_some_and(|role| role != *owner),
+            (Writer::Roles(roles, others), Actor::Main) => {
+                *others == Others::Nobody && !role.is_some_and(|role| roles.contains(&role))
+            }
+            (Writer::Roles(roles, others), Actor::Agent(_)) => match role {
+                Some(role) => !roles.contains(&role),
+                None => *others != Others::MainAndUnknown,
+            },
+        };
+        if refused {
+            Err(Refused { role })
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// The actor may not write; `role` is the one it plays in the contract, if any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused<'a> {
+    pub role: Option<&'a str>,
+}
+
+/// Matches a path pattern component by component.
+fn wild_path(pattern: &str, path: &str) -> bool {
+    if let Some(last) = pattern.strip_prefix("**/") {
+        return wild(last, path.rsplit('/').next().unwrap_or(path));
+    }
+    let (mut patterns, mut parts) = (pattern.split('/'), path.split('/'));
+    loop {
+        match (patterns.next(), parts.next()) {
+            (Some(pattern), Some(part)) if wild(pattern, part) => {}
+            (None, None) => return true,
+            _ => return false,
+        }
+    }
+}
+
+/// Matches one component against a pattern with `*` and `?`, in linear space
+/// and without recursion.
+pub fn wild(pattern: &str, text: &str) -> bool {
+    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
+    let (mut p, mut t) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                retry = Some((p + 1, t));
+                p += 1;
+            }
+            Some(&b) if b == b'?' || b == text[t] => {
+                p += 1;
+                t += 1;
+            }
+            _ => match retry {
+                Some((after_star, from)) => {
+                    retry = Some((after_star, from + 1));
+                    p = after_star;
+                    t = from + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|&b| b == b'*')
+}

@@ -1,0 +1,489 @@
+//! Targets → [`Claim`]s: which targets fall to which system. Looks at the disk
+//! for links, and for whether an edited file is there.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::error::Error;
+use std::path::Path;
+use std::{fmt, io};
+
+use foldhash::fast::RandomState;
+
+use crate::base::disk::cache::DirCache;
+use crate::base::disk::resolve::{FollowFinal, resolve};
+use crate::base::path;
+use crate::base::target::{Act, Target};
+use crate::base::text::excerpt;
+use crate::guard::descendants::taken_along;
+use crate::guard::targets::Unread;
+use crate::project::registry::{EnabledSystem, Registry};
+use crate::project::roots::{OnDisk, Project, Root};
+use crate::project::sites::{self, Level};
+use crate::settings::load::OWN_FOLDER;
+use crate::systems::{agentmux, own};
+
+/// A target that falls to a system.
+#[derive(Clone)]
+pub struct Claim<'s> {
+    pub governed: &'s EnabledSystem<'s>,
+    pub target: Target,
+    pub root: Root,
+    /// The site, relative to the root.
+    pub site: String,
+    /// The entry, relative to the site; empty for the site itself.
+    pub entry: String,
+    pub lands: Resolution,
+    pub before: Before,
+}
+
+/// Whether there is a file that an edit changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// Other acts do not depend on it.
+    Unasked,
+    /// The edit makes the file.
+    Missing,
+}
+
+/// Where a write at the claimed path ends up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    /// In the site.
+    Inside,
+    /// Elsewhere, through a link in the site.
+    Outside { real: String },
+    /// The path is a whole site, or holds one.
+    WholeSite,
+}
+
+impl Claim<'_> {
+    /// The claimed path, relative to its root where it is below one.
+    pub fn shown(&self) -> String {
+        match (self.site.as_str(), self.entry.as_str()) {
+            (site, "") => site.to_owned(),
+            ("", entry) => entry.to_owned(),
+            (site, entry) => format!("{site}/{entry}"),
+        }
+    }
+
+    /// The absolute path of the site.
+    pub fn site_dir(&self) -> String {
+        self.root.path(&self.site)
+    }
+
+    /// The absolute path of the entry.
+    pub fn path(&self) -> String {
+        self.root.path(&self.shown())
+    }
+}
+
+/// Why a call that concerns a system could not be judged. It is refused.
+#[derive(Debug)]
+pub enum JudgeError {
+    Target {
+        path: String,
+        system: String,
+        error: io::Error,
+    },
+    /// It would take away a tree that is too large to be searched for sites.
+    TooLarge { path: String },
+    /// Its targets are not known.
+    Call(Unread),
+}
+
+impl fmt::Display for JudgeError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Target {
+                path,
+                system,
+                error,
+            } => write!(
+                out,
+                "`{}` belongs to {system} and could not be judged: {}",
+                excerpt(path, 160),
+                excerpt(&error.to_string(), 420)
+            ),
+            Self::TooLarge { path } => write!(
+                out,
+                "`{}` may hold workflow state and is too large to be searched for it: \
+                 more than {MAX_SEARCHED} directories",
+                excerpt(path, 160)
+            ),
+            Self::Call(unread) => write!(out, "{unread}"),
+        }
+    }
+}
+
+impl Error for JudgeError {}
+
+impl JudgeError {
+    /// The refusal, with what to do.
+    pub fn reason(&self) -> String {
+        let way_on = self.way_on();
+        format!("{self}. Nothing was written; {way_on}, or run `statewarden doctor`.")
+    }
+
+    /// What to do instead, as a clause.
+    fn way_on(&self) -> &'static str {
+        match self {
+            Self::Call(Unread::Command(_)) => {
+                "split the command and change state files in commands of their own"
+            }
+            Self::TooLarge { .. } => "take the directories in it one by one, in calls of their own",
+            Self::Target { .. } | Self::Call(Unread::Arguments(_)) => "mend that and try again",
+        }
+    }
+}
+
+/// Finds the claim of every target; targets of no system have none.
+///
+/// # Errors
+/// The disk refuses to say where a path lands that names a governed place, or
+/// a tree that would go is too large to be searched.
+pub fn of<'s>(
+    targets: &[Target],
+    project: &Project,
+    registry: &'s Registry<'s>,
+    ground: &DirCache,
+) -> Result<Vec<Claim<'s>>, JudgeError> {
+    let mut claims = Vec::new();
+    // With every system switched off there is no place to keep.
+    if registry.governed.is_empty() {
+        return Ok(claims);
+    }
+    let mut search = Search::new(project, registry, ground);
+    for target in targets {
+        if let Some(mut claim) = search.claim(target)? {
+            let along = taken_along(&mut claim);
+            claims.push(claim);
+            claims.extend(along);
+        }
+    }
+    Ok(claims)
+}
+
+/// The site that an absolute path lies in, or is, going by its name alone.
+pub fn site_of<'s>(
+    path: &str,
+    project: &Project,
+    registry: &'s Registry<'s>,
+) -> Option<sites::Site<'s>> {
+    let ground = DirCache::default();
+    let found = Search::new(project, registry, &ground).find(&path::collapse(path))?;
+    Some(sites::Site {
+        governed: found.governed,
+        root: found.root,
+        site: found.site,
+    })
+}
+
+struct Found<'s> {
+    governed: &'s EnabledSystem<'s>,
+    root: Root,
+    site: String,
+    entry: String,
+}
+
+impl Found<'_> {
+    /// The site's path; links in it are not followed yet.
+    fn real_site(&self) -> String {
+        format!("{}/{}", self.root.real(), self.site)
+    }
+}
+
+/// The search for the sites of one call's targets.
+struct Search<'p, 's> {
+    project: &'p Project,
+    registry: &'s Registry<'s>,
+    ground: &'p DirCache,
+    /// How many directories may still be searched.
+    left: usize,
+    /// Directories that lie in no inner work tree: many targets lie side by side.
+    in_no_inner: RefCell<HashSet<String, RandomState>>,
+}
+
+/// How many directories of the trees that a call takes away are searched for sites.
+const MAX_SEARCHED: usize = 50_000;
+
+impl<'p, 's> Search<'p, 's> {
+    fn new(project: &'p Project, registry: &'s Registry<'s>, ground: &'p DirCache) -> Self {
+        Self {
+            project,
+            registry,
+            ground,
+            left: MAX_SEARCHED,
+            in_no_inner: RefCell::default(),
+        }
+    }
+
+    fn claim(&mut self, target: &Target) -> Result<Option<Claim<'s>>, JudgeError> {
+        let written = path::collapse(&target.path);
+        let by_name = self.find(&written);
+        let last = match target.act {
+            Act::Write | Act::Edit | Act::Clear => FollowFinal::Follow,
+            Act::MakeDir | Act::Link | Act::Remove | Act::RemoveTree | Act::MoveAway => {
+                FollowFinal::Keep
+            }
+        };
+        let real = match self.ground.resolve(&target.path, &written, last) {
+            Ok(real) => real,
+            Err(error) => {
+                return by_name.map_or(Ok(None), |found| {
+                    Err(JudgeError::Target {
+                        path: written.to_string(),
+                        system: found.governed.id().to_owned(),
+                        error,
+                    })
+                });
+            }
+        };
+        let found = match (by_name, real == written) {
+            (by_name, true) => by_name.map(|found| (found, Resolution::Inside)),
+            (Some(found), false) => Some(self.follow(found, &real)),
+            (None, false) => self.find(&real).map(|found| (found, Resolution::Inside)),
+        };
+        let found = match found {
+            None => self
+                .holder(target.act, [&written, &real])?
+                .map(|found| (found, Resolution::WholeSite)),
+            found => found,
+        };
+        let found = found.filter(|(found, _)| !self.is_plain_file(found, target.act));
+        Ok(found.map(|(found, lands)| {
+            let lands = if found.entry.is_empty() {
+                Resolution::WholeSite
+            } else {
+                lands
+            };
+            let lands = match link_out(target, &found) {
+                Some(real) => Resolution::Outside { real },
+                None => lands,
+            };
+            let mut claim = Claim {
+                governed: found.governed,
+                root: found.root,
+                site: found.site,
+                entry: found.entry,
+                lands,
+                before: Before::Unasked,
+                target: target.clone(),
+            };
+            if target.act == Act::Edit && !Path::new(&claim.path()).exists() {
+                claim.before = Before::Missing;
+            }
+            claim
+        }))
+    }
+
+    /// Whether a file lies, or would lie, where each directory is a site:
+    /// `openspec/changes/README.md`.
+    fn is_plain_file(&self, found: &Found<'_>, act: Act) -> bool {
+        if !found.entry.is_empty() || matches!(act, Act::MakeDir | Act::Link) {
+            return false;
+        }
+        let path = found.root.path(&found.site);
+        let named_like_one = Path::new(&path).extension().is_some();
+        self.ground.leads_to_dir(&path) == Some(false)
+            && (named_like_one || Path::new(&path).exists())
+    }
+
+    fn find(&self, path: &str) -> Option<Found<'s>> {
+        self.find_in_project(path).or_else(|| {
+            let (root, name) = self.project.locate_settings(path)?;
+            Some(Found {
+                governed: self.registry.get(own::ID)?,
+                root,
+                site: String::new(),
+                entry: name.to_owned(),
+            })
+        })
+    }
+
+    fn find_in_project(&self, path: &str) -> Option<Found<'s>> {
+        let project = self.project;
+        let (root, below) = project.locate(path)?;
+        // Only a site that is anchored to a root can tell whose root it is, and the
+        // built-in one holds Markdown only; other paths are not worth the look.
+        let may_be_anchored = below.ends_with(".md") || self.registry.names_sites();
+        let found = self.find_below(&root, below);
+        if found.is_some() || !may_be_anchored {
+            return found;
+        }
+        let (dir, _) = path::split_last(path)?;
+        if self.in_no_inner.borrow().contains(dir) {
+            return None;
+        }
+        let Some((root, below)) = project.inner_work_tree(&root, below, self.ground) else {
+            self.in_no_inner.borrow_mut().insert(dir.to_owned());
+            return None;
+        };
+        self.find_below(&root, below)
+    }
+
+    fn find_below(&self, root: &Root, below: &str) -> Option<Found<'s>> {
+        let mut named = Cow::Borrowed(&self.registry.named_sites);
+        if let Some(feature) = self.project.feature_dir_below(root) {
+            named
+                .to_mut()
+                .push((agentmux::ID.to_owned(), vec![feature]));
+        }
+        let view = OnDisk {
+            root,
+            named: &named,
+        };
+        let mut governed = self.registry.governed.iter();
+        let (governed, place) = governed
+            .find_map(|governed| Some((governed, governed.system.locate(below, &view)?)))?;
+        let (site, entry) = (place.site.to_owned(), place.entry.to_owned());
+        Some(Found {
+            governed,
+            root: root.clone(),
+            site,
+            entry,
+        })
+    }
+
+    /// Where a claimed path lands: in its site under the name that the links on the
+    /// way lead to, or outside it.
+    fn follow(&self, found: Found<'s>, real: &str) -> (Found<'s>, Resolution) {
+        if found.governed.system.may_be_linked(&found.entry) {
+            // Where the link leads to may be a place of its own.
+            let there = self.find(real);
+            return (there.unwrap_or(found), Resolution::Inside);
+        }
+        let site = found.real_site();
+        let site = resolve(&site, FollowFinal::Follow).unwrap_or(site);
+        match path::relative(real, &site) {
+            Some(entry) => (
+                Found {
+                    entry: entry.to_owned(),
+                    ..found
+                },
+                Resolution::Inside,
+            ),
+            None => (
+                found,
+                Resolution::Outside {
+                    real: real.to_owned(),
+                },
+            ),
+        }
+    }
+
+    /// The site that removing, moving or clearing a directory above it would take
+    /// along: the directory as it is named, and where it lies.
+    fn holder(&mut self, act: Act, paths: [&str; 2]) -> Result<Option<Found<'s>>, JudgeError> {
+        if !matches!(act, Act::RemoveTree | Act::MoveAway | Act::Clear) {
+            return Ok(None);
+        }
+        match self.held_in(paths[0])? {
+            None if paths[0] != paths[1] => self.held_in(paths[1]),
+            held => Ok(held),
+        }
+    }
+
+    /// A site at a directory or below it. What may still be searched is counted down.
+    fn held_in(&mut self, path: &str) -> Result<Option<Found<'s>>, JudgeError> {
+        let (project, registry) = (self.project, self.registry);
+        let found = |governed, root: &Root, site| Found {
+            governed,
+            root: root.clone(),
+            site,
+            entry: String::new(),
+        };
+        if let (Some(root), Some(agentmux)) = (project.feature_dir(), registry.get(agentmux::ID))
+            && root.lies_in(path)
+        {
+            return Ok(Some(found(agentmux, root, String::new())));
+        }
+        if self.ground.leads_to_dir(path) == Some(false) {
+            return Ok(None);
+        }
+        if let (Some(root), Some(own)) = (project.settings_in(path), registry.get(own::ID)) {
+            return Ok(Some(found(own, root, OWN_FOLDER.to_owned())));
+        }
+        let places = [project.locate(path), project.around(path)];
+        for (root, below) in places.iter().flatten() {
+            for level in sites::dirs_below(root, below) {
+                let held = |governed| {
+                    Some(found(
+                        governed,
+                        root,
+                        held(root, &level, governed, registry)?,
+                    ))
+                };
+                if let Some(found) = registry.governed.iter().find_map(held) {
+                    return Ok(Some(found));
+                }
+                self.left = self
+                    .left
+                    .checked_sub(1)
+                    .ok_or_else(|| JudgeError::TooLarge {
+                        path: path.to_owned(),
+                    })?;
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A link that would be made in a site and lead out of it.
+fn link_out(target: &Target, found: &Found<'_>) -> Option<String> {
+    let link_to = target
+        .link_to
+        .as_deref()
+        .filter(|_| target.act == Act::Link)?;
+    let (dir, _) = path::split_last(&target.path)?;
+    let real = resolve(&path::join(dir, link_to, None), FollowFinal::Follow).ok()?;
+    let site = resolve(&found.real_site(), FollowFinal::Follow).ok()?;
+    path::relative(&real, &site).is_none().then_some(real)
+}
+
+/// The site of a system that is a directory, or lies in it under a landmark.
+fn held(
+    root: &Root,
+    level: &Level,
+    governed: &EnabledSystem<'_>,
+    registry: &Registry<'_>,
+) -> Option<String> {
+    let (system, dir) = (governed.system, level.dir.as_str());
+    let named = registry.named_sites.iter();
+    let mut named = named.filter(|(id, _)| id == system.id());
+    let is_named = named.any(|(_, sites)| sites.iter().any(|site| site == dir));
+    let view = OnDisk::of(root, registry);
+    // A declared system's site is known by its glob alone.
+    let is_declared = || {
+        let place = system
+            .landmarks()
+            .is_empty()
+            .then(|| system.locate(dir, &view));
+        !dir.is_empty() && place.flatten().is_some_and(|place| place.site == dir)
+    };
+    if is_named || is_declared() {
+        return Some(dir.to_owned());
+    }
+    let mut landmarks = system.landmarks().iter();
+    landmarks.find_map(|landmark| held_by_landmark(root, level, landmark))
+}
+
+/// The landmark's path where it lies below a directory, or around it: `.devt`
+/// holds the landmark `.devt/state` when it has an entry `state`.
+fn held_by_landmark(root: &Root, level: &Level, landmark: &str) -> Option<String> {
+    let dir = level.dir.as_str();
+    let starts = std::iter::once(0).chain(landmark.match_indices('/').map(|(at, _)| at + 1));
+    starts.into_iter().find_map(|start| {
+        let (before, rest) = landmark.split_at(start);
+        let before = before.trim_end_matches('/');
+        let is_around = |above: &str| above.is_empty() || above.ends_with('/');
+        let around = before.is_empty() || dir.strip_suffix(before).is_some_and(is_around);
+        let fixed = rest.strip_suffix('*').unwrap_or(rest).trim_end_matches('/');
+        let there = || Path::new(&root.real()).join(dir).join(fixed).exists();
+        (around && level.may_hold(fixed) && there()).then(|| {
+            path::collapse(&format!("/{dir}/{fixed}"))
+                .trim_start_matches('/')
+                .to_owned()
+        })
+    })
+}

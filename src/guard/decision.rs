@@ -1,0 +1,416 @@
+//! The decision about a call: pure, from claims, the actor and the rules.
+
+use std::io;
+
+use crate::base::actor::Actor;
+use crate::base::string_enum::string_enum;
+use crate::base::target::{Act, Target};
+use crate::contract::denial::{Denial, DenyCode, Mode};
+use crate::contract::table::{Bucket, Classification, DirKind, Others, Row, Writer};
+use crate::guard::claims::{Before, Claim, JudgeError, Resolution};
+use crate::guard::content::{self, Content};
+use crate::guard::removal::removal_rules;
+use crate::guard::suggestion::{Suggestion, near};
+use crate::host::event::Tool;
+use crate::settings::model::SettingKey;
+use crate::systems::devt;
+use crate::systems::system::Note;
+
+/// The way a call reaches the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    FileTool,
+    Shell,
+}
+
+impl Channel {
+    pub fn of(tool: Tool<'_>) -> Self {
+        match tool.runs_commands() {
+            true => Self::Shell,
+            false => Self::FileTool,
+        }
+    }
+}
+
+/// What the rules know of a call besides its claims.
+pub struct Call<'a> {
+    pub actor: &'a Actor,
+    pub channel: Channel,
+    /// Where the call was made: names are shown as they can be used there.
+    pub cwd: &'a str,
+    /// Every target of the call, claimed or not.
+    pub targets: &'a [Target],
+}
+
+/// What is said about a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Decision {
+    /// No objection; the notes are worth telling the model.
+    Allow {
+        notes: Vec<Note>,
+    },
+    /// A rule in warn mode objects.
+    Warn(Vec<Denial>),
+    Deny(Vec<Denial>),
+}
+
+impl Decision {
+    /// What objections lead to; without one, to nothing.
+    pub fn of(mut denials: Vec<Denial>) -> Self {
+        // The denials that hold come first; the reason leads with them. Among them are
+        // devt's: the one that leads says which log gets the record, and devt reads its own.
+        denials.sort_by_key(|denial| (denial.mode != Mode::Enforce, denial.system != devt::ID));
+        match denials.first().map(|first| first.mode) {
+            None => Self::Allow { notes: Vec::new() },
+            Some(Mode::Enforce) => Self::Deny(denials),
+            Some(Mode::Warn | Mode::Off) => Self::Warn(denials),
+        }
+    }
+
+    pub fn ruling(&self) -> Ruling {
+        match self {
+            Self::Allow { .. } => Ruling::Allow,
+            Self::Warn(_) => Ruling::Warn,
+            Self::Deny(_) => Ruling::Deny,
+        }
+    }
+
+    /// What objects, the denials that hold before those that warn.
+    pub fn denials(&self) -> &[Denial] {
+        match self {
+            Self::Allow { .. } => &[],
+            Self::Warn(denials) | Self::Deny(denials) => denials,
+        }
+    }
+
+    /// The stricter of two decisions about one call.
+    pub fn or_worse(self, other: Self) -> Self {
+        match (&self, &other) {
+            (Self::Deny(_), _) | (_, Self::Allow { .. }) => self,
+            (Self::Allow { .. } | Self::Warn(_), _) => other,
+        }
+    }
+}
+
+string_enum! {
+    /// A decision without its grounds, as documents say it.
+    #[derive(Default)]
+    pub enum Ruling {
+        #[default]
+        Allow = "allow",
+        Warn = "warn",
+        Deny = "deny",
+    }
+}
+
+/// Judges every claim; a denial in enforce mode wins over all else.
+///
+/// `content` gives the text a claim would leave behind, and the text that is
+/// there now, where a rule asks for it; each text where the call can be read in several ways.
+///
+/// # Errors
+/// `content` could not read the present text.
+pub fn decide(
+    claims: &[Claim<'_>],
+    call: &Call<'_>,
+    content: &dyn Fn(&Claim<'_>) -> io::Result<Vec<Content>>,
+) -> Result<Decision, JudgeError> {
+    let (mut notes, mut denials) = (Vec::new(), Vec::new());
+    for claim in claims {
+        let judged = match name_rules(claim, call) {
+            Err(objection) => Err(objection),
+            Ok(Asks::Nothing) => continue,
+            Ok(Asks::Content) => {
+                let contents = content(claim).map_err(|error| unreadable(claim, error))?;
+                let judged = contents
+                    .iter()
+                    .map(|content| content::rules(claim, content));
+                judged.collect::<Result<Vec<_>, _>>()
+            }
+        };
+        match judged {
+            Ok(more) => notes.extend(more.into_iter().flatten()),
+            Err(objection) => add(&mut denials, objection.about(claim, call)),
+        }
+    }
+    Ok(match denials.is_empty() {
+        true => Decision::Allow { notes },
+        false => Decision::of(denials),
+    })
+}
+
+/// A command that writes a file and then appends to it is refused for one thing.
+fn add(denials: &mut Vec<Denial>, denial: Denial) {
+    /// A reason and a record have no room for more.
+    const TOLD: usize = 64;
+    let is_it = |told: &Denial| told.path == denial.path && told.code == denial.code;
+    if !denials.iter().rev().take(TOLD).any(is_it) {
+        denials.push(denial);
+    }
+}
+
+fn unreadable(claim: &Claim<'_>, error: io::Error) -> JudgeError {
+    JudgeError::Target {
+        path: claim.path(),
+        system: claim.governed.id().to_owned(),
+        error,
+    }
+}
+
+/// Whether a claim whose name is fine has a text to be judged.
+enum Asks {
+    Nothing,
+    Content,
+}
+
+pub(crate) struct Objection {
+    pub(crate) code: DenyCode,
+    pub(crate) why: String,
+    pub(crate) suggestion: Option<String>,
+}
+
+impl Objection {
+    pub(crate) fn new(code: DenyCode, why: String) -> Self {
+        Self {
+            code,
+            why,
+            suggestion: None,
+        }
+    }
+
+    pub(crate) fn about(self, claim: &Claim<'_>, call: &Call<'_>) -> Denial {
+        let below_site = |name: &String| match claim.site.as_str() {
+            "" => name.clone(),
+            site => format!("{site}/{name}"),
+        };
+        // From anywhere else, a path below the root would be another file.
+        let from_cwd = |path: String| match claim.root.is_at(call.cwd) {
+            true => path,
+            false => claim.root.path(&path),
+        };
+        Denial {
+            code: self.code,
+            system: claim.governed.id().to_owned(),
+            mode: claim.governed.mode,
+            act: claim.target.act,
+            path: claim.path(),
+            shown: from_cwd(claim.shown()),
+            site: claim.site.clone(),
+            entry: claim.entry.clone(),
+            why: self.why,
+            instead: self.suggestion.as_ref().map(below_site).map(from_cwd),
+            suggestion: self.suggestion,
+            agent: match (self.code, call.actor) {
+                (DenyCode::WrongWriter, Actor::Agent(name)) => Some(name.to_string()),
+                _ => None,
+            },
+        }
+    }
+}
+
+fn name_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
+    if claim.entry.contains(|c: char| c.is_control()) {
+        let why = "its name holds a control character and is in no contract".to_owned();
+        return Err(Objection::new(DenyCode::PathEscape, why));
+    }
+    let removes = match claim.target.act {
+        Act::Remove | Act::RemoveTree | Act::MoveAway | Act::Clear => true,
+        Act::Write | Act::Edit | Act::MakeDir | Act::Link => false,
+    };
+    if removes {
+        return removal_rules(claim, call).map(|()| Asks::Nothing);
+    }
+    match &claim.lands {
+        Resolution::Outside { real } => {
+            let why = format!(
+                "a link takes the write out of `{}`, to `{real}`; use that path, not a link",
+                claim.site
+            );
+            Err(Objection::new(DenyCode::PathEscape, why))
+        }
+        Resolution::WholeSite
+            if call.channel == Channel::FileTool
+                && matches!(claim.target.act, Act::Write | Act::Edit) =>
+        {
+            let why = format!("`{}` is for a directory; write a file in it", claim.shown());
+            Err(Objection::new(DenyCode::PathEscape, why))
+        }
+        Resolution::WholeSite => Ok(Asks::Nothing),
+        Resolution::Inside => entry_rules(claim, call),
+    }
+}
+
+fn entry_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
+    let governed = claim.governed;
+    let id = governed.id();
+    let entry = claim.entry.as_str();
+    let makes_dir = claim.target.act == Act::MakeDir;
+    match governed.contract.standing(entry, governed.edition) {
+        Classification::ProgramDirectory => Err(program_owned(id, entry, "")),
+        Classification::Directory(dir) if makes_dir || dir.kind == DirKind::Open => {
+            Ok(Asks::Nothing)
+        }
+        Classification::Free if makes_dir => Ok(Asks::Nothing),
+        Classification::Free => near_miss(claim, call),
+        Classification::Row(_)
+            if makes_dir && governed.contract.leads_on(entry, governed.edition) =>
+        {
+            Ok(Asks::Nothing)
+        }
+        Classification::Row(row) if makes_dir && row.writer != Writer::User => {
+            let why = format!("the contract of {id} has `{entry}` as a file, not as a directory");
+            Err(Objection::new(DenyCode::UndeclaredDirectory, why))
+        }
+        Classification::Row(row) => row_rules(claim, row, call),
+        Classification::UndeclaredDirectory => Err(undeclared_directory(claim, call, entry)),
+        Classification::AdHoc if makes_dir => Err(undeclared_directory(claim, call, entry)),
+        Classification::AdHoc | Classification::Directory(_) => ad_hoc(claim, call),
+    }
+}
+
+/// A free name, but one that a role is likely to mean its own file by: its readers would
+/// look for that in vain.
+fn near_miss(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
+    let governed = claim.governed;
+    let Actor::Agent(agent) = call.actor else {
+        return Ok(Asks::Nothing);
+    };
+    let meant = governed.system.near_miss(&claim.entry);
+    let (Some(meant), Some(role)) = (meant, governed.contract.role_of(agent)) else {
+        return Ok(Asks::Nothing);
+    };
+    let Classification::Row(row) = governed.contract.standing(&meant, governed.edition) else {
+        return Ok(Asks::Nothing);
+    };
+    let writer = governed.system.writer(row, &meant);
+    if governed.contract.may_write(&writer, call.actor).is_err() {
+        return Ok(Asks::Nothing);
+    }
+    let why = format!("the file of a {role} is `{meant}`, not `{}`", claim.entry);
+    Err(Objection {
+        suggestion: Some(meant),
+        ..Objection::new(DenyCode::AdHocName, why)
+    })
+}
+
+/// A name that the call itself takes away again is one its readers never meet.
+fn ad_hoc(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
+    let mut targets = call.targets.iter();
+    let last = targets.rfind(|at| at.path == claim.target.path);
+    if last.is_some_and(|last| matches!(last.act, Act::Remove | Act::RemoveTree | Act::MoveAway)) {
+        return Ok(Asks::Nothing);
+    }
+    let (id, entry) = (claim.governed.id(), claim.entry.as_str());
+    let why = format!("the contract of {id} knows no name `{entry}`");
+    Err(near(claim, call, entry).complete(Objection::new(DenyCode::AdHocName, why)))
+}
+
+/// `purpose` is what the contract says of the entry; it may name the way to have it written.
+pub(crate) fn program_owned(id: &str, entry: &str, purpose: &str) -> Objection {
+    let why = format!("`{entry}` is written by {id}'s programs only, never by a tool call");
+    let why = match purpose {
+        "" => why,
+        purpose => format!("{why} ({purpose})"),
+    };
+    Objection::new(DenyCode::ProgramOwned, why)
+}
+
+fn undeclared_directory(claim: &Claim<'_>, call: &Call<'_>, entry: &str) -> Objection {
+    let id = claim.governed.id();
+    let name = entry.rsplit('/').next().unwrap_or(entry);
+    let why = format!(
+        "neither the contract of {id} nor the settings (`systems.{id}.subdirectories`) know a directory `{}`",
+        entry.rsplit_once('/').map_or(entry, |(dir, _)| dir)
+    );
+    let near = match claim.target.act {
+        Act::MakeDir => Suggestion::Nothing,
+        _ => near(claim, call, name),
+    };
+    near.complete(Objection::new(DenyCode::UndeclaredDirectory, why))
+}
+
+fn row_rules(claim: &Claim<'_>, row: &Row<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
+    let governed = claim.governed;
+    let (id, entry) = (governed.id(), claim.entry.as_str());
+    let writer = governed.system.writer(row, entry);
+    if let Err(refused) = governed.contract.may_write(&writer, call.actor) {
+        return Err(match writer {
+            Writer::Program => program_owned(id, entry, row.purpose),
+            Writer::User => {
+                let why = format!(
+                    "`{entry}` is for the user to change ({}); ask them",
+                    row.purpose
+                );
+                Objection::new(DenyCode::ProtectedFile, why)
+            }
+            writer => wrong_writer(claim, &writer, refused.role, call.actor),
+        });
+    }
+    match row.bucket {
+        Bucket::AdHoc => ad_hoc(claim, call),
+        Bucket::Ephemeral
+            if call.channel == Channel::FileTool
+                && (claim.target.act == Act::Write || claim.before == Before::Missing) =>
+        {
+            let final_name = entry.trim_end_matches('~').trim_end_matches(".tmp");
+            let why = format!("`{entry}` is a temporary name");
+            let objection = Objection::new(DenyCode::EphemeralName, why);
+            Err(near(claim, call, final_name).complete(objection))
+        }
+        Bucket::Ephemeral => Ok(Asks::Nothing),
+        Bucket::Canonical | Bucket::PatternAllowed => Ok(Asks::Content),
+    }
+}
+
+/// What to do where another's file is all there is to write.
+pub(crate) const REPORT: &str = "report what you have in your final message instead";
+
+pub(crate) fn wrong_writer(
+    claim: &Claim<'_>,
+    writer: &Writer<'_>,
+    role: Option<&str>,
+    actor: &Actor,
+) -> Objection {
+    let (id, entry) = (claim.governed.id(), claim.entry.as_str());
+    let who = match writer {
+        Writer::Owner(owner) => format!("the {owner}"),
+        Writer::Roles(roles, others) => {
+            let main = (*others != Others::Nobody).then_some("main thread");
+            either(&[roles, main.as_slice()].concat())
+        }
+        Writer::Main | Writer::Anyone | Writer::Program | Writer::User => {
+            "the main thread only".to_owned()
+        }
+    };
+    // Elsewhere the owners are plain names.
+    let has_roles = claim
+        .governed
+        .system
+        .own_keys()
+        .contains(&SettingKey::Roles);
+    let by_role = matches!(writer, Writer::Roles(..)) && has_roles;
+    let hint = match (by_role, role) {
+        (true, Some(role)) => format!("that is a role transgression of a {role}; {REPORT}"),
+        (true, None) => {
+            let name = actor.as_str();
+            format!(
+                "if {actor} plays that role, map it in the settings: `systems.{id}.roles: {{{name}: ROLE}}`"
+            )
+        }
+        (false, _) => REPORT.to_owned(),
+    };
+    Objection::new(
+        DenyCode::WrongWriter,
+        format!("`{entry}` is written by {who}, not by {actor}; {hint}"),
+    )
+}
+
+/// `the a, the b or the c`
+fn either(names: &[&str]) -> String {
+    let (last, first) = names.split_last().unwrap_or((&"", &[]));
+    match first {
+        [] => format!("the {last}"),
+        first => format!("the {} or the {last}", first.join(", the ")),
+    }
+}

@@ -1,0 +1,56 @@
+//! What goes along with a directory of a site that a call takes away.
+
+use std::path::Path;
+
+use crate::base::disk::list;
+use crate::base::path;
+use crate::base::target::{Act, Spelling};
+use crate::contract::table::Classification;
+use crate::guard::claims::{Claim, Resolution};
+
+/// More entries than a site's directory has in any honest work.
+const MAX_ENTRIES: usize = 1_000;
+
+/// The governed entries below a claimed directory, as if the call had named each. Where
+/// there are several, the directory counts as a pattern that takes them all.
+pub(crate) fn taken_along<'s>(claim: &mut Claim<'s>) -> Vec<Claim<'s>> {
+    let (contract, edition) = (&claim.governed.contract, claim.governed.edition);
+    let takes_trees = matches!(
+        claim.target.act,
+        Act::RemoveTree | Act::MoveAway | Act::Clear
+    );
+    let is_row = || {
+        matches!(
+            contract.standing(&claim.entry, edition),
+            Classification::Row(_)
+        )
+    };
+    if !takes_trees || claim.lands != Resolution::Inside || is_row() {
+        return Vec::new();
+    }
+    let (mut taken, mut dirs, mut left) = (Vec::new(), vec![claim.entry.clone()], MAX_ENTRIES);
+    while let Some(dir) = dirs.pop() {
+        let here = claim.root.path(&path::below(&claim.site, &dir));
+        for entry in list::readable(Path::new(&here)).take(left) {
+            left -= 1;
+            let (kind, entry) = (entry.kind, path::below(&dir, &entry.into_name()));
+            match contract.standing(&entry, edition) {
+                Classification::Row(_) | Classification::ProgramDirectory => taken.push(entry),
+                _ if kind == list::Kind::Dir => dirs.push(entry),
+                _ => {}
+            }
+        }
+    }
+    taken.sort_unstable();
+    let spelling = Spelling::of_matches(taken.len());
+    let are_several = taken.len() > 1;
+    let of_entry = |entry| Claim {
+        entry,
+        ..claim.clone()
+    };
+    let taken = taken.into_iter().map(of_entry).collect();
+    if are_several {
+        claim.target.spelling = spelling;
+    }
+    taken
+}

@@ -1,0 +1,130 @@
+//! The decision about a call: what it would leave on the disk, judged by the rules. Reads the disk, writes nothing.
+
+use std::io;
+
+use crate::base::disk::bounded_read::read_text;
+use crate::base::disk::cache::DirCache;
+use crate::base::env::Env;
+use crate::base::target::{Act, Target, Text};
+use crate::guard::claims::{self, Claim, JudgeError};
+use crate::guard::content::Content;
+use crate::guard::decision::{self, Call, Channel, Decision};
+use crate::guard::targets;
+use crate::host::event::{Bulk, Event, Tool};
+use crate::project::context::Context;
+use crate::shell::Scene;
+use crate::systems::system::PriorText;
+
+/// What stands around a call that happens in a directory.
+pub(crate) fn scene<'a>(cwd: &'a str, env: &'a Env, disk: &'a DirCache) -> Scene<'a> {
+    Scene {
+        cwd,
+        home: env.home.as_deref(),
+        project_dir: env.project_dir.as_deref(),
+        config_dir: env.claude_config_dir.as_deref(),
+        feature_dir: env.feature_dir.as_deref(),
+        disk,
+    }
+}
+
+/// The line without its effects, for commands as well: it reads the disk and writes nothing.
+///
+/// # Errors
+/// A target belongs to a system and could not be judged.
+pub fn judge<'w>(
+    context: &Context<'w>,
+    event: &Event<'_>,
+) -> Result<(Decision, Vec<Claim<'w>>), JudgeError> {
+    let ground = DirCache::kept();
+    let targets = targets::of(event, &scene(&context.cwd, context.env, &ground));
+    let targets = targets.map_err(JudgeError::Call)?;
+    judge_targets(context, event, &targets, &ground)
+}
+
+pub(crate) fn judge_targets<'w>(
+    context: &Context<'w>,
+    event: &Event<'_>,
+    targets: &[Target],
+    ground: &DirCache,
+) -> Result<(Decision, Vec<Claim<'w>>), JudgeError> {
+    let claims = claims::of(targets, &context.project, context.registry, ground)?;
+    let call = Call {
+        actor: &event.actor(),
+        channel: Channel::of(event.tool()),
+        cwd: &context.cwd,
+        targets,
+    };
+    let decision = decision::decide(&claims, &call, &|claim| contents_after(event, claim))?;
+    Ok((decision, claims))
+}
+
+/// The text a claim would leave, and the text that is there where a rule asks for it.
+pub(crate) fn contents_after(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Vec<Content>> {
+    if !claim.governed.system.judges(&claim.entry) {
+        return Ok(Vec::new());
+    }
+    if let Some(Text::Added(text)) = &claim.target.text {
+        return text_added(claim, text);
+    }
+    let edits = claim.target.text.is_none() && matches!(event.tool(), Tool::Edit | Tool::MultiEdit);
+    let edited = match edits {
+        true => read_text(&claim.path())?,
+        false => None,
+    };
+    let after = match (&claim.target.text, event.tool()) {
+        (Some(Text::Whole(text) | Text::Added(text)), _) => vec![text.to_string()],
+        (None, _) if event.bulk() == Bulk::Dropped => {
+            let why = "its text is too long to be kept until its place was known";
+            return Err(io::Error::other(why));
+        }
+        (None, Tool::Write | Tool::Edit | Tool::MultiEdit) => {
+            let texts = event.texts().map_err(io::Error::other)?.into_iter();
+            let after = texts.map(|texts| texts.after(edited.as_deref()).transpose());
+            let after: Result<_, _> = after.flatten().collect();
+            after.map_err(io::Error::other)?
+        }
+        // Other servers' edits have shapes of their own; a whole text is a text.
+        (None, Tool::Mcp(_)) if claim.target.act == Act::Write => {
+            let texts = event.texts().unwrap_or_default().into_iter();
+            texts.filter_map(|texts| texts.content).collect()
+        }
+        (None, _) => Vec::new(),
+    };
+    let present = match edits || after.is_empty() {
+        true => edited,
+        false => text_replaced(claim)?,
+    };
+    let contents_after = |after| Content {
+        after,
+        present: present.clone(),
+    };
+    Ok(after.into_iter().map(contents_after).collect())
+}
+
+/// What a text at the end of a file makes of it. Nothing mends there what is no text.
+pub(crate) fn text_added(claim: &Claim<'_>, text: &str) -> io::Result<Vec<Content>> {
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    let present = match read_text(&claim.path()) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(Vec::new()),
+        present => present?,
+    };
+    let after = [present.as_deref().unwrap_or(""), text].concat();
+    Ok(vec![Content { after, present }])
+}
+
+/// What a whole new text replaces, as far as the system asks: a file that cannot
+/// be read must not keep a call from mending it.
+pub(crate) fn text_replaced(claim: &Claim<'_>) -> io::Result<Option<String>> {
+    let read = || read_text(&claim.path());
+    match claim.governed.system.present() {
+        PriorText::Ignored => Ok(None),
+        PriorText::Needed => read(),
+        PriorText::Repairable => match read() {
+            // Empty, so that nothing takes it for missing.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(Some(String::new())),
+            read => read,
+        },
+    }
+}

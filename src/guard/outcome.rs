@@ -1,0 +1,88 @@
+//! What a decision leads to: its record, and the reply.
+
+use std::path::Path;
+
+use crate::guard::claims::Claim;
+use crate::guard::decision::Decision;
+use crate::guard::message;
+use crate::host::event::Event;
+use crate::host::reply::Reply;
+use crate::log::append::{LogFile, Logs};
+use crate::log::record::{Record, What};
+use crate::project::context::Context;
+use crate::project::files::InDir;
+use crate::systems::devt;
+use crate::systems::system::Note;
+
+/// What a decision leads to: its record, and the reply.
+pub(crate) fn conclude(
+    context: &Context<'_>,
+    event: &Event<'_>,
+    decision: &Decision,
+    claims: &[Claim<'_>],
+) -> Reply {
+    let reason = message::reason(decision.denials(), &[]);
+    record_decision(context, event, decision, &reason, claims);
+    message::reply(event.kind(), decision, reason, &context.rules.problems)
+}
+
+pub(crate) fn record_decision(
+    context: &Context<'_>,
+    event: &Event<'_>,
+    decision: &Decision,
+    reason: &str,
+    claims: &[Claim<'_>],
+) {
+    let (what, denials) = match decision {
+        Decision::Allow { notes } => return record_repairs(context, event, notes, claims),
+        Decision::Warn(denials) => (What::Warn, denials),
+        Decision::Deny(denials) => (What::Deny, denials),
+    };
+    let mut record = Record::of_denials(what, denials, reason, event, context.now.get());
+    let first = denials.first();
+    let claim = first.and_then(|first| claims.iter().find(|claim| claim.path() == first.path));
+    let site = claim.map(Claim::site_dir);
+    let system = record.system.clone().unwrap_or_default();
+    let record_decision = match what {
+        What::Deny => denial_log(&context.logs(), &system, site.as_deref()),
+        _ => context.logs().events(),
+    };
+    record.workflow_id = claim.zip(site.as_deref()).and_then(|(claim, site)| {
+        let files = InDir {
+            dir: Path::new(site),
+        };
+        claim.governed.system.workflow_id(&files)
+    });
+    context.append(&record_decision, &record);
+}
+
+/// A state that was broken until this call is worth knowing the morning after.
+pub(crate) fn record_repairs(
+    context: &Context<'_>,
+    event: &Event<'_>,
+    notes: &[Note],
+    claims: &[Claim<'_>],
+) {
+    let is_judged = |claim: &&Claim<'_>| claim.governed.system.judges(&claim.entry);
+    for note in notes {
+        let (Note::Repair(reason), Some(claim)) = (note, claims.iter().find(is_judged)) else {
+            continue;
+        };
+        let mut record = Record::new(What::Fault, reason, Some(event), context.now.get());
+        record.system = Some(claim.governed.id().to_owned());
+        record.file_path = Some(claim.path());
+        record.name = Some(claim.entry.clone());
+        context.append(&context.logs().events(), &record);
+    }
+}
+
+/// The record_decision that keeps the denials in a site.
+pub(crate) fn denial_log(logs: &Logs, system: &str, site: Option<&str>) -> LogFile {
+    match site
+        .map(Path::new)
+        .filter(|site| system == devt::ID && site.is_dir())
+    {
+        Some(site) => Logs::devt(site),
+        None => logs.denies(),
+    }
+}

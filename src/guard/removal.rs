@@ -1,0 +1,131 @@
+//! What a call may take away.
+
+use crate::base::actor::Actor;
+use crate::base::path;
+use crate::base::target::{Act, Spelling, Target};
+use crate::contract::denial::DenyCode;
+use crate::contract::table::{AtReset, Classification, Row, Writer};
+use crate::guard::claims::{Claim, Resolution};
+use crate::guard::decision::{Call, Channel, Objection, program_owned, wrong_writer};
+use crate::systems::own;
+use crate::systems::system::Retention;
+
+/// Deleting by name is everyday work; what takes more than it names, or what
+/// nobody could bring back, is refused.
+pub(crate) fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Objection> {
+    let governed = claim.governed;
+    let (id, entry) = (governed.id(), claim.entry.as_str());
+    let standing = governed.contract.standing(entry, governed.edition);
+    let spares_state =
+        matches!(standing, Classification::Free) && claim.target.spelling == Spelling::Literal;
+    let clears = claim.target.act == Act::Clear && !spares_state;
+    if clears || claim.lands == Resolution::WholeSite {
+        if is_archiving(claim, call) {
+            return Ok(());
+        }
+        return Err(whole_site(claim));
+    }
+    if let Spelling::Glob { matches } = claim.target.spelling
+        && matches != Some(1)
+        && !governed.system.goes_by_pattern()
+        && !is_the_users(&standing)
+    {
+        let several = match matches {
+            Some(n) => format!("takes {n} entries"),
+            None => "may take several entries".to_owned(),
+        };
+        let why = format!("the call {several} at once; remove them by their names");
+        return Err(Objection::new(DenyCode::BulkRemoval, why));
+    }
+    match standing {
+        Classification::ProgramDirectory
+            if governed.contract.dirs.iter().any(|dir| dir.path == entry) =>
+        {
+            Err(exempt(entry))
+        }
+        Classification::ProgramDirectory => Err(program_owned(id, entry, "")),
+        Classification::Directory(dir) if dir.at_reset == AtReset::Exempt => Err(exempt(entry)),
+        Classification::Row(row) => row_removal(claim, call, row),
+        Classification::Directory(_)
+        | Classification::AdHoc
+        | Classification::UndeclaredDirectory
+        | Classification::Free => Ok(()),
+    }
+}
+
+/// What no call may remove, by its name either.
+fn is_the_users(standing: &Classification<'_>) -> bool {
+    matches!(standing, Classification::Row(row) if row.writer == Writer::User)
+}
+
+fn row_removal(claim: &Claim<'_>, call: &Call<'_>, row: &Row<'_>) -> Result<(), Objection> {
+    let governed = claim.governed;
+    let (id, entry) = (governed.id(), claim.entry.as_str());
+    // A file tool's removal of Claude Code's settings would take our entries along;
+    // a shell's is told afterwards, with what it did to them.
+    if id == own::ID && call.channel == Channel::FileTool {
+        let why = format!(
+            "`{entry}` holds or guards statewarden's hooks ({}); ask the user",
+            row.purpose
+        );
+        return Err(Objection::new(DenyCode::ProtectedFile, why));
+    }
+    let writer = governed.system.writer(row, entry);
+    let may = match call.actor {
+        // The main thread may clear what any agent left behind.
+        Actor::Main if !matches!(writer, Writer::Program | Writer::User) => Ok(()),
+        actor => governed.contract.may_write(&writer, actor),
+    };
+    match (may, writer) {
+        (Ok(()), _) if row.at_reset == AtReset::Exempt => Err(exempt(entry)),
+        (Ok(()), _) => Ok(()),
+        (Err(_), Writer::Program) => Err(program_owned(id, entry, row.purpose)),
+        (Err(_), Writer::User) => {
+            let why = format!(
+                "`{entry}` is for the user to remove ({}); ask them",
+                row.purpose
+            );
+            Err(Objection::new(DenyCode::ProtectedFile, why))
+        }
+        (Err(refused), writer) => Err(wrong_writer(claim, &writer, refused.role, call.actor)),
+    }
+}
+
+/// A call that takes a site along, with how to have what it is after without that.
+fn whole_site(claim: &Claim<'_>) -> Objection {
+    let taken = match (claim.site.as_str(), claim.entry.as_str()) {
+        ("", "") => "all of the project's root".to_owned(),
+        (site, "") => format!("all of `{site}`"),
+        (_, entry) => format!("`{entry}`"),
+    };
+    let way_on = match (claim.target.act, claim.governed.system.upkeep()) {
+        (Act::Clear, _) => {
+            "keep it out (`git clean -e PATTERN`, `git stash push -u -- ':!PATH'`, \
+             `rsync --exclude PATTERN`)"
+        }
+        (_, Retention::Program) => "it is for the user to remove; ask them",
+        (_, Retention::Work) => {
+            "remove single files by their names, or move a finished change into `archive/` beside it"
+        }
+        (_, Retention::Run) => {
+            "remove single files by their names, or archive them with `statewarden cleanup` or `reset`"
+        }
+    };
+    let why = format!("it would take {taken} away; {way_on}");
+    Objection::new(DenyCode::BulkRemoval, why)
+}
+
+fn exempt(entry: &str) -> Objection {
+    let why = format!("`{entry}` outlives every workflow and is not removed by a tool call");
+    Objection::new(DenyCode::BulkRemoval, why)
+}
+
+/// Whether the call moves a whole site to where its system archives it.
+fn is_archiving(claim: &Claim<'_>, call: &Call<'_>) -> bool {
+    let archives = |target: &Target| {
+        let path = path::collapse(&target.path);
+        let to = claim.root.relative(&path);
+        to.is_some_and(|to| claim.governed.system.archives(&claim.site, to))
+    };
+    claim.target.act == Act::MoveAway && call.targets.iter().any(archives)
+}

@@ -1,0 +1,366 @@
+//! What a tool call would change.
+
+pub mod commands;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::base::path;
+use crate::base::target::{Act, Target};
+use crate::host::event::{Event, Field, Shell, Tool, words};
+use crate::shell::{self, Analysis, Extent, Limit, Scene};
+use crate::systems::system;
+
+/// Why the targets of a call are not known.
+#[derive(Debug)]
+pub enum Unread {
+    Arguments(serde_json::Error),
+    /// A command that names a governed place was not read to its end.
+    Command(Limit),
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Arguments(error) => write!(out, "the tool's arguments are not readable: {error}"),
+            Self::Command(limit) => write!(
+                out,
+                "the command names a workflow state directory and cannot be read to its end: {limit}"
+            ),
+        }
+    }
+}
+
+/// The targets of a tool call. Reads, unknown tools and computed names have none.
+///
+/// # Errors
+/// The arguments cannot be read, or a command's bounds were met where it may
+/// still reach a governed place.
+pub fn of(event: &Event<'_>, scene: &Scene<'_>) -> Result<Vec<Target>, Unread> {
+    let file = |field, act| {
+        // Claude Code takes blanks off both ends before the event is made; what
+        // stands before an absolute path would hide it here.
+        let path = event
+            .get(field)
+            .map(str::trim_start)
+            .filter(|path| !path.is_empty());
+        // Claude Code collapses `..` before it opens the file; the shell does not.
+        let target =
+            path.map(|path| Target::literal(path::absolute(scene.cwd, path, scene.home), act));
+        Ok(target.into_iter().collect())
+    };
+    match event.tool() {
+        Tool::Write => file(Field::FilePath, Act::Write),
+        Tool::Edit | Tool::MultiEdit => file(Field::FilePath, Act::Edit),
+        Tool::NotebookEdit => file(Field::NotebookPath, Act::Edit),
+        Tool::Shell(_) => of_commands(event, scene),
+        Tool::Mcp(name) => {
+            let mut targets = of_commands(event, scene)?;
+            if let Some(act) = McpAct::parse(name) {
+                let arguments = event.arguments().map_err(Unread::Arguments)?;
+                targets.extend(of_arguments(act, &arguments, scene)?);
+            }
+            Ok(targets)
+        }
+        Tool::Agent | Tool::Handback | Tool::Other => Ok(Vec::new()),
+    }
+}
+
+fn of_commands(event: &Event<'_>, scene: &Scene<'_>) -> Result<Vec<Target>, Unread> {
+    let mut targets = Vec::new();
+    for command in commands::of(event).map_err(Unread::Arguments)? {
+        let cwd = command
+            .cwd
+            .map(|cwd| path::absolute(scene.cwd, &cwd, scene.home));
+        let cwd = cwd.as_deref().unwrap_or(scene.cwd);
+        let scene = Scene { cwd, ..*scene };
+        let analysis = match command.dialect {
+            Shell::Bash => shell::analyze(&command.text, &scene),
+            Shell::PowerShell => shell::analyze_powershell(&command.text, &scene),
+        };
+        targets.extend(whole(analysis, [&command.text, cwd])?);
+    }
+    Ok(targets)
+}
+
+/// The targets, unless more of them may lie in a governed place that a text names.
+fn whole(analysis: Analysis, texts: [&str; 2]) -> Result<Vec<Target>, Unread> {
+    match analysis.extent {
+        Extent::Cut(limit) if texts.into_iter().any(system::are_named_in) => {
+            Err(Unread::Command(limit))
+        }
+        _ => Ok(analysis.targets),
+    }
+}
+
+/// What MCP tools change that is no file, whatever path it is named after.
+const ON_SERVERS: &[&str] = &[
+    "entity",
+    "entities",
+    "relation",
+    "relations",
+    "observation",
+    "observations",
+    "issue",
+    "issues",
+    "comment",
+    "comments",
+    "pull",
+];
+
+/// Arguments that together say that the paths lie in a repository of a forge.
+const IN_A_FORGE: &[[&str; 2]] = &[["owner", "repo"], ["project_id", "branch"]];
+
+/// What an MCP tool does, going by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum McpAct {
+    Write,
+    Edit,
+    MakeDir,
+    Copy,
+    Move,
+    Delete,
+}
+
+impl McpAct {
+    fn on_destination(self) -> Act {
+        match self {
+            Self::Copy | Self::Move | Self::Write => Act::Write,
+            Self::Edit => Act::Edit,
+            Self::MakeDir => Act::MakeDir,
+            Self::Delete => Act::RemoveTree,
+        }
+    }
+
+    /// `None` for a tool whose name has no word for changing something, and for one
+    /// that changes something else than files.
+    fn parse(name: &str) -> Option<Self> {
+        let words = words(name);
+        let has = |options: &[&str]| {
+            let mut verbs = words
+                .iter()
+                .map(|word| word.strip_suffix("file").unwrap_or(word));
+            verbs.any(|verb| options.contains(&verb))
+        };
+        // `get_patch` reads one, `get_or_create` does not only read.
+        let reads = ["get", "read", "show", "view", "preview", "describe"];
+        let only_reads = words
+            .first()
+            .is_some_and(|word| reads.contains(&word.as_str()))
+            && !has(&["and", "or", "write"]);
+        if only_reads || has(ON_SERVERS) {
+            return None;
+        }
+        if has(&["move", "rename", "mv"]) {
+            Some(Self::Move)
+        } else if has(&["copy", "cp", "duplicate"]) {
+            Some(Self::Copy)
+        } else if has(&["delete", "remove", "rm", "unlink", "trash", "erase"]) {
+            Some(Self::Delete)
+        } else if has(&["mkdir"])
+            || (has(&["create", "make"]) && has(&["directory", "dir", "folder"]))
+        {
+            Some(Self::MakeDir)
+        } else if has(&[
+            "edit", "patch", "append", "replace", "insert", "update", "modify", "apply", "rewrite",
+            "truncate",
+        ]) {
+            Some(Self::Edit)
+        } else if has(&[
+            "write",
+            "create",
+            "save",
+            "upload",
+            "put",
+            "touch",
+            "overwrite",
+            "store",
+            "export",
+            "download",
+            "screenshot",
+        ]) {
+            Some(Self::Write)
+        } else {
+            None
+        }
+    }
+}
+
+/// What an MCP tool of this name does to the path that it is about, if it changes anything.
+pub fn mcp_act(name: &str) -> Option<Act> {
+    McpAct::parse(name).map(McpAct::on_destination)
+}
+
+/// Any name may be one in any directory, so that their number is bounded.
+const MAX_PAIRS: usize = 4096;
+
+fn of_arguments(
+    act: McpAct,
+    arguments: &[(String, String)],
+    scene: &Scene<'_>,
+) -> Result<Vec<Target>, Unread> {
+    const SOURCE: &[&str] = &["source", "src", "from", "old"];
+    const DIR: &[&str] = &["dir", "directory", "folder"];
+    const NAME: &[&str] = &["name", "filename", "file"];
+    let has = |name: &&str| arguments.iter().any(|(key, _)| key == name);
+    if IN_A_FORGE.iter().any(|names| names.iter().all(has)) {
+        return Ok(Vec::new());
+    }
+    let paths: Vec<(Vec<String>, Cow<'_, str>)> = arguments
+        .iter()
+        .filter_map(|(key, value)| path_like(words(key), value))
+        .collect();
+    let is_name = |(key, value): &&(Vec<String>, Cow<'_, str>)| {
+        says(key, NAME) && !says(key, DIR) && !value.contains(['/', '\\'])
+    };
+    let carries = matches!(act, McpAct::Copy | McpAct::Move);
+    let mut sources = paths.iter().filter(|(key, _)| says(key, SOURCE));
+    let source = sources.next().filter(|_| carries);
+    let source = source.map(|(_, from)| path::absolute(scene.cwd, from, scene.home));
+    let n_names = paths.iter().filter(is_name).count();
+    let n_dirs = paths.iter().filter(|(key, _)| says(key, DIR)).count();
+    if n_names.saturating_mul(n_dirs) > MAX_PAIRS {
+        let why = format!("they name more than {MAX_PAIRS} files in directories");
+        return Err(Unread::Arguments(serde::de::Error::custom(why)));
+    }
+    let mut targets = Vec::new();
+    for (key, value) in &paths {
+        let act = match (act, says(key, SOURCE)) {
+            (McpAct::Copy, true) => continue,
+            (McpAct::Move, true) => Act::MoveAway,
+            _ => act.on_destination(),
+        };
+        let path = path::absolute(scene.cwd, value, scene.home);
+        if says(key, DIR) {
+            let names = paths.iter().filter(is_name);
+            targets.extend(names.map(|(_, name)| {
+                let inside = path::absolute(&path, name, None);
+                Target::literal(inside, act)
+            }));
+        }
+        let act = match act {
+            // A directory that is named is there, or made on the way.
+            Act::Write | Act::Edit if source.is_none() && says(key, DIR) => Act::MakeDir,
+            act => act,
+        };
+        match source.as_deref().filter(|_| act == Act::Write) {
+            Some(from) => {
+                let carried = shell::carried(from, &path, scene);
+                targets.extend(whole(carried, [&path, scene.cwd])?);
+            }
+            None => targets.push(Target::literal(path, act)),
+        }
+    }
+    Ok(targets)
+}
+
+fn says(key: &[String], list: &[&str]) -> bool {
+    key.iter().any(|word| list.contains(&word.as_str()))
+}
+
+/// An argument that names a file: by its key, or by its look where the key says
+/// nothing; never one whose key says that it is text. With the key's words.
+fn path_like(key: Vec<String>, value: &str) -> Option<(Vec<String>, Cow<'_, str>)> {
+    const TEXT: &[&str] = &[
+        "content",
+        "contents",
+        "text",
+        "body",
+        "branch",
+        "data",
+        "message",
+        "description",
+        "query",
+        "title",
+        "string",
+        "prompt",
+        "code",
+        "comment",
+        "diff",
+        "str",
+        "needle",
+        "observations",
+        "pattern",
+        "regex",
+        "repl",
+        "replace",
+        "replacement",
+        "search",
+    ];
+    const PATH: &[&str] = &[
+        "path",
+        "paths",
+        "file",
+        "files",
+        "filename",
+        "filepath",
+        "dest",
+        "destination",
+        "target",
+        "directory",
+        "dir",
+        "folder",
+        "uri",
+        "source",
+        "src",
+        "to",
+        "from",
+        "location",
+        "output",
+        "name",
+    ];
+    // What stands in front would hide an absolute path; what stands behind is the name's.
+    let value = of_uri(value.trim_start());
+    let text = value.trim_end();
+    let one_line = !text.is_empty() && text.len() <= 4096 && !text.contains('\n');
+    let looks = text.contains(['/', '\\']) && !text.contains(' ');
+    let is_path = one_line && !is_address(text) && !says(&key, TEXT) && (says(&key, PATH) || looks);
+    is_path.then_some((key, value))
+}
+
+/// Whether a text is a URL of another scheme than `file:`. One letter is a drive.
+fn is_address(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(scheme, _)| {
+        scheme.len() > 1
+            && scheme
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"+-".contains(&byte))
+    })
+}
+
+/// The path in a `file:` URI (RFC 8089); what is none stays as it is. A host
+/// other than this one is taken for a part of a path, as lenient servers do.
+fn of_uri(value: &str) -> Cow<'_, str> {
+    const SCHEME: &str = "file://";
+    let Some((scheme, rest)) = value.split_at_checked(SCHEME.len()) else {
+        return Cow::Borrowed(value);
+    };
+    if !scheme.eq_ignore_ascii_case(SCHEME) {
+        return Cow::Borrowed(value);
+    }
+    let rest = rest.split(['?', '#']).next().unwrap_or(rest);
+    let after_host = rest
+        .strip_prefix("localhost")
+        .filter(|path| path.starts_with('/'));
+    let path = decoded(after_host.unwrap_or(rest));
+    // `/C:/x` is `C:/x`.
+    let bare = path
+        .strip_prefix('/')
+        .filter(|bare| path::is_absolute(bare));
+    Cow::Owned(bare.unwrap_or(&path).to_owned())
+}
+
+/// `%41` is `A`; bytes that come to no UTF-8 are in no contract.
+fn decoded(text: &str) -> String {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
+    while let [byte, after @ ..] = rest {
+        let escaped = match after {
+            [high, low, ..] if *byte == b'%' => digit(*high).zip(digit(*low)),
+            _ => None,
+        };
+        bytes.push(escaped.map_or(*byte, |(high, low)| (high * 16 + low) as u8));
+        rest = &after[if escaped.is_some() { 2 } else { 0 }..];
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

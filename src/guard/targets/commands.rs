@@ -1,0 +1,148 @@
+//! The commands that a call runs: a shell's, and those among the arguments of an MCP tool.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use crate::host::event::{Event, Field, Shell, Tool, words};
+
+/// A command, and the directory that the arguments name for it.
+#[derive(Debug, PartialEq)]
+pub struct Command<'e> {
+    pub text: Cow<'e, str>,
+    pub cwd: Option<String>,
+    pub dialect: Shell,
+}
+
+/// The commands that a call runs on this machine.
+///
+/// # Errors
+/// The arguments cannot be read.
+pub fn of<'e>(event: &'e Event<'_>) -> Result<Vec<Command<'e>>, serde_json::Error> {
+    match event.tool() {
+        Tool::Shell(dialect) => Ok(vec![Command {
+            text: Cow::Borrowed(event.get(Field::Command).unwrap_or_default()),
+            cwd: None,
+            dialect,
+        }]),
+        tool if tool.runs_commands() => of_arguments(event),
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn of_arguments(event: &Event<'_>) -> Result<Vec<Command<'static>>, serde_json::Error> {
+    const ELSEWHERE: [&str; 7] = [
+        "container",
+        "docker",
+        "kubectl",
+        "kubernetes",
+        "pod",
+        "remote",
+        "ssh",
+    ];
+    let tool = words(event.get(Field::ToolName).unwrap_or_default());
+    let has = |word: &str| tool.iter().any(|of_tool| of_tool == word);
+    if ELSEWHERE.into_iter().any(has) {
+        return Ok(Vec::new());
+    }
+    let dialect = match has("powershell") || has("pwsh") {
+        true => Shell::PowerShell,
+        false => Shell::Bash,
+    };
+    let mut found = Vec::new();
+    collect(&event.input()?, None, dialect, &mut found);
+    Ok(found)
+}
+
+fn collect(value: &Value, cwd: Option<&str>, dialect: Shell, found: &mut Vec<Command<'_>>) {
+    let object = match value {
+        Value::Array(values) => {
+            let each = |value| collect(value, cwd, dialect, found);
+            return values.iter().for_each(each);
+        }
+        Value::Object(object) => object,
+        _ => return,
+    };
+    const DIRS: [&str; 5] = ["cwd", "dir", "directory", "workdir", "workingdirectory"];
+    const MACHINES: [&str; 7] = [
+        "container",
+        "containerid",
+        "host",
+        "hostname",
+        "pod",
+        "ssh",
+        "vm",
+    ];
+    let is_local = |name: &str| matches!(name, "" | "localhost" | "127.0.0.1" | "::1");
+    if text(object, &MACHINES).is_some_and(|name| !is_local(name)) {
+        return;
+    }
+    let cwd = text(object, &DIRS).or(cwd);
+    let dialect = match text(object, &["shell"]) {
+        Some(shell) if shell.contains("powershell") || shell.contains("pwsh") => Shell::PowerShell,
+        _ => dialect,
+    };
+    for (key, value) in object {
+        let command = match plain(key).as_str() {
+            "command" | "cmd" | "script" => argv(value, get(object, &["args", "arguments"])),
+            "commands" => lines(value),
+            _ => None,
+        };
+        match command {
+            Some(text) => found.push(Command {
+                text: Cow::Owned(text),
+                cwd: cwd.map(str::to_owned),
+                dialect,
+            }),
+            None => collect(value, cwd, dialect, found),
+        }
+    }
+}
+
+/// A command as a text, or as a program with its arguments.
+fn argv(command: &Value, args: Option<&Value>) -> Option<String> {
+    let mut line = match command {
+        Value::String(command) => command.clone(),
+        command => quoted(command)?,
+    };
+    match args {
+        Some(Value::String(args)) => line += &format!(" {args}"),
+        Some(args) => line += &format!(" {}", quoted(args)?),
+        None => {}
+    }
+    Some(line)
+}
+
+/// Words as a shell is given them; `None` where the value is no list of texts.
+fn quoted(value: &Value) -> Option<String> {
+    let quote = |word: &Value| Some(format!("'{}'", word.as_str()?.replace('\'', r"'\''")));
+    let words: Option<Vec<String>> = value.as_array()?.iter().map(quote).collect();
+    Some(words?.join(" "))
+}
+
+/// Commands one after another.
+fn lines(value: &Value) -> Option<String> {
+    match value {
+        Value::String(command) => Some(command.clone()),
+        list => {
+            let lines: Option<Vec<&str>> = list.as_array()?.iter().map(Value::as_str).collect();
+            Some(lines?.join("\n"))
+        }
+    }
+}
+
+fn get<'v>(object: &'v Map<String, Value>, keys: &[&str]) -> Option<&'v Value> {
+    let found = object
+        .iter()
+        .find(|(key, _)| keys.contains(&plain(key).as_str()));
+    found.map(|(_, value)| value)
+}
+
+fn text<'v>(object: &'v Map<String, Value>, keys: &[&str]) -> Option<&'v str> {
+    get(object, keys)?.as_str()
+}
+
+/// `working_directory` and `workingDirectory` are one key.
+fn plain(key: &str) -> String {
+    words(key).concat()
+}

@@ -1,0 +1,161 @@
+//! A decision → what Claude Code reads. The only file that knows its output.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::base::warn::warn;
+use crate::formats::line;
+use crate::host::event::Kind;
+use crate::host::stdin;
+
+/// The most characters a reason may have.
+pub const MAX_REASON: usize = 1_200;
+
+/// What the process prints, and how it ends. JSON together with exit 2 cannot be said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// No objection: nothing on either stream, exit 0.
+    Silent,
+    /// The call is refused, in JSON on stdout, exit 0.
+    Deny { reason: String },
+    /// The agent goes on until it has done what the reason says.
+    Block { reason: String },
+    /// Something the model should know; the call goes on.
+    Context { event: Kind, text: String },
+    /// Something the user should know; the model is not told.
+    Notice { text: String },
+    /// The call is refused before it could be understood: stderr, exit 2.
+    Refuse { message: String },
+    /// The call goes on although something is broken: stderr, exit 0.
+    Complain { message: String },
+}
+
+/// What goes to stdout, by Claude Code's names.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Output<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hook_specific_output: Option<ForEvent<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_message: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ForEvent<'a> {
+    hook_event_name: Kind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permission_decision: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permission_decision_reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    additional_context: Option<&'a str>,
+}
+
+impl Reply {
+    /// The order in which replies to several readings of one event win.
+    pub fn weight(&self) -> u8 {
+        match self {
+            Self::Silent => 0,
+            Self::Complain { .. } | Self::Notice { .. } => 1,
+            Self::Context { .. } => 2,
+            Self::Refuse { .. } => 3,
+            Self::Deny { .. } | Self::Block { .. } => 4,
+        }
+    }
+
+    /// A turn or an agent that a hook has held once already is never held again, whatever
+    /// fails: clients before 2.1.143 would do so for ever.
+    #[must_use]
+    pub fn unless_held_before(self, event: &[u8]) -> Self {
+        match self {
+            Self::Block { reason } if stdin::was_held_before(event) => {
+                Self::Notice { text: reason }
+            }
+            Self::Refuse { message } if stdin::was_held_before(event) => Self::Complain { message },
+            reply => reply,
+        }
+    }
+
+    /// Writes the reply and gives the exit code. A closed stream is no reason to panic.
+    pub fn send(&self) -> u8 {
+        let printed = match self {
+            Self::Silent => return 0,
+            Self::Refuse { message } => {
+                warn(message);
+                return 2;
+            }
+            Self::Complain { message } => {
+                warn(message);
+                return 0;
+            }
+            Self::Deny { reason } => print_for(ForEvent {
+                hook_event_name: Kind::PreToolUse,
+                permission_decision: Some("deny"),
+                permission_decision_reason: Some(reason),
+                additional_context: None,
+            }),
+            Self::Block { reason } => print(&Output {
+                decision: Some("block"),
+                reason: Some(reason),
+                ..Output::default()
+            }),
+            Self::Context { event, text } => print_for(ForEvent {
+                hook_event_name: *event,
+                permission_decision: None,
+                permission_decision_reason: None,
+                additional_context: Some(text),
+            }),
+            Self::Notice { text } => print(&Output {
+                system_message: Some(text),
+                ..Output::default()
+            }),
+        };
+        match (printed, self) {
+            // Exit 2 refuses as well, by what stands on stderr.
+            (Err(_), Self::Deny { reason } | Self::Block { reason }) => {
+                warn(reason);
+                2
+            }
+            // What is only told refuses nothing.
+            _ => 0,
+        }
+    }
+}
+
+fn print_for(event: ForEvent<'_>) -> io::Result<()> {
+    print(&Output {
+        hook_specific_output: Some(event),
+        ..Output::default()
+    })
+}
+
+fn print(output: &Output<'_>) -> io::Result<()> {
+    if is_discarded() {
+        return Err(io::ErrorKind::BrokenPipe.into());
+    }
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(line(output).as_bytes())?;
+    stdout.flush()
+}
+
+/// Whether nobody can read stdout: where it was closed, the standard library has opened
+/// `/dev/null` in its place, to which every write succeeds.
+#[cfg(unix)]
+fn is_discarded() -> bool {
+    use rustix::fs::{fstat, stat};
+    match (fstat(rustix::stdio::stdout()), stat("/dev/null")) {
+        (Ok(stdout), Ok(null)) => stdout.st_rdev == null.st_rdev,
+        (stdout, _) => stdout.is_err(),
+    }
+}
+
+#[cfg(not(unix))]
+fn is_discarded() -> bool {
+    false
+}

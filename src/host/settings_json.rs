@@ -1,0 +1,272 @@
+//! The hook entries of this program in Claude Code's settings: one table, and
+//! the text edits that put it in and take it out. No I/O.
+
+mod document;
+mod edit;
+mod invalid;
+
+use std::fmt;
+
+use document::{Item, Kind, Node, is_blank};
+use serde_json::{Map, Value, json};
+
+use crate::base::text::split_bom;
+
+pub use edit::{Edited, EntryFilter, merge, remove};
+
+/// One entry: an event, the tools it is for, and what Claude Code does when the
+/// hook itself fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub event: &'static str,
+    /// `None` where the event has no tools to choose from.
+    pub matcher: Option<&'static str>,
+    pub on_failure: OnFailure,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFailure {
+    /// Claude Code's own default: the call goes through.
+    Continue,
+    /// The call is refused; clients before 2.1.295 ignore the key.
+    Block,
+}
+
+/// Anchored, because a pattern with a `.` in it is searched for anywhere in the
+/// tool's name. Everything that can write, run code or start an agent.
+const TOOLS: &str =
+    "^(Write|Edit|MultiEdit|NotebookEdit|Bash|PowerShell|Monitor|Agent|Task|mcp__.*)$";
+
+/// How long Claude Code waits for the hook.
+const TIMEOUT_S: u32 = 10;
+
+/// The files whose change can switch the hook off in a running session.
+const SETTINGS: &str = "user_settings|project_settings|local_settings";
+
+/// All entries. `hooks/hooks.json` and every settings file are made from these.
+pub const ENTRIES: [Entry; 9] = [
+    Entry::on("PreToolUse", Some(TOOLS), OnFailure::Block),
+    // By itself: a hook that fails must never keep an agent's report.
+    Entry::on("PreToolUse", Some("SubagentHandback"), OnFailure::Continue),
+    Entry::on("PostToolUse", Some(TOOLS), OnFailure::Continue),
+    Entry::on("PostToolUseFailure", Some(TOOLS), OnFailure::Continue),
+    Entry::on("SubagentStart", None, OnFailure::Continue),
+    Entry::on("SubagentStop", None, OnFailure::Continue),
+    Entry::on("Stop", None, OnFailure::Continue),
+    Entry::on("SessionStart", None, OnFailure::Continue),
+    Entry::on("ConfigChange", Some(SETTINGS), OnFailure::Continue),
+];
+
+/// The command of the plugin form.
+pub const PLUGIN_COMMAND: &str = "${CLAUDE_PLUGIN_ROOT}/bin/statewarden";
+
+impl Entry {
+    const fn on(event: &'static str, matcher: Option<&'static str>, on_failure: OnFailure) -> Self {
+        Self {
+            event,
+            matcher,
+            on_failure,
+        }
+    }
+
+    /// The matcher group as JSON: exec form, so that no shell can print before
+    /// the answer.
+    fn group(&self, command: &str) -> Value {
+        let mut hook = json!({
+            "type": "command", "command": command, "args": ["hook"], "timeout": TIMEOUT_S,
+        });
+        if self.on_failure == OnFailure::Block {
+            hook["onFailure"] = json!("block");
+        }
+        match self.matcher {
+            Some(matcher) => json!({ "matcher": matcher, "hooks": [hook] }),
+            None => json!({ "hooks": [hook] }),
+        }
+    }
+}
+
+/// The `hooks` object with all entries.
+fn all_groups(command: &str) -> Value {
+    let mut events = Map::new();
+    for entry in &ENTRIES {
+        let groups = events.entry(entry.event).or_insert_with(|| json!([]));
+        groups
+            .as_array_mut()
+            .into_iter()
+            .for_each(|groups| groups.push(entry.group(command)));
+    }
+    Value::Object(events)
+}
+
+/// A settings file that cannot be edited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WiringError {
+    /// Both count from 1; a column is a byte.
+    pub line: usize,
+    pub column: usize,
+    pub what: String,
+}
+
+impl fmt::Display for WiringError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { line, column, what } = self;
+        write!(f, "line {line}, column {column}: {what}")
+    }
+}
+
+impl std::error::Error for WiringError {}
+
+/// What a settings file says about this program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wiring {
+    pub entries: Vec<Wired>,
+    /// `disableAllHooks` is true in the file.
+    pub hooks_are_disabled: bool,
+    /// What makes Claude Code ignore the whole file, as a sentence.
+    pub invalid: Option<String>,
+}
+
+/// One of our entries as it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wired {
+    pub event: String,
+    pub command: String,
+    pub fit: Fit,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// The whole matcher group is as this version writes it for this entry.
+    Exact(&'static Entry),
+    Different,
+}
+
+const NOT_AN_OBJECT: &str = "the settings are not an object";
+
+impl Wiring {
+    /// Reads a settings file as Claude Code does; an empty one holds nothing.
+    ///
+    /// # Errors
+    /// The text is no JSON, and Claude Code ignores the whole file.
+    pub fn read(text: &str) -> Result<Self, WiringError> {
+        let (_, body) = split_bom(text);
+        if is_blank(body) {
+            return Ok(Self::default());
+        }
+        let settings = document::parse(body)?;
+        let members = settings.items();
+        let mut wiring = Self {
+            hooks_are_disabled: Item::value_of(&members, "disableAllHooks")
+                .is_some_and(|it| it.is(&json!(true))),
+            invalid: match settings.kind() {
+                Kind::Object => invalid::setting(&members),
+                _ => Some(NOT_AN_OBJECT.to_owned()),
+            },
+            ..Self::default()
+        };
+        let hooks = Item::value_of(&members, "hooks").map(Node::items);
+        for Item { key, value, .. } in hooks.into_iter().flatten() {
+            let (event, groups) = (key.unwrap_or_default(), value);
+            let fault = || invalid::entry(&event, groups);
+            wiring.invalid = wiring.invalid.or_else(fault);
+            for group in groups.elements().into_iter().flatten() {
+                let hooks = group.get("hooks").and_then(Node::elements);
+                let hooks = hooks.into_iter().flatten();
+                wiring
+                    .entries
+                    .extend(hooks.filter_map(|hook| wired(&event, group, hook)));
+            }
+        }
+        Ok(wiring)
+    }
+
+    /// Why Claude Code ignores the whole of a settings file, where it does.
+    pub fn fault(text: &str) -> Option<String> {
+        Self::read(text).map_or_else(|error| Some(error.to_string()), |wiring| wiring.invalid)
+    }
+
+    /// Whether Claude Code runs this program for the file.
+    pub fn is_live(&self) -> bool {
+        self.is_ours() && !self.hooks_are_disabled && self.invalid.is_none()
+    }
+
+    /// Whether the file holds entries of this program.
+    pub fn is_ours(&self) -> bool {
+        !self.entries.is_empty()
+    }
+
+    /// The entries of the table that are not there as this version writes them.
+    pub fn missing(&self) -> Vec<&'static Entry> {
+        let is_there = |entry| self.entries.iter().any(|e| e.fit == Fit::Exact(entry));
+        ENTRIES.iter().filter(|entry| !is_there(*entry)).collect()
+    }
+}
+
+fn wired(event: &str, group: Node<'_>, hook: Node<'_>) -> Option<Wired> {
+    let command = our_command(hook)?;
+    let mut entries = ENTRIES.iter().filter(|entry| entry.event == event);
+    let exact = entries.find(|entry| group.is(&entry.group(&command)));
+    Some(Wired {
+        event: event.to_owned(),
+        fit: exact.map_or(Fit::Different, Fit::Exact),
+        command,
+    })
+}
+
+/// What a settings file says of a plugin of Claude Code.
+pub fn enables_plugin(text: &str, id: &str) -> Option<bool> {
+    let settings = document::parse(split_bom(text).1).ok()?;
+    let plugin = settings.get("enabledPlugins")?.get(id)?;
+    (plugin.kind() == Kind::Boolean).then(|| plugin.is(&json!(true)))
+}
+
+/// Whether an edit leaves alone what a settings file does for us: every entry
+/// of ours stays as it was, and nothing switches hooks off. A text that is no JSON may
+/// have held our entries if it names this program: then the new one must run it.
+pub fn keeps_our_entries(before: &str, after: &str) -> bool {
+    let may_be_ours = may_be_ours(before);
+    let (before, after) = match (Wiring::read(before), Wiring::read(after)) {
+        (Ok(before), Ok(after)) => (before, after),
+        (Ok(before), Err(_)) => return !before.is_ours(),
+        (Err(_), after) => return !may_be_ours || after.is_ok_and(|after| after.is_live()),
+    };
+    let is_kept = |entry: &Wired| after.entries.contains(entry);
+    // Any of the files can switch the hooks of all off.
+    (before.hooks_are_disabled || !after.hooks_are_disabled)
+        && (before.entries.is_empty()
+            || before.entries.iter().all(is_kept)
+                && (before.invalid.is_some() || after.invalid.is_none()))
+}
+
+/// Whether a text that is no JSON can be one that held our entries.
+pub fn may_be_ours(text: &str) -> bool {
+    text.contains(NAME)
+}
+
+/// The program's path when a hook is one of ours, in exec form or as one shell
+/// line `PATH hook`.
+fn our_command(hook: Node<'_>) -> Option<String> {
+    let command = hook.get("command")?.string()?;
+    let args = hook.get("args").filter(|args| args.kind() != Kind::Null);
+    let program = match args.map(Node::elements) {
+        None => command
+            .strip_suffix(" hook")?
+            .trim_matches(['"', '\''])
+            .to_owned(),
+        Some(args) if args.as_ref()?.first()?.is(&json!("hook")) => command,
+        Some(_) => return None,
+    };
+    is_our_name(&program).then_some(program)
+}
+
+/// What a program must be called for its entries to be known again.
+const NAME: &str = "statewarden";
+
+/// Whether entries that run a program are known again as ours.
+pub fn is_our_name(program: &str) -> bool {
+    let name = program.rsplit(['/', '\\']).next();
+    name.is_some_and(|name| name.strip_suffix(".exe").unwrap_or(name) == NAME)
+}
+
+#[cfg(test)]
+mod tests;

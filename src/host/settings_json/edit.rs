@@ -1,0 +1,430 @@
+//! Putting the entries into a settings text and taking them out, without
+//! touching a byte that is not part of them.
+
+use std::ops::Range;
+
+use serde::Serialize;
+use serde_json::ser::{PrettyFormatter, Serializer};
+use serde_json::{Value, json};
+
+use super::document::{Item, Kind, Node, is_blank, misshapen, parse};
+use super::{ENTRIES, Entry, NOT_AN_OBJECT, WiringError, all_groups, our_command};
+use crate::base::text::split_bom;
+
+/// The result of an edit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Edited {
+    Unchanged,
+    Changed(String),
+}
+
+/// The indentation of a new document, and of text that shows none.
+const INDENT: &str = "  ";
+
+/// The indentation in an empty object. It differs from [`INDENT`] so that
+/// `remove` can tell the two origins apart and give either back.
+const INDENT_IN_EMPTY: &str = "    ";
+
+/// Puts all entries in, with `command` as the program. Entries of ours with
+/// another path or form are replaced; a second merge changes nothing.
+///
+/// # Errors
+/// The text is no JSON, or its shape leaves no place for the entries.
+pub fn merge(text: &str, command: &str) -> Result<Edited, WiringError> {
+    let (bom, body) = split_bom(text);
+    if is_blank(body) {
+        return Ok(Edited::Changed(format!("{bom}{body}{}", fresh(command))));
+    }
+    check_shape(body, parse(body)?)?;
+    let mut edited = update(body, command)?;
+    for entry in &ENTRIES {
+        let document = parse(&edited)?;
+        let wanted = entry.group(command);
+        let ours = ours_at(document, entry.event);
+        if !ours.iter().any(|ours| ours.group.is(&wanted)) {
+            edited = insert(&edited, document, entry, command);
+        }
+    }
+    Ok(if edited == body {
+        Edited::Unchanged
+    } else {
+        Edited::Changed(format!("{bom}{edited}"))
+    })
+}
+
+/// Whose entries are taken out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryFilter<'c> {
+    /// Every statewarden's, wherever it stands.
+    Anyones,
+    /// Those that run this command.
+    Of(&'c str),
+}
+
+impl EntryFilter<'_> {
+    fn is(self, command: &str) -> bool {
+        match self {
+            Self::Anyones => true,
+            Self::Of(wanted) => command == wanted,
+        }
+    }
+}
+
+/// Takes entries of ours out, and with them the arrays and objects that hold
+/// nothing else.
+///
+/// # Errors
+/// The text is no JSON.
+pub fn remove(text: &str, whose: EntryFilter<'_>) -> Result<Edited, WiringError> {
+    let (bom, body) = split_bom(text);
+    if is_blank(body) {
+        return Ok(Edited::Unchanged);
+    }
+    let document = parse(body)?;
+    let content = body.trim_start();
+    let mut ours = ours_at(document, ENTRIES[0].event).into_iter();
+    if ours.any(|ours| whose.is(&ours.command) && content == fresh(&ours.command)) {
+        return Ok(Edited::Changed(
+            text[..text.len() - content.len()].to_owned(),
+        ));
+    }
+    let removed = apply(body, prune(body, document, |_, command| whose.is(command)));
+    Ok(if removed == body {
+        Edited::Unchanged
+    } else {
+        Edited::Changed(format!("{bom}{removed}"))
+    })
+}
+
+/// The document of a file that did not exist.
+pub(super) fn fresh(command: &str) -> String {
+    let document = json!({ "hooks": all_groups(command) });
+    format!("{}\n", spread(&document, INDENT, "", "\n"))
+}
+
+/// Refuses a text whose shape leaves no place for the entries.
+fn check_shape(text: &str, document: Node<'_>) -> Result<(), WiringError> {
+    let expect = |node: Node<'_>, kind, what: &str| {
+        if node.kind() == kind {
+            Ok(())
+        } else {
+            Err(misshapen(text, node.span().start, what))
+        }
+    };
+    let member = |of: Node<'_>, key: &str, kind: Kind| {
+        let is_it = |item: &Item<'_>| item.key.as_deref() == Some(key);
+        let mut twins = of.items().into_iter().filter(is_it);
+        if let Some(first) = twins.next() {
+            let what = format!("`{key}` is not {}", kind.in_words());
+            expect(first.value, kind, &what)?;
+        }
+        match twins.next() {
+            Some(second) => {
+                let what = format!("`{key}` stands here a second time");
+                Err(misshapen(text, second.span.start, &what))
+            }
+            None => Ok(()),
+        }
+    };
+    expect(document, Kind::Object, NOT_AN_OBJECT)?;
+    member(document, "hooks", Kind::Object)?;
+    let Some(hooks) = document.get("hooks") else {
+        return Ok(());
+    };
+    let mut events = ENTRIES.iter().map(|entry| entry.event);
+    events.try_for_each(|event| member(hooks, event, Kind::Array))
+}
+
+/// One hook of ours in a text.
+struct Ours<'t> {
+    command: String,
+    hook: Node<'t>,
+    group: Node<'t>,
+    /// The group holds no other hook.
+    is_alone: bool,
+}
+
+/// Our hooks of one event, in the order of the text.
+fn ours_at<'t>(document: Node<'t>, event: &str) -> Vec<Ours<'t>> {
+    let groups = document.get("hooks").and_then(|hooks| hooks.get(event));
+    let mut found = Vec::new();
+    for group in groups.and_then(Node::elements).unwrap_or_default() {
+        let hooks = group.get("hooks").and_then(Node::elements);
+        let hooks = hooks.unwrap_or_default();
+        found.extend(hooks.iter().filter_map(|hook| {
+            Some(Ours {
+                command: our_command(*hook)?,
+                hook: *hook,
+                group,
+                is_alone: hooks.len() == 1,
+            })
+        }));
+    }
+    found
+}
+
+/// Brings the entries that are there up to date: each of the table takes the place of
+/// the first of its event with the same matcher, else of the first one; the others go.
+fn update(text: &str, command: &str) -> Result<String, WiringError> {
+    let document = parse(text)?;
+    let mut kept = Vec::new();
+    let mut edits = Vec::new();
+    for entry in &ENTRIES {
+        let mut ours = ours_at(document, entry.event);
+        ours.retain(|ours| ours.is_alone && !kept.contains(&ours.hook.span()));
+        let matcher = |ours: &Ours<'_>| ours.group.get("matcher").and_then(Node::string);
+        ours.sort_by_key(|ours| matcher(ours).as_deref() != entry.matcher);
+        let Some(first) = ours.into_iter().next() else {
+            continue;
+        };
+        let (wanted, place) = (entry.group(command), first.group.span());
+        if !first.group.is(&wanted) {
+            let layout = Layout::around(text, document, place.start);
+            edits.push((place, layout.write(&wanted)));
+        }
+        kept.push(first.hook.span());
+    }
+    edits.extend(prune(text, document, |hook, _| !kept.contains(hook)));
+    Ok(apply(text, edits))
+}
+
+/// Adds one entry that is not there.
+fn insert(text: &str, document: Node<'_>, entry: &Entry, command: &str) -> String {
+    let group = entry.group(command);
+    let hooks = document.get("hooks");
+    let edit = match (hooks, hooks.and_then(|hooks| hooks.get(entry.event))) {
+        (Some(_), Some(groups)) => append(text, document, groups, None, &group),
+        (Some(hooks), None) => append(text, document, hooks, Some(entry.event), &json!([group])),
+        (None, _) => append(
+            text,
+            document,
+            document,
+            Some("hooks"),
+            &all_groups(command),
+        ),
+    };
+    apply(text, vec![edit])
+}
+
+type Edit = (Range<usize>, String);
+
+/// Puts edits into a text; they do not overlap.
+fn apply(text: &str, mut edits: Vec<Edit>) -> String {
+    edits.sort_by_key(|(range, _)| range.start);
+    let mut out = String::with_capacity(text.len() + 2_048);
+    let mut at = 0;
+    for (range, replacement) in edits {
+        out.push_str(&text[at..range.start]);
+        out.push_str(&replacement);
+        at = range.end;
+    }
+    out.push_str(&text[at..]);
+    out
+}
+
+/// The edit that adds an item behind the last one of a container.
+fn append(
+    text: &str,
+    document: Node<'_>,
+    into: Node<'_>,
+    key: Option<&str>,
+    value: &Value,
+) -> Edit {
+    let named = |written: String| match key {
+        Some(key) => format!("{}: {written}", json!(key)),
+        None => written,
+    };
+    if let Some(last) = into.items().last() {
+        let layout = Layout::around(text, document, last.span.start);
+        let item = named(layout.write(value));
+        let gap = layout
+            .break_line()
+            .filter(|_| starts_its_line(text, last.span.start));
+        let gap = gap.unwrap_or_else(|| " ".to_owned());
+        return (last.span.end..last.span.end, format!(",{gap}{item}"));
+    }
+    let inside = into.span().start + 1..into.span().end - 1;
+    if into.span() == document.span() {
+        // Whatever stands in the empty object stays behind the new member.
+        let layout = Layout::inside_empty(text);
+        let item = named(layout.write(value));
+        let end = layout.end;
+        return (
+            inside.start..inside.start,
+            format!("{end}{INDENT_IN_EMPTY}{item}{end}"),
+        );
+    }
+    let outer = Layout::around(text, document, into.span().start);
+    match outer.break_line() {
+        Some(close) => {
+            let inner = outer.deeper();
+            let item = named(inner.write(value));
+            (inside, format!("{close}{}{item}{close}", inner.unit))
+        }
+        None => (inside, named(outer.write(value))),
+    }
+}
+
+/// How text around a place is laid out.
+struct Layout<'t> {
+    /// Indentation of the line; `None` in a document on one line.
+    indent: Option<String>,
+    unit: &'t str,
+    end: &'static str,
+}
+
+impl<'t> Layout<'t> {
+    /// The layout of the line that holds the byte `at`. A document on one line
+    /// stays on one line.
+    fn around(text: &'t str, document: Node<'_>, at: usize) -> Self {
+        let line_start = text[..at].rfind('\n').map(|newline| newline + 1);
+        let span = document.span();
+        let inside = line_start.filter(|start| *start > span.start);
+        let indent = inside.map(|start| blank_at(text, start).to_owned());
+        let first = document
+            .items()
+            .first()
+            .map_or(span.end, |item| item.span.start);
+        let head = &text[span.start..first];
+        let unit = head
+            .rfind('\n')
+            .map(|newline| &head[newline + 1..])
+            .filter(|u| !u.is_empty());
+        Self {
+            indent,
+            unit: unit.unwrap_or(INDENT),
+            end: line_end(text),
+        }
+    }
+
+    fn inside_empty(text: &str) -> Self {
+        let indent = Some(INDENT_IN_EMPTY.to_owned());
+        Self {
+            indent,
+            unit: INDENT_IN_EMPTY,
+            end: line_end(text),
+        }
+    }
+
+    fn deeper(&self) -> Self {
+        let indent = self
+            .indent
+            .as_ref()
+            .map(|indent| format!("{indent}{}", self.unit));
+        Self { indent, ..*self }
+    }
+
+    fn break_line(&self) -> Option<String> {
+        self.indent
+            .as_ref()
+            .map(|indent| format!("{}{indent}", self.end))
+    }
+
+    fn write(&self, value: &Value) -> String {
+        match &self.indent {
+            Some(indent) => spread(value, self.unit, indent, self.end),
+            None => value.to_string(),
+        }
+    }
+}
+
+fn line_end(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
+}
+
+fn blank_at(text: &str, start: usize) -> &str {
+    let rest = &text[start..];
+    &rest[..rest.len() - rest.trim_start_matches([' ', '\t']).len()]
+}
+
+fn starts_its_line(text: &str, at: usize) -> bool {
+    text[..at].trim_end_matches([' ', '\t']).ends_with('\n')
+}
+
+/// Writes a value over several lines, all but the first behind `indent`.
+pub(super) fn spread(value: &Value, unit: &str, indent: &str, end: &str) -> String {
+    let mut bytes = Vec::new();
+    let formatter = PrettyFormatter::with_indent(unit.as_bytes());
+    // Writing a value into memory has no way to fail.
+    let _ = value.serialize(&mut Serializer::with_formatter(&mut bytes, formatter));
+    String::from_utf8_lossy(&bytes).replace('\n', &format!("{end}{indent}"))
+}
+
+/// What is left of a container after the hooks that go.
+enum Left {
+    All,
+    /// The edits that take a part out.
+    Part(Vec<Edit>),
+    Nothing,
+}
+
+/// The edits that take our hooks out for whose place and command `goes` holds.
+fn prune(text: &str, document: Node<'_>, goes: impl Fn(&Range<usize>, &str) -> bool) -> Vec<Edit> {
+    let of_hook = |hook: Node<'_>| match our_command(hook) {
+        Some(command) if goes(&hook.span(), &command) => Left::Nothing,
+        _ => Left::All,
+    };
+    let of_group = |group: Node<'_>| match group.get("hooks") {
+        Some(hooks) => prune_items(hooks, |_, hook| of_hook(hook)),
+        None => Left::All,
+    };
+    let of_event = |event| prune_items(event, |_, group| of_group(group));
+    let of_hooks = |hooks| prune_items(hooks, |_, event| of_event(event));
+    let of_root = |key: Option<&str>, node| match key {
+        Some("hooks") => of_hooks(node),
+        _ => Left::All,
+    };
+    match prune_items(document, of_root) {
+        Left::All => Vec::new(),
+        Left::Part(edits) => edits,
+        Left::Nothing => {
+            let start = document.span().start + 1;
+            let end = document.items().last().map_or(start, |item| item.span.end);
+            let rest = &text[end..];
+            let line_end = ["\r\n", "\n"]
+                .iter()
+                .find(|e| rest.starts_with(**e))
+                .map_or(0, |e| e.len());
+            vec![(start..end + line_end, String::new())]
+        }
+    }
+}
+
+fn prune_items<'t>(node: Node<'t>, left: impl Fn(Option<&str>, Node<'t>) -> Left) -> Left {
+    let items = node.items();
+    let fate = |item: &Item<'t>| left(item.key.as_deref(), item.value);
+    let fates: Vec<_> = items.iter().map(fate).collect();
+    if fates.iter().all(|fate| matches!(fate, Left::All)) {
+        return Left::All;
+    }
+    let mut edits = Vec::new();
+    let mut previous: Option<&Range<usize>> = None;
+    let mut gone: Option<Range<usize>> = None;
+    for (item, fate) in items.iter().zip(fates) {
+        match fate {
+            Left::Nothing => {
+                let start = previous.map_or(item.span.start, |previous| previous.end);
+                gone = Some(gone.map_or(start, |range| range.start)..item.span.end);
+                continue;
+            }
+            Left::Part(inner) => edits.extend(inner),
+            Left::All => {}
+        }
+        if let Some(range) = gone.take() {
+            // Before the first item that stays, the gap up to it goes as well.
+            let end = if previous.is_some() {
+                range.end
+            } else {
+                item.span.start
+            };
+            edits.push((range.start..end, String::new()));
+        }
+        previous = Some(&item.span);
+    }
+    match (gone, previous) {
+        (_, None) => return Left::Nothing,
+        (Some(range), Some(_)) => edits.push((range, String::new())),
+        (None, Some(_)) => {}
+    }
+    Left::Part(edits)
+}

@@ -1,0 +1,367 @@
+//! The bytes of one event, read to their end, within a deadline and a bound.
+
+use std::io::{self, IsTerminal as _};
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use crate::host::event::{self, Bulk, Event, Tool};
+
+/// A larger event is no event.
+pub const MAX_BYTES: usize = 64 * 1024 * 1024;
+
+/// How long a writer may leave stdin open.
+const DEADLINE: Duration = Duration::from_secs(2);
+
+/// How long to wait for the end after what may be a whole event.
+const AFTER_WHOLE: Duration = Duration::from_millis(100);
+
+/// Nearly every event is smaller.
+const USUAL_BYTES: usize = 16 * 1024;
+
+/// After as many bytes it pays to ask what of them will be needed: memory that
+/// is touched for the first time costs more than reading.
+const WINDOW: usize = 256 * 1024;
+
+/// Of a larger event the beginning is kept, and as many bytes of its end: a path may stand
+/// behind the content.
+const TAIL: usize = 64 * 1024;
+
+/// What came in, and what was wrong with the way it came.
+#[derive(Debug, Default)]
+pub struct Input {
+    pub bytes: Vec<u8>,
+    pub bulk: Bulk,
+    pub trouble: Option<String>,
+}
+
+/// Whether bytes of an event name a governed place.
+pub type NamesPlace = fn(&[u8]) -> bool;
+
+/// One look at stdin.
+enum Got {
+    /// Bytes, and there may be more.
+    Some,
+    /// Everything to the end.
+    All,
+    /// Nothing within the time given.
+    Nothing,
+}
+
+/// Reads stdin to its end: closing it early can cost the verdict. Bytes past
+/// [`MAX_BYTES`] are read and dropped, and so is the bulk of a call that has
+/// named no governed place before it.
+pub fn read(names_place: NamesPlace) -> Input {
+    read_from(source::read_some, names_place)
+}
+
+fn read_from(
+    mut read_some: impl FnMut(&mut Vec<u8>, Duration) -> io::Result<Got>,
+    names_place: NamesPlace,
+) -> Input {
+    let mut input = Input {
+        bytes: Vec::with_capacity(USUAL_BYTES),
+        ..Input::default()
+    };
+    // Reading the clock touches two pages; most events come whole at once, so the
+    // first look does not wait and the time counts from there.
+    let mut begun = None;
+    let mut n_read = 0;
+    let mut next_look = WINDOW;
+    // So many bytes were looked at, and are a part of an event.
+    let mut n_partial = 0;
+    loop {
+        let left = begun.map_or(Duration::ZERO, |begun: Instant| {
+            DEADLINE.saturating_sub(begun.elapsed())
+        });
+        let may_be_whole =
+            input.bytes.len() != n_partial && input.bytes.trim_ascii_end().ends_with(b"}");
+        make_room(&mut input.bytes);
+        let n_kept = input.bytes.len();
+        let patience = if may_be_whole { AFTER_WHOLE } else { left };
+        let got = read_some(&mut input.bytes, patience.min(left));
+        n_read += input.bytes.len() - n_kept;
+        if n_read > MAX_BYTES {
+            input.trouble = Some("the event is larger than 64 MiB".to_owned());
+            input.keep_ends();
+        } else if input.bytes.len() >= next_look {
+            next_look = input.drop_bulk(names_place);
+        }
+        match got {
+            Ok(Got::All) => break,
+            // A writer that never ends is one that never closes.
+            Ok(Got::Some) if n_read > MAX_BYTES && begun.is_some() && left.is_zero() => break,
+            Ok(Got::Some | Got::Nothing) if begun.is_none() => begun = Some(Instant::now()),
+            Ok(Got::Some) => {}
+            Ok(Got::Nothing) if may_be_whole && input.is_whole() => break,
+            Ok(Got::Nothing) if !left.is_zero() && may_be_whole => n_partial = input.bytes.len(),
+            Ok(Got::Nothing) => {
+                input.trouble = Some("stdin was not closed within 2 s".to_owned());
+                break;
+            }
+            Err(error) => {
+                input.trouble = Some(format!("stdin cannot be read: {error}"));
+                break;
+            }
+        }
+    }
+    if input.bytes.is_empty() && input.trouble.is_none() {
+        input.trouble = Some("stdin is empty".to_owned());
+    }
+    if n_read > MAX_BYTES {
+        // What is kept must not parse as an event of its own.
+        input.bytes.push(b'\0');
+    }
+    input
+}
+
+impl Input {
+    /// Whether the bytes are an event and not the beginning of one, which may
+    /// end in a brace as well: the code in it has many.
+    fn is_whole(&self) -> bool {
+        Event::parse(&self.bytes).is_ok()
+    }
+
+    /// Drops what is too much from before the last bytes.
+    fn keep_ends(&mut self) {
+        let len = self.bytes.len();
+        if len > MAX_BYTES {
+            self.bytes.drain(MAX_BYTES - TAIL..len - TAIL);
+        }
+    }
+
+    /// Drops the string in which the bytes end, if nothing before it says that
+    /// it will be needed. Gives the length at which to try again.
+    fn drop_bulk(&mut self, names_place: NamesPlace) -> usize {
+        let of_no_concern = |bulk: &Range<usize>| {
+            let before = &self.bytes[..bulk.start];
+            names_pre_tool_use(before) == Some(true) && says_where(before) && !names_place(before)
+        };
+        match event::unclosed(&self.bytes).filter(of_no_concern) {
+            // What is kept is gone through again the next time.
+            Some(bulk) if bulk.len() > WINDOW / 2 => {
+                self.bytes.drain(bulk);
+                self.bulk = Bulk::Dropped;
+                self.bytes.len() + WINDOW
+            }
+            _ => usize::MAX,
+        }
+    }
+}
+
+/// An event that is larger than usual gets room for what is looked at, and one
+/// that has to be kept for the largest: pages cost nothing before they are touched.
+fn make_room(bytes: &mut Vec<u8>) {
+    const AT_LEAST: usize = 4 * 1024;
+    if bytes.capacity() - bytes.len() < AT_LEAST {
+        let all = match bytes.len() {
+            len if len < WINDOW => 2 * WINDOW,
+            _ => MAX_BYTES + USUAL_BYTES,
+        };
+        if bytes.try_reserve_exact(all - bytes.len()).is_err() {
+            bytes.reserve(AT_LEAST);
+        }
+    }
+}
+
+#[cfg(unix)]
+mod source {
+    use std::io;
+    use std::time::Duration;
+
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::io::Errno;
+
+    use super::Got;
+
+    /// The writer has closed its end; of a socket it may be half of it.
+    #[cfg(target_os = "linux")]
+    const CLOSED: PollFlags = PollFlags::HUP.union(PollFlags::RDHUP);
+    #[cfg(not(target_os = "linux"))]
+    const CLOSED: PollFlags = PollFlags::HUP;
+
+    /// Appends what is there, as far as there is room. Where the writer is
+    /// gone, a read that leaves room has taken everything.
+    pub(crate) fn read_some(bytes: &mut Vec<u8>, patience: Duration) -> io::Result<Got> {
+        let stdin = rustix::stdio::stdin();
+        let timeout = Timespec {
+            tv_sec: patience.as_secs().try_into().unwrap_or(2),
+            tv_nsec: patience.subsec_nanos().into(),
+        };
+        let mut ready = [PollFd::new(&stdin, PollFlags::IN | CLOSED)];
+        match poll(&mut ready, Some(&timeout)) {
+            Ok(0) => return Ok(Got::Nothing),
+            Ok(_) => {}
+            Err(Errno::INTR) => return Ok(Got::Some),
+            Err(error) => return Err(error.into()),
+        }
+        let closed = ready[0].revents().intersects(CLOSED);
+        match rustix::io::read(stdin, rustix::buffer::spare_capacity(bytes)) {
+            Ok(0) => Ok(Got::All),
+            Ok(_) if closed && bytes.len() < bytes.capacity() => Ok(Got::All),
+            Ok(_) | Err(Errno::INTR) => Ok(Got::Some),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod source {
+    use std::io::{self, Read};
+    use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+    use std::sync::{Mutex, OnceLock};
+    use std::thread;
+    use std::time::Duration;
+
+    use super::Got;
+
+    type Chunks = Mutex<Receiver<io::Result<Vec<u8>>>>;
+
+    /// A thread reads, since a blocked read has no deadline here.
+    fn chunks() -> &'static Chunks {
+        static CHUNKS: OnceLock<Chunks> = OnceLock::new();
+        CHUNKS.get_or_init(|| {
+            let (sender, receiver) = channel();
+            thread::spawn(move || {
+                let mut buffer = vec![0; 64 * 1024];
+                loop {
+                    let read = io::stdin()
+                        .lock()
+                        .read(&mut buffer)
+                        .map(|n| buffer[..n].to_vec());
+                    let last = !matches!(&read, Ok(chunk) if !chunk.is_empty());
+                    if sender.send(read).is_err() || last {
+                        return;
+                    }
+                }
+            });
+            Mutex::new(receiver)
+        })
+    }
+
+    pub(crate) fn read_some(bytes: &mut Vec<u8>, patience: Duration) -> io::Result<Got> {
+        let receiver = chunks()
+            .lock()
+            .map_err(|_| io::Error::other("the reader failed"))?;
+        match receiver.recv_timeout(patience) {
+            Ok(Ok(chunk)) if chunk.is_empty() => Ok(Got::All),
+            Ok(Ok(chunk)) => {
+                bytes.extend_from_slice(&chunk);
+                Ok(Got::Some)
+            }
+            Ok(Err(error)) => Err(error),
+            Err(RecvTimeoutError::Timeout) => Ok(Got::Nothing),
+            Err(RecvTimeoutError::Disconnected) => Ok(Got::All),
+        }
+    }
+}
+
+/// Whether refusing makes sense: a garbled `Stop` or `SubagentStop` must not
+/// keep a session from ending.
+pub fn may_be_pre_tool_use(bytes: &[u8]) -> bool {
+    names_pre_tool_use(bytes).unwrap_or(true)
+}
+
+/// Whether the event's name, where it is given, is `PreToolUse`.
+fn names_pre_tool_use(bytes: &[u8]) -> Option<bool> {
+    let text = String::from_utf8_lossy(bytes);
+    Some(value_of("hook_event_name", &text)? == "PreToolUse")
+}
+
+/// Whether the bytes are, or may be, the end of a turn or of an agent that a hook has
+/// made go on.
+pub fn was_held_before(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let is_end = |name| name == "Stop" || name == "SubagentStop";
+    value_of("hook_event_name", &text).is_none_or(is_end)
+        && after_key("stop_hook_active", &text).is_some_and(|value| value.starts_with("true"))
+}
+
+/// Whether stdin holds a hook's event, of whatever host. It waits for what comes.
+pub fn holds_event() -> bool {
+    let is_event = |text: &str| {
+        let names = ["hook_event_name", "hookEventName"];
+        names.iter().any(|name| after_key(name, text).is_some())
+    };
+    !io::stdin().is_terminal() && is_event(&String::from_utf8_lossy(&read(|_| false).bytes))
+}
+
+/// Whether the place that a call writes to is known already, or its tool has none.
+fn says_where(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let has = |key| value_of(key, &text).is_some();
+    match value_of("tool_name", &text).map(Tool::parse) {
+        Some(Tool::Other) => true,
+        Some(_) => ["file_path", "notebook_path", "path"].into_iter().any(has),
+        None => false,
+    }
+}
+
+/// The plain value of a key, wherever that stands.
+fn value_of<'t>(key: &str, text: &'t str) -> Option<&'t str> {
+    after_key(key, text)?.strip_prefix('"')?.split('"').next()
+}
+
+fn after_key<'t>(key: &str, text: &'t str) -> Option<&'t str> {
+    let (_, after) = text.split_once(&format!("\"{key}\""))?;
+    Some(after.trim_start().strip_prefix(':')?.trim_start())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads what a writer sends; `None` stands for a look at which nothing came in
+    /// time, and the end for more of them. Gives how long each look was to wait.
+    fn read_script(script: &[Option<&str>]) -> (Input, Vec<Duration>) {
+        let (mut script, mut waits) = (script.iter(), Vec::new());
+        let read_some = |bytes: &mut Vec<u8>, patience| {
+            waits.push(patience);
+            Ok(match script.next() {
+                Some(Some("")) => Got::All,
+                Some(Some(text)) => {
+                    bytes.extend_from_slice(text.as_bytes());
+                    Got::Some
+                }
+                Some(None) | None => Got::Nothing,
+            })
+        };
+        let input = read_from(read_some, |_| false);
+        (input, waits)
+    }
+
+    const EVENT: &str = r#"{"cwd":"/p","tool_input":{"command":"f() { :; }"}}"#;
+
+    #[test]
+    fn a_pause_after_a_brace_does_not_end_an_event() {
+        for at in EVENT.match_indices('}').map(|(at, _)| at + 1) {
+            let (first, rest) = EVENT.split_at(at);
+            let pause = [Some(first), None, Some(rest), Some("")];
+            let (input, waits) = read_script(&pause);
+            assert_eq!(input.trouble, None, "{first}");
+            assert_eq!(waits[1], AFTER_WHOLE, "{first}");
+            if !rest.is_empty() {
+                assert_eq!(input.bytes, EVENT.as_bytes(), "{first}");
+                assert!(waits[2] > AFTER_WHOLE, "{first}");
+            }
+        }
+        let (input, waits) = read_script(&[None, Some(EVENT)]);
+        assert_eq!(
+            (input.bytes.as_slice(), input.trouble),
+            (EVENT.as_bytes(), None)
+        );
+        assert_eq!(waits.len(), 3);
+        let (input, _) = read_script(&[Some(&EVENT[..EVENT.len() - 1])]);
+        assert_eq!(
+            input.trouble.as_deref(),
+            Some("stdin was not closed within 2 s")
+        );
+    }
+
+    #[test]
+    fn the_time_counts_from_the_first_look() {
+        let (_, waits) = read_script(&[None, Some("{"), Some("\"a\""), None]);
+        assert_eq!(waits[0], Duration::ZERO);
+        assert!(waits[1] <= DEADLINE);
+        assert!(waits[1..].is_sorted_by(|a, b| a >= b), "{waits:?}");
+    }
+}

@@ -1,0 +1,427 @@
+//! The events around agents: starts, ends, dispatches, the turn's end, the
+//! session's start. The counterpart of the guard: it refuses nothing but an
+//! end that owes an artifact, and a dispatch before its gate.
+
+pub(crate) mod roles;
+
+use std::io;
+use std::time::Duration;
+
+use crate::base::actor::{Actor, AgentName};
+use crate::base::disk::bounded_read::read_text;
+use crate::base::target::{Act, Text};
+use crate::base::{path, text};
+use crate::contract::denial::{Denial, DenyCode, Mode};
+use crate::guard::claims::Claim;
+use crate::guard::decision::Decision;
+use crate::guard::outcome;
+use crate::host::agent_result::{AgentResult, ToldBy};
+use crate::host::event::{Event, Field, Tool};
+use crate::host::reply::{self, Reply};
+use crate::lifecycle::counted_runs::Runs;
+use crate::lifecycle::detect;
+use crate::lifecycle::gates::{About, GateEffects, GateRecord, GateScope, OwedArtifact, Plan};
+use crate::log::record::{LogLine, Record, What};
+use crate::project::context::Context;
+use crate::settings::model::Strictness;
+use crate::store::lock::{IN_HOOK, Locked, with_lock};
+use crate::store::make_own_folder;
+use crate::systems::groups;
+use crate::systems::system::{AgentEvent, ClosedGate};
+
+/// How long an end waits to be counted: several times as long as a lock is tried
+/// for, since the end before it may be waiting for the locks of its states.
+pub(crate) const TO_COUNT: Duration = IN_HOOK.saturating_mul(8);
+
+/// `SubagentStart`: the agent's phase begins, and its next end counts.
+pub(crate) fn agent_started(context: &Context<'_>, event: &Event<'_>) -> Reply {
+    let (agent_type, agent_id) = (event.get(Field::AgentType), event.get(Field::AgentId));
+    let agent = AgentName::parse(agent_type.unwrap_or_default());
+    let around = states(context, &context.cwd);
+    let moment = AgentEvent::AgentStart { agent: &agent };
+    let about = About {
+        event: Some(event),
+        agent_type,
+        agent_id,
+    };
+    forget_run(context, event.session(), agent_id.unwrap_or_default());
+    let effects = Plan::new(&around, moment, context.now.get()).carry_out(&context.project, &about);
+    // A start that moves nothing is not worth a line, one that should have is.
+    let is_odd = effects.has_failed || effects.is_undecided;
+    let records = effects.records.into_iter();
+    let worthy = records.filter(|record| record.skipped.is_none() || is_odd);
+    append_gates(context, worthy);
+    Reply::Silent
+}
+
+/// The systems' states around a directory.
+fn states<'c>(context: &'c Context<'_>, cwd: &str) -> Vec<GateScope<'c>> {
+    GateScope::all(context.registry, &context.project, cwd)
+}
+
+/// The same for the end of an agent: groups in which nobody plays a role ask for nothing.
+fn states_at_end<'c>(context: &'c Context<'_>, cwd: &str) -> Vec<GateScope<'c>> {
+    let mut around = states(context, cwd);
+    let is_of_groups = |at: &GateScope<'_>| at.governed.id() == groups::ID && at.dir().is_some();
+    if around.iter().any(is_of_groups) && !roles::has_group_roles(context, &context.sites_around())
+    {
+        around.retain(|at| !is_of_groups(at));
+    }
+    around
+}
+
+/// Lets the end of a run count again, and its report be refused again, since its agent
+/// goes on.
+fn forget_run(context: &Context<'_>, session: &str, id: &str) {
+    if !context.logs().own_folder().is_dir() {
+        return;
+    }
+    let forgotten = with_lock(context.logs().own_folder(), TO_COUNT, |locked| {
+        let mut runs = Runs::read(locked);
+        match runs.forget(session, id) {
+            true => runs.write(locked),
+            false => Ok(()),
+        }
+    });
+    context.warn_about("runs.json", forgotten);
+}
+
+/// The end of an agent's run, counted once.
+pub(crate) fn agent_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
+    let Some(ending) = AgentResult::of(event) else {
+        return Reply::Silent;
+    };
+    let agent = AgentName::parse(&ending.agent_type);
+    let around = states_at_end(context, ending.work_tree.as_deref().unwrap_or(&context.cwd));
+    let end = |reply| AgentEvent::AgentEnd {
+        agent: &agent,
+        reply,
+    };
+    let mut plan = Plan::new(&around, end(&ending.reply), context.now.get());
+    if plan.is_empty() {
+        return Reply::Silent;
+    }
+    let found = ending.reply_in_transcript();
+    if let Some(reply) = &found {
+        plan = Plan::new(&around, end(reply), context.now.get());
+    }
+    let counted = make_own_folder(context.logs().own_folder()).and_then(|()| {
+        with_lock(context.logs().own_folder(), TO_COUNT, |locked| {
+            Ok(count_end(context, locked, event, &ending, &plan))
+        })
+    });
+    match counted {
+        Ok(counted) => answer_end(context, event, counted),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            let why = format!("could not be counted: {error}");
+            let effects = plan.skip_all(&context.project, &about(event, &ending), &why);
+            append_gates(context, effects.records);
+            Reply::Silent
+        }
+        // The gates are not in that folder. At worst the run's second event moves them again.
+        Err(error) => {
+            context.warn_about("runs.json", Err(error));
+            let (effects, counted) = settle_end(context, event, &ending, &plan);
+            append_gates(context, effects.records);
+            answer_end(context, event, counted)
+        }
+    }
+}
+
+fn answer_end(context: &Context<'_>, event: &Event<'_>, counted: Counted) -> Reply {
+    match counted {
+        Counted::Before | Counted::Wordless => Reply::Silent,
+        Counted::Now(owed) => {
+            // This log shares its lock with the counting, which is over now.
+            if context.rules.settings.completion != Strictness::Off {
+                owed.iter().for_each(|owed| note_owed(context, event, owed));
+            }
+            Reply::Silent
+        }
+        Counted::SentBack(owed) => Reply::Block {
+            reason: send_back(&owed, IN_A_MESSAGE),
+        },
+    }
+}
+
+fn count_end(
+    context: &Context<'_>,
+    locked: &Locked<'_>,
+    event: &Event<'_>,
+    ending: &AgentResult,
+    plan: &Plan<'_>,
+) -> Counted {
+    let mut runs = Runs::read(locked);
+    let id = ending.agent_id.as_deref().unwrap_or_default();
+    // The end before a second one was blocked, by whatever hook, and did not count.
+    let is_second = ending.told_by == ToldBy::SecondStop;
+    if !is_second && runs.is_counted(event.session(), id) {
+        return Counted::Before;
+    }
+    let mut ending = ending.clone();
+    if ending.told_by == ToldBy::Stop && runs.was_sent_back(event.session(), id) {
+        ending.told_by = ToldBy::SecondStop;
+    }
+    let (effects, counted) = settle_end(context, event, &ending, plan);
+    // Where nothing could be written, the run's second event is another chance.
+    if matches!(counted, Counted::Now(_)) && !id.is_empty() && !effects.has_failed {
+        runs.count(event.session(), id);
+        // The gate has moved; at worst the run's second event moves it again.
+        context.warn_about("runs.json", runs.write(locked));
+    }
+    append_gates_locked(context, locked, effects.records);
+    counted
+}
+
+fn settle_end(
+    context: &Context<'_>,
+    event: &Event<'_>,
+    ending: &AgentResult,
+    plan: &Plan<'_>,
+) -> (GateEffects, Counted) {
+    let about = about(event, ending);
+    if plan.is_wordless() {
+        let why = "the agent's final text is empty";
+        return (
+            plan.skip_all(&context.project, &about, why),
+            Counted::Wordless,
+        );
+    }
+    let owed = owed_before_the_end(context, plan);
+    if ending.told_by == ToldBy::Stop && !owed.is_empty() {
+        return (GateEffects::default(), Counted::SentBack(owed));
+    }
+    let owed = plan.owed();
+    (plan.carry_out(&context.project, &about), Counted::Now(owed))
+}
+
+/// What an agent may not end without.
+fn owed_before_the_end(context: &Context<'_>, plan: &Plan<'_>) -> Vec<OwedArtifact> {
+    if context.rules.settings.completion != Strictness::Block {
+        return Vec::new();
+    }
+    let mut owed = plan.owed();
+    owed.retain(|due| due.mode == Mode::Enforce);
+    owed
+}
+
+/// `PreToolUse` of `SubagentHandback`, by which an agent's report goes to its caller in
+/// auto mode: the end of the agent is too late to ask for what it owes. A report is
+/// refused once, and never where that cannot be noted.
+pub(crate) fn handed_back(context: &Context<'_>, event: &Event<'_>) -> Reply {
+    let (session, id) = (event.session(), event.agent_id());
+    let agent_type = event.agent_type().unwrap_or_default();
+    let input = event.document().unwrap_or_default().get("tool_input");
+    let around = states_at_end(context, &context.cwd);
+    let moment = AgentEvent::AgentEnd {
+        agent: &AgentName::parse(agent_type),
+        reply: input["message"].as_str().unwrap_or_default(),
+    };
+    let owed = owed_before_the_end(context, &Plan::new(&around, moment, context.now.get()));
+    if owed.is_empty() || id.is_empty() {
+        return Reply::Silent;
+    }
+    let about = About {
+        event: Some(event),
+        agent_type: Some(agent_type),
+        agent_id: Some(id),
+    };
+    let (project, now) = (&context.project, context.now.get());
+    let records = owed.iter().map(|due| due.sent_back(&about, project, now));
+    let noted = make_own_folder(context.logs().own_folder()).and_then(|()| {
+        with_lock(context.logs().own_folder(), TO_COUNT, |locked| {
+            let mut runs = Runs::read(locked);
+            if runs.was_sent_back(session, id) {
+                return Ok(Reply::Silent);
+            }
+            runs.send_back(session, id);
+            runs.write(locked)?;
+            append_gates_locked(context, locked, records);
+            let reason = send_back(&owed, BY_HANDBACK);
+            Ok(Reply::Deny { reason })
+        })
+    });
+    noted.unwrap_or_else(|error| {
+        context.warn_about("runs.json", Err(error));
+        Reply::Silent
+    })
+}
+
+fn note_owed(context: &Context<'_>, event: &Event<'_>, due: &OwedArtifact) {
+    let reason = format!("`{}` is owed: {}", due.path, due.why);
+    let mut record = Record::new(What::Warn, &reason, Some(event), context.now.get());
+    record.system = Some(due.system.clone());
+    record.file_path = Some(due.path.clone());
+    record.name = Some(due.name.clone());
+    context.append(&context.logs().events(), &record);
+}
+
+/// The main thread's turn is over: a run whose gates have all passed is
+/// closed, and what goes on in the background is looked after.
+pub(crate) fn turn_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
+    if event.actor() == Actor::Main {
+        carry_out(
+            context,
+            AgentEvent::TurnEnd,
+            &states(context, &context.cwd),
+            event,
+        );
+    }
+    detect::detect(context, event, &[])
+}
+
+/// A call has succeeded; where the main thread wrote a report, that completes its phase.
+pub(crate) fn report_written(context: &Context<'_>, event: &Event<'_>, claims: &[Claim<'_>]) {
+    if event.actor() != Actor::Main {
+        return;
+    }
+    for claim in claims {
+        let said = match (&claim.target.text, event.tool()) {
+            (Some(Text::Whole(text) | Text::Added(text)), _) => Some(text.to_string()),
+            (None, Tool::Write) => {
+                let texts = event.texts().unwrap_or_default().into_iter();
+                Some(texts.filter_map(|texts| texts.content).collect())
+            }
+            // What an Edit or a program leaves may be no report.
+            (None, _) => None,
+        };
+        let path = claim.path();
+        let dir = claim.governed.system.gate_dir();
+        let place = dir.and_then(|dir| Some((dir, path.split_once(&format!("/{dir}/"))?)));
+        let (Some(said), Some((dir, (above, entry)))) = (said, place) else {
+            continue;
+        };
+        let left = read_text(&path).ok().flatten().unwrap_or(said);
+        let around = [GateScope::at_dir(
+            claim.governed,
+            format!("{above}/{dir}").into(),
+        )];
+        let moment = AgentEvent::Wrote { entry, text: &left };
+        carry_out(context, moment, &around, event);
+    }
+}
+
+/// Carries a moment of the main thread into the states around it.
+fn carry_out(
+    context: &Context<'_>,
+    moment: AgentEvent<'_>,
+    around: &[GateScope<'_>],
+    event: &Event<'_>,
+) {
+    let about = About {
+        event: Some(event),
+        ..About::default()
+    };
+    let plan = Plan::new(around, moment, context.now.get());
+    let effects = plan.carry_out(&context.project, &about);
+    append_gates(context, effects.records);
+}
+
+/// `PreToolUse` of a dispatch: warned of or refused before its gate.
+pub(crate) fn dispatched(context: &Context<'_>, event: &Event<'_>) -> Reply {
+    let objection = objection_to_dispatch(context, event);
+    let decision = Decision::of(objection.into_iter().collect());
+    outcome::conclude(context, event, &decision, &[])
+}
+
+/// What is said against a dispatch: a gate before the agent's phase has not passed.
+pub(crate) fn objection_to_dispatch(context: &Context<'_>, event: &Event<'_>) -> Option<Denial> {
+    let agent_type = event.get(Field::SubagentType)?;
+    let setting = context.rules.settings.dispatch;
+    if agent_type.is_empty() || setting == Strictness::Off {
+        return None;
+    }
+    let agent = AgentName::parse(agent_type);
+    let around = states(context, &context.cwd);
+    let mut around = around.iter();
+    let (around, gate) = around.find_map(|around| Some((around, around.closed_gate(&agent)?)))?;
+    let mode = match setting {
+        Strictness::Block => around.governed.mode,
+        Strictness::Off | Strictness::Warn => Mode::Warn,
+    };
+    Some(closed(context, around, agent_type, gate, mode))
+}
+
+/// A dispatch before its gate.
+fn closed(
+    context: &Context<'_>,
+    around: &GateScope<'_>,
+    agent_type: &str,
+    gate: ClosedGate,
+    mode: Mode,
+) -> Denial {
+    let dir = around.dir().map(path::from_os).unwrap_or_default();
+    Denial {
+        code: DenyCode::GateClosed,
+        system: around.governed.id().to_owned(),
+        mode,
+        act: Act::Write,
+        shown: agent_type.to_owned(),
+        site: context
+            .project
+            .main
+            .relative(&dir)
+            .unwrap_or(&dir)
+            .to_owned(),
+        path: path::below(&dir, &gate.file),
+        why: gate.why,
+        entry: gate.name,
+        instead: None,
+        suggestion: None,
+        agent: None,
+    }
+}
+
+/// Appends gate records; where that fails the gate changes stand.
+pub(crate) fn append_gates(context: &Context<'_>, records: impl IntoIterator<Item = GateRecord>) {
+    for record in records {
+        context.append(&context.logs().gates(), &record);
+    }
+}
+
+/// The same where the folder of the log is locked already.
+fn append_gates_locked(
+    context: &Context<'_>,
+    locked: &Locked<'_>,
+    records: impl IntoIterator<Item = GateRecord>,
+) {
+    let log = context.logs().gates();
+    let max_bytes = context.rules.settings.log_max_bytes;
+    for record in records {
+        let line = record.to_line();
+        let written = log.append_locked(locked, &line, max_bytes, &record.ts);
+        context.warn_about(log.name, written);
+    }
+}
+
+/// What became of one end of a run.
+enum Counted {
+    Before,
+    Wordless,
+    Now(Vec<OwedArtifact>),
+    SentBack(Vec<OwedArtifact>),
+}
+
+fn about<'a>(event: &'a Event<'a>, ending: &'a AgentResult) -> About<'a> {
+    About {
+        event: Some(event),
+        agent_type: Some(&ending.agent_type),
+        agent_id: ending.agent_id.as_deref(),
+    }
+}
+
+/// How an agent that is sent back gives its report again; its next message replaces the
+/// one it ended with, so it has to hold everything.
+const IN_A_MESSAGE: &str =
+    "give your full report again: the next message replaces the one you just gave";
+const BY_HANDBACK: &str =
+    "call SubagentHandback with your full report again: this one was not delivered";
+
+fn send_back(owed: &[OwedArtifact], again: &str) -> String {
+    let owed = owed
+        .iter()
+        .map(|due| format!("`{}` ({})", due.path, due.why));
+    let list = text::join_limited(owed.collect(), reply::MAX_REASON - 160);
+    let text = format!("Before you end: {list}. Write what is owed, then {again}.");
+    text::truncate(&text, reply::MAX_REASON)
+}

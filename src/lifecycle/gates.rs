@@ -1,0 +1,362 @@
+//! Gates: what the start and the end of agents do to the systems' states.
+//!
+//! A system says purely what a moment leads to; here is what stands around
+//! that: the nearest directory, the lock, the replacement, the record.
+
+mod files;
+mod record;
+mod settle;
+
+use std::cell::OnceCell;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use chrono::{DateTime, Utc};
+
+use self::files::{OwnTree, ReadSet, below_root, nearest_from};
+use crate::base::warn;
+use crate::project::files::InDir;
+
+pub use self::files::{SiteRuns, nearest};
+pub use self::record::{About, GateRecord, Moved};
+use self::settle::settle;
+pub use self::settle::write_through;
+use crate::base::actor::AgentName;
+use crate::base::path;
+use crate::contract::denial::Mode;
+use crate::project::registry::{EnabledSystem, Registry};
+use crate::project::roots::Project;
+use crate::project::sites;
+use crate::systems::system::{
+    AgentEvent, ClosedGate, Effects, FileOutcome, Files, MissingArtifact,
+};
+use crate::systems::workflow::Outcome;
+
+/// A system's state around an event, looked for when the system first asks for it.
+pub struct GateScope<'c> {
+    pub governed: &'c EnabledSystem<'c>,
+    dir: OnceCell<Option<PathBuf>>,
+    /// The project, and where below the session's root the search begins.
+    nearest: Option<(&'c Project, Rc<str>)>,
+    /// The same place in the agent's own work tree, where agents leave artifacts.
+    own: Option<PathBuf>,
+    reach: Reach,
+}
+
+/// Where below a directory the state is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    /// In it and in its directories.
+    Children,
+    /// In it alone; its directories are the project's.
+    Itself,
+}
+
+impl<'c> GateScope<'c> {
+    /// The state of every system: in the nearest `gate_dir` that holds some,
+    /// from `cwd` up to the root, and in the sites that the settings or their
+    /// own files make one. A work tree's agents work on the main checkout's, but
+    /// those of a session that is of the work tree on its own.
+    pub fn all(registry: &'c Registry<'c>, project: &'c Project, cwd: &str) -> Vec<Self> {
+        let cwd = path::absolute("/", cwd, None);
+        let below: Rc<str> = below_root(project, &cwd).into();
+        let tree = OwnTree::of(project, &cwd);
+        let tree_for = |governed: &EnabledSystem<'_>| {
+            let leaves_artifacts = governed.system.is_artifact("");
+            tree.as_ref().filter(|_| leaves_artifacts)
+        };
+        let systems = registry.governed.iter();
+        let gated = systems.filter_map(|governed| Some((governed, governed.system.gate_dir()?)));
+        let mut all = Vec::new();
+        for (governed, gate_dir) in gated.clone() {
+            all.push(Self {
+                governed,
+                dir: OnceCell::new(),
+                nearest: Some((project, below.clone())),
+                own: tree_for(governed).map(|tree| tree.gate_dir(governed, gate_dir)),
+                reach: Reach::Children,
+            });
+        }
+        for (governed, gate_dir) in gated {
+            for site in sites::named(project.session_root(), governed, registry) {
+                if path::relative(&site.site, gate_dir).is_none() {
+                    let own = tree_for(governed).map(|tree| tree.root.path(&site.site).into());
+                    all.push(Self {
+                        own,
+                        ..Self::known(governed, site.dir().into(), Reach::Itself)
+                    });
+                }
+            }
+        }
+        all
+    }
+
+    /// The state in a `gate_dir` that is known.
+    pub fn at_dir(governed: &'c EnabledSystem<'c>, dir: PathBuf) -> Self {
+        Self::known(governed, dir, Reach::Children)
+    }
+
+    fn known(governed: &'c EnabledSystem<'c>, dir: PathBuf, reach: Reach) -> Self {
+        Self {
+            governed,
+            dir: OnceCell::from(Some(dir)),
+            nearest: None,
+            own: None,
+            reach,
+        }
+    }
+
+    /// Where the state is, if there is any.
+    pub fn dir(&self) -> Option<&Path> {
+        let search = || {
+            let (project, below) = self.nearest.as_ref()?;
+            let own = || self.own_dir().map(Path::to_owned);
+            nearest_from(project, below, self.governed).or_else(own)
+        };
+        self.dir.get_or_init(search).as_deref()
+    }
+
+    /// The directory in the agent's own work tree, if it is there.
+    fn own_dir(&self) -> Option<&Path> {
+        self.own.as_deref().filter(|own| own.is_dir())
+    }
+
+    /// The gate before an agent's phase that has not passed.
+    pub fn closed_gate(&self, agent: &AgentName) -> Option<ClosedGate> {
+        self.governed.system.closed_gate(agent, self)
+    }
+
+    /// What a moment means here; `None` where it means nothing.
+    fn plan(&self, moment: &AgentEvent<'_>, now: DateTime<Utc>) -> Option<Planned<'_>> {
+        let asked = ReadSet::new(self);
+        let consequences = self.at(moment, &asked, now);
+        let concerns = !consequences.outcomes.is_empty() || !consequences.owed.is_empty();
+        Some(Planned {
+            dir: concerns.then(|| self.dir())??,
+            around: self,
+            asked,
+            consequences,
+        })
+    }
+
+    fn at(&self, moment: &AgentEvent<'_>, files: &dyn Files, now: DateTime<Utc>) -> Effects {
+        let role = match moment {
+            AgentEvent::AgentStart { agent } | AgentEvent::AgentEnd { agent, .. } => {
+                self.role_of(agent)
+            }
+            AgentEvent::TurnEnd | AgentEvent::Wrote { .. } => None,
+        };
+        let moment = match (*moment, &role) {
+            (AgentEvent::AgentStart { .. }, Some(agent)) => AgentEvent::AgentStart { agent },
+            (AgentEvent::AgentEnd { reply, .. }, Some(agent)) => {
+                AgentEvent::AgentEnd { agent, reply }
+            }
+            (moment, _) => moment,
+        };
+        self.governed.system.at(&moment, files, now)
+    }
+
+    /// The settings may give an agent the role of another.
+    fn role_of(&self, agent: &AgentName) -> Option<AgentName> {
+        let role = self.governed.contract.role_of(agent);
+        role.map(AgentName::parse)
+    }
+}
+
+impl Files for GateScope<'_> {
+    fn read(&self, name: &str) -> Result<Option<String>, String> {
+        if self.governed.system.is_artifact(name)
+            && let Some(dir) = self.own_dir()
+            && let Some(text) = (InDir { dir }).read(name)?
+        {
+            return Ok(Some(text));
+        }
+        self.dir().map_or(Ok(None), |dir| InDir { dir }.read(name))
+    }
+
+    fn dirs(&self) -> Vec<String> {
+        match (self.reach, self.own_dir().or_else(|| self.dir())) {
+            (Reach::Children, Some(dir)) => InDir { dir }.dirs(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// What one moment did in all systems.
+#[derive(Default)]
+pub struct GateEffects {
+    pub records: Vec<GateRecord>,
+    /// A state that should have changed could not be written.
+    pub has_failed: bool,
+    /// There was a choice of states, and none of them was the one.
+    pub is_undecided: bool,
+}
+
+/// An artifact that an agent owes.
+pub struct OwedArtifact {
+    pub system: String,
+    /// How its system is governed.
+    pub mode: Mode,
+    /// Relative to the site.
+    pub name: String,
+    /// Absolute: an agent in a work tree of its own takes any other for one in there.
+    pub path: String,
+    pub why: String,
+}
+
+impl OwedArtifact {
+    /// The record of a report that was refused for want of the artifact.
+    pub fn sent_back(
+        &self,
+        about: &About<'_>,
+        project: &Project,
+        now: DateTime<Utc>,
+    ) -> GateRecord {
+        let file = shown(project, Path::new(&self.path));
+        let record = GateRecord::new(about, &self.system, &file, now);
+        record.skipped(format!("the agent was sent back: {}", self.why))
+    }
+}
+
+/// What a moment means in all systems, as found before anything is locked.
+pub struct Plan<'a> {
+    moment: AgentEvent<'a>,
+    now: DateTime<Utc>,
+    states: Vec<Planned<'a>>,
+}
+
+/// What the moment means in one of the states that it concerns.
+struct Planned<'a> {
+    around: &'a GateScope<'a>,
+    dir: &'a Path,
+    asked: ReadSet<'a>,
+    consequences: Effects,
+}
+
+/// What became of a file.
+struct Applied {
+    file: String,
+    outcome: io::Result<Outcome>,
+}
+
+impl Planned<'_> {
+    /// The outcomes by file. Where one changes nothing because a file cannot be
+    /// read, that is the reason; with no file chosen it can be any.
+    fn outcomes(&self) -> Vec<Applied> {
+        let unreadable = self.asked.unreadable();
+        let judged = |FileOutcome { file, outcome }: FileOutcome| {
+            let is_it = |(name, _): &&(String, String)| file.is_empty() || *name == file;
+            let outcome = match (&outcome, unreadable.iter().find(is_it)) {
+                (Outcome::Unchanged { .. }, Some((name, why))) => {
+                    Err(io::Error::other(format!("`{name}` cannot be read: {why}")))
+                }
+                _ => Ok(outcome),
+            };
+            Applied { file, outcome }
+        };
+        let outcomes = self.consequences.outcomes.iter().cloned();
+        outcomes.map(judged).collect()
+    }
+}
+
+impl<'a> Plan<'a> {
+    pub fn new(around: &'a [GateScope<'a>], moment: AgentEvent<'a>, now: DateTime<Utc>) -> Self {
+        let states = around.iter();
+        Self {
+            moment,
+            now,
+            states: states.filter_map(|at| at.plan(&moment, now)).collect(),
+        }
+    }
+
+    /// Whether the moment concerns no system at all.
+    pub fn is_empty(&self) -> bool {
+        self.states.is_empty()
+    }
+
+    /// Whether an agent ended without a word.
+    pub fn is_wordless(&self) -> bool {
+        matches!(self.moment, AgentEvent::AgentEnd { reply, .. } if reply.trim().is_empty())
+    }
+
+    /// What the agent owes.
+    pub fn owed(&self) -> Vec<OwedArtifact> {
+        let mut dues = Vec::new();
+        for state in &self.states {
+            let unreadable = state.asked.unreadable();
+            for MissingArtifact { file, why } in &state.consequences.owed {
+                let is_it = |(name, _): &&(String, String)| name == file;
+                let unread = unreadable.iter().find(is_it);
+                let dir = state.around.own.as_deref().unwrap_or(state.dir);
+                dues.push(OwedArtifact {
+                    system: state.around.governed.id().to_owned(),
+                    mode: state.around.governed.mode,
+                    name: file.clone(),
+                    path: path::from_os(&dir.join(file)),
+                    why: unread.map_or(why.clone(), |(_, why)| format!("it cannot be read: {why}")),
+                });
+            }
+        }
+        dues
+    }
+
+    /// Carries the moment into every system's state, each change as one locked
+    /// read-modify-write that a kill leaves whole.
+    pub fn carry_out(&self, project: &Project, about: &About<'_>) -> GateEffects {
+        let mut effects = GateEffects::default();
+        for state in &self.states {
+            let replan = || state.around.plan(&self.moment, self.now);
+            for Applied { file, outcome } in settle(state, &replan) {
+                let record = self.record(state, &file, project, about);
+                effects.has_failed |= outcome.is_err();
+                effects.is_undecided |= file.is_empty();
+                effects.records.push(match outcome {
+                    Ok(Outcome::Changed {
+                        changes, account, ..
+                    }) => record.changed(&changes, &account),
+                    Ok(Outcome::Unchanged { why }) => record.skipped(why),
+                    Err(error) => {
+                        warn::warn_error(&format!("could not change `{}`", record.file), &error);
+                        record.skipped(format!("could not be changed: {error}"))
+                    }
+                });
+            }
+        }
+        effects
+    }
+
+    /// Notes that nothing was changed, in the states that the moment concerns.
+    pub fn skip_all(&self, project: &Project, about: &About<'_>, why: &str) -> GateEffects {
+        let mut effects = GateEffects::default();
+        for state in &self.states {
+            for planned in &state.consequences.outcomes {
+                let record = self.record(state, &planned.file, project, about);
+                effects.records.push(record.skipped(why.to_owned()));
+            }
+        }
+        effects
+    }
+
+    fn record(
+        &self,
+        state: &Planned<'_>,
+        file: &str,
+        project: &Project,
+        about: &About<'_>,
+    ) -> GateRecord {
+        let shown = shown(project, &state.dir.join(file));
+        GateRecord::new(about, state.around.governed.id(), &shown, self.now)
+    }
+}
+
+/// A file as records and people see it.
+pub fn shown(project: &Project, file: &Path) -> String {
+    let file = path::from_os(file);
+    project
+        .main
+        .relative(&file)
+        .unwrap_or(&file)
+        .trim_end_matches('/')
+        .to_owned()
+}

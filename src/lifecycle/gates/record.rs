@@ -1,0 +1,137 @@
+//! The records of the gate log: what a completion moved, or why it moved nothing.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use crate::base::clock;
+use crate::host::event::{Event, Field};
+use crate::log::record::{self, LogLine};
+use crate::systems::workflow::{GateChange, GateStatus, Summary};
+
+/// One completion, as `gates.jsonl` keeps it: a change, or why there was none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct GateRecord {
+    pub id: String,
+    /// UTC, RFC 3339, milliseconds.
+    pub ts: String,
+    pub system: String,
+    /// Relative to the project.
+    pub file: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<GateStatus>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<GateStatus>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iteration: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<String>,
+    /// Why nothing was changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
+    /// The further gates that the same completion moved.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Moved>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Moved {
+    pub gate: String,
+    pub from: GateStatus,
+    pub to: GateStatus,
+}
+
+impl From<&GateChange> for Moved {
+    fn from(change: &GateChange) -> Self {
+        Self {
+            gate: change.gate.clone(),
+            from: change.from,
+            to: change.to,
+        }
+    }
+}
+
+/// Who a record is about. `agent_type` and `agent_id` are the agent's that
+/// started or ended, which need not be the event's. A command has no event.
+#[derive(Clone, Copy, Default)]
+pub struct About<'a> {
+    pub event: Option<&'a Event<'a>>,
+    pub agent_type: Option<&'a str>,
+    pub agent_id: Option<&'a str>,
+}
+
+impl GateRecord {
+    pub fn new(about: &About<'_>, system: &str, file: &str, now: DateTime<Utc>) -> Self {
+        Self {
+            id: record::id(now),
+            ts: clock::millis(now),
+            system: system.to_owned(),
+            file: file.to_owned(),
+            agent_type: about.agent_type.map(str::to_owned),
+            agent_id: about.agent_id.map(str::to_owned),
+            session_id: about
+                .event
+                .and_then(|event| event.get(Field::SessionId))
+                .map(str::to_owned),
+            ..Self::default()
+        }
+    }
+
+    /// Notes what moved. A run can also be closed, or go on, without a gate.
+    pub fn changed(mut self, changes: &[GateChange], account: &Summary) -> Self {
+        let Some((first, others)) = changes.split_first() else {
+            let evidence = account.evidence.as_deref();
+            self.phase.clone_from(&account.phase);
+            self.iteration = account.iteration;
+            self.evidence = Some(evidence.unwrap_or("no gate moved").to_owned());
+            return self;
+        };
+        self.gate = Some(first.gate.clone());
+        self.from = Some(first.from);
+        self.to = Some(first.to);
+        self.phase.clone_from(&first.phase);
+        self.iteration = first.iteration;
+        self.evidence = Some(first.evidence.clone());
+        self.also = others.iter().map(Moved::from).collect();
+        self
+    }
+
+    pub(super) fn skipped(mut self, why: String) -> Self {
+        self.skipped = Some(why);
+        self
+    }
+}
+
+impl LogLine for GateRecord {
+    fn ts(&self) -> &str {
+        &self.ts
+    }
+
+    /// Names that an event or a file of the system brings can be of any length.
+    fn shorten(&mut self, limit: usize) {
+        self.also.truncate(limit / 60);
+        let also = self.also.iter_mut().map(|moved| &mut moved.gate);
+        let optional = [
+            &mut self.gate,
+            &mut self.phase,
+            &mut self.agent_type,
+            &mut self.agent_id,
+            &mut self.session_id,
+            &mut self.evidence,
+            &mut self.skipped,
+        ];
+        let texts = optional.into_iter().flatten().chain([&mut self.file]);
+        for text in texts.chain(also) {
+            record::shorten(text, limit);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Planned outcomes → the disk: one locked read-modify-write for each state.
+
+use std::path::Path;
+use std::{fs, io, thread};
+
+use super::{Applied, Planned};
+use crate::base::disk::resolve::without_links;
+use crate::store::lock::{IN_HOOK, with_state_lock};
+use crate::store::replace::replace;
+use crate::systems::system::FileOutcome;
+use crate::systems::workflow::Outcome;
+
+/// How often a busy lock is tried for, each time for the hook's wait.
+const TRIES: usize = 4;
+
+/// Writes what a plan says of a state.
+pub(super) fn settle<'a>(
+    state: &Planned<'a>,
+    replan: &dyn Fn() -> Option<Planned<'a>>,
+) -> Vec<Applied> {
+    let planned = &state.consequences.outcomes;
+    let changes = |planned: &FileOutcome| matches!(planned.outcome, Outcome::Changed { .. });
+    if !planned.iter().any(changes) {
+        return state.outcomes();
+    }
+    let attempt = || {
+        let pid_lock = state.around.governed.system.pid_lock();
+        with_state_lock(state.dir, pid_lock, IN_HOOK, |_| {
+            // What was planned before the lock may be stale, and is planned again then.
+            let mut outcomes = match state.asked.holds() {
+                true => state.outcomes(),
+                false => replan().map(|again| again.outcomes()).unwrap_or_default(),
+            };
+            for settled in &mut outcomes {
+                if let Ok(Outcome::Changed { text, .. }) = &settled.outcome
+                    && let Err(error) = write_through(&state.dir.join(&settled.file), text)
+                {
+                    settled.outcome = Err(error);
+                }
+            }
+            Ok(outcomes)
+        })
+    };
+    let mut settled = attempt();
+    for _ in 1..TRIES {
+        match &settled {
+            Err(busy) if busy.kind() == io::ErrorKind::WouldBlock => thread::yield_now(),
+            _ => break,
+        }
+        settled = attempt();
+    }
+    settled.unwrap_or_else(|error| {
+        let (kind, why) = (error.kind(), error.to_string());
+        let failed = |planned: &FileOutcome| Applied {
+            file: planned.file.clone(),
+            outcome: Err(io::Error::new(kind, why.clone())),
+        };
+        planned.iter().map(failed).collect()
+    })
+}
+
+/// Replaces a state file. A link is written through, as the systems' own tools do.
+///
+/// # Errors
+/// The file cannot be replaced; it is as it was then.
+pub fn write_through(path: &Path, text: &str) -> io::Result<()> {
+    let is_real = path.to_str().and_then(without_links).is_some();
+    let real = match is_real {
+        true => None,
+        false => fs::canonicalize(path).ok(),
+    };
+    replace(real.as_deref().unwrap_or(path), text.as_bytes())
+}

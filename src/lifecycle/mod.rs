@@ -1,0 +1,8 @@
+pub mod agents;
+pub mod background;
+pub mod counted_runs;
+pub mod detect;
+pub mod gates;
+pub mod post_tool_use;
+pub mod restored;
+pub mod session_start;

@@ -1,0 +1,175 @@
+//! After a tool call: which phases a report completes, and which denials are settled.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::iter;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::base::disk::bounded_read;
+use crate::base::path;
+use crate::base::target::Act;
+use crate::guard::claims::Claim;
+use crate::guard::decision::Decision;
+use crate::guard::judge;
+use crate::guard::outcome::denial_log;
+use crate::host::event::{Event, Field, Kind};
+use crate::host::reply::Reply;
+use crate::lifecycle::agents::{self, TO_COUNT};
+use crate::lifecycle::detect;
+use crate::log::append::LogFile;
+use crate::log::record::{LogLine, Record, What};
+use crate::project::context::Context;
+use crate::store::lock::with_lock;
+use crate::store::make_own_folder;
+
+/// `PostToolUse`, and `PostToolUseFailure`, of a tool that can write.
+pub(crate) fn after(context: &Context<'_>, event: &Event<'_>) -> Reply {
+    let judged = judge::judge(context, event).ok();
+    let is_allowed = matches!(judged, Some((Decision::Allow { .. }, _)));
+    let claims = judged.map(|(_, claims)| claims).unwrap_or_default();
+    if event.kind() == Kind::PostToolUse {
+        agents::report_written(context, event, &claims);
+        if is_allowed {
+            recover(context, event, &claims);
+        }
+    }
+    detect::detect(context, event, &claims)
+}
+
+/// Closes the open denials of the same agent in the sites where it has now
+/// written an allowed name.
+fn recover(context: &Context<'_>, event: &Event<'_>, claims: &[Claim<'_>]) {
+    let writes = claims
+        .iter()
+        .filter(|claim| matches!(claim.target.act, Act::Write | Act::Edit));
+    let mut sites: BTreeMap<String, &Claim<'_>> = BTreeMap::new();
+    for claim in writes.filter(|claim| !claim.entry.is_empty()) {
+        sites.entry(claim.site_dir()).or_insert(claim);
+    }
+    let log = context.logs().events();
+    let max_bytes = context.rules.settings.log_max_bytes;
+    for (site, claim) in sites {
+        let denials = denials(context, event, &site, claim);
+        if denials.is_empty() {
+            continue;
+        }
+        let close = |append: &dyn Fn(&str, &str) -> io::Result<()>| {
+            let mut open = still_open(&denials, &log).into_iter();
+            open.try_for_each(|denial| {
+                let record = recovery(context, event, claim, denial);
+                append(&record.to_line(), &record.ts)
+            })
+        };
+        // Of several writes at once only the first finds a denial open.
+        let closed = make_own_folder(&log.dir).and_then(|()| {
+            with_lock(&log.dir, TO_COUNT, |locked| {
+                close(&|line, ts| log.append_locked(locked, line, max_bytes, ts))
+            })
+        });
+        let closed = closed.or_else(|error| match error.kind() {
+            ErrorKind::WouldBlock => {
+                close(&|line, ts| log.append(line, max_bytes, ts, Duration::ZERO))
+            }
+            _ => Err(error),
+        });
+        context.warn_about(log.name, closed);
+    }
+}
+
+fn recovery(
+    context: &Context<'_>,
+    event: &Event<'_>,
+    claim: &Claim<'_>,
+    denial: &Denied,
+) -> Record {
+    let reason = format!(
+        "wrote `{}` after it was refused `{}`",
+        claim.entry, denial.shown
+    );
+    let mut record = Record::new(What::Recovered, &reason, Some(event), context.now.get());
+    record.system = Some(claim.governed.id().to_owned());
+    record.name = Some(claim.entry.clone());
+    record.file_path = Some(claim.path());
+    record.resolves = Some(denial.id.clone());
+    record
+}
+
+/// The denials of the event's agent in a site. Those from before the site was
+/// there lie in the common log, and other systems' sites may lie in this one.
+fn denials(context: &Context<'_>, event: &Event<'_>, site: &str, claim: &Claim<'_>) -> Vec<Denied> {
+    let system = claim.governed.id();
+    let mut logs = vec![
+        denial_log(&context.logs(), system, Some(site)),
+        context.logs().denies(),
+    ];
+    logs.dedup();
+    let mine = |record: &Value| {
+        let same = |key: &str, field| record[key].as_str() == event.get(field);
+        let path = record["file_path"].as_str().unwrap_or_default();
+        // What could not be judged has no name.
+        let is_here = match record["name"].as_str() {
+            Some(name) => path::below(site, name).trim_end_matches('/') == path,
+            None => path::relative(path, site).is_some(),
+        };
+        record["source"] == "statewarden"
+            && record["decision"] == "deny"
+            && record["system"] == system
+            && same("session_id", Field::SessionId)
+            && same("agent_id", Field::AgentId)
+            && is_here
+    };
+    let mut denials = Vec::new();
+    let mut take = |record: &Value| {
+        if let (true, Some(id)) = (mine(record), record["id"].as_str()) {
+            // A site has no name in itself.
+            let path = record["file_path"].as_str().unwrap_or_default();
+            let name = record["name"].as_str().filter(|name| !name.is_empty());
+            let shown = name.or(context.project.main.relative(path)).unwrap_or(path);
+            denials.push(Denied {
+                id: id.to_owned(),
+                shown: shown.to_owned(),
+            });
+        }
+    };
+    logs.iter().for_each(|log| each_record(log, &mut take));
+    denials
+}
+
+struct Denied {
+    id: String,
+    /// What was refused, as people are told.
+    shown: String,
+}
+
+/// Those that no record of the log resolves.
+fn still_open<'d>(denials: &'d [Denied], log: &LogFile) -> Vec<&'d Denied> {
+    let mut open: Vec<&Denied> = denials.iter().collect();
+    each_record(log, &mut |record| {
+        if let Some(resolved) = record["resolves"].as_str() {
+            open.retain(|denial| denial.id != resolved);
+        }
+    });
+    open
+}
+
+/// How much of a log's end is searched, rotated generations included.
+const TAIL: u64 = 512 * 1024;
+
+/// Hands on the newest records of a log, file by file, the newest file first.
+pub(crate) fn each_record(log: &LogFile, take: &mut dyn FnMut(&Value)) {
+    let rotated = iter::once_with(|| log.generations().into_iter().rev()).flatten();
+    let mut left = TAIL;
+    for path in iter::once(log.path()).chain(rotated) {
+        let len = bounded_read::tail(&path, left, &mut |line| {
+            if let Ok(record) = serde_json::from_str(line) {
+                take(&record);
+            }
+        });
+        left = left.saturating_sub(len.unwrap_or_default());
+        if left == 0 {
+            return;
+        }
+    }
+}

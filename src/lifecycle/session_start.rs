@@ -1,0 +1,124 @@
+//! The session's start: what a new session is told, and what it leaves for later ones.
+
+use std::cmp::Reverse;
+
+use crate::base::text;
+use crate::host::event::{Event, Kind};
+use crate::host::reply::Reply;
+use crate::host::settings_json::Wiring;
+use crate::lifecycle::agents::roles;
+use crate::lifecycle::gates::SiteRuns;
+use crate::log::record::{Record, What};
+use crate::project::context::Context;
+use crate::project::roots::read_client_text;
+use crate::project::sites::Site;
+use crate::store::{Above, note_wired};
+use crate::systems::workflow::Workflow;
+use crate::systems::{devt, groups};
+
+/// Tells a session that starts what is under way, so that nothing is done twice.
+pub(crate) fn session_started(context: &Context<'_>, event: &Event<'_>) -> Reply {
+    let mut sites = context.sites_around();
+    if context.is_concerned(&sites) {
+        heartbeat(context, event);
+        note_wiring(context);
+    }
+    let is_of_groups = |site: &Site<'_>| site.governed.id() == groups::ID;
+    if sites.iter().any(is_of_groups) && !roles::has_group_roles(context, &sites) {
+        sites.retain(|site| !is_of_groups(site));
+    }
+    let (mut runs, mut problems) = (Vec::new(), Vec::new());
+    for site in &sites {
+        let held = SiteRuns::of(site, &context.project);
+        runs.extend(held.readable.into_iter().filter(|run| run.active));
+        problems.extend(held.problems);
+    }
+    if runs.is_empty() && problems.is_empty() {
+        return Reply::Silent;
+    }
+    // What was forgotten long ago must not push out what is under way, nor
+    // what is derived from files, of any number, a run that is stored.
+    runs.sort_by_key(|run| Reverse(run.updated_at.clone()));
+    Reply::Context {
+        event: Kind::SessionStart,
+        text: under_way(&runs, &problems),
+    }
+}
+
+/// One line a session, so that the morning after shows that the hook ran.
+fn heartbeat(context: &Context<'_>, event: &Event<'_>) {
+    let edition = context.rules.settings.system(devt::ID).contract.as_str();
+    let version = env!("CARGO_PKG_VERSION");
+    let what = format!("statewarden {version}, devt contract {edition}");
+    let mut record = Record::new(What::Heartbeat, &what, Some(event), context.now.get());
+    record.client.clone_from(&context.env.client);
+    context.append(&context.logs().events(), &record);
+}
+
+/// Remembers that the project's settings run the hook, for the day they do not.
+fn note_wiring(context: &Context<'_>) {
+    let settings = context.project.client_settings();
+    let texts = settings.map(|path| read_client_text(&path).ok().flatten());
+    let is_wired = |text: &String| Wiring::read(text).is_ok_and(|wiring| wiring.is_ours());
+    if texts.iter().flatten().any(is_wired) {
+        context.warn_about(
+            "wired",
+            note_wired(context.logs().own_folder(), Above::WasThere),
+        );
+    }
+}
+
+/// The most characters that a new session is told.
+const MAX_UNDER_WAY: usize = 999;
+
+/// A line for each run and then for each file that may hold one, as many as fit,
+/// and the number of the rest.
+fn under_way(runs: &[Workflow], problems: &[String]) -> String {
+    let mut text = match runs {
+        [] => "A workflow may be under way; before you begin anew, mend its state or ask the user.",
+        _ => "A workflow is under way; go on from here, redo nothing.",
+    }
+    .to_owned();
+    let problems = problems
+        .iter()
+        .map(|problem| text::printable(&text::truncate(problem, 300)));
+    let lines: Vec<String> = runs.iter().map(summary).chain(problems).collect();
+    for (at, line) in lines.iter().enumerate() {
+        let rest = format!("\nand {} more: `statewarden status`.", lines.len() - at);
+        let room = MAX_UNDER_WAY - text.chars().count();
+        let needed = match at + 1 == lines.len() {
+            true => 0,
+            false => rest.chars().count(),
+        };
+        if 1 + line.chars().count() + needed <= room {
+            text += &format!("\n{line}");
+        } else if at == 0 {
+            return text::truncate(&format!("{text}\n{line}"), MAX_UNDER_WAY);
+        } else {
+            return text + &rest;
+        }
+    }
+    text
+}
+
+/// One line, whatever a state file calls its phase.
+fn summary(run: &Workflow) -> String {
+    let phase = run.phase.as_deref().unwrap_or("none");
+    let round = match (run.iteration, run.max_iterations) {
+        (Some(n), Some(max)) => format!(", iteration {n} of {max}"),
+        _ => String::new(),
+    };
+    let gates = run
+        .gates
+        .iter()
+        .map(|gate| format!("{} {}", gate.name, gate.status.as_str()));
+    let gates = match text::truncate(&gates.collect::<Vec<_>>().join(", "), 300) {
+        none if none.is_empty() => none,
+        gates => format!("; gates: {gates}"),
+    };
+    let line = format!(
+        "{} (`{}`): phase {phase}{round}{gates}. Next: {}.",
+        run.system, run.file, run.next
+    );
+    text::printable(&line)
+}

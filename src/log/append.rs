@@ -1,0 +1,215 @@
+//! Append-only JSONL logs: bounded, private, whole lines.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::base::disk::bounded_read;
+use crate::base::{clock, warn};
+use crate::store::lock::{Locked, with_lock};
+
+/// One log and where its full generations go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogFile {
+    pub dir: PathBuf,
+    pub name: &'static str,
+    /// Directory of the rotated generations, relative to `dir`; `""` is `dir`.
+    pub rotated: &'static str,
+}
+
+impl LogFile {
+    pub fn path(&self) -> PathBuf {
+        self.dir.join(self.name)
+    }
+
+    /// Appends one line, which ends in a line break, with one `write` under the
+    /// directory's lock, after a line break of its own where a crash left half a line.
+    ///
+    /// There is no `fsync`: after a power failure the newest lines may be
+    /// missing or the last one torn, never an earlier one changed. Where the
+    /// lock stays busy the line is appended without it, which `O_APPEND` makes
+    /// safe; only rotation waits for the next writer. What looks torn may then be
+    /// another writer's line half way, and an empty line too many harms nobody.
+    ///
+    /// # Errors
+    /// The file cannot be opened or written; what is no regular file, such as a
+    /// link, counts as that.
+    pub fn append(
+        &self,
+        line: &str,
+        max_bytes: u64,
+        stamp: &str,
+        wait: Duration,
+    ) -> io::Result<()> {
+        let append = |locked: &Locked<'_>| self.append_locked(locked, line, max_bytes, stamp);
+        match with_lock(&self.dir, wait, append) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let (file, len) = self.open()?;
+                write_line(file, len, line)
+            }
+            result => result,
+        }
+    }
+
+    /// Like [`Self::append`], under a lock of the directory that the caller holds.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn append_locked(
+        &self,
+        _: &Locked<'_>,
+        line: &str,
+        max_bytes: u64,
+        stamp: &str,
+    ) -> io::Result<()> {
+        let (mut file, mut len) = self.open()?;
+        if len > 0 && len + line.len() as u64 > max_bytes {
+            match self.rotate(stamp).and_then(|()| self.open()) {
+                Ok(fresh) => (file, len) = fresh,
+                // A log past its bound is better than a lost line.
+                Err(error) => warn::warn(&format!(
+                    "could not move the full log `{}` into `{}`: {error}; it grows on",
+                    self.path().display(),
+                    self.dir.join(self.rotated).display()
+                )),
+            }
+        }
+        write_line(file, len, line)
+    }
+
+    fn open(&self) -> io::Result<(File, u64)> {
+        let mut options = OpenOptions::new();
+        options.create(true).append(true).read(true);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt;
+            options
+                .mode(0o600)
+                .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+        }
+        let file = options.open(self.path())?;
+        let len = bounded_read::len(&file)?;
+        Ok((file, len))
+    }
+
+    fn rotate(&self, stamp: &str) -> io::Result<()> {
+        let dir = self.dir.join(self.rotated);
+        fs::create_dir_all(&dir)?;
+        let stem = self.name.trim_end_matches(".jsonl");
+        let stamp = clock::in_name(stamp);
+        let full = (0..).map(|n| match n {
+            0 => dir.join(format!("{stem}-{stamp}.jsonl")),
+            n => dir.join(format!("{stem}-{stamp}-{n}.jsonl")),
+        });
+        // Nothing is overwritten; the lock keeps the name free until it is taken.
+        let free = full
+            .into_iter()
+            .find(|path| fs::symlink_metadata(path).is_err());
+        free.map_or(Ok(()), |free| fs::rename(self.path(), free))
+    }
+
+    /// The rotated generations, oldest first.
+    pub fn generations(&self) -> Vec<PathBuf> {
+        let prefix = format!("{}-", self.name.trim_end_matches(".jsonl"));
+        let is_generation = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            // A digit tells a generation from another log with a longer name.
+            name.strip_prefix(&prefix).is_some_and(|rest| {
+                rest.starts_with(|c: char| c.is_ascii_digit()) && rest.ends_with(".jsonl")
+            })
+        };
+        let entries = fs::read_dir(self.dir.join(self.rotated))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let mut paths: Vec<PathBuf> = entries
+            .map(|entry| entry.path())
+            .filter(is_generation)
+            .collect();
+        // Of one moment, the one without a number is the first.
+        paths.sort_unstable_by_key(|path| path.with_extension(""));
+        paths
+    }
+}
+
+/// Appends a line to a log, which it closes off where a crash left half a line.
+fn write_line(mut file: File, len: u64, line: &str) -> io::Result<()> {
+    may_grow_to(len + line.len() as u64 + 1)?;
+    if len > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        let mut last = [0];
+        file.read_exact(&mut last)?;
+        if last != *b"\n" {
+            return file.write_all(format!("\n{line}").as_bytes());
+        }
+    }
+    file.write_all(line.as_bytes())
+}
+
+/// A file that grows past the limit that a process has for them ends it by a signal.
+#[cfg(unix)]
+fn may_grow_to(len: u64) -> io::Result<()> {
+    use rustix::process::{Resource, getrlimit};
+    let limit = getrlimit(Resource::Fsize).current;
+    match limit.is_some_and(|limit| len > limit) {
+        true => Err(rustix::io::Errno::FBIG.into()),
+        false => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+fn may_grow_to(_: u64) -> io::Result<()> {
+    Ok(())
+}
+
+/// The logs of a project.
+pub struct Logs {
+    own: PathBuf,
+}
+
+impl Logs {
+    /// `main` is the main checkout.
+    pub fn of(main: &Path) -> Self {
+        Self {
+            own: main.join(".claude").join("statewarden"),
+        }
+    }
+
+    /// The folder of the program's own logs and state.
+    pub fn own_folder(&self) -> &Path {
+        &self.own
+    }
+
+    fn named(&self, name: &'static str) -> LogFile {
+        LogFile {
+            dir: self.own.clone(),
+            name,
+            rotated: "",
+        }
+    }
+
+    /// Denials of every system that has no log of its own.
+    pub fn denies(&self) -> LogFile {
+        self.named("denies.jsonl")
+    }
+
+    /// Everything that is no denial.
+    pub fn events(&self) -> LogFile {
+        self.named("events.jsonl")
+    }
+
+    /// What agents' completions did to gates.
+    pub fn gates(&self) -> LogFile {
+        self.named("gates.jsonl")
+    }
+
+    /// Denials in one devt site.
+    pub fn devt(site: &Path) -> LogFile {
+        LogFile {
+            dir: site.to_owned(),
+            name: "preflight-denies.jsonl",
+            rotated: ".archive",
+        }
+    }
+}

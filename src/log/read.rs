@@ -1,0 +1,442 @@
+//! Reading logs: line by line, a bounded piece at a time, borrowing from the
+//! line, tolerating torn lines and the records of other programs.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, BufRead, BufReader, Read};
+use std::mem;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+
+use crate::base::actor::AgentName;
+use crate::base::disk::bounded_read;
+use crate::base::{text, warn};
+use crate::formats;
+use crate::log::append::LogFile;
+
+/// A line that is longer is no record of ours; it is skipped without being held.
+const MAX_LINE: u64 = 1 << 20;
+
+/// A transcript's line may hold a whole file or a picture.
+const MAX_LONG_LINE: u64 = 256 << 20;
+
+/// The fields of a record that readers look at; `""` stands for an absent one.
+/// Decisions and rules are text here, so that a later version's count as well.
+#[derive(Debug, Default)]
+pub struct Entry<'l> {
+    pub id: Cow<'l, str>,
+    pub ts: Cow<'l, str>,
+    pub source: Cow<'l, str>,
+    pub decision: Cow<'l, str>,
+    pub rule: Cow<'l, str>,
+    pub system: Cow<'l, str>,
+    pub tool: Cow<'l, str>,
+    pub action: Cow<'l, str>,
+    pub file_path: Cow<'l, str>,
+    pub name: Cow<'l, str>,
+    pub reason: Cow<'l, str>,
+    pub suggestion: Cow<'l, str>,
+    pub session_id: Cow<'l, str>,
+    pub workflow_id: Cow<'l, str>,
+    pub agent_type: Cow<'l, str>,
+    pub tool_use_id: Cow<'l, str>,
+    /// The id of the denial that a recovery closes.
+    pub resolves: Cow<'l, str>,
+    /// The systems of the further denials of the same call.
+    pub also: Vec<String>,
+}
+
+impl<'l> Entry<'l> {
+    /// The record on a line as this program writes most of them.
+    fn of_flat(line: &'l str) -> Option<Self> {
+        let mut entry = Self::default();
+        formats::members(line, &mut |key, value| {
+            if let Some(field) = entry.field(key) {
+                *field = match value {
+                    formats::Value::Text(text) => Cow::Borrowed(text),
+                    formats::Value::Escaped(json) => Cow::Owned(serde_json::from_str(json).ok()?),
+                    formats::Value::Other => return None,
+                };
+            }
+            Some(())
+        })?;
+        Some(entry)
+    }
+
+    /// The record that an object is; a field that is no text makes it another program's.
+    fn of_object(object: serde_json::Map<String, Value>) -> Option<Self> {
+        let mut entry = Self::default();
+        for (key, value) in object {
+            if key == "also" {
+                let systems = value.as_array().into_iter().flatten();
+                let system = |also: &Value| also["system"].as_str().unwrap_or_default().to_owned();
+                entry.also = systems.map(system).collect();
+            } else if let Some(field) = entry.field(&key) {
+                let Value::String(text) = value else {
+                    return None;
+                };
+                *field = Cow::Owned(text);
+            }
+        }
+        Some(entry)
+    }
+
+    fn field(&mut self, key: &str) -> Option<&mut Cow<'l, str>> {
+        Some(match key {
+            "id" => &mut self.id,
+            "ts" => &mut self.ts,
+            "source" => &mut self.source,
+            "decision" => &mut self.decision,
+            "rule" => &mut self.rule,
+            "system" => &mut self.system,
+            "tool" => &mut self.tool,
+            "action" => &mut self.action,
+            "file_path" => &mut self.file_path,
+            "name" => &mut self.name,
+            "reason" => &mut self.reason,
+            "suggestion" => &mut self.suggestion,
+            "session_id" => &mut self.session_id,
+            "workflow_id" => &mut self.workflow_id,
+            "agent_type" => &mut self.agent_type,
+            "tool_use_id" => &mut self.tool_use_id,
+            "resolves" => &mut self.resolves,
+            _ => return None,
+        })
+    }
+}
+
+impl Entry<'_> {
+    pub fn is_denial(&self) -> bool {
+        self.source == "statewarden" && self.decision == "deny"
+    }
+
+    /// The id of the denial that this record of a recovery closes.
+    pub fn closes(&self) -> Option<&str> {
+        let is_recovery = self.source == "statewarden" && self.decision == "recovered";
+        (is_recovery && !self.resolves.is_empty()).then_some(self.resolves.as_ref())
+    }
+
+    /// What was refused, by its name in the site; the site itself has none there.
+    pub fn what(&self) -> &str {
+        match self.name.as_ref() {
+            "" => &self.file_path,
+            name => name,
+        }
+    }
+
+    /// The agent as contracts name it; `main` is the main thread.
+    pub fn agent(&self) -> String {
+        match self.agent_type.as_ref() {
+            "" => "main".to_owned(),
+            agent => AgentName::parse(agent).as_str().to_owned(),
+        }
+    }
+}
+
+/// How far back a log is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Its present file.
+    #[default]
+    PriorText,
+    /// Those that were rotated away as well.
+    All,
+}
+
+/// Opens a log; `None` where it is not there.
+pub(crate) fn open(path: &Path) -> Result<Option<File>> {
+    let opened = bounded_read::if_there(bounded_read::open(path))
+        .with_context(|| format!("could not open `{}`", path.display()))?;
+    Ok(opened.map(|(file, _)| file))
+}
+
+/// Tells records of one event apart from its first one: a hook that is registered
+/// twice, such as by the project and by the user, records each event twice.
+#[derive(Default)]
+pub(crate) struct Seen {
+    /// Hashes, since a log can hold a million records.
+    records: HashSet<u64>,
+    hasher: RandomState,
+}
+
+impl Seen {
+    pub(crate) fn is_new(&mut self, entry: &Entry<'_>) -> bool {
+        let event = (&entry.session_id, &entry.tool_use_id, &entry.file_path);
+        let said = (&entry.decision, &entry.rule, &entry.resolves);
+        entry.tool_use_id.is_empty() || self.records.insert(self.hasher.hash_one((event, said)))
+    }
+}
+
+/// Hands every denial of this program in a log to `take`, oldest file first, with its line.
+///
+/// # Errors
+/// A file is there and cannot be read.
+pub(crate) fn denials(
+    log: &LogFile,
+    reach: Reach,
+    take: &mut dyn FnMut(&Entry<'_>, &str),
+) -> Result<()> {
+    entries(log, reach, &mut |entry, line| {
+        if entry.is_denial() {
+            take(entry, line);
+        }
+    })
+}
+
+/// The same for every record, each event's once; says on stderr how many lines cannot
+/// be read.
+///
+/// # Errors
+/// A file is there and cannot be read.
+pub(crate) fn entries(
+    log: &LogFile,
+    reach: Reach,
+    take: &mut dyn FnMut(&Entry<'_>, &str),
+) -> Result<()> {
+    let rotated = match reach {
+        Reach::PriorText => Vec::new(),
+        Reach::All => log.generations(),
+    };
+    let mut seen = Seen::default();
+    let mut take_new = |entry: &Entry<'_>, line: &str| {
+        if seen.is_new(entry) {
+            take(entry, line);
+        }
+    };
+    let mut files = rotated.into_iter().chain([log.path()]);
+    files.try_for_each(|path| entries_of(&path, &mut take_new))
+}
+
+fn entries_of(path: &Path, take: &mut dyn FnMut(&Entry<'_>, &str)) -> Result<()> {
+    let Some(file) = open(path)? else {
+        return Ok(());
+    };
+    let reader = BufReader::with_capacity(256 * 1024, file);
+    let counts =
+        each(reader, take).with_context(|| format!("could not read `{}`", path.display()))?;
+    if counts.unreadable > 0 {
+        warn::warn(&format!(
+            "left out {} of `{}`",
+            text::count(counts.unreadable, "unreadable line", "unreadable lines"),
+            path.display()
+        ));
+    }
+    Ok(())
+}
+
+/// What the lines of a log are; together they are all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub records: usize,
+    /// Empty lines, and JSON of other programs.
+    pub foreign: usize,
+    pub unreadable: usize,
+}
+
+/// Hands every record to `take`, with its line.
+///
+/// # Errors
+/// Those of the reader; no line is one.
+pub fn each(reader: impl BufRead, take: &mut dyn FnMut(&Entry<'_>, &str)) -> io::Result<Counts> {
+    let mut counts = Counts::default();
+    let mut lines = Lines::new(reader);
+    while let Some(line) = lines.next_line()? {
+        let line = text(line);
+        match line.map(|line| (parse(line), line)) {
+            Some((Ok(Some(entry)), line)) => {
+                counts.records += 1;
+                take(&entry, line);
+            }
+            Some((Ok(None), _)) => counts.foreign += 1,
+            Some((Err(Unreadable), _)) | None => counts.unreadable += 1,
+        }
+    }
+    Ok(counts)
+}
+
+/// A line that is no JSON: torn by a crash, or no log's.
+pub(crate) struct Unreadable;
+
+/// The record on a line, if there is one: other programs write records of
+/// their own into devt's log.
+pub(crate) fn parse(line: &str) -> Result<Option<Entry<'_>>, Unreadable> {
+    if let Some(entry) = Entry::of_flat(line) {
+        return Ok(Some(entry));
+    }
+    match serde_json::from_str(line) {
+        Ok(Value::Object(object)) => Ok(Entry::of_object(object)),
+        Ok(_) => Ok(None),
+        Err(_) if line.is_empty() => Ok(None),
+        Err(_) => Err(Unreadable),
+    }
+}
+
+/// A line of a log as text, without its break, or the mark that an editor put
+/// before the first; `None` where it is no UTF-8.
+pub(crate) fn text(line: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(line.trim_ascii()).ok()?;
+    Some(text::split_bom(text).1)
+}
+
+/// Lines, most of them as they lie in the reader's buffer; a line past the longest
+/// comes out cut.
+pub(crate) struct Lines<R> {
+    reader: R,
+    /// How much of the reader's buffer the last line took.
+    taken: usize,
+    longest: u64,
+    /// A line of which the buffer held only a part.
+    line: Vec<u8>,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(crate) fn new(reader: R) -> Self {
+        Self {
+            reader,
+            taken: 0,
+            longest: MAX_LINE,
+            line: Vec::new(),
+        }
+    }
+
+    /// For transcripts.
+    pub(crate) fn long(reader: R) -> Self {
+        Self {
+            longest: MAX_LONG_LINE,
+            ..Self::new(reader)
+        }
+    }
+
+    /// The next line with its break; `None` at the end.
+    pub(crate) fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
+        self.reader.consume(mem::take(&mut self.taken));
+        // An error shows when the reader is asked again.
+        let buffer = self.reader.fill_buf().unwrap_or_default();
+        let end = memchr::memchr(b'\n', buffer);
+        if let Some(end) = end.filter(|end| (*end as u64) < self.longest) {
+            self.taken = end + 1;
+            return Ok(self.reader.fill_buf()?.get(..=end));
+        }
+        self.line.clear();
+        let read = (&mut self.reader)
+            .take(self.longest)
+            .read_until(b'\n', &mut self.line)?;
+        if read as u64 == self.longest && self.line.last() != Some(&b'\n') {
+            self.reader.skip_until(b'\n')?;
+        }
+        Ok((read > 0).then_some(self.line.as_slice()))
+    }
+}
+
+/// The newest records, at most `limit` of them, in the order of time.
+pub(crate) struct TopN<T> {
+    limit: usize,
+    items: BTreeMap<(String, String, u64), T>,
+    /// Tells records apart that have the same time and id.
+    seen: u64,
+}
+
+impl<T> TopN<T> {
+    pub(crate) fn new(limit: Option<u32>) -> Self {
+        Self {
+            limit: limit.map_or(usize::MAX, |limit| limit as usize),
+            items: BTreeMap::new(),
+            seen: 0,
+        }
+    }
+
+    /// Keeps what `make` gives, unless `limit` newer records are there.
+    pub(crate) fn offer(&mut self, entry: &Entry<'_>, make: impl FnOnce() -> T) {
+        self.seen += 1;
+        let full = self.items.len() >= self.limit;
+        let is_old = |(ts, id, _): &(String, String, u64)| {
+            (entry.ts.as_ref(), entry.id.as_ref()) < (ts.as_str(), id.as_str())
+        };
+        if full
+            && self
+                .items
+                .first_key_value()
+                .is_some_and(|(key, _)| is_old(key))
+        {
+            return;
+        }
+        let key = (entry.ts.to_string(), entry.id.to_string(), self.seen);
+        self.items.insert(key, make());
+        if full {
+            self.items.pop_first();
+        }
+    }
+
+    pub(crate) fn into_items(self) -> impl DoubleEndedIterator<Item = T> {
+        self.items.into_values()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_record_or_not() {
+        for (line, expected) in [
+            (r#"{"source":"statewarden","decision":"deny"}"#, "record"),
+            (
+                r#"{"source":"preflight","ts":"x","action":"write"}"#,
+                "record",
+            ),
+            (r#"{"source":7}"#, "foreign"),
+            (r#"{"source":"a","also":[{}]}"#, "record"),
+            ("[1]", "foreign"),
+            (r#"["", "", "statewarden", "deny"]"#, "foreign"),
+            (" \r\n", "foreign"),
+            ("\u{feff}{\"source\":\"statewarden\"}\n", "record"),
+            (r#"{"source":"state"#, "unreadable"),
+            ("\u{0}", "unreadable"),
+        ] {
+            let found = match text(line.as_bytes()).map(parse) {
+                Some(Ok(Some(_))) => "record",
+                Some(Ok(None)) => "foreign",
+                Some(Err(Unreadable)) | None => "unreadable",
+            };
+            assert_eq!(found, expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn strings_without_escapes_are_not_copied() {
+        let Ok(Some(entry)) = parse(r#"{"id":"a","reason":"b\nc"}"#) else {
+            panic!("a record");
+        };
+        assert!(matches!(entry.id, Cow::Borrowed("a")));
+        assert_eq!(entry.reason, "b\nc");
+    }
+
+    #[test]
+    fn a_long_line_is_cut_and_the_next_one_whole() {
+        let mut text = vec![b'x'; 3 * MAX_LINE as usize];
+        text.extend(b"\nnext\nlast");
+        let mut lines = Lines::new(text.as_slice());
+        let mut lengths = Vec::new();
+        while let Some(line) = lines.next_line().unwrap() {
+            lengths.push(line.len());
+        }
+        assert_eq!(lengths, [MAX_LINE as usize, 5, 4]);
+    }
+
+    #[test]
+    fn the_newest_are_kept_in_order() {
+        let mut newest = TopN::new(Some(2));
+        for ts in ["3", "1", "5", "4", "2", "5"] {
+            let entry = Entry {
+                ts: ts.into(),
+                ..Entry::default()
+            };
+            newest.offer(&entry, || ts);
+        }
+        assert_eq!(newest.into_items().collect::<Vec<_>>(), ["5", "5"]);
+    }
+}

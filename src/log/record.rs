@@ -1,0 +1,249 @@
+//! The records of the logs: one JSON line each, bounded and free of secrets.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use crate::base::target::Act;
+use crate::base::{clock, text};
+use crate::contract::denial::{Denial, DenyCode};
+use crate::formats::line;
+use crate::host::event::{Event, Field};
+use crate::log::redact;
+
+/// The most bytes of one line, its line break included.
+pub const MAX_LINE: usize = 4_032;
+
+/// What a record is about. Only `deny` stands in the deny logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum What {
+    Deny,
+    Warn,
+    Detected,
+    Recovered,
+    Heartbeat,
+    Fault,
+}
+
+/// One record, format version 1. Readers keep keys they do not know; a later
+/// version may add keys but changes none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Record {
+    pub v: u8,
+    /// Unique, and in the order of time.
+    pub id: String,
+    /// UTC, RFC 3339, milliseconds.
+    pub ts: String,
+    pub source: String,
+    pub decision: What,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<DenyCode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    pub reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workflow_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_use_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// The denial that a recovery closes, by its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolves: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command_excerpt: Option<String>,
+    /// Of a heartbeat: the version of Claude Code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Also>,
+}
+
+/// A further denial of the same call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Also {
+    pub rule: DenyCode,
+    pub system: String,
+    pub name: String,
+    pub file_path: String,
+}
+
+impl Record {
+    /// A record of something that happened around an event; `None` when there
+    /// was none that could be read.
+    pub fn new(what: What, reason: &str, event: Option<&Event<'_>>, now: DateTime<Utc>) -> Self {
+        let field = |field| event.and_then(|event| event.get(field)).map(str::to_owned);
+        Self {
+            v: 1,
+            id: id(now),
+            ts: clock::millis(now),
+            source: "statewarden".to_owned(),
+            decision: what,
+            rule: None,
+            system: None,
+            tool: field(Field::ToolName),
+            action: None,
+            file_path: None,
+            name: None,
+            reason: reason.to_owned(),
+            suggestion: None,
+            session_id: field(Field::SessionId),
+            workflow_id: None,
+            agent_id: field(Field::AgentId),
+            agent_type: event.and_then(Event::agent_type).map(str::to_owned),
+            tool_use_id: field(Field::ToolUseId),
+            cwd: field(Field::Cwd),
+            resolves: None,
+            command_excerpt: field(Field::Command).map(|command| redact::excerpt(&command)),
+            client: None,
+            also: Vec::new(),
+        }
+    }
+
+    /// The one record of a call's denials, led by the first.
+    pub fn of_denials(
+        what: What,
+        denials: &[Denial],
+        reason: &str,
+        event: &Event<'_>,
+        now: DateTime<Utc>,
+    ) -> Self {
+        let mut record = Self::new(what, reason, Some(event), now);
+        let Some((first, others)) = denials.split_first() else {
+            return record;
+        };
+        record.rule = Some(first.code);
+        record.system = Some(first.system.clone());
+        record.action = Some(action_of(first).to_owned());
+        record.file_path = Some(first.path.clone());
+        record.name = Some(first.entry.clone());
+        record.suggestion.clone_from(&first.suggestion);
+        record.also = others
+            .iter()
+            .map(|denial| Also {
+                rule: denial.code,
+                system: denial.system.clone(),
+                name: denial.entry.clone(),
+                file_path: denial.path.clone(),
+            })
+            .collect();
+        record
+    }
+}
+
+impl LogLine for Record {
+    fn ts(&self) -> &str {
+        &self.ts
+    }
+
+    /// `id`, `ts`, `decision`, `rule` and `system` are never cut.
+    fn shorten(&mut self, limit: usize) {
+        self.also.truncate(limit / 60);
+        let also = self
+            .also
+            .iter_mut()
+            .flat_map(|also| [&mut also.name, &mut also.file_path]);
+        let optional = [
+            &mut self.command_excerpt,
+            &mut self.cwd,
+            &mut self.file_path,
+            &mut self.name,
+            &mut self.suggestion,
+            &mut self.tool,
+            &mut self.session_id,
+            &mut self.workflow_id,
+            &mut self.agent_id,
+            &mut self.agent_type,
+            &mut self.tool_use_id,
+            &mut self.client,
+        ];
+        let texts = optional
+            .into_iter()
+            .flatten()
+            .chain([&mut self.reason])
+            .chain(also);
+        for text in texts {
+            shorten(text, limit);
+        }
+    }
+}
+
+/// A record of a log.
+pub trait LogLine: Clone + Serialize {
+    /// UTC, RFC 3339, milliseconds.
+    fn ts(&self) -> &str;
+
+    /// Brings the texts to a limit each, and the lists to a sixtieth of it.
+    fn shorten(&mut self, limit: usize);
+
+    /// One line of at most [`MAX_LINE`] bytes. The longest fields are cut first.
+    fn to_line(&self) -> String {
+        let mut text = line(self);
+        let mut limits = [1_000, 300, 100, 30].into_iter();
+        let mut shorter = None;
+        while text.len() > MAX_LINE
+            && let Some(limit) = limits.next()
+        {
+            let shorter = shorter.get_or_insert_with(|| self.clone());
+            shorter.shorten(limit);
+            text = line(shorter);
+        }
+        text
+    }
+}
+
+/// Cuts a text to so many bytes, of which those that JSON escapes weigh up to six times as much.
+pub fn shorten(text: &mut String, limit: usize) {
+    let weight = |text: &str| text.len() + 5 * text.bytes().filter(|b| *b < 0x20).count();
+    while weight(text) > limit {
+        *text = text::truncate(text, (text.chars().count() / 2).max(1));
+    }
+}
+
+/// What the call of a denial does: to start an agent writes nothing.
+fn action_of(denial: &Denial) -> &'static str {
+    match denial.code {
+        DenyCode::GateClosed => "dispatch",
+        _ => action(denial.act),
+    }
+}
+
+pub fn action(act: Act) -> &'static str {
+    match act {
+        Act::Write => "write",
+        Act::Edit => "edit",
+        Act::MakeDir => "mkdir",
+        Act::Link => "link",
+        Act::Remove | Act::RemoveTree | Act::Clear => "delete",
+        Act::MoveAway => "move",
+    }
+}
+
+/// Microseconds, process and a counter, in digits that sort as text.
+pub fn id(now: DateTime<Utc>) -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!(
+        "{:014x}-{:08x}-{count:02x}",
+        now.timestamp_micros(),
+        std::process::id()
+    )
+}

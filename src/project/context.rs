@@ -1,0 +1,70 @@
+//! What stands around one event: project, settings, systems, environment and time.
+
+use std::io;
+
+use crate::base::clock::Now;
+use crate::base::env::Env;
+use crate::base::warn;
+use crate::log::append::{LogFile, Logs};
+use crate::log::record::LogLine;
+use crate::project::registry::Registry;
+use crate::project::roots::Project;
+use crate::project::sites::{self, Site};
+use crate::settings::merge::Resolved;
+use crate::store::lock::IN_HOOK;
+use crate::store::make_own_folder;
+
+/// What every handler of an event gets.
+pub struct Context<'w> {
+    pub project: Project,
+    pub cwd: String,
+    pub env: &'w Env,
+    pub now: Now,
+    pub rules: &'w Resolved,
+    pub registry: &'w Registry<'w>,
+}
+
+impl<'w> Context<'w> {
+    pub fn logs(&self) -> Logs {
+        self.project.logs()
+    }
+
+    /// Appends a record; a log that cannot be written changes no decision.
+    pub fn append(&self, log: &LogFile, record: &impl LogLine) {
+        let (line, max_bytes) = (record.to_line(), self.rules.settings.log_max_bytes);
+        let ready = match log.dir == self.logs().own_folder() {
+            true => make_own_folder(&log.dir),
+            false => Ok(()),
+        };
+        let append = |()| log.append(&line, max_bytes, record.ts(), IN_HOOK);
+        if let Err(error) = ready.and_then(append) {
+            warn::warn(&format!(
+                "could not write `{}`: {error}",
+                log.path().display()
+            ));
+        }
+    }
+
+    /// Whether the project has a site, or our folder already: what is none of
+    /// our business stays untouched.
+    pub fn is_concerned(&self, sites: &[Site<'_>]) -> bool {
+        !sites.is_empty() || self.logs().own_folder().is_dir()
+    }
+
+    /// The sites at the project's root, and at the event's directory and above it.
+    pub fn sites_around(&self) -> Vec<Site<'w>> {
+        sites::around(
+            &self.project,
+            self.registry,
+            std::slice::from_ref(&self.cwd),
+        )
+    }
+
+    pub fn warn_about(&self, what: &str, result: io::Result<()>) {
+        if let Err(error) = result {
+            let file = self.logs().own_folder().join(what);
+            let file = file.display();
+            warn::warn(&format!("could not write `{file}`: {error}"));
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The entries of a site, each with its place in the contract. Reads only.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use chrono::{DateTime, Utc};
+
+use crate::base::disk::{bounded_read, list};
+use crate::base::path;
+use crate::contract::table::DirKind::Closed;
+use crate::contract::table::{AtReset, Bucket, Classification, Dir, Row};
+use crate::project::registry::Registry;
+use crate::project::roots::OnDisk;
+use crate::project::sites::Site;
+use crate::store;
+use crate::store::archive::{Item, WhenChanged};
+use crate::systems::system::Place;
+
+/// One entry of a site.
+#[derive(Clone, Debug)]
+pub struct Entry<'c> {
+    /// Relative to the site, `/` between components. Bytes that are no UTF-8
+    /// show as U+FFFD, which no contract holds.
+    pub name: String,
+    /// Where it is on the disk.
+    pub path: PathBuf,
+    /// Bytes; 0 for a directory.
+    pub size: u64,
+    pub modified: DateTime<Utc>,
+    /// Also when it was renamed or moved here.
+    pub changed: DateTime<Utc>,
+    pub is_dir: bool,
+    pub is_link: bool,
+    pub bucket: Bucket,
+    pub at_reset: AtReset,
+    /// The row that names it; `None` for a directory and for what is ad hoc.
+    pub row: Option<&'c Row<'c>>,
+}
+
+impl Entry<'_> {
+    /// The entry as one to be moved away.
+    pub fn item<'e>(&'e self, reason: &'e str, when_changed: WhenChanged) -> Item<'e> {
+        Item {
+            name: &self.name,
+            path: &self.path,
+            size: self.size,
+            modified: self.modified,
+            is_dir: self.is_dir,
+            reason,
+            when_changed,
+        }
+    }
+}
+
+/// Every entry the contract has a say in, in no order. An entry that vanishes
+/// meanwhile is none; links are entries of their own and are not followed.
+///
+/// # Errors
+/// The site, a directory of it or an entry cannot be read.
+pub fn entries<'c>(site: &Site<'c>, registry: &Registry<'_>) -> Result<Vec<Entry<'c>>> {
+    entries_changed(site, registry, DateTime::<Utc>::MIN_UTC)
+}
+
+/// The entries that were changed at a time or since. Most were not, and to ask the
+/// contract about an entry costs more than to ask the disk.
+///
+/// # Errors
+/// The site, a directory of it or an entry cannot be read.
+pub fn entries_changed<'c>(
+    site: &Site<'c>,
+    registry: &Registry<'_>,
+    since: DateTime<Utc>,
+) -> Result<Vec<Entry<'c>>> {
+    let mut found = Vec::new();
+    let dir = site.dir();
+    list(site, (dir.as_ref(), ""), registry, since, &mut found)?;
+    found.retain(|entry| entry.changed >= since);
+    Ok(found)
+}
+
+/// Lists one directory of a site, by its path and its name there, and those below it
+/// whose names the contract tells.
+fn list<'c>(
+    site: &Site<'c>,
+    (dir, below): (&Path, &str),
+    registry: &Registry<'_>,
+    since: DateTime<Utc>,
+    found: &mut Vec<Entry<'c>>,
+) -> Result<()> {
+    let failed = || format!("could not list `{}`", dir.display());
+    for entry in list::entries(dir).with_context(failed)? {
+        let entry = entry.with_context(failed)?;
+        let path = dir.join(&entry.name);
+        let looked_at = bounded_read::if_there(fs::symlink_metadata(&path));
+        let Some(meta) =
+            looked_at.with_context(|| format!("could not look at `{}`", path.display()))?
+        else {
+            continue;
+        };
+        // What lies below a directory can change without it.
+        if !meta.is_dir() && store::changed(&meta) < since {
+            continue;
+        }
+        let name = path::below(below, &entry.into_name());
+        if !belongs(site, &name, registry) {
+            continue;
+        }
+        let (contract, edition) = (&site.governed.contract, site.governed.edition);
+        match contract.standing(&name, edition) {
+            Classification::Row(_) if meta.is_dir() && contract.leads_on(&name, edition) => {
+                list(site, (&path, &name), registry, since, found)?;
+            }
+            Classification::Directory(Dir { kind: Closed, .. }) | Classification::Free
+                if meta.is_dir() =>
+            {
+                list(site, (&path, &name), registry, since, found)?;
+            }
+            standing => found.extend(settle(standing, &meta, name, path)),
+        }
+    }
+    Ok(())
+}
+
+/// A directory with a file's name is ad hoc, and so is a file with a directory's.
+fn settle<'c>(
+    standing: Classification<'c>,
+    meta: &fs::Metadata,
+    name: String,
+    path: PathBuf,
+) -> Option<Entry<'c>> {
+    let is_dir = meta.is_dir();
+    let (bucket, at_reset, row) = match standing {
+        Classification::Row(row) if !is_dir || row.bucket == Bucket::Ephemeral => {
+            (row.bucket, row.at_reset, Some(row))
+        }
+        Classification::Directory(dir) if is_dir => (Bucket::Canonical, dir.at_reset, None),
+        Classification::ProgramDirectory => (Bucket::Canonical, AtReset::Exempt, None),
+        Classification::Free => return None,
+        _ => (Bucket::AdHoc, AtReset::Archived, None),
+    };
+    Some(Entry {
+        name,
+        path,
+        size: if is_dir { 0 } else { meta.len() },
+        modified: store::modified(meta),
+        changed: store::changed(meta),
+        is_dir,
+        is_link: meta.is_symlink(),
+        bucket,
+        at_reset,
+        row,
+    })
+}
+
+/// In a directory that several systems share, an entry belongs to the first one that
+/// claims it. Sites that the settings declare are the only ones that can overlap others.
+fn belongs(site: &Site<'_>, name: &str, registry: &Registry<'_>) -> bool {
+    let view = OnDisk::of(&site.root, registry);
+    let path = path::below(&site.site, name);
+    let system = site.governed.system;
+    let is_here = |place: Place<'_>| place.site == site.site;
+    let mut before = registry
+        .governed
+        .iter()
+        .take_while(|other| system.landmarks().is_empty() && other.system.id() != system.id());
+    system.locate(&path, &view).is_some_and(is_here)
+        && before.all(|other| other.system.locate(&path, &view).is_none())
+}

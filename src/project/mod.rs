@@ -1,0 +1,7 @@
+pub mod context;
+pub mod entries;
+pub mod files;
+pub mod registry;
+pub mod roots;
+pub mod settings;
+pub mod sites;

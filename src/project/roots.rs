@@ -1,0 +1,386 @@
+//! The project around an event: its roots, and the disk as the analyser asks it.
+//! Reads the disk, never writes.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::{fs, io};
+
+use crate::base::disk::bounded_read::{self, MAX_TEXT, read_bytes, read_text};
+use crate::base::disk::cache::{DirCache, Disk, PathKind};
+use crate::base::disk::resolve::real_dir;
+use crate::base::env::Env;
+use crate::base::path;
+use crate::log::append::Logs;
+use crate::project::registry::Registry;
+use crate::settings::load::{self, OWN_FOLDER};
+use crate::systems::system::View;
+
+/// What marks a project root.
+const MARKERS: &[&str] = &[".devt", ".claude", ".agentmux", "openspec", ".git"];
+
+/// A project root, as it was named and as it is on the disk.
+#[derive(Clone, Debug)]
+pub struct Root {
+    pub dir: String,
+    real: OnceLock<String>,
+}
+
+impl Root {
+    fn new(dir: String) -> Self {
+        let real = OnceLock::new();
+        Self { dir, real }
+    }
+
+    /// The directory without links; asked of the disk when first needed.
+    pub fn real(&self) -> &str {
+        let ask = || real_dir(&self.dir).unwrap_or_else(|| self.dir.clone());
+        self.real.get_or_init(ask)
+    }
+
+    /// Whether the root is a directory or lies below it.
+    pub fn lies_in(&self, dir: &str) -> bool {
+        path::relative(&self.dir, dir).is_some() || path::relative(self.real(), dir).is_some()
+    }
+
+    /// The absolute path of what lies below the root; `""` is the root itself.
+    pub fn path(&self, below: &str) -> String {
+        match below {
+            "" => self.dir.clone(),
+            below => format!("{}/{below}", self.dir.trim_end_matches('/')),
+        }
+    }
+
+    /// Whether a directory, as a call names it, is the root.
+    pub fn is_at(&self, dir: &str) -> bool {
+        dir == self.dir || dir == self.real()
+    }
+
+    /// The part of a collapsed path below this root.
+    pub fn relative<'p>(&self, path: &'p str) -> Option<&'p str> {
+        path::relative(path, &self.dir).or_else(|| path::relative(path, self.real()))
+    }
+}
+
+/// The roots that govern an event.
+#[derive(Clone, Debug)]
+pub struct Project {
+    /// The main checkout: settings and logs that lie in no site are here.
+    pub main: Root,
+    /// The work tree that the session is of, where one is named.
+    tree: Option<Root>,
+    /// Work trees beside the project: the one that the session names, and the
+    /// one in which the event happened.
+    beside: Vec<Root>,
+    /// AgentMux's session directory, where the environment names one.
+    feature_dir: Option<Root>,
+    /// Claude Code's directory of the user.
+    pub claude_dir: Option<String>,
+    /// The directory of the user's settings of programs.
+    config_dir: Option<String>,
+    /// The directories above our own settings outside the project, once they are asked for.
+    homes: OnceCell<Vec<Root>>,
+}
+
+impl Project {
+    /// Finds the project: the given directory, else `CLAUDE_PROJECT_DIR`, else
+    /// the nearest ancestor of `cwd` with a marker, else `cwd` itself.
+    pub fn discover(given: Option<&str>, env: &Env, cwd: &str) -> Self {
+        let cwd = path::absolute("/", cwd, None);
+        let named = given.or(env.project_dir.as_deref());
+        let dir = match named {
+            Some(dir) => path::absolute(&cwd, dir, env.home.as_deref()),
+            None => nearest_marked(&cwd, env.home.as_deref()).unwrap_or_else(|| cwd.clone()),
+        };
+        // A work tree whose repository was moved away has only itself.
+        let checkout = main_checkout(&dir).filter(|main| Path::new(main).is_dir());
+        let tree = (checkout.is_some() && named.is_some()).then(|| Root::new(dir.clone()));
+        let main = Root::new(checkout.unwrap_or_else(|| dir.clone()));
+        let dirs = [dir.as_str(), &cwd].into_iter();
+        let mut beside: Vec<Root> = dirs.filter_map(|dir| beside(&main, dir)).collect();
+        beside.dedup_by(|one, other| one.dir == other.dir || one.real() == other.real());
+        // AgentMux says it whole; what is relative belongs to another program.
+        let feature_dir = env
+            .feature_dir
+            .as_deref()
+            .filter(|dir| path::is_absolute(&path::slashed(dir)));
+        Self {
+            beside,
+            feature_dir: feature_dir.map(|dir| Root::new(path::absolute("/", dir, None))),
+            config_dir: env.config_dir(),
+            homes: OnceCell::new(),
+            claude_dir: env.claude_dir().map(|dir| path::absolute(&cwd, &dir, None)),
+            tree,
+            main,
+        }
+    }
+
+    /// The root that the session is of, and its runs with it: the work tree that
+    /// is named, else the main checkout, also for agents that have a work tree.
+    pub fn session_root(&self) -> &Root {
+        self.tree.as_ref().unwrap_or(&self.main)
+    }
+
+    /// The logs that lie in no site, and the folder that holds them.
+    pub fn logs(&self) -> Logs {
+        Logs::of(Path::new(&self.main.dir))
+    }
+
+    /// The main checkout, and the work trees beside it.
+    pub fn checkouts(&self) -> impl Iterator<Item = &Root> {
+        std::iter::once(&self.main).chain(&self.beside)
+    }
+
+    /// The root a collapsed path lies in, and the path below it. The client's
+    /// own work trees, `.claude/worktrees/<name>`, are roots.
+    pub fn locate<'p>(&self, path: &'p str) -> Option<(Cow<'_, Root>, &'p str)> {
+        const CLIENT: &str = ".claude/worktrees/";
+        // By its real name the project would take it for a directory like any other.
+        let is_linked = |feature: &&Root| {
+            let real = self.main.relative(feature.real());
+            real.is_some_and(|real| {
+                !real.is_empty() && self.main.relative(&feature.dir) != Some(real)
+            })
+        };
+        let linked = self.feature_dir.iter().filter(is_linked);
+        let (root, below) = linked
+            .chain(self.checkouts())
+            .chain(&self.feature_dir)
+            .find_map(|root| Some((root, root.relative(path)?)))?;
+        match below
+            .strip_prefix(CLIENT)
+            .and_then(|rest| rest.split_once('/'))
+        {
+            Some((name, inside)) => {
+                let root = child(root, &format!("{CLIENT}{name}"));
+                Some((Cow::Owned(root), inside))
+            }
+            None => Some((Cow::Borrowed(root), below)),
+        }
+    }
+
+    /// The project's root where it lies below a collapsed path.
+    pub fn around(&self, path: &str) -> Option<(Cow<'_, Root>, &'static str)> {
+        let around = self.main.lies_in(path);
+        around.then_some((Cow::Borrowed(&self.main), ""))
+    }
+
+    /// The files in which the project has Claude Code's hooks: those of
+    /// everyone, and the personal ones.
+    pub fn client_settings(&self) -> [String; 2] {
+        ["settings.json", "settings.local.json"]
+            .map(|name| format!("{}/.claude/{name}", self.main.dir))
+    }
+
+    /// The file in which the user has Claude Code's hooks for every project.
+    pub fn user_settings(&self) -> Option<String> {
+        Some([self.claude_dir.as_deref()?, "/settings.json"].concat())
+    }
+
+    /// The directory and the name of settings outside the project, the program's own or
+    /// those of the user that may hold our entries: as if the directory were a root for
+    /// them alone.
+    pub fn locate_settings<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
+        let (dir, name) = path::split_last(path)?;
+        if name == "settings.json" && self.claude_dir.as_deref() == Some(dir) {
+            return Some((Root::new(dir.to_owned()), name));
+        }
+        // Only a path that may be one is worth asking the disk about links.
+        if !path.contains(OWN_FOLDER) || path.split('/').all(|part| part != OWN_FOLDER) {
+            return None;
+        }
+        self.settings_homes().iter().find_map(|home| {
+            let below = home.relative(path)?;
+            (below.split('/').next() == Some(OWN_FOLDER)).then(|| (home.clone(), below))
+        })
+    }
+
+    /// The directory above settings of our own outside the project that a directory holds.
+    pub fn settings_in(&self, dir: &str) -> Option<&Root> {
+        self.settings_homes()
+            .iter()
+            .find(|home| home.lies_in(dir) && Path::new(&home.path(OWN_FOLDER)).exists())
+    }
+
+    fn settings_homes(&self) -> &[Root] {
+        self.homes.get_or_init(|| {
+            let homes = load::homes(self.config_dir.clone());
+            let home = |(_, dir): (_, String)| Root::new(path::collapse(&dir).into_owned());
+            homes.map(home).collect()
+        })
+    }
+
+    /// The innermost other work tree of the project around a path: a directory
+    /// whose `.git` is a file that points into the project's repository.
+    ///
+    /// Asks the disk once for each directory on the way.
+    pub fn inner_work_tree<'p>(
+        &self,
+        root: &Root,
+        below: &'p str,
+        ground: &DirCache,
+    ) -> Option<(Root, &'p str)> {
+        let ends = below.rmatch_indices('/').map(|(at, _)| at);
+        let mut inner = ends.filter(|&end| {
+            let git = [root.real(), "/", &below[..end], "/.git"].concat();
+            ground.at(&git) != PathKind::Missing
+                && main_checkout_of_git_file(&git).is_some_and(|main| same_dir(&main, &self.main))
+        });
+        inner
+            .next()
+            .map(|end| (child(root, &below[..end]), &below[end + 1..]))
+    }
+
+    /// The innermost root around a collapsed path, and the path below it.
+    pub fn innermost<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
+        let (root, below) = self.locate(path)?;
+        let inner = self.inner_work_tree(&root, below, &DirCache::default());
+        Some(inner.unwrap_or_else(|| (root.into_owned(), below)))
+    }
+
+    /// The innermost root that a collapsed directory is, or lies in.
+    pub fn root_of(&self, dir: &str) -> Option<Root> {
+        // A work tree is told by a path in it.
+        let (root, _) = self.innermost(&format!("{dir}/x"))?;
+        Some(root)
+    }
+
+    /// AgentMux's session directory, where the environment names one.
+    pub fn feature_dir(&self) -> Option<&Root> {
+        self.feature_dir.as_ref()
+    }
+
+    /// AgentMux's session directory below a root, if it is.
+    pub fn feature_dir_below(&self, root: &Root) -> Option<String> {
+        let feature = self.feature_dir.as_ref()?;
+        root.relative(&feature.dir)
+            .or_else(|| root.relative(feature.real()))
+            .map(str::to_owned)
+    }
+}
+
+fn child(root: &Root, below: &str) -> Root {
+    Root::new(root.path(below))
+}
+
+fn same_dir(dir: &str, root: &Root) -> bool {
+    dir == root.dir || real_dir(dir).is_some_and(|real| real == root.real())
+}
+
+/// The work tree beside the project that a directory lies in, if any.
+fn beside(main: &Root, dir: &str) -> Option<Root> {
+    if main.relative(dir).is_some() {
+        return None;
+    }
+    ancestors(dir)
+        .find(|dir| main_checkout(dir).is_some_and(|found| same_dir(&found, main)))
+        .map(|dir| Root::new(dir.to_owned()))
+}
+
+fn ancestors(dir: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(dir), |dir| {
+        path::split_last(dir).map(|(above, _)| above)
+    })
+}
+
+fn nearest_marked(cwd: &str, home: Option<&str>) -> Option<String> {
+    let home = home.map(|home| path::absolute("/", home, None));
+    let marked = |dir: &&str| {
+        MARKERS.iter().any(|marker| {
+            let of_home = matches!(*marker, ".claude" | ".devt") && home.as_deref() == Some(*dir);
+            !of_home && Path::new(&format!("{dir}/{marker}")).exists()
+        })
+    };
+    ancestors(cwd).find(marked).map(str::to_owned)
+}
+
+/// The main checkout of a directory that is a linked work tree.
+fn main_checkout(dir: &str) -> Option<String> {
+    main_checkout_of_git_file(&format!("{dir}/.git"))
+}
+
+/// Reads a `.git` file of a linked work tree: `gitdir: <main>/.git/worktrees/<name>`.
+fn main_checkout_of_git_file(git: &str) -> Option<String> {
+    let is_file = fs::symlink_metadata(git).is_ok_and(|meta| meta.is_file() && meta.len() < 4096);
+    let text = is_file.then(|| fs::read_to_string(git).ok()).flatten()?;
+    let gitdir = path::slashed(text.strip_prefix("gitdir:")?.trim());
+    let (dir, _) = path::split_last(git)?;
+    let gitdir = path::absolute(dir, &gitdir, None);
+    let (main, _) = gitdir.split_once("/.git/worktrees/")?;
+    Some(main.to_owned())
+}
+
+/// A root on the disk, as the systems see it.
+pub struct OnDisk<'a> {
+    pub root: &'a Root,
+    pub named: &'a [(String, Vec<String>)],
+}
+
+impl<'a> OnDisk<'a> {
+    /// With the sites that the settings name.
+    pub fn of(root: &'a Root, registry: &'a Registry<'_>) -> Self {
+        Self {
+            root,
+            named: &registry.named_sites,
+        }
+    }
+}
+
+impl View for OnDisk<'_> {
+    fn exists(&self, path: &str) -> bool {
+        fs::symlink_metadata(format!("{}/{path}", self.root.real())).is_ok()
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        read_text(&format!("{}/{path}", self.root.real()))
+            .ok()
+            .flatten()
+    }
+
+    fn named_sites(&self, system: &str) -> &[String] {
+        self.named
+            .iter()
+            .find(|(id, _)| id == system)
+            .map_or(&[], |(_, sites)| sites)
+    }
+}
+
+/// The text of a settings file of Claude Code, as it takes the bytes: UTF-16 behind the
+/// mark of that, and no error where they are not UTF-8.
+///
+/// # Errors
+/// The file cannot be read, is no regular file, or larger than such a file may be.
+pub fn read_client_text<P: AsRef<Path> + ?Sized>(path: &P) -> io::Result<Option<String>> {
+    let text = |bytes: Vec<u8>| match bytes.strip_prefix(b"\xff\xfe") {
+        Some(pairs) => {
+            let units = pairs.as_chunks::<2>().0.iter().copied();
+            String::from_utf16_lossy(&units.map(u16::from_le_bytes).collect::<Vec<_>>())
+        }
+        None => String::from_utf8_lossy(&bytes).into_owned(),
+    };
+    Ok(read_bytes(path.as_ref())?.map(text))
+}
+
+/// The disk as the shell analyser asks it.
+impl Disk for DirCache {
+    fn entries(&self, dir: &str) -> Vec<String> {
+        self.names(dir)
+    }
+
+    fn is_dir(&self, path: &str) -> bool {
+        self.leads_to_dir(path).unwrap_or(false)
+    }
+
+    fn exists(&self, path: &str) -> bool {
+        self.holds(path)
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        read_text(path).ok().flatten()
+    }
+
+    fn bytes(&self, path: &str) -> Option<Vec<u8>> {
+        bounded_read::read(Path::new(path), MAX_TEXT).ok()
+    }
+}

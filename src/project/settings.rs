@@ -1,0 +1,45 @@
+//! Which settings files count for a project.
+
+use crate::base::env::Env;
+use crate::contract::denial::Mode;
+use crate::project::roots::Project;
+use crate::settings::load::{Layers, homes, text_or_lost_link};
+use crate::settings::merge::{Layer, Resolved};
+use crate::settings::model::Settings;
+use crate::systems::system;
+
+impl Project {
+    /// The settings files that count, weakest first; they need not exist.
+    pub fn settings_files(&self, env: &Env) -> Vec<(Layer, String)> {
+        let outside =
+            homes(env.config_dir()).map(|(layer, dir)| (layer, dir + "/statewarden/config.yaml"));
+        let inside = [
+            (Layer::Project, "/.claude/statewarden.yaml"),
+            (Layer::Local, "/.claude/statewarden.local.yaml"),
+        ];
+        let inside = inside.map(|(layer, file)| (layer, [&self.main.dir, file].concat()));
+        outside.chain(inside).collect()
+    }
+
+    pub fn settings_layers(&self, env: &Env) -> Layers {
+        Layers::read(self.settings_files(env))
+    }
+
+    /// The settings file that switches a system off; `None` where it is on.
+    pub fn switched_off_by(&self, env: &Env, id: &str) -> Option<String> {
+        let layers = self.settings_layers(env);
+        let (sources, known) = (layers.sources(), system::known());
+        let mut by = None;
+        for (n, (_, path, _)) in sources.iter().enumerate() {
+            let resolved = Settings::resolve(&sources[..=n], &known);
+            let is_off = resolved.settings.mode_of(id) == Mode::Off;
+            by = is_off.then(|| by.unwrap_or(*path));
+        }
+        by.map(str::to_owned)
+    }
+
+    /// The settings of the files together, as commands read them.
+    pub fn settings(&self, env: &Env) -> Resolved {
+        Layers::read_by(self.settings_files(env), text_or_lost_link).resolve(&system::known())
+    }
+}

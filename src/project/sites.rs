@@ -1,0 +1,359 @@
+//! The sites that exist below a project's roots.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::path::{Path, PathBuf};
+
+use crate::base::disk::list::{self, Entry, Kind};
+use crate::base::path;
+use crate::contract::table::DirKind;
+use crate::project::registry::{EnabledSystem, Registry};
+use crate::project::roots::{OnDisk, Project, Root};
+use crate::store::archive::Archive;
+use crate::systems::system::System;
+use crate::systems::{agentmux, own};
+
+/// Where the rings of sites without a program's directory lie, in this
+/// program's own folder.
+pub const OWN_ARCHIVE: &str = "archive";
+
+/// One site on the disk.
+pub struct Site<'c> {
+    pub governed: &'c EnabledSystem<'c>,
+    pub root: Root,
+    /// Relative to the root.
+    pub site: String,
+}
+
+impl<'c> Site<'c> {
+    /// What no other site has: its system's id and its path.
+    fn key(&self) -> (&'c str, String) {
+        (self.governed.id(), self.dir())
+    }
+
+    /// The absolute path of the site.
+    pub fn dir(&self) -> String {
+        self.root.path(&self.site)
+    }
+
+    /// The path of the site as people see it: relative to the main checkout
+    /// where it lies in there.
+    pub fn shown(&self, project: &Project) -> String {
+        if self.root.dir == project.main.dir {
+            self.site.clone()
+        } else {
+            self.dir()
+        }
+    }
+
+    /// The archive ring of the site: in the directory that its contract gives to
+    /// programs, else in this program's own folder, named after the system and
+    /// the site.
+    pub fn ring(&self, project: &Project, runs: usize) -> Archive {
+        let edition = self.governed.edition;
+        let mut dirs = self.governed.contract.dirs.iter();
+        let in_site = dirs.find(|dir| dir.kind == DirKind::Program && dir.editions.hold(edition));
+        let id = self.governed.id();
+        let whole = self.dir();
+        // Sites of several work trees share the folder, and not their path.
+        let site = project.main.relative(&whole).unwrap_or(&whole);
+        let (dir, own_folder) = match in_site {
+            Some(dir) => (Path::new(&whole).join(dir.path), None),
+            None => {
+                let own = project.logs().own_folder().to_owned();
+                let dir = own.join(OWN_ARCHIVE).join(id).join(label(self, site));
+                (dir, Some(own))
+            }
+        };
+        Archive {
+            dir,
+            system: id.to_owned(),
+            site: site.to_owned(),
+            own_folder,
+            runs,
+        }
+    }
+}
+
+/// A site's path without the part that all sites of its system share:
+/// `.claude/.docs/260110-task` is `260110-task`.
+fn label(site: &Site<'_>, path: &str) -> PathBuf {
+    let landmarks = site.governed.system.landmarks().iter();
+    let mut shared = landmarks.filter_map(|landmark| Some(landmark.rsplit_once('/')?.0));
+    let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+    let without = shared.find_map(|shared| {
+        let shared: Vec<&str> = shared.split('/').collect();
+        let at = parts
+            .windows(shared.len())
+            .position(|window| window == shared)?;
+        Some([&parts[..at], &parts[at + shared.len()..]].concat())
+    });
+    without.unwrap_or(parts).iter().collect()
+}
+
+/// Every site of the project, and the session of AgentMux that the environment names.
+pub fn all<'c>(project: &Project, registry: &'c Registry<'c>) -> Vec<Site<'c>> {
+    let mut sites = find(project, registry);
+    let named = project.feature_dir().zip(registry.get(agentmux::ID));
+    let named = named.map(|(root, governed)| Site {
+        governed,
+        root: root.clone(),
+        site: String::new(),
+    });
+    let named = named.filter(|named| {
+        let is_there = |site: &Site<'_>| named.root.is_at(&site.dir());
+        Path::new(named.root.real()).is_dir() && !sites.iter().any(is_there)
+    });
+    sites.extend(named);
+    sites
+}
+
+/// Directories that hold other programs' files in great number, never a site.
+pub const SKIPPED: &[&str] = &[".git", "node_modules", "target", ".venv", "__pycache__"];
+
+/// Finds every site, by walking the project. The program's own folder is none.
+pub fn find<'c>(project: &Project, registry: &'c Registry<'c>) -> Vec<Site<'c>> {
+    let (mut sites, mut known) = (Vec::new(), BTreeSet::new());
+    // A work tree inside the project is walked along, but for what its `.claude` shares.
+    let own = project.session_root();
+    let inside = project.checkouts().all(|root| root.dir != own.dir);
+    let roots = project.checkouts().chain(inside.then_some(own));
+    for root in roots {
+        for level in dirs_below(root, "") {
+            let held = held_by_any(root, &level, registry);
+            sites.extend(held.filter(|site| known.insert(site.key())));
+        }
+    }
+    sites
+}
+
+/// A directory that may hold a site.
+pub struct Level {
+    /// Relative to the root.
+    pub dir: String,
+    /// What it holds; `None` where not all of that was read.
+    entries: Option<Vec<Entry>>,
+}
+
+impl Level {
+    fn unread(dir: &str) -> Self {
+        let dir = dir.to_owned();
+        Self { dir, entries: None }
+    }
+
+    /// A directory, and those in it.
+    fn read(root: &Root, dir: String) -> (Self, Vec<String>) {
+        let here = Path::new(root.real()).join(&dir);
+        let entries: Option<Vec<_>> = list::entries(&here).and_then(Iterator::collect).ok();
+        let subdirs = match &entries {
+            Some(entries) => subdirs(&dir, entries),
+            None => subdirs(&dir, &list::readable(&here).collect::<Vec<_>>()),
+        };
+        (Self { dir, entries }, subdirs)
+    }
+
+    /// Whether something may be at a path below, by the first part of it: to ask the disk for
+    /// each landmark costs ten times what the listing did. Disks may take names for the same
+    /// that differ in their letters.
+    pub fn may_hold(&self, path: &str) -> bool {
+        let first = path.split('/').next().unwrap_or(path);
+        if first.is_empty() {
+            return true;
+        }
+        let is_first =
+            |entry: &Entry| !entry.name.is_ascii() || entry.name.eq_ignore_ascii_case(first);
+        let entries = self.entries.as_ref();
+        entries.is_none_or(|entries| entries.iter().any(is_first))
+    }
+}
+
+/// The directories among the entries of one, sorted.
+fn subdirs(dir: &str, entries: &[Entry]) -> Vec<String> {
+    let dirs = entries.iter().filter(|entry| entry.kind == Kind::Dir);
+    // Paths are text here, so nothing below another name would be found.
+    let names = dirs
+        .filter_map(|entry| entry.name.to_str())
+        .filter(|name| !SKIPPED.contains(name));
+    // What looks like a site in an archive is none.
+    let is_archive = |path: &String| {
+        path.ends_with(".claude/statewarden") || path.ends_with(".devt/state/.archive")
+    };
+    let mut paths: Vec<String> = names
+        .map(|name| path::below(dir, name))
+        .filter(|path| !is_archive(path))
+        .collect();
+    paths.sort_unstable();
+    paths
+}
+
+/// A directory and those below it that can hold a site, nearest first, without
+/// following links.
+pub fn dirs_below<'r>(root: &'r Root, dir: &str) -> impl Iterator<Item = Level> + 'r {
+    let mut queue = VecDeque::from([dir.to_owned()]);
+    std::iter::from_fn(move || {
+        let dir = queue.pop_front()?;
+        let last = dir.rsplit('/').next().unwrap_or_default();
+        if SKIPPED.contains(&last) {
+            return Some(Level::unread(&dir));
+        }
+        let (level, subdirs) = Level::read(root, dir);
+        queue.extend(subdirs);
+        Some(level)
+    })
+}
+
+/// What lies in the directory that a system shares with other programs.
+fn in_shared_dir(root: &Root, level: &Level, system: &dyn System) -> Vec<String> {
+    let Some(shared) = system.shared_dir().filter(|shared| level.may_hold(shared)) else {
+        return Vec::new();
+    };
+    let shared = path::below(&level.dir, shared);
+    let here = Path::new(root.real()).join(&shared);
+    list::readable(&here)
+        .map(|entry| path::below(&shared, &entry.into_name()))
+        .collect()
+}
+
+/// The sites of every system but our own that a directory holds.
+fn held_by_any<'c>(
+    root: &Root,
+    level: &Level,
+    registry: &'c Registry<'c>,
+) -> impl Iterator<Item = Site<'c>> {
+    let systems = registry
+        .governed
+        .iter()
+        .filter(|governed| governed.id() != own::ID);
+    systems.flat_map(move |governed| held(root, level, governed, registry))
+}
+
+/// The sites around an event, for callers that cannot walk: those at the root,
+/// and those at the given directories and above them, up to the root of the work
+/// tree that each lies in.
+pub fn around<'c>(project: &Project, registry: &'c Registry<'c>, dirs: &[String]) -> Vec<Site<'c>> {
+    let mut sites: Vec<_> = held_by_any(&project.main, &Level::unread(""), registry).collect();
+    for dir in dirs {
+        // A client's work tree is told by a path in it.
+        let inside = format!("{}/x", path::collapse(dir));
+        let Some((root, below)) = project.innermost(&inside) else {
+            continue;
+        };
+        for (end, _) in below.rmatch_indices('/') {
+            add(&mut sites, &root, &below[..end], registry);
+        }
+        if root.dir != project.main.dir {
+            add(&mut sites, &root, "", registry);
+        }
+    }
+    sites
+}
+
+fn add<'c>(sites: &mut Vec<Site<'c>>, root: &Root, dir: &str, registry: &'c Registry<'c>) {
+    for site in held_by_any(root, &Level::unread(dir), registry) {
+        add_new(sites, site);
+    }
+}
+
+/// Adds a site that is not among the known ones, where these are few.
+pub fn add_new<'c>(sites: &mut Vec<Site<'c>>, site: Site<'c>) {
+    let id = site.governed.id();
+    let same = |known: &Site<'_>| known.governed.id() == id && known.dir() == site.dir();
+    if !sites.iter().any(same) {
+        sites.push(site);
+    }
+}
+
+/// Whether a directory below a root holds state of a system.
+pub fn has_landmark(root: &Root, dir: &str, system: &dyn System) -> bool {
+    let mut landmarks = system.landmarks().iter();
+    landmarks.any(|landmark| !expand(root, &path::below(dir, landmark)).is_empty())
+}
+
+/// The sites of one system whose landmarks, or other files, lie in a directory.
+fn held<'c>(
+    root: &Root,
+    level: &Level,
+    governed: &'c EnabledSystem<'c>,
+    registry: &Registry<'_>,
+) -> Vec<Site<'c>> {
+    let dir = level.dir.as_str();
+    let landmarks = governed.system.landmarks().iter();
+    let mut paths: Vec<String> = landmarks
+        .filter(|landmark| level.may_hold(landmark))
+        .flat_map(|landmark| expand(root, &path::below(dir, landmark)))
+        .collect();
+    if paths.is_empty() {
+        paths = in_shared_dir(root, level, governed.system);
+    }
+    if dir.is_empty() {
+        paths.extend(named_paths(root, governed, registry));
+    } else if governed.system.landmarks().is_empty() {
+        // A declared system's site is known by its glob alone.
+        paths.push(dir.to_owned());
+    }
+    located(root, &paths, governed, registry)
+}
+
+/// The sites of one system at the root that no landmark tells of.
+pub fn named<'c>(
+    root: &Root,
+    governed: &'c EnabledSystem<'c>,
+    registry: &Registry<'_>,
+) -> Vec<Site<'c>> {
+    located(
+        root,
+        &named_paths(root, governed, registry),
+        governed,
+        registry,
+    )
+}
+
+/// A path in each directory that the settings name as a site, and in the root.
+fn named_paths(root: &Root, governed: &EnabledSystem<'_>, registry: &Registry<'_>) -> Vec<String> {
+    let file = governed.system.root_file();
+    let id = governed.id();
+    let named = registry.named_sites.iter().filter(|(of, _)| of == id);
+    let there = named
+        .flat_map(|(_, sites)| sites)
+        .filter(|site| Path::new(root.real()).join(site).is_dir());
+    // Of a declared system any name tells its site.
+    there
+        .map(|site| path::below(site, file.unwrap_or("a")))
+        .chain(file.map(str::to_owned))
+        .collect()
+}
+
+fn located<'c>(
+    root: &Root,
+    paths: &[String],
+    governed: &'c EnabledSystem<'c>,
+    registry: &Registry<'_>,
+) -> Vec<Site<'c>> {
+    let view = OnDisk::of(root, registry);
+    let mut known = BTreeSet::new();
+    let places = paths
+        .iter()
+        .filter_map(|path| governed.system.locate(path, &view));
+    places
+        .filter(|place| known.insert(place.site))
+        .map(|place| Site {
+            governed,
+            root: root.clone(),
+            site: place.site.to_owned(),
+        })
+        .collect()
+}
+
+/// The existing paths of a landmark.
+fn expand(root: &Root, path: &str) -> Vec<String> {
+    let Some(parent) = path.strip_suffix("/*") else {
+        let is_there = Path::new(root.real()).join(path).exists();
+        return is_there.then(|| path.to_owned()).into_iter().collect();
+    };
+    let dir = Path::new(root.real()).join(parent);
+    let dirs = list::readable(&dir).filter(|entry| entry.leads_to_dir(&dir));
+    let mut paths: Vec<String> = dirs
+        .filter_map(|entry| Some(format!("{parent}/{}", entry.name.to_str()?)))
+        .collect();
+    paths.sort_unstable();
+    paths
+}

@@ -1,0 +1,485 @@
+//! Layers of settings: which wins, what the managed file holds fast, and the
+//! checks that need more than one key.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use crate::base::actor::{Actor, AgentName};
+use crate::contract::denial::Mode;
+use crate::contract::edition::Edition;
+use crate::contract::glob::Pattern;
+use crate::settings::file::{File, SystemFile, Words, nearest};
+use crate::settings::model::{Declared, KnownSystem, ROLES, SettingKey, Settings, SystemSettings};
+
+/// Where a settings file stands, weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layer {
+    /// `/etc/statewarden/config.yaml`
+    Managed,
+    /// `$XDG_CONFIG_HOME/statewarden/config.yaml`
+    User,
+    /// `.claude/statewarden.yaml`
+    Project,
+    /// `.claude/statewarden.local.yaml`
+    Local,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Resolved {
+    pub settings: Settings,
+    /// Files that count for nothing, with the reason: every denial says so.
+    pub problems: Vec<String>,
+    /// Keys that the managed file overrules: `doctor` says so.
+    pub overruled: Vec<String>,
+}
+
+/// A settings file that exists: its path, and its text or why that cannot be read.
+pub type Source<'a> = (Layer, &'a str, Result<&'a str, &'a str>);
+
+pub(crate) fn resolve(layers: &[Source<'_>], known: &[KnownSystem]) -> Resolved {
+    let mut resolved = Resolved::default();
+    let mut merged = File::default();
+    let mut managed = File::default();
+    for &(layer, path, text) in layers {
+        let file = text.map_err(str::to_owned);
+        match file.and_then(|text| read(text, &merged, known)) {
+            Ok((_, settings)) if layers.len() == 1 => {
+                resolved.settings = settings;
+                return resolved;
+            }
+            Ok((file, _)) if layer == Layer::Managed => {
+                managed = file.clone();
+                merged = overlay(merged, file);
+            }
+            Ok((mut file, _)) => {
+                let overruled = enforce_managed(&mut file, &managed);
+                resolved.overruled.extend(overruled.iter().map(|key| {
+                    format!("`{key}` in `{path}` is overruled by the managed settings")
+                }));
+                merged = overlay(merged, file);
+            }
+            Err(problem) => {
+                resolved
+                    .problems
+                    .push(format!("`{path}` is ignored: {problem}"));
+                // What the administrator meant is unknown, so the built-in
+                // rules are the least that holds.
+                if layer == Layer::Managed {
+                    managed.mode = Some(Mode::Enforce);
+                }
+            }
+        }
+    }
+    match settings(&merged, known) {
+        Ok(settings) => resolved.settings = settings,
+        Err(problem) => resolved
+            .problems
+            .push(format!("all settings are ignored: {problem}")),
+    }
+    for id in kept_on(&managed) {
+        // Only the general mode of a later file can still have said so.
+        if resolved.settings.mode_of(id) == Mode::Off {
+            let system = resolved.settings.systems.entry(id.clone()).or_default();
+            system.mode = Some(Mode::Warn);
+            resolved.overruled.push(format!(
+                "`mode: off` is overruled for `{id}` by the managed settings"
+            ));
+        }
+    }
+    resolved
+}
+
+/// Parses one file, and says what it sets by itself; `earlier` knows the systems
+/// declared so far.
+fn read(text: &str, earlier: &File, known: &[KnownSystem]) -> Result<(File, Settings), String> {
+    let file = File::parse(text)?;
+    let settings = settings(&file, known)?;
+    let is_declared = |id: &str| {
+        earlier
+            .systems
+            .as_ref()
+            .is_some_and(|all| all.contains_key(id))
+    };
+    let ids = || known.iter().map(|system| system.id);
+    let is_known = |id: &str| ids().any(|known| known == id) || is_declared(id);
+    for (id, system) in file.systems.iter().flatten() {
+        if !is_known(id) && system.as_ref().is_none_or(|s| s.site.is_none()) {
+            let meant = nearest(id, ids()).map_or_else(
+                || "a".to_owned(),
+                |near| format!("did you mean `{near}`? A"),
+            );
+            return Err(format!(
+                "`systems.{id}`: unknown system; {meant} new one needs a `site`"
+            ));
+        }
+    }
+    Ok((file, settings))
+}
+
+/// A later file over what the earlier ones said, key by key.
+fn overlay(base: File, later: File) -> File {
+    let mut systems = base.systems.unwrap_or_default();
+    for (id, system) in later.systems.unwrap_or_default() {
+        let before = systems.remove(&id).flatten().unwrap_or_default();
+        let after = overlay_system(before, system.unwrap_or_default());
+        systems.insert(id, Some(after));
+    }
+    let archive = later.archive.filter(|archive| archive.runs.is_some());
+    let log = later.log.filter(|log| log.max_bytes.is_some());
+    File {
+        mode: later.mode.or(base.mode),
+        systems: Some(systems),
+        completion: later.completion.or(base.completion),
+        dispatch: later.dispatch.or(base.dispatch),
+        quarantine: later.quarantine.or(base.quarantine),
+        archive: archive.or(base.archive),
+        log: log.or(base.log),
+        on_error: later.on_error.or(base.on_error),
+    }
+}
+
+fn overlay_system(base: SystemFile, later: SystemFile) -> SystemFile {
+    SystemFile {
+        enabled: later.enabled.or(base.enabled),
+        mode: later.mode.or(base.mode),
+        contract: later.contract.or(base.contract),
+        extra_names: later.extra_names.or(base.extra_names),
+        extra_globs: later.extra_globs.or(base.extra_globs),
+        subdirectories: later.subdirectories.or(base.subdirectories),
+        roots: later.roots.or(base.roots),
+        roles: later.roles.or(base.roles),
+        site: later.site.or(base.site),
+        canonical: later.canonical.or(base.canonical),
+        patterns: later.patterns.or(base.patterns),
+        ephemeral: later.ephemeral.or(base.ephemeral),
+        owners: later.owners.or(base.owners),
+    }
+}
+
+/// Takes out of a file what would weaken the managed one, and names those keys.
+/// Keys with an order may only rise; the others stand as the managed file has
+/// them.
+fn enforce_managed(file: &mut File, managed: &File) -> Vec<String> {
+    let mut out = Vec::new();
+    macro_rules! rise {
+        ($($name:ident)*) => {
+            $(at_least(&mut file.$name, managed.$name, stringify!($name), &mut out);)*
+        };
+    }
+    rise!(mode completion dispatch quarantine on_error);
+    if let (Some(archive), Some(held)) = (&mut file.archive, &managed.archive) {
+        at_least(&mut archive.runs, held.runs, "archive.runs", &mut out);
+    }
+    if let (Some(log), Some(held)) = (&mut file.log, &managed.log) {
+        at_least(
+            &mut log.max_bytes,
+            held.max_bytes,
+            "log.max_bytes",
+            &mut out,
+        );
+    }
+    let absent = SystemFile::default();
+    for (id, system) in file.systems.iter_mut().flatten() {
+        let held = managed
+            .systems
+            .as_ref()
+            .and_then(|all| all.get(id)?.as_ref());
+        if let Some(system) = system {
+            enforce_managed_system(id, system, held.unwrap_or(&absent), managed.mode, &mut out);
+        }
+    }
+    out
+}
+
+fn enforce_managed_system(
+    id: &str,
+    system: &mut SystemFile,
+    held: &SystemFile,
+    general: Option<Mode>,
+    out: &mut Vec<String>,
+) {
+    let key = |name: &str| format!("systems.{id}.{name}");
+    let on = held.is_switched_on().then_some(Mode::Warn);
+    let mode = held.mode.or(general).or(on);
+    let is_on = mode.is_some_and(|mode| mode > Mode::Off);
+    at_least(&mut system.mode, mode, &key("mode"), out);
+    at_least(
+        &mut system.enabled,
+        held.enabled.or(is_on.then_some(true)),
+        &key("enabled"),
+        out,
+    );
+    macro_rules! pin {
+        ($($name:ident)*) => {
+            $(pin(&mut system.$name, &held.$name, &key(stringify!($name)), out);)*
+        };
+    }
+    pin!(contract extra_names extra_globs subdirectories roots roles);
+    pin!(site canonical patterns ephemeral owners);
+}
+
+/// The systems that the managed file switches on by name, whatever their mode.
+fn kept_on(managed: &File) -> impl Iterator<Item = &String> {
+    let is_kept = |system: &SystemFile| {
+        system.is_switched_on() && system.mode.or(managed.mode) != Some(Mode::Off)
+    };
+    let systems = managed.systems.iter().flatten();
+    systems.filter_map(move |(id, system)| is_kept(system.as_ref()?).then_some(id))
+}
+
+fn at_least<T: PartialOrd>(
+    value: &mut Option<T>,
+    floor: Option<T>,
+    key: &str,
+    out: &mut Vec<String>,
+) {
+    if let (Some(asked), Some(floor)) = (&value, floor)
+        && *asked < floor
+    {
+        *value = None;
+        out.push(key.to_owned());
+    }
+}
+
+fn pin<T: PartialEq + Debug>(
+    value: &mut Option<T>,
+    held: &Option<T>,
+    key: &str,
+    out: &mut Vec<String>,
+) {
+    if held.is_some() && value.is_some() && value != held {
+        *value = None;
+        out.push(key.to_owned());
+    }
+}
+
+/// The typed settings of a file, or what is wrong with one of its values.
+fn settings(file: &File, known: &[KnownSystem]) -> Result<Settings, String> {
+    let mut settings = Settings {
+        mode: file.mode.unwrap_or_default(),
+        completion: file.completion.unwrap_or_default(),
+        dispatch: file.dispatch.unwrap_or_default(),
+        quarantine: file.quarantine.unwrap_or_default(),
+        on_error: file.on_error.unwrap_or_default(),
+        ..Settings::default()
+    };
+    match file.archive.as_ref().and_then(|archive| archive.runs) {
+        Some(0) => return Err("`archive.runs` is 0; at least 1 run is kept".to_owned()),
+        Some(runs) => settings.archive_runs = runs as usize,
+        None => {}
+    }
+    match file.log.as_ref().and_then(|log| log.max_bytes) {
+        Some(bytes) if bytes < Settings::MIN_LOG_BYTES => {
+            let least = Settings::MIN_LOG_BYTES;
+            return Err(format!(
+                "`log.max_bytes` is {bytes}; at least {least} is needed"
+            ));
+        }
+        Some(bytes) => settings.log_max_bytes = bytes,
+        None => {}
+    }
+    for (id, system) in file.systems.iter().flatten() {
+        let absent = SystemFile::default();
+        let system = system_settings(id, system.as_ref().unwrap_or(&absent), known)
+            .map_err(|problem| format!("`systems.{id}`: {problem}"))?;
+        settings.systems.insert(id.clone(), system);
+    }
+    Ok(settings)
+}
+
+fn system_settings(
+    id: &str,
+    file: &SystemFile,
+    known: &[KnownSystem],
+) -> Result<SystemSettings, String> {
+    check_keys(id, file, known)?;
+    let extra_globs = globs("extra_globs", &file.extra_globs)?;
+    if let Some(glob) = extra_globs.iter().find(|glob| glob.matches_everything()) {
+        let glob = glob.as_str();
+        return Err(format!(
+            "`extra_globs`: `{glob}` takes every name; to switch the system off say `enabled: false`"
+        ));
+    }
+    let is_off = file.enabled == Some(false);
+    Ok(SystemSettings {
+        mode: if is_off { Some(Mode::Off) } else { file.mode },
+        contract: file.contract.unwrap_or(Edition::V083),
+        extra_names: names("extra_names", &file.extra_names)?,
+        extra_globs,
+        subdirectories: names("subdirectories", &file.subdirectories)?,
+        roots: file
+            .roots
+            .iter()
+            .flatten()
+            .map(|root| match root.contains(['*', '?']) {
+                true => Err(format!("`roots`: `{root}` is a glob; name each directory")),
+                false => relative("roots", root, Root::Allowed),
+            })
+            .collect::<Result<_, _>>()?,
+        roles: file
+            .roles
+            .as_ref()
+            .map(roles)
+            .transpose()?
+            .unwrap_or_default(),
+        declared: declared(file)?,
+    })
+}
+
+/// Refuses keys that would be without effect for the system.
+fn check_keys(id: &str, file: &SystemFile, known: &[KnownSystem]) -> Result<(), String> {
+    let built_in = known.iter().find(|system| system.id == id);
+    let is_built_in = built_in.is_some();
+    let is_word = id.starts_with(|c: char| c.is_ascii_lowercase())
+        && id
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+    if !is_word {
+        return Err("a system's id is lower-case letters, digits and `-`".to_owned());
+    }
+    for (name, key, given) in [
+        ("contract", SettingKey::Contract, file.contract.is_some()),
+        ("roots", SettingKey::Roots, file.roots.is_some()),
+        ("roles", SettingKey::Roles, file.roles.is_some()),
+    ] {
+        let has = |system: &&KnownSystem| system.keys.contains(&key);
+        if given && !built_in.as_ref().is_some_and(has) {
+            let all = known.iter().filter(has);
+            let ids: Vec<&str> = all.map(|system| system.id).collect();
+            return Err(format!("`{name}` is for `{}` only", ids.join("`, `")));
+        }
+    }
+    let for_new_ones = [
+        ("site", file.site.is_some(), "is for new systems only"),
+        (
+            "canonical",
+            file.canonical.is_some(),
+            "is for new systems; use `extra_names`",
+        ),
+        (
+            "patterns",
+            file.patterns.is_some(),
+            "is for new systems; use `extra_globs`",
+        ),
+        (
+            "ephemeral",
+            file.ephemeral.is_some(),
+            "is for new systems only",
+        ),
+        ("owners", file.owners.is_some(), "is for new systems only"),
+    ];
+    let mut given = for_new_ones.iter().filter(|(_, is_given, _)| *is_given);
+    match given.next().filter(|_| is_built_in) {
+        Some((key, _, why)) => Err(format!("`{key}` {why}")),
+        None => Ok(()),
+    }
+}
+
+fn declared(file: &SystemFile) -> Result<Option<Declared>, String> {
+    let owners = file.owners.iter().flatten().map(|(name, actors)| {
+        let pattern = Pattern::parse(name).map_err(|e| format!("`owners`: {e}"))?;
+        let actors = actors.0.iter().map(|actor| Actor::parse(actor));
+        Ok((pattern, actors.collect()))
+    });
+    let owners = owners.collect::<Result<_, String>>()?;
+    let (canonical, patterns, ephemeral) = (
+        globs("canonical", &file.canonical)?,
+        globs("patterns", &file.patterns)?,
+        globs("ephemeral", &file.ephemeral)?,
+    );
+    let Some(site) = &file.site else {
+        return Ok(None);
+    };
+    let site = relative("site", site, Root::Refused)?;
+    // All below a directory is the directory, which is closed.
+    let site = site.trim_end_matches("/**");
+    let site = Pattern::parse(site).map_err(|e| format!("`site`: {e}"))?;
+    Ok(Some(Declared {
+        site,
+        canonical,
+        patterns,
+        ephemeral,
+        owners,
+    }))
+}
+
+fn globs(key: &str, texts: &Option<Vec<String>>) -> Result<Vec<Pattern>, String> {
+    let parse = |text: &String| Pattern::parse(text).map_err(|e| format!("`{key}`: {e}"));
+    texts.iter().flatten().map(parse).collect()
+}
+
+fn names(key: &str, texts: &Option<Vec<String>>) -> Result<Vec<String>, String> {
+    let plain = |text: &String| match text.contains(['*', '?']) {
+        true => Err(format!(
+            "`{key}`: `{text}` is no plain name; globs go into `extra_globs`"
+        )),
+        false => relative(key, text, Root::Refused),
+    };
+    texts.iter().flatten().map(plain).collect()
+}
+
+/// Whether a path may be the root itself.
+#[derive(Clone, Copy, PartialEq)]
+enum Root {
+    Allowed,
+    Refused,
+}
+
+/// A path below a root, without `./` in front and `/` behind.
+fn relative(key: &str, text: &str, root: Root) -> Result<String, String> {
+    let path = text.trim_end_matches('/');
+    let path = if path == "." {
+        ""
+    } else {
+        path.strip_prefix("./").unwrap_or(path)
+    };
+    let parts_are_plain = path.split('/').all(|part| !matches!(part, "" | "." | ".."));
+    let is_below = parts_are_plain && !path.starts_with('~') && !path.contains(['\0', '\n', '\r']);
+    let is_root = path.is_empty() && text.starts_with('.');
+    if is_below || is_root && root == Root::Allowed {
+        return Ok(path.to_owned());
+    }
+    if is_root {
+        return Err(format!(
+            "`{key}`: `{text}` is the root itself, nothing below it"
+        ));
+    }
+    Err(format!(
+        "`{key}`: `{}` is not a relative path without `..`",
+        text.escape_debug()
+    ))
+}
+
+/// Reads `agent: role` as well as `role: [agents]`.
+fn roles(file: &BTreeMap<String, Words>) -> Result<BTreeMap<String, String>, String> {
+    let mut roles = BTreeMap::new();
+    for (key, Words(values)) in file {
+        let mut map = |agent: &str, role: &str| {
+            roles.insert(AgentName::parse(agent).as_str().to_owned(), role.to_owned())
+        };
+        match values.as_slice() {
+            [role] if ROLES.contains(&role.as_str()) => {
+                map(key, role);
+            }
+            agents if ROLES.contains(&key.as_str()) => {
+                for agent in agents {
+                    map(agent, key);
+                }
+            }
+            others => {
+                let words = match others {
+                    [value] => [value, key],
+                    _ => [key, key],
+                };
+                let near = |word: &String| Some((word.clone(), nearest(word, ROLES)?));
+                let (word, near) = (words.into_iter().find_map(near))
+                    .unwrap_or_else(|| (words[0].clone(), "developer"));
+                let known = ROLES.join(", ");
+                return Err(format!(
+                    "`roles.{key}`: `{word}` is not a role ({known}); did you mean `{near}`?"
+                ));
+            }
+        }
+    }
+    Ok(roles)
+}

@@ -1,0 +1,177 @@
+//! The settings: layers of YAML text merged into one typed value. No I/O; the
+//! caller reads the files.
+//!
+//! Later layers win key by key, except against the managed file: what that one
+//! sets, the others may make stricter but not weaker.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::base::actor::Actor;
+use crate::contract::denial::Mode;
+use crate::contract::edition::Edition;
+use crate::contract::glob::Pattern;
+use crate::settings::merge::{self, Resolved, Source};
+
+/// The roles of the group files.
+pub const ROLES: [&str; 5] = ["architect", "developer", "e2e-tester", "reviewer", "tester"];
+
+/// A key of a system's settings that not every system has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettingKey {
+    /// Which edition of the contract holds.
+    Contract,
+    /// Directories that are sites.
+    Roots,
+    /// Which agents play which role.
+    Roles,
+}
+
+/// A built-in system, as far as the settings are concerned.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownSystem {
+    pub id: &'static str,
+    /// The keys it has beside those that all systems have.
+    pub keys: &'static [SettingKey],
+}
+
+/// What an agent's step out of order leads to. Weakest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Strictness {
+    Off,
+    #[default]
+    Warn,
+    Block,
+}
+
+/// The answer to an event that cannot be read and names no governed place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnError {
+    #[default]
+    Open,
+    Closed,
+}
+
+/// All settings with their values; `default()` is what holds without any file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    pub mode: Mode,
+    /// About an owed artifact that is missing or invalid.
+    pub completion: Strictness,
+    /// About the dispatch of an agent before its gate.
+    pub dispatch: Strictness,
+    /// Whether detected entries move to the archive.
+    pub quarantine: bool,
+    /// Archive runs kept, at least 1.
+    pub archive_runs: usize,
+    /// Size in bytes past which a log rotates, at least [`Settings::MIN_LOG_BYTES`].
+    pub log_max_bytes: u64,
+    pub on_error: OnError,
+    pub(crate) systems: BTreeMap<String, SystemSettings>,
+}
+
+/// What the settings say about one system.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SystemSettings {
+    /// `None` where the general mode holds. A system that is not `enabled` is [`Mode::Off`].
+    pub mode: Option<Mode>,
+    pub contract: Edition,
+    pub extra_names: Vec<String>,
+    pub extra_globs: Vec<Pattern>,
+    pub subdirectories: Vec<String>,
+    /// Directories relative to the root, with `/` and without a final one; `""` is the root.
+    pub roots: Vec<String>,
+    /// Agent name, or a pattern with `*`, to one of [`ROLES`].
+    pub roles: BTreeMap<String, String>,
+    /// Present for a system the settings add.
+    pub declared: Option<Declared>,
+}
+
+/// A system that exists in the settings only. All names are globs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Declared {
+    /// Its directories, relative to a root.
+    pub site: Pattern,
+    pub canonical: Vec<Pattern>,
+    pub patterns: Vec<Pattern>,
+    pub ephemeral: Vec<Pattern>,
+    /// Names that only the listed actors may write; the first match counts.
+    pub owners: Vec<(Pattern, Vec<Actor>)>,
+}
+
+impl Declared {
+    /// The actors a name belongs to; `None` when everyone may write it.
+    pub fn owners_of(&self, name: &str) -> Option<&[Actor]> {
+        let row = self
+            .owners
+            .iter()
+            .find(|(pattern, _)| pattern.matches(name));
+        row.map(|(_, owners)| owners.as_slice())
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            mode: Mode::default(),
+            completion: Strictness::default(),
+            dispatch: Strictness::default(),
+            quarantine: false,
+            archive_runs: 5,
+            log_max_bytes: 8 << 20,
+            on_error: OnError::default(),
+            systems: BTreeMap::new(),
+        }
+    }
+}
+
+impl Settings {
+    pub const MIN_LOG_BYTES: u64 = 65_536;
+
+    /// Merges the texts of the files that exist. A file that cannot be read or
+    /// does not parse contributes nothing and is one of the problems. `known` are the
+    /// built-in systems; any other id declares one.
+    pub fn resolve(layers: &[Source<'_>], known: &[KnownSystem]) -> Resolved {
+        merge::resolve(layers, known)
+    }
+
+    pub fn system(&self, id: &str) -> &SystemSettings {
+        static ABSENT: SystemSettings = SystemSettings::absent();
+        self.systems.get(id).unwrap_or(&ABSENT)
+    }
+
+    pub fn mode_of(&self, id: &str) -> Mode {
+        self.system(id).mode.unwrap_or(self.mode)
+    }
+
+    /// The systems the settings add, in the order of their ids.
+    pub fn declared(&self) -> impl Iterator<Item = (&str, &Declared)> {
+        let systems = self.systems.iter();
+        systems.filter_map(|(id, system)| Some((id.as_str(), system.declared.as_ref()?)))
+    }
+}
+
+/// Whether a file's text, unread, can hold a key that makes a site: its word stands in
+/// it, or an escape that could spell the word.
+pub fn may_make_site(text: &str) -> bool {
+    let words = ["site", "roots", "\\"];
+    words.iter().any(|word| text.contains(word))
+}
+
+impl SystemSettings {
+    const fn absent() -> Self {
+        Self {
+            mode: None,
+            contract: Edition::V083,
+            extra_names: Vec::new(),
+            extra_globs: Vec::new(),
+            subdirectories: Vec::new(),
+            roots: Vec::new(),
+            roles: BTreeMap::new(),
+            declared: None,
+        }
+    }
+}

@@ -1,0 +1,9 @@
+pub mod agent_flow;
+pub mod agentmux;
+pub mod declared;
+pub mod devt;
+pub mod groups;
+pub mod own;
+pub mod session;
+pub mod system;
+pub mod workflow;

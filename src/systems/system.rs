@@ -1,0 +1,490 @@
+//! The systems: each file below is one family of state files, told apart by
+//! where they lie, and holds that family's one contract table.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use chrono::{DateTime, Utc};
+
+use crate::base::actor::AgentName;
+use crate::contract::denial::DenyCode;
+use crate::contract::table::{Contract, Name, Row, Writer};
+use crate::settings::model::{KnownSystem, SettingKey};
+use crate::systems::workflow::{GateStatus, Outcome, Workflow};
+use crate::systems::{agent_flow, agentmux, devt, groups, own, session};
+
+/// What a system may ask about the project while it looks at a path. Paths are
+/// relative to the root, with `/` between components.
+pub trait View {
+    fn exists(&self, path: &str) -> bool;
+    fn text(&self, path: &str) -> Option<String>;
+    /// Directories that the environment or the settings name as sites of the system.
+    fn named_sites(&self, system: &str) -> &[String];
+}
+
+/// The files of a site or of a `gate_dir`, by their path below it.
+pub trait Files {
+    /// The text of a file; `None` where there is none.
+    ///
+    /// # Errors
+    /// Why a file that is there cannot be read as text.
+    fn read(&self, name: &str) -> Result<Option<String>, String>;
+
+    /// The same; what cannot be read counts as empty, so that nothing takes it
+    /// for missing.
+    fn text(&self, name: &str) -> Option<String> {
+        self.read(name).unwrap_or_else(|_| Some(String::new()))
+    }
+
+    /// The names of the directories directly below.
+    fn dirs(&self) -> Vec<String>;
+}
+
+/// What a system asks of the text that a new one replaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PriorText {
+    Ignored,
+    /// Without it there is no judgement.
+    Needed,
+    /// The same, but one that is no text is a broken state, which a good one may replace.
+    Repairable,
+}
+
+/// A moment that can move a gate.
+#[derive(Clone, Copy, Debug)]
+pub enum AgentEvent<'a> {
+    AgentStart {
+        agent: &'a AgentName,
+    },
+    /// `reply` is the agent's final text.
+    AgentEnd {
+        agent: &'a AgentName,
+        reply: &'a str,
+    },
+    /// The main thread's turn ended.
+    TurnEnd,
+    /// The main thread wrote a file, given by its path below `gate_dir`.
+    Wrote {
+        entry: &'a str,
+        text: &'a str,
+    },
+}
+
+/// What a moment leads to in one system.
+#[derive(Debug, Default)]
+pub struct Effects {
+    pub outcomes: Vec<FileOutcome>,
+    /// Artifacts that the agent owes and that are missing or no good.
+    pub owed: Vec<MissingArtifact>,
+}
+
+/// What a moment does to one file.
+#[derive(Clone, Debug)]
+pub struct FileOutcome {
+    /// Relative to `gate_dir`; empty where there was a choice of files and none was the one.
+    pub file: String,
+    pub outcome: Outcome,
+}
+
+impl FileOutcome {
+    pub fn new(file: &str, outcome: Outcome) -> Self {
+        Self {
+            file: file.to_owned(),
+            outcome,
+        }
+    }
+}
+
+/// An artifact that an agent did not leave as it should.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingArtifact {
+    /// Relative to `gate_dir`.
+    pub file: String,
+    pub why: String,
+}
+
+/// A gate that keeps an agent from being dispatched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClosedGate {
+    /// The file that tells, relative to `gate_dir`.
+    pub file: String,
+    /// Its name, or that of the file that should tell.
+    pub name: String,
+    /// How it stands, and what to do.
+    pub why: String,
+}
+
+impl ClosedGate {
+    pub fn new(file: &str, name: &str, status: GateStatus) -> Self {
+        let status = status.as_str();
+        Self {
+            file: file.to_owned(),
+            name: name.to_owned(),
+            why: format!(
+                "its phase comes after the gate `{name}`, which is `{status}` in `{file}`; finish that phase first, or set the gate right"
+            ),
+        }
+    }
+
+    /// Where nobody knows how the gates stand, none has passed.
+    pub fn unknown(file: &str, why: &str) -> Self {
+        Self {
+            file: file.to_owned(),
+            name: file.to_owned(),
+            why: format!(
+                "`{file}` does not tell whether the gates before its phase have passed: {why}; mend the file first"
+            ),
+        }
+    }
+}
+
+/// A governed place in a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place<'p> {
+    /// The site, relative to the root.
+    pub site: &'p str,
+    /// The entry, relative to the site; empty for the site itself.
+    pub entry: &'p str,
+}
+
+/// Whose the files of a site are, which says what commands may archive there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retention {
+    /// The state of one run: strays can be cleaned up, and all of it reset.
+    Run,
+    /// Work that outlives runs: only strays are cleaned up.
+    Work,
+    /// A program's own.
+    Program,
+}
+
+/// What is said about a text that may be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// Worth telling the model.
+    Remark(String),
+    /// The present text is broken and this one mends it: told, and recorded.
+    Repair(String),
+}
+
+impl Note {
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Remark(text) | Self::Repair(text) => text,
+        }
+    }
+}
+
+/// One family of state files.
+pub trait System: Sync {
+    /// The id that settings, logs and `--system` use.
+    fn id(&self) -> &str;
+
+    fn contract(&self) -> &Contract<'_>;
+
+    /// Finds the site a root-relative path lies in, or is.
+    fn locate<'p>(&self, path: &'p str, view: &dyn View) -> Option<Place<'p>>;
+
+    /// Who may write an entry that falls under `row`.
+    fn writer<'a>(&'a self, row: &'a Row<'a>, _entry: &str) -> Writer<'a> {
+        row.writer.clone()
+    }
+
+    /// The name that its agents most likely mean by one that nobody else is refused.
+    fn near_miss(&self, _entry: &str) -> Option<String> {
+        None
+    }
+
+    /// Whether the text of an entry is judged at all. What says no is never read.
+    fn judges(&self, _entry: &str) -> bool {
+        false
+    }
+
+    /// Whether an entry may be a link that leads out of the site.
+    fn may_be_linked(&self, _entry: &str) -> bool {
+        false
+    }
+
+    /// What the judgement of a new text asks of the present one. A text that is
+    /// asked for nothing is not read.
+    fn present(&self) -> PriorText {
+        PriorText::Ignored
+    }
+
+    /// Judges the text an entry would hold. `present` is what it holds now, where
+    /// [`Self::present`] asks for it.
+    ///
+    /// # Errors
+    /// The file's readers could not parse the text, or its state cannot follow
+    /// the present one.
+    fn check_content(
+        &self,
+        _at: Place<'_>,
+        _text: &str,
+        _present: Option<&str>,
+    ) -> Result<Vec<Note>, ContentError> {
+        Ok(Vec::new())
+    }
+
+    /// The keys of its settings that only some systems have.
+    fn own_keys(&self) -> &'static [SettingKey] {
+        &[]
+    }
+
+    /// Whose the files of its sites are.
+    fn upkeep(&self) -> Retention {
+        Retention::Run
+    }
+
+    /// Whether a pattern may take several entries away, because the system's own
+    /// documents do so.
+    fn goes_by_pattern(&self) -> bool {
+        false
+    }
+
+    /// Whether the system archives a whole site by moving it to a path. Both are
+    /// relative to the root.
+    fn archives(&self, _site: &str, _to: &str) -> bool {
+        false
+    }
+
+    /// The id of the workflow that runs in a site, for the records.
+    fn workflow_id(&self, _files: &dyn Files) -> Option<String> {
+        None
+    }
+
+    /// The file that makes a root a site; `None` for a system of which no root is one.
+    fn root_file(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The name of a directory that is also for other programs' files, and may hold
+    /// some of the system's where no landmark is.
+    fn shared_dir(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The directory that holds the system's runs, relative to a root or to a
+    /// directory below it; `None` for a system whose gates this program leaves alone.
+    fn gate_dir(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether agents leave a file of `gate_dir`, or any where the name is empty: in a work tree
+    /// of their own, where they have one.
+    fn is_artifact(&self, _name: &str) -> bool {
+        false
+    }
+
+    /// What a moment in an agent's life does to the state in `gate_dir`, and
+    /// which artifacts are owed.
+    fn at(&self, _moment: &AgentEvent<'_>, _files: &dyn Files, _now: DateTime<Utc>) -> Effects {
+        Effects::default()
+    }
+
+    /// The gate before an agent's phase that has not passed.
+    fn closed_gate(&self, _agent: &AgentName, _files: &dyn Files) -> Option<ClosedGate> {
+        None
+    }
+
+    /// The runs that a site holds. `site` is its path below the root.
+    fn runs(&self, _site: &str, _files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
+        Vec::new()
+    }
+
+    /// A file whose existence is another program's lock on the state in
+    /// `gate_dir`, with a process id inside.
+    fn pid_lock(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Paths whose presence below a directory means that it holds a site, for
+    /// commands that look for sites and for removals of whole trees. A last
+    /// component `*` stands for any directory. Sites lie at any depth.
+    fn landmarks(&self) -> &'static [&'static str];
+}
+
+/// Why a text may not be written, with what to write instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContentError {
+    pub code: DenyCode,
+    pub message: String,
+}
+
+impl ContentError {
+    /// The file's readers could not use the text. `why` says what to write.
+    pub fn malformed(why: String) -> Self {
+        Self {
+            code: DenyCode::MalformedContent,
+            message: why,
+        }
+    }
+
+    /// The text is readable, but no step leads to it.
+    pub fn illegal(why: String) -> Self {
+        Self {
+            code: DenyCode::IllegalTransition,
+            message: why,
+        }
+    }
+}
+
+/// The built-in systems, in the order in which they claim a path.
+pub static SYSTEMS: &[&dyn System] = &[
+    &own::Own,
+    &devt::Devt,
+    &agent_flow::AgentFlow,
+    &session::Session,
+    &groups::Groups,
+    &agentmux::AgentMux,
+];
+
+/// Whether a text names a place of a built-in system, wherever that may lie: a
+/// landmark up to its wildcard, a file by its name alone, or a name of the contract in a
+/// directory that is shared. `\` counts as `/`, and so does what JSON makes of either.
+pub fn are_named_in(text: &str) -> bool {
+    let text = match text.contains('\\') {
+        true => Cow::Owned(
+            text.replace("\\\\", "/")
+                .replace("\\/", "/")
+                .replace('\\', "/"),
+        ),
+        false => Cow::Borrowed(text),
+    };
+    any_landmark(&mut |landmark| {
+        let place = landmark.trim_end_matches('*');
+        let file = place.rsplit_once('/').map_or(place, |(_, file)| file);
+        text.contains(if file.contains('.') { file } else { place })
+    }) || SYSTEMS
+        .iter()
+        .any(|system| names_in_shared_dir(*system, &text))
+}
+
+fn names_in_shared_dir(system: &dyn System, text: &str) -> bool {
+    let Some(dir) = system.shared_dir() else {
+        return false;
+    };
+    let is_named = |below: &str| {
+        let mut rows = system.contract().rows.iter();
+        rows.any(|row| matches!(row.name, Name::Exact(name) if below.starts_with(name)))
+    };
+    let mut below = text.split(dir).skip(1);
+    below.any(|behind| behind.strip_prefix('/').is_some_and(is_named))
+}
+
+fn any_landmark(is_it: &mut dyn FnMut(&'static str) -> bool) -> bool {
+    let mut systems = SYSTEMS.iter();
+    systems.any(|system| system.landmarks().iter().any(|landmark| is_it(landmark)))
+}
+
+/// Whether a directory has the name of one that a place of a built-in system lies in, as
+/// `.devt` has for its `state`.
+pub fn may_begin_in(dir: &str) -> bool {
+    let is_it = |outer: &str| {
+        dir.strip_suffix(outer)
+            .is_some_and(|rest| rest.ends_with('/'))
+    };
+    any_landmark(&mut |landmark| {
+        let mut ends = landmark.match_indices('/').map(|(end, _)| end);
+        ends.any(|end| is_it(&landmark[..end]))
+    })
+}
+
+/// The names in a directory, first those with which a landmark begins.
+pub fn outer_first(names: Vec<String>) -> Vec<String> {
+    let is_outer = |name: &String| outer_dirs().contains(&name.as_str());
+    let (mut names, others): (Vec<_>, Vec<_>) = names.into_iter().partition(is_outer);
+    names.extend(others);
+    names
+}
+
+/// The first components of the landmarks, each once.
+pub fn outer_dirs() -> &'static [&'static str] {
+    static DIRS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let mut dirs = Vec::new();
+        any_landmark(&mut |landmark| {
+            let (dir, _) = landmark.split_once('/').unwrap_or_default();
+            if !dirs.contains(&dir) {
+                dirs.push(dir);
+            }
+            false
+        });
+        dirs
+    });
+    &DIRS
+}
+
+/// The ids of the built-in systems, the program's own last. Any other id declares a system.
+pub fn ids() -> Vec<&'static str> {
+    let ids = SYSTEMS.iter().map(|system| system.id());
+    ids.filter(|id| *id != own::ID).chain([own::ID]).collect()
+}
+
+/// The built-in systems as the settings know them, the program's own last.
+pub fn known() -> Vec<KnownSystem> {
+    let known = |id| {
+        let keys = by_id(id).map_or(&[][..], System::own_keys);
+        KnownSystem { id, keys }
+    };
+    ids().into_iter().map(known).collect()
+}
+
+/// The built-in system with this id.
+pub fn by_id(id: &str) -> Option<&'static dyn System> {
+    SYSTEMS.iter().copied().find(|system| system.id() == id)
+}
+
+/// Finds `marker` (one or more components, such as `.devt/state`) in a path and
+/// splits it after `extra` further components: `Some((site, entry))`. Where the
+/// file system folds case, so does this.
+pub(crate) fn split_site<'p>(path: &'p str, marker: &str, extra: usize) -> Option<Place<'p>> {
+    let (bytes, first) = (path.as_bytes(), marker.bytes().next()?);
+    let mut start = 0;
+    // Most components do not begin like it.
+    while !(bytes.get(start)?.eq_ignore_ascii_case(&first)
+        && begins_with(path.get(start..)?, marker))
+    {
+        start += 1 + bytes[start..].iter().position(|byte| *byte == b'/')?;
+    }
+    let mut site_end = start + marker.len();
+    for _ in 0..extra {
+        let rest = path.get(site_end + 1..)?;
+        site_end += 1 + rest.find('/').unwrap_or(rest.len());
+    }
+    Some(place_at(path, site_end))
+}
+
+/// Whether the first components of a path are those of `marker`.
+fn begins_with(path: &str, marker: &str) -> bool {
+    path.get(..marker.len())
+        .is_some_and(|head| same_name(head, marker))
+        && matches!(path.as_bytes().get(marker.len()), None | Some(b'/'))
+}
+
+/// Splits a path after its first `site_end` bytes.
+pub(crate) fn place_at(path: &str, site_end: usize) -> Place<'_> {
+    Place {
+        site: &path[..site_end],
+        entry: path.get(site_end + 1..).unwrap_or(""),
+    }
+}
+
+/// The place in a site that is known by its whole path; `""` is the root itself.
+pub(crate) fn below<'p>(path: &'p str, site: &str) -> Option<Place<'p>> {
+    if site.is_empty() {
+        return Some(Place {
+            site: "",
+            entry: path,
+        });
+    }
+    begins_with(path, site).then(|| place_at(path, site.len()))
+}
+
+/// Equality of names as the file systems usual on the platform see it.
+pub(crate) fn same_name(a: &str, b: &str) -> bool {
+    if cfg!(any(windows, target_os = "macos")) {
+        a.eq_ignore_ascii_case(b)
+    } else {
+        a == b
+    }
+}
