@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, skip};
 
 /// Settings of the usual kind.
 const SETTINGS: &str = "# Names of this project\nsystems:\n  devt:\n    extra_names: [retro.md, \"api notes.md\"]\n    \
@@ -23,7 +23,7 @@ const SETTINGS: &str = "# Names of this project\nsystems:\n  devt:\n    extra_na
 fn program() -> Option<PathBuf> {
     let program = std::env::var_os("STATEWARDEN_BUDGET_BIN").map(PathBuf::from);
     if program.is_none() {
-        eprintln!("skipped: STATEWARDEN_BUDGET_BIN names no release build; `.ci/run` makes one");
+        skip("STATEWARDEN_BUDGET_BIN names no release build; `.ci/run` makes one");
     }
     program
 }

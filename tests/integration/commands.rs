@@ -11,7 +11,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::support::{DEVT, Ran, Sandbox, assert_has, keys, serve};
+use crate::support::{DEVT, Ran, Sandbox, assert_has, keys, lacks, serve};
 
 /// Exit 2, one line on stderr that names every part, nothing on stdout.
 #[track_caller]
@@ -231,7 +231,7 @@ fn a_terminal_gets_colors_unless_it_knows_none_or_they_are_not_wanted() {
         command.current_dir(sandbox.project()).env_clear();
         command.env("PATH", "/usr/bin:/bin").env(name, value);
         let Ok(ran) = command.stdin(Stdio::null()).output() else {
-            return eprintln!("skipped: no `script`");
+            return lacks("no `script`");
         };
         let text = String::from_utf8_lossy(&ran.stdout);
         assert_has(&text, "ad-hoc-name");

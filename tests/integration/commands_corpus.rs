@@ -3,7 +3,7 @@
 
 #![cfg(unix)]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{DENIES, DEVT, EVENTS, Ran, Sandbox, in_parallel};
+use crate::support::{DENIES, DEVT, EVENTS, Ran, Sandbox, in_parallel, lacks};
 
 /// What the program is expected to say, and so the folder of a case.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -214,17 +214,18 @@ impl Case {
         event
     }
 
-    /// Whether the command can be run here and now.
-    fn runs(&self) -> bool {
-        let missing = self.hows.iter().find_map(|how| match how {
+    /// What the command needs, and this machine does not have.
+    fn missing(&self) -> Option<&str> {
+        self.get(|how| match how {
             How::Needs(needed) if !is_here(needed) => Some(needed),
             _ => None,
-        });
-        if let Some(missing) = missing {
-            eprintln!("{}: not run, `{missing}` is not here", self.place);
-        }
+        })
+    }
+
+    /// Whether the command can be run here and now.
+    fn runs(&self) -> bool {
         let may = !self.is(|how| matches!(how, How::Unrun)) && self.tool() != "PowerShell";
-        may && missing.is_none()
+        may && self.missing().is_none()
     }
 
     /// Runs the command in Bash; gives how it ended and what it complained about.
@@ -425,13 +426,24 @@ fn check(channel: Channel, check: Check) {
         .into_iter()
         .filter_map(|(failure, _)| failure)
         .collect();
-    eprintln!(
-        "{}: {} commands, {n_run} of them run",
-        channel.folder(),
-        cases.len()
-    );
     assert!(failures.is_empty(), "\n{failures}");
     assert!(n_run * 2 > cases.len(), "too few were run");
+    let mut unrun: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (_, case) in &cases {
+        if let Some(missing) = case.missing() {
+            unrun.entry(missing).or_default().push(&case.place);
+        }
+    }
+    if !unrun.is_empty() {
+        let (n_unrun, n_all) = (unrun.values().flatten().count(), cases.len());
+        let unrun = unrun
+            .iter()
+            .map(|(program, places)| format!("\n  {program}: {}", places.join(" ")));
+        let unrun: String = unrun.collect();
+        lacks(&format!(
+            "{n_unrun} of {n_all} commands are not run, for want of{unrun}\n "
+        ));
+    }
 }
 
 #[test]
@@ -468,6 +480,27 @@ fn the_readme_counts_the_commands() {
         readme.contains(&table),
         "the table of tests/commands/README.md should be\n{table}"
     );
+}
+
+#[test]
+fn ci_installs_what_commands_need() {
+    let setup = Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/setup");
+    let setup = fs::read_to_string(setup).unwrap();
+    let installed: BTreeSet<&str> = setup.split_whitespace().chain(["linux"]).collect();
+    let cases = Channel::ALL.into_iter().flat_map(files);
+    let cases = cases.flat_map(|(_, file)| file.cases);
+    let needed: BTreeSet<String> = cases
+        .flat_map(|case| case.hows)
+        .filter_map(|how| match how {
+            How::Needs(needed) => Some(needed),
+            _ => None,
+        })
+        .collect();
+    let missing: Vec<&String> = needed
+        .iter()
+        .filter(|needed| !installed.contains(needed.as_str()))
+        .collect();
+    assert!(missing.is_empty(), "not in .ci/setup: {missing:?}");
 }
 
 #[test]

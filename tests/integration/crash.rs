@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::json;
 
-use crate::support::{DEVT, Sandbox, assert_has};
+use crate::support::{DEVT, Sandbox, assert_has, lacks, skip};
 
 const WORKFLOW: &str =
     "active: true\nphase: plan\nstatus: \"DONE\"\n# a comment stays\ntask: keep\n";
@@ -67,7 +67,7 @@ fn can_trace() -> bool {
         .status();
     let can = probe.is_ok_and(|status| status.success());
     if !can {
-        eprintln!("skipped: strace is missing or not permitted");
+        lacks("strace is missing or not permitted");
     }
     can
 }
@@ -293,12 +293,12 @@ fn on_a_full_disk(sandbox: &Sandbox, script: &str) -> Option<String> {
     match ran {
         Ok(ran) if ran.status.success() => Some(String::from_utf8_lossy(&ran.stdout).into_owned()),
         Ok(ran) if ran.status.code() == Some(77) || ran.status.code() == Some(1) => {
-            eprintln!("skipped: a mount namespace is not permitted");
+            skip("a mount namespace is not permitted");
             None
         }
         Ok(ran) => panic!("{ran:?}"),
         Err(_) => {
-            eprintln!("skipped: unshare is missing");
+            lacks("unshare is missing");
             None
         }
     }

@@ -9,7 +9,7 @@ use serde_json::json;
 use statewarden::contract::table::Name;
 use statewarden::systems::system::SYSTEMS;
 
-use crate::support::{Ran, Sandbox, assert_has, serve};
+use crate::support::{Ran, Sandbox, assert_has, serve, skip};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/install.sh");
 const PROGRAM: &str = env!("CARGO_BIN_EXE_statewarden");
@@ -184,7 +184,7 @@ fn what_is_no_program_takes_the_place_of_none() {
 fn the_plugins_script_guards_what_the_program_would() {
     const PLUGIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/bin/statewarden");
     if Path::new("/usr/local/bin/statewarden").exists() {
-        return eprintln!("skipped: the script would run the installed program");
+        return skip("the script would run the installed program");
     }
     let sandbox = Sandbox::new();
     let run = |verb: &str, event: &str| {
@@ -248,7 +248,7 @@ fn the_plugins_script_guards_what_the_program_would() {
 fn the_plugins_script_does_not_hand_over_to_itself_for_ever() {
     const PLUGIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/bin/statewarden");
     if Path::new("/usr/local/bin/statewarden").exists() {
-        return eprintln!("skipped: the script would run the installed program");
+        return skip("the script would run the installed program");
     }
     let sandbox = Sandbox::new();
     let dir = |name: &str| sandbox.base().join(name);

@@ -1,7 +1,7 @@
 //! A project of its own for every test, and the program run in it.
 
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -280,6 +280,22 @@ pub fn feed(command: &mut Command, bytes: &[u8]) -> Child {
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let _ = child.stdin.take().unwrap().write_all(bytes);
     child
+}
+
+/// Says that a test does not run here, straight to the stream: the harness hides what a
+/// passing test prints.
+pub fn skip(why: &str) {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or_default();
+    writeln!(io::stderr(), "skipped: {why} ({test})").expect("stderr is open");
+}
+
+/// The same for want of what `.ci/setup` installs: on CI's Linux that is a failure.
+#[track_caller]
+pub fn lacks(what: &str) {
+    let is_bound = cfg!(target_os = "linux") && std::env::var_os("CI").is_some();
+    assert!(!is_bound, "not here, although CI is set: {what}");
+    skip(what);
 }
 
 /// Makes a named pipe, which keeps whoever opens it without a thought.

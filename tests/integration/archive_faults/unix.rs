@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use serde_json::json;
 
 use super::*;
-use crate::support::make_pipe;
+use crate::support::{make_pipe, skip};
 
 #[test]
 fn links_pipes_and_odd_names_move_as_they_are() {
@@ -139,7 +139,7 @@ fn an_entry_that_cannot_be_moved_is_reported_and_the_run_goes_on() {
     let output = match command.output() {
         Ok(output) => output,
         Err(error) => {
-            eprintln!("skipped: nobody may not run the program: {error}");
+            skip(&format!("nobody may not run the program: {error}"));
             return;
         }
     };
@@ -214,7 +214,7 @@ fn elsewhere(sandbox: &Sandbox) -> Option<PathBuf> {
     let device = |path: &Path| fs::metadata(path).map(|meta| meta.dev()).ok();
     let base = Path::new("/dev/shm");
     if device(base).is_none() || device(base) == device(sandbox.base()) {
-        eprintln!("skipped: `/dev/shm` is no other device here");
+        skip("`/dev/shm` is no other device here");
         return None;
     }
     let dir = base.join(sandbox.base().file_name().unwrap());
