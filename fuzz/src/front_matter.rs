@@ -315,7 +315,7 @@ fn asks_every_system(text: &str) {
             let moments = [
                 AgentEvent::AgentStart { agent },
                 AgentEvent::AgentEnd { agent, reply: text },
-                AgentEvent::TurnEnd,
+                AgentEvent::TurnEnd { running: &[] },
                 AgentEvent::Wrote {
                     entry: "one/research-report.md",
                     text,

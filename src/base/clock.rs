@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, NaiveDateTime, SecondsFormat, Utc};
 
 /// What tells the time.
 pub type Clock = fn() -> DateTime<Utc>;
@@ -25,6 +25,17 @@ impl Now {
             Self::Known(time) => *time,
             Self::Unread(clock, read) => *read.get_or_init(clock),
         }
+    }
+}
+
+/// ISO 8601 as models write it: an offset may be missing and means UTC.
+pub fn parse(text: &str) -> Option<DateTime<Utc>> {
+    let naive = |form| NaiveDateTime::parse_from_str(text, form).ok();
+    match DateTime::parse_from_rfc3339(text) {
+        Ok(at) => Some(at.to_utc()),
+        Err(_) => naive("%Y-%m-%dT%H:%M:%S%.f")
+            .or_else(|| naive("%Y-%m-%dT%H:%M"))
+            .map(|at| at.and_utc()),
     }
 }
 

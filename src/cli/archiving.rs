@@ -179,7 +179,7 @@ pub(crate) fn run(job: &Job<'_>, context: &CliContext<'_>) -> Result<Outcomes> {
             outcomes.push(Outcome {
                 missing: Some(match job.kind {
                     Kind::Reset | Kind::Sweep => "state directory of devt",
-                    Kind::Cleanup | Kind::Quarantine | Kind::Restore => "state directory",
+                    _ => "state directory",
                 }),
                 ..Outcome::of(devt::ID, dir)
             });

@@ -12,6 +12,7 @@ use super::{CliContext, output};
 use crate::base::disk::bounded_read::read_text;
 use crate::lifecycle::agents;
 use crate::lifecycle::gates::{self, About, GateRecord, Moved};
+use crate::store::lock::Locked;
 use crate::store::replace::{make_dir, remove_if_empty};
 use crate::systems::workflow::Outcome;
 
@@ -26,6 +27,9 @@ pub(super) struct Change {
     #[serde(skip)]
     word: &'static str,
     gates: Vec<Moved>,
+    /// Where the file is that stood there before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) archive_path: Option<String>,
     /// Why nothing changed, or what else to know.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) note: Option<String>,
@@ -34,10 +38,14 @@ pub(super) struct Change {
 /// Runs `f` while this process alone holds a system's directory, which is made
 /// where it is missing. What `f` then fails to fill goes again: a directory
 /// such as `.claude` marks a project.
-pub(super) fn locked<T>(dir: &Path, system: &str, f: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(super) fn locked<T>(
+    dir: &Path,
+    system: &str,
+    f: impl FnOnce(&Locked<'_>) -> Result<T>,
+) -> Result<T> {
     let missing: Vec<&Path> = dir.ancestors().take_while(|dir| !dir.exists()).collect();
     let made = make_dir(dir).with_context(|| format!("could not make `{}`", dir.display()));
-    let result = made.and_then(|()| with_site_lock(system, dir, |_| Ok(f()))?);
+    let result = made.and_then(|()| with_site_lock(system, dir, |locked| Ok(f(locked)))?);
     if result.is_err() {
         missing.into_iter().for_each(|dir| {
             remove_if_empty(dir);
@@ -88,6 +96,7 @@ impl Change {
             changed,
             word: if changed { "changed" } else { "unchanged" },
             gates,
+            archive_path: None,
             note,
         }
     }
@@ -106,6 +115,13 @@ impl Change {
             for moved in self.gates.iter().filter(|moved| moved.from != moved.to) {
                 let (from, to) = (moved.from.as_str(), moved.to.as_str());
                 writeln!(out, "  {}: {from} -> {to}", output::printable(&moved.gate))?;
+            }
+            if let Some(archive) = &self.archive_path {
+                writeln!(
+                    out,
+                    "  archived the old one in `{}`",
+                    output::printable(archive)
+                )?;
             }
             match &self.note {
                 Some(note) => writeln!(out, "  {}", output::printable(note)),

@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     let dir = Path::new(&context.project.session_root().dir).join(".claude");
     let file = dir.join(FileKind::DeepDive.as_str());
     let is_new = !file.exists();
-    let outcome = change::locked(&dir, SYSTEM, || {
+    let outcome = change::locked(&dir, SYSTEM, |_| {
         let text = match &args.step {
             Step::Init(args) => init(args, &file, context)?,
             Step::Compile(args) => compile(args, &file, context)?,

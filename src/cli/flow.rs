@@ -1,5 +1,6 @@
 //! `flow`: Agent Flow's run files, as its own scripts make and update them.
 
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,11 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::change::{self, Change};
 use super::{Answer, CliContext, number, prose};
-
+use crate::base::path;
+use crate::project::sites::Site;
+use crate::store::archive::{Item, Kind, Run, Status, WhenChanged};
+use crate::store::lock::Locked;
+use crate::store::modified;
 pub(super) use crate::systems::agent_flow::ID as SYSTEM;
 use crate::systems::agent_flow::deep_dive;
 use crate::systems::agent_flow::script::{self, DeepDive, GroupPart};
@@ -133,7 +138,7 @@ fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
         iteration: Some(1),
         evidence: "flow init".to_owned(),
     };
-    let outcome = change::locked(&dir, SYSTEM, || {
+    let (outcome, archive) = change::locked(&dir, SYSTEM, |locked| {
         // A file that cannot even be read as text is replaced by force only, too.
         let present = if args.force {
             None
@@ -143,10 +148,13 @@ fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
         if let Some(present) = present {
             script::may_replace(&present).map_err(|why| anyhow!("`{}`: {why}", file.display()))?;
         }
-        change::write(&file, Outcome::changed(text, vec![began]))
+        let archive = archive(&file, locked, context)?;
+        let written = change::write(&file, Outcome::changed(text, vec![began]))?;
+        Ok((written, archive))
     })?;
     change::record(context, (SYSTEM, "flow init"), &file, &outcome);
     let mut change = Change::new(context, &file, &outcome);
+    change.archive_path = archive;
     if is_new {
         change = change.of_new_file();
     }
@@ -154,6 +162,47 @@ fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
     let notes: Vec<&str> = notes.chain(other_run(&dir, kind)).collect();
     change.note = (!notes.is_empty()).then(|| notes.join("; "));
     Ok(change)
+}
+
+/// Moves the file of the run before into the archive, if there is one.
+fn archive(file: &Path, locked: &Locked<'_>, context: &CliContext<'_>) -> Result<Option<String>> {
+    let Ok(meta) = fs::symlink_metadata(file) else {
+        return Ok(None);
+    };
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let item = Item {
+        name: &name,
+        path: file,
+        size: meta.len(),
+        modified: modified(&meta),
+        is_dir: meta.is_dir(),
+        reason: "replaced by a new run",
+        when_changed: WhenChanged::Move,
+    };
+    let run = Run {
+        kind: Kind::Init,
+        now: context.now,
+    };
+    let taken = context.with_all_systems(|catalog| {
+        let governed = catalog.get(SYSTEM)?;
+        let site = Site {
+            governed,
+            root: context.project.session_root().clone(),
+            site: ".claude".to_owned(),
+        };
+        let ring = site.ring(&context.project, context.rules.settings.archive_runs);
+        Some(ring.take(locked, run, &[item], &mut |_| ()))
+    });
+    let taken = taken.transpose()?.unwrap_or_default();
+    match taken.statuses.as_slice() {
+        [Status::Failed { error }] => {
+            bail!(
+                "could not archive `{}`: {error}; move it away",
+                file.display()
+            )
+        }
+        _ => Ok(taken.path.map(|path| path::from_os(&path))),
+    }
 }
 
 /// What to know where a team run was asked for and cannot be had.
@@ -207,7 +256,7 @@ fn update(args: &Update, context: &CliContext<'_>) -> Result<Change> {
         _ => &[FileKind::Team],
     };
     let dir = change::nearest(context, SYSTEM, ".claude");
-    let (file, outcome) = change::locked(&dir, SYSTEM, || {
+    let (file, outcome) = change::locked(&dir, SYSTEM, |_| {
         let (file, text) = chosen(&dir, kinds)?;
         let outcome = script::update(&text, &wanted, context.now)
             .map_err(|why| anyhow!("`{}`: {why}", file.display()))?;

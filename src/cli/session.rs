@@ -182,7 +182,7 @@ fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
     let spec = args.spec.as_deref().map(|path| read_spec(path, context));
     let spec = spec.transpose()?;
     let docs = Path::new(&context.project.session_root().dir).join(".claude/.docs");
-    let (file, outcome) = change::locked(&docs, SYSTEM, || {
+    let (file, outcome) = change::locked(&docs, SYSTEM, |_| {
         let taken = InDir { dir: &docs }.dirs();
         let taken: Vec<&str> = taken.iter().map(String::as_str).collect();
         let id = session_id(&args.task, context.now.date_naive(), &taken);
@@ -246,7 +246,7 @@ fn step(
     apply: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<Change> {
     let docs = change::nearest(context, SYSTEM, ".claude/.docs");
-    let (file, outcome) = change::locked(&docs, SYSTEM, || {
+    let (file, outcome) = change::locked(&docs, SYSTEM, |_| {
         let (name, text) = chosen(&docs, &on.which)?;
         let file = docs.join(&name);
         let change = apply(&text);

@@ -256,16 +256,21 @@ fn note_owed(context: &Context<'_>, event: &Event<'_>, due: &OwedArtifact) {
     context.append(&context.logs().events(), &record);
 }
 
+/// The agents that go on in the background.
+fn running(event: &Event<'_>) -> Vec<AgentName> {
+    let tasks = event.document().unwrap_or_default().get("background_tasks");
+    let types = tasks.as_array().into_iter().flatten();
+    let types = types.filter_map(|task| task["agent_type"].as_str());
+    types.map(AgentName::parse).collect()
+}
+
 /// The main thread's turn is over: a run whose gates have all passed is
 /// closed, and what goes on in the background is looked after.
 pub(crate) fn turn_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
     if event.actor() == Actor::Main {
-        carry_out(
-            context,
-            AgentEvent::TurnEnd,
-            &states(context, &context.cwd),
-            event,
-        );
+        let running = running(event);
+        let moment = AgentEvent::TurnEnd { running: &running };
+        carry_out(context, moment, &states(context, &context.cwd), event);
     }
     detect::detect(context, event, &[])
 }

@@ -145,7 +145,7 @@ impl<'c> GateScope<'c> {
             AgentEvent::AgentStart { agent } | AgentEvent::AgentEnd { agent, .. } => {
                 self.role_of(agent)
             }
-            AgentEvent::TurnEnd | AgentEvent::Wrote { .. } => None,
+            AgentEvent::TurnEnd { .. } | AgentEvent::Wrote { .. } => None,
         };
         let moment = match (*moment, &role) {
             (AgentEvent::AgentStart { .. }, Some(agent)) => AgentEvent::AgentStart { agent },

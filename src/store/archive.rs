@@ -34,15 +34,18 @@ pub enum Kind {
     Quarantine,
     /// What a `restore` would have overwritten.
     Restore,
+    /// What a new run takes the place of.
+    Init,
 }
 
 impl Kind {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::Reset,
         Self::Cleanup,
         Self::Sweep,
         Self::Quarantine,
         Self::Restore,
+        Self::Init,
     ];
 
     fn prefix(self) -> &'static str {
@@ -52,6 +55,7 @@ impl Kind {
             Self::Sweep => "sweep-",
             Self::Quarantine => "quarantine-",
             Self::Restore => "restore-",
+            Self::Init => "init-",
         }
     }
 
@@ -63,6 +67,7 @@ impl Kind {
             Self::Sweep => "statewarden sweep",
             Self::Quarantine => "statewarden hook",
             Self::Restore => "statewarden restore",
+            Self::Init => "statewarden flow init",
         }
     }
 }

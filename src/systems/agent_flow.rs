@@ -91,7 +91,9 @@ impl System for AgentFlow {
                 let end = |text: &str| gates::on_completion(text, agent, reply, now);
                 chosen(files, agent, gates::RunEvent::Completion, &end)
             }
-            AgentEvent::TurnEnd => active(present(files, &RUNS))
+            // The verdict that is still out may send the work back.
+            AgentEvent::TurnEnd { running } if running.iter().any(has_gate) => Vec::new(),
+            AgentEvent::TurnEnd { .. } => active(present(files, &RUNS))
                 .into_iter()
                 .map(|(name, text)| FileOutcome::new(name, gates::on_stop(&text, now)))
                 .filter(|planned| matches!(planned.outcome, Outcome::Changed { .. }))
@@ -192,6 +194,10 @@ fn is_version(stem: &str, own: &str) -> bool {
             .all(is_mark)
 }
 
+fn has_gate(agent: &AgentName) -> bool {
+    state::Agent::of(agent).is_some()
+}
+
 /// The files that hold runs.
 const RUNS: [FileKind; 2] = [FileKind::Single, FileKind::Team];
 
@@ -230,7 +236,7 @@ fn chosen(
     apply: &dyn Fn(&str) -> Outcome,
 ) -> Vec<FileOutcome> {
     let runs = present(files, &RUNS);
-    let owns_gate = state::Agent::of(agent).is_some();
+    let owns_gate = has_gate(agent);
     let first = runs.first().map(|(name, _)| *name);
     if let ([(name, text)], true) = (runs.as_slice(), owns_gate) {
         // There is nothing to choose, and a run that is over takes no change.

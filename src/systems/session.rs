@@ -89,9 +89,9 @@ impl System for Session {
                 };
                 Some(FileOutcome { file, outcome })
             }),
-            AgentEvent::AgentStart { .. } | AgentEvent::AgentEnd { .. } | AgentEvent::TurnEnd => {
-                None
-            }
+            AgentEvent::AgentStart { .. }
+            | AgentEvent::AgentEnd { .. }
+            | AgentEvent::TurnEnd { .. } => None,
         };
         Effects {
             outcomes: outcome.into_iter().collect(),

@@ -61,8 +61,10 @@ pub enum AgentEvent<'a> {
         agent: &'a AgentName,
         reply: &'a str,
     },
-    /// The main thread's turn ended.
-    TurnEnd,
+    /// The main thread's turn ended, while agents go on in the background.
+    TurnEnd {
+        running: &'a [AgentName],
+    },
     /// The main thread wrote a file, given by its path below `gate_dir`.
     Wrote {
         entry: &'a str,

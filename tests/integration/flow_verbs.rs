@@ -1,5 +1,7 @@
 //! `flow` and `deep-dive`: the flags of the original scripts, validated.
 
+use std::path::Path;
+
 use serde_json::json;
 use statewarden::systems::agent_flow::state::read_workflow;
 
@@ -87,14 +89,32 @@ fn an_active_run_is_replaced_by_force_only() {
         said.contains("--force") && sandbox.read(SINGLE) == before,
         "{said}"
     );
-    sandbox.run("flow init two --force").ends(0);
+    // What a new run takes the place of is in the archive, whatever it was.
+    let init = |args: &str, replaced: &[u8]| {
+        let answer = sandbox
+            .run(&format!("flow init {args} --json"))
+            .ends(0)
+            .json();
+        let archive = answer["archive_path"].as_str().unwrap();
+        let name = SINGLE.strip_prefix(".claude/").unwrap();
+        let kept = std::fs::read(Path::new(archive).join(name)).unwrap();
+        assert_eq!(kept, replaced, "{args}");
+        archive.rsplit('/').next().unwrap().to_owned()
+    };
+    let first = init("two --force", before.as_bytes());
     assert!(sandbox.read(SINGLE).contains("task: \"two\""));
     sandbox.run("flow update --complete").ends(0);
-    sandbox.run("flow init three").ends(0);
+    init("three", sandbox.read(SINGLE).as_bytes());
     // What cannot be read may be somebody's run.
     std::fs::write(sandbox.path(SINGLE), b"\xff").unwrap();
     sandbox.run("flow init four").ends(2);
-    sandbox.run("flow init four --force").ends(0);
+    init("four --force", b"\xff");
+    let listed = sandbox.run("history").ends(0).stdout();
+    assert_has(&listed, "by statewarden flow init");
+    sandbox.run(&format!("restore {first} --force")).ends(0);
+    assert_eq!(sandbox.read(SINGLE), before);
+    let other = sandbox.run("flow init five --team --json").ends(0).json();
+    assert_eq!(other["archive_path"], serde_json::Value::Null);
 }
 
 #[test]

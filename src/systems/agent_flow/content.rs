@@ -1,6 +1,7 @@
 //! Whether a text may be written as one of the state files.
 
 use super::state::{FileKind, GROUP, Phase};
+use crate::base::clock;
 use crate::formats::yaml::{self, Value};
 use crate::formats::{brief, front_matter};
 use crate::systems::workflow::GateStatus;
@@ -13,6 +14,8 @@ const TIERS: &[&str] = &[
     "complex",
     "research",
 ];
+/// Without these a file is no run to its readers.
+const NEEDED: [&str; 4] = ["active", "current_phase", "iteration", "gates"];
 // The documents of Agent Flow name more phases of a deep dive than its scripts
 // write; its readers only look for `complete`.
 const DEEP_DIVE_PHASES: &[&str] = &[
@@ -25,8 +28,9 @@ const DEEP_DIVE_PHASES: &[&str] = &[
     "complete",
 ];
 
-/// The content rule: the front matter parses, closed sets hold known values,
-/// and `iteration` is at most `max_iterations`. What is absent is fine.
+/// The content rule: the front matter parses, values have their types, closed sets
+/// hold known ones, and `iteration` is at most `max_iterations`. Of a run's file the keys
+/// without which it is no run are there; what else is absent is fine.
 ///
 /// # Errors
 /// What is wrong and what to write instead, as the rest of a sentence about the file.
@@ -52,7 +56,20 @@ fn check_run(value: &Value, file: FileKind) -> Result<(), String> {
         None => file,
     };
     let phases: Vec<_> = Phase::allowed(file).map(Phase::as_str).collect();
-    one_of(value, &["active"], &["true", "false"])?;
+    if let Some(active) = value.get("active").filter(|active| !active.is_bool()) {
+        let active = yaml::text(active, &[]).unwrap_or_default();
+        let active = brief(&yaml::one_line(&active));
+        return Err(format!(
+            "`active` is `{active}`; write true or false, without quotes"
+        ));
+    }
+    if matches!(
+        value.get("task"),
+        Some(Value::Mapping(_) | Value::Sequence(_))
+    ) {
+        return Err("`task` is no text; write it on one line, in double quotes".to_owned());
+    }
+    timestamp(value, &["started_at"])?;
     one_of(value, &["current_phase"], &phases)?;
     one_of(value, &["report_requested"], &["true", "false"])?;
     one_of(
@@ -77,9 +94,17 @@ fn check_run(value: &Value, file: FileKind) -> Result<(), String> {
                 &["parallel_groups", GROUP, member, "status"],
                 &GateStatus::WORDS,
             )?;
+            timestamp(value, &["parallel_groups", GROUP, member, "timestamp"])?;
         }
     }
-    Ok(())
+    let missing = NEEDED.iter().find(|key| match value.get(**key) {
+        None | Some(Value::Null) => true,
+        Some(_) => false,
+    });
+    missing.map_or(Ok(()), |key| {
+        let needed = NEEDED.join("`, `");
+        Err(format!("`{key}` is missing; a run needs `{needed}`"))
+    })
 }
 
 fn check_deep_dive(value: &Value) -> Result<(), String> {
@@ -122,6 +147,9 @@ fn check_statuses(value: &Value, key: &str, allowed: &[&str]) -> Result<(), Stri
             ));
         }
         one_of(value, &[key, name, "status"], allowed)?;
+        for time in ["timestamp", "started_at", "completed_at"] {
+            timestamp(value, &[key, name, time])?;
+        }
     }
     Ok(())
 }
@@ -142,14 +170,28 @@ fn one_of(value: &Value, path: &[&str], allowed: &[&str]) -> Result<(), String> 
 }
 
 fn number(value: &Value, key: &str) -> Result<Option<u64>, String> {
-    if value.get(key).is_none() {
+    let Some(found) = value.get(key) else {
         return Ok(None);
+    };
+    found.as_u64().map(Some).ok_or_else(|| {
+        let text = yaml::text(value, &[key]).unwrap_or_default();
+        let text = brief(&yaml::one_line(&text));
+        format!("`{key}` is `{text}`; write a whole number, without quotes")
+    })
+}
+
+/// A time that is still to come is an empty text, or absent.
+fn timestamp(value: &Value, path: &[&str]) -> Result<(), String> {
+    let text = yaml::text(value, path).unwrap_or_default();
+    match yaml::get(value, path) {
+        None | Some(Value::Null) => Ok(()),
+        Some(Value::String(text)) if text.is_empty() || clock::parse(text).is_some() => Ok(()),
+        Some(_) => Err(format!(
+            "`{}` is `{}`; write a time such as \"2026-01-10T14:30:22Z\"",
+            path.join("."),
+            brief(&yaml::one_line(&text))
+        )),
     }
-    let text = yaml::text(value, &[key]).unwrap_or_default();
-    let number = text
-        .parse()
-        .map_err(|_| format!("`{key}` is `{}`; write a whole number", brief(&text)))?;
-    Ok(Some(number))
 }
 
 fn unexpected(path: &str, found: &str, allowed: &[&str]) -> String {
@@ -246,7 +288,7 @@ mod tests {
         );
         single("\"exploration\"", "'review'", "");
         single("\"exploration\"", "", "`current_phase` is ``");
-        single("current_phase", "phase", "");
+        single("current_phase", "phase", "`current_phase` is missing");
         single(
             "\"pending\"",
             "\"banana\"",
@@ -281,8 +323,20 @@ mod tests {
         single(
             "active: true",
             "active: yes",
-            "`active` is `yes`; write one of `true`, `false`",
+            "`active` is `yes`; write true or false, without quotes",
         );
+        single("active: true", "active: \"true\"", "without quotes");
+        single(
+            "active: true",
+            "mine: true",
+            "`active` is missing; a run needs",
+        );
+        single("\ngates:", "\nmine:", "`gates` is missing");
+        single("\ngates:", "\ngates: []\nmine:", "`gates` is not a block");
+        single("\niteration: 1\n", "\n", "`iteration` is missing");
+        single("iteration: 1\n", "iteration: \"1\"\n", "without quotes");
+        single("\nmax_iterations: 10\n", "\n", "");
+        single("\ntask: ", "\ntask: []\nmine: ", "`task` is no text");
         single("active: true", "active: [", "not YAML");
         single("active: true", "active: \"x\": y", "at line 2");
         single("\"unclassified\"", "\"Complex\"", "");
@@ -304,6 +358,44 @@ mod tests {
             "report_requested: maybe",
             "`report_requested`",
         );
+    }
+
+    #[test]
+    fn times_are_times() {
+        let at = |text: &str| {
+            let line = text.lines().find(|line| line.starts_with("started_at: "));
+            line.unwrap().to_owned()
+        };
+        let single = |to: &str, expected| check(FileKind::Single, (&at(SINGLE), to), expected);
+        let what = "`started_at` is `yesterday`; write a time such as";
+        single("started_at: \"yesterday\"", what);
+        single("started_at: 1768055422", "`started_at` is `1768055422`");
+        for fine in [
+            "2026-01-10T14:30:22Z",
+            "2026-01-10T14:30:22.5+01:00",
+            "2026-01-10T14:30",
+            "",
+        ] {
+            single(&format!("started_at: \"{fine}\""), "");
+        }
+        single("started_at: 2026-01-10T14:30:22Z", "");
+        single("", "");
+        let gate = "  planning:\n    status: \"pending\"\n";
+        let late = format!("{gate}    timestamp: \"late\"\n");
+        check(
+            FileKind::Single,
+            (gate, &late),
+            "`gates.planning.timestamp` is `late`",
+        );
+        for (key, indent) in [("started_at", 4), ("completed_at", 4), ("timestamp", 6)] {
+            let empty = format!("\n{:indent$}{key}: \"\"", "");
+            let late = empty.replace("\"\"", "\"late\"");
+            check(
+                FileKind::Team,
+                (&empty, &late),
+                &format!("{key}` is `late`"),
+            );
+        }
     }
 
     #[test]

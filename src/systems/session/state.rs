@@ -3,10 +3,11 @@
 //! A typed view over the document. Keys it does not know are never looked at
 //! and never lost.
 
-use chrono::{DateTime, NaiveDateTime, Utc};
+use chrono::{DateTime, Utc};
 
 use super::schema::View;
 use crate::base::actor::AgentName;
+use crate::base::clock;
 use crate::base::string_enum::string_enum;
 use crate::formats::json::Document;
 use crate::systems::workflow::{Gate, GateStatus, Workflow};
@@ -69,19 +70,10 @@ pub struct Timestamp {
 }
 
 impl Timestamp {
-    /// ISO 8601 as models write it: an offset may be missing and means UTC.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let naive = |form| NaiveDateTime::parse_from_str(text, form).ok();
-        let at = match DateTime::parse_from_rfc3339(text) {
-            Ok(at) => at.to_utc(),
-            Err(_) => naive("%Y-%m-%dT%H:%M:%S%.f")
-                .or_else(|| naive("%Y-%m-%dT%H:%M"))?
-                .and_utc(),
-        };
-        Some(Self {
-            text: text.to_owned(),
-            at,
-        })
+        let at = clock::parse(text)?;
+        let text = text.to_owned();
+        Some(Self { text, at })
     }
 }
 

@@ -59,6 +59,26 @@ fn a_stop_with_an_open_gate_closes_nothing() {
 }
 
 /// Each of these leaves the file as it is and one record that says why.
+/// A second verdict that is still out may send the work back.
+#[test]
+fn a_run_is_not_closed_while_an_agent_of_a_gate_goes_on() {
+    let stage = Stage::with_run(&[]);
+    let passed = stage.read(SINGLE).replace("\"pending\"", "\"passed\"");
+    let passed = passed.replace("\"in_progress\"", "\"passed\"");
+    stage.write(SINGLE, &passed);
+    let stop = |agents: &[&str]| {
+        let task = |agent: &&str| json!({"id": "a-1", "type": "subagent", "status": "running", "description": "x", "agent_type": agent});
+        let mut event = stage.event_of("Stop");
+        event["background_tasks"] = agents.iter().map(task).collect();
+        stage.hook(&event).is_silent();
+    };
+    stop(&["Explore", "agent-flow:Alphonse"]);
+    stop(&["lawliet"]);
+    assert_eq!(stage.read(SINGLE), passed);
+    stop(&["Explore"]);
+    assert_has(&stage.standing(SINGLE), " closed");
+}
+
 #[test]
 fn what_decides_nothing_is_recorded() {
     let escalated = "<escalation type=\"assumption-contradicted\">no</escalation>";
