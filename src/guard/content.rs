@@ -12,6 +12,16 @@ pub struct Content {
     pub present: Option<String>,
 }
 
+impl Content {
+    /// A text that is there already.
+    pub fn unchanged(text: String) -> Self {
+        Self {
+            present: Some(text.clone()),
+            after: text,
+        }
+    }
+}
+
 /// The objection to the text that stands at a claimed path, whoever wrote it.
 pub fn objection_to_text(claim: &Claim<'_>, text: &str, cwd: &str) -> Option<Denial> {
     let content = Content {

@@ -10,7 +10,7 @@ use crate::guard::claims::{self, Claim, JudgeError};
 use crate::guard::content::Content;
 use crate::guard::decision::{self, Call, Channel, Decision};
 use crate::guard::targets;
-use crate::host::event::{Bulk, Event, Tool};
+use crate::host::event::{Bulk, Event, Kind, Tool};
 use crate::project::context::Context;
 use crate::shell::Scene;
 use crate::systems::system::PriorText;
@@ -58,10 +58,15 @@ pub(crate) fn judge_targets<'w>(
     Ok((decision, claims))
 }
 
-/// The text a claim would leave, and the text that is there where a rule asks for it.
+/// The text a claim would leave, and the text that is there where a rule asks for it; after
+/// the call, the one that is there.
 pub(crate) fn contents_after(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Vec<Content>> {
     if !claim.governed.system.judges(&claim.entry) {
         return Ok(Vec::new());
+    }
+    if event.kind() != Kind::PreToolUse {
+        let there = read_text(&claim.path()).ok().flatten();
+        return Ok(there.map(Content::unchanged).into_iter().collect());
     }
     if let Some(Text::Added(text)) = &claim.target.text {
         return text_added(claim, text);

@@ -141,6 +141,18 @@ pub(crate) fn detect(context: &Context<'_>, event: &Event<'_>, claims: &[Claim<'
     told.to_reply(event.kind(), end)
 }
 
+/// Tells what a file tool wrote although its input before the call would have been refused:
+/// another hook has changed it.
+pub(crate) fn tell_rewritten(context: &Context<'_>, event: &Event<'_>, found: &[Denial]) -> Reply {
+    log_detected(context, found, event);
+    let told = Told {
+        culprit: Culprit::Rewritten,
+        found,
+        moved_to: &[],
+    };
+    told.to_reply(event.kind(), End::First)
+}
+
 fn log_detected(context: &Context<'_>, found: &[Denial], event: &Event<'_>) {
     for denial in found {
         let denials = std::slice::from_ref(denial);

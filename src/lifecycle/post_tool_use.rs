@@ -27,12 +27,16 @@ use crate::store::make_own_folder;
 /// `PostToolUse`, and `PostToolUseFailure`, of a tool that can write.
 pub(crate) fn after(context: &Context<'_>, event: &Event<'_>) -> Reply {
     let judged = judge::judge(context, event).ok();
-    let is_allowed = matches!(judged, Some((Decision::Allow { .. }, _)));
-    let claims = judged.map(|(_, claims)| claims).unwrap_or_default();
+    let (decision, claims) = judged.unzip();
+    let claims = claims.unwrap_or_default();
     if event.kind() == Kind::PostToolUse {
         agents::report_written(context, event, &claims);
-        if is_allowed {
-            recover(context, event, &claims);
+        match decision {
+            Some(Decision::Allow { .. }) => recover(context, event, &claims),
+            Some(Decision::Deny(denials)) if event.tool().is_file_tool() => {
+                return detect::tell_rewritten(context, event, &denials);
+            }
+            _ => {}
         }
     }
     detect::detect(context, event, &claims)

@@ -56,6 +56,75 @@ fn a_name_that_a_command_computed_is_detected() {
     assert!(sandbox.records(DEVT).is_empty(), "it was no denial");
 }
 
+/// Another hook's `updatedInput` shows after the call alone.
+#[test]
+fn a_path_that_another_hook_has_changed_is_told() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/review.json", "[]");
+    for (tool, key, name, actor, code) in [
+        ("Write", "file_path", "notes.md", "main", "ad-hoc-name"),
+        ("Edit", "file_path", "notes.md", "main", "ad-hoc-name"),
+        (
+            "NotebookEdit",
+            "notebook_path",
+            "a.ipynb",
+            "main",
+            "ad-hoc-name",
+        ),
+        (
+            "Write",
+            "file_path",
+            "workflow.yaml",
+            "tester",
+            "wrong-writer",
+        ),
+        // What stands there counts, not what the call was to write.
+        (
+            "Write",
+            "file_path",
+            "review.json",
+            "main",
+            "malformed-content",
+        ),
+        ("Edit", "file_path", "scratchpad.md", "main", ""),
+    ] {
+        let path = sandbox.path(&format!(".devt/state/{name}"));
+        let event = after(
+            &sandbox,
+            tool,
+            json!({ key: path, "content": "{}" }),
+            json!({}),
+        );
+        let event = sandbox.by_actor(actor, event);
+        if code.is_empty() {
+            sandbox.hook(&event).is_silent();
+            continue;
+        }
+        let reason = blocked(&sandbox, &event);
+        assert!(
+            reason.starts_with("The call, which another hook has changed,"),
+            "{reason}"
+        );
+        assert_has(&reason, code);
+        let record = sandbox.records(EVENTS).pop().unwrap();
+        let seen = [
+            &record["decision"],
+            &record["rule"],
+            &record["tool"],
+            &record["file_path"],
+        ];
+        assert_eq!(
+            seen,
+            [&json!("detected"), &json!(code), &json!(tool), &json!(path)]
+        );
+    }
+    sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
+    let input = json!({ "file_path": sandbox.path(".devt/state/notes.md"), "content": "" });
+    sandbox
+        .hook(&after(&sandbox, "Write", input, json!({})))
+        .is_silent();
+}
+
 /// A command names files as it likes, and the model reads what is told of them.
 #[cfg(unix)]
 #[test]

@@ -32,6 +32,14 @@ impl<'e> Tool<'e> {
         }
     }
 
+    /// Whether the client itself writes the one file that the call names.
+    pub fn is_file_tool(self) -> bool {
+        matches!(
+            self,
+            Self::Write | Self::Edit | Self::MultiEdit | Self::NotebookEdit
+        )
+    }
+
     pub fn parse(name: &'e str) -> Self {
         match name {
             "Write" => Self::Write,

@@ -41,6 +41,8 @@ pub(super) enum Culprit {
     Call,
     CallOrBackground,
     Background,
+    /// A call that was not refused before it ran.
+    Rewritten,
 }
 
 impl Culprit {
@@ -48,6 +50,7 @@ impl Culprit {
     fn as_str(self) -> &'static str {
         match self {
             Self::Call => "The call",
+            Self::Rewritten => "The call, which another hook has changed,",
             Self::CallOrBackground => "The call, or a command in the background,",
             Self::Background => "A command in the background, or something else meanwhile,",
         }
@@ -87,7 +90,7 @@ impl Told<'_> {
         let first = self.found.first()?;
         let strays = self.found.iter().any(|denial| denial.code.is_about_names());
         let todo = match (self.moved_to, first.code) {
-            ([], _) if strays && self.culprit == Culprit::Call => {
+            ([], _) if strays && matches!(self.culprit, Culprit::Call | Culprit::Rewritten) => {
                 "Move what matters to the right name and remove the rest.".to_owned()
             }
             ([], _) if strays => {

@@ -53,7 +53,7 @@ fn an_agent_starts_its_phase_and_the_report_completes_it() {
     edited["tool_name"] = "Edit".into();
     let other = wrote(&stage, "PostToolUse", &id, "plan-report.md");
     for event in [failed, by_agent, edited, other] {
-        stage.hook(&event).is_silent();
+        stage.hook(&event).ends(0);
         assert_eq!(phases(&stage, &id)["research"], started, "{event}");
     }
     let mut empty = wrote(&stage, "PostToolUse", &id, "research-report.md");
