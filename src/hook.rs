@@ -22,7 +22,7 @@ use crate::guard::targets::{self, Unread};
 use crate::host::event::{Event, Kind, Tool};
 use crate::host::reply::Reply;
 use crate::host::stdin::{self, Input};
-use crate::lifecycle::{agents, post_tool_use, session_start};
+use crate::lifecycle::{agents, config_change, post_tool_use, session_start};
 use crate::project::context::Context;
 use crate::project::registry::Registry;
 use crate::project::roots::Project;
@@ -129,6 +129,7 @@ fn answer(event: &Event<'_>, cwd: &str, env: &Env, project: Option<&str>, now: C
         (Kind::SubagentStart, _) => agents::agent_started(&world, event),
         (Kind::Stop, _) => agents::turn_ended(&world, event),
         (Kind::SessionStart, _) => session_start::session_started(&world, event),
+        (Kind::ConfigChange, _) => config_change::config_changed(&world, event),
         (Kind::PreToolUse | Kind::Other, _) => Reply::Silent,
     }
 }

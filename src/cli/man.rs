@@ -80,6 +80,7 @@ const SECTIONS: [Section; 3] = [
                 "Where Claude Code keeps your settings, if not in ~/.claude.",
             ),
             ("FEATURE_DIR", "The session directory of AgentMux."),
+            ("CLAUDE_PLUGIN_ROOT", "Set where a plugin runs the hook."),
             (
                 "AI_AGENT",
                 "The client that runs the hook, and its version.",

@@ -85,6 +85,8 @@ pub enum Kind {
     SubagentStop,
     Stop,
     SessionStart,
+    /// A settings file of Claude Code has changed.
+    ConfigChange,
     Other,
 }
 
@@ -98,6 +100,7 @@ impl Kind {
             "SubagentStop" => Self::SubagentStop,
             "Stop" => Self::Stop,
             "SessionStart" => Self::SessionStart,
+            "ConfigChange" => Self::ConfigChange,
             _ => Self::Other,
         }
     }
@@ -247,7 +250,11 @@ impl<'b> Event<'b> {
         let tools = values(Field::ToolName).map(|(_, name)| Tool::parse(name));
         let mut kinds = values(Field::EventName).map(|(_, name)| Kind::parse(name));
         kinds.any(|kind| match kind {
-            Kind::SessionStart | Kind::SubagentStart | Kind::SubagentStop | Kind::Stop => true,
+            Kind::SessionStart
+            | Kind::SubagentStart
+            | Kind::SubagentStop
+            | Kind::Stop
+            | Kind::ConfigChange => true,
             Kind::PreToolUse | Kind::PostToolUse => tools.clone().any(|tool| tool != Tool::Other),
             Kind::PostToolUseFailure => tools.clone().any(Tool::runs_commands),
             Kind::Other => false,

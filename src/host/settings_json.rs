@@ -130,6 +130,7 @@ pub struct Wiring {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wired {
     pub event: String,
+    pub matcher: Option<String>,
     pub command: String,
     pub fit: Fit,
 }
@@ -185,9 +186,22 @@ impl Wiring {
         Self::read(text).map_or_else(|error| Some(error.to_string()), |wiring| wiring.invalid)
     }
 
+    /// Whether the file switches all hooks off.
+    pub fn disables_hooks(&self) -> bool {
+        self.hooks_are_disabled && self.invalid.is_none()
+    }
+
     /// Whether Claude Code runs this program for the file.
     pub fn is_live(&self) -> bool {
         self.is_ours() && !self.hooks_are_disabled && self.invalid.is_none()
+    }
+
+    /// Whether Claude Code runs this program before files are written.
+    pub fn guards(&self) -> bool {
+        let matches_all = |matcher: &str| matcher.is_empty() || matcher == "*";
+        let covers = |matcher: &str| matches_all(matcher) || matcher.contains("Write");
+        let mut calls = self.entries.iter().filter(|it| it.event == "PreToolUse");
+        self.is_live() && calls.any(|it| it.matcher.as_deref().is_none_or(covers))
     }
 
     /// Whether the file holds entries of this program.
@@ -208,6 +222,7 @@ fn wired(event: &str, group: Node<'_>, hook: Node<'_>) -> Option<Wired> {
     let exact = entries.find(|entry| group.is(&entry.group(&command)));
     Some(Wired {
         event: event.to_owned(),
+        matcher: group.get("matcher").and_then(Node::string),
         fit: exact.map_or(Fit::Different, Fit::Exact),
         command,
     })

@@ -1,5 +1,6 @@
 pub mod agents;
 pub mod background;
+pub mod config_change;
 pub mod counted_runs;
 pub mod detect;
 pub mod gates;

@@ -55,12 +55,11 @@ fn heartbeat(context: &Context<'_>, event: &Event<'_>) {
     context.append(&context.logs().events(), &record);
 }
 
-/// Remembers that the project's settings run the hook, for the day they do not.
+/// Remembers that the settings run the hook, for the day they do not.
 fn note_wiring(context: &Context<'_>) {
-    let settings = context.project.client_settings();
-    let texts = settings.map(|path| read_client_text(&path).ok().flatten());
-    let is_wired = |text: &String| Wiring::read(text).is_ok_and(|wiring| wiring.is_ours());
-    if texts.iter().flatten().any(is_wired) {
+    let settings = context.project.session_settings();
+    let mut texts = settings.filter_map(|path| read_client_text(&path).ok().flatten());
+    if texts.any(|text| Wiring::read(&text).is_ok_and(|wiring| wiring.is_ours())) {
         context.warn_about(
             "wired",
             note_wired(context.logs().own_folder(), Above::WasThere),

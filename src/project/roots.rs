@@ -178,6 +178,13 @@ impl Project {
         Some([self.claude_dir.as_deref()?, "/settings.json"].concat())
     }
 
+    /// The settings files of Claude Code that a session here reads.
+    pub fn session_settings(&self) -> impl Iterator<Item = String> {
+        let in_tree = format!("{}/.claude/settings.json", self.session_root().dir);
+        let project = self.client_settings().into_iter();
+        project.chain([in_tree]).chain(self.user_settings())
+    }
+
     /// The directory and the name of settings outside the project, the program's own or
     /// those of the user that may hold our entries: as if the directory were a root for
     /// them alone.

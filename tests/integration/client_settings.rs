@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, assert_has};
+use crate::support::{EVENTS, Sandbox, assert_has};
 
 const SETTINGS: &str = ".claude/statewarden.yaml";
 const CLIENT: &str = ".claude/settings.json";
@@ -40,6 +40,75 @@ fn the_clients_settings_may_be_edited_around_our_entries() {
     ] {
         sandbox.hook(&event).is_silent();
     }
+}
+
+fn config_change(sandbox: &Sandbox, file: &str, source: &str) -> Value {
+    let mut event = sandbox.event_of("ConfigChange");
+    event["source"] = source.into();
+    event["file_path"] = file.into();
+    event
+}
+
+/// A running session keeps its hooks where no settings file would run them any more.
+#[test]
+fn a_change_that_takes_the_hooks_out_is_held() {
+    let mut sandbox = wired();
+    let text = sandbox.read(CLIENT);
+    let with = |edit: &dyn Fn(&mut Value)| {
+        let mut settings: Value = serde_json::from_str(&text).unwrap();
+        edit(&mut settings);
+        settings.to_string()
+    };
+    let matching =
+        |matcher: Value| with(&|it| it["hooks"]["PreToolUse"][0]["matcher"] = matcher.clone());
+    let is_held = |sandbox: &Sandbox, now: &str| {
+        sandbox.write(CLIENT, now);
+        let event = config_change(sandbox, &sandbox.path(CLIENT), "project_settings");
+        let said = sandbox.hook(&event).ends(0).stdout();
+        assert!(
+            said.is_empty() || said.contains("\"decision\":\"block\""),
+            "{said}"
+        );
+        !said.is_empty()
+    };
+    for (now, held) in [
+        (text.clone(), false),
+        (with(&|it| it["model"] = "haiku".into()), false),
+        (matching(json!("*")), false),
+        (matching(json!("Write|Edit")), false),
+        (matching(json!("^Nothing$")), true),
+        (with(&|it| it["hooks"]["PreToolUse"] = json!([])), true),
+        (with(&|it| it["disableAllHooks"] = true.into()), true),
+        (with(&|it| it["model"] = 3.into()), true),
+        ("{}".to_owned(), true),
+        ("{".to_owned(), true),
+    ] {
+        assert_eq!(is_held(&sandbox, &now), held, "{now}");
+    }
+    let record = sandbox.records(EVENTS).pop().unwrap();
+    let seen = [&record["decision"], &record["rule"], &record["name"]];
+    assert_eq!(seen, ["detected", "protected-file", "settings.json"]);
+    // The set counts, and what else runs the hook.
+    sandbox.write(".claude/settings.local.json", &text);
+    assert!(!is_held(&sandbox, "{}"));
+    fs::remove_file(sandbox.path(".claude/settings.local.json")).unwrap();
+    assert!(is_held(&sandbox, "{}"));
+    sandbox.env.push(("CLAUDE_PLUGIN_ROOT", "/p".to_owned()));
+    assert!(!is_held(&sandbox, "{}"));
+    assert!(is_held(&sandbox, "{\"disableAllHooks\": true}"));
+    sandbox.env.clear();
+    // A person's `uninstall` takes them out, and nobody holds what was never there.
+    sandbox.run("install").ends(0);
+    sandbox.run("uninstall").ends(0);
+    assert!(!is_held(&sandbox, "{}"));
+    // What the user's settings ran when the session began is kept as well.
+    sandbox.run("install --scope user").ends(0);
+    sandbox.hook(&sandbox.event_of("SessionStart")).is_silent();
+    assert!(!is_held(&sandbox, "{}"));
+    let user = sandbox.home().join(".claude/settings.json");
+    fs::write(&user, "{}").unwrap();
+    let event = config_change(&sandbox, user.to_str().unwrap(), "user_settings");
+    assert_has(&sandbox.hook(&event).stdout(), "this session keeps");
 }
 
 /// The command behind the edit is the user's to run.

@@ -168,6 +168,69 @@ fn hand_back(report: &str) -> Block {
     }
 }
 
+/// A script that a command runs takes the hooks out, which the client heeds at once.
+#[test]
+fn a_script_does_not_switch_the_guard_off() {
+    let name = "real_client::a_script_does_not_switch_the_guard_off";
+    isolated(name, |client| {
+        let project = Project::new("config-change");
+        project.install();
+        project.put(
+            "unwire.sh",
+            "echo {} > .claude/$(echo nosj.sgnittes | rev); sleep 2\n",
+        );
+        let main = vec![
+            vec![bash("sh unwire.sh")],
+            vec![project.write("notes.md", "x\n")],
+            vec![Block::Text("done")],
+        ];
+        let script = Script {
+            main,
+            ..Script::default()
+        };
+        let run = client.run(&project, Mode::SkipPermissions, script);
+        check_told(
+            &run,
+            &[
+                ("Bash", None, Fate::Done),
+                ("Write", None, Fate::Refused("ad-hoc-name")),
+            ],
+        );
+        assert_eq!(project.read(".claude/settings.json"), "{}\n");
+        let events = project.read(".claude/statewarden/events.jsonl");
+        for word in ["this session keeps", "\"tool\":\"Bash\""] {
+            assert_eq!(events.matches(word).count(), 1, "{events}");
+        }
+    });
+}
+
+/// The hooks of an event run at once, so ours sees the path before the other changed it.
+#[test]
+fn a_path_that_a_second_hook_changes_is_told() {
+    let name = "real_client::a_path_that_a_second_hook_changes_is_told";
+    isolated(name, |client| {
+        let project = Project::new("rewritten");
+        project.install();
+        let input = json!({ "file_path": project.state("notes.md"), "content": "x\n" });
+        project.add_hook("^Write$", &json!({ "updatedInput": input }));
+        let main = vec![
+            vec![project.write("scratchpad.md", "x\n")],
+            vec![Block::Text("done")],
+        ];
+        let script = Script {
+            main,
+            ..Script::default()
+        };
+        let run = client.run(&project, Mode::SkipPermissions, script);
+        check_told(&run, &[("Write", None, Fate::Done)]);
+        assert!(project.state("notes.md").exists() && !project.state("scratchpad.md").exists());
+        let told = "The call, which another hook has changed, left";
+        assert!(format!("{run:?}").contains(told), "{run:#?}");
+        let events = project.read(".claude/statewarden/events.jsonl");
+        assert_eq!(events.matches("\"detected\"").count(), 1, "{events}");
+    });
+}
+
 /// In auto mode a report goes to the caller by a tool, and a block at the agent's end has
 /// no effect.
 #[test]

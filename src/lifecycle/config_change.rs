@@ -1,0 +1,92 @@
+//! Changes of Claude Code's settings after which they would no longer run the hook.
+
+use std::path::Path;
+
+use crate::base::path;
+use crate::base::target::Act;
+use crate::base::text;
+use crate::contract::denial::{Denial, DenyCode, Mode};
+use crate::host::event::Event;
+use crate::host::reply::Reply;
+use crate::host::settings_json::Wiring;
+use crate::lifecycle::gates;
+use crate::log::record::{Record, What};
+use crate::project::context::Context;
+use crate::project::roots::read_client_text;
+use crate::store;
+use crate::systems::own;
+
+/// What the settings files on the disk make of the hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HookState {
+    Wired,
+    /// One of them switches all hooks off.
+    Disabled,
+    Unwired,
+}
+
+/// `ConfigChange`: holds such a change, so that the session that runs keeps its hooks.
+pub(crate) fn config_changed(context: &Context<'_>, event: &Event<'_>) -> Reply {
+    let is_held = match hook_state(context) {
+        HookState::Wired => false,
+        HookState::Disabled => context.is_concerned(&context.sites_around()),
+        HookState::Unwired => was_wired(context),
+    };
+    let file = event.document().unwrap_or_default().get("file_path");
+    let Some(file) = file.as_str().filter(|_| is_held) else {
+        return Reply::Silent;
+    };
+    let denial = unwired_by(context, &path::slashed(file));
+    let reason = format!(
+        "statewarden's hooks would no longer run after this change of `{}`, so this session keeps \
+         the settings it has. Put the file back as it was, or end the session to work without the \
+         hooks. More: `statewarden doctor`.",
+        text::excerpt(&denial.shown, 160)
+    );
+    let (denials, now) = (std::slice::from_ref(&denial), context.now.get());
+    let record = Record::of_denials(What::Detected, denials, &reason, event, now);
+    context.append(&context.logs().events(), &record);
+    Reply::Block { reason }
+}
+
+/// Whether the settings ran the hook when a session began, or `install` put it there.
+pub(crate) fn was_wired(context: &Context<'_>) -> bool {
+    context.logs().own_folder().join(store::WIRED).exists()
+}
+
+pub(crate) fn hook_state(context: &Context<'_>) -> HookState {
+    let mut state = match context.env.is_plugin {
+        true => HookState::Wired,
+        false => HookState::Unwired,
+    };
+    for file in context.project.session_settings() {
+        let text = read_client_text(&file);
+        match text.map(|text| Wiring::read(&text.unwrap_or_default())) {
+            Ok(Ok(wiring)) if wiring.disables_hooks() => return HookState::Disabled,
+            Ok(Ok(wiring)) if wiring.guards() => state = HookState::Wired,
+            // What a file says that cannot be read is not known.
+            Err(_) => state = HookState::Wired,
+            _ => {}
+        }
+    }
+    state
+}
+
+/// A settings file that has lost the hook.
+pub(crate) fn unwired_by(context: &Context<'_>, file: &str) -> Denial {
+    Denial {
+        code: DenyCode::ProtectedFile,
+        system: own::ID.to_owned(),
+        mode: Mode::Enforce,
+        act: Act::Edit,
+        path: file.to_owned(),
+        shown: gates::shown(&context.project, Path::new(file)),
+        site: ".claude".to_owned(),
+        entry: file.rsplit('/').next().unwrap_or_default().to_owned(),
+        why: "statewarden's hooks no longer run by it; `statewarden doctor` says what to mend"
+            .to_owned(),
+        instead: None,
+        suggestion: None,
+        agent: None,
+    }
+}
