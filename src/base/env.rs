@@ -1,6 +1,7 @@
 //! Every environment variable the program reads, in one place.
 
 use std::env;
+use std::path::PathBuf;
 
 use crate::base::path;
 
@@ -64,6 +65,15 @@ fn client(agent: &str) -> Option<String> {
         .nth(1)
         .filter(|it| it.starts_with(|c: char| c.is_ascii_digit()));
     Some(version.map_or(agent.to_owned(), |version| version.replace('-', ".")))
+}
+
+/// The paths of the program that runs: as it was started, and with links followed.
+pub fn own_program() -> impl Iterator<Item = String> {
+    let started = env::args_os().next().map(PathBuf::from);
+    let paths = [started, env::current_exe().ok()].into_iter().flatten();
+    paths
+        .filter(|path| path.is_absolute())
+        .map(|path| path::from_os(&path))
 }
 
 /// Whether a terminal may be sent colors: by `NO_COLOR`, and by `TERM`, where `dumb` knows none.

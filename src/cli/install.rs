@@ -249,6 +249,13 @@ pub fn uninstall(args: &Removal, place: &Place, out: &mut dyn Write) -> Result<(
     if dry_run {
         return Ok(());
     }
+    for backup in file.backups() {
+        writeln!(
+            out,
+            "an earlier copy of the settings stays: `{}`; delete it if you do not need it",
+            backup.display()
+        )?;
+    }
     tell_of_others(whose, place, out)?;
     remove_folder(scope, place, out)
 }

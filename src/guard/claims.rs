@@ -15,11 +15,11 @@ use crate::base::disk::resolve::{FollowFinal, resolve};
 use crate::base::path;
 use crate::base::target::{Act, Target};
 use crate::base::text::excerpt;
-use crate::guard::descendants::taken_along;
+use crate::guard::descendants::{held, taken_along};
 use crate::guard::targets::Unread;
 use crate::project::registry::{EnabledSystem, Registry};
 use crate::project::roots::{OnDisk, Project, Root};
-use crate::project::sites::{self, Level};
+use crate::project::sites;
 use crate::settings::load::OWN_FOLDER;
 use crate::systems::{agentmux, own};
 
@@ -291,7 +291,7 @@ impl<'p, 's> Search<'p, 's> {
 
     fn find(&self, path: &str) -> Option<Found<'s>> {
         self.find_in_project(path).or_else(|| {
-            let (root, name) = self.project.locate_settings(path)?;
+            let (root, name) = self.project.locate_outside(path)?;
             Some(Found {
                 governed: self.registry.get(own::ID)?,
                 root,
@@ -378,10 +378,26 @@ impl<'p, 's> Search<'p, 's> {
         if !matches!(act, Act::RemoveTree | Act::MoveAway | Act::Clear) {
             return Ok(None);
         }
+        if let Some(found) = self.program(act, paths) {
+            return Ok(Some(found));
+        }
         match self.held_in(paths[0])? {
             None if paths[0] != paths[1] => self.held_in(paths[1]),
             held => Ok(held),
         }
+    }
+
+    /// This program, where removing or moving a directory takes it along. What clears a
+    /// directory leaves what git ignores.
+    fn program(&self, act: Act, paths: [&str; 2]) -> Option<Found<'s>> {
+        let mut dirs = paths.into_iter().filter(|_| act != Act::Clear);
+        let (root, name) = dirs.find_map(|dir| self.project.program_in(dir))?;
+        Some(Found {
+            governed: self.registry.get(own::ID)?,
+            site: String::new(),
+            entry: name.to_owned(),
+            root,
+        })
     }
 
     /// A site at a directory or below it. What may still be searched is counted down.
@@ -439,51 +455,4 @@ fn link_out(target: &Target, found: &Found<'_>) -> Option<String> {
     let real = resolve(&path::join(dir, link_to, None), FollowFinal::Follow).ok()?;
     let site = resolve(&found.real_site(), FollowFinal::Follow).ok()?;
     path::relative(&real, &site).is_none().then_some(real)
-}
-
-/// The site of a system that is a directory, or lies in it under a landmark.
-fn held(
-    root: &Root,
-    level: &Level,
-    governed: &EnabledSystem<'_>,
-    registry: &Registry<'_>,
-) -> Option<String> {
-    let (system, dir) = (governed.system, level.dir.as_str());
-    let named = registry.named_sites.iter();
-    let mut named = named.filter(|(id, _)| id == system.id());
-    let is_named = named.any(|(_, sites)| sites.iter().any(|site| site == dir));
-    let view = OnDisk::of(root, registry);
-    // A declared system's site is known by its glob alone.
-    let is_declared = || {
-        let place = system
-            .landmarks()
-            .is_empty()
-            .then(|| system.locate(dir, &view));
-        !dir.is_empty() && place.flatten().is_some_and(|place| place.site == dir)
-    };
-    if is_named || is_declared() {
-        return Some(dir.to_owned());
-    }
-    let mut landmarks = system.landmarks().iter();
-    landmarks.find_map(|landmark| held_by_landmark(root, level, landmark))
-}
-
-/// The landmark's path where it lies below a directory, or around it: `.devt`
-/// holds the landmark `.devt/state` when it has an entry `state`.
-fn held_by_landmark(root: &Root, level: &Level, landmark: &str) -> Option<String> {
-    let dir = level.dir.as_str();
-    let starts = std::iter::once(0).chain(landmark.match_indices('/').map(|(at, _)| at + 1));
-    starts.into_iter().find_map(|start| {
-        let (before, rest) = landmark.split_at(start);
-        let before = before.trim_end_matches('/');
-        let is_around = |above: &str| above.is_empty() || above.ends_with('/');
-        let around = before.is_empty() || dir.strip_suffix(before).is_some_and(is_around);
-        let fixed = rest.strip_suffix('*').unwrap_or(rest).trim_end_matches('/');
-        let there = || Path::new(&root.real()).join(dir).join(fixed).exists();
-        (around && level.may_hold(fixed) && there()).then(|| {
-            path::collapse(&format!("/{dir}/{fixed}"))
-                .trim_start_matches('/')
-                .to_owned()
-        })
-    })
 }

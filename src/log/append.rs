@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::base::disk::bounded_read;
 use crate::base::{clock, warn};
 use crate::store::lock::{Locked, with_lock};
+use crate::store::replace;
 
 /// One log and where its full generations go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,12 +91,15 @@ impl LogFile {
         }
         let file = options.open(self.path())?;
         let len = bounded_read::len(&file)?;
+        if len == 0 {
+            replace::give_to_owner_above(&file, &self.path());
+        }
         Ok((file, len))
     }
 
     fn rotate(&self, stamp: &str) -> io::Result<()> {
         let dir = self.dir.join(self.rotated);
-        fs::create_dir_all(&dir)?;
+        replace::make_dir(&dir)?;
         let stem = self.name.trim_end_matches(".jsonl");
         let stamp = clock::in_name(stamp);
         let full = (0..).map(|n| match n {

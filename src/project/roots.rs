@@ -10,8 +10,9 @@ use std::{fs, io};
 use crate::base::disk::bounded_read::{self, MAX_TEXT, read_bytes, read_text};
 use crate::base::disk::cache::{DirCache, Disk, PathKind};
 use crate::base::disk::resolve::real_dir;
-use crate::base::env::Env;
+use crate::base::env::{self, Env};
 use crate::base::path;
+use crate::host::settings_json::is_our_name;
 use crate::log::append::Logs;
 use crate::project::registry::Registry;
 use crate::settings::load::{self, OWN_FOLDER};
@@ -81,6 +82,8 @@ pub struct Project {
     config_dir: Option<String>,
     /// The directories above our own settings outside the project, once they are asked for.
     homes: OnceCell<Vec<Root>>,
+    /// The paths of the program that runs, once they are asked for.
+    programs: OnceCell<Vec<String>>,
 }
 
 impl Project {
@@ -110,6 +113,7 @@ impl Project {
             feature_dir: feature_dir.map(|dir| Root::new(path::absolute("/", dir, None))),
             config_dir: env.config_dir(),
             homes: OnceCell::new(),
+            programs: OnceCell::new(),
             claude_dir: env.claude_dir().map(|dir| path::absolute(&cwd, &dir, None)),
             tree,
             main,
@@ -185,12 +189,14 @@ impl Project {
         project.chain([in_tree]).chain(self.user_settings())
     }
 
-    /// The directory and the name of settings outside the project, the program's own or
-    /// those of the user that may hold our entries: as if the directory were a root for
-    /// them alone.
-    pub fn locate_settings<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
+    /// The directory and the name of what is ours outside the project: the program that
+    /// runs, its own settings, and those of the user that may hold our entries. As if the
+    /// directory were a root for them alone.
+    pub fn locate_outside<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
         let (dir, name) = path::split_last(path)?;
-        if name == "settings.json" && self.claude_dir.as_deref() == Some(dir) {
+        let is_settings = name == "settings.json" && self.claude_dir.as_deref() == Some(dir);
+        let is_program = || self.programs().iter().any(|program| program == path);
+        if is_settings || (is_our_name(name) && is_program()) {
             return Some((Root::new(dir.to_owned()), name));
         }
         // Only a path that may be one is worth asking the disk about links.
@@ -208,6 +214,19 @@ impl Project {
         self.settings_homes()
             .iter()
             .find(|home| home.lies_in(dir) && Path::new(&home.path(OWN_FOLDER)).exists())
+    }
+
+    /// The directory and the name of the program that runs, where a directory holds it.
+    pub fn program_in(&self, dir: &str) -> Option<(Root, &str)> {
+        let is_held = |(above, _): &(&str, &str)| path::relative(above, dir).is_some();
+        let mut programs = self.programs().iter().filter_map(|it| path::split_last(it));
+        let (above, name) = programs.find(is_held)?;
+        Some((Root::new(above.to_owned()), name))
+    }
+
+    /// The paths of the program that runs.
+    fn programs(&self) -> &[String] {
+        self.programs.get_or_init(|| env::own_program().collect())
     }
 
     fn settings_homes(&self) -> &[Root] {

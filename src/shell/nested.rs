@@ -336,7 +336,11 @@ fn sh(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
         (true, Some((code, rest))) => (code.text.clone(), rest.get(1..).unwrap_or(&[])),
         (true, None) => return None,
         (false, _) if reads_input => (shell.stdin.take()?.text, words),
-        (false, Some((file, rest))) => (shell.script_text(file)?, rest),
+        (false, Some((file, rest))) => match shell.script_text(file) {
+            Some(text) => (text, rest),
+            None if base_name(file.known()?) == "install.sh" => return shell.again(words),
+            None => return None,
+        },
         (false, None) => (shell.stdin.take()?.text, words),
     };
     let zero = words.get(usize::from(inline)).filter(|_| !reads_input);

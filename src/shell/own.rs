@@ -1,5 +1,5 @@
-//! The commands of this program that write where an agent may not: one takes the
-//! hooks out of Claude Code's settings, one makes a page under a name it is given.
+//! The commands of this program that write where an agent may not: two take the
+//! hooks or the program out, one makes a page under a name it is given.
 
 use super::args::{Args, Syntax};
 use super::eval::Shell;
@@ -13,6 +13,8 @@ pub(super) const SYNTAX: Syntax = Syntax::of(
         "agent", "html", "limit", "project", "rule", "scope", "session", "since", "system",
     ],
 );
+
+pub(super) const SCRIPT: Syntax = Syntax::of("", &["from", "prefix", "project", "scope", "sha256"]);
 
 pub(super) fn statewarden(shell: &mut Shell<'_>, args: &Args<'_>) {
     if args.has(&["dry-run", "help", "h"]) {
@@ -32,23 +34,41 @@ fn uninstall(shell: &mut Shell<'_>, args: &Args<'_>) {
         Some(given) => given.known(),
         None => shell.scene.project_dir.or(shell.cwd.as_deref()),
     };
-    let path = match (scope, project) {
-        (Some("user"), _) => of_user(shell),
-        (Some("local"), Some(dir)) => Some(format!("{dir}/.claude/settings.local.json")),
-        (_, dir) => dir.map(|dir| format!("{dir}/.claude/settings.json")),
+    let of_project = |name: &str| project.map(|dir| format!("{dir}/.claude/{name}"));
+    let paths = match scope {
+        Some("user") => [of_user(shell), None],
+        Some("project") => [of_project("settings.json"), None],
+        Some("local") => [of_project("settings.local.json"), None],
+        _ => ["settings.json", "settings.local.json"].map(of_project),
     };
-    if let Some(path) = path {
+    for path in paths.into_iter().flatten() {
         shell.report_text(&Field::literal(path), Act::Write, Some("{}".into()));
+    }
+}
+
+/// `install.sh --uninstall [--prefix DIR]`, as this program comes with it.
+pub(super) fn install_script(shell: &mut Shell<'_>, args: &Args<'_>) {
+    let prefix = match args.value(&["prefix"]) {
+        Some(given) => given.known().map(str::to_owned),
+        None => variable(shell, "HOME").map(|home| home + "/.local"),
+    };
+    let takes_out = args.has(&["uninstall"]) && !args.has(&["dry-run", "help", "h"]);
+    if let Some(prefix) = prefix.filter(|_| takes_out) {
+        let program = Field::literal(format!("{prefix}/bin/statewarden"));
+        shell.report(&program, Act::Remove);
     }
 }
 
 /// Claude Code's settings of the user.
 fn of_user(shell: &Shell<'_>) -> Option<String> {
-    let known = |name| match shell.variable(name)? {
+    let dir = variable(shell, "CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty());
+    let dir = dir.or_else(|| Some(variable(shell, "HOME")? + "/.claude"));
+    Some(dir? + "/settings.json")
+}
+
+fn variable(shell: &Shell<'_>, name: &str) -> Option<String> {
+    match shell.variable(name)? {
         Value::One(field) => field.known().map(str::to_owned),
         Value::Many(_) => None,
-    };
-    let dir = known("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty());
-    let dir = dir.or_else(|| Some(known("HOME")? + "/.claude"));
-    Some(dir? + "/settings.json")
+    }
 }

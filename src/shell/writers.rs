@@ -138,6 +138,7 @@ const WRITERS: &[Writer] = &[
     output("https"),
     output("iconv"),
     long("install", COPY, Rule::Args(copy)),
+    long("install.sh", own::SCRIPT, Rule::Args(own::install_script)),
     writer("isort", "lt", Rule::Args(edit::formatter)),
     special("jar", archive::bsdtar),
     special("kubectl", download::foreign_copy),

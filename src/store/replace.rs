@@ -41,7 +41,13 @@ fn put(path: &Path, bytes: &[u8], flush: impl FnOnce(&File) -> io::Result<()>) -
     let (temp, mut file) = create_beside(path, old.as_ref())?;
     let written = file
         .write_all(bytes)
-        .and_then(|()| old.as_ref().map_or(Ok(()), |old| take_over(&temp, old)))
+        .and_then(|()| match &old {
+            Some(old) => take_over(&temp, old),
+            None => {
+                give_to_owner_above(&file, &temp);
+                Ok(())
+            }
+        })
         .and_then(|()| flush(&file))
         .and_then(|()| fs::rename(&temp, path));
     // The first error is the one to report.
@@ -135,7 +141,43 @@ pub fn copy_to_free(from: &Path, to: &Path) -> io::Result<()> {
 /// # Errors
 /// One of them cannot be made, or its name is a file's.
 pub fn make_dir(dir: &Path) -> io::Result<()> {
-    fs::create_dir_all(dir)
+    let missing: Vec<&Path> = dir.ancestors().take_while(|dir| !dir.exists()).collect();
+    fs::create_dir_all(dir)?;
+    missing.into_iter().rev().for_each(give_dir_to_owner_above);
+    Ok(())
+}
+
+/// Gives a file that root has just made to the owner of the directory above, who could
+/// not change it otherwise.
+pub(crate) fn give_to_owner_above(made: &File, path: &Path) {
+    #[cfg(unix)]
+    if rustix::process::geteuid().is_root() {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        // A file with another name as well is not new.
+        let is_new = made
+            .metadata()
+            .is_ok_and(|meta| meta.is_dir() || meta.nlink() == 1);
+        if let (true, Some(Ok(above))) = (is_new, path.parent().map(fs::metadata)) {
+            // Where it fails there are no owners to be wrong.
+            let _ = fchown(made, Some(above.uid()), Some(above.gid()));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (made, path);
+}
+
+/// The same for a directory.
+fn give_dir_to_owner_above(dir: &Path) {
+    #[cfg(unix)]
+    if rustix::process::geteuid().is_root() {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt;
+        let flags = (OFlags::DIRECTORY | OFlags::NOFOLLOW).bits().cast_signed();
+        let made = OpenOptions::new().read(true).custom_flags(flags).open(dir);
+        made.iter().for_each(|made| give_to_owner_above(made, dir));
+    }
+    #[cfg(not(unix))]
+    let _ = dir;
 }
 
 /// Makes a directory that must not be there yet.
@@ -143,7 +185,9 @@ pub fn make_dir(dir: &Path) -> io::Result<()> {
 /// # Errors
 /// `AlreadyExists` when it is there; else it cannot be made.
 pub fn make_new_dir(dir: &Path) -> io::Result<()> {
-    fs::create_dir(dir)
+    fs::create_dir(dir)?;
+    give_dir_to_owner_above(dir);
+    Ok(())
 }
 
 /// Removes a file; one that is not there is no error.

@@ -4,7 +4,7 @@
 
 use crate::contract::denial::DenyCode;
 use crate::contract::table::{Contract, Dir, DirKind, List, Row, Writer};
-use crate::host::settings_json::{Wiring, keeps_our_entries};
+use crate::host::settings_json::{Wiring, is_our_name, keeps_our_entries};
 use crate::systems::system::{
     ContentError, Note, Place, PriorText, Retention, System, View, split_site,
 };
@@ -37,9 +37,9 @@ impl System for Own {
         SETTINGS.iter().any(|row| row.matches(entry))
     }
 
-    /// Many people keep Claude Code's settings elsewhere and link them.
+    /// Many people keep Claude Code's settings, or a program, elsewhere and link them.
     fn may_be_linked(&self, entry: &str) -> bool {
-        self.judges(entry)
+        self.judges(entry) || is_our_name(entry)
     }
 
     fn present(&self) -> PriorText {
@@ -97,7 +97,13 @@ static CONTRACT: Contract<'static> = Contract {
             .read_by("statewarden"),
         Row::file("statewarden.local.yaml", Writer::User, "personal settings")
             .read_by("statewarden"),
-        Row::file("statewarden", Writer::User, "logs and state").read_by("`statewarden denies`"),
+        Row::file(
+            "statewarden",
+            Writer::User,
+            "the program, or its logs and state",
+        )
+        .read_by("`statewarden denies`"),
+        Row::file("statewarden.exe", Writer::User, "the program").read_by("Claude Code"),
         Row::wild("**/*", Writer::User, "statewarden's own").canonical(),
     ]),
     dirs: List::Borrowed(&[Dir::new("", DirKind::Open)]),

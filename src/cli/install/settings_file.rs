@@ -87,7 +87,7 @@ impl SettingsFile {
     }
 
     /// The backups of this file, oldest first. None is ever overwritten.
-    fn backups(&self) -> impl Iterator<Item = PathBuf> {
+    pub(super) fn backups(&self) -> impl Iterator<Item = PathBuf> {
         self.backup_names().take_while(|path| path.exists())
     }
 

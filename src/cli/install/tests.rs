@@ -174,7 +174,12 @@ fn a_changed_file_keeps_the_change_and_the_first_backup() {
     assert!(run(install, Scope::Project, &temp).contains("wired 9 entries"));
     assert_eq!(backups(&temp), 1, "a newer path is no new original");
     temp.write("project/.claude/statewarden/denies.jsonl", "{}\n");
-    assert!(run(unwire, Scope::Project, &temp).contains("the logs stay"));
+    let said = run(unwire, Scope::Project, &temp);
+    let backup = "settings.json.statewarden-backup`; delete it";
+    assert!(
+        said.contains("the logs stay") && said.contains(backup),
+        "{said}"
+    );
     assert_eq!(fs::read_to_string(&path).unwrap(), "{\n  \"a\": 2\n}\n");
     run(install, Scope::Project, &temp);
     let backup = path.with_file_name("settings.json.statewarden-backup");
