@@ -34,12 +34,12 @@ use crate::systems::system;
 /// Serves one event from stdin. The process ends with it, so what a panic needs
 /// in order to answer may stay for good. Gives the exit code.
 pub fn main(project: Option<&'static str>, now: Clock) -> u8 {
-    run(stdin::read(failure::names_governed_place), project, now)
+    run(stdin::read(), project, now)
 }
 
 /// The same of a program without arguments; `None` where nothing stands on stdin.
 pub fn main_unless_empty(now: Clock) -> Option<u8> {
-    let input = stdin::read(failure::names_governed_place);
+    let input = stdin::read();
     (!input.bytes.is_empty()).then(|| run(input, None, now))
 }
 
@@ -52,7 +52,7 @@ fn run(input: Input, project: Option<&'static str>, now: Clock) -> u8 {
 
 fn serve(input: &Input, project: Option<&str>, now: Clock) -> Reply {
     let event = match Event::parse(&input.bytes) {
-        Ok(event) => event.with_bulk(input.bulk),
+        Ok(event) => event,
         Err(error) => {
             let unreadable = format!("the event is not readable: {error}");
             let what = input.trouble.as_ref().unwrap_or(&unreadable);
@@ -82,30 +82,32 @@ fn serve(input: &Input, project: Option<&str>, now: Clock) -> Reply {
 
 /// The directory an event happened in; relative to what another one is, nobody says.
 fn directory_of<'e>(event: &'e Event<'_>) -> Option<Cow<'e, str>> {
-    let cwd = event.cwd().map(path::slashed);
+    let cwd = event.cwd.get().map(path::slashed);
     cwd.filter(|cwd| path::is_absolute(cwd))
 }
 
-/// Answers one event; a call is judged in every reading of its bytes.
+/// Answers one event.
 fn answer(event: &Event<'_>, cwd: &str, env: &Env, project: Option<&str>, now: Clock) -> Reply {
     // The targets are known from the text; only they are worth a look at the disk.
-    let guards = is_call(event);
     let ground = match event.tool().runs_commands() {
         true => DirCache::kept(),
         false => DirCache::default(),
     };
-    let readings = read(event, cwd, env, &ground);
-    let changes = !readings.iter().all(Reading::has_no_target);
-    if guards && !changes {
+    let targets = match is_call(event) {
+        true => targets::of(event, &scene(cwd, env, &ground)),
+        false => Ok(Vec::new()),
+    };
+    let changes = match &targets {
+        Ok(targets) => !targets.is_empty(),
+        Err(Unread::Arguments(_)) => failure::names_governed_place(event.json().as_bytes()),
+        Err(Unread::Command(_)) => true,
+    };
+    if is_call(event) && !changes {
         return Reply::Silent;
-    }
-    let unread = readings.iter().find_map(Reading::unread_arguments);
-    if let Some(unread) = unread.filter(|_| !failure::names_governed_place(event.bytes())) {
-        return fault(event.bytes(), &unread.to_string(), env, project, now);
     }
     let project = Project::discover(project, env, cwd);
     let layers = project.settings_layers(env);
-    if changes && layers.leave_sites_alone() && reach_no_usual_site(&readings, &project, &ground) {
+    if changes && layers.leave_sites_alone() && reach_no_usual_site(&targets, &project, &ground) {
         return Reply::Silent;
     }
     let rules = layers.resolve(&system::known());
@@ -119,7 +121,7 @@ fn answer(event: &Event<'_>, cwd: &str, env: &Env, project: Option<&str>, now: C
         registry: &Registry::new(&rules.settings, &declared),
     };
     match (event.kind(), event.tool()) {
-        _ if changes => guard(&world, readings, &ground),
+        _ if changes => guard(&world, event, targets, &ground),
         (Kind::PreToolUse, Tool::Agent) => agents::dispatched(&world, event),
         (Kind::PreToolUse, Tool::Handback) => agents::handed_back(&world, event),
         (Kind::PostToolUse, Tool::Agent) | (Kind::SubagentStop, _) => {
@@ -134,72 +136,34 @@ fn answer(event: &Event<'_>, cwd: &str, env: &Env, project: Option<&str>, now: C
     }
 }
 
-/// One reading of a call's bytes, and what it would change.
-struct Reading<'e> {
-    event: Cow<'e, Event<'e>>,
-    targets: Result<Vec<Target>, Unread>,
-}
-
-impl Reading<'_> {
-    fn has_no_target(&self) -> bool {
-        self.targets.as_ref().is_ok_and(Vec::is_empty)
-    }
-
-    fn unread_arguments(&self) -> Option<&Unread> {
-        let unread = self.targets.as_ref().err()?;
-        matches!(unread, Unread::Arguments(_)).then_some(unread)
-    }
-}
-
 fn is_call(event: &Event<'_>) -> bool {
     event.kind() == Kind::PreToolUse && !matches!(event.tool(), Tool::Agent | Tool::Handback)
 }
 
-/// The readings that are calls to be judged before they run.
-fn read<'e>(event: &'e Event<'e>, cwd: &str, env: &Env, ground: &DirCache) -> Vec<Reading<'e>> {
-    let reading = |event: Cow<'e, Event<'e>>| {
-        let targets = {
-            let cwd = directory_of(&event).unwrap_or(Cow::Borrowed(cwd));
-            targets::of(&event, &scene(&cwd, env, ground))
-        };
-        Reading { event, targets }
+/// Whether no target is in a site of a built-in system, where they usually are. Most
+/// writes have none, and then settings that make no sites need not be read.
+fn reach_no_usual_site(
+    targets: &Result<Vec<Target>, Unread>,
+    project: &Project,
+    ground: &DirCache,
+) -> bool {
+    let Ok(targets) = targets else {
+        return false;
     };
-    event
-        .readings()
-        .filter(|event| is_call(event))
-        .map(reading)
-        .collect()
-}
-
-/// Whether no reading has a target in a site of a built-in system, where they usually
-/// are. Most writes have none, and then settings that make no sites need not be read.
-fn reach_no_usual_site(readings: &[Reading<'_>], project: &Project, ground: &DirCache) -> bool {
     let usual = Settings::default();
     let registry = Registry::new(&usual, &[]);
-    let is_elsewhere = |targets: &Vec<Target>| {
-        !targets
-            .iter()
-            .any(|target| system::are_named_in(&target.path))
-            && claims::of(targets, project, &registry, ground).is_ok_and(|claims| claims.is_empty())
-    };
-    let mut targets = readings.iter().map(|reading| &reading.targets);
-    targets.all(|targets| targets.as_ref().is_ok_and(is_elsewhere))
-}
-
-fn guard(context: &Context<'_>, readings: Vec<Reading<'_>>, ground: &DirCache) -> Reply {
-    let replies = readings
-        .into_iter()
-        .map(|reading| guard_reading(context, reading, ground));
-    replies.max_by_key(Reply::weight).unwrap_or(Reply::Silent)
+    let is_named = |target: &Target| system::are_named_in(&target.path);
+    !targets.iter().any(is_named)
+        && claims::of(targets, project, &registry, ground).is_ok_and(|claims| claims.is_empty())
 }
 
 /// The line itself.
-fn guard_reading(
+fn guard(
     context: &Context<'_>,
-    Reading { event, targets }: Reading<'_>,
+    event: &Event<'_>,
+    targets: Result<Vec<Target>, Unread>,
     ground: &DirCache,
 ) -> Reply {
-    let event = &event;
     let judged = match targets {
         Ok(targets) => judge_targets(context, event, &targets, ground),
         // With every system switched off there is no place to keep.

@@ -7,7 +7,7 @@ use statewarden::base::actor::Actor;
 use statewarden::base::env::Env;
 use statewarden::guard::targets;
 use statewarden::host::agent_result::AgentResult;
-use statewarden::host::event::{Event, Field, Kind, Tool};
+use statewarden::host::event::{Event, Kind, Text, Tool, surrogates};
 use statewarden::host::stdin;
 use statewarden::log::record::{self, LogLine, Record, What};
 use statewarden::shell::Scene;
@@ -15,22 +15,23 @@ use statewarden::systems::system;
 
 use super::disk::Memory;
 
+type Field = for<'e, 'b> fn(&'e Event<'b>) -> &'e Text<'b>;
+
 const AT_TOP: &[(&str, Field)] = &[
-    ("session_id", Field::SessionId),
-    ("cwd", Field::Cwd),
-    ("hook_event_name", Field::EventName),
-    ("tool_name", Field::ToolName),
-    ("tool_use_id", Field::ToolUseId),
-    ("agent_id", Field::AgentId),
-    ("agent_type", Field::AgentType),
-    ("source", Field::Source),
+    ("session_id", |event| &event.session_id),
+    ("cwd", |event| &event.cwd),
+    ("hook_event_name", |event| &event.hook_event_name),
+    ("tool_name", |event| &event.tool_name),
+    ("tool_use_id", |event| &event.tool_use_id),
+    ("agent_id", |event| &event.agent_id),
+    ("agent_type", |event| &event.agent_type),
 ];
 
 const IN_INPUT: &[(&str, Field)] = &[
-    ("file_path", Field::FilePath),
-    ("notebook_path", Field::NotebookPath),
-    ("command", Field::Command),
-    ("subagent_type", Field::SubagentType),
+    ("file_path", |event| &event.input.file_path),
+    ("notebook_path", |event| &event.input.notebook_path),
+    ("command", |event| &event.input.command),
+    ("subagent_type", |event| &event.input.subagent_type),
 ];
 
 /// Keys that only other hosts send.
@@ -46,41 +47,17 @@ const FOREIGN: &[&str] = &[
     "turn_id",
 ];
 
-/// A byte that no JSON text holds stands for text in bulk, which inputs of
-/// libFuzzer's size have no room for.
-const BULK: u8 = 1;
-
 pub fn event(data: &[u8]) {
-    judge(data);
-    let body = data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(data);
-    let mut large = vec![b' '; 32 * 1024];
-    for byte in body {
-        match *byte {
-            BULK => large.extend([b'x'; 5_000]),
-            byte => large.push(byte),
-        }
-    }
-    judge(&large);
-}
-
-fn judge(bytes: &[u8]) {
-    system::are_named_in(&String::from_utf8_lossy(bytes));
-    stdin::may_be_pre_tool_use(bytes);
-    let parsed = Event::parse(bytes);
-    let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mut bytes = data.to_vec();
+    surrogates::repair(&mut bytes);
+    system::are_named_in(&String::from_utf8_lossy(&bytes));
+    stdin::may_be_pre_tool_use(&bytes);
+    let parsed = Event::parse(&bytes);
+    let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     // A number of any precision is an object to Serde.
     let is_object = body.trim_ascii_start().starts_with(b"{");
     if let (true, Ok(Json::Object(document))) = (is_object, serde_json::from_slice(body)) {
-        let is_foreign = document
-            .iter()
-            .any(|(key, _)| FOREIGN.contains(&key.as_str()));
-        match &parsed {
-            Ok(event) => {
-                assert_eq!(event.other_host(&Env::default()).is_some(), is_foreign);
-                agrees(event, &fields(&document));
-            }
-            Err(error) => panic!("JSON is refused: {error}"),
-        }
+        agrees(&parsed, &document);
     }
     if let Ok(event) = parsed {
         is_told_from_others(&event);
@@ -88,41 +65,47 @@ fn judge(bytes: &[u8]) {
     }
 }
 
-/// Every value that stands in the bytes counts in some reading: the last of
-/// each key in the first one, and the first of each key in one as well.
-fn agrees(event: &Event<'_>, wire: &[(Field, String)]) {
-    let readings: Vec<_> = event.readings().collect();
-    let fields = AT_TOP.iter().chain(IN_INPUT).map(|(_, field)| *field);
-    for field in fields.clone() {
-        let values = || wire.iter().filter(|(name, _)| *name == field);
-        let last = values().next_back().map(|(_, value)| value.as_str());
-        assert_eq!(event.get(field), last, "{field:?}");
-        assert_eq!(readings[0].get(field), last, "{field:?}");
-        if values().count() <= 8 && readings.len() <= 16 {
-            for (_, value) in values() {
-                let seen = readings
-                    .iter()
-                    .any(|reading| reading.get(field) == Some(value));
-                assert!(seen, "{field:?}: {value:?} is in no reading");
-            }
+/// Every value that stands in the bytes counts; a needed key stands there once.
+fn agrees(parsed: &Result<Event<'_>, serde_json::Error>, document: &[(String, Json)]) {
+    let input = document.iter().find_map(|(key, value)| match value {
+        Json::Object(input) if key == "tool_input" => Some(input.as_slice()),
+        _ => None,
+    });
+    let tables = [(AT_TOP, document), (IN_INPUT, input.unwrap_or_default())];
+    let event = match parsed {
+        Ok(event) => event,
+        Err(error) => {
+            let mut all = tables.iter().map(|(_, object)| object);
+            assert!(all.any(|object| is_any_twice(object)), "{error}");
+            return;
+        }
+    };
+    for (table, object) in tables {
+        for (name, field) in table {
+            let found: Vec<_> = object.iter().filter(|(key, _)| key == name).collect();
+            assert!(found.len() < 2, "`{name}` stands twice");
+            let text = found.first().and_then(|(_, value)| match value {
+                Json::Text(text) => Some(text.as_str()),
+                _ => None,
+            });
+            assert_eq!(field(event).get(), text, "{name}");
         }
     }
-    let first = |field| wire.iter().find(|(name, _)| *name == field);
-    let keeps_first = |reading: &Event<'_>| {
-        let mut fields = fields.clone();
-        fields.all(|field| reading.get(field) == first(field).map(|(_, value)| value.as_str()))
-    };
-    assert!(
-        readings.iter().any(|reading| keeps_first(reading)),
-        "no reading keeps what came first"
-    );
+    let is_foreign = |(key, _): &(String, Json)| FOREIGN.contains(&key.as_str());
+    let is_foreign = document.iter().any(is_foreign);
+    assert_eq!(event.other_host(&Env::default()).is_some(), is_foreign);
+}
+
+fn is_any_twice(object: &[(String, Json)]) -> bool {
+    let is_twice = |at: usize| object[..at].iter().any(|(key, _)| *key == object[at].0);
+    (0..object.len()).any(is_twice)
 }
 
 /// What would change a file is no event that is left unread.
 fn is_told_from_others(event: &Event<'_>) {
     let changes = |event: &Event<'_>| {
         let scene = Scene {
-            cwd: event.cwd().unwrap_or("/p"),
+            cwd: event.cwd.get().unwrap_or("/p"),
             home: Some("/home/u"),
             project_dir: Some("/p"),
             config_dir: None,
@@ -131,20 +114,15 @@ fn is_told_from_others(event: &Event<'_>) {
         };
         match event.tool() {
             // The analysis is the other target's.
-            Tool::Shell(_) => event.get(Field::Command).is_some(),
+            Tool::Shell(_) => event.input.command.get().is_some(),
             _ => targets::of(event, &scene).map_or(true, |targets| !targets.is_empty()),
         }
     };
-    for reading in event.readings() {
-        if reading.kind() == Kind::PreToolUse && changes(&reading) {
-            assert!(event.may_concern(), "a call that changes files is unread");
-        }
-        assert_eq!(
-            reading.actor() == Actor::Main,
-            reading.agent_id().is_empty()
-        );
+    if event.kind() == Kind::PreToolUse && changes(event) {
+        assert!(event.may_concern(), "a call that changes files is unread");
     }
-    let _ = event.texts();
+    assert_eq!(event.actor() == Actor::Main, event.agent_id().is_empty());
+    let _ = event.input.texts();
     AgentResult::of(event);
 }
 
@@ -156,28 +134,6 @@ fn is_recorded_in_one_line(event: &Event<'_>) {
     let read: serde_json::Value = serde_json::from_str(&line).unwrap();
     assert_eq!(read["decision"], "deny");
     assert_eq!(read["source"], "statewarden");
-}
-
-/// The needed fields in the order of the wire.
-fn fields(document: &[(String, Json)]) -> Vec<(Field, String)> {
-    let mut found = Vec::new();
-    let mut take = |table: &[(&str, Field)], key: &str, value: &Json| {
-        let field = table.iter().find(|(name, _)| *name == key);
-        if let (Some((_, field)), Json::Text(text)) = (field, value) {
-            found.push((*field, text.clone()));
-        }
-    };
-    for (key, value) in document {
-        match (key.as_str(), value) {
-            ("tool_input", Json::Object(input)) => {
-                input
-                    .iter()
-                    .for_each(|(key, value)| take(IN_INPUT, key, value));
-            }
-            (key, value) => take(AT_TOP, key, value),
-        }
-    }
-    found
 }
 
 /// JSON in which a key that stands twice is there twice.

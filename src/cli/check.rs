@@ -19,7 +19,7 @@ use crate::guard::claims::{self, Claim};
 use crate::guard::decision::{self, Call, Channel, Decision, Ruling};
 use crate::guard::targets::mcp_act;
 use crate::guard::{judge, message};
-use crate::host::event::{Event, Field, Kind, Tool};
+use crate::host::event::{Event, Kind, Text, Tool, surrogates};
 use crate::host::stdin::MAX_BYTES;
 use crate::lifecycle::agents;
 
@@ -207,7 +207,7 @@ fn of_paths(args: &Args, context: &CliContext<'_>) -> Result<Vec<Row>> {
         })?;
         let decision = context.with_all_systems(|registry| {
             claims::of(&targets, &context.project, registry, &DirCache::default())
-                .and_then(|claims| decision::decide(&claims, &call, &|_| Ok(Vec::new())))
+                .and_then(|claims| decision::decide(&claims, &call, &|_| Ok(None)))
         })?;
         let there = &targets[0].path;
         let is_astray = Path::new(path).is_relative() && context.project.locate(there).is_none();
@@ -228,13 +228,14 @@ fn of_event(file: &str, context: &CliContext<'_>) -> Result<(Row, Vec<String>)> 
         "-" => bounded_read::read_any(io::stdin().lock(), MAX_BYTES as u64),
         file => File::open(file).and_then(|file| bounded_read::read_any(file, MAX_BYTES as u64)),
     };
-    let bytes = bytes.with_context(|| format!("could not read `{file}`"))?;
+    let mut bytes = bytes.with_context(|| format!("could not read `{file}`"))?;
+    surrogates::repair(&mut bytes);
     let event = Event::parse(&bytes);
     let event = event.map_err(|error| anyhow!("`{file}` is no hook event: {error}"))?;
     if let Some(host) = event.other_host(context.env) {
         bail!("`{file}` is an event of another host ({host}); statewarden has no opinion");
     }
-    let there = context.at(event.cwd().unwrap_or(&context.cwd));
+    let there = context.at(event.cwd.get().unwrap_or(&context.cwd));
     for problem in &there.rules.problems {
         if !context.rules.problems.contains(problem) {
             warn::warn(problem);
@@ -244,7 +245,7 @@ fn of_event(file: &str, context: &CliContext<'_>) -> Result<(Row, Vec<String>)> 
         Kind::PreToolUse => judged(&event, file, &there)?,
         _ => {
             // Nothing is written before it.
-            let name = event.get(Field::EventName).unwrap_or(file);
+            let name = event.hook_event_name.get().unwrap_or(file);
             let allowed = Decision::Allow { notes: Vec::new() };
             Row::new(format!("{name} event"), &allowed)
         }
@@ -256,14 +257,9 @@ fn of_event(file: &str, context: &CliContext<'_>) -> Result<(Row, Vec<String>)> 
 fn judged(event: &Event<'_>, file: &str, context: &CliContext<'_>) -> Result<Row> {
     let subject = subject(event).unwrap_or(file).to_owned();
     let off = context.with_complete_catalog(|registry| {
-        let mut off = None;
-        for reading in event.readings() {
-            let judged = judge::judge(&context.world(registry), &reading);
-            let claims = judged.map(|(_, claims)| claims).unwrap_or_default();
-            check_owners(&claims, context)?;
-            off = off.or_else(|| context.switched_off_among(&claims));
-        }
-        Ok::<_, anyhow::Error>(off)
+        let judged = judge::judge(&context.world(registry), event);
+        let claims = judged.map(|(_, claims)| claims).unwrap_or_default();
+        check_owners(&claims, context).map(|()| context.switched_off_among(&claims))
     })?;
     let row = context.with_all_systems(|registry| {
         let world = context.world(registry);
@@ -271,25 +267,18 @@ fn judged(event: &Event<'_>, file: &str, context: &CliContext<'_>) -> Result<Row
             let objection = agents::objection_to_dispatch(&world, event);
             return Row::new(subject, &Decision::of(objection.into_iter().collect()));
         }
-        let mut worst = Decision::Allow { notes: Vec::new() };
-        for reading in event.readings() {
-            match judge::judge(&world, &reading) {
-                Ok((decision, _)) => worst = worst.or_worse(decision),
-                Err(unsettled) => return Row::refused(subject, unsettled.reason()),
-            }
+        match judge::judge(&world, event) {
+            Ok((decision, _)) => Row::new(subject, &decision),
+            Err(unsettled) => Row::refused(subject, unsettled.reason()),
         }
-        Row::new(subject, &worst)
     });
     Ok(row.unless_off(off))
 }
 
 /// What a call is about.
 fn subject<'e>(event: &'e Event<'_>) -> Option<&'e str> {
-    let fields = [
-        Field::FilePath,
-        Field::NotebookPath,
-        Field::Command,
-        Field::ToolName,
-    ];
-    fields.iter().find_map(|field| event.get(*field))
+    let input = &event.input;
+    let texts = [&input.file_path, &input.notebook_path, &input.command];
+    let mut texts = texts.into_iter().chain([&event.tool_name]);
+    texts.find_map(Text::get)
 }

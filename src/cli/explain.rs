@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
             cwd: &context.cwd,
             targets: &targets,
         };
-        let decision = decision::decide(&claims, &call, &|_| Ok(Vec::new()))?;
+        let decision = decision::decide(&claims, &call, &|_| Ok(None))?;
         Ok::<_, anyhow::Error>(tell(&targets[0].path, claims.first(), &decision))
     })?;
     if story.system.is_none() {

@@ -83,14 +83,6 @@ impl Decision {
             Self::Warn(denials) | Self::Deny(denials) => denials,
         }
     }
-
-    /// The stricter of two decisions about one call.
-    pub fn or_worse(self, other: Self) -> Self {
-        match (&self, &other) {
-            (Self::Deny(_), _) | (_, Self::Allow { .. }) => self,
-            (Self::Allow { .. } | Self::Warn(_), _) => other,
-        }
-    }
 }
 
 string_enum! {
@@ -107,14 +99,14 @@ string_enum! {
 /// Judges every claim; a denial in enforce mode wins over all else.
 ///
 /// `content` gives the text a claim would leave behind, and the text that is
-/// there now, where a rule asks for it; each text where the call can be read in several ways.
+/// there now, where a rule asks for it.
 ///
 /// # Errors
 /// `content` could not read the present text.
 pub fn decide(
     claims: &[Claim<'_>],
     call: &Call<'_>,
-    content: &dyn Fn(&Claim<'_>) -> io::Result<Vec<Content>>,
+    content: &dyn Fn(&Claim<'_>) -> io::Result<Option<Content>>,
 ) -> Result<Decision, JudgeError> {
     let (mut notes, mut denials) = (Vec::new(), Vec::new());
     for claim in claims {
@@ -122,15 +114,12 @@ pub fn decide(
             Err(objection) => Err(objection),
             Ok(Asks::Nothing) => continue,
             Ok(Asks::Content) => {
-                let contents = content(claim).map_err(|error| unreadable(claim, error))?;
-                let judged = contents
-                    .iter()
-                    .map(|content| content::rules(claim, content));
-                judged.collect::<Result<Vec<_>, _>>()
+                let content = content(claim).map_err(|error| unreadable(claim, error))?;
+                content.map_or(Ok(Vec::new()), |content| content::rules(claim, &content))
             }
         };
         match judged {
-            Ok(more) => notes.extend(more.into_iter().flatten()),
+            Ok(more) => notes.extend(more),
             Err(objection) => add(&mut denials, objection.about(claim, call)),
         }
     }

@@ -10,7 +10,7 @@ use crate::guard::claims::{self, Claim, JudgeError};
 use crate::guard::content::Content;
 use crate::guard::decision::{self, Call, Channel, Decision};
 use crate::guard::targets;
-use crate::host::event::{Bulk, Event, Kind, Tool};
+use crate::host::event::{Event, Kind, Tool};
 use crate::project::context::Context;
 use crate::shell::Scene;
 use crate::systems::system::PriorText;
@@ -60,63 +60,51 @@ pub(crate) fn judge_targets<'w>(
 
 /// The text a claim would leave, and the text that is there where a rule asks for it; after
 /// the call, the one that is there.
-pub(crate) fn contents_after(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Vec<Content>> {
+pub(crate) fn contents_after(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Option<Content>> {
     if !claim.governed.system.judges(&claim.entry) {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     if event.kind() != Kind::PreToolUse {
         let there = read_text(&claim.path()).ok().flatten();
-        return Ok(there.map(Content::unchanged).into_iter().collect());
+        return Ok(there.map(Content::unchanged));
     }
-    if let Some(Text::Added(text)) = &claim.target.text {
-        return text_added(claim, text);
-    }
-    let edits = claim.target.text.is_none() && matches!(event.tool(), Tool::Edit | Tool::MultiEdit);
-    let edited = match edits {
-        true => read_text(&claim.path())?,
-        false => None,
-    };
     let after = match (&claim.target.text, event.tool()) {
-        (Some(Text::Whole(text) | Text::Added(text)), _) => vec![text.to_string()],
-        (None, _) if event.bulk() == Bulk::Dropped => {
-            let why = "its text is too long to be kept until its place was known";
-            return Err(io::Error::other(why));
-        }
-        (None, Tool::Write | Tool::Edit | Tool::MultiEdit) => {
-            let texts = event.texts().map_err(io::Error::other)?.into_iter();
-            let after = texts.map(|texts| texts.after(edited.as_deref()).transpose());
-            let after: Result<_, _> = after.flatten().collect();
-            after.map_err(io::Error::other)?
-        }
+        (Some(Text::Added(text)), _) => return text_added(claim, text),
+        (Some(Text::Whole(text)), _) => Some(text.to_string()),
+        (None, Tool::Edit | Tool::MultiEdit) => return text_edited(event, claim),
+        (None, Tool::Write) => event.input.texts().map_err(io::Error::other)?.content,
         // Other servers' edits have shapes of their own; a whole text is a text.
         (None, Tool::Mcp(_)) if claim.target.act == Act::Write => {
-            let texts = event.texts().unwrap_or_default().into_iter();
-            texts.filter_map(|texts| texts.content).collect()
+            event.input.texts().unwrap_or_default().content
         }
-        (None, _) => Vec::new(),
+        (None, _) => None,
     };
-    let present = match edits || after.is_empty() {
-        true => edited,
-        false => text_replaced(claim)?,
+    let content = |after| {
+        let present = text_replaced(claim)?;
+        Ok(Content { after, present })
     };
-    let contents_after = |after| Content {
-        after,
-        present: present.clone(),
-    };
-    Ok(after.into_iter().map(contents_after).collect())
+    after.map(content).transpose()
+}
+
+/// What a file tool's edits make of a text.
+fn text_edited(event: &Event<'_>, claim: &Claim<'_>) -> io::Result<Option<Content>> {
+    let present = read_text(&claim.path())?;
+    let texts = event.input.texts().map_err(io::Error::other)?;
+    let after = texts.after(present.as_deref()).map_err(io::Error::other)?;
+    Ok(after.map(|after| Content { after, present }))
 }
 
 /// What a text at the end of a file makes of it. Nothing mends there what is no text.
-pub(crate) fn text_added(claim: &Claim<'_>, text: &str) -> io::Result<Vec<Content>> {
+pub(crate) fn text_added(claim: &Claim<'_>, text: &str) -> io::Result<Option<Content>> {
     if text.is_empty() {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let present = match read_text(&claim.path()) {
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(None),
         present => present?,
     };
     let after = [present.as_deref().unwrap_or(""), text].concat();
-    Ok(vec![Content { after, present }])
+    Ok(Some(Content { after, present }))
 }
 
 /// What a whole new text replaces, as far as the system asks: a file that cannot

@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::base::path;
 use crate::base::target::{Act, Target};
-use crate::host::event::{Event, Field, Shell, Tool, words};
+use crate::host::event::{self, Event, Shell, Tool, strings, words};
 use crate::shell::{self, Analysis, Extent, Limit, Scene};
 use crate::systems::system;
 
@@ -37,28 +37,26 @@ impl fmt::Display for Unread {
 /// The arguments cannot be read, or a command's bounds were met where it may
 /// still reach a governed place.
 pub fn of(event: &Event<'_>, scene: &Scene<'_>) -> Result<Vec<Target>, Unread> {
-    let file = |field, act| {
+    let file = |path: &event::Text<'_>, act| {
         // Claude Code takes blanks off both ends before the event is made; what
         // stands before an absolute path would hide it here.
-        let path = event
-            .get(field)
-            .map(str::trim_start)
-            .filter(|path| !path.is_empty());
+        let path = path.get().map(str::trim_start);
+        let path = path.filter(|path| !path.is_empty());
         // Claude Code collapses `..` before it opens the file; the shell does not.
         let target =
             path.map(|path| Target::literal(path::absolute(scene.cwd, path, scene.home), act));
         Ok(target.into_iter().collect())
     };
     match event.tool() {
-        Tool::Write => file(Field::FilePath, Act::Write),
-        Tool::Edit | Tool::MultiEdit => file(Field::FilePath, Act::Edit),
-        Tool::NotebookEdit => file(Field::NotebookPath, Act::Edit),
+        Tool::Write => file(&event.input.file_path, Act::Write),
+        Tool::Edit | Tool::MultiEdit => file(&event.input.file_path, Act::Edit),
+        Tool::NotebookEdit => file(&event.input.notebook_path, Act::Edit),
         Tool::Shell(_) => of_commands(event, scene),
         Tool::Mcp(name) => {
             let mut targets = of_commands(event, scene)?;
             if let Some(act) = McpAct::parse(name) {
                 let arguments = event.arguments().map_err(Unread::Arguments)?;
-                targets.extend(of_arguments(act, &arguments, scene)?);
+                targets.extend(of_arguments(act, &strings(&arguments), scene)?);
             }
             Ok(targets)
         }
@@ -196,7 +194,7 @@ const MAX_PAIRS: usize = 4096;
 
 fn of_arguments(
     act: McpAct,
-    arguments: &[(String, String)],
+    arguments: &[(&str, &str)],
     scene: &Scene<'_>,
 ) -> Result<Vec<Target>, Unread> {
     const SOURCE: &[&str] = &["source", "src", "from", "old"];

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::base::disk::bounded_read;
-use crate::host::event::{Document, Event, Field, Kind, Tool, read_value};
+use crate::host::event::{Event, Kind, Tool, surrogates};
 
 /// One end of one run of an agent. A foreground run brings two events of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,10 +38,9 @@ impl AgentResult {
     /// Reads the end of a run; `None` for an event that is none. The launch of
     /// a background agent is no end.
     pub fn of(event: &Event<'_>) -> Option<Self> {
-        let document = || event.document().ok();
         match (event.kind(), event.tool()) {
-            (Kind::SubagentStop, _) => Some(of_stop(event, &document()?)),
-            (Kind::PostToolUse, Tool::Agent) => of_launcher(event, &document()?),
+            (Kind::SubagentStop, _) => Some(of_stop(event)),
+            (Kind::PostToolUse, Tool::Agent) => of_launcher(event),
             _ => None,
         }
     }
@@ -54,41 +53,35 @@ impl AgentResult {
     }
 }
 
-fn of_stop(event: &Event<'_>, document: &Document<'_>) -> AgentResult {
-    let text = |key: &str| document.get(key).as_str().map(str::to_owned);
-    let second = document.get("stop_hook_active").as_bool() == Some(true);
+fn of_stop(event: &Event<'_>) -> AgentResult {
     AgentResult {
-        agent_type: event.get(Field::AgentType).unwrap_or_default().to_owned(),
-        agent_id: event.get(Field::AgentId).map(str::to_owned),
-        reply: text("last_assistant_message").unwrap_or_default(),
+        agent_type: event.agent_type.as_str().to_owned(),
+        agent_id: event.agent_id.get().map(str::to_owned),
+        reply: event.last_assistant_message.as_str().to_owned(),
         work_tree: None,
-        transcript: text("agent_transcript_path"),
-        told_by: if second {
-            ToldBy::SecondStop
-        } else {
-            ToldBy::Stop
+        transcript: event.agent_transcript_path.get().map(str::to_owned),
+        told_by: match event.is_held() {
+            true => ToldBy::SecondStop,
+            false => ToldBy::Stop,
         },
     }
 }
 
-fn of_launcher(event: &Event<'_>, document: &Document<'_>) -> Option<AgentResult> {
-    if document.response("status") != "completed" {
+fn of_launcher(event: &Event<'_>) -> Option<AgentResult> {
+    let response = &event.response;
+    if response.status.as_str() != "completed" {
         return None;
     }
-    let told = document.response("agentType");
-    let agent_type = told.as_str().or(event.get(Field::SubagentType))?;
-    let report = document.response("handbackReport")["text"]
-        .as_str()
-        .map(str::to_owned);
+    let told = response.agent_type.get();
+    let agent_type = told.or(event.input.subagent_type.get())?;
+    let report = response.handback_report.value();
+    let report = report["text"].as_str().map(str::to_owned);
     Some(AgentResult {
         agent_type: agent_type.to_owned(),
-        agent_id: document.response("agentId").as_str().map(str::to_owned),
-        reply: report.unwrap_or_else(|| texts(&document.response("content"))),
+        agent_id: response.agent_id.get().map(str::to_owned),
+        reply: report.unwrap_or_else(|| texts(&response.content.value())),
         told_by: ToldBy::Launcher,
-        work_tree: document
-            .response("worktreePath")
-            .as_str()
-            .map(str::to_owned),
+        work_tree: response.worktree_path.get().map(str::to_owned),
         transcript: None,
     })
 }
@@ -128,7 +121,9 @@ fn search(path: &str) -> Option<String> {
     let mut handed_back: Vec<(String, String)> = Vec::new();
     let mut said = None;
     let mut take = |line: &str| {
-        let line = read_value(line).unwrap_or_default();
+        let mut line = line.as_bytes().to_vec();
+        surrogates::repair(&mut line);
+        let line: Value = serde_json::from_slice(&line).unwrap_or_default();
         // The client puts its own words about a failure into the agent's mouth.
         let is_said = line["type"] == "assistant" && line["isApiErrorMessage"] != true;
         let content = &line["message"]["content"];

@@ -58,17 +58,6 @@ struct ForEvent<'a> {
 }
 
 impl Reply {
-    /// The order in which replies to several readings of one event win.
-    pub fn weight(&self) -> u8 {
-        match self {
-            Self::Silent => 0,
-            Self::Complain { .. } | Self::Notice { .. } => 1,
-            Self::Context { .. } => 2,
-            Self::Refuse { .. } => 3,
-            Self::Deny { .. } | Self::Block { .. } => 4,
-        }
-    }
-
     /// A turn or an agent that a hook has held once already is never held again, whatever
     /// fails: clients before 2.1.143 would do so for ever.
     #[must_use]

@@ -1,10 +1,11 @@
 //! The bytes of one event, read to their end, within a deadline and a bound.
 
 use std::io::{self, IsTerminal as _};
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use crate::host::event::{self, Bulk, Event, Tool};
+use serde::de::IgnoredAny;
+
+use crate::host::event::surrogates;
 
 /// A larger event is no event.
 pub const MAX_BYTES: usize = 64 * 1024 * 1024;
@@ -18,24 +19,16 @@ const AFTER_WHOLE: Duration = Duration::from_millis(100);
 /// Nearly every event is smaller.
 const USUAL_BYTES: usize = 16 * 1024;
 
-/// After as many bytes it pays to ask what of them will be needed: memory that
-/// is touched for the first time costs more than reading.
-const WINDOW: usize = 256 * 1024;
-
-/// Of a larger event the beginning is kept, and as many bytes of its end: a path may stand
-/// behind the content.
+/// Of an event that is too large the beginning is kept, and as many bytes of its end: a
+/// path may stand behind the content.
 const TAIL: usize = 64 * 1024;
 
 /// What came in, and what was wrong with the way it came.
 #[derive(Debug, Default)]
 pub struct Input {
     pub bytes: Vec<u8>,
-    pub bulk: Bulk,
     pub trouble: Option<String>,
 }
-
-/// Whether bytes of an event name a governed place.
-pub type NamesPlace = fn(&[u8]) -> bool;
 
 /// One look at stdin.
 enum Got {
@@ -48,27 +41,24 @@ enum Got {
 }
 
 /// Reads stdin to its end: closing it early can cost the verdict. Bytes past
-/// [`MAX_BYTES`] are read and dropped, and so is the bulk of a call that has
-/// named no governed place before it.
-pub fn read(names_place: NamesPlace) -> Input {
-    read_from(source::read_some, names_place)
+/// [`MAX_BYTES`] are read and dropped.
+pub fn read() -> Input {
+    let mut input = read_from(source::read_some);
+    surrogates::repair(&mut input.bytes);
+    input
 }
 
-fn read_from(
-    mut read_some: impl FnMut(&mut Vec<u8>, Duration) -> io::Result<Got>,
-    names_place: NamesPlace,
-) -> Input {
+fn read_from(mut read_some: impl FnMut(&mut Vec<u8>, Duration) -> io::Result<Got>) -> Input {
     let mut input = Input {
         bytes: Vec::with_capacity(USUAL_BYTES),
         ..Input::default()
     };
-    // Reading the clock touches two pages; most events come whole at once, so the
-    // first look does not wait and the time counts from there.
+    // Most events come whole at once, so the first look does not wait and the time
+    // counts from there.
     let mut begun = None;
-    let mut n_read = 0;
-    let mut next_look = WINDOW;
     // So many bytes were looked at, and are a part of an event.
     let mut n_partial = 0;
+    let mut is_too_large = false;
     loop {
         let left = begun.map_or(Duration::ZERO, |begun: Instant| {
             DEADLINE.saturating_sub(begun.elapsed())
@@ -76,20 +66,13 @@ fn read_from(
         let may_be_whole =
             input.bytes.len() != n_partial && input.bytes.trim_ascii_end().ends_with(b"}");
         make_room(&mut input.bytes);
-        let n_kept = input.bytes.len();
         let patience = if may_be_whole { AFTER_WHOLE } else { left };
         let got = read_some(&mut input.bytes, patience.min(left));
-        n_read += input.bytes.len() - n_kept;
-        if n_read > MAX_BYTES {
-            input.trouble = Some("the event is larger than 64 MiB".to_owned());
-            input.keep_ends();
-        } else if input.bytes.len() >= next_look {
-            next_look = input.drop_bulk(names_place);
-        }
+        is_too_large |= input.drop_excess();
         match got {
             Ok(Got::All) => break,
             // A writer that never ends is one that never closes.
-            Ok(Got::Some) if n_read > MAX_BYTES && begun.is_some() && left.is_zero() => break,
+            Ok(Got::Some) if is_too_large && begun.is_some() && left.is_zero() => break,
             Ok(Got::Some | Got::Nothing) if begun.is_none() => begun = Some(Instant::now()),
             Ok(Got::Some) => {}
             Ok(Got::Nothing) if may_be_whole && input.is_whole() => break,
@@ -104,12 +87,12 @@ fn read_from(
             }
         }
     }
-    if input.bytes.is_empty() && input.trouble.is_none() {
-        input.trouble = Some("stdin is empty".to_owned());
-    }
-    if n_read > MAX_BYTES {
+    if is_too_large {
+        input.trouble = Some("the event is larger than 64 MiB".to_owned());
         // What is kept must not parse as an event of its own.
         input.bytes.push(b'\0');
+    } else if input.bytes.is_empty() && input.trouble.is_none() {
+        input.trouble = Some("stdin is empty".to_owned());
     }
     input
 }
@@ -118,48 +101,25 @@ impl Input {
     /// Whether the bytes are an event and not the beginning of one, which may
     /// end in a brace as well: the code in it has many.
     fn is_whole(&self) -> bool {
-        Event::parse(&self.bytes).is_ok()
+        serde_json::from_slice::<IgnoredAny>(&self.bytes).is_ok()
     }
 
-    /// Drops what is too much from before the last bytes.
-    fn keep_ends(&mut self) {
+    /// Drops what is too much from before the last bytes; says whether it did.
+    fn drop_excess(&mut self) -> bool {
         let len = self.bytes.len();
         if len > MAX_BYTES {
             self.bytes.drain(MAX_BYTES - TAIL..len - TAIL);
         }
-    }
-
-    /// Drops the string in which the bytes end, if nothing before it says that
-    /// it will be needed. Gives the length at which to try again.
-    fn drop_bulk(&mut self, names_place: NamesPlace) -> usize {
-        let of_no_concern = |bulk: &Range<usize>| {
-            let before = &self.bytes[..bulk.start];
-            names_pre_tool_use(before) == Some(true) && says_where(before) && !names_place(before)
-        };
-        match event::unclosed(&self.bytes).filter(of_no_concern) {
-            // What is kept is gone through again the next time.
-            Some(bulk) if bulk.len() > WINDOW / 2 => {
-                self.bytes.drain(bulk);
-                self.bulk = Bulk::Dropped;
-                self.bytes.len() + WINDOW
-            }
-            _ => usize::MAX,
-        }
+        len > MAX_BYTES
     }
 }
 
-/// An event that is larger than usual gets room for what is looked at, and one
-/// that has to be kept for the largest: pages cost nothing before they are touched.
+/// An event that is larger than usual gets room for the largest: pages that are not touched
+/// cost nothing, and a buffer that grows is copied each time.
 fn make_room(bytes: &mut Vec<u8>) {
-    const AT_LEAST: usize = 4 * 1024;
-    if bytes.capacity() - bytes.len() < AT_LEAST {
-        let all = match bytes.len() {
-            len if len < WINDOW => 2 * WINDOW,
-            _ => MAX_BYTES + USUAL_BYTES,
-        };
-        if bytes.try_reserve_exact(all - bytes.len()).is_err() {
-            bytes.reserve(AT_LEAST);
-        }
+    let most = MAX_BYTES + USUAL_BYTES - bytes.len();
+    if bytes.len() == bytes.capacity() && bytes.try_reserve_exact(most).is_err() {
+        bytes.reserve(USUAL_BYTES);
     }
 }
 
@@ -282,18 +242,7 @@ pub fn holds_event() -> bool {
         let names = ["hook_event_name", "hookEventName"];
         names.iter().any(|name| after_key(name, text).is_some())
     };
-    !io::stdin().is_terminal() && is_event(&String::from_utf8_lossy(&read(|_| false).bytes))
-}
-
-/// Whether the place that a call writes to is known already, or its tool has none.
-fn says_where(bytes: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(bytes);
-    let has = |key| value_of(key, &text).is_some();
-    match value_of("tool_name", &text).map(Tool::parse) {
-        Some(Tool::Other) => true,
-        Some(_) => ["file_path", "notebook_path", "path"].into_iter().any(has),
-        None => false,
-    }
+    !io::stdin().is_terminal() && is_event(&String::from_utf8_lossy(&read().bytes))
 }
 
 /// The plain value of a key, wherever that stands.
@@ -314,7 +263,7 @@ mod tests {
     /// time, and the end for more of them. Gives how long each look was to wait.
     fn read_script(script: &[Option<&str>]) -> (Input, Vec<Duration>) {
         let (mut script, mut waits) = (script.iter(), Vec::new());
-        let read_some = |bytes: &mut Vec<u8>, patience| {
+        let input = read_from(|bytes, patience| {
             waits.push(patience);
             Ok(match script.next() {
                 Some(Some("")) => Got::All,
@@ -324,8 +273,7 @@ mod tests {
                 }
                 Some(None) | None => Got::Nothing,
             })
-        };
-        let input = read_from(read_some, |_| false);
+        });
         (input, waits)
     }
 

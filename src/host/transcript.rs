@@ -1,14 +1,12 @@
 //! One line of a transcript → the tool calls and results in it. Decodes only
 //! what tells whether a call matters; texts are skipped in place.
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny};
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::base::path;
-use crate::host::event;
+use crate::host::event::Text;
 
 /// A line of a conversation.
 #[derive(Debug, Default, Deserialize)]
@@ -86,16 +84,6 @@ impl<'l> Block<'l> {
     }
 }
 
-/// A string; any other value reads as an empty one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Text<'l>(Cow<'l, str>);
-
-impl Text<'_> {
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
 /// Whether a line is one that the client writes: an object with its type.
 pub(crate) fn is_record(line: &str) -> bool {
     #[derive(Deserialize)]
@@ -161,13 +149,6 @@ impl<'l> Line<'l> {
         blocks
             .filter(|block| block.kind.as_str() == "tool_result" && block.is_error == Some(true))
             .map(|block| block.tool_use_id.as_str())
-    }
-}
-
-impl<'de: 'l, 'l> Deserialize<'de> for Text<'l> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = event::Text.deserialize(deserializer)?;
-        Ok(Self(text.unwrap_or_default()))
     }
 }
 

@@ -16,7 +16,7 @@ use crate::guard::claims::Claim;
 use crate::guard::decision::Decision;
 use crate::guard::outcome;
 use crate::host::agent_result::{AgentResult, ToldBy};
-use crate::host::event::{Event, Field, Tool};
+use crate::host::event::{Event, Tool};
 use crate::host::reply::{self, Reply};
 use crate::lifecycle::counted_runs::Runs;
 use crate::lifecycle::detect;
@@ -35,7 +35,7 @@ pub(crate) const TO_COUNT: Duration = IN_HOOK.saturating_mul(8);
 
 /// `SubagentStart`: the agent's phase begins, and its next end counts.
 pub(crate) fn agent_started(context: &Context<'_>, event: &Event<'_>) -> Reply {
-    let (agent_type, agent_id) = (event.get(Field::AgentType), event.get(Field::AgentId));
+    let (agent_type, agent_id) = (event.agent_type.get(), event.agent_id.get());
     let agent = AgentName::parse(agent_type.unwrap_or_default());
     let around = states(context, &context.cwd);
     let moment = AgentEvent::AgentStart { agent: &agent };
@@ -211,11 +211,10 @@ fn owed_before_the_end(context: &Context<'_>, plan: &Plan<'_>) -> Vec<OwedArtifa
 pub(crate) fn handed_back(context: &Context<'_>, event: &Event<'_>) -> Reply {
     let (session, id) = (event.session(), event.agent_id());
     let agent_type = event.agent_type().unwrap_or_default();
-    let input = event.document().unwrap_or_default().get("tool_input");
     let around = states_at_end(context, &context.cwd);
     let moment = AgentEvent::AgentEnd {
         agent: &AgentName::parse(agent_type),
-        reply: input["message"].as_str().unwrap_or_default(),
+        reply: event.input.message.as_str(),
     };
     let owed = owed_before_the_end(context, &Plan::new(&around, moment, context.now.get()));
     if owed.is_empty() || id.is_empty() {
@@ -258,7 +257,7 @@ fn note_owed(context: &Context<'_>, event: &Event<'_>, due: &OwedArtifact) {
 
 /// The agents that go on in the background.
 fn running(event: &Event<'_>) -> Vec<AgentName> {
-    let tasks = event.document().unwrap_or_default().get("background_tasks");
+    let tasks = event.background_tasks.value();
     let types = tasks.as_array().into_iter().flatten();
     let types = types.filter_map(|task| task["agent_type"].as_str());
     types.map(AgentName::parse).collect()
@@ -283,10 +282,7 @@ pub(crate) fn report_written(context: &Context<'_>, event: &Event<'_>, claims: &
     for claim in claims {
         let said = match (&claim.target.text, event.tool()) {
             (Some(Text::Whole(text) | Text::Added(text)), _) => Some(text.to_string()),
-            (None, Tool::Write) => {
-                let texts = event.texts().unwrap_or_default().into_iter();
-                Some(texts.filter_map(|texts| texts.content).collect())
-            }
+            (None, Tool::Write) => event.input.texts().unwrap_or_default().content,
             // What an Edit or a program leaves may be no report.
             (None, _) => None,
         };
@@ -331,7 +327,7 @@ pub(crate) fn dispatched(context: &Context<'_>, event: &Event<'_>) -> Reply {
 
 /// What is said against a dispatch: a gate before the agent's phase has not passed.
 pub(crate) fn objection_to_dispatch(context: &Context<'_>, event: &Event<'_>) -> Option<Denial> {
-    let agent_type = event.get(Field::SubagentType)?;
+    let agent_type = event.input.subagent_type.get()?;
     let setting = context.rules.settings.dispatch;
     if agent_type.is_empty() || setting == Strictness::Off {
         return None;

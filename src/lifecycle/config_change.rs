@@ -32,8 +32,7 @@ pub(crate) fn config_changed(context: &Context<'_>, event: &Event<'_>) -> Reply 
         HookState::Disabled => context.is_concerned(&context.sites_around()),
         HookState::Unwired => was_wired(context),
     };
-    let file = event.document().unwrap_or_default().get("file_path");
-    let Some(file) = file.as_str().filter(|_| is_held) else {
+    let Some(file) = event.file_path.get().filter(|_| is_held) else {
         return Reply::Silent;
     };
     let denial = unwired_by(context, &path::slashed(file));

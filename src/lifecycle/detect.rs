@@ -26,7 +26,7 @@ use crate::guard::claims::{self, Claim};
 use crate::guard::decision::{self, Call, Channel};
 use crate::guard::targets::commands;
 use crate::guard::{content, message};
-use crate::host::event::{Document, Event, Kind, Tool};
+use crate::host::event::{Event, Kind, Text, Tool};
 use crate::host::reply::Reply;
 use crate::lifecycle::agents::TO_COUNT;
 use crate::lifecycle::background::{Background, By};
@@ -89,15 +89,11 @@ pub(crate) fn detect(context: &Context<'_>, event: &Event<'_>, claims: &[Claim<'
     let noted = Background::read(context.logs().own_folder());
     let runs_code =
         event.kind() != Kind::Stop && matches!(event.tool(), Tool::Shell(_) | Tool::Mcp(_));
-    // What a file tool says of itself can be large, and nothing of it is asked here.
-    let is_asked = runs_code || (noted.is_some() && event.kind() == Kind::Stop);
-    let document = is_asked.then(|| event.document().unwrap_or_default());
-    let document = document.unwrap_or_default();
     let background = noted
         .as_ref()
         .and_then(|noted| noted.since(event.session(), event.agent_id(), context.now.get()));
     let span = Span {
-        call: runs_code.then(|| context.now.get() - window(&document)),
+        call: runs_code.then(|| context.now.get() - window(event)),
         background,
     };
     let Some(since) = span.since() else {
@@ -106,23 +102,16 @@ pub(crate) fn detect(context: &Context<'_>, event: &Event<'_>, claims: &[Claim<'
     let sites = sites_of(context, event, claims);
     let (mut found, moved_to) = look(context, &sites, since);
     if let Some(since) = span.call {
-        let listed = listed_changes(context, event, &document, since);
+        let listed = listed_changes(context, event, since);
         let settings = settings::settings_changed(context, since);
         add_new(&mut found, listed.into_iter().chain(settings));
     }
-    let begun = background_task(event, &document).filter(|_| !sites.is_empty());
+    let begun = background_task(event).filter(|_| !sites.is_empty());
     let is_worth_it = |noted: &Background| {
         event.kind() == Kind::Stop || !found.is_empty() || noted.has_stale(context.now.get())
     };
     if begun.is_some() || noted.is_some_and(|noted| is_worth_it(&noted)) {
-        keep_books(
-            context,
-            event,
-            &document,
-            &span,
-            begun.as_deref(),
-            &mut found,
-        );
+        keep_books(context, event, &span, begun.as_deref(), &mut found);
     }
     if let Some(since) = span.call {
         told::leave_out_told(context, &mut found, event, since);
@@ -134,9 +123,9 @@ pub(crate) fn detect(context: &Context<'_>, event: &Event<'_>, claims: &[Claim<'
         found: &found,
         moved_to: &moved_to,
     };
-    let end = match document.get("stop_hook_active").as_bool() {
-        Some(true) => End::Again,
-        _ => End::First,
+    let end = match event.is_held() {
+        true => End::Again,
+        false => End::First,
     };
     told.to_reply(event.kind(), end)
 }
@@ -258,14 +247,13 @@ fn fault_of(context: &Context<'_>, site: &Site<'_>, entry: &Entry<'_>) -> Option
 fn keep_books(
     context: &Context<'_>,
     event: &Event<'_>,
-    document: &Document<'_>,
     span: &Span,
     begun: Option<&str>,
     found: &mut Vec<Found>,
 ) {
     let logs = context.logs();
     let session = event.session();
-    let going_on = document.get("background_tasks");
+    let going_on = event.background_tasks.value();
     let kept = make_own_folder(logs.own_folder()).and_then(|()| {
         with_lock(logs.own_folder(), TO_COUNT, |locked| {
             let mut noted = Background::read(locked.dir()).unwrap_or_default();
@@ -321,13 +309,8 @@ fn quarantine(context: &Context<'_>, site: &Site<'_>, entries: &[Entry<'_>]) -> 
 /// programs own is left out, since commands run them; and so is who wrote,
 /// where the client says that several calls share the list, or where the hook
 /// itself moved a gate meanwhile.
-fn listed_changes(
-    context: &Context<'_>,
-    event: &Event<'_>,
-    document: &Document<'_>,
-    since: DateTime<Utc>,
-) -> Vec<Denial> {
-    let diff = document.response("bashEditDiff");
+fn listed_changes(context: &Context<'_>, event: &Event<'_>, since: DateTime<Utc>) -> Vec<Denial> {
+    let diff = event.response.bash_edit_diff.value();
     let shared = diff["shared"] == true || has_changed(&context.logs().gates().path(), since);
     let files = diff["changedFiles"]
         .as_array()
@@ -364,7 +347,7 @@ fn objection(
         cwd: &context.cwd,
         targets: &targets,
     };
-    let decision = decision::decide(&claims, &call, &|_| Ok(Vec::new())).ok()?;
+    let decision = decision::decide(&claims, &call, &|_| Ok(None)).ok()?;
     decision.denials().first().cloned()
 }
 
@@ -385,20 +368,21 @@ fn is_wrong(entry: &Entry<'_>) -> bool {
 }
 
 /// How long a call ran, with slack; within bounds, whatever the event says.
-fn window(document: &Document<'_>) -> TimeDelta {
-    let told = document.get("duration_ms").as_i64();
+fn window(event: &Event<'_>) -> TimeDelta {
+    let told: Option<i64> = event.duration_ms.read().ok().flatten();
     let told = told.map(|told| TimeDelta::milliseconds(told.clamp(0, LONGEST.num_milliseconds())));
     told.unwrap_or(UNTOLD) + SLACK
 }
 
 /// The task that goes on after its call, by the client's id for it; `Monitor`
 /// has a key of its own.
-fn background_task(event: &Event<'_>, document: &Document<'_>) -> Option<String> {
+fn background_task(event: &Event<'_>) -> Option<String> {
     if !matches!(event.tool(), Tool::Shell(_)) {
         return None;
     }
-    let ids = ["backgroundTaskId", "taskId"].map(|key| document.response(key));
-    ids.iter().find_map(Value::as_str).map(str::to_owned)
+    let response = &event.response;
+    let ids = [&response.background_task_id, &response.task_id];
+    ids.into_iter().find_map(Text::get).map(str::to_owned)
 }
 
 /// What makes the next word of a command a directory to work in.

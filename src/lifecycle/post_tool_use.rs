@@ -14,7 +14,7 @@ use crate::guard::claims::Claim;
 use crate::guard::decision::Decision;
 use crate::guard::judge;
 use crate::guard::outcome::denial_log;
-use crate::host::event::{Event, Field, Kind};
+use crate::host::event::{Event, Kind, Text};
 use crate::host::reply::Reply;
 use crate::lifecycle::agents::{self, TO_COUNT};
 use crate::lifecycle::detect;
@@ -110,7 +110,7 @@ fn denials(context: &Context<'_>, event: &Event<'_>, site: &str, claim: &Claim<'
     ];
     logs.dedup();
     let mine = |record: &Value| {
-        let same = |key: &str, field| record[key].as_str() == event.get(field);
+        let same = |key: &str, text: &Text<'_>| record[key].as_str() == text.get();
         let path = record["file_path"].as_str().unwrap_or_default();
         // What could not be judged has no name.
         let is_here = match record["name"].as_str() {
@@ -120,8 +120,8 @@ fn denials(context: &Context<'_>, event: &Event<'_>, site: &str, claim: &Claim<'
         record["source"] == "statewarden"
             && record["decision"] == "deny"
             && record["system"] == system
-            && same("session_id", Field::SessionId)
-            && same("agent_id", Field::AgentId)
+            && same("session_id", &event.session_id)
+            && same("agent_id", &event.agent_id)
             && is_here
     };
     let mut denials = Vec::new();

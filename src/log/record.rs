@@ -9,7 +9,7 @@ use crate::base::target::Act;
 use crate::base::{clock, text};
 use crate::contract::denial::{Denial, DenyCode};
 use crate::formats::line;
-use crate::host::event::{Event, Field};
+use crate::host::event::{Event, Text};
 use crate::log::redact;
 
 /// The most bytes of one line, its line break included.
@@ -90,7 +90,9 @@ impl Record {
     /// A record of something that happened around an event; `None` when there
     /// was none that could be read.
     pub fn new(what: What, reason: &str, event: Option<&Event<'_>>, now: DateTime<Utc>) -> Self {
-        let field = |field| event.and_then(|event| event.get(field)).map(str::to_owned);
+        let none = Event::default();
+        let event = event.unwrap_or(&none);
+        let owned = |text: &Text<'_>| text.get().map(str::to_owned);
         Self {
             v: 1,
             id: id(now),
@@ -99,20 +101,20 @@ impl Record {
             decision: what,
             rule: None,
             system: None,
-            tool: field(Field::ToolName),
+            tool: owned(&event.tool_name),
             action: None,
             file_path: None,
             name: None,
             reason: reason.to_owned(),
             suggestion: None,
-            session_id: field(Field::SessionId),
+            session_id: owned(&event.session_id),
             workflow_id: None,
-            agent_id: field(Field::AgentId),
-            agent_type: event.and_then(Event::agent_type).map(str::to_owned),
-            tool_use_id: field(Field::ToolUseId),
-            cwd: field(Field::Cwd),
+            agent_id: owned(&event.agent_id),
+            agent_type: event.agent_type().map(str::to_owned),
+            tool_use_id: owned(&event.tool_use_id),
+            cwd: owned(&event.cwd),
             resolves: None,
-            command_excerpt: field(Field::Command).map(|command| redact::excerpt(&command)),
+            command_excerpt: event.input.command.get().map(redact::excerpt),
             client: None,
             also: Vec::new(),
         }

@@ -240,50 +240,40 @@ fn large_content_changes_nothing() {
     );
 }
 
-/// The text of a call that is none of ours is not kept.
+/// A text is not copied where nobody judges it.
 #[cfg(target_os = "linux")]
 #[test]
-fn large_content_takes_no_memory() {
+fn large_content_takes_the_memory_of_the_event() {
     let sandbox = Sandbox::new();
     let content = "line \\ \"quoted\"\n".repeat(40 * 1024 * 1024 / 16);
     let event = sandbox.write_event("src/big.txt", &content).to_string();
     let mut command = Command::new("sh");
     let program = env!("CARGO_BIN_EXE_statewarden");
+    let room = 2 * event.len() / 1024;
     command
-        .args(["-c", &format!("ulimit -v 20480; exec {program} hook")])
+        .args(["-c", &format!("ulimit -v {room}; exec {program} hook")])
         .env_clear()
         .env("HOME", sandbox.home())
         .env("CLAUDE_PROJECT_DIR", sandbox.project());
     serve(command, event.as_bytes()).is_silent();
 }
 
-/// A text is kept until its place is known. Behind a link its place shows late.
 #[test]
-fn large_content_is_judged_or_refused() {
+fn large_content_is_judged() {
     let sandbox = Sandbox::new();
-    let write = |entry: &str, content: &str| {
-        let file = sandbox.path(&format!(".devt/state/{entry}"));
-        sandbox.hook(&sandbox.event("Write", json!({ "content": content, "file_path": file })))
-    };
     let large = "x".repeat(2 * 1024 * 1024);
-    write("notes.md", &large).is_denied("ad-hoc-name");
-    write("scratchpad.md", &large).is_silent();
-    write("review.json", &large).is_denied("malformed-content");
-    let before = sandbox.write_event(".devt/state/review.json", &large);
-    sandbox.denied(&before, "malformed-content");
-
-    #[cfg(unix)]
-    {
-        std::os::unix::fs::symlink(sandbox.path(".devt/state"), sandbox.path("linked")).unwrap();
-        let refused = sandbox.hook(&sandbox.write_event("linked/review.json", &large));
-        let reason = &refused.json()["hookSpecificOutput"]["permissionDecisionReason"];
-        assert!(
-            reason.to_string().contains("too long to be kept"),
-            "{reason}"
-        );
-        let record = sandbox.records(DEVT).pop().unwrap();
-        assert_eq!(record["decision"], "deny");
-        assert!(record["rule"].is_null(), "{record}");
+    for (below, code) in [
+        ("notes.md", Some("ad-hoc-name")),
+        ("scratchpad.md", None),
+        ("review.json", Some("malformed-content")),
+    ] {
+        let path = sandbox.path(&format!(".devt/state/{below}"));
+        let behind = json!({ "content": large, "file_path": path });
+        let before = json!({ "file_path": path, "content": large });
+        for input in [behind, before] {
+            let ran = sandbox.hook(&sandbox.event("Write", input));
+            assert_eq!(ran.decision(), code.unwrap_or("allow"), "{below}");
+        }
     }
 }
 

@@ -117,9 +117,7 @@ fn more_pairs_of_directories_and_names_than_can_be_judged_are_refused() {
     };
     let reason = sandbox.hook(&input(65, ".devt/state")).reason();
     assert_has(&reason, "more than 4096 files");
-    let elsewhere = sandbox.hook(&input(65, "src"));
-    elsewhere.is_complaint();
-    assert!(elsewhere.stderr().contains("more than 4096 files"));
+    sandbox.hook(&input(65, "src")).is_silent();
     sandbox.hook(&input(64, "src")).is_silent();
 }
 

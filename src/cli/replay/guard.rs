@@ -22,7 +22,7 @@ use crate::guard::claims::{self, Claim};
 use crate::guard::content::Content;
 use crate::guard::decision::{self, Call, Channel, Decision};
 use crate::guard::{judge, targets};
-use crate::host::event::{Event, Tool};
+use crate::host::event::{Event, Tool, surrogates};
 use crate::host::transcript::{self, Block, Input, Line, Parsed};
 use crate::log::read::Lines;
 use crate::log::redact;
@@ -269,7 +269,7 @@ impl Reader<'_> {
 
     fn judge(&mut self, call: &Made<'_, '_>) {
         let agent_type = self.agent(call.line);
-        let event = formats::line(&Wire {
+        let mut event = formats::line(&Wire {
             session_id: call.line.session.as_str(),
             cwd: &self.cwd,
             // Which agent of its type it was makes no difference.
@@ -278,8 +278,10 @@ impl Reader<'_> {
             hook_event_name: "PreToolUse",
             tool_name: call.block.name.as_str(),
             tool_input: call.block.input(),
-        });
-        let Ok(event) = Event::parse(event.as_bytes()) else {
+        })
+        .into_bytes();
+        surrogates::repair(&mut event);
+        let Ok(event) = Event::parse(&event) else {
             return;
         };
         let Some((targets, decision)) = self.decide(&event) else {
@@ -346,19 +348,13 @@ impl Reader<'_> {
             targets: &targets,
         };
         let content = |claim: &Claim<'_>| {
-            let texts = match (&claim.target.text, event.tool()) {
-                (Some(Text::Whole(text)), _) => vec![text.to_string()],
-                (None, Tool::Write) => {
-                    let texts = event.texts().unwrap_or_default().into_iter();
-                    texts.filter_map(|texts| texts.content).collect()
-                }
-                (None | Some(Text::Added(_)), _) => Vec::new(),
+            let after = match (&claim.target.text, event.tool()) {
+                (Some(Text::Whole(text)), _) => Some(text.to_string()),
+                (None, Tool::Write) => event.input.texts().unwrap_or_default().content,
+                (None | Some(Text::Added(_)), _) => None,
             };
-            let content = |after| Content {
-                after,
-                present: None,
-            };
-            Ok(texts.into_iter().map(content).collect())
+            let present = None;
+            Ok(after.map(|after| Content { after, present }))
         };
         let decision = decision::decide(&claims, &call, &content).ok()?;
         Some((targets, decision))

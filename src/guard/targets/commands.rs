@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::host::event::{Event, Field, Shell, Tool, words};
+use crate::host::event::{Event, Shell, Tool, words};
 
 /// A command, and the directory that the arguments name for it.
 #[derive(Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub struct Command<'e> {
 pub fn of<'e>(event: &'e Event<'_>) -> Result<Vec<Command<'e>>, serde_json::Error> {
     match event.tool() {
         Tool::Shell(dialect) => Ok(vec![Command {
-            text: Cow::Borrowed(event.get(Field::Command).unwrap_or_default()),
+            text: Cow::Borrowed(event.input.command.as_str()),
             cwd: None,
             dialect,
         }]),
@@ -40,7 +40,7 @@ fn of_arguments(event: &Event<'_>) -> Result<Vec<Command<'static>>, serde_json::
         "remote",
         "ssh",
     ];
-    let tool = words(event.get(Field::ToolName).unwrap_or_default());
+    let tool = words(event.tool_name.as_str());
     let has = |word: &str| tool.iter().any(|of_tool| of_tool == word);
     if ELSEWHERE.into_iter().any(has) {
         return Ok(Vec::new());
@@ -50,7 +50,7 @@ fn of_arguments(event: &Event<'_>) -> Result<Vec<Command<'static>>, serde_json::
         false => Shell::Bash,
     };
     let mut found = Vec::new();
-    collect(&event.input()?, None, dialect, &mut found);
+    collect(&event.arguments()?, None, dialect, &mut found);
     Ok(found)
 }
 

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::base::clock;
-use crate::host::event::{Event, Field};
+use crate::host::event::Event;
 use crate::log::record::{self, LogLine};
 use crate::systems::workflow::{GateChange, GateStatus, Summary};
 
@@ -80,7 +80,7 @@ impl GateRecord {
             agent_id: about.agent_id.map(str::to_owned),
             session_id: about
                 .event
-                .and_then(|event| event.get(Field::SessionId))
+                .and_then(|event| event.session_id.get())
                 .map(str::to_owned),
             ..Self::default()
         }
