@@ -24,12 +24,16 @@ use crate::systems::devt::workflow_yaml::{self, Fields};
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Changes the file of the state directory around the current directory, else the \
-    project's own. `null` clears a key other than `task`; any other value reads back as it was given."
+    project's own. `null` clears a key other than `task`; any other value reads back as it was given. Keys that \
+    neither devt nor the file has, and values that devt would not understand, are an error."
 )]
 pub struct Args {
     /// Such as `phase=implement`; the first `=` ends the key
     #[arg(value_name = "KEY=VALUE", required = true, value_parser = pair)]
     pairs: Vec<(String, String)>,
+    /// Write what devt would not understand, too
+    #[arg(long)]
+    force: bool,
 }
 
 fn pair(text: &str) -> Result<(String, String), &'static str> {
@@ -58,8 +62,9 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     }
     let dir = site(context)?;
     let file = dir.join("workflow.yaml");
-    let (document, rotation) = with_site_lock(devt::ID, &dir, |_| set(&file, &pairs, context))
-        .with_context(|| format!("could not update `{}`", file.display()))?;
+    let (document, rotation) =
+        with_site_lock(devt::ID, &dir, |_| set(&file, args, &pairs, context))
+            .with_context(|| format!("could not update `{}`", file.display()))?;
     if let Some(rotation) = rotation
         && context.rules.settings.system(devt::ID).contract == Edition::V0244
     {
@@ -118,6 +123,7 @@ fn site(context: &CliContext<'_>) -> Result<PathBuf> {
 
 fn set(
     file: &Path,
+    args: &Args,
     pairs: &[(&str, &str)],
     context: &CliContext<'_>,
 ) -> io::Result<(Document, Option<Rotation>)> {
@@ -130,8 +136,16 @@ fn set(
     };
     let Updated {
         text: new,
-        warnings,
+        faults,
+        mut warnings,
     } = update(text.as_deref(), pairs, around).map_err(io::Error::other)?;
+    if !faults.is_empty() && !args.force {
+        let why = faults.join("; ");
+        return Err(io::Error::other(format!(
+            "{why} (`--force` writes it anyway)"
+        )));
+    }
+    warnings.extend(faults);
     let before = text.as_deref().map(workflow_yaml::read).unwrap_or_default();
     let after = workflow_yaml::read(&new);
     let changed = after

@@ -159,7 +159,7 @@ fn check_workflow(text: &str) -> Result<(), String> {
     workflow_yaml::check(text)?;
     let fields = workflow_yaml::read(text);
     let mut steering = ["active", "phase"].iter();
-    match steering.find_map(|key| update::oddity(key, fields.get(key)?)) {
+    match steering.find_map(|key| update::fault(key, fields.get(key)?)) {
         Some(odd) => Err(odd),
         None => Ok(()),
     }

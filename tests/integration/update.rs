@@ -20,7 +20,7 @@ fn an_update_changes_its_lines_only() {
     let sandbox = Sandbox::new();
     sandbox.write(
         FILE,
-        "# by hand\nactive: true\nphase:  plan   # next: implement\ntask: 'it''s'\ncreated_at: x\nlanes:\n  - id: \"L1\"\n",
+        "# by hand\nactive: true\nphase:  plan   # next: implement\ntask: 'it''s'\ncreated_at: x\nmine: 0\nlanes:\n  - id: \"L1\"\n",
     );
     let ran = sandbox.run("update phase=implement mine=1 --json");
     assert_eq!((ran.code(), ran.stderr()), (0, String::new()));
@@ -44,6 +44,7 @@ fn an_update_changes_its_lines_only() {
 #[test]
 fn b17_any_value_reads_back_as_given() {
     let sandbox = Sandbox::new();
+    sandbox.write(FILE, "mine: x\n");
     for key in ["task", "mine"] {
         for value in [
             "C:\\new",
@@ -132,7 +133,7 @@ fn the_current_edition_logs_each_change_of_the_id() {
 }
 
 #[test]
-fn odd_pairs_are_errors_and_odd_values_warnings() {
+fn odd_pairs_are_errors_and_odd_values_too_without_force() {
     let sandbox = Sandbox::new();
     sandbox.write(FILE, "active: false\n");
     for args in [
@@ -146,15 +147,35 @@ fn odd_pairs_are_errors_and_odd_values_warnings() {
         let ran = sandbox.run(args);
         assert_eq!((ran.code(), ran.stdout()), (2, String::new()), "{args:?}");
     }
-    assert_eq!(sandbox.read(FILE), "active: false\n");
-    let ran = sandbox.run("update phase=zzz");
-    assert_eq!((ran.code(), ran.stdout().as_str()), (0, "phase: zzz\n"));
-    assert!(
-        ran.stderr()
-            .contains("`phase` is \"zzz\" now, but devt expects one of"),
-        "{}",
-        ran.stderr()
-    );
+    for (pair, said) in [
+        (
+            "phase=bogus",
+            "`phase` is \"bogus\", but devt expects one of context_init,",
+        ),
+        (
+            "phase=implemnt",
+            "did you mean `implement`? (`--force` writes it anyway)",
+        ),
+        (
+            "active=maybe",
+            "`active` is \"maybe\", but devt expects true or false",
+        ),
+        ("phse=x", "devt has no key `phse`; did you mean `phase`?"),
+        ("bogus=1", "devt has no key `bogus`"),
+        ("first_created_at=null", "`first_created_at` cannot be null"),
+    ] {
+        let ran = sandbox.run(&["update", "iteration=7", pair]);
+        assert_eq!((ran.code(), ran.stdout()), (2, String::new()), "{pair}");
+        assert_has(&ran.stderr(), said);
+        assert_eq!(sandbox.read(FILE), "active: false\n");
+        let forced = sandbox.run(&["update", pair, "--force"]);
+        assert_eq!(forced.code(), 0, "{pair}");
+        let said = said.split(" (`--force`").next().unwrap();
+        assert_has(&forced.stderr(), said);
+        let (key, value) = pair.split_once('=').unwrap();
+        assert_eq!(field(&sandbox, key), value);
+        sandbox.write(FILE, "active: false\n");
+    }
 
     sandbox.write(FILE, "active: \"open\nphase: plan\n");
     let ran = sandbox.run("update phase=test");
@@ -240,7 +261,7 @@ fn b5_b6_no_update_of_several_processes_is_lost() {
     let update = |worker: usize| {
         for n in 0..2 {
             sandbox
-                .run(&["update", &format!("w{worker}_{n}={n}")])
+                .run(&["update", "--force", &format!("w{worker}_{n}={n}")])
                 .ends(0);
         }
     };

@@ -6,11 +6,12 @@ use chrono::{DateTime, Utc};
 use super::workflow_yaml::{DEFAULT, Fields, Scalar, TEXT_KEYS, read, set};
 use crate::base::clock;
 
-/// A changed file and what looked odd in the arguments; like devt we store odd
-/// values all the same.
+/// A changed file, and what looked odd in the arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Updated {
     pub text: String,
+    /// What devt would not understand.
+    pub faults: Vec<String>,
     pub warnings: Vec<String>,
 }
 
@@ -46,11 +47,21 @@ pub fn update(
     text = set(&text, &anchors)?;
     let history = history(&read(&text), around);
     text = set(&text, history.as_slice())?;
-    let warnings = changes
-        .iter()
-        .filter_map(|(key, value)| oddity(key, value.as_ref()?))
-        .collect();
-    Ok(Updated { text, warnings })
+    let fields = read(before);
+    let mut faults = Vec::new();
+    for (key, value) in &changes {
+        let is_new = fields.get(key).is_none();
+        faults.extend(unknown(key).filter(|_| is_new));
+        faults.extend(value.as_ref().and_then(|value| fault(key, value)));
+    }
+    let is_old = |(key, _): &&(&str, &str)| *key == "complexity";
+    let warnings = pairs.iter().filter(is_old);
+    let warnings = warnings.map(|_| "`complexity` is deprecated; use `tier`".to_owned());
+    Ok(Updated {
+        text,
+        faults,
+        warnings: warnings.collect(),
+    })
 }
 
 type Change = (&'static str, Option<Scalar>);
@@ -192,42 +203,67 @@ const TYPES: &[&str] = &[
 ];
 
 /// The keys of devt whose values are no strings.
-const OTHER_KEYS: [&str; 6] = [
+const OTHER_KEYS: [&str; 7] = [
     "active",
     "autonomous",
     "iteration",
     "tdd_mode",
     "validation_warnings",
     "verify_iteration",
+    "workflow_id_history",
+];
+
+/// Why devt would not find a key.
+fn unknown(key: &str) -> Option<String> {
+    let keys = || TEXT_KEYS.iter().chain(&OTHER_KEYS);
+    if keys().any(|known| *known == key) {
+        return None;
+    }
+    let meant = match near(key, keys()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("it has {}", keys().copied().collect::<Vec<_>>().join(", ")),
+    };
+    Some(format!("devt has no key `{key}`; {meant}"))
+}
+
+/// The keys without which nobody knows which files are the workflow's. devt clears others itself.
+const LASTING: [&str; 4] = [
+    "active",
+    "created_at",
+    "first_created_at",
+    "original_workflow_id",
 ];
 
 enum Expected {
     Bool,
     Number,
+    Time,
     OneOf(&'static [&'static str]),
 }
 
-/// A warning for a value of a known key that devt would warn of too, or for a key
-/// that is nearly one of devt's.
-pub(super) fn oddity(key: &str, value: &Scalar) -> Option<String> {
+/// Why devt would not understand the value of a known key.
+pub(super) fn fault(key: &str, value: &Scalar) -> Option<String> {
+    if *value == Scalar::Null {
+        return LASTING
+            .contains(&key)
+            .then(|| format!("`{key}` cannot be null"));
+    }
     let expected = match key {
-        "complexity" => return Some("`complexity` is deprecated; use `tier`".to_owned()),
         "active" | "autonomous" | "tdd_mode" => Expected::Bool,
         "iteration" | "verify_iteration" | "validation_warnings" => Expected::Number,
+        "created_at" | "first_created_at" | "stopped_at" => Expected::Time,
         "phase" => Expected::OneOf(PHASES),
         "tier" => Expected::OneOf(TIERS),
         "workflow_type" => Expected::OneOf(TYPES),
-        key => {
-            let near = near(key, TEXT_KEYS.iter().chain(&OTHER_KEYS));
-            let near = near.filter(|near| *near != key)?;
-            return Some(format!(
-                "`{key}` is set, but devt has no such key; did you mean `{near}`?"
-            ));
-        }
+        _ => return None,
     };
     let (fits, expected) = match expected {
         Expected::Bool => (matches!(value, Scalar::Bool(_)), "true or false".to_owned()),
         Expected::Number => (matches!(value, Scalar::Int(_)), "a whole number".to_owned()),
+        Expected::Time => (
+            value.as_str().and_then(clock::parse).is_some(),
+            "a time such as 2026-01-10T14:30:22.000Z".to_owned(),
+        ),
         Expected::OneOf(words) => {
             let text = value.as_str().unwrap_or_default();
             let expected = match near(text, words) {
@@ -237,8 +273,7 @@ pub(super) fn oddity(key: &str, value: &Scalar) -> Option<String> {
             (words.contains(&text), expected)
         }
     };
-    let odd = !fits && *value != Scalar::Null;
-    odd.then(|| format!("`{key}` is \"{value}\" now, but devt expects {expected}"))
+    (!fits).then(|| format!("`{key}` is \"{value}\", but devt expects {expected}"))
 }
 
 /// The word that a slip of the keyboard leads to.
@@ -315,28 +350,51 @@ mod tests {
     }
 
     #[test]
-    fn odd_values_are_stored_and_told() {
-        let pairs = [
-            ("active", "yes"),
-            ("phase", "zzz"),
-            ("iteration", "x"),
-            ("mine", "x"),
-            ("phse", "x"),
-            ("tier", "STANDRAD"),
-        ];
-        let updated = run(None, &pairs);
-        assert_eq!(updated.warnings.len(), 5, "{:?}", updated.warnings);
-        for meant in ["did you mean `phase`?", "did you mean `STANDARD`?"] {
-            assert!(updated.warnings.iter().any(|told| told.ends_with(meant)));
+    fn what_devt_would_not_understand_is_a_fault() {
+        for (key, value, fault) in [
+            (
+                "active",
+                "maybe",
+                "`active` is \"maybe\", but devt expects true or false",
+            ),
+            ("active", "null", "`active` cannot be null"),
+            (
+                "phase",
+                "implemnt",
+                "another value; did you mean `implement`?",
+            ),
+            ("phase", "bogus", "one of context_init,"),
+            ("iteration", "x", "a whole number"),
+            ("tier", "STANDRAD", "did you mean `STANDARD`?"),
+            ("workflow_type", "bogus", "one of dev,"),
+            (
+                "first_created_at",
+                "null",
+                "`first_created_at` cannot be null",
+            ),
+            ("created_at", "yesterday", "a time such as"),
+            ("phse", "x", "devt has no key `phse`; did you mean `phase`?"),
+            ("bogus", "1", "devt has no key `bogus`; it has phase, tier,"),
+        ] {
+            let faults = run(None, &[(key, value)]).faults;
+            assert_eq!(faults.len(), 1, "{key}={value}: {faults:?}");
+            assert!(faults[0].contains(fault), "{faults:?}");
         }
-        assert!(updated.text.starts_with("active: \"yes\"\nphase: zzz\n"));
         let fine = [
             ("active", "false"),
             ("phase", "null"),
             ("tier", "SIMPLE"),
             ("iteration", "2"),
+            ("workflow_id", "null"),
+            ("stopped_at", "null"),
+            ("stopped_phase", "bogus"),
+            ("created_at", "2026-01-10T14:30:22.007Z"),
+            ("mine", "2"),
         ];
-        assert_eq!(run(None, &fine).warnings, [""; 0]);
+        let fine = run(Some("mine: 1\n"), &fine);
+        assert_eq!((fine.faults, fine.warnings), (Vec::new(), Vec::new()));
+        let old = run(None, &[("complexity", "SIMPLE")]);
+        assert_eq!((old.faults.len(), old.warnings.len()), (0, 1));
         let around = Surroundings {
             now: DateTime::UNIX_EPOCH,
             new_id: "id",
