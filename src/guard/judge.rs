@@ -6,14 +6,15 @@ use crate::base::disk::bounded_read::read_text;
 use crate::base::disk::cache::DirCache;
 use crate::base::env::Env;
 use crate::base::target::{Act, Target, Text};
-use crate::guard::claims::{self, Claim, JudgeError};
+use crate::guard::claims::{self, Claim, JudgeError, Resolution};
 use crate::guard::content::Content;
 use crate::guard::decision::{self, Call, Channel, Decision};
 use crate::guard::targets;
 use crate::host::event::{Event, Kind, Tool};
 use crate::project::context::Context;
 use crate::shell::Scene;
-use crate::systems::system::PriorText;
+use crate::systems::groups;
+use crate::systems::system::{Note, PriorText};
 
 /// What stands around a call that happens in a directory.
 pub(crate) fn scene<'a>(cwd: &'a str, env: &'a Env, disk: &'a DirCache) -> Scene<'a> {
@@ -54,8 +55,23 @@ pub(crate) fn judge_targets<'w>(
         cwd: &context.cwd,
         targets,
     };
-    let decision = decision::decide(&claims, &call, &|claim| contents_after(event, claim))?;
+    let mut decision = decision::decide(&claims, &call, &|claim| contents_after(event, claim))?;
+    if let Decision::Allow { notes } = &mut decision {
+        notes.extend(claims.iter().filter_map(left_open));
+    }
     Ok((decision, claims))
+}
+
+/// What is told of a change that moves into the archive with work left in it.
+fn left_open(claim: &Claim<'_>) -> Option<Note> {
+    let moves_away = claim.target.act == Act::MoveAway && claim.lands == Resolution::WholeSite;
+    if !moves_away || claim.governed.id() != groups::ID {
+        return None;
+    }
+    let tasks = read_text(&format!("{}/tasks.md", claim.site_dir())).ok()??;
+    let n_open = groups::tasks::parse(&tasks).n_open();
+    let tasks = claim.shown();
+    (n_open > 0).then(|| Note::Remark(format!("open boxes in `{tasks}/tasks.md`: {n_open}")))
 }
 
 /// The text a claim would leave, and the text that is there where a rule asks for it; after

@@ -90,6 +90,12 @@ pub fn parse(text: &str) -> Tasks {
 }
 
 impl Tasks {
+    /// The boxes that are not checked, wherever they stand.
+    pub fn n_open(&self) -> usize {
+        let in_groups = self.groups.iter().map(|group| group.n_unchecked);
+        in_groups.sum::<usize>() + self.ungrouped.len()
+    }
+
     fn enter(&mut self, heading: &str) -> Below {
         let Some((number, rest)) = numbered(heading) else {
             return Below::NoGroup;
