@@ -5,6 +5,7 @@
 //! that repeats is paid from a budget in proportion to the command's length.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::rc::Rc;
 
 use ecow::EcoString;
@@ -15,7 +16,7 @@ use super::glob::{Allowance, Search};
 use super::heard::Heard;
 use super::heredoc::HeredocQuote;
 use super::lex::{Cursor, MAX_DEPTH, Word};
-use super::report::Found;
+use super::report::{Found, Place};
 use super::slots::{Held, Var, Variables};
 use super::status::Status;
 use super::syntax::{Command, Few, Link, List, Simple, Step};
@@ -90,6 +91,8 @@ pub(super) struct Shell<'s> {
     pub(super) made_up: usize,
     /// What `git add` took up and no commit holds yet.
     pub(super) staged: Vec<Field>,
+    /// The targets of each stash that the command has made.
+    pub(super) stashes: Vec<Range<Place>>,
     /// Loops around the present command whose turns are not known.
     pub(super) n_open_loops: usize,
     /// What can be read from `/dev/fd/63` and on, where that is known.
@@ -152,6 +155,7 @@ impl<'s> Shell<'s> {
             globs_left: Allowance::FULL,
             made_up: 0,
             staged: Vec::new(),
+            stashes: Vec::new(),
             n_open_loops: 0,
             pipes: Vec::new(),
             extent: Extent::Whole,

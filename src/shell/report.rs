@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasher;
+use std::ops::Range;
 
 use ecow::EcoString;
 use foldhash::fast::RandomState;
@@ -25,6 +26,8 @@ pub(super) struct Found {
     hasher: RandomState,
     /// The same of paths with `.` and `..` in them, which are not collapsed again.
     spelled: HashMap<String, Place, RandomState>,
+    /// Entries that the command takes and brings back.
+    withdrawn: Vec<Place>,
     /// Links this command made: where they stand, and where they point.
     links: Vec<(String, String)>,
     n_made_dirs: usize,
@@ -185,7 +188,23 @@ impl Found {
     }
 
     pub(super) fn into_targets(self) -> Vec<Target> {
-        self.entries.into_iter().map(|entry| entry.target).collect()
+        let targets = self.entries.into_iter().map(|entry| entry.target);
+        if self.withdrawn.is_empty() {
+            return targets.collect();
+        }
+        let kept = targets
+            .enumerate()
+            .filter(|(place, _)| !self.withdrawn.contains(place));
+        kept.map(|(_, target)| target).collect()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Leaves the entries out of the targets.
+    pub(super) fn withdraw(&mut self, places: Range<Place>) {
+        self.withdrawn.extend(places);
     }
 
     pub(super) fn act(&self, place: Place) -> Option<Act> {

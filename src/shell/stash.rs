@@ -1,5 +1,5 @@
 //! `git stash` and `git reset --hard`: what they take of what is not tracked, and what
-//! `git add` staged in the same command.
+//! `git add` staged in the same command. What the command brings back stays.
 
 use ecow::EcoString;
 
@@ -10,9 +10,26 @@ use super::field::Field;
 use crate::base::path::{collapse, relative};
 use crate::base::target::Spelling;
 
-/// `git stash`: what is not tracked with `-u`, what is ignored with `-a` too, and what
-/// the same command staged.
+/// `git stash`: `pop` and `apply` bring back what the last stash of the command took.
 pub(super) fn stash(shell: &mut Shell<'_>, args: &Args<'_>, first: Option<&Field>) {
+    match args.operands.first().and_then(Field::known) {
+        Some("pop" | "apply") if !first.is_some_and(Field::is_option) => {
+            let taken = shell.stashes.pop();
+            taken
+                .into_iter()
+                .for_each(|taken| shell.found.withdraw(taken));
+        }
+        _ => {
+            let before = shell.found.len();
+            push(shell, args, first);
+            shell.stashes.push(before..shell.found.len());
+        }
+    }
+}
+
+/// Takes what is not tracked with `-u`, what is ignored with `-a` too, and what the same
+/// command staged.
+fn push(shell: &mut Shell<'_>, args: &Args<'_>, first: Option<&Field>) {
     let operands = args.operands.as_slice();
     let paths = match operands.split_first() {
         None => &[],
