@@ -18,6 +18,8 @@ pub enum Shape {
     Word,
     /// `[a-z][a-z0-9_]{0,31}`
     Lane,
+    /// `[a-z0-9]+(-[a-z0-9]+)*`
+    Kebab,
     /// `[a-z]+(-[a-z]+)*`
     Topic,
     /// `[a-z][a-z0-9]*(-[a-z0-9]+)+`
@@ -51,15 +53,10 @@ impl Shape {
                     && bytes.len() <= 32
                     && bytes.iter().all(|&b| lower_or_digit(b) || b == b'_')
             }
-            Self::Topic => body
-                .split('-')
-                .all(|word| !word.is_empty() && word.bytes().all(lower)),
+            Self::Kebab => are_words(body, lower_or_digit),
+            Self::Topic => are_words(body, lower),
             Self::TopicOfTwo => {
-                lower(first)
-                    && body.contains('-')
-                    && body
-                        .split('-')
-                        .all(|word| !word.is_empty() && word.bytes().all(lower_or_digit))
+                lower(first) && body.contains('-') && are_words(body, lower_or_digit)
             }
             Self::Lower => bytes.iter().all(|&b| lower(b) || b == b'_'),
             Self::Digits => bytes.iter().all(u8::is_ascii_digit),
@@ -75,6 +72,12 @@ impl Shape {
             Self::StampedReport => is_stamped_report(body),
         }
     }
+}
+
+/// Words of some letters, each behind a `-` but the first.
+fn are_words(body: &str, is_letter: impl Fn(u8) -> bool) -> bool {
+    let mut words = body.split('-');
+    words.all(|word| !word.is_empty() && word.bytes().all(&is_letter))
 }
 
 fn is_stamped_report(body: &str) -> bool {

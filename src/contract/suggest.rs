@@ -91,7 +91,7 @@ impl<'a> Search<'a> {
     fn offers(&self, row: &Row<'_>) -> bool {
         row.editions.hold(self.edition)
             && !matches!(row.writer, Writer::Program | Writer::User)
-            && !matches!(row.bucket, Bucket::Ephemeral)
+            && !matches!(row.bucket, Bucket::Ephemeral | Bucket::AdHoc)
             && (self.may_write)(row)
     }
 

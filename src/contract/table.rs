@@ -158,6 +158,12 @@ impl<'a> Row<'a> {
         self
     }
 
+    /// Of a name that nobody may use; its purpose says which one is right.
+    pub const fn ad_hoc(mut self) -> Self {
+        self.bucket = Bucket::AdHoc;
+        self
+    }
+
     pub const fn exempt(mut self) -> Self {
         self.at_reset = AtReset::Exempt;
         self

@@ -254,7 +254,7 @@ fn entry_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
         Classification::Row(row) => row_rules(claim, row, call),
         Classification::UndeclaredDirectory => Err(undeclared_directory(claim, call, entry)),
         Classification::AdHoc if makes_dir => Err(undeclared_directory(claim, call, entry)),
-        Classification::AdHoc | Classification::Directory(_) => ad_hoc(claim, call),
+        Classification::AdHoc | Classification::Directory(_) => ad_hoc(claim, call, ""),
     }
 }
 
@@ -283,15 +283,19 @@ fn near_miss(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
     })
 }
 
-/// A name that the call itself takes away again is one its readers never meet.
-fn ad_hoc(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
+/// A name that the call itself takes away again is one its readers never meet. `right` is
+/// what the contract says of it.
+fn ad_hoc(claim: &Claim<'_>, call: &Call<'_>, right: &str) -> Result<Asks, Objection> {
     let mut targets = call.targets.iter();
     let last = targets.rfind(|at| at.path == claim.target.path);
     if last.is_some_and(|last| matches!(last.act, Act::Remove | Act::RemoveTree | Act::MoveAway)) {
         return Ok(Asks::Nothing);
     }
     let (id, entry) = (claim.governed.id(), claim.entry.as_str());
-    let why = format!("the contract of {id} knows no name `{entry}`");
+    let mut why = format!("the contract of {id} knows no name `{entry}`");
+    if !right.is_empty() {
+        why += &format!(": {right}");
+    }
     Err(near(claim, call, entry).complete(Objection::new(DenyCode::AdHocName, why)))
 }
 
@@ -337,7 +341,7 @@ fn row_rules(claim: &Claim<'_>, row: &Row<'_>, call: &Call<'_>) -> Result<Asks, 
         });
     }
     match row.bucket {
-        Bucket::AdHoc => ad_hoc(claim, call),
+        Bucket::AdHoc => ad_hoc(claim, call, row.purpose),
         Bucket::Ephemeral
             if call.channel == Channel::FileTool
                 && (claim.target.act == Act::Write || claim.before == Before::Missing) =>

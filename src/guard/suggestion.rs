@@ -101,7 +101,7 @@ fn names_beside(claim: &Claim<'_>, fits: &dyn Fn(&Row<'_>) -> bool) -> Vec<Strin
         .nearest_dir(&claim.entry, governed.edition);
     let is_offered = |row: &&Row<'_>| {
         row.editions.hold(governed.edition)
-            && row.bucket != Bucket::Ephemeral
+            && !matches!(row.bucket, Bucket::Ephemeral | Bucket::AdHoc)
             && !matches!(row.writer, Writer::Program | Writer::User)
             && fits(row)
     };

@@ -5,6 +5,7 @@
 pub mod event;
 pub mod state;
 
+use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{Contract, Dir, DirKind, List, Role, Row, Writer};
 use crate::systems::system::{Files, Place, Retention, System, View, below, split_site};
 use crate::systems::workflow::Workflow;
@@ -86,6 +87,21 @@ const fn artifact<'a>(pattern: &'a str, owner: &'a str, purpose: &'a str) -> Row
     Row::wild(pattern, Writer::Owner(owner), purpose).read_by("the orchestrator")
 }
 
+const fn research(prefix: &'static str, regex: &'static str, example: &'static str) -> Slug {
+    Slug {
+        prefix,
+        shape: Shape::Kebab,
+        endings: &["/summary.md", "/detail.md"],
+        regex,
+        example,
+    }
+}
+
+/// A name that looks like an artifact's, and that the orchestrator never reads.
+const fn unread<'a>(pattern: &'a str, right: &'a str) -> Row<'a> {
+    Row::wild(pattern, Writer::Anyone, right).ad_hoc()
+}
+
 #[rustfmt::skip]
 const ROWS: &[Row<'_>] = &[
     orchestrator("state.json", "state of the pipeline"),
@@ -103,10 +119,12 @@ const ROWS: &[Row<'_>] = &[
     Row::file("02_architecting/architecture.md", Writer::Owner("architect"), "architecture").read_by("planner, coder"),
     made_by_orchestrator("03_research/*/request.md", "request for research"),
     made_by_orchestrator("03_research/*/prompt.md", "prompt for research"),
-    artifact("03_research/code-*/summary.md", "researcher", "result of research"),
-    artifact("03_research/code-*/detail.md", "researcher", "result of research"),
-    artifact("03_research/web-*/summary.md", "researcher", "result of research"),
-    artifact("03_research/web-*/detail.md", "researcher", "result of research"),
+    Row::slug(&research("03_research/code-", r"^03_research/code-[a-z0-9]+(-[a-z0-9]+)*/(summary|detail)\.md$", "03_research/code-token-refresh/summary.md"), Writer::Owner("researcher"), "result of research").read_by("the orchestrator"),
+    Row::slug(&research("03_research/web-", r"^03_research/web-[a-z0-9]+(-[a-z0-9]+)*/(summary|detail)\.md$", "03_research/web-token-refresh/detail.md"), Writer::Owner("researcher"), "result of research").read_by("the orchestrator"),
+    unread("03_research/code-*/summary.md", "a topic is lower-case words with `-` between them"),
+    unread("03_research/code-*/detail.md", "a topic is lower-case words with `-` between them"),
+    unread("03_research/web-*/summary.md", "a topic is lower-case words with `-` between them"),
+    unread("03_research/web-*/detail.md", "a topic is lower-case words with `-` between them"),
     Row::file("04_planning/plan.yaml", Writer::Owner("planner"), "plan").read_by("the orchestrator"),
     orchestrator("04_planning/plan.md", "plan, made from plan.yaml"),
     orchestrator("04_planning/execution_plan.yaml", "groups, made from plan.yaml"),
@@ -114,7 +132,10 @@ const ROWS: &[Row<'_>] = &[
     artifact("04_planning/tasks_*.md", "coder", "tasks to tick off"),
     Row::file("05_design/design.md", Writer::Owner("designer"), "design; its creation moves the pipeline").read_by("the orchestrator"),
     made_by_orchestrator("06_implementation/done_*", "mark of a finished part; agents use submit_done"),
-    artifact("07_review/review_reviewer_*.yaml", "reviewer", "verdict of a reviewer"),
+    Row::file("07_review/review_reviewer_logic.yaml", Writer::Owner("reviewer"), "verdict on logic").read_by("the orchestrator"),
+    Row::file("07_review/review_reviewer_quality.yaml", Writer::Owner("reviewer"), "verdict on quality").read_by("the orchestrator"),
+    Row::file("07_review/review_reviewer_expert.yaml", Writer::Owner("reviewer"), "verdict of an expert").read_by("the orchestrator"),
+    unread("07_review/review_reviewer_*.yaml", "the reviewers are `logic`, `quality` and `expert`"),
     Row::file("07_review/review.yaml", Writer::Owner("reviewer"), "verdict of the reviewer").read_by("the orchestrator"),
     orchestrator("07_review/review.md", "reviews, put together"),
     orchestrator("07_review/fix_request.md", "what is to be fixed"),

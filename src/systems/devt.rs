@@ -215,6 +215,15 @@ const DIRS: &[Dir<'_>] = &[
         ..in_0244("project")
     },
     in_0244("hook-trace"),
+    // What devt writes beside its own contract: notes, dispatches, parallel instances.
+    in_0244("notes"),
+    in_0244("dispatch"),
+    in_0244("lane-redispatch"),
+    Dir {
+        kind: DirKind::Program,
+        at_reset: AtReset::Exempt,
+        ..in_0244(".instances")
+    },
 ];
 
 const fn in_0244(path: &str) -> Dir<'_> {
@@ -356,6 +365,7 @@ const ROWS: &[Row<'_>] = &[
     Row::slug(&word("plan-", MD, r"^plan-[A-Za-z0-9_.-]+\.md$", "plan-api.md"), ARCHITECT, "plan of one part").only(Edition::V0244),
     Row::slug(&word("research-", MD, r"^research-[A-Za-z0-9_.-]+\.md$", "research-auth.md"), RESEARCHER, "research of one topic").only(Edition::V0244),
     Row::slug(&word("spec-", MD, r"^spec-[A-Za-z0-9_.-]+\.md$", "spec-api.md"), Writer::Anyone, "specification of one part").only(Edition::V0244),
+    Row::slug(&word("council-", MD, r"^council-[A-Za-z0-9_.-]+\.md$", "council-api-20260101-120000.md"), Writer::Anyone, "transcript of a council").only(Edition::V0244),
     Row::slug(&word("debug-context-", MD, r"^debug-context-[A-Za-z0-9_.-]+\.md$", "debug-context-login.md"), Writer::Anyone, "symptoms of one defect").only(Edition::V0244),
     Row::slug(&word("debug-investigation-", MD, r"^debug-investigation-[A-Za-z0-9_.-]+\.md$", "debug-investigation-login.md"), DEBUGGER, "hypotheses about one defect").only(Edition::V0244),
     Row::slug(&word("debug-summary-", MD, r"^debug-summary-[A-Za-z0-9_.-]+\.md$", "debug-summary-login.md"), DEBUGGER, "findings about one defect").only(Edition::V0244),

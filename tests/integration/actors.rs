@@ -363,6 +363,12 @@ fn agentmuxs_artifacts_are_their_roles_and_unknown_names_are_free() {
             site.check(other, "wrong-writer", entry);
         }
     }
+    site.check(
+        "main reviewer researcher general-purpose",
+        "ad-hoc-name",
+        "07_review/review_reviewer_speed.yaml 03_research/code-Api/summary.md \
+         03_research/web-token_refresh/detail.md 03_research/code-/summary.md",
+    );
     let free = "notes.md 02_architecting/sketch.md 04_planning/tasks.md new/dir/a.txt done_1";
     site.check("main coder general-purpose", "allow", free);
 }
