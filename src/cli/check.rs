@@ -12,6 +12,7 @@ use super::{Answer, CliContext, output};
 use crate::base::actor::Actor;
 use crate::base::disk::bounded_read;
 use crate::base::disk::cache::DirCache;
+use crate::base::disk::resolve::exists;
 use crate::base::target::{Act, Target};
 use crate::base::warn;
 use crate::contract::denial::DenyCode;
@@ -198,6 +199,7 @@ fn of_paths(args: &Args, context: &CliContext<'_>) -> Result<Vec<Row>> {
             channel: Channel::of(tool),
             cwd: &context.cwd,
             targets: &targets,
+            exists,
         };
         let off = context.with_complete_catalog(|registry| {
             // What cannot be told is said below, of the systems that are on.

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::{Answer, CliContext, check, output};
 use crate::base::actor::Actor;
 use crate::base::disk::cache::DirCache;
+use crate::base::disk::resolve::exists;
 use crate::base::target::{Act, Target};
 use crate::contract::edition::Edition;
 use crate::contract::suggest::nearest;
@@ -69,6 +70,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
             channel: Channel::FileTool,
             cwd: &context.cwd,
             targets: &targets,
+            exists,
         };
         let decision = decision::decide(&claims, &call, &|_| Ok(None))?;
         Ok::<_, anyhow::Error>(tell(&targets[0].path, claims.first(), &decision))

@@ -58,12 +58,20 @@ pub struct Denial {
     pub entry: String,
     /// What is wrong, as a clause that starts after "is refused:".
     pub why: String,
-    /// The path to write instead, in the same form.
-    pub instead: Option<String>,
+    /// What to write instead, with its path in the same form.
+    pub instead: Option<Instead>,
     /// The allowed name alone, for the log.
     pub suggestion: Option<String>,
     /// The agent that the rule is about; none where it holds for every actor.
     pub agent: Option<String>,
+}
+
+/// The path to write instead of a refused one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instead {
+    pub path: String,
+    /// There is a document already, which the refused text may not be.
+    pub is_there: bool,
 }
 
 /// What a broken rule leads to. Weakest first.

@@ -188,6 +188,13 @@ impl<'a> Row<'a> {
         }
     }
 
+    /// Whether a tool call may be sent to the row's names at all.
+    pub fn is_offered(&self, edition: Edition) -> bool {
+        self.editions.hold(edition)
+            && !matches!(self.writer, Writer::Program | Writer::User)
+            && !matches!(self.bucket, Bucket::Ephemeral | Bucket::AdHoc)
+    }
+
     /// The row's name as a person reads it: the name, or the pattern's text.
     pub fn title(&self) -> &str {
         match &self.name {

@@ -34,6 +34,7 @@ pub fn objection_to_text(claim: &Claim<'_>, text: &str, cwd: &str) -> Option<Den
         channel: Channel::Shell,
         cwd,
         targets: &[],
+        exists: |_| false,
     };
     Some(objection.about(claim, &nobodys))
 }

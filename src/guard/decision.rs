@@ -3,14 +3,15 @@
 use std::io;
 
 use crate::base::actor::Actor;
+use crate::base::path;
 use crate::base::string_enum::string_enum;
 use crate::base::target::{Act, Target};
-use crate::contract::denial::{Denial, DenyCode, Mode};
+use crate::contract::denial::{Denial, DenyCode, Instead, Mode};
 use crate::contract::table::{Bucket, Classification, DirKind, Others, Row, Writer};
 use crate::guard::claims::{Before, Claim, JudgeError, Resolution};
 use crate::guard::content::{self, Content};
 use crate::guard::removal::removal_rules;
-use crate::guard::suggestion::{Suggestion, near};
+use crate::guard::suggestion::with_way_on;
 use crate::host::event::Tool;
 use crate::settings::model::SettingKey;
 use crate::systems::devt;
@@ -40,6 +41,8 @@ pub struct Call<'a> {
     pub cwd: &'a str,
     /// Every target of the call, claimed or not.
     pub targets: &'a [Target],
+    /// Whether there is a file at an absolute path.
+    pub exists: fn(&str) -> bool,
 }
 
 /// What is said about a call.
@@ -169,15 +172,18 @@ impl Objection {
     }
 
     pub(crate) fn about(self, claim: &Claim<'_>, call: &Call<'_>) -> Denial {
-        let below_site = |name: &String| match claim.site.as_str() {
-            "" => name.clone(),
-            site => format!("{site}/{name}"),
-        };
         // From anywhere else, a path below the root would be another file.
         let from_cwd = |path: String| match claim.root.is_at(call.cwd) {
             true => path,
             false => claim.root.path(&path),
         };
+        let instead = self.suggestion.as_ref().map(|name| {
+            let path = path::below(&claim.site, name);
+            Instead {
+                is_there: (call.exists)(&claim.root.path(&path)),
+                path: from_cwd(path),
+            }
+        });
         Denial {
             code: self.code,
             system: claim.governed.id().to_owned(),
@@ -188,7 +194,7 @@ impl Objection {
             site: claim.site.clone(),
             entry: claim.entry.clone(),
             why: self.why,
-            instead: self.suggestion.as_ref().map(below_site).map(from_cwd),
+            instead,
             suggestion: self.suggestion,
             agent: match (self.code, call.actor) {
                 (DenyCode::WrongWriter, Actor::Agent(name)) => Some(name.to_string()),
@@ -296,7 +302,8 @@ fn ad_hoc(claim: &Claim<'_>, call: &Call<'_>, right: &str) -> Result<Asks, Objec
     if !right.is_empty() {
         why += &format!(": {right}");
     }
-    Err(near(claim, call, entry).complete(Objection::new(DenyCode::AdHocName, why)))
+    let objection = Objection::new(DenyCode::AdHocName, why);
+    Err(with_way_on(claim, call, entry, objection))
 }
 
 /// `purpose` is what the contract says of the entry; it may name the way to have it written.
@@ -316,11 +323,11 @@ fn undeclared_directory(claim: &Claim<'_>, call: &Call<'_>, entry: &str) -> Obje
         "neither the contract of {id} nor the settings (`systems.{id}.subdirectories`) know a directory `{}`",
         entry.rsplit_once('/').map_or(entry, |(dir, _)| dir)
     );
-    let near = match claim.target.act {
-        Act::MakeDir => Suggestion::Nothing,
-        _ => near(claim, call, name),
-    };
-    near.complete(Objection::new(DenyCode::UndeclaredDirectory, why))
+    let objection = Objection::new(DenyCode::UndeclaredDirectory, why);
+    match claim.target.act {
+        Act::MakeDir => objection,
+        _ => with_way_on(claim, call, name, objection),
+    }
 }
 
 fn row_rules(claim: &Claim<'_>, row: &Row<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
@@ -346,10 +353,8 @@ fn row_rules(claim: &Claim<'_>, row: &Row<'_>, call: &Call<'_>) -> Result<Asks, 
             if call.channel == Channel::FileTool
                 && (claim.target.act == Act::Write || claim.before == Before::Missing) =>
         {
-            let final_name = entry.trim_end_matches('~').trim_end_matches(".tmp");
             let why = format!("`{entry}` is a temporary name");
-            let objection = Objection::new(DenyCode::EphemeralName, why);
-            Err(near(claim, call, final_name).complete(objection))
+            Err(Objection::new(DenyCode::EphemeralName, why))
         }
         Bucket::Ephemeral => Ok(Asks::Nothing),
         Bucket::Canonical | Bucket::PatternAllowed => Ok(Asks::Content),

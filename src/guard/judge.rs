@@ -4,6 +4,7 @@ use std::io;
 
 use crate::base::disk::bounded_read::read_text;
 use crate::base::disk::cache::DirCache;
+use crate::base::disk::resolve::exists;
 use crate::base::env::Env;
 use crate::base::target::{Act, Target, Text};
 use crate::guard::claims::{self, Claim, JudgeError, Resolution};
@@ -54,6 +55,7 @@ pub(crate) fn judge_targets<'w>(
         channel: Channel::of(event.tool()),
         cwd: &context.cwd,
         targets,
+        exists,
     };
     let mut decision = decision::decide(&claims, &call, &|claim| contents_after(event, claim))?;
     if let Decision::Allow { notes } = &mut decision {

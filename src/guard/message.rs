@@ -49,7 +49,11 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
     // Writing to a string cannot fail.
     let _ = write!(text, "`{shown}` {verb} ({code}): {why}.");
     if let Some(instead) = &first.instead {
-        let _ = write!(text, " Use `{}` instead.", excerpt(instead, 160));
+        let _ = write!(text, " Use `{}` instead", excerpt(&instead.path, 160));
+        text += match instead.is_there {
+            true => "; it exists, so edit it, and only if this is that document.",
+            false => ".",
+        };
     }
     if first.code.is_about_names() {
         let site = excerpt(&first.site, 80);
@@ -102,7 +106,7 @@ pub(crate) fn also(mode: Mode, others: &[Denial], room: usize) -> String {
     for (at, other) in others.iter().enumerate() {
         let mut item = format!("`{}` ({}", excerpt(&other.shown, 120), other.code.as_str());
         if let Some(instead) = &other.instead {
-            let _ = write!(item, ", use `{}`", excerpt(instead, 120));
+            let _ = write!(item, ", use `{}`", excerpt(&instead.path, 120));
         }
         let rest = format!("and {} more.", others.len() - at);
         if text.len() + item.len() + rest.len() + 3 > room {

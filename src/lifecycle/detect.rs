@@ -18,6 +18,7 @@ use told::{Culprit, End, Told};
 
 use crate::base::disk::bounded_read::read_text;
 use crate::base::disk::cache::DirCache;
+use crate::base::disk::resolve::exists;
 use crate::base::target::{Act, Target};
 use crate::base::{path, warn};
 use crate::contract::denial::{Denial, DenyCode, Mode};
@@ -346,6 +347,7 @@ fn objection(
         channel: Channel::Shell,
         cwd: &context.cwd,
         targets: &targets,
+        exists,
     };
     let decision = decision::decide(&claims, &call, &|_| Ok(None)).ok()?;
     decision.denials().first().cloned()

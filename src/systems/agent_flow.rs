@@ -143,7 +143,7 @@ static CONTRACT: Contract<'static> = Contract {
     rows: List::Borrowed(ROWS),
     dirs: List::Borrowed(&[Dir::new("", DirKind::Closed)]),
     roles: List::Borrowed(&[]),
-    fallback: Some("orchestration.local.md"),
+    fallback: None,
 };
 
 #[rustfmt::skip]

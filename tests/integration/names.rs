@@ -223,17 +223,17 @@ fn the_later_edition_knows_its_own_names_and_directories() {
         "allow",
         "plan.md plan-x.md research-x.md spec-x.md debug-summary-x.md lane-diff-L1.txt \
          rubric-api.md review-depth.txt threads/a.md lane-files/L1/x project/x hook-trace/x \
-         a-b-summary.md v2-module-summary.md",
+         a-b-summary.md v2-module-summary.md notes/a.md council-api-20260101-120000.md",
     );
     check(
         &sandbox,
         "ad-hoc-name",
         "notes.md module-summary.md lane-diff-1.txt",
     );
-    check(&sandbox, "undeclared-directory", "notes/a.md");
+    check(&sandbox, "undeclared-directory", "drafts/a.md");
     check(
         &sandbox,
         "program-owned",
-        "gate-trace.jsonl workflow-id-rotations.jsonl static-compress.jsonl .archive/x",
+        ".instances/a.json gate-trace.jsonl workflow-id-rotations.jsonl static-compress.jsonl .archive/x",
     );
 }

@@ -107,6 +107,11 @@ pub enum FollowFinal {
     Keep,
 }
 
+/// Whether something is at an absolute path.
+pub fn exists(path: &str) -> bool {
+    std::path::Path::new(path).exists()
+}
+
 /// Where a path lands: every existing part resolved as the kernel does, the
 /// rest collapsed. The path may hold `..`, which then is taken after links.
 ///

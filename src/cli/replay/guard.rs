@@ -346,6 +346,7 @@ impl Reader<'_> {
             channel: Channel::of(event.tool()),
             cwd: &self.cwd,
             targets: &targets,
+            exists: |_| false,
         };
         let content = |claim: &Claim<'_>| {
             let after = match (&claim.target.text, event.tool()) {

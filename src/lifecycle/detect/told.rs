@@ -129,7 +129,7 @@ const ROOM: usize = reply::MAX_REASON - 120;
 fn item(denial: &Denial) -> String {
     let (code, shown) = (denial.code.as_str(), text::excerpt(&denial.shown, 160));
     match &denial.instead {
-        Some(name) => format!("`{shown}` ({code}, should be `{name}`)"),
+        Some(instead) => format!("`{shown}` ({code}, should be `{}`)", instead.path),
         None if denial.code.is_about_names() => format!("`{shown}` ({code})"),
         None => format!("`{shown}` ({code}: {})", text::excerpt(&denial.why, 160)),
     }

@@ -12,14 +12,11 @@ const REDIRECTS: &str = "
     .devt/state/reveiw.md ad-hoc-name .devt/state/review.md
     .devt/state/test_summary.json ad-hoc-name .devt/state/test-summary.json
     .devt/state/scratch.md ad-hoc-name .devt/state/scratchpad.md
-    .devt/state/plan.md.tmp ephemeral-name .devt/state/plan.md
     .devt/state/notes/plan.md undeclared-directory .devt/state/plan.md
     packages/web/.devt/state/spec.txt ad-hoc-name packages/web/.devt/state/spec.md
     .claude/Orchestration.local.md ad-hoc-name .claude/orchestration.local.md
     .claude/deep_dive.local.md ad-hoc-name .claude/deep-dive.local.md
     .claude/.docs/260110-a/research.md ad-hoc-name .claude/.docs/260110-a/research-report.md
-    openspec/changes/a/review/01.md ad-hoc-name openspec/changes/a/review/1.md
-    openspec/changes/a/test-reports/3.txt ad-hoc-name openspec/changes/a/test-reports/3.md
 ";
 
 #[test]
@@ -50,7 +47,6 @@ fn every_suggested_name_is_itself_allowed() {
     for name in [
         "notes.md",
         "todo.txt",
-        "output.log",
         "review.txt",
         "impl.json",
         "summary.md",
@@ -151,17 +147,28 @@ fn a_temporary_name_is_not_offered_where_it_is_refused() {
     let settings = format!("systems: {{notes: {system}}}\n");
     sandbox.write(".claude/statewarden.yaml", &settings);
     for (name, code, why) in [
-        ("x.tmp", "ephemeral-name", "`x.tmp` is a temporary name"),
         (
             "y",
             "ad-hoc-name",
-            "the contract of notes knows no name `y`",
+            "the contract of notes knows no name `y`; you may write `index.md`",
         ),
-        ("a/z", "undeclared-directory", "know a directory `a`"),
+        (
+            "a/z",
+            "undeclared-directory",
+            "know a directory `a`; you may write `index.md`",
+        ),
+        ("x.tmp", "ephemeral-name", "`x.tmp` is a temporary name"),
+        (
+            "index.md.bak",
+            "ad-hoc-name",
+            "knows no name `index.md.bak`",
+        ),
     ] {
         let reason = reason(&sandbox, &format!("docs/{name}"), code);
-        let all = format!("{why}; you may write `index.md`. Scratch files");
-        assert_has(&reason, &all);
+        assert_has(
+            &reason,
+            &format!("{why}. Scratch files belong in the OS temp"),
+        );
     }
 }
 
@@ -216,4 +223,45 @@ fn what_is_the_users_to_remove_is_not_to_be_removed_by_its_name() {
         assert_has(&reason, "for the user to remove");
         assert!(!reason.contains("by their names"), "{reason}");
     }
+}
+
+/// What is there may be another document than the refused one.
+#[test]
+fn a_suggested_file_that_is_there_is_only_edited() {
+    let sandbox = Sandbox::new();
+    let way = || reason(&sandbox, ".devt/state/Plan.md", "ad-hoc-name");
+    assert_has(&way(), "Use `.devt/state/plan.md` instead. Scratch");
+    sandbox.write(".devt/state/plan.md", "x");
+    let exists = "Use `.devt/state/plan.md` instead; it exists, so edit it, and only if this is \
+                  that document. Scratch";
+    assert_has(&way(), exists);
+}
+
+#[test]
+fn a_long_declared_contract_finds_its_name_or_lists_what_there_is() {
+    let sandbox = Sandbox::new();
+    let names: Vec<String> = (10..60).map(|n| format!("CHAPTER-{n}.md")).collect();
+    let system = format!(
+        "{{site: book, canonical: [ROADMAP.md, {}], owners: {{ROADMAP.md: lead}}}}",
+        names.join(", ")
+    );
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        &format!("systems: {{book: {system}}}\n"),
+    );
+    let told = |agent: &str, name: &str| {
+        let event = sandbox.write_event(&format!("book/{name}"), "x\n");
+        sandbox.denied(&sandbox.by_actor(agent, event), "ad-hoc-name")
+    };
+    assert_has(&told("lead", "roadmap.md"), "Use `book/ROADMAP.md` instead");
+    assert_has(&told("lead", "RAODMAP.md"), "Use `book/ROADMAP.md` instead");
+    assert_has(
+        &told("lead", "chapter_12.md"),
+        "Use `book/CHAPTER-12.md` instead",
+    );
+    let list = "; you may write `CHAPTER-10.md`, `CHAPTER-11.md`, ";
+    assert_has(&told("scribe", "notes.md"), list);
+    assert_has(&told("scribe", "notes.md"), " more. Scratch files");
+    let anothers = "; `ROADMAP.md` is for another to write; report what you have";
+    assert_has(&told("scribe", "roadmap.md"), anothers);
 }
