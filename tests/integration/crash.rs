@@ -32,7 +32,7 @@ fn traced(option: &[&str], sandbox: &Sandbox, args: &[&str], stdin: &str) -> Out
         .env("PATH", "/usr/bin:/bin")
         .env("CLAUDE_PROJECT_DIR", sandbox.project())
         .stdin(Stdio::piped())
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
