@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use statewarden::contract::denial::DenyCode;
@@ -43,6 +44,13 @@ fn files_below(dir: &str) -> Vec<String> {
     found
 }
 
+/// README and the pages of `docs/`, one behind the other.
+fn manual() -> String {
+    let pages = files_below("docs").into_iter();
+    let texts = iter::once("README.md".to_owned()).chain(pages);
+    texts.map(|file| read(&file)).collect()
+}
+
 /// What stands between back-ticks outside code blocks.
 fn quoted(text: &str) -> Vec<&str> {
     let blocks = text.split("```").step_by(2);
@@ -74,12 +82,14 @@ fn paths_in_the_documents_exist() {
     ];
     let mut seen = 0;
     let mut missing = Vec::new();
-    for document in [
+    let pages = files_below("docs");
+    let top = [
         "README.md",
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
         "SECURITY.md",
-    ] {
+    ];
+    for document in pages.iter().map(String::as_str).chain(top) {
         for name in quoted(&read(document)) {
             let is_path = PLACES.iter().any(|place| name.starts_with(place));
             if !is_path || name.contains("NAME") {
@@ -96,19 +106,59 @@ fn paths_in_the_documents_exist() {
 }
 
 #[test]
-fn every_verb_has_a_row() {
+fn the_readme_is_short_and_its_links_lead_somewhere() {
     let readme = read("README.md");
+    assert!(readme.lines().count() <= 200, "README.md is too long");
+    let anchor = |heading: &str| -> String {
+        let text = heading.trim_start_matches('#').trim().to_lowercase();
+        let kept = text
+            .chars()
+            .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    };
+    let mut documents = files_below("docs");
+    documents.extend(["README.md".to_owned(), "ARCHITECTURE.md".to_owned()]);
+    let mut dead = Vec::new();
+    for document in documents {
+        let text = read(&document);
+        let folder = Path::new(&document).parent().unwrap().to_owned();
+        for link in text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
+            let (file, place) = link.split_once('#').unwrap_or((link, ""));
+            let file = match file {
+                "" => PathBuf::from(&document),
+                file => folder.join(file),
+            };
+            let target = fs::read_to_string(root().join(&file));
+            let leads = target.is_ok_and(|text| {
+                let mut headings = text.lines().filter(|line| line.starts_with('#'));
+                place.is_empty() || headings.any(|heading| anchor(heading) == place)
+            });
+            if !leads {
+                dead.push(format!("{document}: {link}"));
+            }
+        }
+    }
+    check_none("dead links", dead);
+}
+
+#[test]
+fn every_verb_has_a_row() {
+    let manual = manual();
     let verbs = verbs();
     assert!(verbs.len() > 20, "{verbs:?}");
     let missing = verbs
         .into_iter()
-        .filter(|verb| !readme.contains(&format!("\n| `{verb}` | ")));
-    check_none("not in README.md", missing.collect());
+        .filter(|verb| !manual.contains(&format!("\n| `{verb}` | ")));
+    check_none("in no document", missing.collect());
 }
 
 #[test]
 fn every_file_of_our_folder_has_a_row() {
-    let readme = read("README.md");
+    let manual = manual();
     let sources = files_below("src")
         .into_iter()
         .filter(|file| file.ends_with(".rs"));
@@ -125,14 +175,14 @@ fn every_file_of_our_folder_has_a_row() {
     names.extend([WIRED.to_owned(), format!("{OWN_ARCHIVE}/")]);
     let missing = names
         .into_iter()
-        .filter(|name| !readme.contains(&format!("\n| `{name}` | ")));
-    check_none("not in README.md", missing.collect());
+        .filter(|name| !manual.contains(&format!("\n| `{name}` | ")));
+    check_none("in no document", missing.collect());
 }
 
 #[test]
 fn every_key_of_a_record_is_named() {
-    let readme = read("README.md");
-    let (_, logs) = readme.split_once("\n## Logs\n").unwrap();
+    let manual = manual();
+    let logs = manual;
     for (file, head, keys) in [
         (
             "src/log/record.rs",
@@ -155,16 +205,16 @@ fn every_key_of_a_record_is_named() {
             Some(field.split_once(':')?.0.to_owned())
         });
         let missing = fields.filter(|field| !named.contains(&field.as_str()));
-        check_none("not in README.md", missing.collect());
+        check_none("in no document", missing.collect());
     }
 }
 
 #[test]
 fn every_deny_code_has_a_row() {
-    let readme = read("README.md");
+    let manual = manual();
     let codes = DenyCode::ALL.iter().map(|code| code.as_str());
-    let missing = codes.filter(|code| !readme.contains(&format!("\n| `{code}` | ")));
-    check_none("not in README.md", missing.map(str::to_owned).collect());
+    let missing = codes.filter(|code| !manual.contains(&format!("\n| `{code}` | ")));
+    check_none("in no document", missing.map(str::to_owned).collect());
 }
 
 #[test]
@@ -206,8 +256,8 @@ fn every_test_file_is_run() {
 
 #[test]
 fn the_settings_in_the_readme_are_valid_and_complete() {
-    let readme = read("README.md");
-    let examples: Vec<&str> = readme
+    let manual = manual();
+    let examples: Vec<&str> = manual
         .split("```yaml\n")
         .skip(1)
         .map(|block| block.split("```").next().unwrap())
@@ -229,7 +279,8 @@ fn the_settings_in_the_readme_are_valid_and_complete() {
     let own_names = [
         "tester", "session", "log.md", "index.md", "notes", "checker",
     ];
-    let missing = &keys(&every_key) - &keys(examples[1]);
+    let missing =
+        &keys(&every_key) - &keys(examples.iter().max_by_key(|example| example.len()).unwrap());
     let missing = missing
         .into_iter()
         .filter(|key| !own_names.contains(&key.as_str()));
@@ -247,6 +298,7 @@ fn texts() -> Vec<(String, String)> {
         .collect();
     for dir in [
         "src",
+        "docs",
         "tests",
         "hooks",
         "bin",
