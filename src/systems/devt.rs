@@ -1,6 +1,6 @@
 //! devt: `.devt/state/`, closed. The table is devt's `docs/STATE-RULES.md` at
 //! 0.83 and its `state-contract.cjs` at 0.244; where the document contradicts
-//! itself, README says what was settled.
+//! itself, `docs/systems.md` says how contradictions are resolved.
 
 pub mod artifact;
 pub mod gate;
