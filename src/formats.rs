@@ -1,14 +1,9 @@
 //! Foreign file formats: read leniently, changed in place, never dumped anew.
 
-mod flat;
 pub mod front_matter;
 pub mod json;
-mod line;
 pub mod markdown;
 pub mod yaml;
-
-pub use flat::{Value, members};
-pub use line::line;
 
 /// As much of a file's text as a message quotes: enough to find it there. A
 /// message is logged, and contents are not.

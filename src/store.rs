@@ -20,7 +20,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::base::disk::bounded_read::{self, read_text};
-use crate::formats::line;
+use crate::formats::json::line;
 
 /// Makes the folder of the program's own logs and state, with a `.gitignore`
 /// that keeps it out of commits.

@@ -1,9 +1,27 @@
 //! JSON objects that other programs own: read leniently, changed key by key,
 //! written back with unknown keys and the order of all keys kept.
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::base::text::split_bom;
+
+/// A value of strings and numbers, which always serializes, as one line with its end. JSON
+/// may hold some breaks as they are, but readers that split a text by Unicode's rules would
+/// find several lines in one.
+pub fn line(value: &impl Serialize) -> String {
+    let mut line = serde_json::to_string(value).unwrap_or_default();
+    for (unicode_break, escaped) in [
+        ('\u{85}', "\\u0085"),
+        ('\u{2028}', "\\u2028"),
+        ('\u{2029}', "\\u2029"),
+    ] {
+        if line.contains(unicode_break) {
+            line = line.replace(unicode_break, escaped);
+        }
+    }
+    line + "\n"
+}
 
 /// One JSON object. Of a key that stands twice the last value wins, as in every
 /// reader of these files.
@@ -99,6 +117,18 @@ mod tests {
         check("\u{feff}{\"b\":1}\r\n", &["a", "c"], json!(2), {
             "{\n  \"b\": 1,\n  \"a\": {\n    \"c\": 2\n  }\n}\n"
         });
+    }
+
+    #[test]
+    fn a_value_is_one_line_to_every_reader() {
+        let value = ["a\u{2028}b\u{85}", "\u{2029}\u{2029}\r\n", "é"];
+        let line = line(&value);
+        assert_eq!(
+            line,
+            "[\"a\\u2028b\\u0085\",\"\\u2029\\u2029\\r\\n\",\"é\"]\n"
+        );
+        let read: Vec<String> = serde_json::from_str(&line).unwrap();
+        assert_eq!(read, value);
     }
 
     #[test]

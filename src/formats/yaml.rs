@@ -16,7 +16,6 @@ pub use serde_yaml::Value;
 use lines::Lines;
 
 mod lines;
-mod plain;
 
 /// A value as it is written into a file: strings double-quoted, the rest bare.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,34 +97,18 @@ impl std::error::Error for EditError {}
 /// with their square where they nest, and it finds out about the depth late.
 const BRACKETS_MAX: usize = 4096;
 
-/// Parses one document. Plain lines are read without the parser, which reads
-/// them the same; aliases and nesting are bounded by it.
+/// Parses one document; aliases and nesting are bounded by the parser.
 ///
 /// # Errors
 /// The parser's message, with line and column.
 pub fn parse(text: &str) -> Result<Value, String> {
-    match plain::parse(text) {
-        Some(value) if has_few_brackets(text) => Ok(value),
-        _ => parse_as(text),
-    }
+    parse_as(text)
 }
 
-/// Parses one document into a type of its own; plain lines without the parser.
+/// The same into a type of its own.
 ///
 /// # Errors
-/// The parser's message, with line and column.
-pub fn parse_into<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    let plain = plain::parse(text).filter(|_| has_few_brackets(text));
-    match plain.map(serde_yaml::from_value) {
-        Some(Ok(value)) => Ok(value),
-        _ => parse_as(text),
-    }
-}
-
-/// Parses one document into a type of its own, always with the parser.
-///
-/// # Errors
-/// The parser's message, with line and column.
+/// The same.
 pub fn parse_as<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     if !has_few_brackets(text) {
         return Err(format!("more than {BRACKETS_MAX} opening brackets"));
@@ -187,8 +170,7 @@ pub(crate) fn printable(character: char) -> char {
 }
 
 /// Sets all `changes` in order and returns the whole new text. `expected` is
-/// what the text parses to. The parser has the last word about the result, so
-/// that nothing rests on how `expected` was read.
+/// what the text parses to.
 ///
 /// # Errors
 /// Nothing is changed when one of them cannot be made exactly.
@@ -200,7 +182,7 @@ pub fn edit(text: &str, mut expected: Value, changes: &[Change]) -> Result<Strin
         lines.set(change);
     }
     let edited = lines.concat();
-    if parse_as(&edited).as_ref() == Ok(&expected) {
+    if parse(&edited).as_ref() == Ok(&expected) {
         return Ok(edited);
     }
     let paths: Vec<_> = changes.iter().map(|change| change.path.join(".")).collect();

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::base::warn::warn;
-use crate::formats::line;
+use crate::formats::json::line;
 use crate::host::event::Kind;
 use crate::host::stdin;
 

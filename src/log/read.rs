@@ -6,16 +6,15 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead, BufReader, Read};
-use std::mem;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::base::actor::AgentName;
 use crate::base::disk::bounded_read;
 use crate::base::{text, warn};
-use crate::formats;
 use crate::log::append::LogFile;
 
 /// A line that is longer is no record of ours; it is skipped without being held.
@@ -26,87 +25,54 @@ const MAX_LONG_LINE: u64 = 256 << 20;
 
 /// The fields of a record that readers look at; `""` stands for an absent one.
 /// Decisions and rules are text here, so that a later version's count as well.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub struct Entry<'l> {
+    #[serde(borrow)]
     pub id: Cow<'l, str>,
+    #[serde(borrow)]
     pub ts: Cow<'l, str>,
+    #[serde(borrow)]
     pub source: Cow<'l, str>,
+    #[serde(borrow)]
     pub decision: Cow<'l, str>,
+    #[serde(borrow)]
     pub rule: Cow<'l, str>,
+    #[serde(borrow)]
     pub system: Cow<'l, str>,
+    #[serde(borrow)]
     pub tool: Cow<'l, str>,
+    #[serde(borrow)]
     pub action: Cow<'l, str>,
+    #[serde(borrow)]
     pub file_path: Cow<'l, str>,
+    #[serde(borrow)]
     pub name: Cow<'l, str>,
+    #[serde(borrow)]
     pub reason: Cow<'l, str>,
+    #[serde(borrow)]
     pub suggestion: Cow<'l, str>,
+    #[serde(borrow)]
     pub session_id: Cow<'l, str>,
+    #[serde(borrow)]
     pub workflow_id: Cow<'l, str>,
+    #[serde(borrow)]
     pub agent_type: Cow<'l, str>,
+    #[serde(borrow)]
     pub tool_use_id: Cow<'l, str>,
     /// The id of the denial that a recovery closes.
+    #[serde(borrow)]
     pub resolves: Cow<'l, str>,
-    /// The systems of the further denials of the same call.
-    pub also: Vec<String>,
+    /// The further denials of the same call.
+    #[serde(borrow)]
+    pub also: Vec<Also<'l>>,
 }
 
-impl<'l> Entry<'l> {
-    /// The record on a line as this program writes most of them.
-    fn of_flat(line: &'l str) -> Option<Self> {
-        let mut entry = Self::default();
-        formats::members(line, &mut |key, value| {
-            if let Some(field) = entry.field(key) {
-                *field = match value {
-                    formats::Value::Text(text) => Cow::Borrowed(text),
-                    formats::Value::Escaped(json) => Cow::Owned(serde_json::from_str(json).ok()?),
-                    formats::Value::Other => return None,
-                };
-            }
-            Some(())
-        })?;
-        Some(entry)
-    }
-
-    /// The record that an object is; a field that is no text makes it another program's.
-    fn of_object(object: serde_json::Map<String, Value>) -> Option<Self> {
-        let mut entry = Self::default();
-        for (key, value) in object {
-            if key == "also" {
-                let systems = value.as_array().into_iter().flatten();
-                let system = |also: &Value| also["system"].as_str().unwrap_or_default().to_owned();
-                entry.also = systems.map(system).collect();
-            } else if let Some(field) = entry.field(&key) {
-                let Value::String(text) = value else {
-                    return None;
-                };
-                *field = Cow::Owned(text);
-            }
-        }
-        Some(entry)
-    }
-
-    fn field(&mut self, key: &str) -> Option<&mut Cow<'l, str>> {
-        Some(match key {
-            "id" => &mut self.id,
-            "ts" => &mut self.ts,
-            "source" => &mut self.source,
-            "decision" => &mut self.decision,
-            "rule" => &mut self.rule,
-            "system" => &mut self.system,
-            "tool" => &mut self.tool,
-            "action" => &mut self.action,
-            "file_path" => &mut self.file_path,
-            "name" => &mut self.name,
-            "reason" => &mut self.reason,
-            "suggestion" => &mut self.suggestion,
-            "session_id" => &mut self.session_id,
-            "workflow_id" => &mut self.workflow_id,
-            "agent_type" => &mut self.agent_type,
-            "tool_use_id" => &mut self.tool_use_id,
-            "resolves" => &mut self.resolves,
-            _ => return None,
-        })
-    }
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Also<'l> {
+    #[serde(borrow)]
+    pub system: Cow<'l, str>,
 }
 
 impl Entry<'_> {
@@ -262,16 +228,12 @@ pub fn each(reader: impl BufRead, take: &mut dyn FnMut(&Entry<'_>, &str)) -> io:
 pub(crate) struct Unreadable;
 
 /// The record on a line, if there is one: other programs write records of
-/// their own into devt's log.
+/// their own into devt's log, in which a field may be no text.
 pub(crate) fn parse(line: &str) -> Result<Option<Entry<'_>>, Unreadable> {
-    if let Some(entry) = Entry::of_flat(line) {
-        return Ok(Some(entry));
-    }
     match serde_json::from_str(line) {
-        Ok(Value::Object(object)) => Ok(Entry::of_object(object)),
-        Ok(_) => Ok(None),
-        Err(_) if line.is_empty() => Ok(None),
-        Err(_) => Err(Unreadable),
+        Ok(entry) if line.starts_with('{') => Ok(Some(entry)),
+        _ if line.is_empty() || serde_json::from_str::<IgnoredAny>(line).is_ok() => Ok(None),
+        _ => Err(Unreadable),
     }
 }
 
@@ -282,14 +244,10 @@ pub(crate) fn text(line: &[u8]) -> Option<&str> {
     Some(text::split_bom(text).1)
 }
 
-/// Lines, most of them as they lie in the reader's buffer; a line past the longest
-/// comes out cut.
+/// Lines; one past the longest comes out cut.
 pub(crate) struct Lines<R> {
     reader: R,
-    /// How much of the reader's buffer the last line took.
-    taken: usize,
     longest: u64,
-    /// A line of which the buffer held only a part.
     line: Vec<u8>,
 }
 
@@ -297,7 +255,6 @@ impl<R: BufRead> Lines<R> {
     pub(crate) fn new(reader: R) -> Self {
         Self {
             reader,
-            taken: 0,
             longest: MAX_LINE,
             line: Vec::new(),
         }
@@ -313,14 +270,6 @@ impl<R: BufRead> Lines<R> {
 
     /// The next line with its break; `None` at the end.
     pub(crate) fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
-        self.reader.consume(mem::take(&mut self.taken));
-        // An error shows when the reader is asked again.
-        let buffer = self.reader.fill_buf().unwrap_or_default();
-        let end = memchr::memchr(b'\n', buffer);
-        if let Some(end) = end.filter(|end| (*end as u64) < self.longest) {
-            self.taken = end + 1;
-            return Ok(self.reader.fill_buf()?.get(..=end));
-        }
         self.line.clear();
         let read = (&mut self.reader)
             .take(self.longest)

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::base::target::Act;
 use crate::base::{clock, text};
 use crate::contract::denial::{Denial, DenyCode};
-use crate::formats::line;
+use crate::formats::json::line;
 use crate::host::event::{Event, Text};
 use crate::log::redact;
 

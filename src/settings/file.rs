@@ -77,7 +77,7 @@ impl SystemFile {
 impl File {
     /// The error is a sentence fragment with line and nearest key, without the path.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let file: Result<Option<Self>, _> = yaml::parse_into(text);
+        let file: Result<Option<Self>, _> = yaml::parse_as(text);
         file.map(Option::unwrap_or_default).map_err(|e| explain(&e))
     }
 }

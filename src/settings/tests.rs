@@ -4,7 +4,6 @@ use crate::base::actor::{Actor, AgentName};
 use crate::contract::denial::Mode;
 use crate::contract::edition::Edition;
 use crate::contract::glob::Pattern;
-use crate::formats::yaml;
 use crate::settings::file::File;
 use crate::settings::merge::{Layer, Resolved};
 use crate::settings::model::*;
@@ -58,19 +57,6 @@ fn without_files_the_built_in_values_hold() {
         "systems: {devt: }\n",
     ] {
         assert_eq!(accepts(empty).mode_of("devt"), Mode::Enforce, "{empty}");
-    }
-}
-
-#[test]
-fn a_file_is_the_same_with_and_without_the_parser() {
-    let everything = include_str!("every-key.yaml");
-    for text in [
-        everything,
-        "mode: off\nlog:\n  max_bytes: 70000\n",
-        "quarantine: false\nsystems:\n  devt:\n  a:\n    site: b\n    owners:\n      \"*\": []\n",
-    ] {
-        let read = yaml::parse_into::<File>(text);
-        assert!(read.is_ok() && read == yaml::parse_as(text), "{read:?}");
     }
 }
 

@@ -8,7 +8,6 @@ use std::ops::Range;
 use ecow::EcoString;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
-use memchr::arch::all::is_equal;
 
 use super::Limit;
 use super::byte::{NO_PATH, is_free_of};
@@ -160,8 +159,7 @@ impl Found {
     }
 
     fn first(&self, collapsed: &str, hash: u64) -> Option<Place> {
-        let is_it =
-            |at: &Place| is_equal(self.entries[*at].path().as_bytes(), collapsed.as_bytes());
+        let is_it = |at: &Place| self.entries[*at].path() == collapsed;
         self.by_path.find(hash, is_it).copied()
     }
 

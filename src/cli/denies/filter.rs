@@ -85,7 +85,10 @@ impl Query {
         };
         same(&self.session, &entry.session_id)
             && (same(&self.system, &entry.system)
-                || entry.also.iter().any(|also| same(&self.system, also)))
+                || entry
+                    .also
+                    .iter()
+                    .any(|also| same(&self.system, &also.system)))
             && self.rule.is_none_or(|rule| entry.rule == rule.as_str())
             && self.agent.as_deref().is_none_or(agent)
             && self.is_recent(&entry.ts)

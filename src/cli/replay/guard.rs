@@ -17,7 +17,7 @@ use crate::base::path;
 use crate::base::target::{Act, Target, Text};
 use crate::cli::CliContext;
 use crate::contract::denial::Denial;
-use crate::formats;
+use crate::formats::json;
 use crate::guard::claims::{self, Claim};
 use crate::guard::content::Content;
 use crate::guard::decision::{self, Call, Channel, Decision};
@@ -269,7 +269,7 @@ impl Reader<'_> {
 
     fn judge(&mut self, call: &Made<'_, '_>) {
         let agent_type = self.agent(call.line);
-        let mut event = formats::line(&Wire {
+        let mut event = json::line(&Wire {
             session_id: call.line.session.as_str(),
             cwd: &self.cwd,
             // Which agent of its type it was makes no difference.
