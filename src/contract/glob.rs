@@ -124,6 +124,7 @@ fn glob(text: &str) -> Result<Glob, globset::Error> {
     GlobBuilder::new(text)
         .literal_separator(true)
         .backslash_escape(true)
+        .empty_alternates(true)
         .build()
 }
 
@@ -336,21 +337,17 @@ impl<'t> Parser<'t> {
         self.branch.push(Step::Class { negated, ranges });
     }
 
-    /// Ends a brace. Branches that take nothing do not count.
+    /// Ends a brace. A branch may be empty.
     fn close(&mut self) {
         self.before.push(mem::take(&mut self.branch));
-        let mut branches = self.before.split_off(self.open.pop().unwrap_or_default());
+        let branches = self.before.split_off(self.open.pop().unwrap_or_default());
         self.branch = self.before.pop().unwrap_or_default();
-        branches.retain(|branch| !branch.iter().all(|step| matches!(step, Step::Fork(_))));
         let total: usize = branches.iter().map(|branch| branch.len() + 1).sum();
         let (mut starts, mut steps) = (Vec::new(), Vec::with_capacity(total));
         for branch in branches {
             starts.push(steps.len() + 1);
             steps.extend(branch);
             steps.push(Step::Fork(vec![total - steps.len()]));
-        }
-        if starts.is_empty() {
-            starts.push(1);
         }
         self.branch.push(Step::Fork(starts));
         self.branch.append(&mut steps);

@@ -333,9 +333,7 @@ impl<'p, 's> Search<'p, 's> {
             root,
             named: &named,
         };
-        let mut governed = self.registry.governed.iter();
-        let (governed, place) = governed
-            .find_map(|governed| Some((governed, governed.system.locate(below, &view)?)))?;
+        let (governed, place) = self.registry.locate(below, &view)?;
         let (site, entry) = (place.site.to_owned(), place.entry.to_owned());
         Some(Found {
             governed,

@@ -247,7 +247,11 @@ fn entry_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
             Ok(Asks::Nothing)
         }
         Classification::Free if makes_dir => Ok(Asks::Nothing),
-        Classification::Free => near_miss(claim, call),
+        Classification::Free => {
+            let writer = governed.system.free_writer(entry);
+            writer_rules(claim, writer, "", call)?;
+            near_miss(claim, call)
+        }
         Classification::Row(_)
             if makes_dir && governed.contract.leads_on(entry, governed.edition) =>
         {
@@ -331,22 +335,9 @@ fn undeclared_directory(claim: &Claim<'_>, call: &Call<'_>, entry: &str) -> Obje
 }
 
 fn row_rules(claim: &Claim<'_>, row: &Row<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
-    let governed = claim.governed;
-    let (id, entry) = (governed.id(), claim.entry.as_str());
-    let writer = governed.system.writer(row, entry);
-    if let Err(refused) = governed.contract.may_write(&writer, call.actor) {
-        return Err(match writer {
-            Writer::Program => program_owned(id, entry, row.purpose),
-            Writer::User => {
-                let why = format!(
-                    "`{entry}` is for the user to change ({}); ask them",
-                    row.purpose
-                );
-                Objection::new(DenyCode::ProtectedFile, why)
-            }
-            writer => wrong_writer(claim, &writer, refused.role, call.actor),
-        });
-    }
+    let entry = claim.entry.as_str();
+    let writer = claim.governed.system.writer(row, entry);
+    writer_rules(claim, writer, row.purpose, call)?;
     match row.bucket {
         Bucket::AdHoc => ad_hoc(claim, call, row.purpose),
         Bucket::Ephemeral
@@ -359,6 +350,27 @@ fn row_rules(claim: &Claim<'_>, row: &Row<'_>, call: &Call<'_>) -> Result<Asks, 
         Bucket::Ephemeral => Ok(Asks::Nothing),
         Bucket::Canonical | Bucket::PatternAllowed => Ok(Asks::Content),
     }
+}
+
+/// `purpose` is what the contract says of the entry.
+fn writer_rules(
+    claim: &Claim<'_>,
+    writer: Writer<'_>,
+    purpose: &str,
+    call: &Call<'_>,
+) -> Result<(), Objection> {
+    let (contract, entry) = (&claim.governed.contract, claim.entry.as_str());
+    let Err(refused) = contract.may_write(&writer, call.actor) else {
+        return Ok(());
+    };
+    Err(match writer {
+        Writer::Program => program_owned(claim.governed.id(), entry, purpose),
+        Writer::User => {
+            let why = format!("`{entry}` is for the user to change ({purpose}); ask them");
+            Objection::new(DenyCode::ProtectedFile, why)
+        }
+        writer => wrong_writer(claim, &writer, refused.role, call.actor),
+    })
 }
 
 /// What to do where another's file is all there is to write.

@@ -48,8 +48,16 @@ pub(crate) fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Ob
         Classification::Row(row) => row_removal(claim, call, row),
         Classification::Directory(_)
         | Classification::AdHoc
-        | Classification::UndeclaredDirectory
-        | Classification::Free => Ok(()),
+        | Classification::UndeclaredDirectory => Ok(()),
+        Classification::Free => {
+            let writer = governed.system.free_writer(entry);
+            match governed.contract.may_write(&writer, call.actor) {
+                Err(refused) if *call.actor != Actor::Main => {
+                    Err(wrong_writer(claim, &writer, refused.role, call.actor))
+                }
+                _ => Ok(()),
+            }
+        }
     }
 }
 

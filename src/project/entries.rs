@@ -15,7 +15,6 @@ use crate::project::roots::OnDisk;
 use crate::project::sites::Site;
 use crate::store;
 use crate::store::archive::{Item, WhenChanged};
-use crate::systems::system::Place;
 
 /// One entry of a site.
 #[derive(Clone, Debug)]
@@ -153,17 +152,12 @@ fn settle<'c>(
     })
 }
 
-/// In a directory that several systems share, an entry belongs to the first one that
-/// claims it. Sites that the settings declare are the only ones that can overlap others.
+/// Sites may lie in one another, and systems share a directory: an entry belongs to one of them.
 fn belongs(site: &Site<'_>, name: &str, registry: &Registry<'_>) -> bool {
     let view = OnDisk::of(&site.root, registry);
     let path = path::below(&site.site, name);
-    let system = site.governed.system;
-    let is_here = |place: Place<'_>| place.site == site.site;
-    let mut before = registry
-        .governed
-        .iter()
-        .take_while(|other| system.landmarks().is_empty() && other.system.id() != system.id());
-    system.locate(&path, &view).is_some_and(is_here)
-        && before.all(|other| other.system.locate(&path, &view).is_none())
+    let owner = registry.locate(&path, &view);
+    owner.is_some_and(|(governed, place)| {
+        governed.id() == site.governed.id() && place.site == site.site
+    })
 }

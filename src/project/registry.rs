@@ -9,7 +9,7 @@ use crate::contract::table::{Bucket, Contract, Dir, DirKind, Editions, List, Rol
 use crate::settings::model::{Settings, SystemSettings};
 use crate::systems::declared::DeclaredSystem;
 use crate::systems::own;
-use crate::systems::system::{SYSTEMS, System, View};
+use crate::systems::system::{Place, SYSTEMS, System, View};
 
 /// One system with the rules that hold for it here.
 pub struct EnabledSystem<'s> {
@@ -109,6 +109,29 @@ impl<'s> Registry<'s> {
     /// Whether the settings name a site, by its directory or by a glob.
     pub fn names_sites(&self) -> bool {
         !self.named_sites.is_empty()
+    }
+
+    /// The site that a root-relative path lies in, or is. The built-in systems come first, and
+    /// among those of the settings the deepest site.
+    pub fn locate<'r, 'p>(
+        &'r self,
+        path: &'p str,
+        view: &dyn View,
+    ) -> Option<(&'r EnabledSystem<'s>, Place<'p>)> {
+        let mut deepest: Option<(_, Place<'p>)> = None;
+        for governed in &self.governed {
+            let Some(place) = governed.system.locate(path, view) else {
+                continue;
+            };
+            // A declared system's site is known by its glob alone.
+            if !governed.system.landmarks().is_empty() {
+                return Some((governed, place));
+            }
+            if deepest.is_none_or(|(_, known)| place.site.len() > known.site.len()) {
+                deepest = Some((governed, place));
+            }
+        }
+        deepest
     }
 
     pub fn get(&self, id: &str) -> Option<&EnabledSystem<'s>> {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::value::SeqAccessDeserializer;
-use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::contract::denial::Mode;
 use crate::contract::edition::Edition;
@@ -64,7 +64,7 @@ pub(crate) struct SystemFile {
     pub(crate) canonical: Option<Vec<String>>,
     pub(crate) patterns: Option<Vec<String>>,
     pub(crate) ephemeral: Option<Vec<String>>,
-    pub(crate) owners: Option<BTreeMap<String, Words>>,
+    pub(crate) owners: Option<Owners>,
 }
 
 impl SystemFile {
@@ -170,5 +170,31 @@ impl<'de> Deserialize<'de> for Words {
             }
         }
         deserializer.deserialize_any(OfWords)
+    }
+}
+
+/// Names and whose they are, in the order of the file.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Owners(pub(crate) Vec<(String, Words)>);
+
+impl<'de> Deserialize<'de> for Owners {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OfOwners;
+        impl<'de> Visitor<'de> for OfOwners {
+            type Value = Owners;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("names and their owners")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Owners, A::Error> {
+                let mut owners = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    owners.push(entry);
+                }
+                Ok(Owners(owners))
+            }
+        }
+        deserializer.deserialize_map(OfOwners)
     }
 }

@@ -10,6 +10,7 @@ use crate::contract::edition::Edition;
 use crate::contract::glob::Pattern;
 use crate::settings::file::{File, SystemFile, Words, nearest};
 use crate::settings::model::{Declared, KnownSystem, ROLES, SettingKey, Settings, SystemSettings};
+use crate::settings::names::{Root, glob, globs, names, relative};
 
 /// Where a settings file stands, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -293,7 +294,10 @@ fn system_settings(
     known: &[KnownSystem],
 ) -> Result<SystemSettings, String> {
     check_keys(id, file, known)?;
-    let extra_globs = globs("extra_globs", &file.extra_globs)?;
+    let built_in = known.iter().find(|system| system.id == id);
+    let sites = built_in.map_or(&[][..], |system| system.sites).iter();
+    let sites: Vec<Pattern> = sites.filter_map(|site| Pattern::parse(site).ok()).collect();
+    let extra_globs = globs("extra_globs", &file.extra_globs, &sites)?;
     if let Some(glob) = extra_globs.iter().find(|glob| glob.matches_everything()) {
         let glob = glob.as_str();
         return Err(format!(
@@ -304,9 +308,9 @@ fn system_settings(
     Ok(SystemSettings {
         mode: if is_off { Some(Mode::Off) } else { file.mode },
         contract: file.contract.unwrap_or(Edition::V083),
-        extra_names: names("extra_names", &file.extra_names)?,
+        extra_names: names("extra_names", &file.extra_names, &sites)?,
         extra_globs,
-        subdirectories: names("subdirectories", &file.subdirectories)?,
+        subdirectories: names("subdirectories", &file.subdirectories, &sites)?,
         roots: file
             .roots
             .iter()
@@ -376,78 +380,31 @@ fn check_keys(id: &str, file: &SystemFile, known: &[KnownSystem]) -> Result<(), 
 }
 
 fn declared(file: &SystemFile) -> Result<Option<Declared>, String> {
-    let owners = file.owners.iter().flatten().map(|(name, actors)| {
-        let pattern = Pattern::parse(name).map_err(|e| format!("`owners`: {e}"))?;
-        let actors = actors.0.iter().map(|actor| Actor::parse(actor));
-        Ok((pattern, actors.collect()))
+    let site = file.site.as_ref().map(|site| {
+        let site = relative("site", site, Root::Refused)?;
+        // All below a directory is the directory, which is closed.
+        Pattern::parse(site.trim_end_matches("/**")).map_err(|e| format!("`site`: {e}"))
+    });
+    let site = site.transpose()?;
+    let sites = site.as_slice();
+    let owners = file.owners.iter().flat_map(|owners| &owners.0);
+    let owners = owners.map(|(name, Words(actors))| {
+        let actors = actors.iter().map(|actor| Actor::parse(actor));
+        Ok((glob("owners", name, sites)?, actors.collect()))
     });
     let owners = owners.collect::<Result<_, String>>()?;
     let (canonical, patterns, ephemeral) = (
-        globs("canonical", &file.canonical)?,
-        globs("patterns", &file.patterns)?,
-        globs("ephemeral", &file.ephemeral)?,
+        globs("canonical", &file.canonical, sites)?,
+        globs("patterns", &file.patterns, sites)?,
+        globs("ephemeral", &file.ephemeral, sites)?,
     );
-    let Some(site) = &file.site else {
-        return Ok(None);
-    };
-    let site = relative("site", site, Root::Refused)?;
-    // All below a directory is the directory, which is closed.
-    let site = site.trim_end_matches("/**");
-    let site = Pattern::parse(site).map_err(|e| format!("`site`: {e}"))?;
-    Ok(Some(Declared {
+    Ok(site.map(|site| Declared {
         site,
         canonical,
         patterns,
         ephemeral,
         owners,
     }))
-}
-
-fn globs(key: &str, texts: &Option<Vec<String>>) -> Result<Vec<Pattern>, String> {
-    let parse = |text: &String| Pattern::parse(text).map_err(|e| format!("`{key}`: {e}"));
-    texts.iter().flatten().map(parse).collect()
-}
-
-fn names(key: &str, texts: &Option<Vec<String>>) -> Result<Vec<String>, String> {
-    let plain = |text: &String| match text.contains(['*', '?']) {
-        true => Err(format!(
-            "`{key}`: `{text}` is no plain name; globs go into `extra_globs`"
-        )),
-        false => relative(key, text, Root::Refused),
-    };
-    texts.iter().flatten().map(plain).collect()
-}
-
-/// Whether a path may be the root itself.
-#[derive(Clone, Copy, PartialEq)]
-enum Root {
-    Allowed,
-    Refused,
-}
-
-/// A path below a root, without `./` in front and `/` behind.
-fn relative(key: &str, text: &str, root: Root) -> Result<String, String> {
-    let path = text.trim_end_matches('/');
-    let path = if path == "." {
-        ""
-    } else {
-        path.strip_prefix("./").unwrap_or(path)
-    };
-    let parts_are_plain = path.split('/').all(|part| !matches!(part, "" | "." | ".."));
-    let is_below = parts_are_plain && !path.starts_with('~') && !path.contains(['\0', '\n', '\r']);
-    let is_root = path.is_empty() && text.starts_with('.');
-    if is_below || is_root && root == Root::Allowed {
-        return Ok(path.to_owned());
-    }
-    if is_root {
-        return Err(format!(
-            "`{key}`: `{text}` is the root itself, nothing below it"
-        ));
-    }
-    Err(format!(
-        "`{key}`: `{}` is not a relative path without `..`",
-        text.escape_debug()
-    ))
 }
 
 /// Reads `agent: role` as well as `role: [agents]`.

@@ -2,5 +2,6 @@ pub mod file;
 pub mod load;
 pub mod merge;
 pub mod model;
+pub mod names;
 #[cfg(test)]
 pub mod tests;

@@ -34,6 +34,8 @@ pub struct KnownSystem {
     pub id: &'static str,
     /// The keys it has beside those that all systems have.
     pub keys: &'static [SettingKey],
+    /// Where its sites lie, as globs.
+    pub sites: &'static [&'static str],
 }
 
 /// What an agent's step out of order leads to. Weakest first.
@@ -98,18 +100,19 @@ pub struct Declared {
     pub canonical: Vec<Pattern>,
     pub patterns: Vec<Pattern>,
     pub ephemeral: Vec<Pattern>,
-    /// Names that only the listed actors may write; the first match counts.
+    /// Names that only the listed actors may write, in the order of the file.
     pub owners: Vec<(Pattern, Vec<Actor>)>,
 }
 
 impl Declared {
-    /// The actors a name belongs to; `None` when everyone may write it.
+    /// The actors a name belongs to; `None` when everyone may write it. Its own line goes
+    /// before globs, and of these the last one counts.
     pub fn owners_of(&self, name: &str) -> Option<&[Actor]> {
-        let row = self
-            .owners
-            .iter()
-            .find(|(pattern, _)| pattern.matches(name));
-        row.map(|(_, owners)| owners.as_slice())
+        let named = |(pattern, _): &&(Pattern, _)| pattern.as_name() == Some(name);
+        let own = self.owners.iter().find(named);
+        let mut matching = self.owners.iter().rev();
+        let line = own.or_else(|| matching.find(|(pattern, _)| pattern.matches(name)));
+        line.map(|(_, owners)| owners.as_slice())
     }
 }
 

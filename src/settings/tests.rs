@@ -164,6 +164,31 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
         "systems: {groups: {roles: }, x: {site: a, owners: {a: }}}\n",
         &["nothing is given, expected a name"],
     );
+    for (names, words) in [
+        (
+            "canonical: [docs/STATE.md]",
+            ["canonical", "write `STATE.md`"],
+        ),
+        ("patterns: [./X.md]", ["no name is like `./X.md`", "`X.md`"]),
+        ("ephemeral: [b/]", ["write `b`", "`subdirectories`"]),
+        ("canonical: ['X.md ']", ["`X.md `", "write `X.md`"]),
+        ("canonical: [/X.md]", ["`/X.md`", "write `X.md`"]),
+        ("owners: {'a\\b.md': x}", ["owners", "write `a/b.md`"]),
+        ("owners: {'docs/**/*.md': x}", ["owners", "write `**/*.md`"]),
+        ("extra_names: ['x.md ']", ["extra_names", "write `x.md`"]),
+        ("canonical: [a/../b.md]", ["`a/../b.md`", "without `..`"]),
+    ] {
+        let settings = format!("systems: {{x: {{site: docs, {names}}}}}\n");
+        refuses(&settings, &words);
+    }
+    refuses(
+        "systems: {devt: {extra_globs: ['.devt/state/*.csv']}}\n",
+        &["extra_globs", "write `*.csv`"],
+    );
+    refuses(
+        "systems: {x: {site: 'docs\\a '}}\n",
+        &["`site`", "write `docs/a`"],
+    );
     refuses("log: {max_bytes: 65535}\n", &["log.max_bytes", "65536"]);
     refuses("MODE: warn\n", &["unknown key `MODE`", "`mode`?"]);
 }
@@ -322,12 +347,12 @@ fn the_schema_is_as_strict_as_the_parser() {
     let long = "a".repeat(Pattern::MAX_BYTES + 1);
     let texts = "a|a.md|a/b|./a|a/|a//|.a|..a|...|.a./b|a/.b|a b|é|-|#|a/~|*.md|?|*|**|docs/**|\
                  |.|./|.//|..|../a|a/..|a/../b|a/./b|a/.|././a|./.|./..|/|/a|//|a//b|.//a|~|~/a|./~|\
-                 a\nb|a\rb|a\0b| ";
+                 a\nb|a\rb|a\0b| | a|a |a\\b";
     for text in texts.split('|').chain([long.as_str()]) {
         for (place, settings) in [
             ("/definitions/names/items", "devt: {subdirectories: [@]}"),
             ("/definitions/extraGlobs/items", "devt: {extra_globs: [@]}"),
-            ("/definitions/globs/items", "x: {site: a, canonical: [@]}"),
+            ("/definitions/globs/items", "x: {site: z, canonical: [@]}"),
             ("/definitions/declared/properties/site", "x: {site: @}"),
             (
                 "/properties/systems/properties/groups/properties/roots/items",

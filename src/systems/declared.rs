@@ -66,17 +66,20 @@ impl System for DeclaredSystem<'_> {
         &self.contract
     }
 
-    /// The first directory on the way that the glob matches is the site.
+    /// The deepest directory on the way that the glob matches is the site; only where there is
+    /// none, the path may be one itself.
     fn locate<'p>(&self, path: &'p str, _view: &dyn View) -> Option<Place<'p>> {
-        let ends = path
-            .match_indices('/')
-            .map(|(at, _)| at)
-            .chain([path.len()]);
-        ends.map(|end| place_at(path, end))
+        let ends = path.rmatch_indices('/').map(|(at, _)| at);
+        ends.chain([path.len()])
+            .map(|end| place_at(path, end))
             .find(|place| self.declared.site.matches(place.site))
     }
 
     fn writer<'a>(&'a self, _row: &'a Row<'a>, entry: &str) -> Writer<'a> {
+        self.free_writer(entry)
+    }
+
+    fn free_writer<'a>(&'a self, entry: &str) -> Writer<'a> {
         let Some(owners) = self.declared.owners_of(entry) else {
             return Writer::Anyone;
         };

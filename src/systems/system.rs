@@ -197,6 +197,11 @@ pub trait System: Sync {
         None
     }
 
+    /// Who may write an entry that no row names, where its directory is open.
+    fn free_writer<'a>(&'a self, _entry: &str) -> Writer<'a> {
+        Writer::Anyone
+    }
+
     /// Whether the text of an entry is judged at all. What says no is never read.
     fn judges(&self, _entry: &str) -> bool {
         false
@@ -424,9 +429,10 @@ pub fn ids() -> Vec<&'static str> {
 
 /// The built-in systems as the settings know them, the program's own last.
 pub fn known() -> Vec<KnownSystem> {
-    let known = |id| {
-        let keys = by_id(id).map_or(&[][..], System::own_keys);
-        KnownSystem { id, keys }
+    let known = |id| KnownSystem {
+        id,
+        keys: by_id(id).map_or(&[], System::own_keys),
+        sites: by_id(id).map_or(&[], System::landmarks),
     };
     ids().into_iter().map(known).collect()
 }

@@ -400,3 +400,37 @@ fn owners_of_a_declared_system_come_from_the_settings() {
     site.check("scribe", "wrong-writer", "x-1.md");
     site.check("main scribe general-purpose", "allow", "free.md");
 }
+
+/// The plain name goes before globs, of which the last one counts, and in open directories too.
+#[test]
+fn owners_go_by_their_order_and_hold_in_subdirectories() {
+    let site = Site::new("notes");
+    site.sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems:\n  notes:\n    site: notes\n    canonical: ['*.md']\n    \
+         subdirectories: [drafts]\n    owners:\n      index.md: lead\n      'z*.md': zoe\n      \
+         '*.md': scribe\n      'a*.md': ann\n      'drafts/**': ann\n      drafts/log.md: zoe\n",
+    );
+    for (owner, entries) in [
+        ("lead", "index.md"),
+        ("scribe", "b.md z.md"),
+        ("ann", "a.md drafts/a.md drafts/deep/x.txt"),
+        ("zoe", "drafts/log.md"),
+    ] {
+        site.check(owner, "allow", entries);
+        site.check("main", "allow", entries);
+        let others = ["lead", "scribe", "ann", "zoe", "somebody"].into_iter();
+        for other in others.filter(|other| *other != owner) {
+            site.check(other, "wrong-writer", entries);
+        }
+    }
+    site.sandbox.write("notes/drafts/a.md", "x");
+    let removal = |agent: &str| {
+        let event = site.sandbox.bash_event("rm notes/drafts/a.md");
+        site.sandbox
+            .hook(&site.sandbox.by_actor(agent, event))
+            .decision()
+    };
+    let found = ["main", "ann", "zoe"].map(removal);
+    assert_eq!(found, ["allow", "allow", "wrong-writer"]);
+}

@@ -38,8 +38,9 @@ fn every_form_takes_what_it_says() {
         &["a.md", "bc.md", "bd.md"],
         &["b.md", "ab.md"],
     );
-    check("a{,b}{}", &["ab"], &["a"]);
-    check("{{},a}b", &["ab"], &["b"]);
+    check("a{,b}{}", &["a", "ab"], &["b", "abb"]);
+    check("{{},a}b", &["b", "ab"], &["a", "aab"]);
+    check("run{,-[0-9]}.md", &["run.md", "run-2.md"], &["run-.md"]);
     check("a,b", &["a,b"], &["a", "b"]);
     check(r"\*\{\[\\", &[r"*{[\"], &["a", r"\*\{\[\\"]);
     check("**", &["", "a", "a/b"], &["a\rb"]);

@@ -347,3 +347,45 @@ fn later_settings_win_by_key() {
     check(&sandbox, "ad-hoc-name", "user.md");
     check(&sandbox, "allow", "local.md");
 }
+
+/// Of sites in one another the deepest has an entry, for the guard as for every verb.
+#[test]
+fn of_nested_sites_the_deepest_wins() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".claude/statewarden.yaml",
+        "systems: {adr: {site: docs, canonical: [index.md], subdirectories: [deep]}, \
+         zero: {site: docs/deep/zero, canonical: ['run{,-[0-9]}.md']}, \
+         tree: {site: '**/tree', canonical: [leaf.md]}}\n",
+    );
+    for (path, expected) in [
+        ("docs/index.md", "allow"),
+        ("docs/run.md", "ad-hoc-name"),
+        ("docs/deep/x.md", "allow"),
+        ("docs/deep/zero/run.md", "allow"),
+        ("docs/deep/zero/run-2.md", "allow"),
+        ("docs/deep/zero/index.md", "ad-hoc-name"),
+        ("tree/a/tree/leaf.md", "allow"),
+        ("tree/a/leaf.md", "undeclared-directory"),
+    ] {
+        assert_eq!(write(&sandbox, path), expected, "{path}");
+        sandbox.write(path, "x");
+    }
+    let sites = |verb: &str, key: &str| {
+        let document = sandbox.run(verb).json();
+        document[key].as_array().unwrap().clone()
+    };
+    let shown = sites("contract show docs/deep/zero --json", "contracts");
+    assert_eq!(shown[0]["system"], "zero");
+    let audited = sites("audit --json", "sites");
+    let strays = |system: &str| {
+        let mut of_system = audited.iter().filter(|site| site["system"] == system);
+        let site = of_system.next().unwrap();
+        site["buckets"]["ad_hoc"].to_string()
+    };
+    assert_has(&strays("zero"), "index.md");
+    assert_has(&strays("adr"), "run.md");
+    assert!(!strays("adr").contains("deep"), "{}", strays("adr"));
+    let removal = sandbox.bash_event("rm -rf docs/deep/zero");
+    sandbox.expect(&removal, "bulk-removal");
+}
