@@ -439,6 +439,7 @@ fn place(context: &CliContext<'_>) -> Result<install::Place> {
         project: PathBuf::from(&main.dir),
         work_tree: (root.filter(|root| !main.is_at(&root.dir))).map(|root| PathBuf::from(root.dir)),
         user_dir: context.project.claude_dir.as_ref().map(PathBuf::from),
+        managed_settings: PathBuf::from(install::MANAGED_SETTINGS),
         program: std::env::current_exe().context("the path of this program cannot be found")?,
     })
 }

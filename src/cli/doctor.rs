@@ -1,11 +1,12 @@
 //! `doctor`: whether the guard is wired, alive and healthy, and what to do if not.
 
+mod client;
 mod disk;
 mod process;
 mod program;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -17,8 +18,9 @@ use super::output::{self, Paint};
 use super::{Answer, CliContext};
 use crate::base::text;
 use crate::contract::denial::Mode;
+use crate::lifecycle::gates::SiteRuns;
 use crate::project::registry::mode_of;
-use crate::project::sites;
+use crate::project::sites::{self, Site};
 use crate::settings::merge::Resolved;
 use crate::systems::{devt, system};
 
@@ -32,6 +34,8 @@ pub struct Subject<'a> {
     pub(super) switched_off: &'a [SwitchedOff],
     /// The state directories of the project.
     pub sites: &'a [PathBuf],
+    /// The state files of runs that are active.
+    pub runs: &'a [PathBuf],
     /// Where the project for the live test is made, the system's temporary directory.
     pub temp: PathBuf,
     pub now: DateTime<Utc>,
@@ -92,9 +96,12 @@ struct Document {
 }
 
 pub(crate) fn run(place: &Place, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let sites: Vec<PathBuf> = context.with_all_systems(|registry| {
+    let (sites, runs) = context.with_all_systems(|registry| {
         let sites = sites::find(&context.project, registry);
-        sites.iter().map(|site| PathBuf::from(site.dir())).collect()
+        let runs = sites.iter().flat_map(|site| active_runs(site, context));
+        let runs: Vec<PathBuf> = runs.collect();
+        let dirs = sites.iter().map(|site| PathBuf::from(site.dir()));
+        (dirs.collect::<Vec<_>>(), runs)
     });
     let roots = [Some(&place.project), place.work_tree.as_ref()];
     let is_root = |dir: &str| roots.contains(&Some(&PathBuf::from(dir)));
@@ -105,6 +112,7 @@ pub(crate) fn run(place: &Place, context: &CliContext<'_>, out: &mut dyn Write) 
         settings: &context.rules,
         switched_off: &context.all_switched_off(),
         sites: &sites,
+        runs: &runs,
         temp: std::env::temp_dir(),
         now: context.now,
     });
@@ -116,11 +124,21 @@ pub(crate) fn run(place: &Place, context: &CliContext<'_>, out: &mut dyn Write) 
     Ok(Answer::yes_if(is_well))
 }
 
+/// The state files of a site's active runs. What is derived from files that people edit
+/// has no time of its own.
+fn active_runs(site: &Site<'_>, context: &CliContext<'_>) -> Vec<PathBuf> {
+    let runs = SiteRuns::of(site, &context.project).readable.into_iter();
+    let active = runs.filter(|run| run.active && run.updated_at.is_some());
+    let main = Path::new(&context.project.main.dir);
+    active.map(|run| main.join(run.file)).collect()
+}
+
 /// All findings, in the order in which a person would look.
 pub fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     let mut findings = program::examine(subject);
     findings.extend(of_settings(subject));
     findings.extend(disk::examine(subject));
+    findings.extend(client::examine(subject));
     findings
 }
 

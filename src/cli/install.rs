@@ -61,9 +61,20 @@ pub struct Place {
     /// Claude Code's directory of the user: `$CLAUDE_CONFIG_DIR`, or `~/.claude`;
     /// `None` where the environment names neither.
     pub user_dir: Option<PathBuf>,
+    /// The settings of Claude Code that hold for everyone on this machine.
+    pub managed_settings: PathBuf,
     /// The program that the entries will run.
     pub program: PathBuf,
 }
+
+/// Where Claude Code has the settings that hold for everyone.
+pub const MANAGED_SETTINGS: &str = if cfg!(windows) {
+    "C:/Program Files/ClaudeCode/managed-settings.json"
+} else if cfg!(target_os = "macos") {
+    "/Library/Application Support/ClaudeCode/managed-settings.json"
+} else {
+    "/etc/claude-code/managed-settings.json"
+};
 
 impl Place {
     /// # Errors

@@ -228,11 +228,11 @@ fn wired(event: &str, group: Node<'_>, hook: Node<'_>) -> Option<Wired> {
     })
 }
 
-/// What a settings file says of a plugin of Claude Code.
-pub fn enables_plugin(text: &str, id: &str) -> Option<bool> {
+/// The boolean at a path of keys in a settings file.
+pub fn flag(text: &str, path: &[&str]) -> Option<bool> {
     let settings = document::parse(split_bom(text).1).ok()?;
-    let plugin = settings.get("enabledPlugins")?.get(id)?;
-    (plugin.kind() == Kind::Boolean).then(|| plugin.is(&json!(true)))
+    let value = path.iter().try_fold(settings, |node, key| node.get(key))?;
+    (value.kind() == Kind::Boolean).then(|| value.is(&json!(true)))
 }
 
 /// Whether an edit leaves alone what a settings file does for us: every entry

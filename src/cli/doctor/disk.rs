@@ -1,4 +1,4 @@
-//! The health of what lies on the disk: logs, locks, leftovers, the heartbeat.
+//! The health of what lies on the disk: logs, locks, leftovers.
 
 use std::fs::{self, Metadata};
 use std::io::{self, BufReader};
@@ -7,18 +7,17 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::de::IgnoredAny;
-use serde_json::Value;
 
-use super::{Finding, Level, Subject};
-use crate::base::disk::bounded_read::{self, read_text};
+use super::{Finding, Subject};
+use crate::base::disk::bounded_read;
 use crate::base::text;
 use crate::cli::output;
 use crate::log::append::Logs;
 use crate::log::read::{self, Lines};
 use crate::store::lock::is_held;
+use crate::store::modified;
 use crate::store::pid_lock::{self, Owner};
 use crate::store::replace::is_temp_name;
-use crate::store::{OTHER_HOST, modified};
 
 /// A temporary file older than this belongs to nobody: writing one takes milliseconds.
 const TEMP_AGE: TimeDelta = TimeDelta::seconds(60);
@@ -27,13 +26,7 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     let own = Logs::of(&subject.place.project);
     let folder = own.own_folder();
     let mut findings = Vec::new();
-    let logs = names_in(folder)
-        .into_iter()
-        .filter(|name| name.ends_with(".jsonl"));
-    let logs = logs.map(|name| folder.join(name));
-    let site_logs = subject.sites.iter().map(|site| Logs::devt(site).path());
-    let site_logs = site_logs.filter(|log| log.is_symlink() || log.try_exists().unwrap_or(true));
-    let logs: Vec<PathBuf> = logs.chain(site_logs).collect();
+    let logs = logs(subject);
     let max_bytes = subject.settings.settings.log_max_bytes;
     findings.extend(logs.iter().flat_map(|log| of_log(log, max_bytes)));
     for site in subject.sites {
@@ -47,21 +40,18 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
         .filter(|above| sites.clone().all(|site| site != *above));
     let dirs = sites.chain(above).chain([folder]);
     findings.extend(dirs.filter_map(|dir| of_leftovers(dir, subject.now)));
-    findings.push(of_heartbeat(&own.events().path(), &logs));
-    findings.extend(of_other_host(&folder.join(OTHER_HOST)));
     findings
 }
 
-/// A host that runs the hook, and of which nothing is judged.
-fn of_other_host(note: &Path) -> Option<Finding> {
-    let host = read_text(note).ok()??;
-    let seen = modified(&fs::metadata(note).ok()?).format("%Y-%m-%d");
-    let what = format!("{host} ran statewarden here on {seen}; it guards Claude Code alone");
-    let fix = format!(
-        "work on state files in Claude Code, then remove `{}`",
-        note.display()
-    );
-    Some(Finding::warning("other-host", what, fix))
+/// The logs that are there, or may be.
+pub(super) fn logs(subject: &Subject<'_>) -> Vec<PathBuf> {
+    let own = Logs::of(&subject.place.project);
+    let names = names_in(own.own_folder()).into_iter();
+    let names = names.filter(|name| name.ends_with(".jsonl"));
+    let site_logs = subject.sites.iter().map(|site| Logs::devt(site).path());
+    let site_logs = site_logs.filter(|log| log.is_symlink() || log.try_exists().unwrap_or(true));
+    let own_logs = names.map(|name| own.own_folder().join(name));
+    own_logs.chain(site_logs).collect()
 }
 
 fn names_in(dir: &Path) -> Vec<String> {
@@ -270,47 +260,4 @@ fn is_temp(name: &str) -> bool {
     };
     let end = name.rsplit_once(".tmp").map(|(_, end)| end);
     is_temp_name(name) || end.is_some_and(|end| end.is_empty() || is_pid(end))
-}
-
-/// Records are short, so that many sessions' are in there.
-const TAIL: u64 = 16 << 20;
-
-/// The last record of a log for which something holds. A log that cannot be read is told
-/// of elsewhere.
-fn last_record(log: &Path, is_it: impl Fn(&Value) -> bool) -> Option<Value> {
-    let mut last = None;
-    let mut take = |line: &str| {
-        let record = serde_json::from_str(line).ok();
-        last = record.filter(&is_it).or(last.take());
-    };
-    let _ = bounded_read::tail(log, TAIL, &mut take);
-    last
-}
-
-fn of_heartbeat(events: &Path, logs: &[PathBuf]) -> Finding {
-    let Some(beat) = last_record(events, |record| record["decision"] == "heartbeat") else {
-        return Finding::new(
-            "heartbeat",
-            Level::Info,
-            "no start of a session is on record here",
-            "start a session in this project; trust the folder if Claude Code asks",
-        );
-    };
-    let of = |key: &str| beat[key].as_str().unwrap_or("?");
-    let what = format!("last session start: {} ({})", of("ts"), of("reason"));
-    if let Some(client) = beat["client"].as_str() {
-        return Finding::info("heartbeat", format!("{what}, Claude Code {client}"));
-    }
-    // Other hosts run the hook as well, and their calls are not judged.
-    let is_call =
-        |record: &Value| record["tool"].is_string() && record["session_id"] == beat["session_id"];
-    if logs.iter().any(|log| last_record(log, is_call).is_some()) {
-        return Finding::info("heartbeat", what);
-    }
-    Finding::new(
-        "heartbeat",
-        Level::Info,
-        format!("{what}, but nothing proves that Claude Code started it"),
-        "start a session of Claude Code in this project: other hosts are not guarded",
-    )
 }

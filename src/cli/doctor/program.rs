@@ -163,7 +163,7 @@ fn add_plugins(place: &Place, findings: &mut Vec<Finding>, commands: &mut Vec<St
 fn plugin_command(id: &str, installs: &Value, place: &Place) -> Option<String> {
     let says = |scope| {
         let text = read_client_text(&place.settings_here(scope).ok()?).ok()??;
-        settings_json::enables_plugin(&text, id)
+        settings_json::flag(&text, &["enabledPlugins", id])
     };
     // The scope that is nearest to the person at work decides.
     let is_enabled = [Scope::Local, Scope::Project, Scope::User]

@@ -14,8 +14,9 @@ use crate::cli::install::tests::{Temp, in_scope};
 use crate::cli::install::{self, Scope};
 
 /// What `doctor` says about a project, one `id:level` a finding.
-fn findings(temp: &Temp) -> Vec<Finding> {
+pub(super) fn findings(temp: &Temp) -> Vec<Finding> {
     let place = temp.place();
+    let runs = [place.project.join(".devt/state/workflow.yaml")];
     let sites = [".devt/state", ".claude"].map(|site| place.project.join(site));
     let subject = Subject {
         place: &place,
@@ -23,6 +24,7 @@ fn findings(temp: &Temp) -> Vec<Finding> {
         settings: &Resolved::default(),
         switched_off: &[],
         sites: &sites,
+        runs: &runs,
         temp: temp.0.clone(),
         now: Utc::now(),
     };
@@ -30,7 +32,7 @@ fn findings(temp: &Temp) -> Vec<Finding> {
 }
 
 #[track_caller]
-fn check(temp: &Temp, expected: &[(&str, Level)]) {
+pub(super) fn check(temp: &Temp, expected: &[(&str, Level)]) {
     let findings = findings(temp);
     for (id, level) in expected {
         let is_there = findings.iter().any(|f| f.id == *id && f.level == *level);
@@ -57,7 +59,7 @@ fn check(temp: &Temp, expected: &[(&str, Level)]) {
 /// A program cannot be started while its file is open for writing, and a child
 /// that another thread is just starting has it open.
 #[cfg(unix)]
-fn alone() -> MutexGuard<'static, ()> {
+pub(super) fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -83,7 +85,7 @@ fn wired(version: &str, hook: &str) -> Temp {
 const DENY: &str = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"r"}}"#;
 
 #[cfg(unix)]
-fn healthy() -> Temp {
+pub(super) fn healthy() -> Temp {
     wired(
         env!("CARGO_PKG_VERSION"),
         &format!("case $event in *notes.md*) echo '{DENY}' ;; esac"),
@@ -406,6 +408,7 @@ fn both_forms_say_the_same() {
         &system::known(),
     );
     let findings = examine(&Subject {
+        runs: &[],
         below: None,
         place: &place,
         settings: &settings,

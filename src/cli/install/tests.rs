@@ -23,6 +23,7 @@ impl Temp {
             project: self.0.join("project"),
             work_tree: None,
             user_dir: Some(self.0.join("home/.claude")),
+            managed_settings: self.0.join("etc/managed-settings.json"),
             program: self.0.join("bin/statewarden"),
         }
     }

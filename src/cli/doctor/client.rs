@@ -1,0 +1,186 @@
+//! Whether sessions ran the hook here, and what the client that ran them can do.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::Value;
+
+use super::{Finding, Level, Subject, disk};
+use crate::base::disk::bounded_read::{self, read_text};
+use crate::cli::install::{Place, Scope};
+use crate::host::settings_json::{self, Wiring};
+use crate::log::append::Logs;
+use crate::project::roots::read_client_text;
+use crate::store::{OTHER_HOST, modified};
+
+pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
+    let (own, logs) = (Logs::of(&subject.place.project), disk::logs(subject));
+    let is_beat = |record: &Value| record["decision"] == "heartbeat";
+    let beat = last_record(&own.events().path(), is_beat);
+    let client = beat.as_ref().and_then(|beat| beat["client"].as_str());
+    let mut findings = of_settings(subject.place);
+    findings.push(of_heartbeat(beat.as_ref(), &logs));
+    findings.extend(client.and_then(of_version));
+    findings.extend(of_unseen_run(subject, &logs));
+    findings.extend(of_other_host(&own.own_folder().join(OTHER_HOST)));
+    findings
+}
+
+/// Which settings files Claude Code takes here, and what the managed one forbids.
+fn of_settings(place: &Place) -> Vec<Finding> {
+    let scopes = [Scope::Local, Scope::Project, Scope::User].into_iter();
+    let files = scopes.filter_map(|scope| place.settings_here(scope).ok());
+    let is_taken = |file: &PathBuf| match read_client_text(file) {
+        Ok(Some(text)) => Wiring::fault(&text).is_none(),
+        _ => false,
+    };
+    let managed = &place.managed_settings;
+    let taken = [managed.clone()].into_iter().chain(files).filter(is_taken);
+    let taken: Vec<_> = taken.map(|file| format!("`{}`", file.display())).collect();
+    let mut findings = Vec::new();
+    if !taken.is_empty() {
+        let what = format!("in force, the strongest first: {}", taken.join(", "));
+        findings.push(Finding::info("settings-files", what));
+    }
+    let text = read_client_text(managed).ok().flatten();
+    if settings_json::flag(&text.unwrap_or_default(), &["allowManagedHooksOnly"]) == Some(true) {
+        let managed = managed.display();
+        let what = format!("`{managed}` says `allowManagedHooksOnly`: no other hook runs");
+        let fix = "have statewarden's entries put into that file";
+        findings.push(Finding::error("managed-hooks-only", what, fix));
+    }
+    findings
+}
+
+/// A host that runs the hook, and of which nothing is judged.
+fn of_other_host(note: &Path) -> Option<Finding> {
+    let host = read_text(note).ok()??;
+    let seen = modified(&fs::metadata(note).ok()?).format("%Y-%m-%d");
+    let what = format!("{host} ran statewarden here on {seen}; it guards Claude Code alone");
+    let fix = format!(
+        "work on state files in Claude Code, then remove `{}`",
+        note.display()
+    );
+    Some(Finding::warning("other-host", what, fix))
+}
+
+/// Records are short, so that many sessions' are in there.
+const TAIL: u64 = 16 << 20;
+
+/// The last record of a log for which something holds. A log that cannot be read is told
+/// of elsewhere.
+fn last_record(log: &Path, is_it: impl Fn(&Value) -> bool) -> Option<Value> {
+    let mut last = None;
+    let mut take = |line: &str| {
+        let record = serde_json::from_str(line).ok();
+        last = record.filter(&is_it).or(last.take());
+    };
+    let _ = bounded_read::tail(log, TAIL, &mut take);
+    last
+}
+
+fn of_heartbeat(beat: Option<&Value>, logs: &[PathBuf]) -> Finding {
+    let Some(beat) = beat else {
+        return Finding::new(
+            "heartbeat",
+            Level::Info,
+            "no session has run the hook yet; it needs Claude Code 2.1.139, and 2.1.295 to fail closed",
+            "start a session in this project, and trust the folder if Claude Code asks: only that \
+             proves that it takes the settings",
+        );
+    };
+    let of = |key: &str| beat[key].as_str().unwrap_or("?");
+    let what = format!("last session start: {} ({})", of("ts"), of("reason"));
+    if let Some(client) = beat["client"].as_str() {
+        return Finding::info("heartbeat", format!("{what}, Claude Code {client}"));
+    }
+    // Other hosts run the hook as well, and their calls are not judged.
+    let is_call =
+        |record: &Value| record["tool"].is_string() && record["session_id"] == beat["session_id"];
+    if logs.iter().any(|log| last_record(log, is_call).is_some()) {
+        return Finding::info("heartbeat", what);
+    }
+    Finding::new(
+        "heartbeat",
+        Level::Info,
+        format!("{what}, but nothing proves that Claude Code started it"),
+        "start a session of Claude Code in this project: other hosts are not guarded",
+    )
+}
+
+/// What versions of Claude Code lack up to one of them.
+struct Lack {
+    before: [u32; 3],
+    id: &'static str,
+    level: Level,
+    what: &'static str,
+}
+
+/// The first that holds for a version is told.
+const LACKS: [Lack; 3] = [
+    Lack {
+        before: [2, 1, 139],
+        id: "client-too-old",
+        level: Level::Error,
+        what: "does not pass arguments to a hook: statewarden cannot work there",
+    },
+    Lack {
+        before: [2, 1, 143],
+        id: "client-old",
+        level: Level::Warning,
+        what: "ignores `onFailure`: when the hook is missing, crashes or times out, calls go through; \
+               and a hook that blocks the end of a turn is not stopped after eight times",
+    },
+    Lack {
+        before: [2, 1, 295],
+        id: "fails-open",
+        level: Level::Warning,
+        what: "ignores `onFailure`: when the hook is missing, crashes or times out, calls go through",
+    },
+];
+
+fn of_version(client: &str) -> Option<Finding> {
+    let numbers: Result<Vec<u32>, _> = client.split('.').map(str::parse).collect();
+    let version = numbers.ok()?;
+    let lack = LACKS.iter().find(|lack| version < lack.before.to_vec())?;
+    let what = format!("Claude Code {client} {}", lack.what);
+    Some(Finding::new(
+        lack.id,
+        lack.level,
+        what,
+        "update it to 2.1.295 or newer",
+    ))
+}
+
+/// A session leaves a sign of life more often than that.
+const LONG: TimeDelta = TimeDelta::days(1);
+
+/// A run whose state moved on although no session has run the hook meanwhile.
+fn of_unseen_run(subject: &Subject<'_>, logs: &[PathBuf]) -> Option<Finding> {
+    let changed = |file: &PathBuf| fs::metadata(file).ok().map(|meta| modified(&meta));
+    let wired = |scope| changed(&subject.place.settings_here(scope).ok()?);
+    let (since, event) = match logs.iter().filter_map(changed).max() {
+        Some(last) => (last + LONG, last),
+        None => Scope::ALL
+            .into_iter()
+            .filter_map(wired)
+            .max()
+            .map(|at| (at, at))?,
+    };
+    let run = |file: &PathBuf| Some((changed(file).filter(|at| *at > since)?, file.clone()));
+    let (at, file) = subject.runs.iter().filter_map(run).max()?;
+    let minute = |at: DateTime<Utc>| at.format("%Y-%m-%d %H:%M").to_string();
+    let what = format!(
+        "`{}` changed at {}, but the hook has left no sign of life since {}",
+        file.display(),
+        minute(at),
+        minute(event)
+    );
+    let fix =
+        "start Claude Code anew, and trust the folder if it asks; what wrote it was not guarded";
+    Some(Finding::warning("unseen-run", what, fix))
+}
+
+#[cfg(all(test, unix))]
+mod tests;
