@@ -64,10 +64,10 @@ const CALLS: &[(&str, i64, Event)] = &[
     ("allowed Write", 4, |sandbox| {
         sandbox.write_event(".devt/state/scratchpad.md", "x\n")
     }),
-    ("denied Write", 21, |sandbox| {
+    ("denied Write", 24, |sandbox| {
         sandbox.write_event(".devt/state/notes.md", "x\n")
     }),
-    ("denied Write, own settings", 26, |sandbox| {
+    ("denied Write, own settings", 29, |sandbox| {
         sandbox.write(".claude/statewarden.yaml", SETTINGS);
         sandbox.write_event(".devt/state/notes.md", "x\n")
     }),
@@ -84,7 +84,7 @@ const CALLS: &[(&str, i64, Event)] = &[
     ("end of an agent without a gate", 10, |sandbox| {
         end_of(sandbox, "Explore", "Done.")
     }),
-    ("gate change", 85, |sandbox| {
+    ("gate change", 101, |sandbox| {
         let state =
             include_str!("../fixtures/agent-flow/04-orchestration-after-implementation-passed.md");
         sandbox.write(".claude/orchestration.local.md", state);
