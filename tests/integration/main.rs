@@ -33,6 +33,8 @@ mod background;
 mod budget;
 /// What goes at any time, and what stays.
 mod cleanup;
+/// What the verbs print.
+mod cli;
 /// Edits of Claude Code's settings, and of this program's files, that would drop the guard.
 mod client_settings;
 /// The reading commands.

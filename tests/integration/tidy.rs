@@ -156,6 +156,22 @@ fn every_verb_has_a_row() {
     check_none("in no document", missing.collect());
 }
 
+/// trycmd skips a line that begins with a program it does not know.
+#[test]
+fn every_verb_has_a_case() {
+    let cases = files_below("tests/cli").into_iter();
+    let cases = cases.filter(|file| file.ends_with(".trycmd"));
+    let cases: String = cases.map(|file| read(&file)).collect();
+    let missing = verbs()
+        .into_iter()
+        .filter(|verb| !cases.contains(&format!("statewarden {verb}")));
+    check_none("in no file of tests/cli", missing.collect());
+    let commands = cases.lines().filter(|line| line.starts_with("$ "));
+    let unknown =
+        commands.filter(|line| !line.starts_with("$ statewarden") && !line.starts_with("$ sh -c"));
+    check_none("would not run", unknown.map(str::to_owned).collect());
+}
+
 #[test]
 fn every_file_of_our_folder_has_a_row() {
     let manual = manual();
