@@ -148,23 +148,6 @@ fn a_record_comes_out_as_it_stands_in_the_log() {
 }
 
 #[test]
-fn wrong_words_are_usage_errors() {
-    let sandbox = project();
-    for args in [
-        "denies --since tomorrow",
-        "denies --rule ad-hoc",
-        "denies --limit 0",
-        "denies stats --by moon",
-        "denies follow --limit 3",
-        "denies follow --all",
-        "denies report",
-    ] {
-        let ran = sandbox.run(args);
-        assert_eq!((ran.code(), ran.stdout().as_str()), (2, ""), "{args:?}");
-    }
-}
-
-#[test]
 fn statistics_agree_with_a_count_by_hand() {
     let sandbox = Sandbox::new();
     let records = many(&sandbox, 3_000);

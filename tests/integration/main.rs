@@ -18,14 +18,10 @@ mod agent_flow_agreement;
 mod agent_flow_readers;
 /// The original update script, as far as the facts describe it.
 mod agent_flow_stand_in;
-/// Sessions of AgentMux, read.
-mod agentmux_verb;
 /// Form and content of a refusal.
 mod answers;
 /// The archive when something is in the way, or the process dies.
 mod archive_faults;
-/// What state directories hold.
-mod audit;
 /// Commands that go on in the background after their call.
 mod background;
 /// What the hook costs.
@@ -43,8 +39,6 @@ mod commands;
 mod commands_corpus;
 /// Every name and pattern of the contracts.
 mod contract;
-/// The contract in force, and tests of it.
-mod contract_verbs;
 /// Kills at every system call, and a full disk.
 #[cfg(target_os = "linux")]
 mod crash;
@@ -54,7 +48,7 @@ mod defects;
 mod denies;
 /// What an Edit would leave in a file.
 mod edits;
-/// Runs and deep dives by command.
+/// Runs by several commands at once.
 mod flow_verbs;
 /// Inputs of the fuzz targets.
 mod fuzz_corpus;
@@ -62,8 +56,6 @@ mod fuzz_corpus;
 mod gates;
 /// `git clean` in real repositories.
 mod git_clean;
-/// The states of groups by command.
-mod groups_verb;
 /// `install.sh` puts in and takes out.
 #[cfg(unix)]
 mod install_script;
@@ -98,10 +90,6 @@ mod replay;
 mod report;
 /// The end of a workflow, and the ring it leaves.
 mod reset;
-/// What was archived comes back.
-mod restore;
-/// Sessions by command.
-mod session_verbs;
 /// Settings that are broken, large or not there: the guard stays closed.
 mod settings_hook;
 /// The shell analyser beside the real Bash.
@@ -109,16 +97,12 @@ mod settings_hook;
 mod shell_differential;
 /// Shell commands end to end.
 mod shell_guard;
-/// Every workflow by command.
-mod status_verb;
 /// Whether a workflow is stuck.
 mod stuck;
 /// The sandbox that tests run the program in.
 mod support;
 /// The start of a workflow.
 mod sweep;
-/// Systems that are switched off, and what `--system` may name.
-mod switched_off;
 /// The documents beside the code.
 mod tidy;
 /// `workflow.yaml` and its locks.

@@ -396,20 +396,6 @@ fn a_byte_order_mark_hides_no_call() {
     assert_eq!(refused(&document), ["ad-hoc-name one.md 1"]);
 }
 
-#[test]
-fn what_is_not_there_is_an_error() {
-    let sandbox = Sandbox::new();
-    for args in [
-        "replay",
-        "replay nowhere",
-        "replay .",
-        "replay --system nothing .",
-    ] {
-        let ran = sandbox.run(args);
-        assert_eq!((ran.code(), ran.stdout().as_str()), (2, ""), "{args:?}");
-    }
-}
-
 /// A wrong file or folder must not look like a session without a denial.
 #[test]
 fn what_is_no_transcript_is_said_to_be_none() {

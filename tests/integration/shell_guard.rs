@@ -111,3 +111,19 @@ fn a_tree_is_searched_where_a_link_leads_to() {
     let ran = sandbox.hook(&sandbox.bash_event(&format!("rm -f {link}")));
     ran.is_silent();
 }
+
+#[test]
+fn a_change_that_is_archived_with_open_boxes_is_told_of() {
+    let sandbox = Sandbox::new();
+    let open = "- [ ] z\n## 1. A\n- [x] a\n- [~] b\n";
+    for (change, tasks) in [("open", open), ("done", "## 1. A\n- [x] a\n")] {
+        sandbox.write(&format!("openspec/changes/{change}/tasks.md"), tasks);
+    }
+    let archived = |change: &str| {
+        let change = format!("openspec/changes/{change}");
+        sandbox.hook(&sandbox.bash_event(&format!("mv {change} openspec/changes/archive/")))
+    };
+    let told = archived("open").context();
+    assert_has(&told, "open boxes in `openspec/changes/open/tasks.md`: 2");
+    archived("done").is_silent();
+}

@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use serde_json::json;
 
 use super::*;
-use crate::support::{make_pipe, skip};
+use crate::support::{assert_has, make_pipe, skip};
 
 #[test]
 fn links_pipes_and_odd_names_move_as_they_are() {
@@ -343,4 +343,31 @@ fn check_whole(sandbox: &Sandbox, texts: &BTreeMap<String, String>, when: &str) 
             paths => panic!("{name} is in {paths:?} after {when}"),
         }
     }
+}
+
+/// Names alone say nothing of what lies there, so nothing is counted as if there were none.
+#[test]
+fn entries_that_nobody_may_look_at_are_no_empty_site() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/notes.md", "x");
+    let state = sandbox.project().join(".devt/state");
+    let is_root = fs::metadata(&state).unwrap().uid() == 0;
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o644)).unwrap();
+    for (verb, code) in [("audit", 1), ("cleanup", 2)] {
+        let mut command = sandbox.command(&[verb]);
+        if is_root {
+            // Permissions do not bind root, so it runs the program as nobody.
+            command.uid(65_534).gid(65_534);
+        }
+        let Ok(output) = command.output() else {
+            skip("nobody may not run the program");
+            break;
+        };
+        let ran = Ran::from(output);
+        let told = ran.stdout() + &ran.stderr();
+        assert_eq!(ran.code(), code, "{told}");
+        assert_has(&told, "could not look at `");
+        assert_has(&told, "notes.md`: Permission denied");
+    }
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o755)).unwrap();
 }
