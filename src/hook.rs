@@ -1,4 +1,4 @@
-//! The line: stdin → event → targets → claims → decision → effects → reply.
+//! The pipeline: stdin → event → targets → claims → decision → effects → reply.
 //!
 //! Failure policy: what cannot be read is refused when its bytes name a
 //! governed place, and let through with a word on stderr when they do not;
@@ -157,7 +157,7 @@ fn reach_no_usual_site(
         && claims::of(targets, project, &registry, ground).is_ok_and(|claims| claims.is_empty())
 }
 
-/// The line itself.
+/// The pipeline of a call that changes something.
 fn guard(
     context: &Context<'_>,
     event: &Event<'_>,

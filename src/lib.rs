@@ -1,27 +1,25 @@
-//! statewarden: keeps what AI coding agents write in workflow state directories true.
+//! statewarden: keeps workflow state files valid. It blocks AI coding agents from
+//! writing the wrong file, name or content.
 //!
-//! One event takes one straight line (`hook`):
-//! stdin → event → targets → claims → decision → effects → reply.
-//!
-//! The modules stand in groups: the events, what an event goes through, the rules,
-//! the formats of files, the commands and the disk, and what all of them use. This
-//! library exists for the binary and its tests; its interface is not stable.
-
-pub mod cli;
-
-pub mod hook;
-
-pub mod shell;
-
-pub mod formats;
+//! The modules are layers, from the bottom up; each imports only what stands before it.
+//! `ARCHITECTURE.md` tells what each holds. This library exists for the binary and its
+//! tests; its interface is not stable.
 
 pub mod base;
-pub mod contract;
-pub mod guard;
+pub mod formats;
 pub mod host;
-pub mod lifecycle;
-pub mod log;
-pub mod project;
-pub mod settings;
 pub mod store;
+
+pub mod contract;
+pub mod log;
+pub mod settings;
 pub mod systems;
+
+pub mod project;
+pub mod shell;
+
+pub mod guard;
+pub mod lifecycle;
+
+pub mod cli;
+pub mod hook;

@@ -1,3 +1,5 @@
+//! What every layer uses: text, paths, the disk, the environment, time, actors and targets.
+
 pub mod actor;
 pub mod clock;
 pub mod disk;

@@ -1,3 +1,5 @@
+//! What a state directory may hold: rows, roles and patterns, deny codes, the nearest name.
+
 pub mod denial;
 pub mod edition;
 pub mod glob;

@@ -29,7 +29,7 @@ pub(crate) fn scene<'a>(cwd: &'a str, env: &'a Env, disk: &'a DirCache) -> Scene
     }
 }
 
-/// The line without its effects, for commands as well: it reads the disk and writes nothing.
+/// Decides about a call, for the hook and for commands: reads the disk and writes nothing.
 ///
 /// # Errors
 /// A target belongs to a system and could not be judged.

@@ -1,3 +1,5 @@
+//! Before a tool call: targets, claims, the decision, and what the agent is told.
+
 pub mod claims;
 pub mod content;
 pub mod decision;

@@ -1,3 +1,5 @@
+//! Around agents and after tool calls: gates, session start, what a call left behind.
+
 pub mod agents;
 pub mod background;
 pub mod config_change;

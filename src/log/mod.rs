@@ -1,3 +1,5 @@
+//! Records of what was denied or happened: made, redacted, appended and read.
+
 #[expect(clippy::disallowed_methods, reason = "this is the store")]
 pub mod append;
 pub mod read;

@@ -1,3 +1,5 @@
+//! The project around an event: roots, state directories, enabled systems, and what handlers get.
+
 pub mod context;
 pub mod entries;
 pub mod files;

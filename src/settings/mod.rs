@@ -1,3 +1,5 @@
+//! The settings files, merged into one value.
+
 pub mod file;
 pub mod load;
 pub mod merge;

@@ -1,3 +1,5 @@
+//! The families of state files: one file or folder for each, with its one contract table.
+
 pub mod agent_flow;
 pub mod agentmux;
 pub mod declared;
