@@ -110,7 +110,7 @@ fn answer(event: &Event<'_>, cwd: &str, env: &Env, project: Option<&str>, now: C
     if changes && layers.leave_sites_alone() && reach_no_usual_site(&targets, &project, &ground) {
         return Reply::Silent;
     }
-    let rules = layers.resolve(&system::known());
+    let rules = project.resolve(&layers);
     let declared = DeclaredSystem::all(&rules.settings);
     let world = Context {
         project,

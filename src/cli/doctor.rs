@@ -18,6 +18,7 @@ use super::output::{self, Paint};
 use super::{Answer, CliContext};
 use crate::base::text;
 use crate::contract::denial::Mode;
+use crate::contract::edition::InForce;
 use crate::lifecycle::gates::SiteRuns;
 use crate::project::registry::mode_of;
 use crate::project::sites::{self, Site};
@@ -145,10 +146,10 @@ pub fn examine(subject: &Subject<'_>) -> Vec<Finding> {
 fn of_settings(subject: &Subject<'_>) -> Vec<Finding> {
     let (resolved, switched_off) = (subject.settings, subject.switched_off);
     let settings = &resolved.settings;
-    let edition = settings.system(devt::ID).contract.as_str();
+    let InForce { edition, why } = settings.edition_of(devt::ID);
     let mut findings = vec![Finding::info(
         "contract",
-        format!("devt contract, edition {edition}"),
+        format!("devt contract, edition {}: {why}", edition.as_str()),
     )];
     for problem in &resolved.problems {
         let fix = "correct the file; until then it counts for nothing";

@@ -128,7 +128,7 @@ fn place(story: &mut Explanation, claim: &Claim<'_>) {
         DirKind::Closed => "closed",
         DirKind::Open | DirKind::Program => "open",
     });
-    story.edition = governed.edition_in_force();
+    story.edition = governed.edition_in_force().map(|in_force| in_force.edition);
     if claim.lands == Resolution::WholeSite {
         return;
     }

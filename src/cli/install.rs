@@ -14,6 +14,7 @@ use crate::base::env::HOME;
 use crate::base::string_enum::string_enum;
 use crate::host::settings_json::{self, ENTRIES, Edited, EntryFilter, Wiring};
 use crate::log::append::Logs;
+use crate::project::plugins::{self, Plugin};
 use crate::project::roots::read_client_text;
 use crate::store::{self, Above, replace};
 
@@ -102,6 +103,28 @@ impl Place {
         }
     }
 
+    /// The settings files of Claude Code, the one that wins first.
+    fn client_settings(&self) -> Vec<PathBuf> {
+        let nearest_first = [Scope::Local, Scope::Project, Scope::User].into_iter();
+        let files = nearest_first.map(|scope| self.settings_here(scope));
+        files.filter_map(Result::ok).collect()
+    }
+
+    /// The plugins that Claude Code has enabled here.
+    pub fn plugins(&self) -> Vec<Plugin> {
+        let project = self.work_tree.as_ref().unwrap_or(&self.project);
+        let (project, settings) = (project.to_string_lossy(), self.client_settings());
+        let dir = self.user_dir.as_ref();
+        dir.map(|dir| plugins::enabled(dir, &project, &settings, |_| true))
+            .unwrap_or_default()
+    }
+
+    /// Keeps which devt is enabled, until a session begins.
+    fn keep_devt(&self, folder: &Path) -> io::Result<()> {
+        let (project, settings) = (self.project.to_string_lossy(), self.client_settings());
+        plugins::keep_devt(folder, self.user_dir.as_deref(), &project, &settings).map(|_| ())
+    }
+
     /// The folder of our logs, which a project gets and the user's directory does not.
     fn folder(&self, scope: Scope) -> Option<PathBuf> {
         (scope != Scope::User).then(|| Logs::of(&self.project).own_folder().to_owned())
@@ -166,6 +189,7 @@ pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
     }
     match folder {
         Some(folder) if !args.dry_run => store::note_wired(&folder, above)
+            .and_then(|()| place.keep_devt(&folder))
             .with_context(|| format!("could not make `{}`", folder.display())),
         Some(folder) if !folder.is_dir() => Ok(writeln!(out, "would make `{}`", folder.display())?),
         _ => Ok(()),

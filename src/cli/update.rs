@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
         with_site_lock(devt::ID, &dir, |_| set(&file, args, &pairs, context))
             .with_context(|| format!("could not update `{}`", file.display()))?;
     if let Some(rotation) = rotation
-        && context.rules.settings.system(devt::ID).contract == Edition::V0244
+        && context.rules.settings.edition_of(devt::ID).edition == Edition::V0244
     {
         rotation.log(&dir, context)?;
     }

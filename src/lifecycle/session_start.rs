@@ -1,8 +1,10 @@
 //! The session's start: what a new session is told, and what it leaves for later ones.
 
 use std::cmp::Reverse;
+use std::path::Path;
 
 use crate::base::text;
+use crate::contract::edition::{EnabledDevt, InForce};
 use crate::host::event::{Event, Kind};
 use crate::host::reply::Reply;
 use crate::host::settings_json::Wiring;
@@ -10,6 +12,7 @@ use crate::lifecycle::agents::roles;
 use crate::lifecycle::gates::SiteRuns;
 use crate::log::record::{Record, What};
 use crate::project::context::Context;
+use crate::project::plugins::keep_devt;
 use crate::project::roots::read_client_text;
 use crate::project::sites::Site;
 use crate::store::{Above, note_wired};
@@ -20,7 +23,8 @@ use crate::systems::{devt, groups};
 pub(crate) fn session_started(context: &Context<'_>, event: &Event<'_>) -> Reply {
     let mut sites = context.sites_around();
     if context.is_concerned(&sites) {
-        heartbeat(context, event);
+        let devt = note_devt(context);
+        heartbeat(context, event, devt.as_ref());
         note_wiring(context);
     }
     let is_of_groups = |site: &Site<'_>| site.governed.id() == groups::ID;
@@ -46,13 +50,33 @@ pub(crate) fn session_started(context: &Context<'_>, event: &Event<'_>) -> Reply
 }
 
 /// One line a session, so that the morning after shows that the hook ran.
-fn heartbeat(context: &Context<'_>, event: &Event<'_>) {
-    let edition = context.rules.settings.system(devt::ID).contract.as_str();
-    let version = env!("CARGO_PKG_VERSION");
-    let what = format!("statewarden {version}, devt contract {edition}");
+fn heartbeat(context: &Context<'_>, event: &Event<'_>, devt: Option<&EnabledDevt>) {
+    let named = context.rules.settings.system(devt::ID).contract;
+    let InForce { edition, why } = InForce::of(named, devt);
+    let (version, edition) = (env!("CARGO_PKG_VERSION"), edition.as_str());
+    let what = format!("statewarden {version}, devt contract {edition}: {why}");
     let mut record = Record::new(What::Heartbeat, &what, Some(event), context.now.get());
     record.client.clone_from(&context.env.client);
     context.append(&context.logs().events(), &record);
+}
+
+/// Keeps which devt the client has enabled, for the calls of the session.
+fn note_devt(context: &Context<'_>) -> Option<EnabledDevt> {
+    let project = &context.project;
+    let settings: Vec<String> = project.session_settings().collect();
+    let kept = keep_devt(
+        context.logs().own_folder(),
+        project.claude_dir.as_deref().map(Path::new),
+        &project.session_root().dir,
+        &settings,
+    );
+    match kept {
+        Ok(devt) => devt,
+        Err(error) => {
+            context.warn_about("devt.json", Err(error));
+            project.known_devt()
+        }
+    }
 }
 
 /// Remembers that the settings run the hook, for the day they do not.

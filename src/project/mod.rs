@@ -3,6 +3,7 @@
 pub mod context;
 pub mod entries;
 pub mod files;
+pub mod plugins;
 pub mod registry;
 pub mod roots;
 pub mod settings;

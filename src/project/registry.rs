@@ -4,7 +4,7 @@
 use std::ops::Deref;
 
 use crate::contract::denial::Mode;
-use crate::contract::edition::Edition;
+use crate::contract::edition::{Edition, InForce, Why};
 use crate::contract::table::{Bucket, Contract, Dir, DirKind, Editions, List, Role, Row, Writer};
 use crate::settings::model::{Settings, SystemSettings};
 use crate::systems::declared::DeclaredSystem;
@@ -16,20 +16,25 @@ pub struct EnabledSystem<'s> {
     pub system: &'s dyn System,
     pub contract: Table<'s>,
     pub edition: Edition,
+    /// Why that edition.
+    pub why: Why<'s>,
     pub mode: Mode,
 }
 
-impl EnabledSystem<'_> {
+impl<'s> EnabledSystem<'s> {
     /// The id of the system.
     pub fn id(&self) -> &str {
         self.system.id()
     }
 
     /// The edition that holds, where the contract has more than one.
-    pub fn edition_in_force(&self) -> Option<Edition> {
+    pub fn edition_in_force(&self) -> Option<InForce<'s>> {
         let is_of_one = |row: &Row<'_>| row.editions != Editions::Both;
         let has_editions = self.contract.rows.iter().any(is_of_one);
-        has_editions.then_some(self.edition)
+        has_editions.then_some(InForce {
+            edition: self.edition,
+            why: self.why,
+        })
     }
 
     /// Whether names that the contract does not know are refused in the sites
@@ -150,9 +155,11 @@ pub fn mode_of(id: &str, settings: &Settings) -> Mode {
 
 fn govern<'s>(system: &'s dyn System, mode: Mode, settings: &'s Settings) -> EnabledSystem<'s> {
     let own = settings.system(system.id());
+    let in_force = settings.edition_of(system.id());
     EnabledSystem {
         contract: with_additions(system.contract(), own),
-        edition: own.contract,
+        edition: in_force.edition,
+        why: in_force.why,
         mode,
         system,
     }

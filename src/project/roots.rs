@@ -182,11 +182,12 @@ impl Project {
         Some([self.claude_dir.as_deref()?, "/settings.json"].concat())
     }
 
-    /// The settings files of Claude Code that a session here reads.
+    /// The settings files of Claude Code that a session here reads, the one that wins first.
     pub fn session_settings(&self) -> impl Iterator<Item = String> {
         let in_tree = format!("{}/.claude/settings.json", self.session_root().dir);
-        let project = self.client_settings().into_iter();
-        project.chain([in_tree]).chain(self.user_settings())
+        let [of_all, personal] = self.client_settings();
+        let project = [personal, in_tree, of_all].into_iter();
+        project.chain(self.user_settings())
     }
 
     /// The directory and the name of what is ours outside the project: the program that

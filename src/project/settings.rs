@@ -40,6 +40,16 @@ impl Project {
 
     /// The settings of the files together, as commands read them.
     pub fn settings(&self, env: &Env) -> Resolved {
-        Layers::read_by(self.settings_files(env), text_or_lost_link).resolve(&system::known())
+        self.resolve(&Layers::read_by(
+            self.settings_files(env),
+            text_or_lost_link,
+        ))
+    }
+
+    /// The settings of the files together, and what is known of the project beside them.
+    pub fn resolve(&self, layers: &Layers) -> Resolved {
+        let mut resolved = layers.resolve(&system::known());
+        resolved.settings.devt = self.known_devt();
+        resolved
     }
 }

@@ -8,7 +8,7 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::contract::denial::Mode;
-use crate::contract::edition::Edition;
+use crate::contract::edition::Choice;
 use crate::formats::yaml;
 use crate::settings::model::{OnError, Strictness};
 
@@ -54,7 +54,7 @@ pub(crate) struct LogFile {
 pub(crate) struct SystemFile {
     pub(crate) enabled: Option<bool>,
     pub(crate) mode: Option<Mode>,
-    pub(crate) contract: Option<Edition>,
+    pub(crate) contract: Option<Choice>,
     pub(crate) extra_names: Option<Vec<String>>,
     pub(crate) extra_globs: Option<Vec<String>>,
     pub(crate) subdirectories: Option<Vec<String>>,

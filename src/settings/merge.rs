@@ -6,7 +6,7 @@ use std::fmt::Debug;
 
 use crate::base::actor::{Actor, AgentName};
 use crate::contract::denial::Mode;
-use crate::contract::edition::Edition;
+use crate::contract::edition::Choice;
 use crate::contract::glob::Pattern;
 use crate::settings::file::{File, SystemFile, Words, nearest};
 use crate::settings::model::{Declared, KnownSystem, ROLES, SettingKey, Settings, SystemSettings};
@@ -307,7 +307,7 @@ fn system_settings(
     let is_off = file.enabled == Some(false);
     Ok(SystemSettings {
         mode: if is_off { Some(Mode::Off) } else { file.mode },
-        contract: file.contract.unwrap_or(Edition::V083),
+        contract: file.contract.and_then(|Choice(edition)| edition),
         extra_names: names("extra_names", &file.extra_names, &sites)?,
         extra_globs,
         subdirectories: names("subdirectories", &file.subdirectories, &sites)?,

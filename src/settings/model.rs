@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::base::actor::Actor;
 use crate::contract::denial::Mode;
-use crate::contract::edition::Edition;
+use crate::contract::edition::{Edition, EnabledDevt, InForce};
 use crate::contract::glob::Pattern;
 use crate::settings::merge::{self, Resolved, Source};
 
@@ -72,6 +72,8 @@ pub struct Settings {
     /// Size in bytes past which a log rotates, at least [`Settings::MIN_LOG_BYTES`].
     pub log_max_bytes: u64,
     pub on_error: OnError,
+    /// Not of the files: what the start of a session or `install` found.
+    pub devt: Option<EnabledDevt>,
     pub(crate) systems: BTreeMap<String, SystemSettings>,
 }
 
@@ -80,7 +82,8 @@ pub struct Settings {
 pub struct SystemSettings {
     /// `None` where the general mode holds. A system that is not `enabled` is [`Mode::Off`].
     pub mode: Option<Mode>,
-    pub contract: Edition,
+    /// `None` where the enabled plugin decides.
+    pub contract: Option<Edition>,
     pub extra_names: Vec<String>,
     pub extra_globs: Vec<Pattern>,
     pub subdirectories: Vec<String>,
@@ -126,6 +129,7 @@ impl Default for Settings {
             archive_runs: 5,
             log_max_bytes: 8 << 20,
             on_error: OnError::default(),
+            devt: None,
             systems: BTreeMap::new(),
         }
     }
@@ -144,6 +148,11 @@ impl Settings {
     pub fn system(&self, id: &str) -> &SystemSettings {
         static ABSENT: SystemSettings = SystemSettings::absent();
         self.systems.get(id).unwrap_or(&ABSENT)
+    }
+
+    /// The edition of a system's contract; only devt's has more than one.
+    pub fn edition_of(&self, id: &str) -> InForce<'_> {
+        InForce::of(self.system(id).contract, self.devt.as_ref())
     }
 
     pub fn mode_of(&self, id: &str) -> Mode {
@@ -168,7 +177,7 @@ impl SystemSettings {
     const fn absent() -> Self {
         Self {
             mode: None,
-            contract: Edition::V083,
+            contract: None,
             extra_names: Vec::new(),
             extra_globs: Vec::new(),
             subdirectories: Vec::new(),

@@ -91,7 +91,7 @@ fn every_key_is_read() {
     let devt = settings.system("devt");
     assert_eq!(
         (devt.mode, devt.contract),
-        (Some(Mode::Enforce), Edition::V0244)
+        (Some(Mode::Enforce), Some(Edition::V0244))
     );
     assert_eq!(devt.extra_names, ["notes.md"]);
     let globs: Vec<_> = devt.extra_globs.iter().map(Pattern::as_str).collect();

@@ -43,6 +43,7 @@ struct Shown {
     mode: Mode,
     /// Where the contract has more than one.
     edition: Option<Edition>,
+    edition_why: Option<String>,
     source: String,
     rows: Vec<Row>,
     directories: Vec<Directory>,
@@ -175,6 +176,7 @@ fn show(
     origins: &Origins,
 ) -> Shown {
     let (system, contract, edition) = (governed.system, &governed.contract, governed.edition);
+    let in_force = governed.edition_in_force();
     let rows = contract
         .rows
         .iter()
@@ -187,7 +189,8 @@ fn show(
         system: system.id().to_owned(),
         sites,
         mode: governed.mode,
-        edition: governed.edition_in_force(),
+        edition: in_force.map(|in_force| in_force.edition),
+        edition_why: in_force.map(|in_force| in_force.why.to_string()),
         source: contract.source.to_owned(),
         rows: rows.map(|row| shown_row(row, system, origins)).collect(),
         directories: dirs
@@ -256,9 +259,12 @@ fn write_text(
 fn write_contract(shown: &Shown, context: &CliContext<'_>, out: &mut dyn Write) -> io::Result<()> {
     let title = context.paint.bold(&shown.system);
     write!(out, "{title}: {}", output::printable(&shown.source))?;
-    match shown.edition {
-        Some(edition) => writeln!(out, "; edition {} is in force", edition.as_str())?,
-        None => writeln!(out)?,
+    match (shown.edition, &shown.edition_why) {
+        (Some(edition), Some(why)) => {
+            let why = output::printable(why);
+            writeln!(out, "; edition {} is in force: {why}", edition.as_str())?;
+        }
+        _ => writeln!(out)?,
     }
     for site in &shown.sites {
         writeln!(out, "  in {}", output::printable(site))?;

@@ -12,6 +12,7 @@ use super::{Finding, Level, Subject};
 use crate::cli::install::{Place, Scope};
 use crate::contract::denial::Mode;
 use crate::host::settings_json::{self, Fit, Wiring};
+use crate::project::plugins::Plugin;
 use crate::project::roots::read_client_text;
 use crate::store::{could_not, replace};
 use crate::systems::devt;
@@ -147,42 +148,26 @@ fn of_entries(wiring: &Wiring, scope: Scope, path: &Path) -> Option<Finding> {
 /// Adds the plugins that run this program, where they are installed and the settings
 /// enable them.
 fn add_plugins(place: &Place, findings: &mut Vec<Finding>, commands: &mut Vec<String>) {
-    let dir = place.user_dir.as_ref();
-    let list = dir.and_then(|dir| read_json(&dir.join("plugins/installed_plugins.json")));
-    let list = list.unwrap_or_default();
-    for (id, installs) in list["plugins"].as_object().into_iter().flatten() {
-        let Some(command) = plugin_command(id, installs, place) else {
+    for plugin in place.plugins() {
+        let Some(command) = plugin_command(&plugin) else {
             continue;
         };
-        let what = format!("wired by the plugin `{id}`, runs `{command}`");
+        let what = format!("wired by the plugin `{}`, runs `{command}`", plugin.id);
         findings.push(Finding::info("plugin", what));
         commands.push(command);
     }
 }
 
-fn plugin_command(id: &str, installs: &Value, place: &Place) -> Option<String> {
-    let says = |scope| {
-        let text = read_client_text(&place.settings_here(scope).ok()?).ok()??;
-        settings_json::flag(&text, &["enabledPlugins", id])
-    };
-    // The scope that is nearest to the person at work decides.
-    let is_enabled = [Scope::Local, Scope::Project, Scope::User]
-        .into_iter()
-        .find_map(says)?;
-    let root = installs[0]["installPath"].as_str().filter(|_| is_enabled)?;
-    let hooks = read_client_text(&Path::new(root).join("hooks/hooks.json")).ok();
+fn plugin_command(plugin: &Plugin) -> Option<String> {
+    let hooks = read_client_text(&Path::new(&plugin.root).join("hooks/hooks.json")).ok();
     let wiring = Wiring::read(&hooks.flatten().unwrap_or_default());
     let wired = wiring.unwrap_or_default().entries.pop();
     let command = match &wired {
         Some(wired) => &wired.command,
-        None if id.starts_with("statewarden@") => settings_json::PLUGIN_COMMAND,
+        None if plugin.id.starts_with("statewarden@") => settings_json::PLUGIN_COMMAND,
         None => return None,
     };
-    Some(command.replace("${CLAUDE_PLUGIN_ROOT}", root))
-}
-
-fn read_json(path: &Path) -> Option<Value> {
-    serde_json::from_str(&read_client_text(path).ok()??).ok()
+    Some(command.replace("${CLAUDE_PLUGIN_ROOT}", &plugin.root))
 }
 
 /// Whether a wired command is there, is this version, and does its work.

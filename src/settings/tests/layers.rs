@@ -170,7 +170,7 @@ fn nothing_weakens_the_managed_file() {
     ];
     let settings = against_managed(managed, lower, &overruled);
     assert_eq!(settings.system("devt").extra_names, ["a"]);
-    assert_eq!(settings.system("devt").contract, Edition::V083);
+    assert_eq!(settings.system("devt").contract, Some(Edition::V083));
     against_managed(managed, "systems: {devt: {extra_names: [a]}}", &[]);
     let lower = "systems: {devt: {enabled: false}}";
     against_managed("mode: off", lower, &[]);

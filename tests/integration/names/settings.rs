@@ -389,3 +389,73 @@ fn of_nested_sites_the_deepest_wins() {
     let removal = sandbox.bash_event("rm -rf docs/deep/zero");
     sandbox.expect(&removal, "bulk-removal");
 }
+
+/// `auto`, the default: the devt that Claude Code has enabled says which edition holds.
+#[test]
+fn the_edition_is_that_of_the_enabled_devt() {
+    let sandbox = Sandbox::new();
+    let installed = |installs: Value| {
+        let list = json!({ "version": 2, "plugins": { "devt@dev": installs } });
+        let dir = sandbox.home().join(".claude/plugins");
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::write(dir.join("installed_plugins.json"), list.to_string()).unwrap();
+    };
+    let enable = |is: bool| {
+        let settings = json!({ "enabledPlugins": { "devt@dev": is } });
+        sandbox.write(".claude/settings.json", &settings.to_string());
+    };
+    // `plan-x.md` is a name of the later edition only.
+    let check = |expected: &str, why: &str| {
+        sandbox.hook(&sandbox.event_of("SessionStart")).is_silent();
+        let decision = write(&sandbox, ".devt/state/plan-x.md");
+        let (later, earlier) = (("allow", "0.244"), ("ad-hoc-name", "0.83"));
+        let expected = [later, earlier]
+            .into_iter()
+            .find(|(_, edition)| *edition == expected);
+        let (allowed, edition) = expected.unwrap();
+        assert_eq!(decision, allowed, "{why}");
+        let beats = sandbox.records(EVENTS);
+        let mut beats = beats
+            .iter()
+            .filter(|record| record["decision"] == "heartbeat");
+        let beat = beats.next_back().unwrap()["reason"].as_str().unwrap();
+        assert_has(beat, &format!("devt contract {edition}: {why}"));
+        let shown = sandbox.run("contract show .devt/state").stdout();
+        assert_has(&shown, &format!("; edition {edition} is in force: {why}\n"));
+        let doctor = sandbox.run("doctor").stdout();
+        assert_has(&doctor, &format!("devt contract, edition {edition}: {why}"));
+    };
+    let none = "no enabled devt plugin found";
+    let user = json!({ "scope": "user", "installPath": "/nowhere", "version": "0.250.1" });
+    check("0.83", none);
+    installed(json!([user]));
+    check("0.83", none);
+    enable(true);
+    check("0.244", "plugin `devt@dev` is 0.250.1");
+    // Another one for this project, whose version only the plugin knows.
+    let root = sandbox.base().join("plugin");
+    std::fs::create_dir_all(root.join(".claude-plugin")).unwrap();
+    let manifest = root.join(".claude-plugin/plugin.json");
+    std::fs::write(manifest, json!({ "version": "0.83.2" }).to_string()).unwrap();
+    installed(json!([user, {
+        "scope": "project", "projectPath": sandbox.project(), "installPath": root, "version": "unknown"
+    }]));
+    check("0.83", "plugin `devt@dev` is 0.83.2");
+    installed(json!([user]));
+    sandbox.write(
+        ".claude/statewarden.local.yaml",
+        "systems: {devt: {contract: 0.83}}\n",
+    );
+    check("0.83", "the settings name it");
+    sandbox.write(
+        ".claude/statewarden.local.yaml",
+        "systems: {devt: {contract: auto}}\n",
+    );
+    check("0.244", "plugin `devt@dev` is 0.250.1");
+    enable(false);
+    check("0.83", none);
+    // `install` does not wait for a session.
+    enable(true);
+    sandbox.run("install").ends(0);
+    assert_eq!(write(&sandbox, ".devt/state/plan-x.md"), "allow");
+}
