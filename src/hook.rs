@@ -89,12 +89,8 @@ fn directory_of<'e>(event: &'e Event<'_>) -> Option<Cow<'e, str>> {
 /// Answers one event.
 fn answer(event: &Event<'_>, cwd: &str, env: &Env, project: Option<&str>, now: Clock) -> Reply {
     // The targets are known from the text; only they are worth a look at the disk.
-    let ground = match event.tool().runs_commands() {
-        true => DirCache::kept(),
-        false => DirCache::default(),
-    };
     let targets = match is_call(event) {
-        true => targets::of(event, &scene(cwd, env, &ground)),
+        true => targets::of(event, &scene(cwd, env, &DirCache::default())),
         false => Ok(Vec::new()),
     };
     let changes = match &targets {
@@ -107,7 +103,7 @@ fn answer(event: &Event<'_>, cwd: &str, env: &Env, project: Option<&str>, now: C
     }
     let project = Project::discover(project, env, cwd);
     let layers = project.settings_layers(env);
-    if changes && layers.leave_sites_alone() && reach_no_usual_site(&targets, &project, &ground) {
+    if changes && layers.leave_sites_alone() && reach_no_usual_site(&targets, &project) {
         return Reply::Silent;
     }
     let rules = project.resolve(&layers);
@@ -121,7 +117,7 @@ fn answer(event: &Event<'_>, cwd: &str, env: &Env, project: Option<&str>, now: C
         registry: &Registry::new(&rules.settings, &declared),
     };
     match (event.kind(), event.tool()) {
-        _ if changes => guard(&world, event, targets, &ground),
+        _ if changes => guard(&world, event, targets),
         (Kind::PreToolUse, Tool::Agent) => agents::dispatched(&world, event),
         (Kind::PreToolUse, Tool::Handback) => agents::handed_back(&world, event),
         (Kind::PostToolUse, Tool::Agent) | (Kind::SubagentStop, _) => {
@@ -142,11 +138,7 @@ fn is_call(event: &Event<'_>) -> bool {
 
 /// Whether no target is in a site of a built-in system, where they usually are. Most
 /// writes have none, and then settings that make no sites need not be read.
-fn reach_no_usual_site(
-    targets: &Result<Vec<Target>, Unread>,
-    project: &Project,
-    ground: &DirCache,
-) -> bool {
+fn reach_no_usual_site(targets: &Result<Vec<Target>, Unread>, project: &Project) -> bool {
     let Ok(targets) = targets else {
         return false;
     };
@@ -154,18 +146,13 @@ fn reach_no_usual_site(
     let registry = Registry::new(&usual, &[]);
     let is_named = |target: &Target| system::are_named_in(&target.path);
     !targets.iter().any(is_named)
-        && claims::of(targets, project, &registry, ground).is_ok_and(|claims| claims.is_empty())
+        && claims::of(targets, project, &registry).is_ok_and(|claims| claims.is_empty())
 }
 
 /// The pipeline of a call that changes something.
-fn guard(
-    context: &Context<'_>,
-    event: &Event<'_>,
-    targets: Result<Vec<Target>, Unread>,
-    ground: &DirCache,
-) -> Reply {
+fn guard(context: &Context<'_>, event: &Event<'_>, targets: Result<Vec<Target>, Unread>) -> Reply {
     let judged = match targets {
-        Ok(targets) => judge_targets(context, event, &targets, ground),
+        Ok(targets) => judge_targets(context, event, &targets),
         // With every system switched off there is no place to keep.
         Err(_) if context.registry.governed.is_empty() => return Reply::Silent,
         Err(unread) => Err(JudgeError::Call(unread)),

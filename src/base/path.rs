@@ -55,20 +55,15 @@ pub fn collapse(path: &str) -> Cow<'_, str> {
     } else {
         ("", path)
     };
-    let Some(tidy) = untidy_from(rest) else {
+    if is_collapsed(rest) {
         return Cow::Borrowed(path);
-    };
-    let (before, mut rest) = path.split_at(drive.len() + tidy);
-    let mut whole = String::with_capacity(path.len() + 1);
-    whole.push_str(before);
-    while !rest.is_empty() {
-        let end = rest.bytes().position(|byte| byte == b'/');
-        let (part, behind) = rest.split_at(end.unwrap_or(rest.len()));
-        rest = behind.get(1..).unwrap_or("");
+    }
+    let mut whole = drive.to_owned();
+    for part in rest.split('/') {
         match part {
             "" | "." => {}
             ".." => {
-                let end = whole.bytes().rposition(|byte| byte == b'/');
+                let end = whole.rfind('/');
                 whole.truncate(end.unwrap_or(drive.len()));
             }
             part => {
@@ -92,56 +87,12 @@ pub fn absolute(dir: &str, path: &str, home: Option<&str>) -> String {
     }
 }
 
-/// Where in a path the first component begins that is none of its own, with the `/` in
-/// front; `None` for a path that is collapsed.
-fn untidy_from(path: &str) -> Option<usize> {
-    let mut rest = match path.as_bytes() {
-        b"/" => return None,
-        [b'/', .., b'/'] => path.as_bytes().get(1..)?,
-        whole @ [b'/', rest @ ..] => match may_be_untidy(whole) {
-            true => rest,
-            false => return None,
-        },
-        _ => return Some(0),
+fn is_collapsed(path: &str) -> bool {
+    let Some(below) = path.strip_prefix('/') else {
+        return false;
     };
-    loop {
-        let is_untidy = match rest {
-            [] | [b'/', ..] => true,
-            [b'.', dots @ ..] => matches!(dots, [] | [b'/', ..] | [b'.'] | [b'.', b'/', ..]),
-            _ => false,
-        };
-        if is_untidy {
-            return Some(path.len() - rest.len() - 1);
-        }
-        let slash = rest.iter().position(|byte| *byte == b'/')?;
-        rest = &rest[slash + 1..];
-    }
-}
-
-/// Whether a `/` or a dot stands behind a `/`, eight bytes at a time; now and then for nothing.
-#[inline]
-fn may_be_untidy(path: &[u8]) -> bool {
-    const STEP: usize = size_of::<u64>();
-    const EACH: u64 = u64::MAX / 255;
-    // The highest bit of each byte that is the one looked for.
-    let hits = |word: u64, byte: u8| {
-        let differs = word ^ (EACH * u64::from(byte));
-        differs.wrapping_sub(EACH) & !differs & (EACH << 7)
-    };
-    let pair_at = |at: usize| {
-        let word = |at: usize| {
-            let bytes = path.get(at..at + STEP)?;
-            Some(u64::from_le_bytes(bytes.try_into().ok()?))
-        };
-        let (Some(one), Some(next)) = (word(at), word(at + 1)) else {
-            return true;
-        };
-        hits(one, b'/') & (hits(next, b'/') | hits(next, b'.')) != 0
-    };
-    let Some(last) = path.len().checked_sub(STEP + 1) else {
-        return true;
-    };
-    (0..last).step_by(STEP).any(pair_at) || pair_at(last)
+    let mut parts = below.split('/');
+    below.is_empty() || !parts.any(|part| matches!(part, "" | "." | ".."))
 }
 
 /// A name in a directory, both relative to the same place; `""` is the place itself.

@@ -11,7 +11,6 @@ use super::global::SwitchedOff;
 use super::{Answer, CliContext, output};
 use crate::base::actor::Actor;
 use crate::base::disk::bounded_read;
-use crate::base::disk::cache::DirCache;
 use crate::base::disk::resolve::exists;
 use crate::base::target::{Act, Target};
 use crate::base::warn;
@@ -203,12 +202,11 @@ fn of_paths(args: &Args, context: &CliContext<'_>) -> Result<Vec<Row>> {
         };
         let off = context.with_complete_catalog(|registry| {
             // What cannot be told is said below, of the systems that are on.
-            let claims = claims::of(&targets, &context.project, registry, &DirCache::default())
-                .unwrap_or_default();
+            let claims = claims::of(&targets, &context.project, registry).unwrap_or_default();
             check_owners(&claims, context).map(|()| context.switched_off_among(&claims))
         })?;
         let decision = context.with_all_systems(|registry| {
-            claims::of(&targets, &context.project, registry, &DirCache::default())
+            claims::of(&targets, &context.project, registry)
                 .and_then(|claims| decision::decide(&claims, &call, &|_| Ok(None)))
         })?;
         let there = &targets[0].path;

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::{Answer, CliContext, check, output};
 use crate::base::actor::Actor;
-use crate::base::disk::cache::DirCache;
 use crate::base::disk::resolve::exists;
 use crate::base::target::{Act, Target};
 use crate::contract::edition::Edition;
@@ -64,7 +63,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     let targets = [Target::literal(context.in_project(&args.path), Act::Write)];
     let actor = (args.agent.as_deref()).map_or(Actor::Main, Actor::parse);
     let mut story = context.with_all_systems(|registry| {
-        let claims = claims::of(&targets, &context.project, registry, &DirCache::default())?;
+        let claims = claims::of(&targets, &context.project, registry)?;
         let call = Call {
             actor: &actor,
             channel: Channel::FileTool,
@@ -77,8 +76,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     })?;
     if story.system.is_none() {
         context.with_complete_catalog(|registry| {
-            let claims = claims::of(&targets, &context.project, registry, &DirCache::default())
-                .unwrap_or_default();
+            let claims = claims::of(&targets, &context.project, registry).unwrap_or_default();
             if let (Some(claim), Some(off)) = (claims.first(), context.switched_off_among(&claims))
             {
                 locate(&mut story, claim);

@@ -6,12 +6,10 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::error::Error;
 use std::path::Path;
-use std::{fmt, io};
-
-use foldhash::fast::RandomState;
+use std::{fmt, fs, io};
 
 use crate::base::disk::cache::DirCache;
-use crate::base::disk::resolve::{FollowFinal, resolve};
+use crate::base::disk::resolve::{FollowFinal, is_missing, resolve};
 use crate::base::path;
 use crate::base::target::{Act, Target};
 use crate::base::text::excerpt;
@@ -146,14 +144,13 @@ pub fn of<'s>(
     targets: &[Target],
     project: &Project,
     registry: &'s Registry<'s>,
-    ground: &DirCache,
 ) -> Result<Vec<Claim<'s>>, JudgeError> {
     let mut claims = Vec::new();
     // With every system switched off there is no place to keep.
     if registry.governed.is_empty() {
         return Ok(claims);
     }
-    let mut search = Search::new(project, registry, ground);
+    let mut search = Search::new(project, registry);
     for target in targets {
         if let Some(mut claim) = search.claim(target)? {
             let along = taken_along(&mut claim);
@@ -170,8 +167,7 @@ pub fn site_of<'s>(
     project: &Project,
     registry: &'s Registry<'s>,
 ) -> Option<sites::Site<'s>> {
-    let ground = DirCache::default();
-    let found = Search::new(project, registry, &ground).find(&path::collapse(path))?;
+    let found = Search::new(project, registry).find(&path::collapse(path))?;
     Some(sites::Site {
         governed: found.governed,
         root: found.root,
@@ -197,22 +193,22 @@ impl Found<'_> {
 struct Search<'p, 's> {
     project: &'p Project,
     registry: &'s Registry<'s>,
-    ground: &'p DirCache,
+    dirs: DirCache,
     /// How many directories may still be searched.
     left: usize,
     /// Directories that lie in no inner work tree: many targets lie side by side.
-    in_no_inner: RefCell<HashSet<String, RandomState>>,
+    in_no_inner: RefCell<HashSet<String>>,
 }
 
 /// How many directories of the trees that a call takes away are searched for sites.
 const MAX_SEARCHED: usize = 50_000;
 
 impl<'p, 's> Search<'p, 's> {
-    fn new(project: &'p Project, registry: &'s Registry<'s>, ground: &'p DirCache) -> Self {
+    fn new(project: &'p Project, registry: &'s Registry<'s>) -> Self {
         Self {
             project,
             registry,
-            ground,
+            dirs: DirCache::default(),
             left: MAX_SEARCHED,
             in_no_inner: RefCell::default(),
         }
@@ -227,7 +223,7 @@ impl<'p, 's> Search<'p, 's> {
                 FollowFinal::Keep
             }
         };
-        let real = match self.ground.resolve(&target.path, &written, last) {
+        let real = match self.dirs.resolve(&target.path, &written, last) {
             Ok(real) => real,
             Err(error) => {
                 return by_name.map_or(Ok(None), |found| {
@@ -250,7 +246,7 @@ impl<'p, 's> Search<'p, 's> {
                 .map(|found| (found, Resolution::WholeSite)),
             found => found,
         };
-        let found = found.filter(|(found, _)| !self.is_plain_file(found, target.act));
+        let found = found.filter(|(found, _)| !Self::is_plain_file(found, target.act));
         Ok(found.map(|(found, lands)| {
             let lands = if found.entry.is_empty() {
                 Resolution::WholeSite
@@ -279,14 +275,15 @@ impl<'p, 's> Search<'p, 's> {
 
     /// Whether a file lies, or would lie, where each directory is a site:
     /// `openspec/changes/README.md`.
-    fn is_plain_file(&self, found: &Found<'_>, act: Act) -> bool {
+    fn is_plain_file(found: &Found<'_>, act: Act) -> bool {
         if !found.entry.is_empty() || matches!(act, Act::MakeDir | Act::Link) {
             return false;
         }
         let path = found.root.path(&found.site);
-        let named_like_one = Path::new(&path).extension().is_some();
-        self.ground.leads_to_dir(&path) == Some(false)
-            && (named_like_one || Path::new(&path).exists())
+        match fs::metadata(&path) {
+            Ok(meta) => !meta.is_dir(),
+            Err(error) => is_missing(&error) && Path::new(&path).extension().is_some(),
+        }
     }
 
     fn find(&self, path: &str) -> Option<Found<'s>> {
@@ -315,7 +312,7 @@ impl<'p, 's> Search<'p, 's> {
         if self.in_no_inner.borrow().contains(dir) {
             return None;
         }
-        let Some((root, below)) = project.inner_work_tree(&root, below, self.ground) else {
+        let Some((root, below)) = project.inner_work_tree(&root, below) else {
             self.in_no_inner.borrow_mut().insert(dir.to_owned());
             return None;
         };
@@ -412,7 +409,8 @@ impl<'p, 's> Search<'p, 's> {
         {
             return Ok(Some(found(agentmux, root, String::new())));
         }
-        if self.ground.leads_to_dir(path) == Some(false) {
+        let is_file = |meta: fs::Metadata| !meta.is_dir();
+        if fs::metadata(path).map_or_else(|error| is_missing(&error), is_file) {
             return Ok(None);
         }
         if let (Some(root), Some(own)) = (project.settings_in(path), registry.get(own::ID)) {

@@ -37,19 +37,18 @@ pub fn judge<'w>(
     context: &Context<'w>,
     event: &Event<'_>,
 ) -> Result<(Decision, Vec<Claim<'w>>), JudgeError> {
-    let ground = DirCache::kept();
-    let targets = targets::of(event, &scene(&context.cwd, context.env, &ground));
+    let disk = DirCache::default();
+    let targets = targets::of(event, &scene(&context.cwd, context.env, &disk));
     let targets = targets.map_err(JudgeError::Call)?;
-    judge_targets(context, event, &targets, &ground)
+    judge_targets(context, event, &targets)
 }
 
 pub(crate) fn judge_targets<'w>(
     context: &Context<'w>,
     event: &Event<'_>,
     targets: &[Target],
-    ground: &DirCache,
 ) -> Result<(Decision, Vec<Claim<'w>>), JudgeError> {
-    let claims = claims::of(targets, &context.project, context.registry, ground)?;
+    let claims = claims::of(targets, &context.project, context.registry)?;
     let call = Call {
         actor: &event.actor(),
         channel: Channel::of(event.tool()),

@@ -17,7 +17,6 @@ use serde_json::Value;
 use told::{Culprit, End, Told};
 
 use crate::base::disk::bounded_read::read_text;
-use crate::base::disk::cache::DirCache;
 use crate::base::disk::resolve::exists;
 use crate::base::target::{Act, Target};
 use crate::base::{path, warn};
@@ -238,7 +237,6 @@ fn fault_of(context: &Context<'_>, site: &Site<'_>, entry: &Entry<'_>) -> Option
         &[Target::literal(path, Act::Write)],
         &context.project,
         context.registry,
-        &DirCache::default(),
     );
     content::objection_to_text(claims.ok()?.first()?, &text, &context.cwd)
 }
@@ -340,7 +338,7 @@ fn objection(
         Act::Write
     };
     let targets = [Target::literal(path::join(&context.cwd, file, None), act)];
-    let claims = claims::of(&targets, &context.project, registry, &DirCache::default()).ok()?;
+    let claims = claims::of(&targets, &context.project, registry).ok()?;
     let actor = by.map_or(crate::base::actor::Actor::Main, Event::actor);
     let call = Call {
         actor: &actor,

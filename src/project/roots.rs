@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::{fs, io};
 
 use crate::base::disk::bounded_read::{self, MAX_TEXT, read_bytes, read_text};
-use crate::base::disk::cache::{DirCache, Disk, PathKind};
+use crate::base::disk::cache::{DirCache, Disk};
 use crate::base::disk::resolve::real_dir;
 use crate::base::env::{self, Env};
 use crate::base::path;
@@ -242,17 +242,11 @@ impl Project {
     /// whose `.git` is a file that points into the project's repository.
     ///
     /// Asks the disk once for each directory on the way.
-    pub fn inner_work_tree<'p>(
-        &self,
-        root: &Root,
-        below: &'p str,
-        ground: &DirCache,
-    ) -> Option<(Root, &'p str)> {
+    pub fn inner_work_tree<'p>(&self, root: &Root, below: &'p str) -> Option<(Root, &'p str)> {
         let ends = below.rmatch_indices('/').map(|(at, _)| at);
         let mut inner = ends.filter(|&end| {
             let git = [root.real(), "/", &below[..end], "/.git"].concat();
-            ground.at(&git) != PathKind::Missing
-                && main_checkout_of_git_file(&git).is_some_and(|main| same_dir(&main, &self.main))
+            main_checkout_of_git_file(&git).is_some_and(|main| same_dir(&main, &self.main))
         });
         inner
             .next()
@@ -262,7 +256,7 @@ impl Project {
     /// The innermost root around a collapsed path, and the path below it.
     pub fn innermost<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
         let (root, below) = self.locate(path)?;
-        let inner = self.inner_work_tree(&root, below, &DirCache::default());
+        let inner = self.inner_work_tree(&root, below);
         Some(inner.unwrap_or_else(|| (root.into_owned(), below)))
     }
 
@@ -396,11 +390,11 @@ impl Disk for DirCache {
     }
 
     fn is_dir(&self, path: &str) -> bool {
-        self.leads_to_dir(path).unwrap_or(false)
+        Path::new(path).is_dir()
     }
 
     fn exists(&self, path: &str) -> bool {
-        self.holds(path)
+        fs::symlink_metadata(path).is_ok()
     }
 
     fn text(&self, path: &str) -> Option<String> {

@@ -41,7 +41,7 @@ const CALLS: &[(&str, i64, Event)] = &[
     ("Bash that writes elsewhere", 5, |sandbox| {
         sandbox.bash_event("mkdir -p out && cargo build 2> out/log.txt")
     }),
-    ("1000 renames", 12, |sandbox| {
+    ("1000 renames", 4_200, |sandbox| {
         let rename = |n| format!("mv docs/page-{n}.md src/module/page-{n}.md\n");
         sandbox.bash_event(&(0..1000).map(rename).collect::<String>())
     }),

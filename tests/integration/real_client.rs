@@ -59,20 +59,20 @@ fn bash(command: &str) -> Block {
 }
 
 fn dispatch(agent: &str, prompt: &str) -> Block {
-    dispatch_to(DirCache::Fore, agent, prompt)
+    dispatch_to(Ground::Fore, agent, prompt)
 }
 
 /// Whether the call waits for the agent.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum DirCache {
+enum Ground {
     Fore,
     Back,
 }
 
-fn dispatch_to(ground: DirCache, agent: &str, prompt: &str) -> Block {
+fn dispatch_to(ground: Ground, agent: &str, prompt: &str) -> Block {
     let input = json!({
         "description": "one step", "prompt": prompt, "subagent_type": agent,
-        "run_in_background": ground == DirCache::Back,
+        "run_in_background": ground == Ground::Back,
     });
     Block::Call {
         tool: "Agent",
@@ -412,12 +412,12 @@ fn await_gate(gate: &str) -> Block {
 
 /// Each agent with a word of its prompt, where it runs, its gate, and its final reply.
 #[rustfmt::skip]
-const STEPS: [(&str, &str, DirCache, &str, &str); 5] = [
-    ("riko", "QUOKKA", DirCache::Fore, "exploration", "## Exploration Results"),
-    ("senku", "NUMBAT", DirCache::Back, "planning", "The plan has two steps."),
-    ("loid", "BILBY", DirCache::Fore, "implementation", "\u{2705} Verification Complete"),
-    ("lawliet", "POTOROO", DirCache::Back, "review", "Read it all.\n\n### Verdict: APPROVED"),
-    ("alphonse", "WOMBAT", DirCache::Fore, "verification", "### Overall: VERIFIED"),
+const STEPS: [(&str, &str, Ground, &str, &str); 5] = [
+    ("riko", "QUOKKA", Ground::Fore, "exploration", "## Exploration Results"),
+    ("senku", "NUMBAT", Ground::Back, "planning", "The plan has two steps."),
+    ("loid", "BILBY", Ground::Fore, "implementation", "\u{2705} Verification Complete"),
+    ("lawliet", "POTOROO", Ground::Back, "review", "Read it all.\n\n### Verdict: APPROVED"),
+    ("alphonse", "WOMBAT", Ground::Fore, "verification", "### Overall: VERIFIED"),
 ];
 
 /// Nobody calls Agent Flow's update script: the hook alone keeps the run.
@@ -431,7 +431,7 @@ fn agent_flow_run_ends_with_every_gate_right() {
             for (agent, marker, ground, gate, reply) in STEPS {
                 project.add_agent(agent);
                 script.main.push(vec![dispatch_to(ground, agent, marker)]);
-                if ground == DirCache::Back {
+                if ground == Ground::Back {
                     script.main.push(vec![await_gate(gate)]);
                 }
                 script

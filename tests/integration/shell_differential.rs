@@ -61,7 +61,7 @@ impl Predicted {
             project_dir: None,
             config_dir: None,
             feature_dir: None,
-            disk: &DirCache::kept(),
+            disk: &DirCache::default(),
         };
         let mut predicted = Self::default();
         for target in analyze(command, &scene).targets {

@@ -6,7 +6,6 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 
 use super::origin::{BUILT_IN, Origins};
-use crate::base::disk::cache::DirCache;
 use crate::base::target::{Act, Target};
 use crate::cli::explain::owner;
 use crate::cli::global::{SwitchedOff, write_switched_off};
@@ -163,8 +162,7 @@ fn systems_of(
 /// The system that a directory would be a site of, if it were there.
 fn claimant(dir: &str, registry: &Registry<'_>, context: &CliContext<'_>) -> Option<String> {
     let target = Target::literal(format!("{dir}/x"), Act::Write);
-    let claims =
-        claims::of(&[target], &context.project, registry, &DirCache::default()).unwrap_or_default();
+    let claims = claims::of(&[target], &context.project, registry).unwrap_or_default();
     let claim = claims.first().filter(|claim| claim.entry == "x")?;
     Some(claim.governed.id().to_owned())
 }

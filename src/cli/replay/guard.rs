@@ -245,8 +245,7 @@ impl Reader<'_> {
         }
         let target = Target::literal(path.to_owned(), Act::Write);
         // What cannot be told is looked at closer.
-        let found = claims::of(&[target], project, self.registry, &DirCache::default())
-            .map_or(true, |c| !c.is_empty());
+        let found = claims::of(&[target], project, self.registry).map_or(true, |c| !c.is_empty());
         self.in_sites.insert(path.to_owned(), found);
         found
     }
@@ -334,13 +333,13 @@ impl Reader<'_> {
     /// text that the call brings whole is judged: what an edit changed is gone.
     fn decide(&self, event: &Event<'_>) -> Option<(Vec<Target>, Decision)> {
         let project = self.projects.get(&self.cwd)?;
-        let ground = DirCache::kept();
+        let ground = DirCache::default();
         let scene = Scene {
             project_dir: Some(&project.main.dir),
             ..judge::scene(&self.cwd, &self.around.env, &ground)
         };
         let targets = targets::of(event, &scene).ok()?;
-        let claims = claims::of(&targets, project, self.registry, &ground).ok()?;
+        let claims = claims::of(&targets, project, self.registry).ok()?;
         let call = Call {
             actor: &event.actor(),
             channel: Channel::of(event.tool()),

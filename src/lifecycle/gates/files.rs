@@ -3,7 +3,6 @@
 use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 
-use crate::base::disk::cache::DirCache;
 use crate::base::path;
 use crate::project::files::InDir;
 use crate::project::registry::EnabledSystem;
@@ -28,7 +27,7 @@ pub(super) fn below_root<'p>(project: &Project, cwd: &'p str) -> &'p str {
         !below.is_empty()
             && !below.starts_with(".claude/worktrees/")
             && project
-                .inner_work_tree(root, &format!("{below}/x"), &DirCache::default())
+                .inner_work_tree(root, &format!("{below}/x"))
                 .is_none()
     };
     root.relative(cwd).filter(is_of_it).unwrap_or_default()
