@@ -38,7 +38,7 @@ const CALLS: &[(&str, i64, Event)] = &[
     ("Bash that writes nothing", -2, |sandbox| {
         sandbox.bash_event("cargo test --workspace 2>&1 | tail -n 40")
     }),
-    ("Bash that writes elsewhere", 5, |sandbox| {
+    ("Bash that writes elsewhere", 8, |sandbox| {
         sandbox.bash_event("mkdir -p out && cargo build 2> out/log.txt")
     }),
     ("1000 renames", 4_200, |sandbox| {
@@ -48,26 +48,26 @@ const CALLS: &[(&str, i64, Event)] = &[
     ("find to read", -2, |sandbox| {
         in_directories(sandbox, "find . -name '*.rs' | sort | head -30")
     }),
-    ("find to edit 200 directories", 870, |sandbox| {
+    ("find to edit 200 directories", 1_900, |sandbox| {
         in_directories(sandbox, "find . -name '*.rs' | xargs sed -i 's/a/b/'")
     }),
-    ("removal of 200 directories", 840, |sandbox| {
+    ("removal of 200 directories", 1_500, |sandbox| {
         in_directories(sandbox, "rm -rf part-*/")
     }),
-    ("Write elsewhere", 4, |sandbox| {
+    ("Write elsewhere", 7, |sandbox| {
         sandbox.write_event("src/b.rs", "x\n")
     }),
-    ("Write elsewhere, own settings", 8, |sandbox| {
+    ("Write elsewhere, own settings", 11, |sandbox| {
         sandbox.write(".claude/statewarden.yaml", SETTINGS);
         sandbox.write_event("src/b.rs", "x\n")
     }),
-    ("allowed Write", 4, |sandbox| {
+    ("allowed Write", 7, |sandbox| {
         sandbox.write_event(".devt/state/scratchpad.md", "x\n")
     }),
-    ("denied Write", 24, |sandbox| {
+    ("denied Write", 30, |sandbox| {
         sandbox.write_event(".devt/state/notes.md", "x\n")
     }),
-    ("denied Write, own settings", 29, |sandbox| {
+    ("denied Write, own settings", 35, |sandbox| {
         sandbox.write(".claude/statewarden.yaml", SETTINGS);
         sandbox.write_event(".devt/state/notes.md", "x\n")
     }),
@@ -84,7 +84,7 @@ const CALLS: &[(&str, i64, Event)] = &[
     ("end of an agent without a gate", 10, |sandbox| {
         end_of(sandbox, "Explore", "Done.")
     }),
-    ("gate change", 101, |sandbox| {
+    ("gate change", 110, |sandbox| {
         let state =
             include_str!("../fixtures/agent-flow/04-orchestration-after-implementation-passed.md");
         sandbox.write(".claude/orchestration.local.md", state);
