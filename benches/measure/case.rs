@@ -13,6 +13,8 @@ use crate::site::Site;
 pub enum Program {
     Floor,
     Hook,
+    /// Another build of the hook.
+    Other(PathBuf),
     /// A script that knows the devt names only.
     Peer(String, &'static str),
 }
@@ -48,6 +50,18 @@ impl Case {
         }
     }
 
+    /// The same for another build.
+    pub fn by(&self, build: &Path) -> Self {
+        Self {
+            program: Program::Other(build.to_owned()),
+            name: format!("{}, other build", self.name),
+            event: self.event.clone(),
+            files: self.files.clone(),
+            project: self.project.clone(),
+            ..*self
+        }
+    }
+
     pub fn with(mut self, file: &'static str, text: Option<&str>) -> Self {
         self.files.push((file, text.map(str::to_owned)));
         self
@@ -77,11 +91,12 @@ impl Case {
         let mut command = match &self.program {
             Program::Floor => Command::new(site.program("floor")),
             Program::Hook => Command::new(site.program("statewarden")),
+            Program::Other(build) => Command::new(build),
             Program::Peer(interpreter, _) => Command::new(interpreter),
         };
         match self.program {
             Program::Floor => &mut command,
-            Program::Hook => command.arg("hook"),
+            Program::Hook | Program::Other(_) => command.arg("hook"),
             Program::Peer(_, script) => command.arg(
                 Path::new(env!("CARGO_MANIFEST_DIR"))
                     .join("peers")
@@ -90,7 +105,8 @@ impl Case {
         };
         command
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default());
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("AI_AGENT", "claude-code_2-1-330_agent");
         command.env("HOME", site.home()).env(
             "CLAUDE_PROJECT_DIR",
             self.project.clone().unwrap_or(site.project()),

@@ -23,6 +23,7 @@ struct Options {
     programs: PathBuf,
     rounds: usize,
     only: String,
+    beside: Option<PathBuf>,
     append: bool,
 }
 
@@ -35,6 +36,7 @@ fn options() -> Result<Options> {
             .into(),
         rounds: 400,
         only: String::new(),
+        beside: None,
         append: false,
     };
     while let Some(arg) = args.next() {
@@ -45,6 +47,7 @@ fn options() -> Result<Options> {
         match arg.as_str() {
             "--rounds" => options.rounds = value()?.parse()?,
             "--only" => options.only = value()?,
+            "--beside" => options.beside = Some(value()?.into()),
             "--append" => options.append = true,
             _ => bail!("unknown option `{arg}`"),
         }
@@ -70,6 +73,11 @@ fn main() -> Result<()> {
     let mut cases = cases::all(&site);
     cases.extend(scaling::all(&site)?);
     cases.retain(|case| case.program == Program::Floor || case.name.contains(&options.only));
+    if let Some(build) = &options.beside {
+        let hooks = cases.iter().filter(|case| case.program == Program::Hook);
+        let others: Vec<_> = hooks.map(|case| case.by(build)).collect();
+        cases.extend(others);
+    }
     for case in &cases {
         case.check(&site)?;
     }
