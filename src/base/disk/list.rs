@@ -1,11 +1,7 @@
 //! What a directory holds: names, and what stands behind each.
-//!
-//! Not by `std::fs::read_dir`: musl's `opendir` wakes an allocator of its own for one
-//! buffer, and that costs a hook more than the listing.
 
-#[cfg(unix)]
-use std::ffi::OsStr;
 use std::ffi::OsString;
+use std::fs::{DirEntry, FileType, read_dir};
 use std::io;
 use std::path::Path;
 
@@ -46,47 +42,18 @@ impl Entry {
 ///
 /// # Errors
 /// The directory cannot be opened. What cannot be read later is an error in its place.
-#[cfg(unix)]
 pub fn entries(dir: &Path) -> io::Result<impl Iterator<Item = io::Result<Entry>>> {
-    use rustix::fs::{Dir, FileType, Mode, OFlags, open};
-    use std::os::unix::ffi::OsStrExt as _;
-    const HOW: OFlags = OFlags::RDONLY
-        .union(OFlags::DIRECTORY)
-        .union(OFlags::CLOEXEC)
-        .union(OFlags::NONBLOCK);
-    let entries = Dir::new(open(dir, HOW, Mode::empty())?)?;
-    let entry = |entry: rustix::io::Result<rustix::fs::DirEntry>| {
-        let entry = entry?;
-        let name = entry.file_name().to_bytes();
-        if matches!(name, b"." | b"..") {
-            return Ok(None);
-        }
-        let name = OsStr::from_bytes(name).to_owned();
-        let kind = match entry.file_type() {
-            FileType::Directory => Kind::Dir,
-            FileType::Symlink => Kind::Link,
-            // Some file systems do not say.
-            FileType::Unknown => kind(dir.join(&name).symlink_metadata()?.file_type()),
-            _ => Kind::File,
-        };
-        Ok(Some(Entry { name, kind }))
-    };
-    Ok(entries.map(entry).filter_map(Result::transpose))
-}
-
-#[cfg(not(unix))]
-pub fn entries(dir: &Path) -> io::Result<impl Iterator<Item = io::Result<Entry>>> {
-    let entry = |entry: io::Result<std::fs::DirEntry>| {
+    let entry = |entry: io::Result<DirEntry>| {
         let entry = entry?;
         Ok(Entry {
             name: entry.file_name(),
             kind: kind(entry.file_type()?),
         })
     };
-    Ok(std::fs::read_dir(dir)?.map(entry))
+    Ok(read_dir(dir)?.map(entry))
 }
 
-fn kind(kind: std::fs::FileType) -> Kind {
+fn kind(kind: FileType) -> Kind {
     if kind.is_dir() {
         Kind::Dir
     } else if kind.is_symlink() {

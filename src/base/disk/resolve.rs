@@ -17,23 +17,7 @@ pub(crate) fn is_missing(error: &io::Error) -> bool {
 
 /// A directory's path without links.
 pub(crate) fn real_dir(dir: &str) -> Option<String> {
-    if let Some(collapsed) = without_links(dir) {
-        return Some(collapsed.into_owned());
-    }
     fs::canonicalize(dir).ok().map(|real| path::from_os(&real))
-}
-
-/// A path collapsed, if no link is on the way.
-pub(crate) fn without_links(path: &str) -> Option<Cow<'_, str>> {
-    let collapsed = path::collapse(path);
-    // What `..` leads away from may be missing, and then nothing behind it was looked at.
-    let is_free = is_free_of_links(path) && (collapsed == path || is_free_of_links(&collapsed));
-    is_free.then_some(collapsed)
-}
-
-/// Whether no part of a path is a link; `false` where nobody says.
-fn is_free_of_links(path: &str) -> bool {
-    way_to(path) != Way::Unknown
 }
 
 /// Where a path leads without a link.
@@ -47,38 +31,9 @@ pub(crate) enum Way {
     Unknown,
 }
 
-/// Asks the kernel about a whole path at once, where it can be asked.
+/// Asks about a collapsed path; where it goes by another name, such as one in other
+/// letters, it is unknown.
 pub(crate) fn way_to(path: &str) -> Way {
-    #[cfg(target_os = "linux")]
-    if let Some(way) = plain_way(path) {
-        return way;
-    }
-    walk_to(path)
-}
-
-/// `None` where the kernel cannot be asked: one before 5.6, or in a sandbox that forbids it.
-#[cfg(target_os = "linux")]
-fn plain_way(path: &str) -> Option<Way> {
-    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
-    use rustix::io::Errno;
-    if !path.starts_with('/') {
-        return Some(Way::Unknown);
-    }
-    // To want a directory spares the close: a file is refused, after its links were.
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-        Ok(_) => Some(Way::Dir),
-        // The walk ends at the first part that is missing or no directory, past no link.
-        Err(Errno::NOENT) => Some(Way::Missing),
-        Err(Errno::NOTDIR) => Some(Way::File),
-        Err(Errno::NOSYS | Errno::PERM) => None,
-        Err(_) => Some(Way::Unknown),
-    }
-}
-
-/// The same in several questions, of a collapsed path; where it goes by another name, such as
-/// one in other letters, it is unknown.
-pub(crate) fn walk_to(path: &str) -> Way {
     let mut known = path;
     loop {
         match fs::canonicalize(known) {
@@ -100,6 +55,11 @@ pub(crate) fn walk_to(path: &str) -> Way {
     }
 }
 
+/// Whether no part of a path is a link.
+pub(crate) fn is_free_of_links(path: &str) -> bool {
+    matches!(path::collapse(path), Cow::Borrowed(_)) && way_to(path) != Way::Unknown
+}
+
 /// Whether an act goes through a link at the end of a path or takes the link itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FollowFinal {
@@ -118,8 +78,8 @@ pub fn exists(path: &str) -> bool {
 /// # Errors
 /// The disk refuses to say (permissions), or links loop.
 pub fn resolve(path: &str, last: FollowFinal) -> io::Result<String> {
-    if let Some(collapsed) = without_links(path) {
-        return Ok(collapsed.into_owned());
+    if is_free_of_links(path) {
+        return Ok(path.to_owned());
     }
     let mut path = path.to_owned();
     for _ in 0..=MAX_LINKS {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::{fs, io, thread};
 
 use super::{Applied, Planned};
-use crate::base::disk::resolve::without_links;
+use crate::base::disk::resolve::is_free_of_links;
 use crate::store::lock::{IN_HOOK, with_state_lock};
 use crate::store::replace::replace;
 use crate::systems::system::FileOutcome;
@@ -64,7 +64,7 @@ pub(super) fn settle<'a>(
 /// # Errors
 /// The file cannot be replaced; it is as it was then.
 pub fn write_through(path: &Path, text: &str) -> io::Result<()> {
-    let is_real = path.to_str().and_then(without_links).is_some();
+    let is_real = path.to_str().is_some_and(is_free_of_links);
     let real = match is_real {
         true => None,
         false => fs::canonicalize(path).ok(),
