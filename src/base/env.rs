@@ -23,8 +23,8 @@ pub struct Env {
     pub feature_dir: Option<String>,
     /// `CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS` is `1`.
     pub agent_teams: bool,
-    /// `CLAUDE_PLUGIN_ROOT` is set: a plugin runs the hook, whatever the settings' hooks are.
-    pub is_plugin: bool,
+    /// `CLAUDE_PLUGIN_ROOT`: the plugin that runs the hook, whatever the settings' hooks are.
+    pub plugin_root: Option<String>,
     /// The version of the Claude Code that runs this process, from `AI_AGENT`; the whole
     /// value where that names none.
     pub client: Option<String>,
@@ -51,7 +51,7 @@ impl Env {
             claude_config_dir: dir("CLAUDE_CONFIG_DIR"),
             feature_dir: dir("FEATURE_DIR"),
             agent_teams: text("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS").as_deref() == Some("1"),
-            is_plugin: text("CLAUDE_PLUGIN_ROOT").is_some(),
+            plugin_root: text("CLAUDE_PLUGIN_ROOT"),
             client: text("AI_AGENT").and_then(|agent| client(&agent)),
         }
     }

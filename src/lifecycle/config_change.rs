@@ -54,9 +54,9 @@ pub(crate) fn was_wired(context: &Context<'_>) -> bool {
 }
 
 pub(crate) fn hook_state(context: &Context<'_>) -> HookState {
-    let mut state = match context.env.is_plugin {
-        true => HookState::Wired,
-        false => HookState::Unwired,
+    let mut state = match context.env.plugin_root {
+        Some(_) => HookState::Wired,
+        None => HookState::Unwired,
     };
     for file in context.project.session_settings() {
         let text = read_client_text(&file);

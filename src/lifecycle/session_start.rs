@@ -37,16 +37,34 @@ pub(crate) fn session_started(context: &Context<'_>, event: &Event<'_>) -> Reply
         runs.extend(held.readable.into_iter().filter(|run| run.active));
         problems.extend(held.problems);
     }
+    let skew = context.env.plugin_root.as_deref().and_then(plugin_skew);
     if runs.is_empty() && problems.is_empty() {
-        return Reply::Silent;
+        return skew.map_or(Reply::Silent, |text| Reply::Notice { text });
     }
     // What was forgotten long ago must not push out what is under way, nor
     // what is derived from files, of any number, a run that is stored.
     runs.sort_by_key(|run| Reverse(run.updated_at.clone()));
     Reply::Context {
         event: Kind::SessionStart,
-        text: under_way(&runs, &problems),
+        text: [Some(under_way(&runs, &problems)), skew]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("\n"),
     }
+}
+
+/// What to say where the plugin runs a program of another version, found outside of it.
+fn plugin_skew(root: &str) -> Option<String> {
+    let manifest = read_client_text(&format!("{root}/.claude-plugin/plugin.json")).ok()??;
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).ok()?;
+    let (plugin, program) = (manifest["version"].as_str()?, env!("CARGO_PKG_VERSION"));
+    (plugin != program && manifest["name"] == "statewarden").then(|| {
+        format!(
+            "statewarden: the plugin has version {plugin} and runs a program of version {program}. \
+             Update the older of them."
+        )
+    })
 }
 
 /// One line a session, so that the morning after shows that the hook ran.

@@ -182,7 +182,7 @@ fn what_is_no_program_takes_the_place_of_none() {
 /// the program would know.
 #[test]
 fn the_plugins_script_guards_what_the_program_would() {
-    const PLUGIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/bin/statewarden");
+    const PLUGIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/plugin/bin/statewarden");
     if Path::new("/usr/local/bin/statewarden").exists() {
         return skip("the script would run the installed program");
     }
@@ -246,7 +246,7 @@ fn the_plugins_script_guards_what_the_program_would() {
 /// link to it in the place of the program.
 #[test]
 fn the_plugins_script_does_not_hand_over_to_itself_for_ever() {
-    const PLUGIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/bin/statewarden");
+    const PLUGIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/plugin/bin/statewarden");
     if Path::new("/usr/local/bin/statewarden").exists() {
         return skip("the script would run the installed program");
     }

@@ -71,6 +71,8 @@ mod malformed;
 mod mcp;
 /// Deny codes about names, and the settings.
 mod names;
+#[cfg(unix)]
+mod npm;
 /// Events that are odd JSON.
 mod odd_json;
 /// Which paths are governed.

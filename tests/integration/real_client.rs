@@ -5,6 +5,7 @@ mod api;
 mod client;
 mod environment;
 mod namespace;
+mod plugin;
 mod project;
 
 use serde_json::{Value, json};

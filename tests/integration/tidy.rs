@@ -77,8 +77,9 @@ fn check_none(what: &str, offenders: Vec<String>) {
 
 #[test]
 fn paths_in_the_documents_exist() {
-    const PLACES: [&str; 9] = [
-        "src/", "tests/", "hooks/", ".ci/", "benches/", "bin/", ".cargo/", ".github/", "fuzz/",
+    const PLACES: [&str; 11] = [
+        "src/", "tests/", "hooks/", "plugin/", "npm/", ".ci/", "benches/", "bin/", ".cargo/",
+        ".github/", "fuzz/",
     ];
     let mut seen = 0;
     let mut missing = Vec::new();
@@ -370,4 +371,58 @@ fn source_files_stay_readable() {
         file.ends_with(".rs") && lines > LONGEST_FILE
     });
     check_none("too long", long.cloned().collect());
+}
+
+/// The version stands in Cargo.toml; what is published beside the program says the same.
+#[test]
+fn every_package_has_the_version_of_the_program() {
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+    let json = |file| serde_json::from_str::<serde_json::Value>(&read(file)).unwrap();
+    let manifest = json("plugin/.claude-plugin/plugin.json");
+    let offered = &json(".claude-plugin/marketplace.json")["plugins"][0];
+    assert_eq!(
+        (&manifest["name"], &manifest["version"]),
+        (&offered["name"], &VERSION.into())
+    );
+    assert!(
+        root()
+            .join(offered["source"].as_str().unwrap())
+            .join(".claude-plugin")
+            .exists()
+    );
+
+    let (package, lock) = (
+        json("plugin/package.json"),
+        json("plugin/package-lock.json"),
+    );
+    let wanted = package["optionalDependencies"].as_object().unwrap();
+    assert_eq!(package["version"], VERSION);
+    assert_eq!(lock["version"], VERSION);
+    assert_eq!(
+        lock["packages"][""]["optionalDependencies"],
+        package["optionalDependencies"]
+    );
+    assert!(
+        wanted.values().all(|version| version == VERSION),
+        "{wanted:?}"
+    );
+    for name in wanted.keys() {
+        assert_eq!(
+            lock["packages"][format!("node_modules/{name}")]["version"],
+            VERSION
+        );
+    }
+    // The table of `npm/pack` names what is wanted, from the targets that releases are built for.
+    let (pack, release) = (read("npm/pack"), read(".github/workflows/release.yml"));
+    let (_, table) = pack.split_once("<<'PLATFORMS'\n").unwrap();
+    let rows = table.lines().take_while(|line| *line != "PLATFORMS");
+    let names = rows.map(|row| {
+        let words: Vec<&str> = row.split(' ').collect();
+        assert!(release.contains(&format!("target: {}", words[2])), "{row}");
+        format!("@statewarden/{}-{}", words[0], words[1])
+    });
+    assert!(names.eq(wanted.keys().cloned()));
+
+    let release = read("CHANGELOG.md").contains(&format!("\n## {VERSION}"));
+    assert!(release, "CHANGELOG.md has no section for {VERSION}");
 }

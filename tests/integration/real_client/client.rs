@@ -79,6 +79,34 @@ impl Client {
             .ok_or_else(|| "real client not found, run .ci/fetch-client".to_owned())
     }
 
+    /// The client in a project, with nothing of this machine's own settings.
+    fn command(&self, project: &Project) -> Command {
+        let mut command = Command::new(&self.0);
+        command.current_dir(project.dir()).env_clear();
+        command.env("PATH", env::var_os("PATH").unwrap_or_default());
+        command
+            .env("HOME", project.home())
+            .env("TMPDIR", project.home());
+        command.envs(ENVIRONMENT).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs `claude plugin`, and gives what it printed.
+    #[track_caller]
+    pub(crate) fn plugin(&self, project: &Project, args: &[&str]) -> String {
+        let mut command = self.command(project);
+        // With a key it waits for an answer about it.
+        command
+            .arg("plugin")
+            .args(args)
+            .env_remove("ANTHROPIC_API_KEY");
+        let out = command.output();
+        let out = out.expect("the client starts");
+        let said = [out.stdout, out.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        assert!(out.status.success(), "plugin {args:?}: {said:?}");
+        said.concat()
+    }
+
     /// Runs one session in the project until the script ends.
     pub(crate) fn run(&self, project: &Project, mode: Mode, script: Script) -> Run {
         self.run_with(&[], project, mode, script)
@@ -93,7 +121,8 @@ impl Client {
         script: Script,
     ) -> Run {
         let address = api::serve(script).expect("loopback is up");
-        let child = Command::new(&self.0)
+        let child = self
+            .command(project)
             .args([
                 "-p",
                 "go",
@@ -104,14 +133,7 @@ impl Client {
             ])
             .args(mode.flags())
             .args(args)
-            .current_dir(project.dir())
-            .env_clear()
-            .env("PATH", env::var_os("PATH").unwrap_or_default())
-            .env("HOME", project.home())
-            .env("TMPDIR", project.home())
             .env("ANTHROPIC_BASE_URL", format!("http://{address}"))
-            .envs(ENVIRONMENT)
-            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

@@ -70,13 +70,20 @@ impl Project {
         command.args(args).must_succeed()
     }
 
+    /// Runs a script of the shell in a directory, with arguments.
+    pub(crate) fn sh(&self, dir: &Path, script: &str, args: &[&str]) {
+        let mut sh = self.command("sh");
+        sh.args(["-euc", script, "sh"]).args(args).current_dir(dir);
+        sh.must_succeed();
+    }
+
     pub(crate) fn read(&self, path: &str) -> String {
         fs::read_to_string(self.dir().join(path)).expect("the file is there")
     }
 
     /// Wires the binary under test into the project's settings.
     pub(crate) fn install(&self) {
-        self.statewarden(&["install"]);
+        self.statewarden(&["install", "--scope", "project"]);
     }
 
     pub(crate) fn dir(&self) -> PathBuf {
