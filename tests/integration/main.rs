@@ -29,14 +29,10 @@ mod background;
 mod budget;
 /// What goes at any time, and what stays.
 mod cleanup;
-/// What the verbs print.
-mod cli;
 /// Edits of Claude Code's settings, and of this program's files, that would drop the guard.
 mod client_settings;
 /// The reading commands.
 mod commands;
-/// A corpus of shell commands: refused, let through, detected.
-mod commands_corpus;
 /// Every name and pattern of the contracts.
 mod contract;
 /// Kills at every system call, and a full disk.

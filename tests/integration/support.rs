@@ -290,11 +290,15 @@ pub fn skip(why: &str) {
     writeln!(io::stderr(), "skipped: {why} ({test})").expect("stderr is open");
 }
 
-/// The same for want of what `.ci/setup` installs: on CI's Linux that is a failure.
+/// Whether everything that `.ci/setup` installs must be here: on CI's Linux.
+pub fn must_have_all() -> bool {
+    cfg!(target_os = "linux") && std::env::var_os("CI").is_some()
+}
+
+/// The same for want of what `.ci/setup` installs.
 #[track_caller]
 pub fn lacks(what: &str) {
-    let is_bound = cfg!(target_os = "linux") && std::env::var_os("CI").is_some();
-    assert!(!is_bound, "not here, although CI is set: {what}");
+    assert!(!must_have_all(), "not here, although CI is set: {what}");
     skip(what);
 }
 

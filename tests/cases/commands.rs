@@ -1,17 +1,18 @@
 //! The commands of `tests/commands`, through the whole program. What stands in
 //! those files, and what is done with it, is in their `README.md`.
 
-#![cfg(unix)]
-
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
+use std::collections::BTreeSet;
+use std::fmt::{Debug, Write as _};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::support::{DENIES, DEVT, EVENTS, Ran, Sandbox, in_parallel, lacks};
+use libtest_mimic::{Completion, Failed, Trial};
+
+use crate::support::{DENIES, DEVT, EVENTS, Ran, Sandbox, must_have_all};
 
 /// What the program is expected to say, and so the folder of a case.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -169,14 +170,14 @@ impl Case {
     }
 
     /// The project of the case: a new one, so that nothing of another case is left.
-    fn sandbox(&self, base: &[String], file: &File) -> Sandbox {
+    fn sandbox(&self, base: &[String], entries: &[String]) -> Sandbox {
         let sandbox = Sandbox::new();
         fs::create_dir_all(sandbox.base().join("tmp")).unwrap();
         let own = self.hows.iter().filter_map(|how| match how {
             How::Has(entry) => Some(entry),
             _ => None,
         });
-        for entry in base.iter().chain(&file.entries).chain(own) {
+        for entry in base.iter().chain(entries).chain(own) {
             let (path, text) = entry.split_once(' ').unwrap_or((entry, ""));
             match path.strip_suffix('/') {
                 Some(dir) => fs::create_dir_all(sandbox.project().join(dir)).unwrap(),
@@ -283,7 +284,7 @@ const REFUSAL: &str = "/hookSpecificOutput/permissionDecisionReason";
 
 /// Refused with the code and the name that the case expects, and logged. Where
 /// the case says what the command makes or takes, it does so when run.
-fn denied(case: &Case, sandbox: &Sandbox, n_run: &mut usize) -> Result<(), String> {
+fn denied(case: &Case, sandbox: &Sandbox) -> Result<(), String> {
     let ran = sandbox.hook(&case.event(sandbox));
     let reason = said(&ran, REFUSAL)?.ok_or("not refused")?;
     let [expected] = case.expected.as_slice() else {
@@ -304,7 +305,6 @@ fn denied(case: &Case, sandbox: &Sandbox, n_run: &mut usize) -> Result<(), Strin
         _ => None,
     });
     if let Some((path, there)) = after.filter(|_| case.runs()) {
-        *n_run += 1;
         let was = sandbox.exists(path);
         let (_, errors) = case.run(sandbox);
         if was == there || sandbox.exists(path) != there {
@@ -324,7 +324,7 @@ const UNTOUCHED: [&str; 5] = [
 ];
 
 /// No objection, and none afterwards to what it did.
-fn allowed(case: &Case, sandbox: &Sandbox, n_run: &mut usize) -> Result<(), String> {
+fn allowed(case: &Case, sandbox: &Sandbox) -> Result<(), String> {
     if let Some(reason) = said(&sandbox.hook(&case.event(sandbox)), REFUSAL)? {
         return Err(format!("refused: {reason}"));
     }
@@ -334,7 +334,6 @@ fn allowed(case: &Case, sandbox: &Sandbox, n_run: &mut usize) -> Result<(), Stri
     if !case.runs() {
         return Ok(());
     }
-    *n_run += 1;
     let before = UNTOUCHED.map(|path| sandbox.read(path));
     let (code, errors) = case.run(sandbox);
     if !(0..=1).contains(&code) || errors.contains("command not found") {
@@ -357,7 +356,7 @@ fn allowed(case: &Case, sandbox: &Sandbox, n_run: &mut usize) -> Result<(), Stri
 }
 
 /// No objection, and after the run every path of the case is told and recorded.
-fn detected(case: &Case, sandbox: &Sandbox, n_run: &mut usize) -> Result<(), String> {
+fn detected(case: &Case, sandbox: &Sandbox) -> Result<(), String> {
     if let Some(reason) = said(&sandbox.hook(&case.event(sandbox)), REFUSAL)? {
         return Err(format!("refused before it ran: {reason}"));
     }
@@ -367,7 +366,6 @@ fn detected(case: &Case, sandbox: &Sandbox, n_run: &mut usize) -> Result<(), Str
     if !case.runs() {
         return Ok(());
     }
-    *n_run += 1;
     let (_, errors) = case.run(sandbox);
     let ran = sandbox.hook(&case.after(sandbox));
     let reason = said(&ran, "/reason")?.ok_or_else(|| format!("not detected: {errors}"))?;
@@ -401,68 +399,66 @@ fn fits(expected: &str, path: &str) -> bool {
     })
 }
 
-type Check = fn(&Case, &Sandbox, &mut usize) -> Result<(), String>;
+/// Judges a case and, where it says so and can be, runs it.
+fn check(channel: Channel, case: &Case, sandbox: &Sandbox) -> Result<Completion, Failed> {
+    let check = match channel {
+        Channel::Deny => denied,
+        Channel::Allow => allowed,
+        Channel::Detected => detected,
+    };
+    check(case, sandbox).map_err(|why| format!("{}\n  {why}", case.command))?;
+    match case.missing() {
+        Some(missing) if must_have_all() => {
+            Err(format!("not here, although CI is set: {missing}").into())
+        }
+        Some(missing) => Ok(Completion::ignored_with(format!(
+            "judged, but not run without {missing}"
+        ))),
+        None => Ok(Completion::Completed),
+    }
+}
 
-#[track_caller]
-fn check(channel: Channel, check: Check) {
+pub fn trials() -> Vec<Trial> {
     let base = fs::read_to_string(corpus().join("project.txt")).unwrap();
-    let base = parse("project.txt", &base).entries;
-    let files = files(channel);
-    let cases: Vec<(&File, &Case)> = files
-        .iter()
-        .flat_map(|(_, file)| file.cases.iter().map(move |case| (file, case)))
-        .collect();
-    let results = in_parallel(&cases, |(file, case)| {
-        let mut n_run = 0;
-        let sandbox = case.sandbox(&base, file);
-        let why = check(case, &sandbox, &mut n_run).err();
-        (
-            why.map(|why| format!("{}: {}\n  {why}\n", case.place, case.command)),
-            n_run,
-        )
-    });
-    let n_run: usize = results.iter().map(|(_, n_run)| n_run).sum();
-    let failures: String = results
-        .into_iter()
-        .filter_map(|(failure, _)| failure)
-        .collect();
-    assert!(failures.is_empty(), "\n{failures}");
-    assert!(n_run * 2 > cases.len(), "too few were run");
-    let mut unrun: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (_, case) in &cases {
-        if let Some(missing) = case.missing() {
-            unrun.entry(missing).or_default().push(&case.place);
+    let base = Arc::new(parse("project.txt", &base).entries);
+    let mut trials = vec![
+        Trial::test(
+            "commands::the readme counts them",
+            the_readme_counts_the_commands,
+        ),
+        Trial::test(
+            "commands::ci installs what they need",
+            ci_installs_what_commands_need,
+        ),
+        Trial::test("commands::none stands twice", no_command_counts_twice),
+    ];
+    for channel in Channel::ALL {
+        for (_, file) in files(channel) {
+            let entries = Arc::new(file.entries);
+            for case in file.cases {
+                let (base, entries) = (base.clone(), entries.clone());
+                let first = case.command.lines().next().unwrap_or_default();
+                let name = format!(
+                    "commands::{} {first}",
+                    case.place.replace(".txt", "").replace('/', "::")
+                );
+                trials.push(Trial::ignorable_test(name, move || {
+                    check(channel, &case, &case.sandbox(&base, &entries))
+                }));
+            }
         }
     }
-    if !unrun.is_empty() {
-        let (n_unrun, n_all) = (unrun.values().flatten().count(), cases.len());
-        let unrun = unrun
-            .iter()
-            .map(|(program, places)| format!("\n  {program}: {}", places.join(" ")));
-        let unrun: String = unrun.collect();
-        lacks(&format!(
-            "{n_unrun} of {n_all} commands are not run, for want of{unrun}\n "
-        ));
+    trials
+}
+
+fn none_of<T: Debug>(found: &[T], what: &str) -> Result<(), Failed> {
+    match found {
+        [] => Ok(()),
+        found => Err(format!("{what}: {found:?}").into()),
     }
 }
 
-#[test]
-fn what_must_not_run_is_refused() {
-    check(Channel::Deny, denied);
-}
-
-#[test]
-fn what_is_let_through_does_no_harm() {
-    check(Channel::Allow, allowed);
-}
-
-#[test]
-fn what_no_reading_shows_is_detected() {
-    check(Channel::Detected, detected);
-}
-
-#[test]
-fn the_readme_counts_the_commands() {
+fn the_readme_counts_the_commands() -> Result<(), Failed> {
     let mut table = "| file | commands |\n|---|---|\n".to_owned();
     let mut n_all = 0;
     for channel in Channel::ALL {
@@ -476,14 +472,13 @@ fn the_readme_counts_the_commands() {
     }
     writeln!(table, "| **all** | **{n_all}** |").unwrap();
     let readme = fs::read_to_string(corpus().join("README.md")).unwrap();
-    assert!(
-        readme.contains(&table),
-        "the table of tests/commands/README.md should be\n{table}"
-    );
+    if readme.contains(&table) {
+        return Ok(());
+    }
+    Err(format!("the table of tests/commands/README.md should be\n{table}").into())
 }
 
-#[test]
-fn ci_installs_what_commands_need() {
+fn ci_installs_what_commands_need() -> Result<(), Failed> {
     let setup = Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/setup");
     let setup = fs::read_to_string(setup).unwrap();
     let installed: BTreeSet<&str> = setup.split_whitespace().chain(["linux"]).collect();
@@ -500,11 +495,10 @@ fn ci_installs_what_commands_need() {
         .iter()
         .filter(|needed| !installed.contains(needed.as_str()))
         .collect();
-    assert!(missing.is_empty(), "not in .ci/setup: {missing:?}");
+    none_of(&missing, "not in .ci/setup")
 }
 
-#[test]
-fn no_command_counts_twice() {
+fn no_command_counts_twice() -> Result<(), Failed> {
     let mut seen = BTreeSet::new();
     let mut twice = Vec::new();
     for (_, file) in Channel::ALL.into_iter().flat_map(files) {
@@ -515,5 +509,5 @@ fn no_command_counts_twice() {
             }
         }
     }
-    assert!(twice.is_empty(), "{twice:?}");
+    none_of(&twice, "twice")
 }

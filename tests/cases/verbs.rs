@@ -1,28 +1,25 @@
-//! What the verbs print: the cases of `tests/cli`, run by trycmd. `TRYCMD=overwrite` writes what
-//! they print now; the pages of the manual are edited by hand. A backslash is shown as a slash, on every system.
-
-#![cfg(unix)]
+//! What the verbs print, run by trycmd. `TRYCMD=overwrite` writes what they print now; the pages
+//! of the manual are edited by hand. A backslash is shown as a slash, on every system.
 
 use std::fs;
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 
+use libtest_mimic::{Failed, Trial};
 use regex::Regex;
 
-use crate::support::{Sandbox, in_parallel};
+use crate::support::Sandbox;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn ends_with(file: &Path, ending: &str) -> bool {
-    file.extension().is_some_and(|found| found == ending)
-}
-
 fn files(dir: &str, ending: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join(dir)).unwrap();
     let files = entries.map(|entry| entry.unwrap().path());
-    files.filter(|file| ends_with(file, ending)).collect()
+    files
+        .filter(|file| file.extension().is_some_and(|found| found == ending))
+        .collect()
 }
 
 /// A page of the manual as trycmd wants it: `…` stands for what is left out, and a blank line ends
@@ -35,7 +32,7 @@ fn page(text: &str) -> String {
 }
 
 /// The commands of one file, in a project of its own; on pages their status does not count.
-fn passes(file: &Path) -> bool {
+fn run(file: &Path) -> Result<(), Failed> {
     let sandbox = Sandbox::new();
     let tests = trycmd::TestCases::new();
     let cases = root().join("tests/cli");
@@ -51,32 +48,25 @@ fn passes(file: &Path) -> bool {
     for command in ["statewarden", "sh"] {
         tests.register_bin(command, cases.join("bin").join(command));
     }
-    if ends_with(file, "md") {
+    if file.extension().is_some_and(|ending| ending == "md") {
         let copy = sandbox.base().join(file.file_name().unwrap());
         fs::write(&copy, page(&fs::read_to_string(file).unwrap())).unwrap();
         tests.env("STATUS", "0").case(copy);
     } else {
         tests.case(file);
     }
-    catch_unwind(|| tests.run()).is_ok()
+    catch_unwind(|| tests.run()).map_err(|_| "the difference is shown above".into())
 }
 
-#[track_caller]
-fn check(files: &[PathBuf]) {
-    let passed = in_parallel(files, |file| passes(file));
-    let failed = files.iter().zip(passed).filter(|(_, passed)| !passed);
-    let failed: Vec<&PathBuf> = failed.map(|(file, _)| file).collect();
-    assert!(failed.is_empty(), "see above: {failed:?}");
-}
-
-#[test]
-fn the_verbs_print_what_the_cases_show() {
-    check(&files("tests/cli", "trycmd"));
-}
-
-#[test]
-fn the_verbs_print_what_the_manual_shows() {
-    let mut pages = files("docs", "md");
-    pages.push(root().join("README.md"));
-    check(&pages);
+pub fn trials() -> Vec<Trial> {
+    let mut all = files("tests/cli", "trycmd");
+    all.extend(files("docs", "md"));
+    all.push(root().join("README.md"));
+    all.sort();
+    let trial = |file: PathBuf| {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        let name = name.trim_end_matches(".trycmd");
+        Trial::test(format!("cli::{name}"), move || run(&file))
+    };
+    all.into_iter().map(trial).collect()
 }
