@@ -16,6 +16,7 @@ mod global;
 pub mod groups;
 pub mod history;
 pub mod install;
+pub mod log;
 mod man;
 pub(crate) mod output;
 pub mod replay;
@@ -43,7 +44,10 @@ use crate::base::path;
 use crate::project::context::Context;
 use crate::project::registry::Registry;
 use crate::project::roots::Project;
+use crate::recorder::mediate::{self, Recorder};
 use crate::settings::merge::Resolved;
+use crate::store::lock::IN_COMMAND;
+use crate::systems::declared::DeclaredSystem;
 
 /// Where the help lists the options that stand before or behind a verb.
 const GLOBAL: &str = "Global options";
@@ -84,7 +88,9 @@ enum Verb {
     Sweep(sweep::Args),
     /// List what the archives hold: from where, when, by what and why
     History,
-    /// Bring archived entries back
+    /// Show who changed state files, when and how
+    Log(log::Args),
+    /// Bring archived entries back, or what a file held before a change
     Restore(restore::Args),
     /// Set keys of devt's workflow.yaml
     Update(update::Args),
@@ -123,6 +129,23 @@ enum Verb {
     },
     /// Print the manual page
     Man,
+}
+
+impl Verb {
+    /// The name under which what a verb writes into state directories is recorded.
+    fn writes_as(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Cleanup(_) => "cleanup",
+            Self::Reset(_) => "reset",
+            Self::Sweep(_) => "sweep",
+            Self::Restore(_) => "restore",
+            Self::Update(_) => "update",
+            Self::Flow(_) => "flow",
+            Self::DeepDive(_) => "deep-dive",
+            Self::Session(_) => "session",
+            _ => return None,
+        })
+    }
 }
 
 /// How a command ended: the answer, not an error.
@@ -194,6 +217,19 @@ impl CliContext<'_> {
     pub(crate) fn here(&self) -> String {
         let given = self.given_project.as_deref();
         given.map_or(self.cwd.clone(), |dir| path::absolute(&self.cwd, dir, None))
+    }
+
+    /// Where the recorder keeps what it knows of the project.
+    pub(crate) fn recorder_dir(&self) -> PathBuf {
+        mediate::dir(&self.project)
+    }
+
+    /// Runs what changes state files, so that the recorder knows whose the changes are.
+    fn own_writes<T>(&self, verb: &str, write: &mut dyn FnMut() -> T) -> T {
+        let declared = DeclaredSystem::all(&self.rules.settings);
+        let registry = Registry::new(&self.rules.settings, &declared);
+        let context = self.world(&registry);
+        Recorder::of(&context).own_writes(verb, IN_COMMAND, write)
     }
 
     /// What the hook would find here, with the given systems.
@@ -342,31 +378,40 @@ fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<A
         let problems = context.rules.problems.iter();
         problems.for_each(|problem| crate::base::warn::warn(problem));
     }
-    match &cli.verb {
-        Verb::Check(args) => check::run(args, &context, out),
-        Verb::Explain(args) => explain::run(args, &context, out),
-        Verb::Audit => audit::run(&context, out),
-        Verb::Cleanup(args) => cleanup::run(args, &context, out),
-        Verb::Reset(args) => reset::run(args, &context, out),
-        Verb::Sweep(args) => sweep::run(args, &context, out),
-        Verb::Update(args) => update::run(args, &context, out),
-        Verb::History => history::run(&context, out),
-        Verb::Restore(args) => restore::run(args, &context, out),
-        Verb::Status => status::run(&context, out),
-        Verb::Flow(args) => flow::run(args, &context, out),
-        Verb::DeepDive(args) => deep_dive::run(args, &context, out),
-        Verb::Session(args) => session::run(args, &context, out),
-        Verb::Groups(args) => groups::run(args, &context, out),
-        Verb::Agentmux(args) => agentmux::run(args, &context, out),
-        Verb::Denies(args) => denies::run(args, &context, out),
-        Verb::Stuck => stuck::run(&context, out),
-        Verb::Contract(args) => contract::run(args, &context, out),
-        Verb::Replay(args) => replay::run(args, &context, out),
-        Verb::Install(args) => install::install(args, &place(&context)?, out).map(|()| Answer::Yes),
+    let verb = &cli.verb;
+    match verb.writes_as() {
+        Some(name) => context.own_writes(name, &mut || serve(verb, &context, out)),
+        None => serve(verb, &context, out),
+    }
+}
+
+fn serve(verb: &Verb, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    match verb {
+        Verb::Check(args) => check::run(args, context, out),
+        Verb::Explain(args) => explain::run(args, context, out),
+        Verb::Audit => audit::run(context, out),
+        Verb::Cleanup(args) => cleanup::run(args, context, out),
+        Verb::Reset(args) => reset::run(args, context, out),
+        Verb::Sweep(args) => sweep::run(args, context, out),
+        Verb::Update(args) => update::run(args, context, out),
+        Verb::History => history::run(context, out),
+        Verb::Log(args) => log::run(args, context, out),
+        Verb::Restore(args) => restore::run(args, context, out),
+        Verb::Status => status::run(context, out),
+        Verb::Flow(args) => flow::run(args, context, out),
+        Verb::DeepDive(args) => deep_dive::run(args, context, out),
+        Verb::Session(args) => session::run(args, context, out),
+        Verb::Groups(args) => groups::run(args, context, out),
+        Verb::Agentmux(args) => agentmux::run(args, context, out),
+        Verb::Denies(args) => denies::run(args, context, out),
+        Verb::Stuck => stuck::run(context, out),
+        Verb::Contract(args) => contract::run(args, context, out),
+        Verb::Replay(args) => replay::run(args, context, out),
+        Verb::Install(args) => install::install(args, &place(context)?, out).map(|()| Answer::Yes),
         Verb::Uninstall(args) => {
-            install::uninstall(args, &place(&context)?, out).map(|()| Answer::Yes)
+            install::uninstall(args, &place(context)?, out).map(|()| Answer::Yes)
         }
-        Verb::Doctor => doctor::run(&place(&context)?, &context, out),
+        Verb::Doctor => doctor::run(&place(context)?, context, out),
         Verb::Hook | Verb::Completions { .. } | Verb::Man => Ok(Answer::Yes),
     }
 }

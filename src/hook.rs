@@ -15,17 +15,18 @@ use crate::base::disk::cache::DirCache;
 use crate::base::env::Env;
 use crate::base::path;
 use crate::base::target::Target;
-use crate::guard::claims::{self, JudgeError};
+use crate::guard::claims::{self, Claim, JudgeError};
 use crate::guard::judge::{judge_targets, scene};
 use crate::guard::outcome::conclude;
 use crate::guard::targets::{self, Unread};
 use crate::host::event::{Event, Kind, Tool};
 use crate::host::reply::Reply;
 use crate::host::stdin::{self, Input};
-use crate::lifecycle::{agents, config_change, post_tool_use, session_start};
+use crate::lifecycle::{agents, calls, config_change, post_tool_use, session_start};
 use crate::project::context::Context;
 use crate::project::registry::Registry;
 use crate::project::roots::Project;
+use crate::project::sites;
 use crate::settings::model::Settings;
 use crate::store::{OTHER_HOST, note_other_host};
 use crate::systems::declared::DeclaredSystem;
@@ -98,12 +99,25 @@ fn answer(event: &Event<'_>, cwd: &str, env: &Env, project: Option<&str>, now: C
         Err(Unread::Arguments(_)) => failure::names_governed_place(event.json().as_bytes()),
         Err(Unread::Command(_)) => true,
     };
-    if is_call(event) && !changes {
+    let call = match (&targets, is_call(event)) {
+        (Ok(targets), true) => calls::text_of(event, targets),
+        _ => None,
+    };
+    let is_understood = !call.as_ref().is_some_and(calls::may_change_unseen);
+    let written = match &targets {
+        Ok(targets) if event.tool().is_file_tool() => targets.first().cloned(),
+        _ => None,
+    };
+    if is_call(event) && !changes && is_understood {
         return Reply::Silent;
     }
     let project = Project::discover(project, env, cwd);
     let layers = project.settings_layers(env);
-    if changes && layers.leave_sites_alone() && reach_no_usual_site(&targets, &project) {
+    if is_call(event)
+        && layers.leave_sites_alone()
+        && reach_no_usual_site(&targets, &project)
+        && (is_understood || has_no_usual_site(&project, cwd))
+    {
         return Reply::Silent;
     }
     let rules = project.resolve(&layers);
@@ -116,8 +130,19 @@ fn answer(event: &Event<'_>, cwd: &str, env: &Env, project: Option<&str>, now: C
         rules: &rules,
         registry: &Registry::new(&rules.settings, &declared),
     };
+    if matches!(event.kind(), Kind::SubagentStart | Kind::SubagentStop) {
+        calls::agent_passed(&world, event);
+    }
     match (event.kind(), event.tool()) {
-        _ if changes => guard(&world, event, targets),
+        _ if is_call(event) => {
+            let (reply, claims) = guard(&world, event, targets);
+            let call = call.filter(|_| !is_understood || !claims.is_empty());
+            let written = written.filter(|_| !claims.is_empty());
+            if !reply.refuses() {
+                calls::before_call(&world, event, call, written);
+            }
+            reply
+        }
         (Kind::PreToolUse, Tool::Agent) => agents::dispatched(&world, event),
         (Kind::PreToolUse, Tool::Handback) => agents::handed_back(&world, event),
         (Kind::PostToolUse, Tool::Agent) | (Kind::SubagentStop, _) => {
@@ -126,7 +151,12 @@ fn answer(event: &Event<'_>, cwd: &str, env: &Env, project: Option<&str>, now: C
         (Kind::PostToolUse | Kind::PostToolUseFailure, _) => post_tool_use::after(&world, event),
         (Kind::SubagentStart, _) => agents::agent_started(&world, event),
         (Kind::Stop, _) => agents::turn_ended(&world, event),
+        (Kind::UserPromptSubmit, _) => calls::prompted(&world, event),
         (Kind::SessionStart, _) => session_start::session_started(&world, event),
+        (Kind::SessionEnd, _) => {
+            calls::session_passed(&world, event);
+            Reply::Silent
+        }
         (Kind::ConfigChange, _) => config_change::config_changed(&world, event),
         (Kind::PreToolUse | Kind::Other, _) => Reply::Silent,
     }
@@ -149,19 +179,34 @@ fn reach_no_usual_site(targets: &Result<Vec<Target>, Unread>, project: &Project)
         && claims::of(targets, project, &registry).is_ok_and(|claims| claims.is_empty())
 }
 
-/// The pipeline of a call that changes something.
-fn guard(context: &Context<'_>, event: &Event<'_>, targets: Result<Vec<Target>, Unread>) -> Reply {
+/// Whether there is nothing that a call could change unseen: no folder of ours, and no
+/// site of a built-in system around.
+fn has_no_usual_site(project: &Project, cwd: &str) -> bool {
+    let usual = Settings::default();
+    let registry = Registry::new(&usual, &[]);
+    let around = || sites::around(project, &registry, &[cwd.to_owned()]);
+    !project.logs().own_folder().is_dir() && around().is_empty()
+}
+
+/// The pipeline of a call that changes something; with the claims of a call that was judged.
+fn guard<'w>(
+    context: &Context<'w>,
+    event: &Event<'_>,
+    targets: Result<Vec<Target>, Unread>,
+) -> (Reply, Vec<Claim<'w>>) {
     let judged = match targets {
         Ok(targets) => judge_targets(context, event, &targets),
         // With every system switched off there is no place to keep.
-        Err(_) if context.registry.governed.is_empty() => return Reply::Silent,
+        Err(_) if context.registry.governed.is_empty() => return (Reply::Silent, Vec::new()),
         Err(unread) => Err(JudgeError::Call(unread)),
     };
-    let (decision, claims) = match judged {
-        Ok(judged) => judged,
-        Err(unsettled) => return failure::refuse_unsettled(context, event, &unsettled),
-    };
-    conclude(context, event, &decision, &claims)
+    match judged {
+        Ok((decision, claims)) => (conclude(context, event, &decision, &claims), claims),
+        Err(unsettled) => {
+            let reply = failure::refuse_unsettled(context, event, &unsettled);
+            (reply, Vec::new())
+        }
+    }
 }
 
 /// Remembers, for `doctor`, that a host runs the hook whose calls are not judged.

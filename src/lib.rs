@@ -20,6 +20,7 @@ pub mod shell;
 
 pub mod guard;
 pub mod lifecycle;
+pub mod recorder;
 
 pub mod cli;
 pub mod hook;

@@ -57,7 +57,7 @@ mod heredoc;
 #[cfg(test)]
 mod hostile;
 mod import;
-mod index;
+pub(crate) mod index;
 mod inline;
 mod lean;
 mod lex;

@@ -1,6 +1,8 @@
 //! The only module that changes the disk.
 
 #[expect(clippy::disallowed_methods, reason = "this is the store")]
+pub mod append;
+#[expect(clippy::disallowed_methods, reason = "this is the store")]
 pub mod rename;
 
 pub mod archive;

@@ -1,7 +1,7 @@
 //! `denies`: the morning after. Reads the logs as streams; what it holds in
 //! memory is what it prints.
 
-mod filter;
+pub(in crate::cli) mod filter;
 mod follow;
 mod list;
 mod report;

@@ -31,11 +31,12 @@ const OF_ONE_SYSTEM: [(&str, &str); 8] = [
 ];
 
 /// The verbs that are about no system.
-const OF_NO_SYSTEM: [&str; 6] = [
+const OF_NO_SYSTEM: [&str; 7] = [
     "completions",
     "doctor",
     "hook",
     "install",
+    "log",
     "man",
     "uninstall",
 ];

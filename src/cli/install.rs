@@ -1,6 +1,6 @@
 //! `install` and `uninstall`: the hook entries in a settings file of Claude Code.
 
-mod difference;
+pub(in crate::cli) mod difference;
 mod settings_file;
 
 use std::fs;

@@ -1,7 +1,8 @@
 //! `restore`: brings archived entries back to where they were.
 
+mod at;
+
 use std::io::{self, Write};
-use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use serde::Serialize;
@@ -10,10 +11,9 @@ use super::archiving::{placed, with_site_lock};
 use super::history::{Archived, archived};
 use super::{Answer, CliContext, output};
 use crate::base::path::from_os;
-use crate::lifecycle::restored::Restored;
 use crate::store::archive::{Held, Kind, Newer, Return, Run};
-use crate::store::lock::{IN_COMMAND, with_lock};
 use crate::store::replace;
+use at::Side;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -21,15 +21,21 @@ use crate::store::replace;
     is replaced goes into a snapshot of its own, restore-<time>."
 )]
 pub struct Args {
-    /// The snapshot: its name, as `history` shows it, or its path
+    /// The snapshot: its name, as `history` shows it, or its path; with --at, the file
     #[arg(value_name = "ARCHIVE")]
     archive: String,
     /// Only these entries [default: all]
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", conflicts_with = "at")]
     names: Vec<String>,
     /// Replace newer files as well
-    #[arg(long)]
+    #[arg(long, conflicts_with = "at")]
     force: bool,
+    /// Give the file the content from before this change, by its id in `log`
+    #[arg(long, value_name = "ID")]
+    at: Option<String>,
+    /// The content that the change left
+    #[arg(long, requires = "at")]
+    after: bool,
 }
 
 #[derive(Serialize)]
@@ -54,6 +60,14 @@ struct Row {
 }
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    if let Some(id) = &args.at {
+        let side = if args.after {
+            Side::After
+        } else {
+            Side::Before
+        };
+        return at::run(&args.archive, id, side, context, out);
+    }
     let from = find(args, context)?;
     let newer = if args.force {
         Newer::GivesWay
@@ -68,7 +82,6 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     replace::make_dir(dir).with_context(|| format!("could not make `{}`", dir.display()))?;
     let (restored, replaced_to) = with_site_lock(&from.ring.system, dir, |locked| {
         let wanted = wanted(args, &from)?;
-        note(&from.ring.site, &wanted, context)?;
         let (returns, replaced_to) =
             from.ring
                 .bring_back(locked, run, &from.snapshot, &wanted, newer)?;
@@ -153,30 +166,6 @@ fn wanted(args: &Args, from: &Archived) -> io::Result<Vec<Held>> {
         held.retain(|held| names.contains(&held.name.as_str()));
     }
     Ok(held)
-}
-
-/// Tells the hook what comes back. Without the program's own folder no hook has
-/// found anything here.
-fn note(site: &str, wanted: &[Held], context: &CliContext<'_>) -> io::Result<()> {
-    let logs = context.project.logs();
-    if !logs.own_folder().is_dir() {
-        return Ok(());
-    }
-    with_lock(logs.own_folder(), IN_COMMAND, |locked| {
-        let mut restored = Restored::read(locked.dir());
-        restored.forget(Path::new(&context.project.main.dir));
-        for held in wanted {
-            restored.add(site, &held.name, held.modified);
-        }
-        restored.write(locked)
-    })
-    .map_err(|error| {
-        placed(
-            error,
-            "note what comes back in",
-            &from_os(logs.own_folder()),
-        )
-    })
 }
 
 fn write_text(

@@ -29,7 +29,9 @@ pub enum Kind {
     SubagentStart,
     SubagentStop,
     Stop,
+    UserPromptSubmit,
     SessionStart,
+    SessionEnd,
     /// A settings file of Claude Code has changed.
     ConfigChange,
     Other,
@@ -44,7 +46,9 @@ impl Kind {
             "SubagentStart" => Self::SubagentStart,
             "SubagentStop" => Self::SubagentStop,
             "Stop" => Self::Stop,
+            "UserPromptSubmit" => Self::UserPromptSubmit,
             "SessionStart" => Self::SessionStart,
+            "SessionEnd" => Self::SessionEnd,
             "ConfigChange" => Self::ConfigChange,
             _ => Self::Other,
         }
@@ -79,6 +83,9 @@ pub struct Event<'b> {
     pub last_assistant_message: Text<'b>,
     #[serde(borrow)]
     stop_hook_active: Raw<'b>,
+    /// What the user or the client says to the model.
+    #[serde(borrow)]
+    pub prompt: Text<'b>,
     /// The settings file that has changed.
     #[serde(borrow)]
     pub file_path: Text<'b>,
@@ -186,14 +193,11 @@ impl<'b> Event<'b> {
     /// Whether an event of this kind about this tool can matter at all.
     pub fn may_concern(&self) -> bool {
         match self.kind() {
-            Kind::SessionStart
-            | Kind::SubagentStart
-            | Kind::SubagentStop
-            | Kind::Stop
-            | Kind::ConfigChange => true,
-            Kind::PreToolUse | Kind::PostToolUse => self.tool() != Tool::Other,
-            Kind::PostToolUseFailure => self.tool().runs_commands(),
+            Kind::PreToolUse | Kind::PostToolUse | Kind::PostToolUseFailure => {
+                self.tool() != Tool::Other
+            }
             Kind::Other => false,
+            _ => true,
         }
     }
 

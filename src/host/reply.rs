@@ -23,6 +23,14 @@ pub enum Reply {
     Block { reason: String },
     /// Something the model should know; the call goes on.
     Context { event: Kind, text: String },
+    /// What a call is found to have done; `holds` keeps the agent from going on as if
+    /// nothing were wrong, and the notice is for the user.
+    Found {
+        event: Kind,
+        text: String,
+        holds: bool,
+        notice: Option<String>,
+    },
     /// Something the user should know; the model is not told.
     Notice { text: String },
     /// The call is refused before it could be understood: stderr, exit 2.
@@ -58,6 +66,11 @@ struct ForEvent<'a> {
 }
 
 impl Reply {
+    /// Whether the call does not go on.
+    pub fn refuses(&self) -> bool {
+        matches!(self, Self::Deny { .. } | Self::Refuse { .. })
+    }
+
     /// A turn or an agent that a hook has held once already is never held again, whatever
     /// fails: clients before 2.1.143 would do so for ever.
     #[must_use]
@@ -100,6 +113,22 @@ impl Reply {
                 permission_decision_reason: None,
                 additional_context: Some(text),
             }),
+            Self::Found {
+                event,
+                text,
+                holds,
+                notice,
+            } => print(&Output {
+                decision: holds.then_some("block"),
+                reason: holds.then_some(text),
+                hook_specific_output: (!holds).then(|| ForEvent {
+                    hook_event_name: *event,
+                    permission_decision: None,
+                    permission_decision_reason: None,
+                    additional_context: Some(text),
+                }),
+                system_message: notice.as_deref(),
+            }),
             Self::Notice { text } => print(&Output {
                 system_message: Some(text),
                 ..Output::default()
@@ -107,7 +136,16 @@ impl Reply {
         };
         match (printed, self) {
             // Exit 2 refuses as well, by what stands on stderr.
-            (Err(_), Self::Deny { reason } | Self::Block { reason }) => {
+            (
+                Err(_),
+                Self::Deny { reason }
+                | Self::Block { reason }
+                | Self::Found {
+                    text: reason,
+                    holds: true,
+                    ..
+                },
+            ) => {
                 warn(reason);
                 2
             }

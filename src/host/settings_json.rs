@@ -44,7 +44,7 @@ const TIMEOUT_S: u32 = 10;
 const SETTINGS: &str = "user_settings|project_settings|local_settings";
 
 /// All entries. `hooks/hooks.json` and every settings file are made from these.
-pub const ENTRIES: [Entry; 9] = [
+pub const ENTRIES: [Entry; 11] = [
     Entry::on("PreToolUse", Some(TOOLS), OnFailure::Block),
     // By itself: a hook that fails must never keep an agent's report.
     Entry::on("PreToolUse", Some("SubagentHandback"), OnFailure::Continue),
@@ -53,7 +53,9 @@ pub const ENTRIES: [Entry; 9] = [
     Entry::on("SubagentStart", None, OnFailure::Continue),
     Entry::on("SubagentStop", None, OnFailure::Continue),
     Entry::on("Stop", None, OnFailure::Continue),
+    Entry::on("UserPromptSubmit", None, OnFailure::Continue),
     Entry::on("SessionStart", None, OnFailure::Continue),
+    Entry::on("SessionEnd", None, OnFailure::Continue),
     Entry::on("ConfigChange", Some(SETTINGS), OnFailure::Continue),
 ];
 

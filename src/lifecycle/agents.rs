@@ -18,11 +18,12 @@ use crate::guard::outcome;
 use crate::host::agent_result::{AgentResult, ToldBy};
 use crate::host::event::{Event, Tool};
 use crate::host::reply::{self, Reply};
+use crate::lifecycle::calls;
 use crate::lifecycle::counted_runs::Runs;
-use crate::lifecycle::detect;
 use crate::lifecycle::gates::{About, GateEffects, GateRecord, GateScope, OwedArtifact, Plan};
 use crate::log::record::{LogLine, Record, What};
 use crate::project::context::Context;
+use crate::recorder::mediate::Recorder;
 use crate::settings::model::Strictness;
 use crate::store::lock::{IN_HOOK, Locked, with_lock};
 use crate::store::make_own_folder;
@@ -45,7 +46,8 @@ pub(crate) fn agent_started(context: &Context<'_>, event: &Event<'_>) -> Reply {
         agent_id,
     };
     forget_run(context, event.session(), agent_id.unwrap_or_default());
-    let effects = Plan::new(&around, moment, context.now.get()).carry_out(&context.project, &about);
+    let plan = Plan::new(&around, moment, context.now.get());
+    let effects = write_gates(context, &plan, &about);
     // A start that moves nothing is not worth a line, one that should have is.
     let is_odd = effects.has_failed || effects.is_undecided;
     let records = effects.records.into_iter();
@@ -192,7 +194,7 @@ fn settle_end(
         return (GateEffects::default(), Counted::SentBack(owed));
     }
     let owed = plan.owed();
-    (plan.carry_out(&context.project, &about), Counted::Now(owed))
+    (write_gates(context, plan, &about), Counted::Now(owed))
 }
 
 /// What an agent may not end without.
@@ -264,14 +266,14 @@ fn running(event: &Event<'_>) -> Vec<AgentName> {
 }
 
 /// The main thread's turn is over: a run whose gates have all passed is
-/// closed, and what goes on in the background is looked after.
+/// closed, and what calls did that sent no end is found.
 pub(crate) fn turn_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
     if event.actor() == Actor::Main {
         let running = running(event);
         let moment = AgentEvent::TurnEnd { running: &running };
         carry_out(context, moment, &states(context, &context.cwd), event);
     }
-    detect::detect(context, event, &[])
+    calls::turn_ended(context, event)
 }
 
 /// A call has succeeded; where the main thread wrote a report, that completes its phase.
@@ -314,8 +316,17 @@ fn carry_out(
         ..About::default()
     };
     let plan = Plan::new(around, moment, context.now.get());
-    let effects = plan.carry_out(&context.project, &about);
+    let effects = write_gates(context, &plan, &about);
     append_gates(context, effects.records);
+}
+
+/// Carries an event into the states, so that no call is taken for its author.
+fn write_gates(context: &Context<'_>, plan: &Plan<'_>, about: &About<'_>) -> GateEffects {
+    let mut write = || plan.carry_out(&context.project, about);
+    match plan.is_empty() {
+        true => write(),
+        false => Recorder::of(context).own_writes("gate", IN_HOOK, &mut write),
+    }
 }
 
 /// `PreToolUse` of a dispatch: warned of or refused before its gate.

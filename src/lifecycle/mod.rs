@@ -1,11 +1,12 @@
 //! Around agents and after tool calls: gates, session start, what a call left behind.
 
 pub mod agents;
-pub mod background;
+pub mod calls;
+
 pub mod config_change;
 pub mod counted_runs;
-pub mod detect;
+
 pub mod gates;
 pub mod post_tool_use;
-pub mod restored;
+
 pub mod session_start;

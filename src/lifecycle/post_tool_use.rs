@@ -17,7 +17,7 @@ use crate::guard::outcome::denial_log;
 use crate::host::event::{Event, Kind, Text};
 use crate::host::reply::Reply;
 use crate::lifecycle::agents::{self, TO_COUNT};
-use crate::lifecycle::detect;
+use crate::lifecycle::calls;
 use crate::log::append::LogFile;
 use crate::log::record::{LogLine, Record, What};
 use crate::project::context::Context;
@@ -31,15 +31,11 @@ pub(crate) fn after(context: &Context<'_>, event: &Event<'_>) -> Reply {
     let claims = claims.unwrap_or_default();
     if event.kind() == Kind::PostToolUse {
         agents::report_written(context, event, &claims);
-        match decision {
-            Some(Decision::Allow { .. }) => recover(context, event, &claims),
-            Some(Decision::Deny(denials)) if event.tool().is_file_tool() => {
-                return detect::tell_rewritten(context, event, &denials);
-            }
-            _ => {}
+        if let Some(Decision::Allow { .. }) = decision {
+            recover(context, event, &claims);
         }
     }
-    detect::detect(context, event, &claims)
+    calls::after_call(context, event, &claims)
 }
 
 /// Closes the open denials of the same agent in the sites where it has now

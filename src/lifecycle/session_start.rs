@@ -9,6 +9,7 @@ use crate::host::event::{Event, Kind};
 use crate::host::reply::Reply;
 use crate::host::settings_json::Wiring;
 use crate::lifecycle::agents::roles;
+use crate::lifecycle::calls;
 use crate::lifecycle::gates::SiteRuns;
 use crate::log::record::{Record, What};
 use crate::project::context::Context;
@@ -26,6 +27,7 @@ pub(crate) fn session_started(context: &Context<'_>, event: &Event<'_>) -> Reply
         let devt = note_devt(context);
         heartbeat(context, event, devt.as_ref());
         note_wiring(context);
+        calls::session_passed(context, event);
     }
     let is_of_groups = |site: &Site<'_>| site.governed.id() == groups::ID;
     if sites.iter().any(is_of_groups) && !roles::has_group_roles(context, &sites) {

@@ -1,14 +1,13 @@
 //! Append-only JSONL logs: bounded, private, whole lines.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::base::disk::bounded_read;
 use crate::base::{clock, warn};
+use crate::store::append::{self, may_grow_to};
 use crate::store::lock::{Locked, with_lock};
-use crate::store::replace;
 
 /// One log and where its full generations go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,26 +79,12 @@ impl LogFile {
     }
 
     fn open(&self) -> io::Result<(File, u64)> {
-        let mut options = OpenOptions::new();
-        options.create(true).append(true).read(true);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::OpenOptionsExt;
-            options
-                .mode(0o600)
-                .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
-        }
-        let file = options.open(self.path())?;
-        let len = bounded_read::len(&file)?;
-        if len == 0 {
-            replace::give_to_owner_above(&file, &self.path());
-        }
-        Ok((file, len))
+        append::open(&self.path())
     }
 
     fn rotate(&self, stamp: &str) -> io::Result<()> {
         let dir = self.dir.join(self.rotated);
-        replace::make_dir(&dir)?;
+        crate::store::replace::make_dir(&dir)?;
         let stem = self.name.trim_end_matches(".jsonl");
         let stamp = clock::in_name(stamp);
         let full = (0..).map(|n| match n {
@@ -149,22 +134,6 @@ fn write_line(mut file: File, len: u64, line: &str) -> io::Result<()> {
         }
     }
     file.write_all(line.as_bytes())
-}
-
-/// A file that grows past the limit that a process has for them ends it by a signal.
-#[cfg(unix)]
-fn may_grow_to(len: u64) -> io::Result<()> {
-    use rustix::process::{Resource, getrlimit};
-    let limit = getrlimit(Resource::Fsize).current;
-    match limit.is_some_and(|limit| len > limit) {
-        true => Err(rustix::io::Errno::FBIG.into()),
-        false => Ok(()),
-    }
-}
-
-#[cfg(not(unix))]
-fn may_grow_to(_: u64) -> io::Result<()> {
-    Ok(())
 }
 
 /// The logs of a project.

@@ -22,6 +22,7 @@ pub enum What {
     Deny,
     Warn,
     Detected,
+    Undone,
     Recovered,
     Heartbeat,
     Fault,
@@ -70,6 +71,14 @@ pub struct Record {
     pub resolves: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command_excerpt: Option<String>,
+    /// Of a detection: the ids of the contents before and after, and whether it is
+    /// certain who made the change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certain: Option<bool>,
     /// Of a heartbeat: the version of Claude Code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
@@ -115,6 +124,9 @@ impl Record {
             cwd: owned(&event.cwd),
             resolves: None,
             command_excerpt: event.input.command.get().map(redact::excerpt),
+            before: None,
+            after: None,
+            certain: None,
             client: None,
             also: Vec::new(),
         }
@@ -132,12 +144,7 @@ impl Record {
         let Some((first, others)) = denials.split_first() else {
             return record;
         };
-        record.rule = Some(first.code);
-        record.system = Some(first.system.clone());
-        record.action = Some(action_of(first).to_owned());
-        record.file_path = Some(first.path.clone());
-        record.name = Some(first.entry.clone());
-        record.suggestion.clone_from(&first.suggestion);
+        record.tell(first);
         record.also = others
             .iter()
             .map(|denial| Also {
@@ -148,6 +155,18 @@ impl Record {
             })
             .collect();
         record
+    }
+}
+
+impl Record {
+    /// Fills in what a denial is about.
+    pub fn tell(&mut self, denial: &Denial) {
+        self.rule = Some(denial.code);
+        self.system = Some(denial.system.clone());
+        self.action = Some(action_of(denial).to_owned());
+        self.file_path = Some(denial.path.clone());
+        self.name = Some(denial.entry.clone());
+        self.suggestion.clone_from(&denial.suggestion);
     }
 }
 

@@ -27,8 +27,6 @@ pub struct Entry<'c> {
     /// Bytes; 0 for a directory.
     pub size: u64,
     pub modified: DateTime<Utc>,
-    /// Also when it was renamed or moved here.
-    pub changed: DateTime<Utc>,
     pub is_dir: bool,
     pub is_link: bool,
     pub bucket: Bucket,
@@ -58,24 +56,37 @@ impl Entry<'_> {
 /// # Errors
 /// The site, a directory of it or an entry cannot be read.
 pub fn entries<'c>(site: &Site<'c>, registry: &Registry<'_>) -> Result<Vec<Entry<'c>>> {
-    entries_changed(site, registry, DateTime::<Utc>::MIN_UTC)
+    let mut entries = Vec::new();
+    let mut ask = |_: &Path, _: &fs::Metadata| false;
+    walk(site, registry, &mut ask, &mut |found| {
+        entries.extend(settle(found));
+        Ok(())
+    })?;
+    Ok(entries)
 }
 
-/// The entries that were changed at a time or since. Most were not, and to ask the
-/// contract about an entry costs more than to ask the disk.
+/// An entry as the disk and the contract have it.
+pub struct Found<'c> {
+    /// Relative to the site.
+    pub name: String,
+    pub path: PathBuf,
+    pub meta: fs::Metadata,
+    pub standing: Classification<'c>,
+}
+
+/// Hands on every entry of a site that belongs to it, but for the directories whose
+/// own entries it goes on with. What `is_known` is left alone: to ask the contract about
+/// an entry costs more than to ask the disk.
 ///
 /// # Errors
-/// The site, a directory of it or an entry cannot be read.
-pub fn entries_changed<'c>(
+/// The site, a directory of it or an entry cannot be read, or `take` failed.
+pub fn walk<'c>(
     site: &Site<'c>,
     registry: &Registry<'_>,
-    since: DateTime<Utc>,
-) -> Result<Vec<Entry<'c>>> {
-    let mut found = Vec::new();
-    let dir = site.dir();
-    list(site, (dir.as_ref(), ""), registry, since, &mut found)?;
-    found.retain(|entry| entry.changed >= since);
-    Ok(found)
+    is_known: &mut dyn FnMut(&Path, &fs::Metadata) -> bool,
+    take: &mut dyn FnMut(Found<'c>) -> Result<()>,
+) -> Result<()> {
+    list(site, (site.dir().as_ref(), ""), registry, is_known, take)
 }
 
 /// Lists one directory of a site, by its path and its name there, and those below it
@@ -84,8 +95,8 @@ fn list<'c>(
     site: &Site<'c>,
     (dir, below): (&Path, &str),
     registry: &Registry<'_>,
-    since: DateTime<Utc>,
-    found: &mut Vec<Entry<'c>>,
+    is_known: &mut dyn FnMut(&Path, &fs::Metadata) -> bool,
+    take: &mut dyn FnMut(Found<'c>) -> Result<()>,
 ) -> Result<()> {
     let failed = || format!("could not list `{}`", dir.display());
     for entry in list::entries(dir).with_context(failed)? {
@@ -97,8 +108,7 @@ fn list<'c>(
         else {
             continue;
         };
-        // What lies below a directory can change without it.
-        if !meta.is_dir() && store::changed(&meta) < since {
+        if is_known(&path, &meta) {
             continue;
         }
         let name = path::below(below, &entry.into_name());
@@ -108,26 +118,32 @@ fn list<'c>(
         let (contract, edition) = (&site.governed.contract, site.governed.edition);
         match contract.standing(&name, edition) {
             Classification::Row(_) if meta.is_dir() && contract.leads_on(&name, edition) => {
-                list(site, (&path, &name), registry, since, found)?;
+                list(site, (&path, &name), registry, is_known, take)?;
             }
             Classification::Directory(Dir { kind: Closed, .. }) | Classification::Free
                 if meta.is_dir() =>
             {
-                list(site, (&path, &name), registry, since, found)?;
+                list(site, (&path, &name), registry, is_known, take)?;
             }
-            standing => found.extend(settle(standing, &meta, name, path)),
+            standing => take(Found {
+                name,
+                path,
+                meta,
+                standing,
+            })?,
         }
     }
     Ok(())
 }
 
 /// A directory with a file's name is ad hoc, and so is a file with a directory's.
-fn settle<'c>(
-    standing: Classification<'c>,
-    meta: &fs::Metadata,
-    name: String,
-    path: PathBuf,
-) -> Option<Entry<'c>> {
+fn settle(found: Found<'_>) -> Option<Entry<'_>> {
+    let Found {
+        name,
+        path,
+        ref meta,
+        standing,
+    } = found;
     let is_dir = meta.is_dir();
     let (bucket, at_reset, row) = match standing {
         Classification::Row(row) if !is_dir || row.bucket == Bucket::Ephemeral => {
@@ -143,7 +159,6 @@ fn settle<'c>(
         path,
         size: if is_dir { 0 } else { meta.len() },
         modified: store::modified(meta),
-        changed: store::changed(meta),
         is_dir,
         is_link: meta.is_symlink(),
         bucket,

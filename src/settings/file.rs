@@ -10,7 +10,7 @@ use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use crate::contract::denial::Mode;
 use crate::contract::edition::Choice;
 use crate::formats::yaml;
-use crate::settings::model::{OnError, Strictness};
+use crate::settings::model::{OnError, Recording, Strictness, Undo};
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(
@@ -22,7 +22,10 @@ pub(crate) struct File {
     pub(crate) systems: Option<BTreeMap<String, Option<SystemFile>>>,
     pub(crate) completion: Option<Strictness>,
     pub(crate) dispatch: Option<Strictness>,
+    pub(crate) undo: Option<Undo>,
+    /// The old key for `undo`, which wins.
     pub(crate) quarantine: Option<bool>,
+    pub(crate) recorder: Option<Recording>,
     pub(crate) archive: Option<ArchiveFile>,
     pub(crate) log: Option<LogFile>,
     pub(crate) on_error: Option<OnError>,
@@ -60,6 +63,7 @@ pub(crate) struct SystemFile {
     pub(crate) subdirectories: Option<Vec<String>>,
     pub(crate) roots: Option<Vec<String>>,
     pub(crate) roles: Option<BTreeMap<String, Words>>,
+    pub(crate) programs: Option<Vec<String>>,
     pub(crate) site: Option<String>,
     pub(crate) canonical: Option<Vec<String>>,
     pub(crate) patterns: Option<Vec<String>>,

@@ -41,9 +41,10 @@ impl Layers {
         Self::read_by(files, read_text)
     }
 
+    /// The same with texts from elsewhere than the disk.
     pub(crate) fn read_by(
         files: impl IntoIterator<Item = (Layer, String)>,
-        text_of: fn(&str) -> io::Result<Option<String>>,
+        text_of: impl Fn(&str) -> io::Result<Option<String>>,
     ) -> Self {
         let read = |(layer, path): (Layer, String)| {
             let text = text_of(&path).transpose()?;

@@ -9,8 +9,10 @@ use crate::contract::denial::Mode;
 use crate::contract::edition::Choice;
 use crate::contract::glob::Pattern;
 use crate::settings::file::{File, SystemFile, Words, nearest};
-use crate::settings::model::{Declared, KnownSystem, ROLES, SettingKey, Settings, SystemSettings};
-use crate::settings::names::{Root, glob, globs, names, relative};
+use crate::settings::model::{
+    Declared, KnownSystem, ROLES, SettingKey, Settings, SystemSettings, Undo,
+};
+use crate::settings::names::{Root, glob, globs, names, programs, relative};
 
 /// Where a settings file stands, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -132,7 +134,9 @@ fn overlay(base: File, later: File) -> File {
         systems: Some(systems),
         completion: later.completion.or(base.completion),
         dispatch: later.dispatch.or(base.dispatch),
+        undo: later.undo.or(base.undo),
         quarantine: later.quarantine.or(base.quarantine),
+        recorder: later.recorder.or(base.recorder),
         archive: archive.or(base.archive),
         log: log.or(base.log),
         on_error: later.on_error.or(base.on_error),
@@ -149,6 +153,7 @@ fn overlay_system(base: SystemFile, later: SystemFile) -> SystemFile {
         subdirectories: later.subdirectories.or(base.subdirectories),
         roots: later.roots.or(base.roots),
         roles: later.roles.or(base.roles),
+        programs: later.programs.or(base.programs),
         site: later.site.or(base.site),
         canonical: later.canonical.or(base.canonical),
         patterns: later.patterns.or(base.patterns),
@@ -167,7 +172,8 @@ fn enforce_managed(file: &mut File, managed: &File) -> Vec<String> {
             $(at_least(&mut file.$name, managed.$name, stringify!($name), &mut out);)*
         };
     }
-    rise!(mode completion dispatch quarantine on_error);
+    rise!(mode completion dispatch quarantine recorder on_error);
+    at_least(&mut file.undo, undo(managed), "undo", &mut out);
     if let (Some(archive), Some(held)) = (&mut file.archive, &managed.archive) {
         at_least(&mut archive.runs, held.runs, "archive.runs", &mut out);
     }
@@ -190,6 +196,10 @@ fn enforce_managed(file: &mut File, managed: &File) -> Vec<String> {
         }
     }
     out
+}
+
+fn undo(file: &File) -> Option<Undo> {
+    file.undo.or(file.quarantine.map(Undo::of_quarantine))
 }
 
 fn enforce_managed_system(
@@ -215,7 +225,7 @@ fn enforce_managed_system(
             $(pin(&mut system.$name, &held.$name, &key(stringify!($name)), out);)*
         };
     }
-    pin!(contract extra_names extra_globs subdirectories roots roles);
+    pin!(contract extra_names extra_globs subdirectories roots roles programs);
     pin!(site canonical patterns ephemeral owners);
 }
 
@@ -260,7 +270,8 @@ fn settings(file: &File, known: &[KnownSystem]) -> Result<Settings, String> {
         mode: file.mode.unwrap_or_default(),
         completion: file.completion.unwrap_or_default(),
         dispatch: file.dispatch.unwrap_or_default(),
-        quarantine: file.quarantine.unwrap_or_default(),
+        undo: undo(file).unwrap_or_default(),
+        recorder: file.recorder.unwrap_or_default(),
         on_error: file.on_error.unwrap_or_default(),
         ..Settings::default()
     };
@@ -326,6 +337,7 @@ fn system_settings(
             .map(roles)
             .transpose()?
             .unwrap_or_default(),
+        programs: programs(&file.programs)?,
         declared: declared(file)?,
     })
 }

@@ -57,6 +57,39 @@ pub enum OnError {
     Closed,
 }
 
+/// What of a call is taken back after it. Weakest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Undo {
+    /// All is told only.
+    Off,
+    /// Names that nobody may use.
+    #[default]
+    Names,
+    /// Also changes and removals that one call alone can have made.
+    Exclusive,
+}
+
+impl Undo {
+    /// What the old key `quarantine` says.
+    pub fn of_quarantine(quarantine: bool) -> Self {
+        match quarantine {
+            true => Self::Names,
+            false => Self::Off,
+        }
+    }
+}
+
+/// Whether former contents of state files are kept. Weakest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Recording {
+    /// Listings only.
+    Off,
+    #[default]
+    On,
+}
+
 /// All settings with their values; `default()` is what holds without any file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -65,8 +98,10 @@ pub struct Settings {
     pub completion: Strictness,
     /// About the dispatch of an agent before its gate.
     pub dispatch: Strictness,
-    /// Whether detected entries move to the archive.
-    pub quarantine: bool,
+    /// What is taken back after a call.
+    pub undo: Undo,
+    /// Whether contents are kept.
+    pub recorder: Recording,
     /// Archive runs kept, at least 1.
     pub archive_runs: usize,
     /// Size in bytes past which a log rotates, at least [`Settings::MIN_LOG_BYTES`].
@@ -91,6 +126,8 @@ pub struct SystemSettings {
     pub roots: Vec<String>,
     /// Agent name, or a pattern with `*`, to one of [`ROLES`].
     pub roles: BTreeMap<String, String>,
+    /// Programs whose changes are the system's own.
+    pub programs: Vec<String>,
     /// Present for a system the settings add.
     pub declared: Option<Declared>,
 }
@@ -125,7 +162,8 @@ impl Default for Settings {
             mode: Mode::default(),
             completion: Strictness::default(),
             dispatch: Strictness::default(),
-            quarantine: false,
+            undo: Undo::default(),
+            recorder: Recording::default(),
             archive_runs: 5,
             log_max_bytes: 8 << 20,
             on_error: OnError::default(),
@@ -183,6 +221,7 @@ impl SystemSettings {
             subdirectories: Vec::new(),
             roots: Vec::new(),
             roles: BTreeMap::new(),
+            programs: Vec::new(),
             declared: None,
         }
     }

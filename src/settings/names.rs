@@ -110,3 +110,14 @@ pub(crate) fn relative(key: &str, text: &str, root: Root) -> Result<String, Stri
         text.escape_debug()
     ))
 }
+
+/// Names of programs, without directories.
+pub(super) fn programs(names: &Option<Vec<String>>) -> Result<Vec<String>, String> {
+    let plain = |name: &String| match name.is_empty() || name.contains(['/', ' ']) {
+        true => Err(format!(
+            "`programs`: `{name}` is no name of a program; leave directories and arguments out"
+        )),
+        false => Ok(name.clone()),
+    };
+    names.iter().flatten().map(plain).collect()
+}

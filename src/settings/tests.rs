@@ -85,7 +85,11 @@ fn every_key_is_read() {
     assert_eq!(settings.mode, Mode::Warn);
     assert_eq!(settings.completion, Strictness::Block);
     assert_eq!(settings.dispatch, Strictness::Off);
-    assert!(settings.quarantine);
+    assert_eq!(
+        (settings.undo, settings.recorder),
+        (Undo::Exclusive, Recording::Off)
+    );
+    assert_eq!(settings.system("devt").programs, ["devt-helper"]);
     assert_eq!((settings.archive_runs, settings.log_max_bytes), (9, 70_000));
     assert_eq!(settings.on_error, OnError::Closed);
     let devt = settings.system("devt");

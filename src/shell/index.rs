@@ -5,16 +5,21 @@
 
 /// The tracked paths from the repository's root, in the order of their bytes.
 #[derive(Default)]
-pub(super) struct Index {
+pub(crate) struct Index {
     paths: Vec<Vec<u8>>,
+    /// What each holds, by git's id.
+    blobs: Vec<[u8; 20]>,
 }
+
+/// Where the object's name stands.
+const BLOB_AT: usize = 40;
 
 /// What stands before the flags of an entry: times, modes, sizes, the object's name.
 const STAT_LEN: usize = 60;
 
 impl Index {
     /// Reads as much as there is.
-    pub(super) fn parse(bytes: &[u8]) -> Self {
+    pub(crate) fn parse(bytes: &[u8]) -> Self {
         let mut index = Self::default();
         if let Some(rest) = bytes.strip_prefix(b"DIRC\0\0\0")
             && let Some((version @ 2..=4, rest)) = rest.split_first()
@@ -48,24 +53,30 @@ impl Index {
             // Filled up to a multiple of eight, with one byte at least.
             _ => whole.get((head + len + 8) & !7..)?,
         };
+        self.blobs.push(*whole.get(BLOB_AT..)?.first_chunk()?);
         self.paths.push(path);
         Some(())
     }
 
-    pub(super) fn holds(&self, path: &str) -> bool {
+    /// The id of what a tracked path holds.
+    pub(crate) fn blob(&self, path: &str) -> Option<[u8; 20]> {
         let found = self
             .paths
             .binary_search_by(|p| p.as_slice().cmp(path.as_bytes()));
-        found.is_ok()
+        self.blobs.get(found.ok()?).copied()
+    }
+
+    pub(crate) fn holds(&self, path: &str) -> bool {
+        self.blob(path).is_some()
     }
 
     /// Whether anything below a directory is tracked.
-    pub(super) fn reaches(&self, dir: &str) -> bool {
+    pub(crate) fn reaches(&self, dir: &str) -> bool {
         self.below(dir).next().is_some()
     }
 
     /// The tracked paths below a directory; the root is empty.
-    pub(super) fn below(&self, dir: &str) -> impl Iterator<Item = &str> {
+    pub(crate) fn below(&self, dir: &str) -> impl Iterator<Item = &str> {
         let dir = match dir {
             "" => Vec::new(),
             dir => format!("{dir}/").into_bytes(),

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use snapshot::{is_real_dir, list};
 
 use super::lock::Locked;
@@ -21,7 +21,7 @@ use crate::base::clock;
 use crate::store::rename::move_to_free;
 
 pub use manifest::{FILE as MANIFEST, Manifest, Named};
-pub use restore::{Newer, Return};
+pub use restore::{Newer, Return, stays_inside};
 pub use snapshot::{Held, Snapshot, rings_below};
 
 /// What made a snapshot.
@@ -36,16 +36,19 @@ pub enum Kind {
     Restore,
     /// What a new run takes the place of.
     Init,
+    /// What a session's calls left and the hook took back.
+    Undo,
 }
 
 impl Kind {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Reset,
         Self::Cleanup,
         Self::Sweep,
         Self::Quarantine,
         Self::Restore,
         Self::Init,
+        Self::Undo,
     ];
 
     fn prefix(self) -> &'static str {
@@ -56,6 +59,7 @@ impl Kind {
             Self::Quarantine => "quarantine-",
             Self::Restore => "restore-",
             Self::Init => "init-",
+            Self::Undo => "undo-",
         }
     }
 
@@ -65,7 +69,7 @@ impl Kind {
             Self::Reset => "statewarden reset",
             Self::Cleanup => "statewarden cleanup",
             Self::Sweep => "statewarden sweep",
-            Self::Quarantine => "statewarden hook",
+            Self::Quarantine | Self::Undo => "statewarden hook",
             Self::Restore => "statewarden restore",
             Self::Init => "statewarden flow init",
         }
@@ -112,6 +116,17 @@ pub enum WhenChanged {
     /// It is in use: the temporary file of a writer at work.
     Leave,
 }
+
+/// How an entry gets into an archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    Move,
+    /// A file that stays where it is.
+    Copy,
+}
+
+/// How long what was undone is kept.
+const UNDONE: TimeDelta = TimeDelta::days(30);
 
 /// What became of one entry.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -181,7 +196,9 @@ impl Archive {
         }
         let path = self.new_snapshot(run)?;
         let places = places(items);
-        if let Err(error) = manifest::write(&path, self, run, items, &places) {
+        let named = items.iter().zip(&places);
+        let named = named.map(|(item, place)| Named::of(item, place)).collect();
+        if let Err(error) = Manifest::new(self, run, named).write(&path) {
             // The first error is the one to report.
             let _ = snapshot::remove_empty(&path);
             return Err(error);
@@ -204,6 +221,64 @@ impl Archive {
             statuses,
             ..Taken::default()
         })
+    }
+
+    /// Puts one entry into the snapshot of what was undone in a session, and gives its
+    /// place. These snapshots are none of the ring's.
+    ///
+    /// # Errors
+    /// The snapshot cannot be made or the entry cannot be moved; it is where it was then.
+    pub fn set_aside(
+        &self,
+        _: &Locked<'_>,
+        now: DateTime<Utc>,
+        session: &str,
+        item: &Item<'_>,
+        how: How,
+    ) -> io::Result<PathBuf> {
+        let run = Run {
+            kind: Kind::Undo,
+            now,
+        };
+        let manifests = self.snapshots(now)?.into_iter().rev();
+        let mut manifests = manifests
+            .filter(|snapshot| snapshot.kind == Kind::Undo)
+            .filter_map(|snapshot| Some((snapshot.manifest()?, snapshot.path)));
+        let of_session =
+            manifests.find(|(manifest, _)| manifest.session.as_deref() == Some(session));
+        let (mut manifest, snapshot) = match of_session {
+            Some(found) => found,
+            None => {
+                let mut manifest = Manifest::new(self, run, Vec::new());
+                manifest.session = Some(session.to_owned());
+                (manifest, self.new_snapshot(run)?)
+            }
+        };
+        let place = free_place(plain_place(item), &|place| {
+            *place == *Path::new(MANIFEST) || fs::symlink_metadata(snapshot.join(place)).is_ok()
+        });
+        manifest.add(Named::of(item, &place));
+        manifest.write(&snapshot)?;
+        let to = snapshot.join(&place);
+        if let Some(above) = to.parent() {
+            replace::make_dir(above)?;
+        }
+        match how {
+            How::Move => move_to_free(item.path, &to)?,
+            How::Copy => replace::copy_to_free(item.path, &to)?,
+        }
+        Ok(to)
+    }
+
+    /// Drops what was undone long ago.
+    ///
+    /// # Errors
+    /// A snapshot cannot be removed.
+    pub fn drop_undone(&self, _: &Locked<'_>, now: DateTime<Utc>) -> io::Result<()> {
+        let is_old =
+            |snapshot: &Snapshot| snapshot.kind == Kind::Undo && snapshot.at < now - UNDONE;
+        let mut old = self.snapshots(now)?.into_iter().filter(is_old);
+        old.try_for_each(drop_snapshot)
     }
 
     fn new_snapshot(&self, run: Run) -> io::Result<PathBuf> {
@@ -249,7 +324,7 @@ impl Archive {
     fn prune(&self, _: &Locked<'_>, new: &Path, now: DateTime<Utc>) -> io::Result<Vec<String>> {
         self.drop_leftovers()?;
         let mut old = self.snapshots(now)?;
-        old.retain(|snapshot| snapshot.path != new);
+        old.retain(|snapshot| snapshot.path != new && snapshot.kind != Kind::Undo);
         let (empty, old): (Vec<_>, Vec<_>) = old.into_iter().partition(Snapshot::is_empty);
         for snapshot in empty.iter().filter(|empty| empty.is_abandoned(now)) {
             snapshot::remove_empty(&snapshot.path)?;
@@ -257,11 +332,8 @@ impl Archive {
         let surplus = (old.len() + 1).saturating_sub(self.runs);
         let mut pruned = Vec::new();
         for snapshot in old.into_iter().take(surplus) {
-            // Renamed first, so that a kill leaves no half snapshot that looks whole.
-            let doomed = replace::temp_beside(&snapshot.path);
-            move_to_free(&snapshot.path, &doomed)?;
-            replace::remove_own_tree(&doomed)?;
-            pruned.push(snapshot.name);
+            pruned.push(snapshot.name.clone());
+            drop_snapshot(snapshot)?;
         }
         Ok(pruned)
     }
@@ -284,23 +356,36 @@ impl Archive {
     }
 }
 
+/// Renamed first, so that a kill leaves no half snapshot that looks whole.
+fn drop_snapshot(snapshot: Snapshot) -> io::Result<()> {
+    let doomed = replace::temp_beside(&snapshot.path);
+    move_to_free(&snapshot.path, &doomed)?;
+    replace::remove_own_tree(&doomed)
+}
+
 /// The place of each item in the snapshot. One that the manifest or an earlier
 /// item has, on a file system that folds case too, gets a number behind it.
 fn places(items: &[Item<'_>]) -> Vec<PathBuf> {
+    let folded = |path: &Path| path.to_string_lossy().to_lowercase();
     let mut used = HashSet::from([MANIFEST.to_owned()]);
     let place = |item: &Item<'_>| {
-        let plain = plain_place(item);
-        let folded = |path: &Path| path.to_string_lossy().to_lowercase();
-        let (mut place, mut n) = (plain.clone(), 0);
-        while !used.insert(folded(&place)) {
-            n += 1;
-            let mut name = plain.file_name().unwrap_or_default().to_owned();
-            name.push(format!("-{n}"));
-            place = plain.with_file_name(name);
-        }
+        let place = free_place(plain_place(item), &|place| used.contains(&folded(place)));
+        used.insert(folded(&place));
         place
     };
     items.iter().map(place).collect()
+}
+
+/// A place, with a number behind its name where that is taken.
+fn free_place(plain: PathBuf, is_taken: &dyn Fn(&Path) -> bool) -> PathBuf {
+    let (mut place, mut n) = (plain.clone(), 0);
+    while is_taken(&place) {
+        n += 1;
+        let mut name = plain.file_name().unwrap_or_default().to_owned();
+        name.push(format!("-{n}"));
+        place = plain.with_file_name(name);
+    }
+    place
 }
 
 /// The item's name as the disk has it, which need not be UTF-8.

@@ -5,6 +5,7 @@
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use super::could_not;
 use super::pid_lock::is_alive;
@@ -24,7 +25,7 @@ use crate::store::rename::move_to_free;
 /// # Errors
 /// The bytes or the name cannot be written; the old file stands then.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    put(path, bytes, File::sync_data)
+    put(path, bytes, &Attributes::OfOld, File::sync_data)
 }
 
 /// Like [`replace`], without waiting for the device: a kill leaves the file
@@ -33,25 +34,152 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// Those of [`replace`].
 pub fn replace_unflushed(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    put(path, bytes, |_| Ok(()))
+    put(path, bytes, &Attributes::OfOld, |_| Ok(()))
 }
 
-fn put(path: &Path, bytes: &[u8], flush: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
+/// The same for a file that nobody else may read.
+///
+/// # Errors
+/// Those of [`replace`].
+pub fn replace_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    put(path, bytes, &Attributes::Private, |_| Ok(()))
+}
+
+/// Like [`replace`], with the mode and the modification time that the file had when
+/// it held these bytes.
+///
+/// # Errors
+/// Those of [`replace`].
+pub fn replace_as_it_was(
+    path: &Path,
+    bytes: &[u8],
+    mode: u32,
+    modified: SystemTime,
+) -> io::Result<()> {
+    let attributes = Attributes::Former { mode, modified };
+    put(path, bytes, &attributes, File::sync_data)
+}
+
+/// Puts a link in the place of a file or a link, or makes it. Whoever looks finds
+/// the old one or the new one.
+///
+/// # Errors
+/// The link cannot be made; what was there stands then.
+#[cfg(unix)]
+pub fn replace_by_link(path: &Path, target: &[u8]) -> io::Result<()> {
+    use std::os::unix::ffi::OsStrExt;
+    let temp = temp_beside(path);
+    let target = std::ffi::OsStr::from_bytes(target);
+    let make = || std::os::unix::fs::symlink(target, &temp);
+    let made = make().or_else(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => fs::remove_file(&temp).and_then(|()| make()),
+        _ => Err(error),
+    });
+    let placed = made.and_then(|()| fs::rename(&temp, path));
+    // The first error is the one to report.
+    placed.inspect_err(|_| drop(fs::remove_file(&temp)))
+}
+
+/// # Errors
+/// Always: links are not made here.
+#[cfg(not(unix))]
+pub fn replace_by_link(_: &Path, _: &[u8]) -> io::Result<()> {
+    let why = "links are not made on this platform";
+    Err(io::Error::new(io::ErrorKind::Unsupported, why))
+}
+
+/// What a file has beside its bytes.
+enum Attributes {
+    OfOld,
+    Private,
+    Former { mode: u32, modified: SystemTime },
+}
+
+fn put(
+    path: &Path,
+    bytes: &[u8],
+    attributes: &Attributes,
+    flush: impl FnOnce(&File) -> io::Result<()>,
+) -> io::Result<()> {
     let old = fs::symlink_metadata(path).ok().filter(Metadata::is_file);
-    let (temp, mut file) = create_beside(path, old.as_ref())?;
-    let written = file
+    let access = match (attributes, &old) {
+        (Attributes::OfOld, None) => Access::Usual,
+        // Closed to others until it has the mode of the file it replaces.
+        _ => Access::Private,
+    };
+    let (temp, file) = create_beside(path, access)?;
+    let give = || match (attributes, &old) {
+        (Attributes::OfOld, Some(old)) => take_over(&temp, old),
+        (Attributes::OfOld | Attributes::Private, _) => {
+            give_to_owner_above(&file, &temp);
+            Ok(())
+        }
+        (Attributes::Former { mode, modified }, _) => {
+            give_to_owner_above(&file, &temp);
+            file.set_modified(*modified)?;
+            set_mode(&file, *mode)
+        }
+    };
+    let written = (&file)
         .write_all(bytes)
-        .and_then(|()| match &old {
-            Some(old) => take_over(&temp, old),
-            None => {
-                give_to_owner_above(&file, &temp);
-                Ok(())
-            }
-        })
+        .and_then(|()| give())
         .and_then(|()| flush(&file))
         .and_then(|()| fs::rename(&temp, path));
     // The first error is the one to report.
     written.inspect_err(|_| drop(fs::remove_file(&temp)))
+}
+
+#[cfg(unix)]
+fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(fs::Permissions::from_mode(mode & 0o7777))
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &File, _: u32) -> io::Result<()> {
+    Ok(())
+}
+
+/// Makes a file that nobody else may read, and that must not be there yet.
+///
+/// # Errors
+/// `AlreadyExists` when it is there; else it cannot be made or written.
+pub fn create_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = creating(Access::Private).open(path)?;
+    give_to_owner_above(&file, path);
+    file.write_all(bytes)
+}
+
+/// Writes over the first bytes of a private file, or makes it, without a flush, a
+/// truncation or a rename. For a few bytes that are written in one.
+///
+/// # Errors
+/// The file cannot be opened or written.
+pub fn overwrite_start(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let opened = OpenOptions::new().write(true).open(path);
+    match opened {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => create_private(path, bytes),
+        opened => opened?.write_all(bytes),
+    }
+}
+
+/// Who may read a file while it is made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Usual,
+    Private,
+}
+
+fn creating(access: Access) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if access == Access::Private {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = access;
+    options
 }
 
 /// The temporary file or directory of this process that belongs to a path.
@@ -90,17 +218,9 @@ pub fn drop_leftovers(dir: &Path, names: &str) {
 
 /// Opens a temporary file that nobody else has. A leftover of a killed process
 /// with the same id is in nobody's use and goes.
-fn create_beside(path: &Path, old: Option<&Metadata>) -> io::Result<(PathBuf, File)> {
+fn create_beside(path: &Path, access: Access) -> io::Result<(PathBuf, File)> {
     let temp = temp_beside(path);
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    if old.is_some() {
-        // Closed to others until it has the mode of the file it replaces.
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    }
-    #[cfg(not(unix))]
-    let _ = old;
+    let options = creating(access);
     let file = options.open(&temp).or_else(|e| match e.kind() {
         io::ErrorKind::AlreadyExists => fs::remove_file(&temp).and_then(|()| options.open(&temp)),
         _ => Err(e),
@@ -127,7 +247,7 @@ fn take_over(temp: &Path, old: &Metadata) -> io::Result<()> {
 pub fn copy_to_free(from: &Path, to: &Path) -> io::Result<()> {
     let (mut from, _) = bounded_read::open(from)?;
     let old = from.metadata()?;
-    let (temp, mut copy) = create_beside(to, Some(&old))?;
+    let (temp, mut copy) = create_beside(to, Access::Private)?;
     let copied = io::copy(&mut from, &mut copy)
         .and_then(|_| take_over(&temp, &old))
         .and_then(|()| copy.sync_data())
@@ -178,6 +298,22 @@ fn give_dir_to_owner_above(dir: &Path) {
     }
     #[cfg(not(unix))]
     let _ = dir;
+}
+
+/// Makes a directory that nobody else may look into; those above it must be there.
+///
+/// # Errors
+/// It cannot be made; that it is there is none.
+pub fn make_private_dir(dir: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(dir) {
+        Ok(()) => give_dir_to_owner_above(dir),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error),
+    }
+    Ok(())
 }
 
 /// Makes a directory that must not be there yet.

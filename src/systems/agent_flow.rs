@@ -51,6 +51,18 @@ impl System for AgentFlow {
         })
     }
 
+    fn programs(&self) -> &'static [&'static str] {
+        &[
+            "compile-deep-dive.sh",
+            "init-deep-dive.sh",
+            "init-orchestration.sh",
+            "init-team-orchestration.sh",
+            "merge-parallel-results.sh",
+            "update-orchestration-state.sh",
+            "update-team-state.sh",
+        ]
+    }
+
     fn judges(&self, entry: &str) -> bool {
         FileKind::parse(entry).is_some()
     }

@@ -50,6 +50,10 @@ impl System for AgentMux {
             .collect()
     }
 
+    fn programs(&self) -> &'static [&'static str] {
+        &["agentmux"]
+    }
+
     fn landmarks(&self) -> &'static [&'static str] {
         &[".agentmux/.sessions/*"]
     }

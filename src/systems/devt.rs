@@ -128,6 +128,10 @@ impl System for Devt {
         }
     }
 
+    fn programs(&self) -> &'static [&'static str] {
+        &["devt-tools", "devt-tools.cjs"]
+    }
+
     fn pid_lock(&self) -> Option<&'static str> {
         Some(".lock")
     }

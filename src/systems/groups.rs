@@ -110,6 +110,10 @@ impl System for Groups {
         names.any(|name| name.ends_with(change))
     }
 
+    fn programs(&self) -> &'static [&'static str] {
+        &["openspec"]
+    }
+
     fn root_file(&self) -> Option<&'static str> {
         Some(TASKS)
     }

@@ -23,6 +23,10 @@ impl System for Own {
         &CONTRACT
     }
 
+    fn programs(&self) -> &'static [&'static str] {
+        &["statewarden"]
+    }
+
     fn upkeep(&self) -> Retention {
         Retention::Program
     }

@@ -90,10 +90,8 @@ pub struct FileOutcome {
 
 impl FileOutcome {
     pub fn new(file: &str, outcome: Outcome) -> Self {
-        Self {
-            file: file.to_owned(),
-            outcome,
-        }
+        let file = file.to_owned();
+        Self { file, outcome }
     }
 }
 
@@ -195,6 +193,11 @@ pub trait System: Sync {
     /// The name that its agents most likely mean by one that nobody else is refused.
     fn near_miss(&self, _entry: &str) -> Option<String> {
         None
+    }
+
+    /// The programs whose changes are the system's own, by their names.
+    fn programs(&self) -> &'static [&'static str] {
+        &[]
     }
 
     /// Who may write an entry that no row names, where its directory is open.
@@ -448,7 +451,6 @@ pub fn by_id(id: &str) -> Option<&'static dyn System> {
 pub(crate) fn split_site<'p>(path: &'p str, marker: &str, extra: usize) -> Option<Place<'p>> {
     let (bytes, first) = (path.as_bytes(), marker.bytes().next()?);
     let mut start = 0;
-    // Most components do not begin like it.
     while !(bytes.get(start)?.eq_ignore_ascii_case(&first)
         && begins_with(path.get(start..)?, marker))
     {

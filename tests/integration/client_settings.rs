@@ -486,25 +486,6 @@ fn the_users_settings_are_where_the_client_has_them() {
     }
 }
 
-#[test]
-fn a_hook_in_the_users_settings_is_no_hook_that_was_taken_out() {
-    let mut sandbox = wired();
-    let config = sandbox.base().join("config").to_str().unwrap().to_owned();
-    sandbox.env = vec![("CLAUDE_CONFIG_DIR", config)];
-    sandbox.run("install --scope user");
-    sandbox.write(CLIENT, "{}");
-    let mut event = sandbox.bash_event("true");
-    event["hook_event_name"] = "PostToolUse".into();
-    event["duration_ms"] = 100.into();
-    sandbox.hook(&event).is_silent();
-    sandbox.env.clear();
-    let answer = sandbox.hook(&event).json();
-    assert!(
-        answer["reason"].to_string().contains("no longer run"),
-        "{answer}"
-    );
-}
-
 #[cfg(unix)]
 #[test]
 fn linked_settings_of_the_client_are_judged_where_they_are() {

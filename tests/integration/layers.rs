@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 /// From the bottom up; the last two do not see each other.
-const LAYERS: [&str; 14] = [
+const LAYERS: [&str; 15] = [
     "base",
     "formats",
     "host",
@@ -16,6 +16,7 @@ const LAYERS: [&str; 14] = [
     "project",
     "shell",
     "guard",
+    "recorder",
     "lifecycle",
     "hook",
     "cli",

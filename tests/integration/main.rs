@@ -22,8 +22,6 @@ mod agent_flow_stand_in;
 mod answers;
 /// The archive when something is in the way, or the process dies.
 mod archive_faults;
-/// Commands that go on in the background after their call.
-mod background;
 /// What the hook costs.
 #[cfg(target_os = "linux")]
 mod budget;
@@ -76,6 +74,8 @@ mod places;
 /// The real Claude Code client; network namespaces keep it offline.
 #[cfg(target_os = "linux")]
 mod real_client;
+/// What calls did, seen and taken back.
+mod recorder;
 /// Deny records in any number.
 mod records;
 /// Which denials are settled.

@@ -13,12 +13,13 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use serde_json::json;
+use serde_json::Value;
 use statewarden::base::disk::cache::DirCache;
 use statewarden::base::path;
 use statewarden::base::target::Act;
 use statewarden::shell::{Scene, analyze};
 
+use crate::recorder::{after, begin};
 use crate::support::{EVENTS, Sandbox, in_parallel};
 use grammar::Grammar;
 
@@ -126,20 +127,18 @@ fn run(command: &str, sandbox: &Sandbox) {
     );
 }
 
-/// The entries of the state directory that are told after the call.
-fn detected(command: &str, sandbox: &Sandbox) -> BTreeSet<String> {
-    let mut event = sandbox.bash_event(command);
-    event["hook_event_name"] = "PostToolUse".into();
+/// The entries of the state directory that are told after a call.
+fn detected(event: &Value, command: &str, sandbox: &Sandbox) -> BTreeSet<String> {
+    let mut event = after(event);
     event["cwd"] = sandbox.path(".devt/state").into();
-    event["tool_response"] = json!({ "stdout": "" });
-    event["duration_ms"] = 60_000.into();
     assert_eq!(
         sandbox.hook(&event).json()["decision"],
         "block",
         "{command}"
     );
     let records = sandbox.records(EVENTS).into_iter();
-    let records = records.filter(|record| record["decision"] == "detected");
+    let records =
+        records.filter(|record| record["decision"] == "detected" || record["decision"] == "undone");
     records
         .map(|record| record["name"].as_str().unwrap().to_owned())
         .collect()
@@ -166,6 +165,8 @@ fn compare(command: &str) -> Difference {
     ] {
         sandbox.write(&format!("../home/{path}"), text);
     }
+    // The recorder knows what was there before.
+    let call = begin(&sandbox, "main", "make");
     let (dir, home) = (sandbox.path(".devt/state"), sandbox.path("../home"));
     let predicted = Predicted::of(command, &dir, &path::collapse(&home));
     run(command, &sandbox);
@@ -181,7 +182,7 @@ fn compare(command: &str) -> Difference {
         .cloned()
         .collect();
     if !misses.is_empty() {
-        let told = detected(command, &sandbox);
+        let told = detected(&call, command, &sandbox);
         let entry = |path: &&String| told.contains(path.split('/').next().unwrap_or_default());
         let untold = misses.iter().find(|path| !entry(path));
         assert_eq!(

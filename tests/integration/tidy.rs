@@ -185,7 +185,7 @@ fn every_file_of_our_folder_has_a_row() {
         rest.split('"').next().map(str::to_owned)
     });
     let mut names: Vec<String> = notes.collect();
-    assert!(names.len() > 1, "{names:?}");
+    assert!(!names.is_empty());
     let logs = Logs::of(Path::new(""));
     let logs = [logs.denies(), logs.events(), logs.gates()];
     names.extend(logs.map(|log| format!(".claude/statewarden/{}", log.name)));

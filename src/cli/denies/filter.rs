@@ -127,7 +127,7 @@ impl Query {
 }
 
 /// Parses `30m`, `24h`, `7d`, `2w`, `YYYY-MM-DD` (UTC) or an RFC 3339 time.
-fn since(text: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>> {
+pub(in crate::cli) fn since(text: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>> {
     if let Ok(date) = text.parse::<NaiveDate>() {
         return Ok(date.and_time(NaiveTime::MIN).and_utc());
     }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 const CONTEXT: usize = 1;
 
 /// Writes the lines that go and come, with a little around them.
-pub(super) fn write(out: &mut dyn Write, before: &str, after: &str) -> io::Result<()> {
+pub(in crate::cli) fn write(out: &mut dyn Write, before: &str, after: &str) -> io::Result<()> {
     let lines = compare(before, after);
     let is_near = |at: usize| {
         let end = lines.len().min(at + CONTEXT + 1);

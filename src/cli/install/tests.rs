@@ -133,7 +133,7 @@ fn uninstalling_takes_out_exactly_what_installing_put_in() {
                 fs::write(path, text).unwrap();
             }
             let before = temp.tree();
-            assert!(run(install, scope, &temp).contains("wired 9 entries"));
+            assert!(run(install, scope, &temp).contains("wired 11 entries"));
             let installed = temp.tree();
             assert!(run(install, scope, &temp).contains("already wired"));
             assert_eq!(temp.tree(), installed, "idempotent: {text:?} {scope:?}");
@@ -172,7 +172,7 @@ fn a_changed_file_keeps_the_change_and_the_first_backup() {
             .replace("/bin/", "/old/"),
     )
     .unwrap();
-    assert!(run(install, Scope::Project, &temp).contains("wired 9 entries"));
+    assert!(run(install, Scope::Project, &temp).contains("wired 11 entries"));
     assert_eq!(backups(&temp), 1, "a newer path is no new original");
     temp.write("project/.claude/statewarden/denies.jsonl", "{}\n");
     let said = run(unwire, Scope::Project, &temp);

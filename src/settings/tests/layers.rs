@@ -41,11 +41,13 @@ fn later_layers_win_key_by_key() {
 }
 
 /// A key, a weaker or earlier value, and a stronger or later one.
-const KEYS: [(&str, &str, &str); 7] = [
+const KEYS: [(&str, &str, &str); 9] = [
     ("mode", "warn", "enforce"),
     ("completion", "warn", "block"),
     ("dispatch", "warn", "block"),
+    ("undo", "names", "exclusive"),
     ("quarantine", "false", "true"),
+    ("recorder", "off", "on"),
     ("on_error", "open", "closed"),
     ("archive.runs", "7", "9"),
     ("log.max_bytes", "70000", "80000"),
@@ -237,5 +239,26 @@ fn a_broken_managed_file_still_holds_the_built_in_rules() {
             1,
             "what others say stands"
         );
+    }
+}
+
+#[test]
+fn the_old_key_for_undo_counts_where_the_new_one_is_missing() {
+    let undo = |managed, project| {
+        let layers = [
+            (Layer::Managed, "m", Ok(managed)),
+            (Layer::Project, "p", Ok(project)),
+        ];
+        Settings::resolve(&layers, &system::known()).settings.undo
+    };
+    for (managed, project, expected) in [
+        ("", "quarantine: true\n", Undo::Names),
+        ("", "quarantine: false\n", Undo::Off),
+        ("", "quarantine: false\nundo: exclusive\n", Undo::Exclusive),
+        ("quarantine: true\n", "undo: off\n", Undo::Names),
+        ("quarantine: true\n", "undo: exclusive\n", Undo::Exclusive),
+        ("undo: names\n", "quarantine: false\n", Undo::Names),
+    ] {
+        assert_eq!(undo(managed, project), expected, "{managed}{project}");
     }
 }

@@ -1,7 +1,7 @@
 //! `manifest.json` of a snapshot, format version 1. A later version may add
 //! keys and changes none; readers ignore keys they do not know.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,38 @@ pub struct Manifest {
     pub by: String,
     /// UTC, RFC 3339, milliseconds.
     pub at: String,
+    /// The session whose calls were undone.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub session: Option<String>,
     pub entries: Vec<Named>,
+}
+
+impl Manifest {
+    pub(super) fn new(ring: &Archive, run: Run, entries: Vec<Named>) -> Self {
+        Self {
+            v: 1,
+            program: env!("CARGO_PKG_NAME").to_owned(),
+            kind: run.kind,
+            system: ring.system.clone(),
+            site: ring.site.clone(),
+            by: run.kind.by().to_owned(),
+            at: clock::millis(run.now),
+            session: None,
+            entries,
+        }
+    }
+
+    /// Names one entry more. One of the same place is of a run that was killed before
+    /// it had moved anything there.
+    pub(super) fn add(&mut self, named: Named) {
+        self.entries.retain(|other| other.place() != named.place());
+        self.entries.push(named);
+    }
+
+    pub(super) fn write(&self, snapshot: &Path) -> io::Result<()> {
+        let text = serde_json::to_string_pretty(self)? + "\n";
+        replace::replace(&snapshot.join(FILE), text.as_bytes())
+    }
 }
 
 /// One entry as it was before it was moved.
@@ -47,6 +78,18 @@ pub struct Named {
 }
 
 impl Named {
+    pub(super) fn of(item: &Item<'_>, place: &Path) -> Self {
+        let place = as_text(place);
+        Self {
+            name: item.name.to_owned(),
+            stored: (place != item.name).then_some(place),
+            size: item.size,
+            mtime: clock::millis(item.modified),
+            is_dir: item.is_dir,
+            reason: item.reason.to_owned(),
+        }
+    }
+
     pub(super) fn place(&self) -> &str {
         self.stored.as_deref().unwrap_or(&self.name)
     }
@@ -57,38 +100,6 @@ impl Named {
 pub(super) fn as_text(place: &Path) -> String {
     let parts: Vec<_> = place.iter().map(|part| part.to_string_lossy()).collect();
     parts.join("/")
-}
-
-pub(super) fn write(
-    snapshot: &Path,
-    ring: &Archive,
-    run: Run,
-    items: &[Item<'_>],
-    places: &[PathBuf],
-) -> io::Result<()> {
-    let entries = items.iter().zip(places).map(|(item, place)| {
-        let place = as_text(place);
-        Named {
-            name: item.name.to_owned(),
-            stored: (place != item.name).then_some(place),
-            size: item.size,
-            mtime: clock::millis(item.modified),
-            is_dir: item.is_dir,
-            reason: item.reason.to_owned(),
-        }
-    });
-    let manifest = Manifest {
-        v: 1,
-        program: env!("CARGO_PKG_NAME").to_owned(),
-        kind: run.kind,
-        system: ring.system.clone(),
-        site: ring.site.clone(),
-        by: run.kind.by().to_owned(),
-        at: clock::millis(run.now),
-        entries: entries.collect(),
-    };
-    let text = serde_json::to_string_pretty(&manifest)? + "\n";
-    replace::replace(&snapshot.join(FILE), text.as_bytes())
 }
 
 pub(super) fn read(snapshot: &Path) -> Option<Manifest> {

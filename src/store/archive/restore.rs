@@ -102,7 +102,10 @@ fn come_home(snapshot: &Snapshot, held: &Held, site: &Path) -> Return {
 }
 
 /// A directory of the site may have become a link since.
-fn stays_inside(entry: &Path, site: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// It leads out of the site, or cannot be looked at.
+pub fn stays_inside(entry: &Path, site: &Path) -> io::Result<()> {
     let mut above = entry.ancestors().skip(1);
     let there = above.find(|dir| dir.exists()).unwrap_or(site);
     if fs::canonicalize(there)?.starts_with(fs::canonicalize(site)?) {

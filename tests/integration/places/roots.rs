@@ -1,7 +1,7 @@
 //! Which directory is the root of the project.
 
 use super::*;
-use crate::after::after_command;
+use crate::recorder::{call, told};
 use crate::support::assert_has;
 
 /// Runs without `CLAUDE_PROJECT_DIR`, with everything below a directory of the
@@ -200,11 +200,11 @@ fn the_guards_settings_outside_the_project_are_for_the_user() {
         sandbox.hook(&remove).is_silent();
         fs::create_dir_all(&folder).unwrap();
         sandbox.denied(&remove, "bulk-removal");
-        fs::write(format!("{folder}/config.yaml"), "mode: warn\n").unwrap();
-        let mut after = after_command(&sandbox, "python3 x.py");
-        after["duration_ms"] = 5000.into();
-        let answer = sandbox.hook(&after).json().to_string();
-        assert_has(&answer, "config.yaml` is");
+        let config = format!("{folder}/config.yaml");
+        let ran = call(&sandbox, "main", "python3 x.py", || {
+            fs::write(&config, "mode: warn\n").unwrap();
+        });
+        assert_has(&told(&ran), "config.yaml` (protected-file");
         fs::remove_file(format!("{folder}/config.yaml")).unwrap();
     }
 }

@@ -1,0 +1,141 @@
+//! `log`: every recorded change of a state file, newest first.
+
+use std::io::{self, Write};
+
+use anyhow::Result;
+use chrono::DateTime;
+use serde::Serialize;
+
+use super::denies::filter::since;
+use super::install::difference;
+use super::{Answer, CliContext, number, output};
+use crate::base::path;
+use crate::recorder::changes::{self, ChangeRecord, Outcome};
+use crate::recorder::contents::Contents;
+use crate::recorder::entry::{Act, BlobId};
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "`statewarden restore PATH --at ID` brings back what a file held before a change."
+)]
+pub struct Args {
+    /// Only these files, and what lies below these directories [default: all]
+    #[arg(value_name = "PATH")]
+    paths: Vec<String>,
+    /// Only since then: `30m`, `24h`, `7d`, a date, or an RFC 3339 time
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// Only the newest N
+    #[arg(long, value_name = "N", value_parser = number::<usize>(1..=u64::MAX))]
+    limit: Option<usize>,
+    /// Show what each change did to the text
+    #[arg(long)]
+    diff: bool,
+}
+
+#[derive(Serialize)]
+struct Document {
+    changes: Vec<ChangeRecord>,
+}
+
+pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let paths: Vec<String> = args
+        .paths
+        .iter()
+        .map(|path| context.in_project(path))
+        .collect();
+    let since = args
+        .since
+        .as_deref()
+        .map(|text| since(text, context.now))
+        .transpose()?;
+    let is_wanted = |record: &ChangeRecord| {
+        let is_below = |dir: &String| path::relative(&record.path, dir).is_some();
+        let ts = DateTime::parse_from_rfc3339(&record.ts);
+        (paths.is_empty() || paths.iter().any(is_below))
+            && since.is_none_or(|since| ts.is_ok_and(|ts| ts >= since))
+    };
+    let recorder = context.recorder_dir();
+    let mut changes = Vec::new();
+    changes::each(&recorder, &mut |record| {
+        if is_wanted(&record) {
+            changes.push(record);
+        }
+    });
+    changes.reverse();
+    changes.truncate(args.limit.unwrap_or(usize::MAX));
+    let document = Document { changes };
+    let contents = args.diff.then(|| Contents::of(&recorder));
+    context.print(out, &document, |out| {
+        if document.changes.is_empty() {
+            return writeln!(out, "no changes are recorded");
+        }
+        for record in &document.changes {
+            write_line(record, context, out)?;
+            if let Some(contents) = &contents {
+                write_diff(record, contents, out)?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(Answer::Yes)
+}
+
+fn write_line(
+    record: &ChangeRecord,
+    context: &CliContext<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let path = context
+        .project
+        .main
+        .relative(&record.path)
+        .unwrap_or(&record.path);
+    let act = match record.act {
+        Act::Create => "created",
+        Act::Change => "changed",
+        Act::Remove => "removed",
+    };
+    let size = record.size.map_or("-".to_owned(), output::size);
+    let code = record.code.as_deref().unwrap_or_default();
+    let outcome = match record.decision {
+        Outcome::Allowed => String::new(),
+        Outcome::Detected => context.paint.red(&format!("  detected ({code})")),
+        Outcome::Undone => context.paint.red(&format!("  undone ({code})")),
+    };
+    let actor = record.actor.as_deref().unwrap_or("unknown");
+    let doubt = if record.certain { "" } else { "?" };
+    writeln!(
+        out,
+        "{}  {}  {}{doubt} by {}  {act} {}  {size}{outcome}",
+        output::printable(&record.id),
+        output::printable(&record.ts),
+        output::printable(actor),
+        output::printable(record.tool.as_deref().unwrap_or("-")),
+        output::printable(path),
+    )
+}
+
+/// Longer texts take long to be compared line by line.
+const MAX_LINES: usize = 2_000;
+
+fn write_diff(record: &ChangeRecord, contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
+    let text = |id: Option<BlobId>| match id {
+        None => Ok(String::new()),
+        Some(id) => {
+            let bytes = contents.get(id).ok_or("the content is not kept")?;
+            let text = String::from_utf8(bytes).map_err(|_| "the content is no text")?;
+            match text.lines().count() {
+                ..=MAX_LINES => {
+                    let lines = text.lines().map(output::printable);
+                    Ok(lines.collect::<Vec<_>>().join("\n"))
+                }
+                _ => Err("the content is too long to be compared"),
+            }
+        }
+    };
+    match text(record.before).and_then(|before| Ok((before, text(record.after)?))) {
+        Ok((before, after)) => difference::write(out, &before, &after),
+        Err(why) => writeln!(out, "  ({why})"),
+    }
+}

@@ -1,0 +1,277 @@
+//! The recorder at the events of the hook: which calls get a window, which events tell
+//! that calls are over, and how what was found is said.
+
+use std::path::Path;
+
+use crate::base::actor::AgentName;
+use crate::base::disk::cache::DirCache;
+use crate::base::path;
+use crate::base::target::Target;
+use crate::guard::claims::Claim;
+use crate::guard::judge::scene;
+use crate::guard::targets::{self, commands};
+use crate::host::event::{Event, Kind, Tool, strings};
+use crate::host::reply::Reply;
+use crate::project::context::Context;
+use crate::recorder::call_text;
+use crate::recorder::entry::{BlobId, Nanos};
+use crate::recorder::mediate::{Recorder, dir};
+use crate::recorder::telling::{self, Done, Finding, Hearer};
+use crate::recorder::windows::{self, CallText, Caller, Doing, Running, Window};
+use crate::store;
+use crate::systems::system;
+
+/// From this version on a turn that ends can be told something.
+const TELLS_AT_STOP: [u32; 3] = [2, 1, 163];
+
+/// What the text of a call that runs code tells.
+pub(crate) fn text_of(event: &Event<'_>, targets: &[Target]) -> Option<CallText> {
+    match event.tool() {
+        Tool::Shell(_) => {
+            let text = event.input.command.as_str();
+            Some(call_text::of_command(text, targets))
+        }
+        Tool::Mcp(_) => {
+            let commands = commands::of(event).unwrap_or_default();
+            let dirs = commands.iter().filter_map(|command| command.cwd.as_deref());
+            let dirs = dirs.map(|dir| format!("cd {dir}"));
+            let arguments = event.arguments().unwrap_or_default();
+            let texts = strings(&arguments)
+                .into_iter()
+                .map(|(_, text)| text.to_owned());
+            let text = dirs.chain(texts).collect::<Vec<_>>().join("\n");
+            Some(CallText::opaque(text, targets))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a call may change what is governed, besides the targets that were read from it.
+pub(crate) fn may_change_unseen(call: &CallText) -> bool {
+    call.is_opaque || system::are_named_in(&call.text)
+}
+
+fn caller(event: &Event<'_>) -> Caller {
+    let actor = event.agent_type().map(AgentName::parse);
+    Caller {
+        session: event.session().to_owned(),
+        agent_id: event.agent_id().to_owned(),
+        actor: actor.map_or("main".to_owned(), |name| name.as_str().to_owned()),
+        tool: event.tool_name.as_str().to_owned(),
+        tool_use_id: event.tool_use_id.as_str().to_owned(),
+    }
+}
+
+fn hearer(event: &Event<'_>) -> Hearer {
+    Hearer {
+        session: event.session().to_owned(),
+        agent_id: event.agent_id().to_owned(),
+    }
+}
+
+/// Before a call that was not refused. What a file tool writes is known, so it matters
+/// only where others may write the same meanwhile.
+pub(crate) fn before_call(
+    context: &Context<'_>,
+    event: &Event<'_>,
+    call: Option<CallText>,
+    written: Option<Target>,
+) {
+    if let Some(call) = call {
+        let recorder = Recorder::around(context, &call.text, &call.targets);
+        recorder.before(caller(event), call.clone());
+    } else if let Some(target) = written
+        && windows::is_any_open(&dir(&context.project))
+    {
+        let texts = event.input.texts().unwrap_or_default();
+        let content = texts.content.filter(|_| event.tool() == Tool::Write);
+        let doing = Doing::Writes {
+            path: path::collapse(&target.path).into_owned(),
+            content: content.map(|text| BlobId::of(text.as_bytes())),
+        };
+        Recorder::of(context).open(caller(event), doing);
+    }
+}
+
+/// After a call: what it did, or what its file tool wrote, is judged. `claims` are those
+/// of the call.
+pub(crate) fn after_call(context: &Context<'_>, event: &Event<'_>, claims: &[Claim<'_>]) -> Reply {
+    let caller = caller(event);
+    let paths: Vec<String> = claims.iter().map(Claim::path).collect();
+    let has_window = windows::is_open(&dir(&context.project), &caller.tool_use_id);
+    let unannounced = match has_window {
+        true => None,
+        false => unannounced(context, event, &paths),
+    };
+    let text = match &unannounced {
+        Some(Doing::RunsCode(call)) => &call.text,
+        _ => event.input.command.as_str(),
+    };
+    let recorder = Recorder::around(context, text, &paths);
+    let duration = event.duration_ms.value().as_i64();
+    let found = recorder.after(
+        &caller,
+        unannounced.clone(),
+        duration,
+        background_task(event),
+    );
+    say(event.kind(), &found)
+}
+
+/// What a call did that has no window; `paths` are the governed ones among its targets.
+fn unannounced(context: &Context<'_>, event: &Event<'_>, paths: &[String]) -> Option<Doing> {
+    if event.tool().is_file_tool() {
+        let path = paths
+            .first()
+            .filter(|_| event.kind() == Kind::PostToolUse)?;
+        return Some(Doing::Wrote { path: path.clone() });
+    }
+    let ground = DirCache::default();
+    let targets = targets::of(event, &scene(&context.cwd, context.env, &ground));
+    let call = text_of(event, &targets.unwrap_or_default())?;
+    let may_change = may_change_unseen(&call) || !paths.is_empty();
+    may_change.then_some(Doing::RunsCode(call))
+}
+
+/// The task that goes on after its call, by the client's id for it; `Monitor` has a key
+/// of its own.
+fn background_task(event: &Event<'_>) -> Option<String> {
+    let is_shell = matches!(event.tool(), Tool::Shell(_));
+    let ids = [&event.response.background_task_id, &event.response.task_id];
+    let id = ids.into_iter().find_map(|id| id.get());
+    id.filter(|_| is_shell).map(str::to_owned)
+}
+
+/// `UserPromptSubmit`: the news that a command in the background has ended, or words of
+/// the user, before which the main thread's calls have ended.
+pub(crate) fn prompted(context: &Context<'_>, event: &Event<'_>) -> Reply {
+    let recorder = Recorder::of(context);
+    if !recorder.dir().is_dir() {
+        return Reply::Silent;
+    }
+    let prompt = event.prompt.as_str();
+    let ended: Vec<&str> = match prompt.contains("<task-notification>") {
+        true => {
+            let parts = prompt.split("<task-id>").skip(1);
+            parts
+                .filter_map(|part| Some(part.split_once("</task-id>")?.0.trim()))
+                .collect()
+        }
+        false => Vec::new(),
+    };
+    let is_news = prompt.contains("<task-notification>");
+    let (main, end) = (hearer(event), now(context));
+    let found = recorder.close(&main, true, &|window| match &window.state {
+        Running::Background { task } if ended.contains(&task.as_str()) => {
+            Some(Running::Over { end })
+        }
+        Running::Waited if !is_news && is_of(window, &main) => Some(Running::Dangling { end }),
+        _ => None,
+    });
+    say(event.kind(), &found)
+}
+
+/// The main thread's turn is over: no call of it runs any more, and what goes on in the
+/// background is listed.
+pub(crate) fn turn_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
+    let recorder = Recorder::of(context);
+    if !recorder.dir().is_dir() || !event.agent_id().is_empty() {
+        return Reply::Silent;
+    }
+    let tasks = event.background_tasks.value();
+    let goes_on = |id: &str| {
+        tasks
+            .as_array()
+            .is_none_or(|all| all.iter().any(|task| task["id"] == *id))
+    };
+    let can_tell = !event.is_held() && context.env.client.as_deref().is_some_and(tells_at_stop);
+    let (main, end) = (hearer(event), now(context));
+    let found = recorder.close(&main, can_tell, &|window| match &window.state {
+        Running::Waited if is_of(window, &main) => Some(Running::Dangling { end }),
+        Running::Background { task } if window.caller.session == main.session => {
+            (!goes_on(task)).then_some(Running::Over { end })
+        }
+        _ => None,
+    });
+    say(event.kind(), &found)
+}
+
+fn tells_at_stop(client: &str) -> bool {
+    let numbers = client.split('.').map(|part| part.parse().unwrap_or(0));
+    numbers.collect::<Vec<u32>>().as_slice() >= TELLS_AT_STOP.as_slice()
+}
+
+/// An agent begins or ends: a look, and none of its calls runs after the end. What it
+/// would have been told is left to the main thread, since an answer replaces its report.
+pub(crate) fn agent_passed(context: &Context<'_>, event: &Event<'_>) {
+    let (agent, end) = (hearer(event), now(context));
+    let is_end = event.kind() == Kind::SubagentStop;
+    let recorder = Recorder::of(context);
+    recorder.close(&agent, false, &|window| {
+        let is_over = is_end && window.is_waited_for() && is_of(window, &agent);
+        is_over.then_some(Running::Dangling { end })
+    });
+    if is_end {
+        recorder.pass_on(&|to| {
+            Some(if *to == agent {
+                agent.main_of()
+            } else {
+                to.clone()
+            })
+        });
+    }
+}
+
+/// A session begins or ends: none of its calls runs any more.
+pub(crate) fn session_passed(context: &Context<'_>, event: &Event<'_>) {
+    let (session, end) = (hearer(event), now(context));
+    let recorder = Recorder::of(context);
+    if event.kind() == Kind::SessionStart {
+        recorder.set_up();
+    }
+    recorder.close(&session, false, &|window| {
+        let is_of_session = window.caller.session == session.session;
+        is_of_session.then_some(Running::Dangling { end })
+    });
+    recorder.tidy();
+    drop_former_files(context.logs().own_folder());
+    if event.kind() == Kind::SessionEnd {
+        recorder.pass_on(&|to| (to.session != session.session).then(|| to.clone()));
+    }
+}
+
+fn is_of(window: &Window, hearer: &Hearer) -> bool {
+    Hearer::of(&window.caller) == *hearer
+}
+
+fn now(context: &Context<'_>) -> Nanos {
+    context
+        .now
+        .get()
+        .timestamp_nanos_opt()
+        .unwrap_or(Nanos::MAX)
+}
+
+/// What was found as the answer to an event. The user hears of what was put back: it may
+/// have been their own edit.
+fn say(kind: Kind, found: &[Finding]) -> Reply {
+    let Some(text) = telling::to_text(found) else {
+        return Reply::Silent;
+    };
+    let is_put_back = |finding: &&Finding| matches!(finding.done, Done::PutBack(_));
+    let put_back: Vec<Finding> = found.iter().filter(is_put_back).cloned().collect();
+    Reply::Found {
+        event: kind,
+        holds: kind == Kind::PostToolUse && found.iter().any(|finding| finding.is_enforced),
+        notice: telling::to_text(&put_back).map(|text| format!("statewarden: {text}")),
+        text,
+    }
+}
+
+/// Removes the files of an earlier version that the recorder replaces.
+fn drop_former_files(own_folder: &Path) {
+    for file in ["background.json", "restored.json"] {
+        // They do no harm.
+        let _ = store::replace::remove(&own_folder.join(file));
+    }
+}

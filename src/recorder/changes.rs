@@ -1,0 +1,90 @@
+//! `changes.jsonl`: one line for every change, allowed ones too.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::disk::bounded_read;
+use crate::log::append::LogFile;
+use crate::log::record::{LogLine, shorten};
+use crate::recorder::entry::{Act, BlobId};
+
+/// What was decided about a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    Allowed,
+    /// Against the rules, and told.
+    Detected,
+    Undone,
+}
+
+/// One change, format version 1. A later version may add keys and changes none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeRecord {
+    pub v: u8,
+    /// Unique, and in the order of time.
+    pub id: String,
+    /// When it was recorded: UTC, RFC 3339, milliseconds.
+    pub ts: String,
+    /// Absolute.
+    pub path: String,
+    pub act: Act,
+    /// An agent's name, `main`, or `statewarden`; none where nobody can be named.
+    pub actor: Option<String>,
+    pub tool: Option<String>,
+    pub tool_use_id: Option<String>,
+    pub session_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub agent_id: Option<String>,
+    /// The ids of the contents; none for no file, and for what is too large.
+    pub before: Option<BlobId>,
+    pub after: Option<BlobId>,
+    /// Bytes afterwards.
+    pub size: Option<u64>,
+    pub decision: Outcome,
+    /// Whether it is certain who made it and what to do.
+    pub certain: bool,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub code: Option<String>,
+}
+
+impl LogLine for ChangeRecord {
+    fn ts(&self) -> &str {
+        &self.ts
+    }
+
+    fn shorten(&mut self, limit: usize) {
+        let ids = [&mut self.tool, &mut self.tool_use_id, &mut self.session_id];
+        let texts = ids.into_iter().flatten().chain(&mut self.agent_id);
+        texts
+            .chain(&mut self.actor)
+            .for_each(|text| shorten(text, limit));
+        // The path is what the record is about.
+        shorten(&mut self.path, limit.max(1_000));
+    }
+}
+
+/// The log in a recorder's folder.
+pub fn log(recorder: &Path) -> LogFile {
+    LogFile {
+        dir: recorder.to_owned(),
+        name: "changes.jsonl",
+        rotated: "",
+    }
+}
+
+/// Hands on every change that is recorded, oldest first; a line that cannot be read is
+/// left out.
+pub fn each(recorder: &Path, take: &mut dyn FnMut(ChangeRecord)) {
+    let log = log(recorder);
+    let files = log.generations().into_iter().chain([log.path()]);
+    for file in files {
+        // A log that is not there holds nothing.
+        let _ = bounded_read::tail(&file, u64::MAX, &mut |line| {
+            if let Ok(record) = serde_json::from_str(line) {
+                take(record);
+            }
+        });
+    }
+}

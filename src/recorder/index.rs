@@ -1,0 +1,311 @@
+//! The index: what the last look found, and the changes that are not decided yet.
+//!
+//! A file of lines. What changed is appended, later lines win, and the whole is written
+//! anew when most lines are superseded: to append costs no flush, which a rename over the
+//! old file does on some file systems.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::{OsStr, OsString};
+use std::io;
+
+use crate::base::disk::bounded_read;
+use serde::{Deserialize, Serialize};
+
+use crate::formats::json;
+use crate::recorder::entry::{BlobId, Change, State};
+use crate::store::lock::Locked;
+use crate::store::{append, replace};
+
+/// The file's name in the recorder's folder.
+const INDEX: &str = "index";
+
+/// A larger index is none of ours.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// From this size on a file of which most is superseded is written anew.
+const WORTH_REWRITING: usize = 64 * 1024;
+
+/// A state directory that is looked at: its system, and its absolute path.
+pub type Site = (String, String);
+
+/// One line of the file; the first says which format it is.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Line<'l> {
+    Index(u8),
+    Site(Cow<'l, Site>),
+    NoSite(Cow<'l, Site>),
+    Is(Path<'l>, State),
+    Gone(Path<'l>),
+    Pending(Cow<'l, Change>),
+    /// The lines of pending changes before this one count no more.
+    Decided,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Path<'l>(#[serde(with = "crate::recorder::entry::os_path")] Cow<'l, OsStr>);
+
+const VERSION: u8 = 1;
+
+/// What is known of the state directories.
+#[derive(Debug, Default)]
+pub struct Index {
+    sites: BTreeSet<Site>,
+    entries: HashMap<OsString, State>,
+    /// Changes whose calls still run.
+    pending: Vec<Change>,
+    /// Lines that the file lacks.
+    news: String,
+    /// The length of the file, as far as it was whole.
+    len: usize,
+    is_torn: bool,
+}
+
+impl Index {
+    /// Reads the index of a recorder's folder; `None` where nothing was looked at yet.
+    ///
+    /// # Errors
+    /// `InvalidData` for what is no index; else it cannot be read.
+    pub fn read(dir: &std::path::Path) -> io::Result<Option<Self>> {
+        let bytes = bounded_read::if_there(bounded_read::read(&dir.join(INDEX), MAX_BYTES))?;
+        let parse = |bytes: Vec<u8>| {
+            Self::parse(&bytes).ok_or_else(|| {
+                let why = "the index of the recorder cannot be read";
+                io::Error::new(io::ErrorKind::InvalidData, why)
+            })
+        };
+        bytes.map(parse).transpose()
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(bytes).ok()?;
+        // A line that was being written when the power failed has no end.
+        let (whole, torn) = text.split_at(text.rfind('\n').map_or(0, |end| end + 1));
+        let mut lines = whole.lines().map(serde_json::from_str);
+        let mut index = Self {
+            len: whole.len(),
+            is_torn: !torn.is_empty(),
+            ..Self::default()
+        };
+        let Some(Ok(Line::Index(VERSION))) = lines.next() else {
+            return None;
+        };
+        lines
+            .try_for_each(|line| line.map(|line| index.apply(line)))
+            .ok()?;
+        Some(index)
+    }
+
+    fn apply(&mut self, line: Line<'_>) {
+        match line {
+            Line::Index(_) => {}
+            Line::Site(site) => {
+                self.sites.insert(site.into_owned());
+            }
+            Line::NoSite(site) => {
+                self.sites.remove(&*site);
+            }
+            Line::Is(Path(path), state) => {
+                self.entries.insert(path.into_owned(), state);
+            }
+            Line::Gone(Path(path)) => {
+                self.entries.remove(&*path);
+            }
+            Line::Pending(change) => self.pending.push(change.into_owned()),
+            Line::Decided => self.pending.clear(),
+        }
+    }
+
+    /// Whether nothing was looked at before.
+    pub fn is_new(&self) -> bool {
+        self.len == 0
+    }
+
+    pub fn sites(&self) -> &BTreeSet<Site> {
+        &self.sites
+    }
+
+    pub fn entries(&self) -> &HashMap<OsString, State> {
+        &self.entries
+    }
+
+    pub fn get(&self, path: &OsStr) -> Option<&State> {
+        self.entries.get(path)
+    }
+
+    /// The contents that entries and undecided changes have.
+    pub fn blobs(&self) -> BTreeSet<BlobId> {
+        let pending = self.pending.iter();
+        let pending = pending.flat_map(|change| [change.before, change.after]);
+        let states = self.entries.values().copied().chain(pending.flatten());
+        states.filter_map(|state| state.blob).collect()
+    }
+
+    pub fn pending(&self) -> &[Change] {
+        &self.pending
+    }
+
+    /// Notes a site; `true` when it is new.
+    pub fn add_site(&mut self, site: &Site) -> bool {
+        let is_new = !self.sites.contains(site);
+        if is_new {
+            self.note(Line::Site(Cow::Borrowed(site)));
+        }
+        is_new
+    }
+
+    pub fn forget_site(&mut self, site: &Site) {
+        if self.sites.contains(site) {
+            self.note(Line::NoSite(Cow::Borrowed(site)));
+        }
+    }
+
+    pub fn set(&mut self, path: &OsStr, state: Option<State>) {
+        let is_known = self.entries.contains_key(path);
+        let path = Path(Cow::Borrowed(path));
+        match state {
+            Some(state) => self.note(Line::Is(path, state)),
+            None if is_known => self.note(Line::Gone(path)),
+            None => {}
+        }
+    }
+
+    /// Replaces the changes that are not decided.
+    pub fn set_pending(&mut self, pending: Vec<Change>) {
+        if !self.pending.is_empty() {
+            self.note(Line::Decided);
+        }
+        for change in pending {
+            self.note(Line::Pending(Cow::Owned(change)));
+        }
+    }
+
+    fn note(&mut self, line: Line<'_>) {
+        self.news += &json::line(&line);
+        self.apply(line);
+    }
+
+    /// Brings the file up to date with one `write`; nothing is written where
+    /// nothing changed.
+    ///
+    /// After a kill at any point the file says what it said before or all of the
+    /// news. After a power loss the newest lines may be missing or one of them torn;
+    /// what they told is found again by the next look.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn commit(&mut self, locked: &Locked<'_>) -> io::Result<()> {
+        let path = locked.dir().join(INDEX);
+        let is_superseded = self.len > WORTH_REWRITING && self.len > 4 * self.live_bytes();
+        if self.len == 0 || self.is_torn || is_superseded {
+            let whole = self.to_text();
+            replace::replace_private(&path, whole.as_bytes())?;
+            (self.len, self.is_torn) = (whole.len(), false);
+        } else if !self.news.is_empty() {
+            append::append(&path, self.news.as_bytes())?;
+            self.len += self.news.len();
+        }
+        self.news.clear();
+        Ok(())
+    }
+
+    /// About what the file would have without superseded lines.
+    fn live_bytes(&self) -> usize {
+        const STATE: usize = 200;
+        let paths = self.entries.keys().map(|path| path.len() + STATE);
+        paths.sum::<usize>() + self.pending.len() * 4 * STATE
+    }
+
+    fn to_text(&self) -> String {
+        let sites = self
+            .sites
+            .iter()
+            .map(|site| Line::Site(Cow::Borrowed(site)));
+        let entries = self.entries.iter();
+        let entries = entries.map(|(path, state)| Line::Is(Path(Cow::Borrowed(path)), *state));
+        let pending = self.pending.iter();
+        let pending = pending.map(|change| Line::Pending(Cow::Borrowed(change)));
+        let lines = [Line::Index(VERSION)].into_iter().chain(sites);
+        lines
+            .chain(entries)
+            .chain(pending)
+            .map(|line| json::line(&line))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
+
+    use std::fs;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::recorder::entry::{BlobId, Kind};
+    use crate::store::lock::with_lock;
+
+    #[test]
+    fn an_index_reads_back_through_appends_and_torn_ends() {
+        let dir = std::env::temp_dir().join(format!("statewarden-index-{}", std::process::id()));
+        fs::create_dir(&dir).unwrap();
+        let state = State {
+            kind: Kind::File,
+            mode: 0o100_644,
+            dev: 1,
+            ino: 2,
+            size: 3,
+            mtime: 4,
+            ctime: 5,
+            blob: Some(BlobId::of(b"abc")),
+        };
+        let change = Change {
+            path: "/p/a\nb".into(),
+            before: Some(state),
+            after: None,
+            lo: 6,
+            hi: 7,
+            candidates: vec!["one".to_owned(), "two".to_owned()],
+        };
+        let commit = |index: &mut Index| {
+            with_lock(&dir, Duration::ZERO, |locked| index.commit(locked)).unwrap();
+        };
+        assert!(Index::read(&dir).unwrap().is_none());
+        let mut index = Index::default();
+        index.add_site(&("devt".to_owned(), "/p".to_owned()));
+        index.set("/p/a".as_ref(), Some(state));
+        commit(&mut index);
+        // What is appended wins.
+        let mut index = Index::read(&dir).unwrap().unwrap();
+        assert!(!index.is_new() && index.get("/p/a".as_ref()) == Some(&state));
+        index.set("/p/a".as_ref(), None);
+        index.set(
+            "/p/b".as_ref(),
+            Some(State {
+                blob: None,
+                ..state
+            }),
+        );
+        index.set_pending(vec![change.clone()]);
+        commit(&mut index);
+        let whole = fs::read(dir.join(INDEX)).unwrap();
+        for torn in [0, 1, 20] {
+            let end = whole.len() - 1;
+            let torn = [&whole[..], &whole[end - torn..end]].concat();
+            fs::write(dir.join(INDEX), torn).unwrap();
+            let mut index = Index::read(&dir).unwrap().unwrap();
+            assert_eq!(index.entries().len(), 1);
+            assert_eq!(index.pending(), std::slice::from_ref(&change));
+            index.set_pending(Vec::new());
+            commit(&mut index);
+            let index = Index::read(&dir).unwrap().unwrap();
+            assert_eq!((index.pending().len(), index.sites().len()), (0, 1));
+            assert!(!index.is_torn);
+        }
+        fs::write(dir.join(INDEX), "something else").unwrap();
+        let error = Index::read(&dir).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        fs::remove_dir_all(&dir).unwrap();
+    }
+}

@@ -1,0 +1,269 @@
+//! One look: the state directories listed and compared with the index. Contents
+//! are read only of what is not as it was.
+
+use std::cell::RefCell;
+use std::ffi::OsStr;
+use std::fs::{self, Metadata};
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+
+use crate::base::disk::bounded_read;
+use crate::base::disk::resolve::is_missing;
+use crate::base::warn;
+use crate::contract::table::{Classification, Writer};
+use crate::log::append::LogFile;
+use crate::project::entries::{self, Found};
+use crate::project::registry::Registry;
+use crate::project::sites::Site;
+use crate::recorder::contents::{Contents, MAX_CONTENT};
+use crate::recorder::entry::{BlobId, Change, Kind, Nanos, State};
+use crate::recorder::index::Index;
+
+/// File times lag behind the clock, and two writes within a tick show one time. What
+/// was changed this short a time before a look is read again at the next.
+const RACY: Nanos = 20_000_000;
+
+/// A site with more entries is not looked at.
+const MAX_ENTRIES: usize = 20_000;
+
+/// Where and when to look.
+pub struct Look<'a> {
+    /// Those of the index as well.
+    pub sites: &'a [Site<'a>],
+    /// Single files beside the sites.
+    pub files: &'a [PathBuf],
+    /// This program's logs: they grow and are rotated by every process of it.
+    pub logs: &'a [LogFile],
+    pub registry: &'a Registry<'a>,
+    pub now: Nanos,
+    /// When the look before this one was; 0 for the first.
+    pub last: Nanos,
+    /// In a site that was not known, what is younger is a change, and the rest is taken
+    /// as given; `None` takes all as given.
+    pub begun: Option<Nanos>,
+    pub contents: Keep,
+}
+
+/// Whether contents are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    Contents,
+    /// Their ids only.
+    Listings,
+}
+
+impl Look<'_> {
+    /// Brings the index up to date and gives what changed, in no order and without
+    /// candidates.
+    pub fn take(&self, index: &mut Index, contents: &mut Contents) -> Vec<Change> {
+        let is_first = index.is_new();
+        let mut work = Work {
+            look: self,
+            index,
+            contents,
+            changes: Vec::new(),
+            seen: 0,
+        };
+        for site in self.sites {
+            let key = (site.governed.id().to_owned(), site.dir());
+            let given = match (work.index.add_site(&key), self.begun) {
+                (false, _) => Given::Nothing,
+                (true, begun) => Given::Before(begun.unwrap_or(Nanos::MAX)),
+            };
+            match work.site(site, given) {
+                Err(_) if is_gone(key.1.as_ref()) => work.index.forget_site(&key),
+                Err(error) => warn::warn(&format!("changes are not recorded: {error:#}")),
+                Ok(()) => {}
+            }
+        }
+        for file in self.files {
+            if let Ok(meta) = fs::symlink_metadata(file) {
+                let given = match is_first {
+                    true => Given::Before(Nanos::MAX),
+                    false => Given::Nothing,
+                };
+                work.entry(file.as_os_str(), &meta, given);
+            }
+        }
+        work.removals();
+        work.changes
+    }
+
+    fn keep(&self, bytes: Vec<u8>, contents: &mut Contents) -> BlobId {
+        match self.contents {
+            Keep::Contents => contents.add(bytes),
+            Keep::Listings => BlobId::of(&bytes),
+        }
+    }
+}
+
+/// What of a site is taken as it is found, for want of an earlier look.
+#[derive(Clone, Copy)]
+enum Given {
+    Nothing,
+    Before(Nanos),
+}
+
+struct Work<'l, 'i> {
+    look: &'l Look<'l>,
+    index: &'i mut Index,
+    contents: &'i mut Contents,
+    changes: Vec<Change>,
+    /// How many entries of the index were met.
+    seen: usize,
+}
+
+impl Work<'_, '_> {
+    fn site(&mut self, site: &Site<'_>, given: Given) -> anyhow::Result<()> {
+        let lock = site.governed.system.pid_lock();
+        let mut count = 0;
+        let (look, work) = (self.look, RefCell::new(self));
+        let mut is_known = |path: &Path, meta: &Metadata| {
+            let mut work = work.borrow_mut();
+            let is_known = !meta.is_dir() && work.index.get(path.as_os_str()).is_some();
+            if is_known {
+                work.entry(path.as_os_str(), meta, given);
+            }
+            is_known
+        };
+        entries::walk(site, look.registry, &mut is_known, &mut |found: Found<
+            '_,
+        >| {
+            let system = site.governed.system;
+            let is_free = matches!(found.standing, Classification::Free)
+                && system.near_miss(&found.name).is_none()
+                && system.free_writer(&found.name) == Writer::Anyone;
+            if !is_free && lock != Some(&found.name) {
+                let path = found.path.as_os_str();
+                // That a program has made its directory is no news.
+                let given = match found.standing {
+                    Classification::ProgramDirectory => Given::Before(Nanos::MAX),
+                    _ => given,
+                };
+                work.borrow_mut().entry(path, &found.meta, given);
+                count += 1;
+            }
+            if count > MAX_ENTRIES {
+                let dir = site.dir();
+                bail!("`{dir}` has more than {MAX_ENTRIES} entries");
+            }
+            Ok(())
+        })
+    }
+
+    fn entry(&mut self, path: &OsStr, meta: &Metadata, given: Given) {
+        let (mut state, ctime) = (State::of(meta), changed(meta));
+        let before = self.index.get(path).copied();
+        self.seen += usize::from(before.is_some());
+        if before.is_some_and(|before| self.is_unchanged(&state, &before)) {
+            return;
+        }
+        let log = self.look.logs.iter().find(|log| log.path() == *path);
+        let bytes = match log {
+            Some(_) => None,
+            None => content(Path::new(path), &state),
+        };
+        state.blob = bytes.as_deref().map(BlobId::of);
+        let is_same = match (log, before) {
+            (Some(log), before) => before.is_none_or(|before| has_only_grown(log, &state, &before)),
+            (None, before) => before.is_some_and(|before| state.holds_same(&before)),
+        };
+        if !is_same && let Some(bytes) = bytes {
+            self.look.keep(bytes, self.contents);
+        }
+        if before != Some(state) && !(is_same && log.is_some() && before.is_some()) {
+            self.index.set(path, Some(state));
+        }
+        let is_given = before.is_none()
+            && match given {
+                Given::Nothing => false,
+                Given::Before(time) => ctime < time,
+            };
+        if !is_same && !is_given {
+            let happened = (ctime > self.look.last).then_some(ctime);
+            self.changed(path, before, Some(state), happened);
+        }
+    }
+
+    fn is_unchanged(&self, state: &State, before: &State) -> bool {
+        let is_settled = before.ctime <= self.look.last.saturating_sub(RACY);
+        state.has_stat_of(before) && (is_settled || before.blob.is_none())
+    }
+
+    /// What the index has and the look did not meet is gone, unless the disk says otherwise:
+    /// rules and settings may have changed.
+    fn removals(&mut self) {
+        if self.seen >= self.index.entries().len() {
+            return;
+        }
+        let known = self.index.entries().iter();
+        let gone: Vec<_> = known
+            .filter(|(path, _)| is_gone(path.as_ref()))
+            .map(|(path, state)| (path.clone(), *state))
+            .collect();
+        for (path, before) in gone {
+            self.index.set(&path, None);
+            self.changed(&path, Some(before), None, None);
+        }
+    }
+
+    fn changed(
+        &mut self,
+        path: &OsStr,
+        before: Option<State>,
+        after: Option<State>,
+        happened: Option<Nanos>,
+    ) {
+        self.changes.push(Change {
+            path: path.to_owned(),
+            before,
+            after,
+            lo: happened.unwrap_or(self.look.last),
+            hi: happened.unwrap_or(self.look.now),
+            candidates: Vec::new(),
+        });
+    }
+}
+
+/// The state of one entry; its content is read, and kept where there is a place for it.
+pub fn state_of(path: &Path, contents: Option<&mut Contents>) -> Option<State> {
+    let meta = fs::symlink_metadata(path).ok()?;
+    let mut state = State::of(&meta);
+    state.blob = content(path, &state).map(|bytes| match contents {
+        Some(contents) => contents.add(bytes),
+        None => BlobId::of(&bytes),
+    });
+    Some(state)
+}
+
+/// A log that grew, or that went on in a new file after the full one was moved away.
+fn has_only_grown(log: &LogFile, state: &State, before: &State) -> bool {
+    if state.ino == before.ino {
+        return state.size >= before.size;
+    }
+    let ino = |path: PathBuf| fs::symlink_metadata(path).map(|meta| State::of(&meta).ino);
+    let mut generations = log.generations().into_iter();
+    generations.any(|path| ino(path).is_ok_and(|ino| ino == before.ino))
+}
+
+/// The bytes of a file that is not too large, or a link's target.
+fn content(path: &Path, state: &State) -> Option<Vec<u8>> {
+    match state.kind {
+        Kind::File if state.size <= MAX_CONTENT => bounded_read::read(path, MAX_CONTENT).ok(),
+        Kind::Link => {
+            let target = fs::read_link(path).ok()?;
+            Some(target.into_os_string().into_encoded_bytes())
+        }
+        Kind::File | Kind::Dir | Kind::Other => None,
+    }
+}
+
+fn is_gone(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_err_and(|error| is_missing(&error))
+}
+
+fn changed(meta: &Metadata) -> Nanos {
+    let time = crate::store::changed(meta);
+    time.timestamp_nanos_opt().unwrap_or(Nanos::MAX)
+}

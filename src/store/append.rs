@@ -1,0 +1,62 @@
+//! Private files that only grow.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::replace::give_to_owner_above;
+use crate::base::disk::bounded_read;
+
+/// Opens a file for appending, mode 0600 where it is made, and gives its length.
+///
+/// # Errors
+/// The file cannot be opened; what is no regular file, such as a link, counts as that.
+pub fn open(path: &Path) -> io::Result<(File, u64)> {
+    let mut options = OpenOptions::new();
+    options.create(true).append(true).read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options
+            .mode(0o600)
+            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+    }
+    let file = options.open(path)?;
+    let len = bounded_read::len(&file)?;
+    if len == 0 {
+        give_to_owner_above(&file, path);
+    }
+    Ok((file, len))
+}
+
+/// Appends bytes with one `write`, without waiting for the device, and gives where
+/// they begin. A kill leaves none of them or all; a power loss, or a full device,
+/// may leave some.
+///
+/// # Errors
+/// The file cannot be opened or written.
+pub fn append(path: &Path, bytes: &[u8]) -> io::Result<u64> {
+    let (mut file, len) = open(path)?;
+    may_grow_to(len + bytes.len() as u64)?;
+    file.write_all(bytes)?;
+    Ok(len)
+}
+
+/// A file that grows past the limit that a process has for them ends it by a signal.
+///
+/// # Errors
+/// The file would grow past the limit.
+#[cfg(unix)]
+pub fn may_grow_to(len: u64) -> io::Result<()> {
+    use rustix::process::{Resource, getrlimit};
+    let limit = getrlimit(Resource::Fsize).current;
+    match limit.is_some_and(|limit| len > limit) {
+        true => Err(rustix::io::Errno::FBIG.into()),
+        false => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+pub fn may_grow_to(_: u64) -> io::Result<()> {
+    Ok(())
+}
