@@ -7,6 +7,9 @@
 
 set -eu
 
+# A release fills this line in.
+releases='' version=''
+
 # Where it is set, `cd` may go elsewhere and prints where.
 unset CDPATH
 
@@ -14,18 +17,23 @@ usage() {
     cat <<'EOF'
 Usage: ./install.sh [OPTIONS]
 
-Builds statewarden from this checkout, installs it, runs `statewarden install`
-and `statewarden doctor`, and shows one denied and one allowed write.
+Builds statewarden from this checkout, or without cargo fetches its release, and
+installs it. Runs `statewarden install` and `statewarden doctor`, and shows one
+denied and one allowed write.
 
   --prefix DIR    install to DIR/bin (default: ~/.local)
   --project DIR   the project to wire (default: the current directory)
-  --scope SCOPE   project, local, user, or none to wire nothing (default: project)
+  --scope SCOPE   project, local, user, or none to wire nothing (default: where it is
+                  wired already, else local)
   --from FILE     install this program instead of building one; its checksum
                   stands in FILE.sha256 or comes with --sha256
   --sha256 SUM    checksum of the file given with --from
   --dry-run       say what would be done and do nothing
   --uninstall     take out everything this script put in under --prefix
   -h, --help      this text
+
+STATEWARDEN_RELEASES is the address of releases other than those of this repository:
+the program is fetched from STATEWARDEN_RELEASES/vVERSION/.
 EOF
 }
 
@@ -37,8 +45,8 @@ die() {
 }
 
 main() {
-    prefix='' project=$PWD scope=project from='' sum=''
-    dry_run=no verb=install given_project=no fresh=''
+    prefix='' project=$PWD scope='' from='' sum=''
+    dry_run=no verb=install given_project='' fresh=''
     parse "$@"
     [ -n "${HOME:-}" ] || die "HOME is not set; set it to your home directory: HOME=/home/you ./install.sh"
     : "${prefix:=$HOME/.local}"
@@ -113,9 +121,7 @@ usage_error() {
 }
 
 check_home() {
-    if [ "$scope" = user ] || [ "$scope" = none ]; then
-        return
-    fi
+    case $scope in user | none) return ;; esac
     home=$(cd "$HOME" && pwd -P)
     [ "$project" != "$home" ] ||
         die "the home directory is no project; use --scope user, or --project DIR"
@@ -131,24 +137,28 @@ install() {
     trap 'rm -rf "$scratch" "$fresh"' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM
-    if [ -n "$from" ]; then
+    if [ -z "$from" ] && has_cargo; then
+        build
+    else
+        [ -n "$from" ] || fetch
         check_sum
         built=$from
-    else
-        build
     fi
     put_in_place
     status=0
     if [ "$scope" != none ]; then
-        "$program" install --project "$project" --scope "$scope"
-        note "wired $scope $project"
+        # It notes there what it wires.
+        : >>"$receipt"
+        "$program" install --project "$project" ${scope:+--scope "$scope"}
         say
         "$program" doctor --project "$project" || status=1
     fi
     say
     prove
-    say
-    advise
+    [ "$scope" != none ] || say "not wired yet: run \`$program install\` in a project, or use the plugin"
+    if [ "$project" = "$here" ] && [ -z "$given_project" ]; then
+        say "that project is statewarden's own checkout; for another: $program install --project DIR"
+    fi
     [ "$status" -eq 0 ] || die "installed, but doctor found something to mend (above)"
 }
 
@@ -156,31 +166,68 @@ plan() {
     if [ -n "$from" ]; then
         check_sum
         say "would install \`$from\` as \`$program\`"
+    elif ! has_cargo; then
+        find_release
+        say "would fetch \`$url\` and install \`$program\`"
     else
-        find_cargo
         say "would build \`$here\` and install \`$program\`"
     fi
     [ "$scope" = none ] ||
-        say "would run \`statewarden install --project $project --scope $scope\` and \`statewarden doctor\`"
+        say "would run \`statewarden install --project $project${scope:+ --scope $scope}\` and \`statewarden doctor\`"
     if [ "$scope" != none ] && [ -x "$program" ]; then
-        "$program" install --project "$project" --scope "$scope" --dry-run
+        "$program" install --project "$project" ${scope:+--scope "$scope"} --dry-run
     fi
 }
 
-find_cargo() {
+has_cargo() {
     if ! command -v cargo >/dev/null 2>&1; then
         PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
     fi
-    command -v cargo >/dev/null 2>&1 ||
-        die "cargo is not there. Install Rust (https://rustup.rs), or give a built program: --from FILE"
-    [ -f "$here/Cargo.toml" ] ||
-        die "\`$here\` is not a checkout of statewarden; give a built program: --from FILE"
+    [ -f "$here/Cargo.toml" ] && command -v cargo >/dev/null 2>&1
+}
+
+# Sets `url`, the address of the released program for this machine.
+find_release() {
+    if [ -z "$version" ]; then
+        version=$(sed -n '/^version = /{s/.*"\(.*\)".*/\1/p;q;}' "$here/Cargo.toml" 2>/dev/null) || :
+        origin=$(git -C "$here" remote get-url origin 2>/dev/null) || origin=''
+        case $origin in https://*) releases=${origin%.git}/releases/download ;; esac
+    fi
+    releases=${STATEWARDEN_RELEASES:-$releases}
+    if [ -z "$releases" ] || [ -z "$version" ]; then
+        die "no cargo to build with and no release known. Install Rust (https://rustup.rs), or give a built program: --from FILE"
+    fi
+    case $(uname -sm) in
+        'Linux x86_64') target=x86_64-unknown-linux-musl ;;
+        'Linux aarch64') target=aarch64-unknown-linux-musl ;;
+        'Darwin x86_64') target=x86_64-apple-darwin ;;
+        'Darwin arm64') target=aarch64-apple-darwin ;;
+        MINGW* | MSYS* | CYGWIN*) target=x86_64-pc-windows-msvc ;;
+        *) die "there is no release for $(uname -sm): install Rust (https://rustup.rs)" ;;
+    esac
+    url=$releases/v$version/statewarden-$target$exe
+}
+
+# Fetches the released program and its checksum, and goes on as with --from.
+fetch() {
+    find_release
+    from=$scratch/statewarden
+    say "fetching $url"
+    download "$url" "$from"
+    download "$url.sha256" "$from.sha256"
+}
+
+download() {
+    if command -v curl >/dev/null 2>&1; then
+        curl --fail --silent --show-error --location --output "$2" "$1"
+    else
+        wget -q -O "$2" "$1"
+    fi || die "could not fetch $1; nothing was installed"
 }
 
 # Sets `built`. A static musl program starts several times faster than one that
 # is linked dynamically, so that target comes first where it can be had.
 build() {
-    find_cargo
     out=${CARGO_TARGET_DIR:-$here/target}
     target=$(musl_target)
     if [ -n "$target" ] && compile --target "$target"; then
@@ -308,24 +355,6 @@ ask() {
     printf '{"session_id":"install","transcript_path":"","cwd":"%s","hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"%s","content":"A line.\\n"}}\n' \
         "$scratch" "$scratch/.devt/state/$1" |
         CLAUDE_PROJECT_DIR=$scratch HOME=$scratch/home XDG_CONFIG_HOME=$scratch/home "$program" hook
-}
-
-advise() {
-    say "installed: $program"
-    case $scope in
-        none) say "not wired yet: run \`statewarden install\` in a project, or use the plugin" ;;
-        user) say "wired for every project of yours" ;;
-        *)
-            say "wired in:  $project"
-            if [ "$project" = "$here" ] && [ "$given_project" = no ]; then
-                say "           (statewarden's own checkout; for another: statewarden install --project DIR)"
-            fi
-            ;;
-    esac
-    case :$PATH: in
-        *":$prefix/bin:"*) ;;
-        *) say "not on your PATH: $prefix/bin (the hooks do not need it, the commands do)" ;;
-    esac
 }
 
 uninstall() {

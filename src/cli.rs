@@ -116,7 +116,7 @@ enum Verb {
     /// Say what the guard would have refused in past sessions; changes nothing
     Replay(replay::Args),
     /// Wire the hook into Claude Code's settings
-    Install(install::Args),
+    Install(install::Addition),
     /// Take out what `install` put in
     Uninstall(install::Removal),
     /// Check that the installation works, end to end

@@ -1,7 +1,7 @@
 //! Every environment variable the program reads, in one place.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::base::path;
 
@@ -74,6 +74,12 @@ pub fn own_program() -> impl Iterator<Item = String> {
     paths
         .filter(|path| path.is_absolute())
         .map(|path| path::from_os(&path))
+}
+
+/// Whether a directory is one in which programs are looked for.
+pub fn is_on_path(dir: &Path) -> bool {
+    let path = text("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|on_path| on_path == dir)
 }
 
 /// Whether a terminal may be sent colors: by `NO_COLOR`, and by `TERM`, where `dumb` knows none.

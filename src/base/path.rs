@@ -124,6 +124,12 @@ pub fn split_last(path: &str) -> Option<(&str, &str)> {
     (!name.is_empty()).then_some((if dir.is_empty() { "/" } else { dir }, name))
 }
 
+/// Whether a path lies where npm, uv or the client keep what they can fetch again.
+pub fn is_in_package_cache(path: &str) -> bool {
+    const CACHES: [&str; 4] = ["_npx", ".cache", "Caches", "cache"];
+    path.split(['/', '\\']).any(|part| CACHES.contains(&part))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::collection::vec;

@@ -1,6 +1,7 @@
 //! `install` and `uninstall`: the hook entries in a settings file of Claude Code.
 
 pub(in crate::cli) mod difference;
+mod personal;
 mod settings_file;
 
 use std::fs;
@@ -8,9 +9,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
+use personal::Trial;
 use settings_file::SettingsFile;
 
-use crate::base::env::HOME;
+use crate::base::env::{self, HOME};
+use crate::base::path;
 use crate::base::string_enum::string_enum;
 use crate::host::settings_json::{self, ENTRIES, Edited, EntryFilter, Wiring};
 use crate::log::append::Logs;
@@ -31,6 +34,16 @@ string_enum! {
     }
 }
 
+/// The arguments of `install`.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Addition {
+    #[command(flatten)]
+    pub common: Args,
+    /// `warn` to try it: agents are told what would be denied. `enforce` ends that
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub mode: Option<Trial>,
+}
+
 /// The arguments of `uninstall`.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Removal {
@@ -44,10 +57,11 @@ pub struct Removal {
 /// The arguments of both commands.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Args {
-    /// The settings file to change: `project` for everyone who works on it, `local` for you alone
-    /// there, `user` for every project of yours
-    #[arg(long, value_enum, default_value_t = Scope::Project, hide_possible_values = true)]
-    pub scope: Scope,
+    /// The settings file to change: `local` for you alone in this project, `project` for everyone
+    /// who works on it, `user` for every project of yours [default: where the entries are, else
+    /// `local`]
+    #[arg(long, value_enum, hide_possible_values = true)]
+    pub scope: Option<Scope>,
     /// Say what would be done and do nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -131,69 +145,114 @@ impl Place {
     }
 }
 
-/// Merges the entries into the settings file of the scope.
+/// Merges the entries into the settings file of the scope, or renews them where they are.
 ///
 /// # Errors
 /// The program's path cannot be wired, the project is the home directory, or a
 /// file cannot be read, edited or written.
-pub fn install(args: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
+pub fn install(args: &Addition, place: &Place, out: &mut dyn Write) -> Result<()> {
+    let Args { scope, dry_run } = args.common;
     let program = named(&place.program)?;
+    let holds_ours = |scope: &Scope| {
+        let commands = place.settings(*scope).map(|file| commands(&file));
+        commands.is_ok_and(|commands| commands.map_or(true, |found| !found.is_empty()))
+    };
+    let mut scopes: Vec<Scope> = match scope {
+        Some(scope) => vec![scope],
+        None => Scope::ALL.into_iter().filter(holds_ours).collect(),
+    };
+    if scopes.is_empty() {
+        scopes.push(Scope::Local);
+    }
     let project_file = place.settings(Scope::Project)?;
-    let is_home = place
-        .settings(Scope::User)
-        .is_ok_and(|file| file == project_file);
-    if args.scope != Scope::User && is_home {
+    if (place.settings(Scope::User)).is_ok_and(|file| file == project_file) {
+        scopes.retain(|scope| *scope == Scope::User);
+    }
+    if scopes.is_empty() {
         bail!(
             "the home directory is no project; use `--scope user`, or name a project with `--project DIR`"
         );
     }
-    let folder = place.folder(args.scope);
+    for scope in &scopes {
+        wire(*scope, dry_run, program, place, out)?;
+    }
+    if let Some(mode) = args.mode {
+        personal::set_mode(mode, &place.project, dry_run, out)?;
+    }
+    if scopes.contains(&Scope::Local) || args.mode.is_some() {
+        personal::keep_out_of_commits(&place.project, dry_run, out)?;
+    }
+    match dry_run {
+        true => Ok(()),
+        false => say_what_is_next(&place.program, out),
+    }
+}
+
+fn wire(
+    scope: Scope,
+    dry_run: bool,
+    program: &str,
+    place: &Place,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let folder = place.folder(scope);
     let above = folder.as_deref().map_or(Above::WasThere, Above::now);
-    let file = SettingsFile::open(&place.settings(args.scope)?)?;
-    let merged = merged(file.text(), program);
-    let what = || {
-        let file = file.path.display();
-        format!("could not edit `{file}`, nothing was changed")
-    };
-    if !args.dry_run {
+    let file = SettingsFile::open(&place.settings(scope)?)?;
+    let name = file.path.display();
+    let merged = merged(file.text(), program)
+        .map_err(|e| anyhow!("could not edit `{name}`, nothing was changed: {e}"))?;
+    if !dry_run {
         file.drop_leftovers();
     }
-    match merged.map_err(|e| anyhow!("{}: {e}", what()))? {
-        Edited::Unchanged => writeln!(out, "already wired: `{}`", file.path.display())?,
-        Edited::Changed(text) if args.dry_run => {
-            writeln!(out, "would write `{}`:", file.path.display())?;
-            difference::write(out, file.text(), &text)?;
-        }
+    let n = ENTRIES.len();
+    match merged {
+        Edited::Unchanged => writeln!(out, "already wired: `{name}`")?,
+        Edited::Changed(_) if dry_run => writeln!(out, "would wire {n} entries in `{name}`")?,
         Edited::Changed(text) => {
             let backup = file.back_up()?;
             file.write(&text)?;
-            writeln!(
-                out,
-                "wired {} entries in `{}`",
-                ENTRIES.len(),
-                file.path.display()
-            )?;
+            writeln!(out, "wired {n} entries in `{name}`")?;
             if let Some(backup) = backup {
                 writeln!(out, "the file as it was: `{}`", backup.display())?;
             }
         }
     }
-    if place.settings(args.scope)? != place.settings_here(args.scope)? {
+    if scope == Scope::Project && personal::repository(&place.project).is_some() {
+        writeln!(
+            out,
+            "that file is usually committed: where `{program}` is missing, every matched call is \
+             denied. For you alone: `--scope local`; for a team: the plugin"
+        )?;
+    }
+    if place.settings(scope)? != place.settings_here(scope)? {
         writeln!(
             out,
             "a session in this work tree reads another: commit the file, or use `--scope local`"
         )?;
     }
-    if !args.dry_run {
-        note_in_receipt(args.scope, place, out)?;
-    }
     match folder {
-        Some(folder) if !args.dry_run => store::note_wired(&folder, above)
+        _ if dry_run => return Ok(()),
+        Some(folder) => store::note_wired(&folder, above)
             .and_then(|()| place.keep_devt(&folder))
-            .with_context(|| format!("could not make `{}`", folder.display())),
-        Some(folder) if !folder.is_dir() => Ok(writeln!(out, "would make `{}`", folder.display())?),
-        _ => Ok(()),
+            .with_context(|| format!("could not make `{}`", folder.display()))?,
+        None => {}
     }
+    Ok(note_in_receipt(scope, place, out)?)
+}
+
+/// A line to paste where the commands would not be found.
+fn say_what_is_next(program: &Path, out: &mut dyn Write) -> Result<()> {
+    writeln!(
+        out,
+        "next: start Claude Code, then see `statewarden doctor`"
+    )?;
+    if let Some(dir) = program
+        .parent()
+        .filter(|dir| cfg!(unix) && !env::is_on_path(dir))
+    {
+        writeln!(out, "  export PATH=\"{}:$PATH\"", dir.display())?;
+    }
+    Ok(())
 }
 
 /// The settings with our entries; an error where Claude Code would ignore them.
@@ -219,6 +278,12 @@ fn named(path: &Path) -> Result<&str> {
     }
     if !settings_json::is_our_name(program) {
         bail!("entries that run `{program}` would not be known again; name it `statewarden`");
+    }
+    if path::is_in_package_cache(program) {
+        bail!(
+            "`{program}` is in a package cache, which can be emptied: every matched call would be denied. \
+             Install it first, such as by `npm install --global statewarden`"
+        );
     }
     Ok(program)
 }
@@ -247,8 +312,8 @@ fn note_in_receipt(scope: Scope, place: &Place, out: &mut dyn Write) -> io::Resu
     }
 }
 
-/// Takes the entries out of the settings file of the scope. A file that is as
-/// `install` left it gets its old bytes back, or goes if there was none.
+/// Takes the entries out of the settings file of the scope, or out of the project's. A file
+/// that is as `install` left it gets its old bytes back, or goes if there was none.
 ///
 /// # Errors
 /// A file cannot be read, edited, written or removed.
@@ -259,40 +324,65 @@ pub fn uninstall(args: &Removal, place: &Place, out: &mut dyn Write) -> Result<(
         true => EntryFilter::Of(&program),
         false => EntryFilter::Anyones,
     };
+    let scopes = match &scope {
+        Some(scope) => std::slice::from_ref(scope),
+        None => &[Scope::Project, Scope::Local],
+    };
+    let mut taken_out = 0;
+    for scope in scopes {
+        taken_out += usize::from(unwire(*scope, whose, dry_run, place, out)?);
+    }
+    if taken_out == 0 {
+        writeln!(
+            out,
+            "not wired in scope {}",
+            scope.map_or("project or local", Scope::as_str)
+        )?;
+    }
+    if dry_run {
+        return Ok(());
+    }
+    tell_of_others(whose, place, out)?;
+    if scopes.contains(&Scope::User) {
+        return Ok(());
+    }
+    remove_folder(place, out)
+}
+
+/// Whether there was something to take out.
+fn unwire(
+    scope: Scope,
+    whose: EntryFilter<'_>,
+    dry_run: bool,
+    place: &Place,
+    out: &mut dyn Write,
+) -> Result<bool> {
     let file = SettingsFile::open(&place.settings(scope)?)?;
     let name = file.path.display();
     if !dry_run {
         file.drop_leftovers();
     }
-    match file
+    let restore = file
         .without(whose)
-        .with_context(|| format!("could not edit `{name}`, nothing was changed"))?
-    {
-        None if file.text.is_none() => writeln!(out, "not wired: there is no `{name}`")?,
-        None => {
-            writeln!(out, "not wired: `{name}` holds no entry of statewarden")?;
-            if !dry_run {
-                file.drop_backups(file.text())?;
-            }
-        }
-        Some(undo) if dry_run => writeln!(out, "would {} `{name}`", undo.words().0)?,
-        Some(undo) => {
-            undo.carry_out(&file)?;
-            writeln!(out, "{} `{name}`", undo.words().1)?;
+        .with_context(|| format!("could not edit `{name}`, nothing was changed"))?;
+    let is_ours = restore.is_some();
+    match restore {
+        None if dry_run || file.text.is_none() => {}
+        None => file.drop_backups(file.text())?,
+        Some(restore) if dry_run => writeln!(out, "would {} `{name}`", restore.words().0)?,
+        Some(restore) => {
+            restore.carry_out(&file)?;
+            writeln!(out, "{} `{name}`", restore.words().1)?;
         }
     }
-    if dry_run {
-        return Ok(());
-    }
-    for backup in file.backups() {
+    for backup in file.backups().filter(|_| !dry_run) {
         writeln!(
             out,
             "an earlier copy of the settings stays: `{}`; delete it if you do not need it",
             backup.display()
         )?;
     }
-    tell_of_others(whose, place, out)?;
-    remove_folder(scope, place, out)
+    Ok(is_ours)
 }
 
 /// The commands of our entries in a settings file.
@@ -344,8 +434,8 @@ fn tell_of_others(whose: EntryFilter<'_>, place: &Place, out: &mut dyn Write) ->
 }
 
 /// Removes what `install` made beside the settings, unless it is in use.
-fn remove_folder(scope: Scope, place: &Place, out: &mut dyn Write) -> Result<()> {
-    let Some(folder) = place.folder(scope) else {
+fn remove_folder(place: &Place, out: &mut dyn Write) -> Result<()> {
+    let Some(folder) = place.folder(Scope::Local) else {
         return Ok(());
     };
     for scope in [Scope::Project, Scope::Local] {
@@ -354,6 +444,7 @@ fn remove_folder(scope: Scope, place: &Place, out: &mut dyn Write) -> Result<()>
             return Ok(());
         }
     }
+    personal::remove(&place.project)?;
     let above = Above::noted(&folder);
     replace::remove(&folder.join(store::WIRED))?;
     replace::drop_leftovers(&folder, "");

@@ -43,7 +43,7 @@ fn a_project_that_is_none_of_our_business_stays_untouched() {
     assert!(!sandbox.exists(".claude"));
 
     // A clone of a project whose committed settings run the hook.
-    sandbox.run("install").ends(0);
+    sandbox.run("install --scope project").ends(0);
     std::fs::remove_dir_all(sandbox.path(".claude/statewarden")).unwrap();
     sandbox.hook(&start).is_silent();
     assert_eq!(sandbox.names(".claude"), ["settings.json"]);

@@ -23,7 +23,7 @@ fn wired() -> Sandbox {
         CLIENT,
         "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n",
     );
-    sandbox.run("install").ends(0);
+    sandbox.run("install --scope project").ends(0);
     assert!(sandbox.read(CLIENT).contains("PreToolUse"));
     sandbox
 }
@@ -104,7 +104,7 @@ fn a_change_that_takes_the_hooks_out_is_held() {
     assert!(is_held(&sandbox, "{\"disableAllHooks\": true}"));
     sandbox.env.clear();
     // A person's `uninstall` takes them out, and nobody holds what was never there.
-    sandbox.run("install").ends(0);
+    sandbox.run("install --scope project").ends(0);
     sandbox.run("uninstall").ends(0);
     assert!(!is_held(&sandbox, "{}"));
     // What the user's settings ran when the session began is kept as well.
@@ -217,7 +217,7 @@ fn what_root_makes_in_a_users_project_is_the_users() {
             return eprintln!("skipped: only root gives files away: {error}");
         }
     }
-    sandbox.run("install").ends(0);
+    sandbox.run("install --scope project").ends(0);
     for path in [".devt/state/notes.md", ".claude/.docs/260110-a/notes.md"] {
         sandbox.denied(&sandbox.write_event(path, "x"), "ad-hoc-name");
     }
@@ -500,7 +500,7 @@ fn linked_settings_of_the_client_are_judged_where_they_are() {
     sandbox
         .hook(&sandbox.edit_event(CLIENT, "opus", "sonnet"))
         .is_silent();
-    sandbox.run("install").ends(0);
+    sandbox.run("install --scope project").ends(0);
     sandbox
         .hook(&sandbox.edit_event(CLIENT, "opus", "sonnet"))
         .is_silent();

@@ -214,26 +214,34 @@ fn check_unwired(sandbox: &Sandbox, nth: &str) {
 
 #[test]
 fn an_install_killed_at_any_system_call_leaves_whole_settings_and_a_whole_backup() {
-    kill_everywhere(&["install"], &|_| String::new(), &|sandbox, nth| {
-        let text = sandbox.read(SETTINGS);
-        assert!(
-            text == MODEL || (text.contains("opus") && text.contains("SubagentStop")),
-            "killed at {nth}: {text}"
-        );
-        let backup = format!("{SETTINGS}.statewarden-backup");
-        assert!(
-            !sandbox.exists(&backup) || sandbox.read(&backup) == MODEL,
-            "killed at {nth}"
-        );
-        assert_eq!(sandbox.run("install").code(), 0, "killed at {nth}");
-        check_unwired(sandbox, nth);
-    });
+    kill_everywhere(
+        &["install", "--scope", "project"],
+        &|_| String::new(),
+        &|sandbox, nth| {
+            let text = sandbox.read(SETTINGS);
+            assert!(
+                text == MODEL || (text.contains("opus") && text.contains("SubagentStop")),
+                "killed at {nth}: {text}"
+            );
+            let backup = format!("{SETTINGS}.statewarden-backup");
+            assert!(
+                !sandbox.exists(&backup) || sandbox.read(&backup) == MODEL,
+                "killed at {nth}"
+            );
+            assert_eq!(
+                sandbox.run("install --scope project").code(),
+                0,
+                "killed at {nth}"
+            );
+            check_unwired(sandbox, nth);
+        },
+    );
 }
 
 #[test]
 fn an_uninstall_killed_at_any_system_call_is_finished_by_the_next() {
     let installed = |sandbox: &Sandbox| {
-        sandbox.run("install").ends(0);
+        sandbox.run("install --scope project").ends(0);
         String::new()
     };
     kill_everywhere(&["uninstall"], &installed, &check_unwired);

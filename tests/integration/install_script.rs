@@ -84,7 +84,17 @@ fn two_prefixes_come_and_go_in_any_order() {
         }
         let before = tree(&sandbox);
         for prefix in ["one", "two", "two"] {
-            install(&sandbox, &["--prefix", prefix, "--project", "project"]);
+            install(
+                &sandbox,
+                &[
+                    "--prefix",
+                    prefix,
+                    "--project",
+                    "project",
+                    "--scope",
+                    "project",
+                ],
+            );
         }
         let program = |prefix: &str| sandbox.base().join(prefix).join("bin/statewarden");
         assert_eq!(
@@ -112,7 +122,7 @@ fn no_entry_is_left_that_runs_the_removed_program() {
     }
     let program = sandbox.home().join(".local/bin/statewarden");
     let mut own = Command::new(&program);
-    own.args(["install", "--project"])
+    own.args(["install", "--scope", "local", "--project"])
         .arg(sandbox.base().join("other"));
     own.env("HOME", sandbox.home());
     assert_eq!(Ran::from(own.output().unwrap()).code(), 0);
@@ -129,18 +139,66 @@ fn no_entry_is_left_that_runs_the_removed_program() {
 fn a_program_stays_while_entries_cannot_be_taken_out() {
     let sandbox = Sandbox::new();
     install(&sandbox, &["--project", "project"]);
-    let wired = sandbox.read(".claude/settings.json");
+    let wired = sandbox.read(".claude/settings.local.json");
     sandbox.write(
-        ".claude/settings.json",
+        ".claude/settings.local.json",
         &wired.replacen('{', "{ // mine", 1),
     );
     let ran = Ran::from(command(&sandbox, &["--uninstall"]).output().unwrap());
     assert_eq!(ran.code(), 1);
     assert_has(&ran.stderr(), "so it stays");
     assert!(sandbox.home().join(".local/bin/statewarden").exists());
-    sandbox.write(".claude/settings.json", &wired);
+    sandbox.write(".claude/settings.local.json", &wired);
     script(&sandbox, &["--uninstall"]);
     assert!(!sandbox.exists(".claude") && !sandbox.home().join(".local").exists());
+}
+
+/// Where cargo is not there, a release is; the checksum beside it decides.
+#[cfg(target_os = "linux")]
+#[test]
+fn without_cargo_the_release_is_fetched() {
+    let sandbox = Sandbox::new();
+    let before = tree(&sandbox);
+    let fetch = |releases: &Path| {
+        let mut command = command(&sandbox, &["--project", "project"]);
+        command.env(
+            "STATEWARDEN_RELEASES",
+            format!("file://{}", releases.display()),
+        );
+        Ran::from(command.output().unwrap())
+    };
+    let missing = fetch(Path::new("/nowhere"));
+    assert_eq!(missing.code(), 1, "{}", missing.stdout());
+    assert_has(&missing.stderr(), "could not fetch file:///nowhere/v");
+    assert_eq!(tree(&sandbox), before);
+
+    let releases = Sandbox::new();
+    let dir = releases
+        .base()
+        .join(format!("v{}", env!("CARGO_PKG_VERSION")));
+    fs::create_dir(&dir).unwrap();
+    let name = format!("statewarden-{}-unknown-linux-musl", std::env::consts::ARCH);
+    fs::copy(PROGRAM, dir.join(&name)).unwrap();
+    let put_sum = |sum: &str| {
+        let line = format!("{sum}  {name}\n");
+        fs::write(dir.join(format!("{name}.sha256")), line).unwrap();
+    };
+    put_sum(&"0".repeat(64));
+    let wrong = fetch(releases.base());
+    assert_eq!(wrong.code(), 1, "{}", wrong.stdout());
+    assert_has(&wrong.stderr(), "nothing was installed");
+    assert_eq!(tree(&sandbox), before);
+    put_sum(&sum(PROGRAM));
+    assert_has(
+        &fetch(releases.base()).ends(0).stdout(),
+        "denied:  a write of",
+    );
+    assert_eq!(
+        naming(&sandbox, &sandbox.home().join(".local/bin/statewarden")).len(),
+        1
+    );
+    script(&sandbox, &["--uninstall"]);
+    assert_eq!(tree(&sandbox), before);
 }
 
 #[test]
@@ -341,7 +399,7 @@ fn the_project_is_the_one_that_is_named() {
     let mut command = command(&sandbox, &["--dry-run", "--project", "project"]);
     command.args(["--from", PROGRAM, "--sha256", &sum(PROGRAM)]);
     let ran = Ran::from(command.env("CDPATH", &elsewhere).output().unwrap());
-    let told = format!("--project {} ", sandbox.project().display());
+    let told = format!("--project {}` and", sandbox.project().display());
     assert!(
         ran.stdout().contains(&told),
         "{}{}",

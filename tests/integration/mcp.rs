@@ -404,7 +404,7 @@ fn many_and_odd_arguments_are_borne() {
 #[test]
 fn the_settings_that_hold_the_guard_are_not_removed_or_emptied() {
     let sandbox = Sandbox::new();
-    sandbox.run("install").ends(0);
+    sandbox.run("install --scope project").ends(0);
     let path = sandbox.path(".claude/settings.json");
     for (tool, input) in [
         ("mcp__fs__delete_file", json!({ "path": path })),

@@ -277,7 +277,11 @@ fn entries_that_a_work_tree_does_not_have_are_missed() {
         let gitdir = sandbox.project().join(".git/worktrees").join(name);
         work_tree(&sandbox, dir, &text(&gitdir));
         let run = |args: &[&str]| sandbox.run_in(dir, args);
-        assert!(run(&["install"]).stdout().contains("use `--scope local`"));
+        assert!(
+            run(&["install", "--scope", "project"])
+                .stdout()
+                .contains("use `--scope local`")
+        );
         let doctor = run(&["doctor"]);
         assert_eq!(doctor.code(), 1);
         let said = doctor.stdout();
@@ -349,7 +353,7 @@ fn a_work_tree_whose_repository_was_moved_away_is_a_project_of_its_own() {
         let ran = sandbox.command(args).current_dir(&tree).output().unwrap();
         assert!(ran.status.success(), "{args:?}: {ran:?}");
     }
-    for file in ["settings.json", ".docs", "statewarden/denies.jsonl"] {
+    for file in ["settings.local.json", ".docs", "statewarden/denies.jsonl"] {
         assert!(tree.join(".claude").join(file).exists(), "{file}");
     }
     assert!(!gone.exists());

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::process::{self, Answer};
 use super::{Finding, Level, Subject};
+use crate::base::path::is_in_package_cache;
 use crate::cli::install::{Place, Scope};
 use crate::contract::denial::Mode;
 use crate::host::settings_json::{self, Fit, Wiring};
@@ -116,8 +117,22 @@ fn of_scope(place: &Place, scope: Scope) -> (Vec<Finding>, Option<Vec<String>>) 
         ));
     }
     findings.extend(of_entries(&wiring, scope, &path));
+    findings.extend(of_cache(&wiring, &path));
     let commands = wiring.entries.into_iter().map(|wired| wired.command);
     (findings, Some(commands.collect()))
+}
+
+/// A program that may be gone tomorrow.
+fn of_cache(wiring: &Wiring, path: &Path) -> Option<Finding> {
+    let mut commands = wiring.entries.iter().map(|entry| &entry.command);
+    let command = commands.find(|command| is_in_package_cache(command))?;
+    let what = format!(
+        "`{}` runs `{command}`, which is in a package cache: when that is emptied, every matched \
+         call is denied",
+        path.display()
+    );
+    let fix = "install it, such as by `npm install --global statewarden`, and run its `install`";
+    Some(Finding::warning("program-in-cache", what, fix))
 }
 
 fn of_entries(wiring: &Wiring, scope: Scope, path: &Path) -> Option<Finding> {
@@ -154,6 +169,14 @@ fn add_plugins(place: &Place, findings: &mut Vec<Finding>, commands: &mut Vec<St
         };
         let what = format!("wired by the plugin `{}`, runs `{command}`", plugin.id);
         findings.push(Finding::info("plugin", what));
+        let ours = env!("CARGO_PKG_VERSION");
+        let is_other = ![ours, ""].contains(&plugin.version.as_str());
+        if is_other && plugin.id.starts_with("statewarden@") {
+            let (id, theirs) = (&plugin.id, &plugin.version);
+            let what = format!("the plugin `{id}` has version {theirs}; this program is {ours}");
+            let fix = format!("update the older: `claude plugin update {id}`, or the program");
+            findings.push(Finding::warning("version-differs", what, fix));
+        }
         commands.push(command);
     }
 }

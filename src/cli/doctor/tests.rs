@@ -77,7 +77,7 @@ fn wired(version: &str, hook: &str) -> Temp {
     fs::set_permissions(temp.place().program, mode).unwrap();
     fs::create_dir_all(temp.0.join("project/.devt/state")).unwrap();
     let args = in_scope(Scope::Project);
-    install::install(&args, &temp.place(), &mut Vec::new()).unwrap();
+    install::tests::wire(&args, &temp.place(), &mut Vec::new()).unwrap();
     temp
 }
 
@@ -245,6 +245,31 @@ fn a_plugin_that_runs_the_program_is_found() {
         &temp,
         &[("plugin", Level::Info), ("live-test", Level::Info)],
     );
+    let list = json!({ "plugins": { "statewarden@team": [{ "installPath": plugin, "version": "0.1.9" }] } });
+    temp.write(
+        "home/.claude/plugins/installed_plugins.json",
+        &list.to_string(),
+    );
+    let enabled = json!({ "enabledPlugins": { "statewarden@team": true } });
+    fs::write(&settings, enabled.to_string()).unwrap();
+    check(&temp, &[("version-differs", Level::Warning)]);
+}
+
+/// An earlier version let itself be wired there.
+#[cfg(unix)]
+#[test]
+fn a_program_in_a_package_cache_is_seen() {
+    let _alone = alone();
+    let temp = healthy();
+    let settings = temp.place().settings(Scope::Project).unwrap();
+    let wired = fs::read_to_string(&settings).unwrap();
+    let cached = temp.0.join(".cache/npx");
+    fs::create_dir_all(&cached).unwrap();
+    fs::rename(temp.place().program, cached.join("statewarden")).unwrap();
+    let bin = temp.0.join("bin");
+    let moved = wired.replace(bin.to_str().unwrap(), cached.to_str().unwrap());
+    fs::write(&settings, moved).unwrap();
+    check(&temp, &[("program-in-cache", Level::Warning)]);
 }
 
 #[cfg(unix)]

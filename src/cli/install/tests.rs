@@ -35,7 +35,7 @@ impl Temp {
     }
 
     /// Every file and directory with its bytes.
-    fn tree(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+    pub(crate) fn tree(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
         let mut tree = BTreeMap::new();
         let mut dirs = vec![self.0.clone()];
         while let Some(dir) = dirs.pop() {
@@ -58,7 +58,7 @@ impl Drop for Temp {
     }
 }
 
-type Verb = fn(&Args, &Place, &mut dyn Write) -> Result<()>;
+pub(crate) type Verb = fn(&Args, &Place, &mut dyn Write) -> Result<()>;
 
 /// What a verb that succeeds prints.
 fn printed(verb: Verb, args: &Args, place: &Place) -> String {
@@ -69,16 +69,24 @@ fn printed(verb: Verb, args: &Args, place: &Place) -> String {
 
 pub(crate) fn in_scope(scope: Scope) -> Args {
     Args {
-        scope,
+        scope: Some(scope),
         dry_run: false,
     }
 }
 
-fn run(verb: Verb, scope: Scope, temp: &Temp) -> String {
+pub(crate) fn wire(common: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
+    let args = Addition {
+        common: *common,
+        mode: None,
+    };
+    install(&args, place, out)
+}
+
+pub(crate) fn run(verb: Verb, scope: Scope, temp: &Temp) -> String {
     printed(verb, &in_scope(scope), &temp.place())
 }
 
-fn unwire(common: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn unwire(common: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
     let args = Removal {
         common: *common,
         own: false,
@@ -133,9 +141,9 @@ fn uninstalling_takes_out_exactly_what_installing_put_in() {
                 fs::write(path, text).unwrap();
             }
             let before = temp.tree();
-            assert!(run(install, scope, &temp).contains("wired 11 entries"));
+            assert!(run(wire, scope, &temp).contains("wired 11 entries"));
             let installed = temp.tree();
-            assert!(run(install, scope, &temp).contains("already wired"));
+            assert!(run(wire, scope, &temp).contains("already wired"));
             assert_eq!(temp.tree(), installed, "idempotent: {text:?} {scope:?}");
             assert_eq!(backups(&temp), usize::from(text.is_some()));
             run(unwire, scope, &temp);
@@ -152,7 +160,7 @@ fn an_empty_directory_that_was_there_stays() {
         let temp = Temp::new();
         fs::create_dir_all(temp.0.join("project/.claude")).unwrap();
         let before = temp.tree();
-        run(install, scope, &temp);
+        run(wire, scope, &temp);
         run(unwire, scope, &temp);
         assert_eq!(temp.tree(), before, "{scope:?}");
     }
@@ -162,7 +170,7 @@ fn an_empty_directory_that_was_there_stays() {
 fn a_changed_file_keeps_the_change_and_the_first_backup() {
     let temp = Temp::new();
     temp.write("project/.claude/settings.json", "{\n  \"a\": 1\n}\n");
-    run(install, Scope::Project, &temp);
+    run(wire, Scope::Project, &temp);
     let path = temp.place().settings(Scope::Project).unwrap();
     let wired = fs::read_to_string(&path).unwrap();
     fs::write(
@@ -172,7 +180,7 @@ fn a_changed_file_keeps_the_change_and_the_first_backup() {
             .replace("/bin/", "/old/"),
     )
     .unwrap();
-    assert!(run(install, Scope::Project, &temp).contains("wired 11 entries"));
+    assert!(run(wire, Scope::Project, &temp).contains("wired 11 entries"));
     assert_eq!(backups(&temp), 1, "a newer path is no new original");
     temp.write("project/.claude/statewarden/denies.jsonl", "{}\n");
     let said = run(unwire, Scope::Project, &temp);
@@ -182,7 +190,7 @@ fn a_changed_file_keeps_the_change_and_the_first_backup() {
         "{said}"
     );
     assert_eq!(fs::read_to_string(&path).unwrap(), "{\n  \"a\": 2\n}\n");
-    run(install, Scope::Project, &temp);
+    run(wire, Scope::Project, &temp);
     let backup = path.with_file_name("settings.json.statewarden-backup");
     assert_eq!(fs::read_to_string(backup).unwrap(), "{\n  \"a\": 1\n}\n");
     assert_eq!(backups(&temp), 2, "another original gets a name of its own");
@@ -201,8 +209,8 @@ fn a_second_program_leaves_no_trace_of_the_first() {
             temp.write("project/.claude/settings.json", text);
         }
         let before = temp.tree();
-        run_as(A, install, &temp);
-        let said = run_as(B, install, &temp);
+        run_as(A, wire, &temp);
+        let said = run_as(B, wire, &temp);
         assert!(!said.contains("the file as it was"), "{said}");
         assert_eq!(backups(&temp), usize::from(text.is_some()));
         run_as(A, unwire, &temp);
@@ -213,10 +221,10 @@ fn a_second_program_leaves_no_trace_of_the_first() {
 #[test]
 fn a_backup_with_entries_in_it_is_never_put_back() {
     let temp = Temp::new();
-    run_as(A, install, &temp);
+    run_as(A, wire, &temp);
     let path = temp.place().settings(Scope::Project).unwrap();
     let of_a = fs::read_to_string(&path).unwrap();
-    run_as(B, install, &temp);
+    run_as(B, wire, &temp);
     temp.write("project/.claude/settings.json.statewarden-backup", &of_a);
     let said = run_as(B, unwire, &temp);
     assert!(said.contains("removed `"), "{said}");
@@ -232,14 +240,14 @@ fn what_is_no_backup_of_ours_stays() {
         let temp = Temp::new();
         temp.write("project/.claude/settings.json.statewarden-backup", foreign);
         let before = temp.tree();
-        run_as(A, install, &temp);
+        run_as(A, wire, &temp);
         run_as(A, unwire, &temp);
         assert_eq!(temp.tree(), before);
     }
     let temp = Temp::new();
     temp.write("project/.claude/settings.json", "{\"a\": 1}");
     let before = temp.tree();
-    run_as(A, install, &temp);
+    run_as(A, wire, &temp);
     let path = temp.place().settings(Scope::Project).unwrap();
     fs::remove_file(path.with_file_name("settings.json.statewarden-backup")).unwrap();
     run_as(A, unwire, &temp);
@@ -250,12 +258,13 @@ fn what_is_no_backup_of_ours_stays() {
 fn its_own_entries_are_all_that_own_takes_out() {
     let temp = Temp::new();
     temp.write("project/.claude/settings.json", "{\"a\": 1}");
-    run_as(A, install, &temp);
-    run_as(B, install, &temp);
+    run_as(A, wire, &temp);
+    run_as(B, wire, &temp);
     let wired = temp.tree();
     let said = run_as(A, unwire_own, &temp);
     assert!(
-        said.starts_with("not wired: `") && said.contains("still wired in scope project: `"),
+        said.contains("not wired in scope project\n")
+            && said.contains("still wired in scope project: `"),
         "{said}"
     );
     assert_eq!(temp.tree(), wired);
@@ -268,11 +277,11 @@ fn its_own_entries_are_all_that_own_takes_out() {
 #[test]
 fn a_program_that_the_script_installed_notes_its_wirings() {
     let temp = Temp::new();
-    run(install, Scope::Local, &temp);
+    run(wire, Scope::Local, &temp);
     assert!(!temp.0.join("bin").exists(), "no receipt is begun");
     temp.write("bin/.statewarden-receipt", "program p\n");
-    run(install, Scope::Local, &temp);
-    run(install, Scope::Local, &temp);
+    run(wire, Scope::Local, &temp);
+    run(wire, Scope::Local, &temp);
     let receipt = fs::read_to_string(temp.0.join("bin/.statewarden-receipt")).unwrap();
     let project = temp.place().project;
     let expected = format!("program p\nwired local {}\n", project.display());
@@ -283,8 +292,8 @@ fn a_program_that_the_script_installed_notes_its_wirings() {
 fn the_folder_stays_while_another_scope_needs_it() {
     let temp = Temp::new();
     fs::create_dir(temp.0.join("project")).unwrap();
-    run(install, Scope::Project, &temp);
-    run(install, Scope::Local, &temp);
+    run(wire, Scope::Project, &temp);
+    run(wire, Scope::Local, &temp);
     let said = run(unwire, Scope::Project, &temp);
     assert!(said.contains("still wired in scope local: `"), "{said}");
     let ignore = temp.0.join("project/.claude/statewarden/.gitignore");
@@ -294,36 +303,82 @@ fn the_folder_stays_while_another_scope_needs_it() {
 }
 
 #[test]
-fn a_dry_run_changes_nothing_and_shows_the_lines() {
+fn a_dry_run_changes_nothing() {
     let temp = Temp::new();
     temp.write("project/.claude/settings.json", "{\n  \"a\": 1\n}\n");
+    temp.write("project/.git/HEAD", "");
     let before = temp.tree();
-    let args = Args {
-        dry_run: true,
-        ..in_scope(Scope::Project)
+    let args = Addition {
+        common: Args {
+            scope: None,
+            dry_run: true,
+        },
+        mode: Some(Trial::Warn),
     };
-    let out = printed(install, &args, &temp.place());
-    assert!(
-        out.contains("\n-   \"a\": 1\n+   \"a\": 1,\n+   \"hooks\": {\n"),
-        "{out}"
-    );
-    assert!(out.contains("would make"), "{out}");
+    let mut out = Vec::new();
+    install(&args, &temp.place(), &mut out).unwrap();
+    let said = String::from_utf8(out).unwrap();
+    assert_eq!(said.matches("would ").count(), 3, "{said}");
     assert_eq!(temp.tree(), before);
 }
 
+/// Without a scope the entries are renewed where they are, and are the person's own where
+/// there are none; what that writes besides goes with them.
 #[test]
-fn a_dry_run_of_another_path_shows_the_paths() {
-    let temp = Temp::new();
-    run_as(A, install, &temp);
-    let args = Args {
-        dry_run: true,
-        ..in_scope(Scope::Project)
+fn without_a_scope_the_entries_stay_where_they_are() {
+    let bare = Args {
+        scope: None,
+        dry_run: false,
     };
-    let out = printed(install, &args, &temp.place());
-    for mark in ["\n- ", "\n+ "] {
-        assert_eq!(out.matches(mark).count(), ENTRIES.len(), "{out}");
+    for scope in Scope::ALL.map(Some).into_iter().chain([None]) {
+        let temp = Temp::new();
+        temp.write("project/.git/info/exclude", "# mine\n");
+        fs::create_dir(temp.0.join("home")).unwrap();
+        let before = temp.tree();
+        if let Some(scope) = scope {
+            run_as_in(B, scope, &temp);
+        }
+        printed(wire, &bare, &temp.place());
+        let program = temp.place().program;
+        let is_wired = |scope: &Scope| {
+            let file = temp.place().settings(*scope).unwrap();
+            let found = commands(&file).unwrap();
+            found == [program.to_str().unwrap()]
+        };
+        let wired: Vec<_> = Scope::ALL.into_iter().filter(is_wired).collect();
+        assert_eq!(wired, [scope.unwrap_or(Scope::Local)]);
+        if scope == Some(Scope::User) {
+            printed(unwire, &in_scope(Scope::User), &temp.place());
+        }
+        printed(unwire, &bare, &temp.place());
+        assert_eq!(temp.tree(), before, "{scope:?}");
     }
-    assert!(out.lines().count() < 60, "{out}");
+}
+
+fn run_as_in(program: &str, scope: Scope, temp: &Temp) {
+    let place = Place {
+        program: temp.0.join(program),
+        ..temp.place()
+    };
+    printed(wire, &in_scope(scope), &place);
+}
+
+#[test]
+fn a_program_of_a_package_cache_is_not_wired() {
+    for (dir, is_cache) in [
+        (".npm/_npx/1", true),
+        (".cache/uv", true),
+        (".local/bin", false),
+    ] {
+        let temp = Temp::new();
+        let program = temp.0.join(dir).join("statewarden");
+        let place = Place {
+            program,
+            ..temp.place()
+        };
+        let result = wire(&in_scope(Scope::Project), &place, &mut Vec::new());
+        assert_eq!(result.is_err(), is_cache, "{dir}");
+    }
 }
 
 #[test]
@@ -343,7 +398,7 @@ fn a_file_that_cannot_be_edited_is_left_alone() {
         temp.write("project/.claude/settings.json", text);
         let before = temp.tree();
         let args = in_scope(Scope::Project);
-        let error = install(&args, &temp.place(), &mut Vec::new()).unwrap_err();
+        let error = wire(&args, &temp.place(), &mut Vec::new()).unwrap_err();
         let error = format!("{error:#}");
         let expected = format!("settings.json`, nothing was changed: {why}");
         assert!(error.contains(&expected), "{error}");
@@ -359,7 +414,7 @@ fn a_program_by_another_name_is_not_wired() {
         ..temp.place()
     };
     let before = temp.tree();
-    let error = install(&in_scope(Scope::Project), &place, &mut Vec::new()).unwrap_err();
+    let error = wire(&in_scope(Scope::Project), &place, &mut Vec::new()).unwrap_err();
     assert!(error.to_string().contains("name it `statewarden`"));
     assert_eq!(temp.tree(), before);
 }
@@ -372,9 +427,9 @@ fn the_home_directory_is_no_project() {
         ..temp.place()
     };
     for scope in Scope::ALL {
-        let result = install(
+        let result = wire(
             &Args {
-                scope,
+                scope: Some(scope),
                 dry_run: true,
             },
             &place,
@@ -392,7 +447,7 @@ fn a_linked_settings_file_is_changed_where_it_is() {
     fs::create_dir_all(temp.place().user_dir.unwrap()).unwrap();
     let link = temp.place().settings(Scope::User).unwrap();
     std::os::unix::fs::symlink(temp.0.join("dotfiles/settings.json"), &link).unwrap();
-    let out = run(install, Scope::User, &temp);
+    let out = run(wire, Scope::User, &temp);
     assert!(!out.contains("reads another"), "{out}");
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     let wired = Wiring::read(&fs::read_to_string(&link).unwrap()).unwrap();
@@ -400,7 +455,7 @@ fn a_linked_settings_file_is_changed_where_it_is() {
     fs::remove_file(temp.0.join("dotfiles/settings.json")).unwrap();
     let args = in_scope(Scope::User);
     assert!(
-        install(&args, &temp.place(), &mut Vec::new()).is_err(),
+        wire(&args, &temp.place(), &mut Vec::new()).is_err(),
         "a dangling link"
     );
 }

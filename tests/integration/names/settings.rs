@@ -456,6 +456,6 @@ fn the_edition_is_that_of_the_enabled_devt() {
     check("0.83", none);
     // `install` does not wait for a session.
     enable(true);
-    sandbox.run("install").ends(0);
+    sandbox.run("install --scope project").ends(0);
     assert_eq!(write(&sandbox, ".devt/state/plan-x.md"), "allow");
 }

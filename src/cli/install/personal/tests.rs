@@ -1,0 +1,62 @@
+#![allow(clippy::disallowed_methods)]
+
+use std::fs;
+
+use crate::cli::install::tests::{Temp, in_scope, run, unwire, wire};
+use crate::cli::install::{Addition, Scope, Trial, install};
+
+#[test]
+fn personal_files_stay_out_of_commits() {
+    const LINES: &str = "# written by `statewarden install`\n/.claude/settings.local.json\n\
+                         /.claude/statewarden.local.yaml\n";
+    for (exclude, ignore, expected) in [
+        (Some("# mine\n"), "", Some("# mine\n")),
+        (None, "target/\n", Some("")),
+        (Some("x\n"), "/.claude/\n", None),
+        (Some("x\n"), "*.local.json\n", None),
+        (Some(".claude/settings.local.json\n"), "", None),
+    ] {
+        let temp = Temp::new();
+        temp.write("project/.git/HEAD", "");
+        temp.write("project/.gitignore", ignore);
+        if let Some(text) = exclude {
+            temp.write("project/.git/info/exclude", text);
+        }
+        let before = temp.tree();
+        run(wire, Scope::Local, &temp);
+        run(wire, Scope::Local, &temp);
+        let file = temp.place().project.join(".git/info/exclude");
+        let wanted = expected.map(|own| [own, LINES].concat());
+        let wanted = wanted.as_deref().or(exclude);
+        assert_eq!(fs::read_to_string(file).ok().as_deref(), wanted);
+        run(unwire, Scope::Local, &temp);
+        assert_eq!(temp.tree(), before);
+    }
+}
+
+#[test]
+fn a_trial_begins_and_ends() {
+    let temp = Temp::new();
+    fs::create_dir(temp.0.join("project")).unwrap();
+    let before = temp.tree();
+    let file = temp.place().project.join(".claude/statewarden.local.yaml");
+    let in_mode = |mode| {
+        let args = Addition {
+            common: in_scope(Scope::Local),
+            mode: Some(mode),
+        };
+        install(&args, &temp.place(), &mut Vec::new())
+    };
+    in_mode(Trial::Warn).unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "mode: warn\n");
+    in_mode(Trial::Enforce).unwrap();
+    assert!(!file.exists());
+    in_mode(Trial::Warn).unwrap();
+    run(unwire, Scope::Local, &temp);
+    assert_eq!(temp.tree(), before);
+    temp.write("project/.claude/statewarden.local.yaml", "undo: off\n");
+    for mode in [Trial::Warn, Trial::Enforce] {
+        let told = in_mode(mode).unwrap_err().to_string();
+        assert!(told.contains("has settings of yours"), "{told}");
+    }
+}
