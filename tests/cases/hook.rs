@@ -89,7 +89,7 @@ fn events(sandbox: &Sandbox, line: &Line) -> Result<Vec<Value>, String> {
         let found = calls(sandbox, tool, rest, line)?.into_iter();
         let found = found.map(|mut event| {
             event["hook_event_name"] = kind.into();
-            if kind == "PostToolUse" {
+            if kind != "PreToolUse" {
                 event["duration_ms"] = 60_000.into();
                 event["tool_response"] = json!({});
             }
@@ -210,7 +210,9 @@ impl Stage {
             Some(dir) => fs::create_dir_all(self.sandbox.project().join(dir))
                 .map_err(|error| error.to_string())?,
             None if text.is_empty() => self.sandbox.write(path, &line.body("")),
-            None => self.sandbox.write(path, &text.replace("\\n", "\n")),
+            None => self
+                .sandbox
+                .write(path, &text.replace("\\n", "\n").replace("\\r", "\r")),
         }
         Ok(())
     }
@@ -264,7 +266,7 @@ impl Stage {
 
     fn expect(&mut self, text: &str) -> Result<(), String> {
         if !self.waiting.is_empty() {
-            let serve = |event: Value| (event.to_string(), self.sandbox.hook(&event));
+            let serve = |event: Value| (event.to_string(), serve(&self.sandbox, &event));
             self.answers = self.waiting.drain(..).map(serve).collect();
         }
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
@@ -321,6 +323,13 @@ impl Stage {
             }
         }
     }
+}
+
+/// Serves an event; a case may name another project, or by an empty text none.
+fn serve(sandbox: &Sandbox, event: &Value) -> Ran {
+    let mut command = sandbox.hook_command();
+    command.envs(sandbox.env.iter().map(|(name, value)| (*name, value)));
+    crate::support::serve(command, event.to_string().as_bytes())
 }
 
 /// Whether an object has the members of another.

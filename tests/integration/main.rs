@@ -7,8 +7,6 @@
     clippy::unwrap_used
 )]
 
-/// Who may write what.
-mod actors;
 /// What happens after a tool call.
 mod after;
 /// The hook and the original update scripts agree, whoever comes first.
