@@ -17,18 +17,6 @@ pub(crate) fn after_command(sandbox: &Sandbox, command: &str) -> Value {
     after(sandbox, "Bash", json!({ "command": command }), json!({}))
 }
 
-#[track_caller]
-pub(crate) fn blocked(sandbox: &Sandbox, event: &Value) -> String {
-    let ran = sandbox.hook(event);
-    let answer = ran.json();
-    assert_eq!(
-        (ran.code(), &answer["decision"]),
-        (0, &json!("block")),
-        "{answer}"
-    );
-    answer["reason"].as_str().unwrap().to_owned()
-}
-
 #[test]
 fn a_project_that_is_none_of_our_business_stays_untouched() {
     let sandbox = Sandbox::new();

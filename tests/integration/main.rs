@@ -61,7 +61,7 @@ mod logs;
 mod malformed;
 /// Tools of MCP servers.
 mod mcp;
-/// Deny codes about names, and the settings.
+/// Names where the verbs and the hook must agree.
 mod names;
 #[cfg(unix)]
 mod npm;
