@@ -4,7 +4,6 @@ mod agents;
 mod artifact;
 #[cfg(unix)]
 mod concurrent;
-mod dispatch;
 mod recorded;
 mod session;
 mod words;
