@@ -24,6 +24,7 @@ pub mod reset;
 pub mod restore;
 pub mod session;
 pub mod status;
+pub mod statusline;
 pub mod stuck;
 pub mod sweep;
 pub mod update;
@@ -97,6 +98,8 @@ enum Verb {
     /// Every workflow with its gates, and what comes next
     #[command(after_help = "Exit 1: a state file cannot be read.")]
     Status,
+    /// Print the active run in one line, for Claude Code's status line
+    Statusline,
     /// Start or update a run of Agent Flow
     Flow(flow::Args),
     /// Start or compile Agent Flow's context of the code base
@@ -398,6 +401,7 @@ fn serve(verb: &Verb, context: &CliContext<'_>, out: &mut dyn Write) -> Result<A
         Verb::Log(args) => log::run(args, context, out),
         Verb::Restore(args) => restore::run(args, context, out),
         Verb::Status => status::run(context, out),
+        Verb::Statusline => statusline::run(context, out),
         Verb::Flow(args) => flow::run(args, context, out),
         Verb::DeepDive(args) => deep_dive::run(args, context, out),
         Verb::Session(args) => session::run(args, context, out),

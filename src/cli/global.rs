@@ -31,18 +31,26 @@ const OF_ONE_SYSTEM: [(&str, &str); 8] = [
 ];
 
 /// The verbs that are about no system.
-const OF_NO_SYSTEM: [&str; 7] = [
+const OF_NO_SYSTEM: [&str; 8] = [
     "completions",
     "doctor",
     "hook",
     "install",
     "log",
     "man",
+    "statusline",
     "uninstall",
 ];
 
 /// The verbs that print no JSON document.
-const WITHOUT_JSON: [&str; 5] = ["completions", "hook", "install", "man", "uninstall"];
+const WITHOUT_JSON: [&str; 6] = [
+    "completions",
+    "hook",
+    "install",
+    "man",
+    "statusline",
+    "uninstall",
+];
 
 /// The command line with every verb's help free of options that it does not take.
 pub(super) fn command() -> Command {

@@ -1,0 +1,127 @@
+//! `statusline`: the run that is under way, in the one line that Claude Code shows below a
+//! session.
+
+use std::io::{self, IsTerminal as _, Read as _, Write};
+
+use anyhow::Result;
+use serde::Deserialize;
+
+use super::{Answer, CliContext, output};
+use crate::base::disk::bounded_read;
+use crate::lifecycle::gates::SiteRuns;
+use crate::log::append::Logs;
+use crate::log::read;
+use crate::project::sites::Site;
+use crate::systems::devt;
+use crate::systems::workflow::{GateStatus, Workflow};
+
+/// What Claude Code tells of the session, as far as it matters here.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Session {
+    session_id: String,
+    workspace: Workspace,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Workspace {
+    project_dir: Option<String>,
+}
+
+const MAX_INPUT: u64 = 1 << 20;
+
+/// The end of a log that is looked through, since there are 2 ms for everything.
+const TAIL: u64 = 256 << 10;
+
+pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    if io::stdin().is_terminal() {
+        explain(out)?;
+        return Ok(Answer::Yes);
+    }
+    let mut input = Vec::new();
+    io::stdin().take(MAX_INPUT).read_to_end(&mut input)?;
+    // A line without denials is better than none.
+    let session: Session = serde_json::from_slice(&input).unwrap_or_default();
+    let dir = session.workspace.project_dir;
+    let context = context.at(&dir.unwrap_or_else(|| context.here()));
+    if let Some(line) = line(&context, &session.session_id) {
+        writeln!(out, "{}", output::printable(&line))?;
+    }
+    Ok(Answer::Yes)
+}
+
+/// What to paste, with the path of this very program.
+fn explain(out: &mut dyn Write) -> Result<()> {
+    let program = std::env::current_exe()?;
+    let program = program.display();
+    writeln!(
+        out,
+        "Claude Code runs this; it gives a line while a workflow is under way. In its settings:\n\
+         \n  \"statusLine\": {{ \"type\": \"command\", \"command\": \"{program} statusline\" }}\n\
+         \nIn a status line script of yours, which has read its input into a variable:\n\
+         \n  printf '%s' \"$input\" | {program} statusline"
+    )?;
+    Ok(())
+}
+
+/// `None` where nothing is under way.
+fn line(context: &CliContext<'_>, session: &str) -> Option<String> {
+    context.with_all_systems(|registry| {
+        let sites = context.world(registry).sites_around();
+        let runs = sites
+            .iter()
+            .flat_map(|site| SiteRuns::of(site, &context.project).readable);
+        let runs = runs.filter(|run| run.active);
+        let mut parts: Vec<String> = runs.map(|run| of_run(&run)).collect();
+        if parts.is_empty() {
+            return None;
+        }
+        match denials(&sites, context, session) {
+            0 => {}
+            n => parts.push(format!("{n} denied")),
+        }
+        Some(parts.join(" · "))
+    })
+}
+
+fn of_run(run: &Workflow) -> String {
+    let phase = run.phase.as_deref().unwrap_or("no phase");
+    let mut line = format!("{}: {phase}", run.system);
+    if let (Some(n), Some(max)) = (run.iteration, run.max_iterations) {
+        line += &format!(", iteration {n} of {max}");
+    }
+    let passed = |status| {
+        run.gates
+            .iter()
+            .filter(|gate| gate.status == status)
+            .count()
+    };
+    match (passed(GateStatus::Passed), run.gates.len()) {
+        (_, 0) => {}
+        (passed, all) => line += &format!(", {passed} of {all} gates"),
+    }
+    match passed(GateStatus::Failed) {
+        0 => line,
+        failed => format!("{line} ({failed} failed)"),
+    }
+}
+
+/// How many calls of the session were denied, as far as the ends of the logs tell.
+fn denials(sites: &[Site<'_>], context: &CliContext<'_>, session: &str) -> usize {
+    let devt = sites.iter().filter(|site| site.governed.id() == devt::ID);
+    let devt = devt.map(|site| Logs::devt(site.dir().as_ref()));
+    let mut n = 0;
+    for log in devt.chain([context.project.logs().denies()]) {
+        // A log that is not there or not readable is told of by `doctor`.
+        let _ = bounded_read::tail(&log.path(), TAIL, &mut |line| {
+            let of_session =
+                |entry: read::Entry<'_>| entry.is_denial() && entry.session_id == session;
+            n += usize::from(
+                line.contains(session)
+                    && read::parse(line).is_ok_and(|it| it.is_some_and(of_session)),
+            );
+        });
+    }
+    n
+}
