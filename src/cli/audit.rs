@@ -1,5 +1,6 @@
 //! `audit`: every entry of every site, by bucket. Reads only.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use anyhow::Result;
@@ -7,11 +8,12 @@ use serde::{Serialize, Serializer};
 
 use super::global::{SwitchedOff, write_switched_off};
 use super::{Answer, CliContext, output};
-use crate::base::clock;
+use crate::base::{clock, path};
 use crate::contract::table::Bucket;
 use crate::project::entries::{self, Entry};
 use crate::project::registry::Registry;
 use crate::project::sites::{self, Site};
+use crate::recorder::changes;
 use crate::systems::devt;
 
 /// The reason for an empty report where devt has no directory yet.
@@ -26,7 +28,13 @@ struct Item {
     /// UTC, RFC 3339, milliseconds.
     mtime: String,
     is_dir: bool,
+    /// Who changed it last, as far as the recorder knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actor: Option<String>,
 }
+
+/// The actors of the last changes, by path.
+type Makers = HashMap<String, Option<String>>;
 
 /// What `audit` says about one site.
 #[derive(Debug, Serialize)]
@@ -77,22 +85,30 @@ fn audit(registry: &Registry<'_>, context: &CliContext<'_>) -> Vec<Report> {
     let sites = sites::find(&context.project, registry);
     let wanted = |site: &&Site<'_>| context.wants(site.governed.id());
     let sites = sites.iter().filter(wanted);
-    let mut reports: Vec<Report> = sites.map(|site| report(site, registry)).collect();
+    let mut makers = Makers::new();
+    changes::each(&context.recorder_dir(), &mut |change| {
+        makers.insert(change.path, change.actor);
+    });
+    let reports = sites.map(|site| report(site, registry, &makers));
+    let mut reports: Vec<Report> = reports.collect();
     if reports.is_empty() && context.wants(devt::ID) && registry.get(devt::ID).is_some() {
         let dir = context.project.main.path(".devt/state");
         reports.push(Report {
             reason: Some(MISSING.to_owned()),
-            ..Report::new(devt::ID, dir, Vec::new())
+            ..Report::new(devt::ID, dir, Vec::new(), &makers)
         });
     }
     reports
 }
 
 impl Report {
-    fn new(system: &str, state_dir: String, entries: Vec<Entry<'_>>) -> Self {
+    fn new(system: &str, state_dir: String, entries: Vec<Entry<'_>>, makers: &Makers) -> Self {
         let mut buckets = Bucket::ALL.map(|bucket| (bucket.as_str(), Vec::<Item>::new()));
         for entry in entries {
-            buckets[entry.bucket as usize].1.push(entry.into());
+            let actor = makers.get(&path::below(&state_dir, &entry.name));
+            let actor = actor.cloned().flatten();
+            let items = &mut buckets[entry.bucket as usize].1;
+            items.push(Item::of(entry, actor));
         }
         let [canonical, others @ ..] = &mut buckets;
         canonical.1.sort_unstable_by(|a, b| a.name.cmp(&b.name));
@@ -113,8 +129,8 @@ impl Report {
     }
 }
 
-fn report(site: &Site<'_>, registry: &Registry<'_>) -> Report {
-    let new = |entries| Report::new(site.governed.id(), site.dir(), entries);
+fn report(site: &Site<'_>, registry: &Registry<'_>, makers: &Makers) -> Report {
+    let new = |entries| Report::new(site.governed.id(), site.dir(), entries, makers);
     match entries::entries(site, registry) {
         Ok(entries) => new(entries),
         Err(error) => Report {
@@ -125,13 +141,14 @@ fn report(site: &Site<'_>, registry: &Registry<'_>) -> Report {
     }
 }
 
-impl From<Entry<'_>> for Item {
-    fn from(entry: Entry<'_>) -> Self {
+impl Item {
+    fn of(entry: Entry<'_>, actor: Option<String>) -> Self {
         Self {
             name: entry.name,
             size: entry.size,
             mtime: clock::millis(entry.modified),
             is_dir: entry.is_dir,
+            actor,
         }
     }
 }
@@ -168,7 +185,9 @@ fn write_text(
             writeln!(out, "{line}")?;
             let is_listed = matches!(bucket, Bucket::Ephemeral | Bucket::AdHoc);
             for item in items.iter().filter(|_| is_listed) {
-                let about = format!("{}, {}", output::size(item.size), item.mtime);
+                let by = item.actor.iter().map(|by| format!(", by {by}"));
+                let by: String = by.collect();
+                let about = format!("{}, {}{by}", output::size(item.size), item.mtime);
                 let line = output::entry(context.paint, &item.name, item.is_dir, &about);
                 writeln!(out, "    {line}")?;
             }

@@ -1,15 +1,18 @@
 //! `status`: every workflow of every system, with its gates.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use anyhow::{Result, bail};
 use serde::Serialize;
 
 use super::global::{SwitchedOff, write_switched_off};
 use super::{Answer, CliContext, output};
+use crate::base::text;
 use crate::lifecycle::gates::SiteRuns;
 use crate::project::registry::Registry;
 use crate::project::sites;
+use crate::recorder::changes::{self, Outcome};
 use crate::systems::own;
 use crate::systems::workflow::{Gate, GateStatus, Workflow};
 
@@ -21,6 +24,32 @@ struct Document {
     /// The systems that were not looked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     switched_off: Vec<SwitchedOff>,
+    /// What the recorder has on record.
+    #[serde(skip_serializing_if = "Changes::is_none")]
+    changes: Changes,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Changes {
+    total: u64,
+    detected: u64,
+    undone: u64,
+}
+
+impl Changes {
+    fn is_none(&self) -> bool {
+        self.total == 0
+    }
+
+    fn read(recorder: &Path) -> Self {
+        let mut changes = Self::default();
+        changes::each(recorder, &mut |change| {
+            changes.total += 1;
+            changes.detected += u64::from(change.decision == Outcome::Detected);
+            changes.undone += u64::from(change.decision == Outcome::Undone);
+        });
+        changes
+    }
 }
 
 pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
@@ -32,6 +61,7 @@ pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answe
     }
     let mut document = context.with_catalog(|registry| Ok(read(context, registry)))?;
     document.switched_off = context.all_switched_off();
+    document.changes = Changes::read(&context.recorder_dir());
     context.print(out, &document, |out| write_text(&document, context, out))?;
     Ok(Answer::yes_if(document.problems.is_empty()))
 }
@@ -55,6 +85,7 @@ fn write_text(
         systems,
         problems,
         switched_off,
+        changes,
     } = document;
     if systems.is_empty() && problems.is_empty() && switched_off.is_empty() {
         writeln!(
@@ -68,6 +99,14 @@ fn write_text(
     }
     for problem in problems {
         writeln!(out, "{}", context.paint.red(problem))?;
+    }
+    if !changes.is_none() {
+        let recorded = text::count(changes.total, "change", "changes");
+        let (detected, undone) = (changes.detected, changes.undone);
+        writeln!(
+            out,
+            "{recorded} on record, {detected} detected, {undone} undone; `statewarden log` shows them"
+        )?;
     }
     write_switched_off(switched_off, out)
 }

@@ -1,5 +1,5 @@
 //! What entries held, by git's blob ids: `pack-N`, in which contents stand one
-//! after another, and `pack.idx`, which says where.
+//! after another, and `pack.idx`, whose lines say where.
 //!
 //! Both only grow, and all that is new in one look is one write to each. The pack
 //! comes first, so that a kill between the two leaves bytes that nobody looks for.
@@ -12,8 +12,11 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::base::disk::bounded_read;
 use crate::base::disk::list;
+use crate::formats::json;
 use crate::recorder::entry::BlobId;
 use crate::store::lock::Locked;
 use crate::store::{append, replace};
@@ -26,10 +29,14 @@ const MAX_PACK: u64 = 64 << 20;
 
 const INDEX: &str = "pack.idx";
 
-const MAGIC: &[u8; 24] = b"statewarden pack index 1";
-
-/// The magic and the pack's number; then of each content its id, where it begins, its length.
-const ROW: usize = 32;
+/// A line of the index; the first names the pack.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Line {
+    Pack(u64),
+    /// Where a content begins, and its length.
+    Content(BlobId, u64, usize),
+}
 
 /// The contents that are kept in a recorder's folder.
 pub struct Contents {
@@ -38,14 +45,23 @@ pub struct Contents {
     table: OnceCell<Table>,
     /// What the pack lacks.
     fresh: BTreeMap<BlobId, Vec<u8>>,
+    /// Whether an index that could not be read was made anew.
+    pub was_unreadable: bool,
 }
 
 #[derive(Default)]
 struct Table {
-    /// The pack's number; none without a file.
-    pack: Option<u64>,
-    places: BTreeMap<BlobId, (u64, u32)>,
-    is_torn: bool,
+    pack: u64,
+    places: BTreeMap<BlobId, (u64, usize)>,
+    file: Stored,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Stored {
+    #[default]
+    Missing,
+    Unreadable,
+    Whole,
 }
 
 impl Contents {
@@ -54,6 +70,7 @@ impl Contents {
             dir: dir.to_owned(),
             table: OnceCell::new(),
             fresh: BTreeMap::new(),
+            was_unreadable: false,
         }
     }
 
@@ -75,10 +92,10 @@ impl Contents {
         }
         let table = self.table();
         let (start, len) = *table.places.get(&id)?;
-        let mut pack = File::open(self.pack_path(table.pack?)).ok()?;
+        let mut pack = File::open(self.pack_path(table.pack)).ok()?;
         pack.seek(SeekFrom::Start(start)).ok()?;
-        let mut bytes = vec![0; usize::try_from(len).ok()?];
-        pack.read_exact(&mut bytes).ok()?;
+        let mut bytes = Vec::new();
+        pack.take(len as u64).read_to_end(&mut bytes).ok()?;
         (BlobId::of(&bytes) == id).then_some(bytes)
     }
 
@@ -91,127 +108,118 @@ impl Contents {
         if fresh.is_empty() {
             return Ok(());
         }
-        fresh.retain(|id, _| !self.table().places.contains_key(id));
-        let size: usize = fresh.values().map(Vec::len).sum();
-        let number = self.table().pack.unwrap_or(0);
-        let pack = locked.dir().join(pack_name(number));
-        let begun = std::fs::metadata(&pack).map_or(0, |meta| meta.len());
-        if fresh.is_empty() || begun + size as u64 > MAX_PACK {
+        let table = self.table();
+        fresh.retain(|id, _| !table.places.contains_key(id));
+        let bytes: Vec<u8> = fresh.values().flatten().copied().collect();
+        let pack = self.pack_path(table.pack);
+        if fresh.is_empty() || len_of(&pack) + bytes.len() as u64 > MAX_PACK {
             return Ok(());
         }
-        let bytes: Vec<u8> = fresh.values().flatten().copied().collect();
         let mut at = append::append(&pack, &bytes)?;
-        let mut rows = Vec::with_capacity(fresh.len() * ROW);
+        let mut lines = String::new();
         for (id, bytes) in &fresh {
-            rows.extend(row(*id, at, bytes.len()));
+            lines += &json::line(&Line::Content(*id, at, bytes.len()));
             at += bytes.len() as u64;
         }
-        let (table, index) = (self.table(), locked.dir().join(INDEX));
-        if table.pack.is_none() || table.is_torn {
-            let whole = [table.to_bytes(number), rows].concat();
-            replace::replace_private(&index, &whole)?;
-        } else {
-            append::append(&index, &rows)?;
+        let index = locked.dir().join(INDEX);
+        match table.file {
+            // Behind a line that a power loss tore.
+            Stored::Whole => append::append(&index, format!("\n{lines}").as_bytes()).map(drop)?,
+            Stored::Missing | Stored::Unreadable => {
+                let whole = json::line(&Line::Pack(table.pack)) + &lines;
+                replace::replace_private(&index, whole.as_bytes())?;
+            }
         }
+        self.was_unreadable |= table.file == Stored::Unreadable;
         self.table = OnceCell::new();
         Ok(())
     }
 
-    /// Writes the pack anew where less than half of it is still referred to.
+    /// Writes the pack anew, with what is `wanted`, most wanted first, where that is less
+    /// than half of it, or where there is little room left.
     ///
     /// The new pack is whole before the index names it, and the old one goes last:
     /// a kill leaves a pack too many, which the next run removes.
     ///
     /// # Errors
     /// A file cannot be written or removed.
-    pub fn tidy(&mut self, locked: &Locked<'_>, referred: &BTreeSet<BlobId>) -> io::Result<()> {
+    pub fn tidy(&mut self, locked: &Locked<'_>, wanted: &[BlobId]) -> io::Result<()> {
         self.commit(locked)?;
         let table = self.table();
-        let Some(number) = table.pack else {
-            return Ok(());
-        };
-        let len = std::fs::metadata(self.pack_path(number)).map_or(0, |meta| meta.len());
-        let kept = table.places.iter().filter(|(id, _)| referred.contains(id));
-        let live: u64 = kept.clone().map(|(_, (_, len))| u64::from(*len)).sum();
-        if live * 2 < len {
-            let (mut pack, mut index) = (Vec::new(), head(number + 1).to_vec());
-            for bytes in kept.filter_map(|(id, _)| self.get(*id)) {
-                index.extend(row(BlobId::of(&bytes), pack.len() as u64, bytes.len()));
+        let (mut kept, mut live) = (BTreeSet::new(), 0);
+        for id in wanted {
+            let len = table.places.get(id).map_or(0, |(_, len)| *len as u64);
+            if live + len <= MAX_PACK / 2 && kept.insert(*id) {
+                live += len;
+            }
+        }
+        let len = len_of(&self.pack_path(table.pack));
+        let mut current = table.pack;
+        if live * 2 < len || len > MAX_PACK / 4 * 3 {
+            current += 1;
+            let (mut pack, mut index) = (Vec::new(), json::line(&Line::Pack(current)));
+            for (id, bytes) in kept.iter().filter_map(|id| Some((*id, self.get(*id)?))) {
+                index += &json::line(&Line::Content(id, pack.len() as u64, bytes.len()));
                 pack.extend(bytes);
             }
-            replace::replace_private(&self.pack_path(number + 1), &pack)?;
-            replace::replace_private(&locked.dir().join(INDEX), &index)?;
+            replace::replace_private(&self.pack_path(current), &pack)?;
+            replace::replace_private(&locked.dir().join(INDEX), index.as_bytes())?;
             self.table = OnceCell::new();
         }
-        let current = pack_name(self.table().pack.unwrap_or(number));
-        let is_old = |name: &String| name.starts_with("pack-") && *name != current;
-        let names = list::readable(locked.dir()).map(list::Entry::into_name);
-        names
-            .filter(is_old)
-            .try_for_each(|name| replace::remove(&locked.dir().join(name)))
+        let current = self.pack_path(current);
+        let files = list::readable(locked.dir()).map(list::Entry::into_name);
+        let packs = files.filter(|name| name.starts_with("pack-"));
+        let mut packs = packs.map(|name| locked.dir().join(name));
+        packs.try_for_each(|pack| match pack == current {
+            true => Ok(()),
+            false => replace::remove(&pack),
+        })
     }
 
     fn table(&self) -> &Table {
-        let read = || bounded_read::read(&self.dir.join(INDEX), u64::from(u32::MAX));
+        let index = self.dir.join(INDEX);
         self.table.get_or_init(|| {
-            read()
-                .ok()
-                .and_then(|bytes| Table::parse(&bytes))
-                .unwrap_or_default()
+            match bounded_read::if_there(bounded_read::read(&index, u64::from(u32::MAX))) {
+                Ok(None) => Table::default(),
+                Ok(Some(bytes)) => Table::parse(&bytes).unwrap_or_else(Table::unreadable),
+                Err(_) => Table::unreadable(),
+            }
         })
     }
 
     fn pack_path(&self, number: u64) -> PathBuf {
-        self.dir.join(pack_name(number))
+        self.dir.join(format!("pack-{number}"))
     }
 }
 
 impl Table {
-    /// Rows are whole, or the power failed while they were written.
     fn parse(bytes: &[u8]) -> Option<Self> {
-        let (rows, torn) = bytes.as_chunks::<ROW>();
-        let (first, rows) = rows.split_first()?;
-        let number = first.strip_prefix(MAGIC)?.try_into().ok()?;
-        let place = |row: &[u8; ROW]| {
-            let (id, place) = row.split_first_chunk()?;
-            let (start, len) = place.split_first_chunk()?;
-            let len = u32::from_be_bytes(len.try_into().ok()?);
-            Some((BlobId(*id), (u64::from_be_bytes(*start), len)))
+        let lines = std::str::from_utf8(bytes).ok()?.lines();
+        let mut lines = lines.map(serde_json::from_str);
+        let Some(Ok(Line::Pack(pack))) = lines.next() else {
+            return None;
+        };
+        let place = |line| match line {
+            Ok(Line::Content(id, start, len)) => Some((id, (start, len))),
+            _ => None,
         };
         Some(Self {
-            pack: Some(u64::from_be_bytes(number)),
-            places: rows.iter().filter_map(place).collect(),
-            is_torn: !torn.is_empty(),
+            pack,
+            places: lines.filter_map(place).collect(),
+            file: Stored::Whole,
         })
     }
 
-    fn to_bytes(&self, pack: u64) -> Vec<u8> {
-        let mut bytes = head(pack).to_vec();
-        for (id, (start, len)) in &self.places {
-            bytes.extend(row(*id, *start, *len as usize));
+    fn unreadable() -> Self {
+        Self {
+            file: Stored::Unreadable,
+            ..Self::default()
         }
-        bytes
     }
 }
 
-fn pack_name(number: u64) -> String {
-    format!("pack-{number}")
-}
-
-fn head(number: u64) -> [u8; ROW] {
-    let mut head = [0; ROW];
-    head[..MAGIC.len()].copy_from_slice(MAGIC);
-    head[MAGIC.len()..].copy_from_slice(&number.to_be_bytes());
-    head
-}
-
-fn row(id: BlobId, start: u64, len: usize) -> [u8; ROW] {
-    let mut row = [0; ROW];
-    row[..20].copy_from_slice(&id.0);
-    row[20..28].copy_from_slice(&start.to_be_bytes());
-    // A content has at most `MAX_CONTENT` bytes.
-    row[28..].copy_from_slice(&u32::try_from(len).unwrap_or(u32::MAX).to_be_bytes());
-    row
+fn len_of(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |meta| meta.len())
 }
 
 #[cfg(test)]
@@ -278,11 +286,10 @@ mod tests {
             keep(dir, locked, &["one"]);
             let index = dir.join(INDEX);
             let mut rows = fs::read(&index).unwrap();
-            rows.extend([7; 5]);
+            rows.extend(b"{\"content\":[\"ce01");
             fs::write(&index, rows).unwrap();
             keep(dir, locked, &["two"]);
             assert!(held(dir, "one") && held(dir, "two"));
-            assert_eq!(fs::read(&index).unwrap().len() % ROW, 0);
             fs::write(dir.join("pack-0"), "xxetwo").unwrap();
             assert!(!held(dir, "one") && held(dir, "two"));
             fs::write(&index, "no index").unwrap();
@@ -298,7 +305,8 @@ mod tests {
             keep(dir, locked, &["one", "two", "three"]);
             let tidy = |texts: &[&str]| {
                 let ids = texts.iter().map(|text| BlobId::of(text.as_bytes()));
-                Contents::of(dir).tidy(locked, &ids.collect()).unwrap();
+                let ids: Vec<BlobId> = ids.collect();
+                Contents::of(dir).tidy(locked, &ids).unwrap();
             };
             tidy(&["one", "three"]);
             assert!(held(dir, "two"), "more than half is needed");

@@ -75,7 +75,6 @@ pub enum Kind {
 /// An entry at one moment. Of a directory only its kind and its identity count:
 /// what it holds are entries of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Numbers", into = "Numbers")]
 pub struct State {
     pub kind: Kind,
     pub mode: u32,
@@ -87,46 +86,6 @@ pub struct State {
     /// The content's id, a link's being that of its target; none for what is too
     /// large to be kept, and for what has no content.
     pub blob: Option<BlobId>,
-}
-
-/// A state in a file, without the names of its parts: every look reads all of them.
-type Numbers = (Kind, u32, u64, u64, u64, Nanos, Nanos, Option<BlobId>);
-
-impl From<Numbers> for State {
-    fn from((kind, mode, dev, ino, size, mtime, ctime, blob): Numbers) -> Self {
-        Self {
-            kind,
-            mode,
-            dev,
-            ino,
-            size,
-            mtime,
-            ctime,
-            blob,
-        }
-    }
-}
-
-impl From<State> for Numbers {
-    fn from(state: State) -> Self {
-        let State {
-            mode,
-            dev,
-            ino,
-            size,
-            ..
-        } = state;
-        (
-            state.kind,
-            mode,
-            dev,
-            ino,
-            size,
-            state.mtime,
-            state.ctime,
-            state.blob,
-        )
-    }
 }
 
 impl State {

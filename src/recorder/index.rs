@@ -4,14 +4,13 @@
 //! anew when most lines are superseded: to append costs no flush, which a rename over the
 //! old file does on some file systems.
 
-use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::io;
 
-use crate::base::disk::bounded_read;
 use serde::{Deserialize, Serialize};
 
+use crate::base::disk::bounded_read;
 use crate::formats::json;
 use crate::recorder::entry::{BlobId, Change, State};
 use crate::store::lock::Locked;
@@ -32,19 +31,18 @@ pub type Site = (String, String);
 /// One line of the file; the first says which format it is.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Line<'l> {
+enum Line {
     Index(u8),
-    Site(Cow<'l, Site>),
-    NoSite(Cow<'l, Site>),
-    Is(Path<'l>, State),
-    Gone(Path<'l>),
-    Pending(Cow<'l, Change>),
-    /// The lines of pending changes before this one count no more.
-    Decided,
+    Site(Site),
+    ForgottenSite(Site),
+    /// An entry as it is; none for one that is gone.
+    Entry(Path, Option<State>),
+    /// All changes that are not decided.
+    Pending(Vec<Change>),
 }
 
 #[derive(Serialize, Deserialize)]
-struct Path<'l>(#[serde(with = "crate::recorder::entry::os_path")] Cow<'l, OsStr>);
+struct Path(#[serde(with = "crate::recorder::entry::os_path")] OsString);
 
 const VERSION: u8 = 1;
 
@@ -97,23 +95,14 @@ impl Index {
         Some(index)
     }
 
-    fn apply(&mut self, line: Line<'_>) {
+    fn apply(&mut self, line: Line) {
         match line {
             Line::Index(_) => {}
-            Line::Site(site) => {
-                self.sites.insert(site.into_owned());
-            }
-            Line::NoSite(site) => {
-                self.sites.remove(&*site);
-            }
-            Line::Is(Path(path), state) => {
-                self.entries.insert(path.into_owned(), state);
-            }
-            Line::Gone(Path(path)) => {
-                self.entries.remove(&*path);
-            }
-            Line::Pending(change) => self.pending.push(change.into_owned()),
-            Line::Decided => self.pending.clear(),
+            Line::Site(site) => drop(self.sites.insert(site)),
+            Line::ForgottenSite(site) => drop(self.sites.remove(&site)),
+            Line::Entry(Path(path), Some(state)) => drop(self.entries.insert(path, state)),
+            Line::Entry(Path(path), None) => drop(self.entries.remove(&path)),
+            Line::Pending(changes) => self.pending = changes,
         }
     }
 
@@ -135,7 +124,7 @@ impl Index {
     }
 
     /// The contents that entries and undecided changes have.
-    pub fn blobs(&self) -> BTreeSet<BlobId> {
+    pub fn blobs(&self) -> Vec<BlobId> {
         let pending = self.pending.iter();
         let pending = pending.flat_map(|change| [change.before, change.after]);
         let states = self.entries.values().copied().chain(pending.flatten());
@@ -150,38 +139,31 @@ impl Index {
     pub fn add_site(&mut self, site: &Site) -> bool {
         let is_new = !self.sites.contains(site);
         if is_new {
-            self.note(Line::Site(Cow::Borrowed(site)));
+            self.note(Line::Site(site.clone()));
         }
         is_new
     }
 
     pub fn forget_site(&mut self, site: &Site) {
         if self.sites.contains(site) {
-            self.note(Line::NoSite(Cow::Borrowed(site)));
+            self.note(Line::ForgottenSite(site.clone()));
         }
     }
 
     pub fn set(&mut self, path: &OsStr, state: Option<State>) {
-        let is_known = self.entries.contains_key(path);
-        let path = Path(Cow::Borrowed(path));
-        match state {
-            Some(state) => self.note(Line::Is(path, state)),
-            None if is_known => self.note(Line::Gone(path)),
-            None => {}
+        if state.is_some() || self.entries.contains_key(path) {
+            self.note(Line::Entry(Path(path.to_owned()), state));
         }
     }
 
     /// Replaces the changes that are not decided.
     pub fn set_pending(&mut self, pending: Vec<Change>) {
-        if !self.pending.is_empty() {
-            self.note(Line::Decided);
-        }
-        for change in pending {
-            self.note(Line::Pending(Cow::Owned(change)));
+        if pending != self.pending {
+            self.note(Line::Pending(pending));
         }
     }
 
-    fn note(&mut self, line: Line<'_>) {
+    fn note(&mut self, line: Line) {
         self.news += &json::line(&line);
         self.apply(line);
     }
@@ -218,20 +200,13 @@ impl Index {
     }
 
     fn to_text(&self) -> String {
-        let sites = self
-            .sites
-            .iter()
-            .map(|site| Line::Site(Cow::Borrowed(site)));
+        let sites = self.sites.iter().cloned().map(Line::Site);
         let entries = self.entries.iter();
-        let entries = entries.map(|(path, state)| Line::Is(Path(Cow::Borrowed(path)), *state));
-        let pending = self.pending.iter();
-        let pending = pending.map(|change| Line::Pending(Cow::Borrowed(change)));
+        let entries = entries.map(|(path, state)| Line::Entry(Path(path.clone()), Some(*state)));
         let lines = [Line::Index(VERSION)].into_iter().chain(sites);
-        lines
-            .chain(entries)
-            .chain(pending)
-            .map(|line| json::line(&line))
-            .collect()
+        let lines = lines.chain(entries);
+        let lines = lines.chain([Line::Pending(self.pending.clone())]);
+        lines.map(|line| json::line(&line)).collect()
     }
 }
 

@@ -2,7 +2,8 @@
 //! are read only of what is not as it was.
 
 use std::cell::RefCell;
-use std::ffi::OsStr;
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
@@ -63,7 +64,7 @@ impl Look<'_> {
             index,
             contents,
             changes: Vec::new(),
-            seen: 0,
+            seen: HashSet::new(),
         };
         for site in self.sites {
             let key = (site.governed.id().to_owned(), site.dir());
@@ -110,8 +111,8 @@ struct Work<'l, 'i> {
     index: &'i mut Index,
     contents: &'i mut Contents,
     changes: Vec<Change>,
-    /// How many entries of the index were met.
-    seen: usize,
+    /// The entries of the index that were met; those of a site in another one twice.
+    seen: HashSet<OsString>,
 }
 
 impl Work<'_, '_> {
@@ -155,7 +156,9 @@ impl Work<'_, '_> {
     fn entry(&mut self, path: &OsStr, meta: &Metadata, given: Given) {
         let (mut state, ctime) = (State::of(meta), changed(meta));
         let before = self.index.get(path).copied();
-        self.seen += usize::from(before.is_some());
+        if before.is_some() {
+            self.seen.insert(path.to_owned());
+        }
         if before.is_some_and(|before| self.is_unchanged(&state, &before)) {
             return;
         }
@@ -194,12 +197,12 @@ impl Work<'_, '_> {
     /// What the index has and the look did not meet is gone, unless the disk says otherwise:
     /// rules and settings may have changed.
     fn removals(&mut self) {
-        if self.seen >= self.index.entries().len() {
+        if self.seen.len() >= self.index.entries().len() {
             return;
         }
         let known = self.index.entries().iter();
         let gone: Vec<_> = known
-            .filter(|(path, _)| is_gone(path.as_ref()))
+            .filter(|(path, _)| !self.seen.contains(*path) && is_gone(path.as_ref()))
             .map(|(path, state)| (path.clone(), *state))
             .collect();
         for (path, before) in gone {

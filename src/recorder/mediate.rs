@@ -189,7 +189,7 @@ impl<'w> Recorder<'w> {
     /// Readdresses what is still to be told.
     pub fn pass_on(&self, to: &dyn Fn(&Hearer) -> Option<Hearer>) {
         if self.dir().is_dir() {
-            let passed = self.locked(|locked| telling::pass_on(locked, to));
+            let passed = self.locked(|locked| telling::pass_on(locked, &mut |of, _| to(of)));
             complain("could not note what is still to be told", &passed);
         }
     }
@@ -208,13 +208,19 @@ impl<'w> Recorder<'w> {
                     look::state_of(Path::new(path), Some(&mut known.contents));
                 }
             }
-            let mut referred = known.index.blobs();
+            let mut wanted = known.index.blobs();
             let oldest = clock::millis(self.now - KEPT);
-            changes::each(locked.dir(), &mut |change| {
-                let blobs = [change.before, change.after].into_iter().flatten();
-                referred.extend(blobs.filter(|_| change.ts >= oldest));
-            });
-            known.contents.tidy(locked, &referred)?;
+            let mut changes = Vec::new();
+            changes::each(locked.dir(), &mut |change| changes.push(change));
+            let changes = changes.iter().rev();
+            let changes = changes.take_while(|change| change.ts >= oldest);
+            wanted.extend(
+                changes
+                    .flat_map(|change| [change.before, change.after])
+                    .flatten(),
+            );
+            known.contents.tidy(locked, &wanted)?;
+            self.note_unreadable(&known.contents);
             let mut sites = places::around(self.project, self.registry, &self.around);
             places::add_known(&mut sites, &known.index, self.project, self.registry);
             let mut rings = sites
@@ -267,7 +273,7 @@ impl<'w> Recorder<'w> {
             record.tool = Some(tool.to_owned());
             self.append_change(locked, &record)?;
         }
-        known.contents.commit(locked)?;
+        self.keep(&mut known, locked);
         known.index.commit(locked)
     }
 

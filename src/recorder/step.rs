@@ -62,9 +62,9 @@ impl Recorder<'_> {
         let index = match Index::read(locked.dir()) {
             Ok(index) => index.unwrap_or_default(),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                let what =
-                    format!("{error}; it is made anew, and changes before now are not known");
-                self.log(&Record::new(What::Fault, &what, None, self.now));
+                self.log_fault(&format!(
+                    "{error}; it is made anew, and changes before now are not known"
+                ));
                 Index::default()
             }
             Err(error) => return Err(error),
@@ -76,6 +76,24 @@ impl Recorder<'_> {
             contents: Contents::of(locked.dir()),
             index,
         })
+    }
+
+    /// Writes the contents that a look found. What is not kept cannot be brought back, and
+    /// is told all the same.
+    pub(super) fn keep(&self, known: &mut Known, locked: &Locked<'_>) {
+        let kept = known.contents.commit(locked);
+        complain("could not keep the contents of state files", &kept);
+        self.note_unreadable(&known.contents);
+    }
+
+    pub(super) fn note_unreadable(&self, contents: &Contents) {
+        if contents.was_unreadable {
+            self.log_fault("the index of the kept contents cannot be read; it is made anew, and former contents are lost");
+        }
+    }
+
+    fn log_fault(&self, what: &str) {
+        self.log(&Record::new(What::Fault, what, None, self.now));
     }
 
     pub(super) fn look(&self, known: &mut Known, begun: Option<Nanos>) -> Vec<Change> {
@@ -164,9 +182,7 @@ impl Recorder<'_> {
         };
         let was_new = known.index.is_new();
         let mut changes = self.look(&mut known, begun);
-        // What is not kept cannot be brought back, and is told all the same.
-        let kept = known.contents.commit(locked);
-        complain("could not keep the contents of state files", &kept);
+        self.keep(&mut known, locked);
         let is_quiet = changes.is_empty() && known.index.pending().is_empty();
         let (mut windows, closed) = match (&step.closing, is_quiet) {
             (Closing::Nothing | Closing::Call(..), true) => Default::default(),

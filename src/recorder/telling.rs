@@ -11,7 +11,7 @@ use crate::formats::json::line;
 use crate::host::reply::MAX_REASON;
 use crate::recorder::windows::{Caller, Running, Window};
 use crate::store::lock::Locked;
-use crate::store::replace;
+use crate::store::{append, replace};
 
 /// What waits for the next event of those whom it concerns.
 const UNTOLD: &str = "untold.jsonl";
@@ -91,35 +91,22 @@ pub enum MadeBy {
 impl Finding {
     /// One line: the path, what is wrong, what was done.
     pub fn to_item(&self) -> String {
-        let (path, code) = (text::excerpt(&self.path, 160), &self.code);
         let shown = |text: &str| text::excerpt(text, 160).into_owned();
+        let (path, code, why) = (shown(&self.path), &self.code, shown(&self.why));
+        let right = match &self.instead {
+            Some(name) => format!("; use `{}`", shown(name)),
+            None => String::new(),
+        };
         match &self.done {
-            Done::MovedTo(to) => {
-                let right = self.instead.as_ref();
-                let right = right.map_or(String::new(), |name| format!("; use `{}`", shown(name)));
-                format!("`{path}` ({code}): moved to `{}`{right}", shown(to))
-            }
-            Done::RenamedTo(to) => {
-                format!("`{path}` ({code}): renamed back to `{}`", shown(to))
-            }
-            Done::PutBack(newer) => {
-                let newer = newer.as_ref();
-                let newer = newer.map_or(String::new(), |at| {
-                    format!("; the other content is in `{}`", shown(at))
-                });
-                format!(
-                    "`{path}` ({code}: {}): put back as it was{newer}",
-                    shown(&self.why)
-                )
-            }
-            Done::Left(more) => {
-                let right = self.instead.as_ref();
-                let right = right.map_or(String::new(), |name| format!("; use `{}`", shown(name)));
-                let more = more
-                    .as_ref()
-                    .map_or(String::new(), |more| format!("; {more}"));
-                format!("`{path}` ({code}: {}){right}{more}", shown(&self.why))
-            }
+            Done::MovedTo(to) => format!("`{path}` ({code}): moved to `{}`{right}", shown(to)),
+            Done::RenamedTo(to) => format!("`{path}` ({code}): renamed back to `{}`", shown(to)),
+            Done::PutBack(None) => format!("`{path}` ({code}: {why}): put back as it was"),
+            Done::PutBack(Some(newer)) => format!(
+                "`{path}` ({code}: {why}): put back as it was; the other content is in `{}`",
+                shown(newer)
+            ),
+            Done::Left(None) => format!("`{path}` ({code}: {why}){right}"),
+            Done::Left(Some(more)) => format!("`{path}` ({code}: {why}){right}; {more}"),
         }
     }
 
@@ -159,7 +146,7 @@ pub fn to_text(findings: &[Finding]) -> Option<String> {
     Some(text::truncate(&text, MAX_REASON))
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(PartialEq, Serialize, Deserialize)]
 struct Untold {
     to: Hearer,
     finding: Finding,
@@ -170,19 +157,16 @@ struct Untold {
 /// # Errors
 /// The file cannot be written.
 pub fn keep(locked: &Locked<'_>, findings: Vec<(Hearer, Finding)>) -> io::Result<()> {
-    let findings: Vec<_> = findings
+    let heard = findings
         .into_iter()
-        .filter(|(to, _)| !to.session.is_empty())
+        .filter(|(to, _)| !to.session.is_empty());
+    let lines: String = heard
+        .map(|(to, finding)| line(&Untold { to, finding }))
         .collect();
-    if findings.is_empty() {
-        return Ok(());
+    match lines.is_empty() {
+        true => Ok(()),
+        false => append::append(&locked.dir().join(UNTOLD), lines.as_bytes()).map(drop),
     }
-    let untold = findings
-        .into_iter()
-        .map(|(to, finding)| Untold { to, finding });
-    let lines: String = untold.map(|untold| line(&untold)).collect();
-    let path = locked.dir().join(UNTOLD);
-    crate::store::append::append(&path, lines.as_bytes()).map(drop)
 }
 
 /// Takes what a hearer was not told yet.
@@ -190,32 +174,43 @@ pub fn keep(locked: &Locked<'_>, findings: Vec<(Hearer, Finding)>) -> io::Result
 /// # Errors
 /// The file cannot be written; nothing counts as told then.
 pub fn take(locked: &Locked<'_>, hearer: &Hearer) -> io::Result<Vec<Finding>> {
-    let all = read(locked.dir());
-    let (mine, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|one| one.to == *hearer);
-    if !mine.is_empty() {
-        write(locked, &others)?;
-    }
-    Ok(mine.into_iter().map(|untold| untold.finding).collect())
+    let mut mine = Vec::new();
+    pass_on(locked, &mut |to, finding| {
+        let is_mine = to == hearer;
+        if is_mine {
+            mine.push(finding.clone());
+        }
+        (!is_mine).then(|| to.clone())
+    })?;
+    Ok(mine)
 }
 
-/// Leaves what some hearers were not told to the main threads of their sessions, or, with
-/// `None`, to nobody.
+/// Says of all that is still to be told who is to hear it now; `None` is nobody.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn pass_on(locked: &Locked<'_>, to: &dyn Fn(&Hearer) -> Option<Hearer>) -> io::Result<()> {
-    let all = read(locked.dir());
-    let hearers = |all: &[Untold]| all.iter().map(|one| one.to.clone()).collect::<Vec<_>>();
-    let before = hearers(&all);
-    let passed = all.into_iter().filter_map(|untold| {
-        let to = to(&untold.to)?;
-        Some(Untold { to, ..untold })
+pub fn pass_on(
+    locked: &Locked<'_>,
+    to: &mut dyn FnMut(&Hearer, &Finding) -> Option<Hearer>,
+) -> io::Result<()> {
+    let before = read(locked.dir());
+    let passed = before.iter().filter_map(|untold| {
+        let to = to(&untold.to, &untold.finding)?;
+        Some(Untold {
+            to,
+            finding: untold.finding.clone(),
+        })
     });
     let passed: Vec<Untold> = passed.collect();
-    match hearers(&passed) == before {
-        true => Ok(()),
-        false => write(locked, &passed),
+    if passed == before {
+        return Ok(());
     }
+    let path = locked.dir().join(UNTOLD);
+    if passed.is_empty() {
+        return replace::remove(&path);
+    }
+    let lines: String = passed.iter().map(line).collect();
+    replace::replace_private(&path, lines.as_bytes())
 }
 
 fn read(recorder: &Path) -> Vec<Untold> {
@@ -224,15 +219,4 @@ fn read(recorder: &Path) -> Vec<Untold> {
     text.lines()
         .filter_map(|line| serde_json::from_str(line).ok())
         .collect()
-}
-
-fn write(locked: &Locked<'_>, untold: &[Untold]) -> io::Result<()> {
-    let path = locked.dir().join(UNTOLD);
-    match untold {
-        [] => replace::remove(&path),
-        untold => {
-            let lines: String = untold.iter().map(line).collect();
-            replace::replace_private(&path, lines.as_bytes())
-        }
-    }
 }

@@ -214,6 +214,19 @@ impl Case {
         event
     }
 
+    /// The events around the same of a call that tells nothing of itself.
+    fn unseen(&self, sandbox: &Sandbox) -> [Value; 2] {
+        let mut before = self.event(sandbox);
+        before["tool_name"] = "Bash".into();
+        before["tool_input"] = json!({ "command": "make" });
+        before["tool_use_id"] = "toolu_unseen".into();
+        let mut after = before.clone();
+        after["hook_event_name"] = "PostToolUse".into();
+        after["duration_ms"] = 60_000.into();
+        after["tool_response"] = json!({ "stdout": "", "stderr": "", "interrupted": false });
+        [before, after]
+    }
+
     /// What the command needs, and this machine does not have.
     fn missing(&self) -> Option<&str> {
         self.get(|how| match how {
@@ -281,6 +294,18 @@ fn said(ran: &Ran, pointer: &str) -> Result<Option<String>, String> {
 
 const REFUSAL: &str = "/hookSpecificOutput/permissionDecisionReason";
 
+/// Commands that take it along are told of by nobody.
+const RECORDER: &str = ".claude/statewarden/recorder/index";
+
+/// What the recorder does not look at: archives, locks that programs make and remove, our own
+/// marks, and sites that no call has named.
+const UNRECORDED: [&str; 4] = [
+    ".devt/state/.archive",
+    ".devt/state/.lock",
+    ".claude/statewarden/wired",
+    "packages/",
+];
+
 /// Refused with the code and the name that the case expects, and logged. Where
 /// the case says what the command makes or takes, it does so when run.
 fn denied(case: &Case, sandbox: &Sandbox) -> Result<(), String> {
@@ -305,9 +330,24 @@ fn denied(case: &Case, sandbox: &Sandbox) -> Result<(), String> {
     });
     if let Some((path, there)) = after.filter(|_| case.runs()) {
         let was = sandbox.exists(path);
+        // As if the guard had overlooked it.
+        let unseen = case.unseen(sandbox);
+        sandbox.hook(&unseen[0]);
         let (_, errors) = case.run(sandbox);
         if was == there || sandbox.exists(path) != there {
             return Err(format!("run, it does nothing to `{path}`: {errors}"));
+        }
+        let is_looked_at =
+            sandbox.exists(RECORDER) && !UNRECORDED.iter().any(|below| path.starts_with(below));
+        if is_looked_at && said(&sandbox.hook(&unseen[1]), "/reason")?.is_none() {
+            // A few removals are no bulk; they are on record.
+            let changes = sandbox.records(".claude/statewarden/recorder/changes.jsonl");
+            let is_recorded = changes.iter().any(|change| {
+                change["path"] == sandbox.path(path).as_str() && change["act"] == "remove"
+            });
+            if code != "bulk-removal" || !is_recorded {
+                return Err(format!("run, it is not told of `{path}`"));
+            }
         }
     }
     Ok(())

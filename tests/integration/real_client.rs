@@ -7,6 +7,7 @@ mod environment;
 mod namespace;
 mod plugin;
 mod project;
+mod recorder;
 
 use serde_json::{Value, json};
 

@@ -195,6 +195,21 @@ fn what_was_there_before_is_nobodys() {
     );
 }
 
+/// Entries that two state directories hold count once: a removal is seen all the same.
+#[test]
+fn a_removal_is_seen_where_places_overlap() {
+    let sandbox = Sandbox::new();
+    sandbox.run("install --scope project").ends(0);
+    let state = ".agentmux/.sessions/s/state.json";
+    sandbox.write(state, "{}");
+    let ran = call(&sandbox, "main", "make", || {
+        fs::remove_file(sandbox.path(state)).unwrap()
+    });
+    assert_has(&told(&ran), "state.json` (program-owned");
+    let [act, ..] = changes(&sandbox, state).pop().unwrap();
+    assert_eq!(act, "remove");
+}
+
 /// The first call in a project makes its state directory, and leaves a stray there.
 #[test]
 fn a_site_that_a_call_makes_is_looked_at() {
@@ -587,15 +602,19 @@ fn a_recorder_that_cannot_work_is_in_nobodys_way() {
     fs::remove_file(sandbox.path(".claude/statewarden/recorder")).unwrap();
     // An index that cannot be read is made anew, and said once.
     call(&sandbox, "main", "make", || ());
-    sandbox.write(".claude/statewarden/recorder/index", "garbled");
-    assert_eq!(told(&call(&sandbox, "main", "make", || ())), "");
+    for file in ["index", "pack.idx"] {
+        let file = format!(".claude/statewarden/recorder/{file}");
+        sandbox.write(&file, "garbled");
+        sandbox.write(".devt/state/plan.md", &file);
+        assert_eq!(told(&call(&sandbox, "main", "make", || ())), "");
+    }
     call(&sandbox, "main", "make", || ());
     let records = sandbox.records(EVENTS);
     let faults: Vec<_> = records
         .iter()
         .filter(|record| record["decision"] == "fault")
         .collect();
-    assert_eq!(faults.len(), 1, "{records:?}");
+    assert_eq!(faults.len(), 2, "{records:?}");
 }
 
 #[cfg(unix)]

@@ -130,6 +130,7 @@ fn totals(findings: &Findings) -> Html {
             "detected afterwards",
             count("detected"),
         ),
+        ("undone", "undone", count("undone")),
         ("fault", "faults", count("fault")),
         (
             "session begun under guard",
