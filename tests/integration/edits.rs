@@ -13,7 +13,8 @@ fn edits_without_end_are_refused_soon() {
     let sandbox = Sandbox::new();
     sandbox.write(SIDECAR, &"a".repeat(1 << 18));
     let path = sandbox.path(SIDECAR);
-    let doubled = json!({ "old_string": "a", "new_string": "aa", "replace_all": true });
+    let (old, new) = ("a".repeat(1 << 10), "a".repeat(1 << 11));
+    let doubled = json!({ "old_string": old, "new_string": new, "replace_all": true });
     let inputs = [
         json!({ "file_path": path, "edits": vec![doubled; 30] }),
         json!({

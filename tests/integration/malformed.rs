@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{DEVT, EVENTS, Ran, Sandbox, assert_has, serve};
 
@@ -68,7 +68,7 @@ fn unreadable_bytes_that_name_a_governed_place_are_refused() {
 #[test]
 fn an_event_without_a_directory_is_judged_where_the_hook_runs() {
     let sandbox = Sandbox::new();
-    let call = |cwd: serde_json::Value, below: &str| {
+    let call = |cwd: Value, below: &str| {
         let mut event = sandbox.event("Write", json!({ "file_path": below, "content": "x" }));
         event["cwd"] = cwd;
         event
@@ -227,17 +227,24 @@ fn unknown_fields_and_deep_nesting_change_nothing() {
     }
 }
 
+/// The event with this JSON text, so many times, in the place of `CONTENT`: to write it out as
+/// JSON would take most of the time.
+fn filled(event: &Value, text: &str, n: usize) -> Vec<u8> {
+    let event = event.to_string();
+    event.replace("CONTENT", &text.repeat(n)).into_bytes()
+}
+
+const QUOTED_LINE: &str = r#"line \\ \"quoted\"\n"#;
+
 #[test]
 fn large_content_changes_nothing() {
     let sandbox = Sandbox::new();
-    let content = "line \\ \"quoted\"\n".repeat(20 * 1024 * 1024 / 16);
-    sandbox
-        .hook(&sandbox.write_event("src/big.txt", &content))
-        .is_silent();
-    sandbox.denied(
-        &sandbox.write_event(".devt/state/big.md", &content),
-        "ad-hoc-name",
-    );
+    let hook = |path: &str| {
+        let event = sandbox.write_event(path, "CONTENT");
+        sandbox.hook_bytes(&filled(&event, QUOTED_LINE, 20 * 1024 * 1024 / 16))
+    };
+    hook("src/big.txt").is_silent();
+    hook(".devt/state/big.md").is_denied("ad-hoc-name");
 }
 
 /// A text is not copied where nobody judges it.
@@ -245,8 +252,8 @@ fn large_content_changes_nothing() {
 #[test]
 fn large_content_takes_the_memory_of_the_event() {
     let sandbox = Sandbox::new();
-    let content = "line \\ \"quoted\"\n".repeat(40 * 1024 * 1024 / 16);
-    let event = sandbox.write_event("src/big.txt", &content).to_string();
+    let event = sandbox.write_event("src/big.txt", "CONTENT");
+    let event = filled(&event, QUOTED_LINE, 40 * 1024 * 1024 / 16);
     let mut command = Command::new("sh");
     let program = env!("CARGO_BIN_EXE_statewarden");
     let room = 2 * event.len() / 1024;
@@ -255,7 +262,7 @@ fn large_content_takes_the_memory_of_the_event() {
         .env_clear()
         .env("HOME", sandbox.home())
         .env("CLAUDE_PROJECT_DIR", sandbox.project());
-    serve(command, event.as_bytes()).is_silent();
+    serve(command, &event).is_silent();
 }
 
 #[test]
@@ -280,16 +287,12 @@ fn large_content_is_judged() {
 #[test]
 fn an_event_past_the_bound_is_unreadable() {
     let sandbox = Sandbox::new();
-    let content = "x".repeat(65 * 1024 * 1024);
-    sandbox
-        .hook(&sandbox.write_event("src/big.txt", &content))
-        .is_complaint();
-    sandbox
-        .hook(&sandbox.write_event(".devt/state/plan.md", &content))
-        .is_refused_unread();
-    let input = json!({ "content": content, "file_path": sandbox.path(".devt/state/plan.md") });
-    let behind = sandbox.event("Write", input);
-    sandbox.hook(&behind).is_refused_unread();
+    let hook = |event: &Value| sandbox.hook_bytes(&filled(event, "x", 65 * 1024 * 1024));
+    let plan = ".devt/state/plan.md";
+    hook(&sandbox.write_event("src/big.txt", "CONTENT")).is_complaint();
+    hook(&sandbox.write_event(plan, "CONTENT")).is_refused_unread();
+    let input = json!({ "content": "CONTENT", "file_path": sandbox.path(plan) });
+    hook(&sandbox.event("Write", input)).is_refused_unread();
     let faults = sandbox.records(EVENTS);
     assert_eq!(faults.len(), 3, "each is recorded");
 }
