@@ -1,5 +1,7 @@
 #![allow(clippy::disallowed_methods)]
 
+mod other_tools;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
