@@ -32,7 +32,7 @@ struct Workspace {
 const MAX_INPUT: u64 = 1 << 20;
 
 /// The end of a log that is looked through, since there are 2 ms for everything.
-const TAIL: u64 = 256 << 10;
+const TAIL: u64 = 64 << 10;
 
 pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
     if io::stdin().is_terminal() {
