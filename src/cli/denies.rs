@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use filter::{Filter, Query};
+use filter::{Counts, Decision, Filter, Query};
 
 use super::{Answer, CliContext, Format, output};
 use crate::base::warn;
@@ -25,76 +25,85 @@ pub struct Args {
     verb: Option<Verb>,
     #[command(flatten)]
     filter: Filter,
+    /// With each record's id, command and reason
+    #[arg(short, long, global = true)]
+    verbose: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
-    /// One line for each denial, oldest first
+    /// One line for each record, oldest first
     List,
-    /// How many denials, by rule, agent, system, name, day or session
+    /// Everything about one record, with the command
+    Show(list::ShowArgs),
+    /// How many, by rule, agent, system, name, day or session
     Stats(stats::Args),
-    /// One self-contained HTML page: totals, timeline, loops, recoveries, every record
+    /// One self-contained HTML page: timeline, loops, recoveries, every record
     Report(report::Args),
-    /// Print new denials as they are logged, until interrupted
+    /// Print new records as they are logged, until interrupted
     Follow,
 }
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let passes = args.filter.resolve(context)?;
+    let query = args.filter.resolve(context)?;
     match args.verb.as_ref().unwrap_or(&Verb::List) {
-        Verb::List => list::run(&passes, context, out)?,
-        Verb::Stats(stats) => stats::run(stats, &passes, context, out)?,
-        Verb::Report(report) => report::run(report, &passes, context, out)?,
-        Verb::Follow if passes.reach == Reach::All || passes.limit.is_some() => {
+        Verb::List => list::run(&query, args.verbose, context, out)?,
+        Verb::Show(show) => list::show(show, context, out)?,
+        Verb::Stats(stats) => stats::run(stats, &query, context, out)?,
+        Verb::Report(report) => report::run(report, &query, context, out)?,
+        Verb::Follow if query.reach == Reach::All || query.limit.is_some() => {
             bail!(
                 "`denies follow` prints what comes: `--all` and `--limit` have no meaning with it"
             )
         }
-        Verb::Follow => follow::run(&passes, context, out)?,
+        Verb::Follow => follow::run(&query, context, out)?,
     }
     Ok(Answer::Yes)
 }
 
-/// Says that there is no denial, or none that the filter lets through; and of a log
-/// without any, whether that is because nothing is refused here, or nothing ran.
-fn write_none(passes: &Query, context: &CliContext<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let words = passes.in_words();
-    if !words.is_empty() {
-        return writeln!(out, "no denial matches ({})", output::printable(&words));
-    }
-    writeln!(out, "nothing was refused")?;
-    let log = context.project.logs().events();
-    let (mut sessions, mut told) = (0, 0);
-    let mut take = |entry: &Entry<'_>, _: &str| match entry.decision.as_ref() {
-        "heartbeat" => sessions += 1,
-        "warn" | "detected" => told += 1,
-        _ => {}
+/// Says that there is no such record, or none that the filter lets through; and where
+/// there are no others either, whether the hook ran at all.
+fn write_none(
+    query: &Query,
+    read: &LogCounts,
+    context: &CliContext<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let noun = match query.decision {
+        Decision::Deny => "denial",
+        Decision::Warn => "warning",
+        Decision::Detected => "detection",
+        Decision::Undone => "undone change",
+        Decision::Fault => "fault",
+        Decision::All => "record",
     };
-    if let Err(error) = read::entries(&log, Reach::All, &mut take) {
-        warn::warn(&format!("{error:#}"));
-        return Ok(());
+    match query.in_words() {
+        words if words.is_empty() => write!(out, "no {noun} is recorded")?,
+        words => write!(out, "no {noun} matches ({})", output::printable(&words))?,
     }
-    match (told, sessions) {
-        (0, 0) => writeln!(
-            out,
-            "the hook never reported in here; see `statewarden doctor`"
-        ),
-        (0, _) => Ok(()),
-        _ => {
-            let log = log.path();
-            writeln!(
-                out,
-                "{told} warned about or detected; see `{}`",
-                log.display()
-            )
+    write_others(query, &read.counts, out)?;
+    let is_silent = read.heartbeats == 0 && read.counts == Counts::default();
+    if is_silent && query.in_words().is_empty() {
+        let log = context.project.logs().events();
+        if log.generations().is_empty() {
+            writeln!(out, "the hook has never run here; see `statewarden doctor`")?;
         }
+    }
+    Ok(())
+}
+
+/// Ends a line with what else is recorded.
+fn write_others(query: &Query, counts: &Counts, out: &mut dyn Write) -> io::Result<()> {
+    match counts.besides(query.decision) {
+        others if others.is_empty() => writeln!(out),
+        others => writeln!(out, "; and {others} (`--decision all` lists them)"),
     }
 }
 
-/// Every deny log of the project: one for each devt site, one for the rest.
+/// The deny logs of the project: one for each devt site, one for the rest.
 ///
 /// The site at the root is one of them before it is there, for who waits for it.
-fn logs(context: &CliContext<'_>) -> Vec<LogFile> {
+fn deny_logs(context: &CliContext<'_>) -> Vec<LogFile> {
     let mut dirs = vec![PathBuf::from(context.project.main.path(".devt/state"))];
     dirs.extend(context.sites_of(devt::ID, |site| PathBuf::from(site.dir())));
     dirs.sort_unstable();
@@ -103,24 +112,54 @@ fn logs(context: &CliContext<'_>) -> Vec<LogFile> {
     devt.chain([context.project.logs().denies()]).collect()
 }
 
-/// Hands the denials that pass to `take`, log by log, with their lines. Tells people
-/// on stderr where older ones are left out.
-fn each_denial(
-    passes: &Query,
+/// Every log, and whether it is one that holds what is wanted.
+fn logs(query: &Query, context: &CliContext<'_>) -> Vec<(LogFile, bool)> {
+    let of_denials = query.decision.includes(Decision::Deny);
+    let mut logs: Vec<_> = (deny_logs(context).into_iter())
+        .map(|log| (log, of_denials))
+        .collect();
+    logs.push((
+        context.project.logs().events(),
+        query.decision != Decision::Deny,
+    ));
+    logs
+}
+
+/// What all logs together hold.
+#[derive(Default)]
+struct LogCounts {
+    counts: Counts,
+    heartbeats: u64,
+}
+
+/// Hands the wanted records to `take`, log by log, with their lines. Tells people on
+/// stderr where older ones are left out.
+fn each_record(
+    query: &Query,
     context: &CliContext<'_>,
     take: &mut dyn FnMut(&Entry<'_>, &str),
-) -> Result<()> {
-    let mut tell = passes.reach == Reach::PriorText && context.format == Format::Text;
-    for log in logs(context) {
-        if tell && !log.generations().is_empty() {
-            warn::warn("older denials are in rotated logs; `--all` counts them as well");
+) -> Result<LogCounts> {
+    let mut found = LogCounts::default();
+    let mut tell = query.reach == Reach::PriorText && context.format == Format::Text;
+    for (log, is_wanted) in logs(query, context) {
+        if tell && is_wanted && !log.generations().is_empty() {
+            warn::warn("older records are in rotated logs; `--all` counts them as well");
             tell = false;
         }
-        read::denials(&log, passes.reach, &mut |entry, line| {
-            if passes.let_through(entry) {
-                take(entry, line);
+        let read = read::entries(&log, query.reach, &mut |entry, line| {
+            found.heartbeats += u64::from(entry.decision == "heartbeat");
+            if let Some(decision) = query.decision_of(entry) {
+                found.counts.add(decision);
+                if query.decision.includes(decision) {
+                    take(entry, line);
+                }
             }
-        })?;
+        });
+        match read {
+            // What is only counted besides makes the answer no other.
+            Err(error) if !is_wanted => warn::warn(&format!("{error:#}")),
+            read => read?,
+        }
     }
-    Ok(())
+    Ok(found)
 }

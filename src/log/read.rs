@@ -51,6 +51,8 @@ pub struct Entry<'l> {
     #[serde(borrow)]
     pub reason: Cow<'l, str>,
     #[serde(borrow)]
+    pub command_excerpt: Cow<'l, str>,
+    #[serde(borrow)]
     pub suggestion: Cow<'l, str>,
     #[serde(borrow)]
     pub session_id: Cow<'l, str>,

@@ -93,6 +93,9 @@ fn filters_combine() {
         ("--agent lawliet --session s-1", &[]),
         ("--rule wrong-writer", &["a3"]),
         ("--rule wrong-writer --system devt", &[]),
+        ("--decision warn", &["a9"]),
+        ("list --decision all --since 2026-03-04", &["a4", "a9"]),
+        ("--decision undone", &[]),
     ] {
         ids(&sandbox, args, expected);
     }
@@ -142,7 +145,12 @@ fn a_record_comes_out_as_it_stands_in_the_log() {
         text.stdout()
             .contains(".devt/state/notes.md  Write by agent-flow:Lawliet")
     );
-    assert!(text.stdout().ends_with("3 refused\n"), "{}", text.stdout());
+    assert!(
+        text.stdout()
+            .ends_with("3 denied; and 1 warning (`--decision all` lists them)\n"),
+        "{}",
+        text.stdout()
+    );
     assert!(!text.stdout().contains('\u{1b}'), "{}", text.stdout());
     assert_has(&text.stderr(), "left out 1 unreadable line of");
 }
@@ -194,7 +202,7 @@ fn statistics_are_bars_without_color_in_a_pipe() {
     assert_eq!(
         ran.stdout(),
         format!(
-            "3 refused, by rule (system devt)\n  ad-hoc-name        3 100 %  {}\n",
+            "3 denied, by rule (system devt)\n  ad-hoc-name        3 100 %  {}\n",
             "█".repeat(32)
         )
     );
@@ -205,22 +213,22 @@ fn nothing_refused_is_told_from_never_ran_and_from_only_warned() {
     let sandbox = Sandbox::new();
     let check = |said: &str| {
         for args in ["denies", "denies stats"] {
-            let expected = format!("nothing was refused\n{said}");
+            let expected = format!("no denial is recorded{said}");
             assert_eq!(sandbox.run(args).stdout(), expected);
         }
     };
-    check("the hook never reported in here; see `statewarden doctor`\n");
+    check("\nthe hook has never run here; see `statewarden doctor`\n");
     sandbox.write(".devt/state/plan.md", "x\n");
     sandbox.hook(&sandbox.event_of("SessionStart")).is_silent();
-    check("");
+    check("\n");
     sandbox.write(".claude/statewarden.yaml", "mode: warn\n");
     sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x\n"));
     let events = sandbox.path(EVENTS);
-    check(&format!("1 warned about or detected; see `{events}`\n"));
+    check("; and 1 warning (`--decision all` lists them)\n");
     // A log that cannot be read makes the answer no other.
     fs::remove_file(&events).unwrap();
     fs::create_dir(&events).unwrap();
-    check("");
+    check("\nthe hook has never run here; see `statewarden doctor`\n");
     let ran = sandbox.run("denies");
     assert_eq!(ran.code(), 0);
     assert_has(&ran.stderr(), &events);
@@ -230,9 +238,15 @@ fn nothing_refused_is_told_from_never_ran_and_from_only_warned() {
 fn a_part_and_nothing_are_told_from_all() {
     let sandbox = project();
     for (args, expected) in [
-        ("--limit 2", "\nthe newest 2 of 3 refused\n"),
-        ("--limit 3", "\n3 refused\n"),
-        ("--agent LAWLIET", "\n1 refused\n"),
+        (
+            "--limit 2",
+            "\nthe newest 2 of 3 denied; and 1 warning (`--decision all` lists them)\n",
+        ),
+        (
+            "--limit 3",
+            "\n3 denied; and 1 warning (`--decision all` lists them)\n",
+        ),
+        ("--agent LAWLIET", "\n1 denied\n"),
         ("--agent nobody", "no denial matches (agent nobody)\n"),
         (
             "stats --agent nobody --rule wrong-writer",

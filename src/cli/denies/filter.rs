@@ -2,16 +2,97 @@
 
 use anyhow::{Result, bail};
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
+use clap::ValueEnum;
 
 use crate::base::actor::AgentName;
-use crate::base::clock;
+use crate::base::{clock, text};
 use crate::cli::{CliContext, number};
 use crate::contract::denial::DenyCode;
 use crate::log::read::{Entry, Reach};
 
+/// What a record says happened. `all` leaves out heartbeats and recoveries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Decision {
+    #[default]
+    Deny,
+    Warn,
+    Detected,
+    Undone,
+    Fault,
+    All,
+}
+
+impl Decision {
+    pub(super) const EACH: [Self; 5] = [
+        Self::Deny,
+        Self::Warn,
+        Self::Detected,
+        Self::Undone,
+        Self::Fault,
+    ];
+
+    fn of(entry: &Entry<'_>) -> Option<Self> {
+        match entry.decision.as_ref() {
+            "deny" => Some(Self::Deny),
+            "warn" => Some(Self::Warn),
+            "detected" => Some(Self::Detected),
+            "undone" => Some(Self::Undone),
+            "fault" => Some(Self::Fault),
+            _ => None,
+        }
+    }
+
+    pub(super) fn includes(self, other: Self) -> bool {
+        self == Self::All || self == other
+    }
+
+    /// `3 denied`, `1 warning`.
+    pub(super) fn count(self, number: u64) -> String {
+        let (one, more) = match self {
+            Self::Deny => ("denied", "denied"),
+            Self::Warn => ("warning", "warnings"),
+            Self::Detected => ("detected", "detected"),
+            Self::Undone => ("undone", "undone"),
+            Self::Fault => ("fault", "faults"),
+            Self::All => ("record", "records"),
+        };
+        text::count(number, one, more)
+    }
+}
+
+/// How many records of each decision pass the other filters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts([u64; 5]);
+
+impl Counts {
+    pub(super) fn add(&mut self, decision: Decision) {
+        if let Some(count) = self.0.get_mut(decision as usize) {
+            *count += 1;
+        }
+    }
+
+    pub(super) fn of(&self, decision: Decision) -> u64 {
+        let each = Decision::EACH.into_iter().zip(self.0);
+        each.filter(|(each, _)| decision.includes(*each))
+            .map(|(_, count)| count)
+            .sum()
+    }
+
+    /// `14 warnings, 2 undone`: what `--decision` leaves out.
+    pub(super) fn besides(&self, wanted: Decision) -> String {
+        let each = Decision::EACH.into_iter();
+        let others = each.filter(|each| !wanted.includes(*each) && self.of(*each) > 0);
+        let others = others.map(|each| each.count(self.of(each)));
+        others.collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// Filters combine: a record must pass all of them.
 #[derive(Debug, clap::Args)]
 pub(super) struct Filter {
+    /// Denials, or what else is recorded: `warn` is what a trial would have denied
+    #[arg(long, global = true, value_name = "D", value_enum, default_value_t)]
+    decision: Decision,
     /// Only since then: `30m`, `24h`, `7d`, a date, or an RFC 3339 time
     #[arg(long, global = true, value_name = "WHEN")]
     since: Option<String>,
@@ -35,6 +116,7 @@ pub(super) struct Filter {
 /// The filter with its words understood.
 #[derive(Debug, Default)]
 pub(super) struct Query {
+    pub(super) decision: Decision,
     since: Option<DateTime<Utc>>,
     /// `since` as the records write times, so that most compare as text.
     since_text: String,
@@ -54,6 +136,7 @@ impl Filter {
             .map(|text| since(text, context.now))
             .transpose()?;
         Ok(Query {
+            decision: self.decision,
             since,
             since_text: since.map(clock::millis).unwrap_or_default(),
             session: self.session.clone(),
@@ -75,7 +158,22 @@ fn folded(agent_type: &str) -> String {
 }
 
 impl Query {
-    pub(super) fn let_through(&self, entry: &Entry<'_>) -> bool {
+    /// Lets every record through, wherever it stands.
+    pub(super) fn everything() -> Self {
+        Self {
+            decision: Decision::All,
+            reach: Reach::All,
+            ..Self::default()
+        }
+    }
+
+    /// The decision of a record that passes, whichever decision is wanted.
+    pub(super) fn decision_of(&self, entry: &Entry<'_>) -> Option<Decision> {
+        let decision = Decision::of(entry).filter(|_| entry.source == "statewarden")?;
+        self.let_through(entry).then_some(decision)
+    }
+
+    fn let_through(&self, entry: &Entry<'_>) -> bool {
         let same = |wanted: &Option<String>, found: &str| {
             wanted.as_deref().is_none_or(|wanted| wanted == found)
         };

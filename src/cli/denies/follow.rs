@@ -24,9 +24,9 @@ const MAX_TAIL: usize = 1 << 20;
 
 /// Prints until the reader of stdout is gone or a signal ends the process.
 /// What is in the logs at the start is printed when `--since` asks for it.
-pub(super) fn run(passes: &Query, context: &CliContext<'_>, out: &mut dyn Write) -> Result<()> {
-    let mut tails: Vec<Tail> = super::logs(context).into_iter().map(Tail::new).collect();
-    if !passes.asks_since() {
+pub(super) fn run(query: &Query, context: &CliContext<'_>, out: &mut dyn Write) -> Result<()> {
+    let mut tails: Vec<Tail> = wanted(query, context).map(Tail::new).collect();
+    if !query.asks_since() {
         for tail in &mut tails {
             tail.skip_to_end()?;
         }
@@ -34,23 +34,23 @@ pub(super) fn run(passes: &Query, context: &CliContext<'_>, out: &mut dyn Write)
     let mut seen = Seen::default();
     for look in 1.. {
         if look % LOOKS_BETWEEN_WALKS == 0 {
-            add_new(&mut tails, context);
+            add_new(&mut tails, query, context);
         }
-        let mut denials = TopN::new(None);
+        let mut records = TopN::new(None);
         for tail in &mut tails {
             tail.new_lines(&mut |line| {
                 let text = read::text(line).unwrap_or_default();
                 if let Ok(Some(entry)) = read::parse(text)
-                    && entry.is_denial()
+                    && let Some(decision) = query.decision_of(&entry)
+                    && query.decision.includes(decision)
                     && seen.is_new(&entry)
-                    && passes.let_through(&entry)
                 {
-                    denials.offer(&entry, || Box::<str>::from(text));
+                    records.offer(&entry, || Box::<str>::from(text));
                 }
             })?;
         }
-        for denial in denials.into_items() {
-            write_denial(&denial, context, out)?;
+        for record in records.into_items() {
+            write_record(&record, query, context, out)?;
         }
         out.flush()?;
         if pause::reader_is_gone(POLL) {
@@ -60,18 +60,28 @@ pub(super) fn run(passes: &Query, context: &CliContext<'_>, out: &mut dyn Write)
     Ok(())
 }
 
+fn wanted<'c>(query: &Query, context: &CliContext<'c>) -> impl Iterator<Item = LogFile> + use<'c> {
+    let logs = super::logs(query, context).into_iter();
+    logs.filter(|(_, is_wanted)| *is_wanted).map(|(log, _)| log)
+}
+
 /// The logs of sites that were not there at the last walk. All in them is new.
-fn add_new(tails: &mut Vec<Tail>, context: &CliContext<'_>) {
-    for log in super::logs(context) {
+fn add_new(tails: &mut Vec<Tail>, query: &Query, context: &CliContext<'_>) {
+    for log in wanted(query, context) {
         if tails.iter().all(|tail| tail.log.path() != log.path()) {
             tails.push(Tail::new(log));
         }
     }
 }
 
-fn write_denial(line: &str, context: &CliContext<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn write_record(
+    line: &str,
+    query: &Query,
+    context: &CliContext<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     match (context.format, read::parse(line)) {
-        (Format::Text, Ok(Some(entry))) => write_entry(&entry, context, out),
+        (Format::Text, Ok(Some(entry))) => write_entry(&entry, query, context, out),
         _ => writeln!(out, "{line}"),
     }
 }

@@ -73,7 +73,7 @@ pub(super) fn run(
     context.print(out, &written, |out| {
         writeln!(
             out,
-            "{} refused; the report is in `{}`",
+            "{} denied; the report is in `{}`",
             written.denies, written.html
         )
     })

@@ -6,10 +6,12 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use anyhow::Result;
+use chrono::NaiveDate;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use serde::Serialize;
 
+use super::LogCounts;
 use super::filter::Query;
 use crate::cli::{CliContext, output};
 use crate::log::read::Entry;
@@ -129,72 +131,87 @@ impl Tally {
 
 pub(super) fn run(
     args: &Args,
-    passes: &Query,
+    query: &Query,
     context: &CliContext<'_>,
     out: &mut dyn Write,
 ) -> Result<()> {
     let mut tally = Tally::new(args.by);
-    super::each_denial(passes, context, &mut |entry, _| tally.add(entry))?;
+    let read = super::each_record(query, context, &mut |entry, _| tally.add(entry))?;
     let document = Document {
         by: args.by,
         total: tally.total,
-        groups: tally.into_groups(passes.limit),
+        groups: tally.into_groups(query.limit),
     };
     context.print(out, &document, |out| {
-        write_text(&document, passes, context, out)
+        write_text(&document, query, &read, context, out)
     })
 }
 
 fn write_text(
     document: &Document,
-    passes: &Query,
+    query: &Query,
+    read: &LogCounts,
     context: &CliContext<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     if document.groups.is_empty() {
-        return super::write_none(passes, context, out);
+        return super::write_none(query, read, context, out);
     }
-    let about = match passes.in_words() {
+    let about = match query.in_words() {
         words if words.is_empty() => String::new(),
         words => format!(" ({})", output::printable(&words)),
     };
     let by = document.by.to_possible_value();
     let by = by.as_ref().map_or("", PossibleValue::get_name);
-    let title = format!("{} refused, by {by}{about}", document.total);
+    let title = format!("{}, by {by}{about}", query.decision.count(document.total));
     writeln!(out, "{}", context.paint.bold(&title))?;
-    let keys: Vec<String> = document
-        .groups
-        .iter()
+    let groups = match document.by {
+        By::Day => with_empty_days(&document.groups),
+        _ => document.groups.clone(),
+    };
+    let keys: Vec<String> = (groups.iter())
         .map(|group| output::printable(&group.key))
         .collect();
-    let width = keys
-        .iter()
-        .map(|key| key.chars().count())
-        .max()
-        .unwrap_or(0)
-        .min(48);
-    let most = document
-        .groups
-        .iter()
-        .map(|group| group.count)
-        .max()
-        .unwrap_or(1);
-    for (key, group) in keys.iter().zip(&document.groups) {
+    let widths = keys.iter().map(|key| key.chars().count());
+    let width = widths.max().unwrap_or(0).min(48);
+    let most = groups.iter().map(|group| group.count).max().unwrap_or(1);
+    for (key, group) in keys.iter().zip(&groups) {
         let share = output::percent(group.count, document.total);
         let bar = context.paint.red(&bar(group.count, most));
-        writeln!(
-            out,
-            "  {key:<width$}  {:>7} {share:>3} %  {bar}",
-            group.count
-        )?;
+        let line = format!("  {key:<width$}  {:>7} {share:>3} %  {bar}", group.count);
+        writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
 }
 
-/// A bar of at most 32 cells, to an eighth of one; never empty.
+/// The days between the first and the last as well: a quiet week is news.
+fn with_empty_days(groups: &[Group]) -> Vec<Group> {
+    const MOST: usize = 1_000;
+    let mut all: Vec<Group> = Vec::new();
+    for group in groups {
+        let day = |group: &Group| group.key.parse::<NaiveDate>().ok();
+        if let (Some(before), Some(day)) = (all.last().and_then(day), day(group)) {
+            let between = before
+                .iter_days()
+                .skip(1)
+                .take_while(|between| *between < day);
+            all.extend(between.take(MOST).map(|between| Group {
+                key: between.to_string(),
+                count: 0,
+                first: String::new(),
+                last: String::new(),
+            }));
+        }
+        all.push(group.clone());
+    }
+    all
+}
+
+/// A bar of at most 32 cells, to an eighth of one; empty for nothing alone.
 fn bar(count: u64, most: u64) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let eighths = (u128::from(count) * 32 * 8 / u128::from(most.max(1))).max(1);
+    let eighths =
+        (u128::from(count) * 32 * 8 / u128::from(most.max(1))).max(u128::from(count.min(1)));
     let eighths = usize::try_from(eighths).unwrap_or(256).min(256);
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
 }
@@ -211,6 +228,7 @@ mod tests {
             (1, 256, "▏".to_owned()),
             (1, u64::MAX, "▏".to_owned()),
             (9, 256, "█▏".to_owned()),
+            (0, 8, String::new()),
         ] {
             assert_eq!(bar(count, most), expected, "{count} of {most}");
         }

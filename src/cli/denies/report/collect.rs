@@ -130,7 +130,7 @@ impl Findings {
         let mut hours = BTreeMap::new();
         let mut threads: HashMap<Thread, Tries> = HashMap::new();
         let mut newest = TopN::new(Some(shown));
-        super::super::each_denial(passes, context, &mut |entry, _| {
+        super::super::each_record(passes, context, &mut |entry, _| {
             tallies.iter_mut().for_each(|tally| tally.add(entry));
             sessions.add(entry);
             let hour = entry.ts.get(..13).unwrap_or("unknown");
