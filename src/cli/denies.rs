@@ -45,8 +45,13 @@ enum Verb {
 }
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let query = args.filter.resolve(context)?;
-    match args.verb.as_ref().unwrap_or(&Verb::List) {
+    let verb = args.verb.as_ref().unwrap_or(&Verb::List);
+    let default = match verb {
+        Verb::Report(_) => Decision::All,
+        _ => Decision::Deny,
+    };
+    let query = args.filter.resolve(default, context)?;
+    match verb {
         Verb::List => list::run(&query, args.verbose, context, out)?,
         Verb::Show(show) => list::show(show, context, out)?,
         Verb::Stats(stats) => stats::run(stats, &query, context, out)?,

@@ -14,6 +14,13 @@ use serde_json::{Value, json};
 use crate::records::{denial, lines, many, with};
 use crate::support::{DEVT, EVENTS, Sandbox, assert_has, lacks};
 
+/// What the page's script gets.
+fn data(page: &str) -> Value {
+    let begin = page.find("id=\"data\">").unwrap() + 10;
+    let end = begin + page[begin..].find("</script>").unwrap();
+    serde_json::from_str(&page[begin..end]).unwrap()
+}
+
 fn report(sandbox: &Sandbox, args: &[&str]) -> (Value, String) {
     let ran = sandbox
         .run(&[&["denies", "report", "--html", "r.html", "--json"], args].concat())
@@ -92,59 +99,87 @@ fn the_funnel_tells_recorded_from_inferred() {
         keys.map(|key| written[key].as_u64().unwrap()),
         [7, 7, 1, 1, 2, 3]
     );
-    let outcome = |needle: &str| {
-        let row = page
-            .lines()
-            .find(|line| line.contains("<tr><td><time>") && line.contains(needle));
-        let row = row.unwrap_or_else(|| panic!("no record with `{needle}`"));
-        let cell = Regex::new(r#"<td class="(good|maybe|bad|open)">"#).unwrap();
-        cell.captures(row).unwrap()[1].to_owned()
+    let page = data(&page);
+    let outcomes = |name: &str| -> Vec<String> {
+        let records = page["records"].as_array().unwrap().iter();
+        let of_name = records.filter(|record| record["name"] == name);
+        of_name
+            .map(|record| record["outcome"].as_str().unwrap().to_owned())
+            .collect()
     };
-    assert_eq!(outcome("s-9"), "open", "the file changed days later");
     assert_eq!(
-        outcome("impl-summary.json"),
-        "maybe",
-        "the newest comes first"
+        outcomes("impl-summry.json"),
+        ["open", "inferred"],
+        "the first one's file changed days later"
     );
-    assert_eq!(outcome("notes.md"), "good");
-    assert_eq!(outcome("todo.txt"), "open");
-    let loops = &page[page.find("id=\"loops\"").unwrap()..page.find("id=\"words\"").unwrap()];
-    assert_has(
-        loops,
-        "<td class=\"n\">3</td><td><code>notes.md</code></td><td>main</td>",
-    );
-    assert_eq!(loops.matches("<code>todo.txt</code>").count(), 0);
-    assert!(page.contains("The hook last reported in at"));
+    assert_eq!(outcomes("notes.md"), ["again", "again", "recovered"]);
+    assert_eq!(outcomes("todo.txt"), ["open"]);
+    assert_eq!(page["denied"], 7);
 }
 
 #[test]
-fn a_name_leads_to_its_row_of_the_contract() {
+fn a_record_leads_to_its_row_of_the_contract() {
     let sandbox = Sandbox::new();
     seven(&sandbox);
-    let (_, page) = report(&sandbox, &[]);
-    let link = |name: &str| {
-        let link = Regex::new(&format!(
-            r##"<a href="#(row-\d+)"><code>{name}</code></a>"##
-        ))
-        .unwrap();
-        link.captures(&page)
-            .unwrap_or_else(|| panic!("no link for {name}"))[1]
-            .to_owned()
-    };
+    let page = data(&report(&sandbox, &[]).1);
     let row = |name: &str| {
-        let start = page.find(&format!("<tr id=\"{}\">", link(name))).unwrap();
-        page[start..].lines().next().unwrap().to_owned()
+        let records = page["records"].as_array().unwrap();
+        let record = records.iter().find(|record| record["name"] == name);
+        let at = record.unwrap()["contract"].as_u64().unwrap();
+        page["contract"][usize::try_from(at).unwrap()].clone()
     };
-    assert!(
-        row("review.json").contains("code-reviewer; no other agent"),
-        "{}",
-        row("review.json")
+    assert_eq!(
+        row("review.json")["writer"],
+        "code-reviewer; no other agent of the contract"
     );
-    assert!(
-        row("notes.md").contains("<code>scratchpad.md</code>"),
+    assert_eq!(
+        row("notes.md")["title"],
+        "scratchpad.md",
         "the name to use instead"
     );
-    assert_eq!(link("notes.md"), link("todo.txt"));
+    assert_eq!(row("notes.md"), row("todo.txt"));
+}
+
+/// Whatever is recorded is on the page, and gates as they stand in their log.
+#[test]
+fn every_decision_is_on_the_page() {
+    let sandbox = Sandbox::new();
+    let of = |id: &str, decision: &str| {
+        let record = denial(&sandbox, id, "2026-03-02T10:00:00.000Z", "notes.md");
+        with(record, json!({"decision": decision}))
+    };
+    sandbox.write(DEVT, &lines(&[of("a1", "deny")]));
+    let others = ["warn", "detected", "undone", "fault"];
+    let others = others.map(|decision| of(decision, decision));
+    sandbox.write(EVENTS, &lines(&others));
+    let gate = json!({"id": "g1", "ts": "2026-03-02T11:00:00.000Z", "system": "agent-flow", "gate": "planning", "to": "passed", "proof": [{"kind": "verdict"}]});
+    sandbox.write(
+        ".claude/statewarden/gates.jsonl",
+        &lines(std::slice::from_ref(&gate)),
+    );
+    let (written, page) = report(&sandbox, &[]);
+    let page = data(&page);
+    let decisions = |page: &Value| -> Vec<String> {
+        let records = page["records"].as_array().unwrap().iter();
+        let mut found: Vec<String> = records
+            .map(|record| record["decision"].as_str().unwrap().to_owned())
+            .collect();
+        found.sort_unstable();
+        found
+    };
+    assert_eq!(
+        decisions(&page),
+        ["deny", "detected", "fault", "undone", "warn"]
+    );
+    assert_eq!((&page["total"], &page["denied"]), (&json!(5), &json!(1)));
+    assert_eq!(page["gates"], json!([gate]));
+    assert_eq!(
+        (&written["denies"], &written["shown"]),
+        (&json!(1), &json!(5))
+    );
+    let only = data(&report(&sandbox, &["--decision", "warn", "--system", "devt"]).1);
+    assert_eq!(decisions(&only), ["warn"]);
+    assert_eq!(only["gates"], json!([]), "of another system");
 }
 
 #[test]
@@ -153,7 +188,17 @@ fn the_page_needs_nothing_from_elsewhere() {
     seven(&sandbox);
     let (_, page) = report(&sandbox, &[]);
     for word in [
-        "http:", "https:", "src=", "url(", "@import", "<link", "{{", "}}<", "HASH",
+        "http:",
+        "https:",
+        "src=",
+        "url(",
+        "@import",
+        "<link",
+        "{{",
+        "'STYLE'",
+        "'SCRIPT'",
+        "unsafe",
+        "innerHTML",
     ] {
         assert!(!page.contains(word), "`{word}`");
     }
@@ -163,18 +208,17 @@ fn the_page_needs_nothing_from_elsewhere() {
 #[test]
 fn many_records_are_counted_and_the_newest_listed() {
     let sandbox = Sandbox::new();
-    sandbox.write(DEVT, &lines(&many(&sandbox, 3_000)));
+    sandbox.write(DEVT, &lines(&many(&sandbox, 12_000)));
     let (written, page) = report(&sandbox, &[]);
     assert_eq!(
         (&written["denies"], &written["shown"]),
-        (&json!(3_000), &json!(2_000))
+        (&json!(12_000), &json!(10_000))
     );
-    assert!(page.contains("The newest 2000 of 3000 records"));
+    assert_eq!(data(&page)["total"], 12_000);
     let (written, page) = report(&sandbox, &["--limit", "5", "--agent", "tester"]);
     assert_eq!(written["shown"], 5);
-    assert_eq!(page.matches("<tr><td><time>").count(), 5);
-    assert!(page.contains("only agent tester"));
-    assert!(page.contains("2026-01"), "100 days are months");
+    assert_eq!(data(&page)["records"].as_array().unwrap().len(), 5);
+    assert_eq!(data(&page)["filter"], "agent tester");
 }
 
 #[test]
@@ -216,11 +260,11 @@ fn a_page_takes_the_place_of_nothing_but_a_file() {
 fn nothing_refused_is_not_the_same_as_never_ran() {
     let sandbox = Sandbox::new();
     let (_, page) = report(&sandbox, &[]);
-    assert!(page.contains("The hook never reported in"));
+    assert_eq!(data(&page)["last_heartbeat"], Value::Null);
     let heartbeat = json!({"v": 1, "id": "h", "ts": "2026-03-01T00:00:00.000Z", "source": "statewarden", "decision": "heartbeat"});
     sandbox.write(EVENTS, &lines(&[heartbeat]));
     let (_, page) = report(&sandbox, &[]);
-    assert!(page.contains("last reported in at <time>2026-03-01T00:00:00.000Z"));
+    assert_eq!(data(&page)["last_heartbeat"], "2026-03-01T00:00:00.000Z");
 }
 
 const ATTACKS: [&str; 5] = [
@@ -260,19 +304,16 @@ fn names_and_reasons_are_no_markup() {
     let sandbox = Sandbox::new();
     attacked(&sandbox);
     let (_, page) = report(&sandbox, &[]);
-    for part in [
-        "<img",
-        "<svg",
-        "onerror=\"",
-        "onload=\"",
-        " onmouseover='",
-        "\u{1b}",
-    ] {
+    for part in ["<img", "<svg", "</td", "\u{1b}"] {
         assert!(!page.contains(part), "`{part}`");
     }
-    assert_eq!(page.matches("<script").count(), 1);
-    assert_eq!(page.matches("</script>").count(), 1);
-    assert!(page.contains("{{records}}"), "shown as it is");
+    assert_eq!(page.matches("<script").count(), 2);
+    assert_eq!(page.matches("</script>").count(), 2);
+    let data = data(&page);
+    for (at, attack) in ATTACKS.iter().enumerate() {
+        let name = data["records"][at]["name"].as_str().unwrap();
+        assert_eq!(name.get(..4), attack.get(..4), "shown as it is");
+    }
 }
 
 /// A browser, or why there is none.
@@ -298,6 +339,7 @@ fn dom(browser: &Path, sandbox: &Sandbox, file: &str, flags: &[&str]) -> String 
             "--no-sandbox",
             "--disable-gpu",
             "--disable-quic",
+            "--window-size=1300,900",
             "--no-first-run",
         ])
         .args([
@@ -342,11 +384,11 @@ fn in_a_browser_the_script_runs_and_no_attack_does() {
     let dom = dom(&browser, &sandbox, "r.html", &[]);
     // The policy lets only the page's own script run: it counts the rows.
     assert!(
-        dom.contains("<output id=\"count\">5 of 5 shown</output>"),
+        dom.contains("<output>5 of 5</output>"),
         "the script did not run"
     );
     assert!(
-        dom.contains("<title>statewarden: what was refused</title>"),
+        dom.contains("<title>statewarden: what was denied</title>"),
         "an attack ran"
     );
     for part in ["<img", "<svg", "<td onmouseover"] {
@@ -354,37 +396,44 @@ fn in_a_browser_the_script_runs_and_no_attack_does() {
     }
 }
 
-/// What a person would do: sort, look for a word, choose a rule and an outcome.
+/// What a person would do: follow links, choose, search, sort.
 const ACTIONS: &str = r##"<script>
 const log = [];
 addEventListener("error", (event) => log.push("error: " + event.message));
-const column = (table, at) => [...document.querySelectorAll(`#${table} tbody tr`)]
-  .filter((row) => row.offsetHeight > 0).map((row) => row.cells[at].textContent);
-const names = () => column("records", 3).map((name) => name.split(" ")[0]).join(",");
-const set = (id, value) => {
-  const input = document.getElementById(id);
-  input.value = value;
-  input.dispatchEvent(new Event("input"));
-  log.push(`${id}=${value}: ${names()}: ${document.getElementById("count").value}`);
-  input.value = "";
-  input.dispatchEvent(new Event("input"));
+const all = (selector) => [...document.querySelectorAll(selector)].filter((element) => element.offsetHeight > 0);
+const names = () => all("#records tbody tr").map((row) => row.cells[2].textContent.replace(/ → \S+/, "")).join(", ");
+const say = (what) => log.push(`${what}: ${names()}: ${document.querySelector("output").value}${location.hash && ": " + location.hash}`);
+const follow = (hash) => { location.hash = hash; update(); say(hash); };
+const choose = (name, value) => {
+  const field = document.forms[0].elements[name];
+  field.value = value;
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  say(`${name}=${value}`);
 };
-const click = (table, at) => {
-  document.querySelectorAll(`#${table} thead button`)[at].click();
-  const header = document.querySelectorAll(`#${table} thead th`)[at];
-  log.push(`${table} ${at} ${header.getAttribute("aria-sort")}: ${table === "records" ? names() : column(table, 0).join(",")}`);
+const sortBy = (at) => {
+  all("#records thead button")[at].click();
+  const header = all("#records thead th")[at];
+  log.push(`${at} ${header.getAttribute("aria-sort")}: ${names()}`);
 };
-log.push(`first: ${names()}`);
-click("records", 3);
-click("records", 3);
-click("records", 0);
-set("words", "TODO");
-set("words", "notes main");
-set("rule", "wrong-writer");
-set("outcome", "refused again");
-set("words", "nothing of the kind");
-const frame = document.getElementById("records").parentElement;
-log.push(`fits: ${frame.scrollWidth <= frame.clientWidth}`);
+log.push(document.getElementById("verdict").textContent);
+say("first");
+sortBy(2);
+sortBy(2);
+sortBy(0);
+follow(all("#tops a").find((link) => link.textContent.startsWith("wrong-writer")).hash);
+follow(all("#numbers a").find((link) => link.textContent.includes("not recovered")).hash);
+follow("#");
+follow(all("#numbers a").find((link) => link.textContent.includes("denied again")).hash);
+choose("agent", "main");
+choose("q", "todo");
+follow("#q=todo");
+follow("#agent=tester&system=devt");
+location.hash = "";
+update();
+log.push(`loop: ${all("#loops tbody tr").map((row) => row.textContent.slice(0, 20)).join("|")}`);
+log.push(`advice: ${all("#advice pre")[0].textContent}`);
+log.push(`bars: ${all(".plot a").length > 3}, ${all("#sessions .strip").length} strips`);
+log.push(`fits: ${document.documentElement.scrollWidth <= innerWidth}`);
 log.push(`background: ${getComputedStyle(document.body).backgroundColor}`);
 const pre = document.createElement("pre");
 pre.id = "log";
@@ -411,19 +460,33 @@ fn in_a_browser_tables_sort_and_filter() {
         log[1].to_owned()
     };
     let light = log(&["--blink-settings=preferredColorScheme=1"]);
+    let (verdict, light) = light.split_once('\n').unwrap();
+    let (days, loops) = verdict.split_once("; ").unwrap();
+    assert!(days.starts_with("7 denied in "), "{days}");
+    assert_eq!(
+        loops,
+        "main was denied 3 times over notes.md and recovered once."
+    );
     let expected = "\
-first: review.json,todo.txt,impl-summry.json,notes.md,notes.md,notes.md,impl-summry.json
-records 3 ascending: impl-summry.json,impl-summry.json,notes.md,notes.md,notes.md,review.json,todo.txt
-records 3 descending: todo.txt,review.json,notes.md,notes.md,notes.md,impl-summry.json,impl-summry.json
-records 0 ascending: impl-summry.json,notes.md,notes.md,notes.md,impl-summry.json,todo.txt,review.json
-words=TODO: todo.txt: 1 of 7 shown
-words=notes main: notes.md,notes.md,notes.md: 3 of 7 shown
-rule=wrong-writer: review.json: 1 of 7 shown
-outcome=refused again: notes.md,notes.md: 2 of 7 shown
-words=nothing of the kind: : 0 of 7 shown
+first: review.json, todo.txt, impl-summry.json, notes.md, notes.md ×2, impl-summry.json: 7 of 7
+2 ascending: impl-summry.json, impl-summry.json, notes.md ×2, notes.md, review.json, todo.txt
+2 descending: todo.txt, review.json, notes.md, notes.md ×2, impl-summry.json, impl-summry.json
+0 ascending: impl-summry.json, notes.md ×2, notes.md, impl-summry.json, todo.txt, review.json
+#code=wrong-writer: review.json: 1 of 7: #code=wrong-writer
+#code=wrong-writer&outcome=open: review.json: 1 of 7: #code=wrong-writer&outcome=open
+#: impl-summry.json, notes.md ×2, notes.md, impl-summry.json, todo.txt, review.json: 7 of 7
+#outcome=again: notes.md ×2: 2 of 7: #outcome=again
+agent=main: notes.md ×2: 2 of 7: #agent=main&outcome=again
+q=todo: : 0 of 7: #agent=main&outcome=again&q=todo
+#q=todo: todo.txt: 1 of 7: #q=todo
+#agent=tester&system=devt: review.json: 1 of 7: #agent=tester&system=devt
+loop: 4×notes.md ×3, impl-
+advice: - In `.devt/state`, write `impl-summary.json`, not `impl-summry.json`.
+- In `.devt/state`, write `scratchpad.md`, not `notes.md`.
+bars: true, 2 strips
 fits: true
-background: rgb(251, 250, 248)";
-    assert_eq!(light, expected);
+background: rgb(247, 246, 243)";
+    assert_eq!(light.replace("&amp;", "&"), expected);
     let dark = log(&["--blink-settings=preferredColorScheme=0"]);
     assert!(dark.ends_with("background: rgb(20, 23, 28)"), "{dark}");
 }

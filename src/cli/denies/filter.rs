@@ -90,9 +90,9 @@ impl Counts {
 /// Filters combine: a record must pass all of them.
 #[derive(Debug, clap::Args)]
 pub(super) struct Filter {
-    /// Denials, or what else is recorded: `warn` is what a trial would have denied
-    #[arg(long, global = true, value_name = "D", value_enum, default_value_t)]
-    decision: Decision,
+    /// What is recorded: `warn` is what a trial would have denied [default: deny; of a report: all]
+    #[arg(long, global = true, value_name = "D", value_enum)]
+    decision: Option<Decision>,
     /// Only since then: `30m`, `24h`, `7d`, a date, or an RFC 3339 time
     #[arg(long, global = true, value_name = "WHEN")]
     since: Option<String>,
@@ -129,14 +129,14 @@ pub(super) struct Query {
 }
 
 impl Filter {
-    pub(super) fn resolve(&self, context: &CliContext<'_>) -> Result<Query> {
+    pub(super) fn resolve(&self, default: Decision, context: &CliContext<'_>) -> Result<Query> {
         let since = self
             .since
             .as_deref()
             .map(|text| since(text, context.now))
             .transpose()?;
         Ok(Query {
-            decision: self.decision,
+            decision: self.decision.unwrap_or(default),
             since,
             since_text: since.map(clock::millis).unwrap_or_default(),
             session: self.session.clone(),
@@ -170,10 +170,10 @@ impl Query {
     /// The decision of a record that passes, whichever decision is wanted.
     pub(super) fn decision_of(&self, entry: &Entry<'_>) -> Option<Decision> {
         let decision = Decision::of(entry).filter(|_| entry.source == "statewarden")?;
-        self.let_through(entry).then_some(decision)
+        self.lets_through(entry).then_some(decision)
     }
 
-    fn let_through(&self, entry: &Entry<'_>) -> bool {
+    pub(super) fn lets_through(&self, entry: &Entry<'_>) -> bool {
         let same = |wanted: &Option<String>, found: &str| {
             wanted.as_deref().is_none_or(|wanted| wanted == found)
         };

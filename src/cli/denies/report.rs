@@ -1,22 +1,29 @@
-//! `denies report`: one self-contained HTML page, written whole or not at all.
+//! `denies report`: one self-contained HTML page, written whole or not at all. The page
+//! draws itself from the records in it, which are data and never markup.
 
 mod collect;
-mod html;
-mod page;
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
-use collect::Findings;
+use collect::{Findings, Row};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::filter::Query;
+use crate::base::clock;
 use crate::cli::CliContext;
+use crate::cli::explain::owner;
+use crate::contract::table::Classification;
 use crate::lifecycle::gates::write_through;
+use crate::log::read;
+use crate::project::registry::Registry;
+
+const TEMPLATE: &str = include_str!("report.html");
 
 /// Records on the page where `--limit` does not say; the numbers count all.
-const SHOWN: u32 = 2_000;
+const SHOWN: u32 = 10_000;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -37,15 +44,53 @@ struct Written {
     open: u64,
 }
 
+/// What the page's script gets.
+#[derive(Serialize)]
+struct Page<'p> {
+    project: &'p str,
+    made: String,
+    version: &'static str,
+    /// The filter of the command line, in words.
+    filter: String,
+    denied: u64,
+    /// Records, also those that are not on the page.
+    total: u64,
+    last_heartbeat: Option<&'p str>,
+    records: &'p [Row],
+    /// As they stand in their log.
+    gates: Vec<Value>,
+    /// The rows that records point to.
+    contract: &'p [ContractRow],
+}
+
+#[derive(PartialEq, Eq, Serialize)]
+struct ContractRow {
+    title: String,
+    writer: String,
+    purpose: String,
+    readers: String,
+}
+
 pub(super) fn run(
     args: &Args,
-    passes: &Query,
+    query: &Query,
     context: &CliContext<'_>,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let findings = Findings::collect(passes, passes.limit.unwrap_or(SHOWN), context)?;
-    let rows = context.with_all_systems(|registry| page::contract_rows(&findings, registry));
-    let page = page::render(&findings, &rows, &passes.in_words(), context);
+    let mut findings = Findings::collect(query, query.limit.unwrap_or(SHOWN), context)?;
+    let contract = context.with_all_systems(|registry| contract_rows(&mut findings, registry));
+    let page = render(&Page {
+        project: &context.project.main.dir,
+        made: clock::seconds(context.now),
+        version: env!("CARGO_PKG_VERSION"),
+        filter: query.in_words(),
+        denied: findings.denied(),
+        total: findings.total,
+        last_heartbeat: findings.last_heartbeat.as_deref(),
+        records: &findings.records,
+        gates: gates(query, context)?,
+        contract: &contract,
+    })?;
     let file = context.absolute(&args.html);
     let path = PathBuf::from(&file);
     match path.parent().filter(|dir| !dir.is_dir()) {
@@ -62,7 +107,7 @@ pub(super) fn run(
     }
     write_through(&path, &page).with_context(|| format!("could not write `{file}`"))?;
     let written = Written {
-        denies: findings.total(),
+        denies: findings.denied(),
         shown: findings.records.len(),
         recovered: findings.funnel.recovered,
         recovered_inferred: findings.funnel.inferred,
@@ -76,5 +121,57 @@ pub(super) fn run(
             "{} denied; the report is in `{}`",
             written.denies, written.html
         )
+    })
+}
+
+/// In JSON `<` stands in texts alone, where it may be written as an escape: then no text
+/// can end the element that holds the data.
+fn render(page: &Page<'_>) -> Result<String> {
+    let json = serde_json::to_string(page)?.replace('<', "\\u003c");
+    let (before, after) = TEMPLATE.split_once("{{data}}").unwrap_or((TEMPLATE, ""));
+    Ok([before, &json, after].concat())
+}
+
+fn gates(query: &Query, context: &CliContext<'_>) -> Result<Vec<Value>> {
+    let mut gates = Vec::new();
+    read::entries(
+        &context.project.logs().gates(),
+        query.reach,
+        &mut |entry, line| {
+            if query.lets_through(entry) {
+                gates.extend(serde_json::from_str::<Value>(line));
+            }
+        },
+    )?;
+    Ok(gates)
+}
+
+/// Finds the row of every listed name, or of the name to use instead.
+fn contract_rows(findings: &mut Findings, registry: &Registry<'_>) -> Vec<ContractRow> {
+    let mut rows: Vec<ContractRow> = Vec::new();
+    for record in &mut findings.records {
+        record.contract = row_of(record, registry).map(|row| {
+            let known = rows.iter().position(|known| *known == row);
+            known.unwrap_or_else(|| {
+                rows.push(row);
+                rows.len() - 1
+            })
+        });
+    }
+    rows
+}
+
+fn row_of(record: &Row, registry: &Registry<'_>) -> Option<ContractRow> {
+    let governed = registry.get(&record.system)?;
+    let row = |entry: &str| match governed.contract.standing(entry, governed.edition) {
+        Classification::Row(row) => Some((row, owner(&governed.system.writer(row, entry)))),
+        _ => None,
+    };
+    let (row, writer) = row(&record.name).or_else(|| row(&record.suggestion))?;
+    Some(ContractRow {
+        title: row.title().to_owned(),
+        writer,
+        purpose: row.purpose.to_owned(),
+        readers: row.readers.to_owned(),
     })
 }

@@ -25,7 +25,7 @@ pub(super) struct Args {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum By {
+enum By {
     Rule,
     Agent,
     System,
@@ -55,12 +55,12 @@ impl By {
 
 /// One group of the JSON document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Group {
-    pub(super) key: String,
-    pub(super) count: u64,
+struct Group {
+    key: String,
+    count: u64,
     /// Times of the oldest and the newest denial of the group.
-    pub(super) first: String,
-    pub(super) last: String,
+    first: String,
+    last: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -72,14 +72,14 @@ struct Document {
 }
 
 /// Counts by one key.
-pub(super) struct Tally {
+struct Tally {
     by: By,
     groups: HashMap<String, Group>,
-    pub(super) total: u64,
+    total: u64,
 }
 
 impl Tally {
-    pub(super) fn new(by: By) -> Self {
+    fn new(by: By) -> Self {
         Self {
             by,
             groups: HashMap::new(),
@@ -87,7 +87,7 @@ impl Tally {
         }
     }
 
-    pub(super) fn add(&mut self, entry: &Entry<'_>) {
+    fn add(&mut self, entry: &Entry<'_>) {
         self.total += 1;
         let key = self.by.key(entry);
         let ts = entry.ts.as_ref();
@@ -113,12 +113,8 @@ impl Tally {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.groups.len()
-    }
-
     /// The `limit` largest groups; days and equal counts in the order of their keys.
-    pub(super) fn into_groups(self, limit: Option<u32>) -> Vec<Group> {
+    fn into_groups(self, limit: Option<u32>) -> Vec<Group> {
         let mut groups: Vec<Group> = self.groups.into_values().collect();
         groups.sort_unstable_by(|a, b| (Reverse(a.count), &a.key).cmp(&(Reverse(b.count), &b.key)));
         groups.truncate(limit.map_or(usize::MAX, |limit| limit as usize));

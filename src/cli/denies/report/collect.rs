@@ -5,32 +5,26 @@
 //! was last changed within an hour after the agent's last try. The page says
 //! which is which.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs;
 
 use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 
+use serde::Serialize;
+
 use crate::cli::CliContext;
 use crate::cli::denies::filter::Query;
-use crate::cli::denies::stats::{By, Group, Tally};
+use crate::cli::output::printable;
 use crate::log::read::{self, Entry, Reach, TopN};
 use crate::store::modified;
-
-/// A name refused this often to one agent in one session is a loop.
-const LOOP: u64 = 3;
-
-/// Rows of a top list.
-const TOP: u32 = 20;
-
-/// Loops listed.
-const LOOPS: usize = 20;
 
 /// How soon after a refusal a changed file speaks for a recovery.
 const SOON: TimeDelta = TimeDelta::hours(1);
 
 /// What became of a denial.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Outcome {
     Recovered,
     Inferred,
@@ -39,35 +33,48 @@ pub(super) enum Outcome {
     Open,
 }
 
-/// One denial as the page lists it.
+/// A record as the page gets it.
+#[derive(Serialize)]
 pub(super) struct Row {
     id: String,
-    pub(super) thread: Thread,
-    pub(super) ts: String,
-    pub(super) rule: String,
+    ts: String,
+    decision: String,
+    code: String,
     pub(super) system: String,
     pub(super) name: String,
+    /// Relative to the project where it lies there.
+    path: String,
     pub(super) suggestion: String,
-    pub(super) tool: String,
-    pub(super) reason: String,
-    pub(super) outcome: Outcome,
+    agent: String,
+    session: String,
+    tool: String,
+    command: String,
+    reason: String,
+    /// Of a denial.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<Outcome>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recovered_at: Option<String>,
+    /// A place among the page's rows of contracts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) contract: Option<usize>,
+    #[serde(skip)]
+    thread: Thread,
 }
 
 /// One agent's tries at one file in one session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Thread {
-    pub(super) session: String,
-    pub(super) agent: String,
+struct Thread {
+    session: String,
+    agent: String,
     file: String,
 }
 
 /// How such tries went.
 #[derive(Debug, Default)]
 struct Tries {
-    name: String,
     refused: u64,
     recovered: u64,
-    first: String,
     last: String,
     last_id: String,
     last_outcome: Outcome,
@@ -84,96 +91,51 @@ pub(super) struct Funnel {
     pub(super) open: u64,
 }
 
-/// The same file refused again and again.
-pub(super) struct Loop {
-    pub(super) thread: Thread,
-    pub(super) name: String,
-    pub(super) count: u64,
-    pub(super) first: String,
-    pub(super) last: String,
-    pub(super) outcome: Outcome,
-}
-
-/// A top list and how many groups there are in all.
-pub(super) struct Top {
-    pub(super) title: &'static str,
-    pub(super) groups: Vec<Group>,
-    pub(super) distinct: usize,
-}
-
-/// Records that are no denials, by their decision.
-#[derive(Debug, Default)]
-pub(super) struct Others {
-    pub(super) counts: BTreeMap<String, u64>,
-    pub(super) last_heartbeat: Option<String>,
-}
-
 pub(super) struct Findings {
-    /// Names, rules, agents and systems.
-    pub(super) tops: [Top; 4],
-    pub(super) sessions: usize,
-    /// Denials by hour, `2026-01-31T23`.
-    pub(super) hours: BTreeMap<String, u64>,
     pub(super) funnel: Funnel,
-    pub(super) loops: Vec<Loop>,
-    pub(super) others: Others,
+    /// Records of every wanted decision.
+    pub(super) total: u64,
+    pub(super) last_heartbeat: Option<String>,
     /// The newest, oldest of them first.
     pub(super) records: Vec<Row>,
 }
 
 impl Findings {
-    pub(super) fn collect(passes: &Query, shown: u32, context: &CliContext<'_>) -> Result<Self> {
-        let (resolved, others) = read_events(passes, context)?;
-        let tops = [By::Name, By::Rule, By::Agent, By::System];
-        let mut tallies = tops.map(Tally::new);
-        let mut sessions = Tally::new(By::Session);
-        let mut hours = BTreeMap::new();
+    pub(super) fn collect(query: &Query, shown: u32, context: &CliContext<'_>) -> Result<Self> {
+        let (recoveries, last_heartbeat) = read_events(context)?;
         let mut threads: HashMap<Thread, Tries> = HashMap::new();
         let mut newest = TopN::new(Some(shown));
-        super::super::each_record(passes, context, &mut |entry, _| {
-            tallies.iter_mut().for_each(|tally| tally.add(entry));
-            sessions.add(entry);
-            let hour = entry.ts.get(..13).unwrap_or("unknown");
-            match hours.get_mut(hour) {
-                Some(count) => *count += 1,
-                None => {
-                    hours.insert(hour.to_owned(), 1_u64);
-                }
-            }
+        let read = super::super::each_record(query, context, &mut |entry, _| {
+            let recovery = recoveries.get(entry.id.as_ref());
+            let outcome = entry.is_denial().then_some(match recovery {
+                Some(_) => Outcome::Recovered,
+                None => Outcome::Open,
+            });
             let thread = Thread::of(entry);
-            let outcome = match resolved.contains(entry.id.as_ref()) {
-                true => Outcome::Recovered,
-                false => Outcome::Open,
-            };
-            threads
-                .entry(thread.clone())
-                .or_default()
-                .add(entry, outcome);
-            newest.offer(entry, || Row::new(entry, thread, outcome));
+            if let Some(outcome) = outcome {
+                let tries = threads.entry(thread.clone()).or_default();
+                tries.add(entry, outcome);
+            }
+            newest.offer(entry, || Row {
+                outcome,
+                recovered_at: recovery.cloned(),
+                ..Row::new(entry, thread, context)
+            });
         })?;
         let mut disk = Disk::default();
         let mut records: Vec<Row> = newest.into_items().collect();
         records
             .iter_mut()
             .for_each(|row| row.settle(&threads, &mut disk));
-        let [names, rules, agents, systems] = tallies;
         Ok(Self {
-            tops: [
-                Top::of("Names", names),
-                Top::of("Rules", rules),
-                Top::of("Agents", agents),
-                Top::of("Systems", systems),
-            ],
-            sessions: sessions.len(),
-            hours,
             funnel: funnel(&threads, &mut disk),
-            loops: loops(&threads, &mut disk),
-            others,
+            total: read.counts.of(query.decision),
+            last_heartbeat,
             records,
         })
     }
 
-    pub(super) fn total(&self) -> u64 {
+    pub(super) fn denied(&self) -> u64 {
         let Funnel {
             recovered,
             inferred,
@@ -184,24 +146,19 @@ impl Findings {
     }
 }
 
-/// The ids of the denials with a recorded recovery, and the counts of the rest.
-fn read_events(passes: &Query, context: &CliContext<'_>) -> Result<(HashSet<String>, Others)> {
+/// When the denials with a recorded recovery were recovered, by their ids; and the last heartbeat.
+fn read_events(context: &CliContext<'_>) -> Result<(HashMap<String, String>, Option<String>)> {
     let log = context.project.logs().events();
-    let (mut resolved, mut others) = (HashSet::new(), Others::default());
+    let (mut recoveries, mut last_heartbeat) = (HashMap::new(), None);
     read::entries(&log, Reach::All, &mut |entry, _| {
-        if entry.source != "statewarden" {
-            return;
+        if let Some(id) = entry.closes() {
+            recoveries.insert(id.to_owned(), entry.ts.to_string());
         }
-        resolved.extend(entry.closes().map(str::to_owned));
-        if passes.is_recent(&entry.ts) {
-            *others.counts.entry(entry.decision.to_string()).or_default() += 1;
-        }
-        let last = others.last_heartbeat.as_deref().unwrap_or_default();
-        if entry.decision == "heartbeat" && entry.ts.as_ref() > last {
-            others.last_heartbeat = Some(entry.ts.to_string());
+        if entry.source == "statewarden" && entry.decision == "heartbeat" {
+            last_heartbeat = last_heartbeat.take().max(Some(entry.ts.to_string()));
         }
     })?;
-    Ok((resolved, others))
+    Ok((recoveries, last_heartbeat))
 }
 
 impl Thread {
@@ -222,10 +179,6 @@ impl Tries {
     fn add(&mut self, entry: &Entry<'_>, outcome: Outcome) {
         self.refused += 1;
         self.recovered += u64::from(outcome == Outcome::Recovered);
-        if self.first.is_empty() {
-            self.first = entry.ts.to_string();
-            self.name = entry.name.to_string();
-        }
         self.last = entry.ts.to_string();
         self.last_id = entry.id.to_string();
         self.last_outcome = outcome;
@@ -247,41 +200,44 @@ impl Tries {
     }
 }
 
-impl Top {
-    fn of(title: &'static str, tally: Tally) -> Self {
-        Self {
-            title,
-            distinct: tally.len(),
-            groups: tally.into_groups(Some(TOP)),
-        }
-    }
-}
-
 impl Row {
     /// What became of an open denial: the last one of its thread knows, the others were tried again.
     fn settle(&mut self, threads: &HashMap<Thread, Tries>, disk: &mut Disk) {
-        if self.outcome == Outcome::Open
+        if self.outcome == Some(Outcome::Open)
             && let Some(tries) = threads.get(&self.thread)
         {
-            self.outcome = match tries.last_id == self.id {
+            self.outcome = Some(match tries.last_id == self.id {
                 true => tries.outcome(disk),
                 false => Outcome::Again,
-            };
+            });
         }
     }
 
-    fn new(entry: &Entry<'_>, thread: Thread, outcome: Outcome) -> Self {
+    fn new(entry: &Entry<'_>, thread: Thread, context: &CliContext<'_>) -> Self {
+        let path = context.project.main.relative(&entry.file_path);
+        let path = path.unwrap_or(&entry.file_path);
         Self {
-            id: entry.id.to_string(),
+            id: printable(&entry.id),
+            ts: printable(&entry.ts),
+            decision: printable(&entry.decision),
+            code: printable(&entry.rule),
+            system: printable(&entry.system),
+            name: printable(if entry.name.is_empty() {
+                path
+            } else {
+                &entry.name
+            }),
+            path: printable(path),
+            suggestion: printable(&entry.suggestion),
+            agent: printable(&thread.agent),
+            session: printable(&entry.session_id),
+            tool: printable(&entry.tool),
+            command: printable(&entry.command_excerpt),
+            reason: printable(&entry.reason),
+            outcome: None,
+            recovered_at: None,
+            contract: None,
             thread,
-            ts: entry.ts.to_string(),
-            rule: entry.rule.to_string(),
-            system: entry.system.to_string(),
-            name: entry.what().to_owned(),
-            suggestion: entry.suggestion.to_string(),
-            tool: entry.tool.to_string(),
-            reason: entry.reason.to_string(),
-            outcome,
         }
     }
 }
@@ -302,24 +258,6 @@ fn funnel(threads: &HashMap<Thread, Tries>, disk: &mut Disk) -> Funnel {
         funnel.again += unresolved - 1;
     }
     funnel
-}
-
-fn loops(threads: &HashMap<Thread, Tries>, disk: &mut Disk) -> Vec<Loop> {
-    let mut loops: Vec<Loop> = threads
-        .iter()
-        .filter(|(_, tries)| tries.refused >= LOOP)
-        .map(|(thread, tries)| Loop {
-            thread: thread.clone(),
-            name: tries.name.clone(),
-            count: tries.refused,
-            first: tries.first.clone(),
-            last: tries.last.clone(),
-            outcome: tries.outcome(disk),
-        })
-        .collect();
-    loops.sort_unstable_by(|a, b| (b.count, &b.last, &b.name).cmp(&(a.count, &a.last, &a.name)));
-    loops.truncate(LOOPS);
-    loops
 }
 
 /// When files were last changed, asked once for each.
