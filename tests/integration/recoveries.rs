@@ -62,43 +62,6 @@ fn an_allowed_write_settles_the_agents_open_denials() {
     assert_eq!(recovered[0]["name"], "scratchpad.md");
 }
 
-#[test]
-fn a_site_that_was_refused_as_a_whole_is_named() {
-    let sandbox = Sandbox::new();
-    sandbox.denied(&sandbox.bash_event("rm -rf .devt/state"), "bulk-removal");
-    sandbox.write(".devt/state/scratchpad.md", "x");
-    sandbox
-        .hook(&written(&sandbox, "scratchpad.md"))
-        .is_silent();
-    let reason = &sandbox.records(EVENTS)[0]["reason"];
-    let expected = "wrote `scratchpad.md` after it was refused `.devt/state`";
-    assert_eq!(reason, expected);
-}
-
-/// Sites lie in one another, and systems share directories and logs.
-#[test]
-fn a_write_settles_nothing_in_a_site_below_or_of_another_system() {
-    let sandbox = Sandbox::new();
-    sandbox.write("tasks.md", "## 1. A\n- [ ] a\n");
-    sandbox.write(".claude/settings.json", "{}\n");
-    let (session, flow) = (".claude/.docs/260110-a", ".claude/orchestration-2.local.md");
-    for stray in [&format!("{session}/notes.md"), flow] {
-        let event = sandbox.write_event(stray, "x");
-        sandbox.denied(&event, "ad-hoc-name");
-    }
-    let settled = |path: &str, content: &str| {
-        let input = json!({ "file_path": sandbox.path(path), "content": content });
-        let event = after(&sandbox, "Write", input, json!({ "type": "create" }));
-        sandbox.hook(&event).is_silent();
-        sandbox.records(EVENTS).len()
-    };
-    assert_eq!(settled("tasks.md", "## 1. A\n- [x] a\n"), 0);
-    assert_eq!(settled(".claude/settings.json", "{\"a\": 1}\n"), 0);
-    let run = "---\nactive: false\n---\n";
-    assert_eq!(settled(".claude/orchestration.local.md", run), 1);
-    assert_eq!(settled(&format!("{session}/plan-report.md"), "x"), 2);
-}
-
 /// A denial does not make the directory, so it stands in the project's own log.
 #[test]
 fn a_denial_from_before_the_site_was_made_is_settled_too() {

@@ -12,59 +12,6 @@ use crate::support::{Sandbox, assert_has};
 const SETTINGS: &str = ".claude/statewarden.yaml";
 const CLIENT: &str = ".claude/settings.json";
 
-#[track_caller]
-fn denied(sandbox: &Sandbox) -> String {
-    sandbox.denied(
-        &sandbox.write_event(".devt/state/notes.md", "x"),
-        "ad-hoc-name",
-    )
-}
-
-#[test]
-fn a_broken_file_counts_for_nothing_and_every_denial_says_so() {
-    for text in [
-        "mode: off\n  bad: indentation\n",
-        "mode: [off\n",
-        "mode: off\nmoed: warn\n",
-        "mode: of\n",
-        "mode: OFF\n",
-        "mode: false\n",
-        "mode: 1\n",
-        "mode: off\nlog: {max_bytes: 10}\n",
-        "mode: off\nlog: {max_bytes: -1}\n",
-        "mode: off\narchive: {runs: 0}\n",
-        "mode: off\narchive: {runs: many}\n",
-        "mode: off\nsystems: {devtt: {mode: off}}\n",
-        "mode: off\nsystems: {devt: {extra_name: [a]}}\n",
-        "mode: off\nsystems: {devt: {extra_names: [../x]}}\n",
-        "mode: off\nsystems: {devt: {extra_globs: ['*']}}\n",
-        "mode: off\nsystems: {devt: {extra_globs: ['[']}}\n",
-        "mode: off\nsystems: {devt: {contract: 0.1}}\n",
-        "mode: off\nsystems: {groups: {roles: {a: boss}}}\n",
-        "mode: off\nsystems: {devt: {roots: [a]}}\n",
-        "mode: off\nsystems: [devt]\n",
-        "- mode: off\n",
-        "mode off",
-        "\tmode: off\n",
-        "mode: off\n---\nmode: off\n",
-        "\u{0}",
-        "{{{{",
-        "%YAML 9\n---\nmode: off",
-        "mode: !!python/object 1\n",
-    ] {
-        let sandbox = Sandbox::new();
-        sandbox.write(SETTINGS, text);
-        let reason = denied(&sandbox);
-        for part in ["Note: ", "statewarden.yaml", "ignored"] {
-            assert_has(&reason, part);
-        }
-        sandbox
-            .hook(&sandbox.write_event(".devt/state/plan.md", "x\n"))
-            .is_silent();
-        sandbox.hook(&sandbox.bash_event("ls")).is_silent();
-    }
-}
-
 #[test]
 fn check_tells_of_a_broken_file_and_goes_on() {
     let sandbox = Sandbox::new();
@@ -78,46 +25,6 @@ fn check_tells_of_a_broken_file_and_goes_on() {
     assert!(broken.stderr().contains("statewarden.yaml"));
     let problem = broken.json()["problems"][0].as_str().unwrap().to_owned();
     assert_has(&problem, "ignored");
-}
-
-#[test]
-fn an_empty_file_is_not_broken() {
-    for text in [
-        "",
-        "\n",
-        "# nothing\n",
-        "---\n",
-        "\u{feff}mode: enforce\n",
-        "mode: enforce\r\n",
-        "{}",
-        "null\n",
-        "systems:\n  devt:\n",
-    ] {
-        let sandbox = Sandbox::new();
-        sandbox.write(SETTINGS, text);
-        let reason = denied(&sandbox);
-        assert!(!reason.contains("Note: "), "{text:?}: {reason}");
-    }
-}
-
-#[test]
-fn what_is_no_text_counts_as_broken() {
-    let sandbox = Sandbox::new();
-    fs::create_dir_all(sandbox.project().join(SETTINGS)).unwrap();
-    assert!(denied(&sandbox).contains("ignored"));
-    fs::remove_dir(sandbox.project().join(SETTINGS)).unwrap();
-    fs::write(sandbox.project().join(SETTINGS), b"mode: off # \xff\n").unwrap();
-    assert!(denied(&sandbox).contains("ignored"));
-}
-
-#[cfg(unix)]
-#[test]
-fn a_settings_file_that_never_ends_is_no_trap() {
-    use std::os::unix::fs::symlink;
-    let sandbox = Sandbox::new();
-    fs::create_dir(sandbox.project().join(".claude")).unwrap();
-    symlink("statewarden.yaml", sandbox.project().join(SETTINGS)).unwrap();
-    assert!(denied(&sandbox).contains("ignored"), "a link to itself");
 }
 
 /// What is no regular file could keep the hook for ever, or fill the memory.
@@ -186,23 +93,6 @@ fn a_bomb_in_a_settings_file_is_no_trap() {
 }
 
 #[test]
-fn one_broken_layer_leaves_the_others() {
-    let sandbox = Sandbox::new();
-    sandbox.write(SETTINGS, "systems: {devt: {extra_names: [mine.md]}}\n");
-    sandbox.write(".claude/statewarden.local.yaml", "mode: off\nnonsense: 1\n");
-    let reason = denied(&sandbox);
-    assert_has(&reason, "statewarden.local.yaml");
-    sandbox
-        .hook(&sandbox.write_event(".devt/state/mine.md", "x"))
-        .is_silent();
-    // In warn mode the trouble is told as well.
-    sandbox.write(SETTINGS, "mode: warn\n");
-    let ran = sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
-    let told = ran.context();
-    assert_has(&told, "statewarden.local.yaml");
-}
-
-#[test]
 fn doctor_names_the_systems_that_are_only_warned_about() {
     let sandbox = Sandbox::new();
     let check = |settings: &str, warns_self: bool| {
@@ -237,42 +127,4 @@ fn settings_behind_a_lost_link_are_broken_not_absent() {
     assert_has(&said, "it is a link that leads nowhere");
     sandbox.run("cleanup --apply").ends(2);
     assert_eq!(sandbox.names(".devt/state"), ["retro.md"]);
-}
-
-#[test]
-fn a_denial_names_the_nearest_key_before_all_others() {
-    let sandbox = Sandbox::new();
-    sandbox.write(SETTINGS, "systems: {devt: {extra_name: [notes.md]}}\n");
-    let ran = sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
-    let reason = ran.json()["hookSpecificOutput"]["permissionDecisionReason"].to_string();
-    let near = "unknown key `extra_name`; did you mean `extra_names`?";
-    assert_has(&reason, near);
-}
-
-/// Settings that make no site are not read for a write that falls to none; what falls to
-/// one through a link, or by a key spelled in another way, is judged by them all the same.
-#[cfg(unix)]
-#[test]
-fn settings_hold_wherever_a_write_lands() {
-    let sandbox = Sandbox::new();
-    sandbox.write(".devt/state/scratchpad.md", "");
-    sandbox.write(SETTINGS, "systems:\n  devt:\n    extra_names: [retro.md]\n");
-    std::os::unix::fs::symlink(sandbox.path(".devt/state"), sandbox.path("link")).unwrap();
-    let write = |below: &str| sandbox.hook(&sandbox.write_event(below, "x"));
-    for (below, is_allowed) in [
-        ("src/notes.md", true),
-        ("link/retro.md", true),
-        (".devt/state/retro.md", true),
-        ("link/notes.md", false),
-        (".devt/state/notes.md", false),
-    ] {
-        match is_allowed {
-            true => write(below).is_silent(),
-            false => drop(write(below).is_denied("ad-hoc-name")),
-        }
-    }
-    let spelled = "systems:\n  docs:\n    \"s\\x69te\": docs\n    canonical: [index.md]\n";
-    sandbox.write(SETTINGS, spelled);
-    write("docs/index.md").is_silent();
-    write("docs/notes.md").is_denied("ad-hoc-name");
 }
