@@ -278,7 +278,7 @@ fn a_failure_names_its_place_and_leaves_nothing_half_made() {
 }
 
 /// Runs a script in a mount namespace in which `$DISK` is a disk of 256 KiB.
-fn on_a_full_disk(sandbox: &Sandbox, script: &str) -> Option<String> {
+pub(crate) fn on_a_full_disk(sandbox: &Sandbox, script: &str) -> Option<String> {
     let disk = sandbox.base().join("disk");
     fs::create_dir_all(&disk).unwrap();
     let mount = "mount -t tmpfs -o size=256k none \"$DISK\" || exit 77\n";

@@ -1,9 +1,13 @@
-//! A hook that is killed at any system call of a look or an undo: files stay whole, and
-//! the next look goes on.
+//! A hook that is killed at any system call of a look or an undo, and a full disk: files
+//! stay whole, and the next look goes on.
 
-use crate::crash::kill_everywhere_in;
+use std::fs;
+
+use serde_json::json;
+
+use crate::crash::{kill_everywhere_in, on_a_full_disk};
 use crate::recorder::{after, begin, call, changes, told};
-use crate::support::Sandbox;
+use crate::support::{Sandbox, assert_has};
 
 #[test]
 fn an_undo_killed_at_any_system_call_is_finished_by_the_next() {
@@ -49,4 +53,42 @@ fn an_undo_killed_at_any_system_call_is_finished_by_the_next() {
             "killed at {nth}"
         );
     });
+}
+
+#[test]
+fn a_full_disk_is_said_and_changes_no_answer() {
+    let sandbox = Sandbox::new();
+    for kind in ["PreToolUse", "PostToolUse"] {
+        let event = json!({
+            "session_id": "s", "cwd": "DISK", "hook_event_name": kind, "tool_name": "Bash",
+            "tool_input": { "command": "make" }, "tool_use_id": "toolu_1", "duration_ms": 60_000,
+            "tool_response": {},
+        });
+        let file = sandbox.base().join(format!("{kind}.json"));
+        fs::write(file, event.to_string()).unwrap();
+    }
+    let base = sandbox.base();
+    let script = format!(
+        r#"
+        mkdir -p "$DISK/.devt/state" && cd "$DISK" || exit 2
+        hook() {{
+            sed "s|DISK|$DISK|" '{base}/'$1.json | "$PROGRAM" hook 2> '{base}/errors'
+            echo "$1 $?" $(grep -m 1 -o 'could not look' '{base}/errors')
+        }}
+        hook PreToolUse
+        echo 1 > .devt/state/todo.txt
+        cat /dev/zero > fill 2>/dev/null
+        hook PostToolUse
+        rm fill
+        hook PostToolUse
+        ls .devt/state
+        "#,
+        base = base.display()
+    );
+    let Some(printed) = on_a_full_disk(&sandbox, &script) else {
+        return;
+    };
+    assert_has(&printed, "PreToolUse 0\nPostToolUse 0 could not look\n");
+    assert_has(&printed, "`.devt/state/todo.txt` (ad-hoc-name): moved to");
+    assert!(printed.ends_with("PostToolUse 0\n"), "{printed}");
 }

@@ -9,7 +9,7 @@ use proptest::sample::select;
 use serde_json::Value;
 
 use crate::recorder::{CHANGES, after, begin};
-use crate::support::Sandbox;
+use crate::support::{Sandbox, must_have_all};
 
 /// One step of a program, on names that are allowed, or not, to every actor.
 #[derive(Clone, Debug)]
@@ -158,11 +158,15 @@ fn check(programs: &Programs) {
     }
 }
 
+fn n_cases() -> u32 {
+    let given = std::env::var("STATEWARDEN_CASES").ok();
+    let usual = if must_have_all() { 300 } else { 40 };
+    given.and_then(|n| n.parse().ok()).unwrap_or(usual)
+}
+
 proptest! {
     // STATEWARDEN_CASES=10000 for a long run.
-    #![proptest_config(ProptestConfig::with_cases(
-        std::env::var("STATEWARDEN_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(40)
-    ))]
+    #![proptest_config(ProptestConfig::with_cases(n_cases()))]
 
     #[test]
     fn random_programs_lose_nothing_and_leave_no_bad_name(
