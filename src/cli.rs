@@ -6,6 +6,7 @@ pub mod audit;
 mod change;
 pub mod check;
 pub mod cleanup;
+mod config;
 pub mod contract;
 pub mod deep_dive;
 pub mod denies;
@@ -14,6 +15,7 @@ pub mod explain;
 pub mod flow;
 mod global;
 pub mod groups;
+mod help;
 pub mod history;
 pub mod install;
 pub mod log;
@@ -49,11 +51,12 @@ use crate::recorder::mediate::{self, Recorder};
 use crate::settings::merge::Resolved;
 use crate::store::lock::IN_COMMAND;
 use crate::systems::declared::DeclaredSystem;
+use crate::systems::system;
 
 /// Where the help lists the options that stand before or behind a verb.
 const GLOBAL: &str = "Global options";
 
-/// Keeps what AI coding agents write in workflow state directories true.
+/// Keeps workflow state files valid: blocks agents from writing the wrong file, name or content.
 #[derive(Debug, Parser)]
 #[command(name = "statewarden", version, max_term_width = 100)]
 pub struct Cli {
@@ -61,7 +64,8 @@ pub struct Cli {
     #[arg(long, global = true, value_name = "DIR", help_heading = GLOBAL)]
     project: Option<String>,
     /// Only this system
-    #[arg(long, global = true, value_name = "ID", help_heading = GLOBAL)]
+    #[arg(long, global = true, value_name = "ID", help_heading = GLOBAL,
+          value_parser = global::Suggested(system::ids), hide_possible_values = true)]
     system: Option<String>,
     /// One JSON document instead of text
     #[arg(long, global = true, help_heading = GLOBAL)]
@@ -74,54 +78,56 @@ pub struct Cli {
 enum Verb {
     /// Serve one hook event of Claude Code from stdin
     Hook,
-    /// Say whether writing the paths, or an event, would be refused; changes nothing
+    /// Say whether a write, or an event, would be denied; changes nothing
     Check(check::Args),
-    /// Tell the story of a path: site, bucket, rule, owner, nearest names
+    /// Explain which rule applies to a path
     Explain(explain::Args),
-    /// List every entry of every state directory by bucket
-    #[command(after_help = "Exit 1: an entry is ad hoc, or a state directory cannot be read.")]
-    Audit,
-    /// Move what does not belong in the state directories into their archive
+    /// List stray files in the state directories
+    Audit(audit::Args),
+    /// Move stray and old files into the archive
     Cleanup(cleanup::Args),
-    /// End a workflow: move everything that is not exempt into the archive
+    /// End a workflow: move its files into the archive
     Reset(reset::Args),
-    /// Move what earlier workflows of devt left behind into the archive
+    /// Move leftovers of earlier devt workflows into the archive
     Sweep(sweep::Args),
-    /// List what the archives hold: from where, when, by what and why
+    /// List what the archives hold
     History,
     /// Show who changed state files, when and how
     Log(log::Args),
-    /// Bring archived entries back, or what a file held before a change
+    /// Bring back archived files, or what a file held before a change
     Restore(restore::Args),
     /// Set keys of devt's workflow.yaml
     Update(update::Args),
-    /// Every workflow with its gates, and what comes next
+    /// Show every workflow with its gates, and what comes next
     #[command(after_help = "Exit 1: a state file cannot be read.")]
     Status,
     /// Print the active run in one line, for Claude Code's status line
     Statusline,
     /// Start or update a run of Agent Flow
     Flow(flow::Args),
-    /// Start or compile Agent Flow's context of the code base
+    /// Start or compile Agent Flow's code base context
     DeepDive(deep_dive::Args),
     /// Start, update or show a session
     Session(session::Args),
-    /// The state of each task group, derived from its files
+    /// Show the state of each task group
     Groups(groups::Args),
-    /// Sessions of AgentMux
+    /// Show or validate sessions of AgentMux
     Agentmux(agentmux::Args),
-    /// What was refused, and why
+    /// List what was denied, and why; with a report
     Denies(denies::Args),
-    /// Say whether the workflow is refused again and again; exit 1 when it is
+    /// Check whether a workflow keeps being denied
     Stuck,
     /// Show the contract in force, or test it against expectations
     Contract(contract::Args),
-    /// Say what the guard would have refused in past sessions; changes nothing
+    /// Show what would have been denied in past sessions
     Replay(replay::Args),
-    /// Wire the hook into Claude Code's settings
+    /// Add the hook to Claude Code's settings
     Install(install::Addition),
-    /// Take out what `install` put in
+    /// Remove what `install` added
     Uninstall(install::Removal),
+    /// Show the settings in force, each with the file it comes from
+    #[command(after_help = "Exit 1: a settings file has an error and is ignored.")]
+    Config,
     /// Check that the installation works, end to end
     #[command(after_help = "Exit 1: something is unhealthy.")]
     Doctor,
@@ -220,6 +226,12 @@ impl CliContext<'_> {
     pub(crate) fn here(&self) -> String {
         let given = self.given_project.as_deref();
         given.map_or(self.cwd.clone(), |dir| path::absolute(&self.cwd, dir, None))
+    }
+
+    /// The sentence of every verb that finds nothing to work on.
+    pub(crate) fn without_sites(&self) -> String {
+        let dir = output::printable(&self.project.main.dir);
+        format!("no workflow state below `{dir}`")
     }
 
     /// Where the recorder keeps what it knows of the project.
@@ -392,7 +404,7 @@ fn serve(verb: &Verb, context: &CliContext<'_>, out: &mut dyn Write) -> Result<A
     match verb {
         Verb::Check(args) => check::run(args, context, out),
         Verb::Explain(args) => explain::run(args, context, out),
-        Verb::Audit => audit::run(context, out),
+        Verb::Audit(args) => audit::run(args, context, out),
         Verb::Cleanup(args) => cleanup::run(args, context, out),
         Verb::Reset(args) => reset::run(args, context, out),
         Verb::Sweep(args) => sweep::run(args, context, out),
@@ -415,6 +427,7 @@ fn serve(verb: &Verb, context: &CliContext<'_>, out: &mut dyn Write) -> Result<A
         Verb::Uninstall(args) => {
             install::uninstall(args, &place(context)?, out).map(|()| Answer::Yes)
         }
+        Verb::Config => config::run(context, out),
         Verb::Doctor => doctor::run(&place(context)?, context, out),
         Verb::Hook | Verb::Completions { .. } | Verb::Man => Ok(Answer::Yes),
     }

@@ -3,18 +3,26 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde::{Serialize, Serializer};
 
 use super::global::{SwitchedOff, write_switched_off};
-use super::{Answer, CliContext, output};
-use crate::base::{clock, path};
+use super::{Answer, CliContext, Format, output};
+use crate::base::{clock, path, text};
 use crate::contract::table::Bucket;
 use crate::project::entries::{self, Entry};
 use crate::project::registry::Registry;
 use crate::project::sites::{self, Site};
 use crate::recorder::changes;
 use crate::systems::devt;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Exit 1: an entry is ad hoc, or a state directory cannot be read.")]
+pub struct Args {
+    /// Print annotations, as GitHub Actions shows them beside the files
+    #[arg(long)]
+    ci: bool,
+}
 
 /// The reason for an empty report where devt has no directory yet.
 pub(super) const MISSING: &str = "state_dir_missing";
@@ -65,8 +73,11 @@ struct Document {
     switched_off: Vec<SwitchedOff>,
 }
 
-pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
     context.require_wanted()?;
+    if args.ci && context.format == Format::Json {
+        bail!("`--ci` prints annotations and `--json` a document; choose one");
+    }
     let reports = context.with_all_systems(|registry| audit(registry, context));
     let ok = reports.iter().all(|report| report.ok);
     let findings = reports
@@ -77,7 +88,10 @@ pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answe
         sites: reports,
         switched_off: context.all_switched_off(),
     };
-    context.print(out, &document, |out| write_text(&document, context, out))?;
+    context.print(out, &document, |out| match args.ci {
+        true => write_annotations(&document, context, out),
+        false => write_text(&document, context, out),
+    })?;
     Ok(Answer::yes_if(ok && !findings))
 }
 
@@ -158,43 +172,88 @@ fn write_text(
     context: &CliContext<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    if document.sites.is_empty() && document.switched_off.is_empty() {
-        writeln!(
-            out,
-            "no state directory below `{}`",
-            output::printable(&context.project.main.dir)
-        )?;
+    let there = |report: &&Report| report.reason.as_deref() != Some(MISSING);
+    let reports: Vec<&Report> = document.sites.iter().filter(there).collect();
+    if reports.is_empty() && document.switched_off.is_empty() {
+        writeln!(out, "{}", context.without_sites())?;
     }
-    for report in &document.sites {
-        let title = format!("{} ({})", report.state_dir, report.system);
-        writeln!(out, "{}", context.paint.bold(&title))?;
-        if let Some(reason) = &report.reason {
-            let reason = match reason.as_str() {
-                MISSING => "there is no such directory",
-                reason => &output::printable(reason),
-            };
-            writeln!(out, "  {reason}")?;
-            continue;
-        }
-        for (bucket, (name, items)) in Bucket::ALL.into_iter().zip(&report.buckets) {
-            let line = format!("  {name:<16}{:>6}", items.len());
-            let line = match bucket {
-                Bucket::AdHoc if !items.is_empty() => context.paint.red(&line),
-                _ => line,
-            };
-            writeln!(out, "{line}")?;
-            let is_listed = matches!(bucket, Bucket::Ephemeral | Bucket::AdHoc);
-            for item in items.iter().filter(|_| is_listed) {
-                let by = item.actor.iter().map(|by| format!(", by {by}"));
-                let by: String = by.collect();
-                let about = format!("{}, {}{by}", output::size(item.size), item.mtime);
-                let line = output::entry(context.paint, &item.name, item.is_dir, &about);
-                writeln!(out, "    {line}")?;
-            }
-        }
-        let total: usize = report.buckets.iter().map(|(_, items)| items.len()).sum();
-        let bytes = output::size(report.total_bytes);
-        writeln!(out, "  {:<16}{total:>6}  {bytes}", "total")?;
+    for report in &reports {
+        write_report(report, context, out)?;
+    }
+    if reports.len() > 1 {
+        let sites = text::count(reports.len(), "state directory", "state directories");
+        writeln!(out, "{sites}: {}", totals(&reports))?;
     }
     write_switched_off(&document.switched_off, out)
+}
+
+/// A clean site in a line; of others what has to go as well.
+fn write_report(report: &Report, context: &CliContext<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let title = format!("{} ({})", report.state_dir, report.system);
+    let title = context.paint.bold(&title);
+    if let Some(reason) = &report.reason {
+        return writeln!(out, "{title}  {}", context.paint.red(reason));
+    }
+    writeln!(out, "{title}  {}", totals(&[report]))?;
+    for bucket in [Bucket::Ephemeral, Bucket::AdHoc] {
+        let (name, items) = &report.buckets[bucket as usize];
+        let name = format!("{name:<9}");
+        let name = match bucket {
+            Bucket::AdHoc => context.paint.red(&name),
+            _ => name,
+        };
+        for item in items {
+            let by: String = item.actor.iter().map(|by| format!(", by {by}")).collect();
+            let about = format!("{}, {}{by}", output::size(item.size), item.mtime);
+            let entry = output::entry(context.paint, &item.name, item.is_dir, &about);
+            writeln!(out, "  {name}  {entry}")?;
+        }
+    }
+    Ok(())
+}
+
+/// `3 entries, 1.5 KiB: 2 canonical, 1 ad_hoc`.
+fn totals(reports: &[&Report]) -> String {
+    let of = |bucket: usize| -> usize {
+        let counts = reports.iter().map(|report| report.buckets[bucket].1.len());
+        counts.sum()
+    };
+    let counts: Vec<usize> = (0..Bucket::ALL.len()).map(of).collect();
+    let named = counts.iter().zip(Bucket::ALL).filter(|(n, _)| **n > 0);
+    let named: Vec<_> = named
+        .map(|(n, bucket)| format!("{n} {}", bucket.as_str()))
+        .collect();
+    let bytes = reports.iter().map(|report| report.total_bytes).sum();
+    let total = text::count(counts.iter().sum::<usize>(), "entry", "entries");
+    match named.is_empty() {
+        true => "empty".to_owned(),
+        false => format!("{total}, {}: {}", output::size(bytes), named.join(", ")),
+    }
+}
+
+/// One workflow command of GitHub Actions for each stray file.
+fn write_annotations(
+    document: &Document,
+    context: &CliContext<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let escape = |text: &str| {
+        let text = text.replace('%', "%25").replace('\r', "%0D");
+        text.replace('\n', "%0A")
+            .replace(':', "%3A")
+            .replace(',', "%2C")
+    };
+    for report in &document.sites {
+        let dir = context.project.main.relative(&report.state_dir);
+        let dir = escape(dir.unwrap_or(&report.state_dir));
+        for item in &report.buckets[Bucket::AdHoc as usize].1 {
+            let name = escape(&item.name);
+            let system = &report.system;
+            writeln!(
+                out,
+                "::error file={dir}/{name},title=Stray state file::`{name}` has no place in the contract of {system}; see `statewarden explain {dir}/{name}`"
+            )?;
+        }
+    }
+    Ok(())
 }

@@ -54,6 +54,9 @@ struct Row {
     path: String,
     decision: Ruling,
     #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<DenyCode>,
+    /// The same, as logs call it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<DenyCode>,
     #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<String>,
@@ -83,6 +86,7 @@ impl Row {
         Self {
             path,
             decision: decision.ruling(),
+            code: first.map(|denial| denial.code),
             rule: first.map(|denial| denial.code),
             system: first.map(|denial| denial.system.clone()),
             name: first.map(|denial| denial.entry.clone()),

@@ -48,13 +48,15 @@ struct Explanation {
     switched_off_by: Option<String>,
     bucket: Option<&'static str>,
     /// The row that names the entry: a name or a pattern.
-    rule: Option<String>,
+    row: Option<String>,
     purpose: Option<String>,
     owner: Option<String>,
     readers: Option<String>,
     /// What a Write by the agent, or by the main thread, would get.
     decision: Ruling,
     code: Option<&'static str>,
+    /// The same, as logs call it.
+    rule: Option<&'static str>,
     reason: Option<String>,
     nearest: Vec<String>,
 }
@@ -150,7 +152,7 @@ fn place(story: &mut Explanation, claim: &Claim<'_>) {
 }
 
 fn row_story(story: &mut Explanation, claim: &Claim<'_>, row: &Row<'_>) {
-    story.rule = Some(row.title().to_owned());
+    story.row = Some(row.title().to_owned());
     story.purpose = Some(row.purpose.to_owned());
     story.owner = Some(owner(&claim.governed.system.writer(row, &claim.entry)));
     story.readers = (!row.readers.is_empty()).then(|| row.readers.to_owned());
@@ -246,7 +248,7 @@ fn write_rows(
         ("site", Some(format!("{site}, governed by {system}{kind}"))),
         ("contract", contract),
         ("bucket", story.bucket.map(str::to_owned)),
-        ("rule", story.rule.clone()),
+        ("row", story.row.clone()),
         ("purpose", story.purpose.clone()),
         ("written by", story.owner.clone()),
         ("read by", story.readers.clone()),

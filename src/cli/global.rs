@@ -1,14 +1,16 @@
 //! The global options: which verbs take them, what `--system` may name, and
 //! which systems the settings switch off.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, Write};
 
 use anyhow::{Result, bail};
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
 use serde::Serialize;
 
-use super::{Cli, CliContext, number, output};
+use super::{Cli, CliContext, help, number, output};
 use crate::contract::denial::Mode;
 use crate::guard::claims::Claim;
 use crate::project::registry::Registry;
@@ -33,6 +35,7 @@ const OF_ONE_SYSTEM: [(&str, &str); 8] = [
 /// The verbs that are about no system.
 const OF_NO_SYSTEM: [&str; 8] = [
     "completions",
+    "config",
     "doctor",
     "hook",
     "install",
@@ -68,9 +71,31 @@ pub(super) fn command() -> Command {
     // `denies follow` prints what comes, so these two have no meaning with it.
     let limit = hidden("limit").value_parser(number::<u32>(1..=u64::MAX));
     let all = hidden("all").action(ArgAction::SetTrue);
-    command.mut_subcommand("denies", |denies| {
+    help::written(command.mut_subcommand("denies", |denies| {
         denies.mut_subcommand("follow", |follow| follow.args([limit, all]))
-    })
+    }))
+}
+
+/// Any text, with values that a shell completes.
+#[derive(Clone)]
+pub(super) struct Suggested(pub(super) fn() -> Vec<&'static str>);
+
+impl TypedValueParser for Suggested {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let values = (self.0)().into_iter();
+        Some(Box::new(values.map(PossibleValue::new)))
+    }
 }
 
 /// Refuses options that would have no effect.

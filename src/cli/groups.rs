@@ -26,9 +26,8 @@ pub struct Args {
 struct Row {
     #[serde(flatten)]
     group: Group,
-    /// The directory of its `tasks.md`, where there are several.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    root: Option<String>,
+    /// The directory of its `tasks.md`.
+    root: String,
 }
 
 /// A change that is not done, however its groups are.
@@ -52,11 +51,10 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     };
     if found.is_empty() {
         bail!(
-            "there is no `tasks.md` in a site below `{}`; name its directory with `--root DIR`",
-            context.project.main.dir
+            "{}; name the directory of a `tasks.md` with `--root DIR`",
+            context.without_sites()
         );
     }
-    let several = found.len() > 1;
     let mut document = Document {
         groups: Vec::new(),
         ungrouped: Vec::new(),
@@ -64,7 +62,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     for (change, Change { groups, ungrouped }) in found {
         let row = |group| Row {
             group,
-            root: several.then(|| change.clone()),
+            root: change.clone(),
         };
         document.groups.extend(groups.into_iter().map(row));
         let ungrouped = ungrouped.map(|reason| Ungrouped { change, reason });
@@ -127,18 +125,12 @@ fn write_text(
     context: &CliContext<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut root = None;
-    for Row {
-        group,
-        root: its_root,
-    } in &document.groups
-    {
-        if its_root.is_some() && *its_root != root {
-            root.clone_from(its_root);
-            let title = root.as_deref().unwrap_or_default();
-            writeln!(out, "{}", context.paint.bold(title))?;
+    for of_change in document.groups.chunk_by(|a, b| a.root == b.root) {
+        let change = &of_change[0].root;
+        writeln!(out, "{}", context.paint.bold(change))?;
+        for row in of_change {
+            write_group(&row.group, context, out)?;
         }
-        write_group(group, context, out)?;
     }
     for Ungrouped { change, reason } in &document.ungrouped {
         let change = context.paint.bold(&output::printable(change));

@@ -1,6 +1,6 @@
 //! Text made for people.
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -18,7 +18,7 @@ pub(crate) enum Paint {
 
 impl Paint {
     pub(crate) fn for_stdout() -> Self {
-        if std::io::stdout().is_terminal() && env::allows_colors() {
+        if io::stdout().is_terminal() && env::allows_colors() {
             Self::Colors
         } else {
             Self::Plain
@@ -55,6 +55,28 @@ impl Paint {
             Self::Colors => format!("\x1b[{code}m{}\x1b[0m", printable(text)),
         }
     }
+}
+
+/// Rows in columns; the last column is not padded, and is the only one that may be painted.
+pub(crate) fn write_rows<const N: usize>(
+    rows: &[[String; N]],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let width = |column: usize| {
+        let widths = rows.iter().map(|row| row[column].chars().count());
+        widths.max().unwrap_or(0)
+    };
+    for row in rows {
+        let cells = row
+            .iter()
+            .enumerate()
+            .map(|(column, cell)| match column + 1 {
+                last if last == N => cell.clone(),
+                _ => format!("{cell:<width$}", width = width(column)),
+            });
+        writeln!(out, "{}", cells.collect::<Vec<_>>().join("  "))?;
+    }
+    Ok(())
 }
 
 /// An entry of a directory, with what is told of it; it stands on a line.
@@ -109,7 +131,7 @@ pub(crate) struct Progress {
 impl Progress {
     /// `from` so much work on: less is done before a line could be read.
     pub(crate) fn new(what: &'static str, total: usize, from: usize) -> Self {
-        let is_shown = total >= from && std::io::stderr().is_terminal();
+        let is_shown = total >= from && io::stderr().is_terminal();
         Self {
             what,
             total,
@@ -120,13 +142,13 @@ impl Progress {
     pub(crate) fn show(&self, n: usize) {
         if self.is_shown && n.is_multiple_of(self.total / 100 + 1) {
             // A terminal that is gone is no reason to stop.
-            let _ = write!(std::io::stderr(), "\r{n} of {} {}", self.total, self.what);
+            let _ = write!(io::stderr(), "\r{n} of {} {}", self.total, self.what);
         }
     }
 
     pub(crate) fn clear(&self) {
         if self.is_shown {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
+            let _ = write!(io::stderr(), "\r\x1b[K");
         }
     }
 }

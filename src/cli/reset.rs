@@ -37,6 +37,8 @@ struct Document<'o> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     failed: Vec<&'o Moved>,
     archived_to: Option<&'o str>,
+    archived: &'o [Moved],
+    archive_path: Option<&'o str>,
 }
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
@@ -67,6 +69,8 @@ fn document(outcome: &Outcome) -> Document<'_> {
         cleaned: outcome.moved().map(|item| item.name.as_str()).collect(),
         failed: outcome.failed().collect(),
         archived_to: outcome.archive_path.as_deref(),
+        archived: &outcome.items,
+        archive_path: outcome.archive_path.as_deref(),
     }
 }
 

@@ -13,8 +13,8 @@ use crate::lifecycle::gates::SiteRuns;
 use crate::project::registry::Registry;
 use crate::project::sites;
 use crate::recorder::changes::{self, Outcome};
-use crate::systems::own;
 use crate::systems::workflow::{Gate, GateStatus, Workflow};
+use crate::systems::{groups, own};
 
 #[derive(Debug, Default, Serialize)]
 struct Document {
@@ -88,11 +88,7 @@ fn write_text(
         changes,
     } = document;
     if systems.is_empty() && problems.is_empty() && switched_off.is_empty() {
-        writeln!(
-            out,
-            "no workflow state below `{}`",
-            output::printable(&context.project.main.dir)
-        )?;
+        writeln!(out, "{}", context.without_sites())?;
     }
     for run in systems {
         write_run(run, context, out)?;
@@ -117,7 +113,15 @@ pub(super) fn write_run(
     context: &CliContext<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let title = context.paint.bold(&format!("{}  {}", run.system, run.file));
+    let change = run
+        .file
+        .strip_suffix("/tasks.md")
+        .and_then(|dir| dir.rsplit('/').next());
+    let title = match change.filter(|_| run.system == groups::ID) {
+        Some(change) => format!("{} {change}  {}", run.system, run.file),
+        None => format!("{}  {}", run.system, run.file),
+    };
+    let title = context.paint.bold(&title);
     if !run.active {
         let next = run.next.trim_start_matches("nothing: ");
         return writeln!(out, "{title}  {}", context.paint.dim(next));

@@ -50,6 +50,8 @@ struct Deny {
     id: String,
     ts: String,
     source: &'static str,
+    code: String,
+    /// The same, as logs call it.
     rule: String,
     name: String,
     suggestion: String,
@@ -64,6 +66,7 @@ impl Deny {
             id: entry.id.to_string(),
             ts: entry.ts.to_string(),
             source: "statewarden",
+            code: entry.rule.to_string(),
             rule: entry.rule.to_string(),
             name: entry.what().to_owned(),
             suggestion: entry.suggestion.to_string(),

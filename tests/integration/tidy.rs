@@ -62,8 +62,8 @@ fn quoted(text: &str) -> Vec<&str> {
 /// The verbs in the order of `statewarden help`.
 fn verbs() -> Vec<String> {
     let help = Sandbox::new().run("help").stdout();
-    let (_, list) = help.split_once("Commands:\n").unwrap();
-    let lines = list.lines().take_while(|line| !line.is_empty());
+    let (list, _) = help.split_once("Options:\n").unwrap();
+    let lines = list.lines();
     lines
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .map(|line| line.split_whitespace().next().unwrap().to_owned())

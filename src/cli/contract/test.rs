@@ -80,6 +80,8 @@ struct Row {
     agent: String,
     expect: &'static str,
     decision: Ruling,
+    code: Option<DenyCode>,
+    /// The same, as logs call it.
     rule: Option<DenyCode>,
     reason: Option<String>,
 }
@@ -203,6 +205,7 @@ fn judge(test: &Test, world: &Context<'_>) -> Result<Row> {
         agent: test.agent.clone().unwrap_or_else(|| "main".to_owned()),
         expect: test.expect.as_str(),
         decision: ruling,
+        code: rule,
         rule,
         reason: rule.map(|_| message::reason(denials, &[])),
     })

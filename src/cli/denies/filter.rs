@@ -3,9 +3,11 @@
 use anyhow::{Result, bail};
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 use clap::ValueEnum;
+use clap::builder::TypedValueParser;
 
 use crate::base::actor::AgentName;
 use crate::base::{clock, text};
+use crate::cli::global::Suggested;
 use crate::cli::{CliContext, number};
 use crate::contract::denial::DenyCode;
 use crate::log::read::{Entry, Reach};
@@ -103,7 +105,8 @@ pub(super) struct Filter {
     #[arg(long, global = true, value_name = "A")]
     agent: Option<String>,
     /// Only this deny code
-    #[arg(long, global = true, value_name = "R", value_parser = DenyCode::expect)]
+    #[arg(long, global = true, value_name = "R", hide_possible_values = true,
+          value_parser = Suggested(|| DenyCode::WORDS.to_vec()).try_map(|text| DenyCode::expect(&text)))]
     rule: Option<DenyCode>,
     /// Only the newest N; with `stats`, only the N largest groups
     #[arg(long, global = true, value_name = "N", value_parser = number::<u32>(1..=u64::MAX))]

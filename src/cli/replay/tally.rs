@@ -81,6 +81,8 @@ pub(super) struct Document {
 
 #[derive(Debug, Serialize)]
 pub(super) struct Row {
+    pub(super) code: DenyCode,
+    /// The same, as logs call it.
     pub(super) rule: DenyCode,
     pub(super) system: String,
     pub(super) name: String,
@@ -103,6 +105,7 @@ pub(super) struct Example {
 /// A name that is refused although it was of use.
 #[derive(Debug, Serialize)]
 pub(super) struct Candidate {
+    pub(super) code: DenyCode,
     pub(super) rule: DenyCode,
     pub(super) system: String,
     pub(super) name: String,
@@ -180,6 +183,7 @@ fn rows(files: &[PathBuf], refused: Vec<(usize, Refused)>) -> Vec<Row> {
         );
         let at = *places.entry(key).or_insert_with(|| {
             rows.push(Row {
+                code: refused.rule,
                 rule: refused.rule,
                 system: refused.system,
                 name: refused.name,
@@ -230,6 +234,7 @@ fn candidates(
                 return None;
             }
             Some(Candidate {
+                code: refused.rule,
                 rule: refused.rule,
                 system: refused.system.clone(),
                 name: refused.name.clone(),
