@@ -33,7 +33,7 @@ const OF_ONE_SYSTEM: [(&str, &str); 8] = [
 ];
 
 /// The verbs that are about no system.
-const OF_NO_SYSTEM: [&str; 8] = [
+const OF_NO_SYSTEM: [&str; 9] = [
     "completions",
     "config",
     "doctor",

@@ -8,7 +8,14 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "See what is going on",
         &[
-            "status", "groups", "session", "agentmux", "audit", "explain", "check",
+            "status",
+            "statusline",
+            "groups",
+            "session",
+            "agentmux",
+            "audit",
+            "explain",
+            "check",
         ],
     ),
     ("Review", &["denies", "stuck", "log", "replay", "contract"]),
@@ -106,6 +113,7 @@ const EXAMPLES: &[(&str, [&str; 2])] = &[
         ["session init 'Refresh the tokens'", "session start plan"],
     ),
     ("status", ["status", "status --system devt --json"]),
+    ("statusline", ["statusline", "statusline --project ~/app"]),
     ("stuck", ["stuck", "stuck --json"]),
     ("sweep", ["sweep", "sweep --apply"]),
     ("uninstall", ["uninstall", "uninstall --scope user"]),
