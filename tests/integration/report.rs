@@ -465,7 +465,7 @@ fn in_a_browser_tables_sort_and_filter() {
     assert!(days.starts_with("7 denied in "), "{days}");
     assert_eq!(
         loops,
-        "main was denied 3 times over notes.md and recovered once."
+        "main was denied 4 times over notes.md and 1 other name and recovered 2 times."
     );
     let expected = "\
 first: review.json, todo.txt, impl-summry.json, notes.md, notes.md ×2, impl-summry.json: 7 of 7
