@@ -183,7 +183,8 @@ has_cargo() {
     if ! command -v cargo >/dev/null 2>&1; then
         PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
     fi
-    [ -f "$here/Cargo.toml" ] && command -v cargo >/dev/null 2>&1
+    # It may have been fetched into another program's checkout.
+    grep -qsx 'name = "statewarden"' "$here/Cargo.toml" && command -v cargo >/dev/null 2>&1
 }
 
 # Sets `url`, the address of the released program for this machine.

@@ -10,7 +10,7 @@ use crate::base::target::Act;
 pub(super) const SYNTAX: Syntax = Syntax::of(
     "",
     &[
-        "agent", "html", "limit", "project", "rule", "scope", "session", "since", "system",
+        "agent", "html", "limit", "mode", "project", "rule", "scope", "session", "since", "system",
     ],
 );
 
@@ -22,6 +22,7 @@ pub(super) fn statewarden(shell: &mut Shell<'_>, args: &Args<'_>) {
     }
     match args.operands.first().and_then(Field::known) {
         Some("uninstall") => uninstall(shell, args),
+        Some("install") if args.value(&["mode"]).is_some() => set_mode(shell, args),
         Some("denies") => shell.report_all(args.value(&["html"]), Act::Write),
         _ => {}
     }
@@ -30,10 +31,7 @@ pub(super) fn statewarden(shell: &mut Shell<'_>, args: &Args<'_>) {
 /// `statewarden uninstall [--scope SCOPE]`: the settings as if nothing else were in them.
 fn uninstall(shell: &mut Shell<'_>, args: &Args<'_>) {
     let scope = args.value(&["scope"]).and_then(Field::known);
-    let project = match args.value(&["project"]) {
-        Some(given) => given.known(),
-        None => shell.scene.project_dir.or(shell.cwd.as_deref()),
-    };
+    let project = project(shell, args);
     let of_project = |name: &str| project.map(|dir| format!("{dir}/.claude/{name}"));
     let paths = match scope {
         Some("user") => [of_user(shell), None],
@@ -43,6 +41,21 @@ fn uninstall(shell: &mut Shell<'_>, args: &Args<'_>) {
     };
     for path in paths.into_iter().flatten() {
         shell.report_text(&Field::literal(path), Act::Write, Some("{}".into()));
+    }
+}
+
+/// `statewarden install --mode MODE`: whether anything is denied is for people to say.
+fn set_mode(shell: &mut Shell<'_>, args: &Args<'_>) {
+    if let Some(dir) = project(shell, args) {
+        let file = Field::literal(format!("{dir}/.claude/statewarden.local.yaml"));
+        shell.report(&file, Act::Write);
+    }
+}
+
+fn project<'s>(shell: &'s Shell<'_>, args: &'s Args<'_>) -> Option<&'s str> {
+    match args.value(&["project"]) {
+        Some(given) => given.known(),
+        None => shell.scene.project_dir.or(shell.cwd.as_deref()),
     }
 }
 

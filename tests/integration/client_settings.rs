@@ -126,11 +126,15 @@ fn an_agent_does_not_take_the_hooks_out_by_their_own_command() {
         "cd src && /usr/local/bin/statewarden uninstall --scope project",
         "sh -c 'statewarden --project . uninstall'",
         "statewarden uninstall --scope=project",
+        "statewarden install --mode warn",
+        "statewarden --project . install --scope local --mode=warn",
     ] {
         sandbox.denied(&sandbox.bash_event(command), "protected-file");
     }
     for command in [
         "statewarden uninstall --dry-run",
+        "statewarden install --mode warn --dry-run",
+        "statewarden install --scope local",
         "statewarden uninstall --scope user",
         "statewarden doctor",
         "echo statewarden uninstall",
