@@ -1,7 +1,7 @@
 //! What the verbs that change a state share: one locked read-modify-write, and
 //! the same records as the hook's.
 
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -11,10 +11,10 @@ use super::archiving::with_site_lock;
 use super::{CliContext, output};
 use crate::base::disk::bounded_read::read_text;
 use crate::lifecycle::agents;
-use crate::lifecycle::gates::{self, About, GateRecord, Moved};
+use crate::lifecycle::gates::{self, About, GateRecord};
 use crate::store::lock::Locked;
 use crate::store::replace::{make_dir, remove_if_empty};
-use crate::systems::workflow::Outcome;
+use crate::systems::workflow::{Move, Outcome, Proof};
 
 /// What a verb did to a state file.
 #[derive(Debug, Serialize)]
@@ -26,7 +26,7 @@ pub(super) struct Change {
     /// What the change did to the file.
     #[serde(skip)]
     word: &'static str,
-    gates: Vec<Moved>,
+    gates: Vec<Move>,
     /// Where the file is that stood there before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) archive_path: Option<String>,
@@ -74,8 +74,8 @@ pub(super) fn replace(file: &Path, text: &str) -> Result<()> {
 
 /// Writes an outcome; the caller holds the lock under which it was found.
 pub(super) fn write(file: &Path, outcome: Outcome) -> Result<Outcome> {
-    if let Outcome::Changed { text, .. } = &outcome {
-        replace(file, text)?;
+    if let Outcome::Changed(change) = &outcome {
+        replace(file, &change.text)?;
     }
     Ok(outcome)
 }
@@ -86,9 +86,7 @@ impl Change {
         let file = gates::shown(&context.project, file);
         let (changed, gates, note) = match outcome {
             Outcome::Unchanged { why } => (false, Vec::new(), Some(why.clone())),
-            Outcome::Changed { changes, .. } => {
-                (true, changes.iter().map(Moved::from).collect(), None)
-            }
+            Outcome::Changed(change) => (true, change.moves.clone(), None),
         };
         Self {
             ok: true,
@@ -139,14 +137,15 @@ pub(super) fn record(
     file: &Path,
     outcome: &Outcome,
 ) {
-    if let Outcome::Changed {
-        changes, account, ..
-    } = outcome
-    {
+    if let Outcome::Changed(change) = outcome {
         let file = gates::shown(&context.project, file);
         let record = GateRecord::new(&About::default(), system, &file, context.now);
-        let mut record = record.changed(changes, account);
+        let mut record = record.changed(change);
         record.evidence = Some(verb.to_owned());
+        if io::stdin().is_terminal() {
+            let by = "a person at a terminal".to_owned();
+            record.proof.push(Proof::Approval { by });
+        }
         context
             .with_all_systems(|registry| agents::append_gates(&context.world(registry), [record]));
     }

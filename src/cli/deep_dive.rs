@@ -12,7 +12,7 @@ use super::{Answer, CliContext, prose};
 use crate::store::replace::copy_to_free;
 use crate::systems::agent_flow::deep_dive::{self, Origin, Scope, Sections, Stage};
 use crate::systems::agent_flow::state::FileKind;
-use crate::systems::workflow::Outcome;
+use crate::systems::workflow::{Outcome, StateChange};
 
 /// As many explorers as Agent Flow sends out.
 const AGENTS: u64 = 5;
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
             Step::Init(args) => init(args, &file, context)?,
             Step::Compile(args) => compile(args, &file, context)?,
         };
-        change::write(&file, Outcome::changed(text, Vec::new()))
+        change::write(&file, Outcome::Changed(StateChange::of_text(text)))
     })?;
     let mut change = Change::new(context, &file, &outcome);
     if is_new {

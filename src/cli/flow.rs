@@ -19,7 +19,7 @@ pub(super) use crate::systems::agent_flow::ID as SYSTEM;
 use crate::systems::agent_flow::deep_dive;
 use crate::systems::agent_flow::script::{self, DeepDive, GroupPart};
 use crate::systems::agent_flow::state::{FileKind, FlowState, Mode, Phase};
-use crate::systems::workflow::{GateChange, GateStatus, Outcome};
+use crate::systems::workflow::{GateStatus, Move, Outcome, StateChange};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -129,14 +129,16 @@ fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
         max_iterations: args.max_iterations,
         deep_dive,
     };
-    let text = script::init(&new, context.now).map_err(Error::msg)?;
-    let began = GateChange {
-        gate: Phase::Exploration.to_string(),
-        from: GateStatus::Pending,
-        to: GateStatus::InProgress,
+    let began = StateChange {
+        text: script::init(&new, context.now).map_err(Error::msg)?,
+        moves: vec![Move {
+            gate: Phase::Exploration.to_string(),
+            from: GateStatus::Pending,
+            to: GateStatus::InProgress,
+        }],
         phase: Some(Phase::Exploration.to_string()),
         iteration: Some(1),
-        evidence: "flow init".to_owned(),
+        ..StateChange::default()
     };
     let (outcome, archive) = change::locked(&dir, SYSTEM, |locked| {
         // A file that cannot even be read as text is replaced by force only, too.
@@ -149,7 +151,7 @@ fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
             script::may_replace(&present).map_err(|why| anyhow!("`{}`: {why}", file.display()))?;
         }
         let archive = archive(&file, locked, context)?;
-        let written = change::write(&file, Outcome::changed(text, vec![began]))?;
+        let written = change::write(&file, Outcome::Changed(began))?;
         Ok((written, archive))
     })?;
     change::record(context, (SYSTEM, "flow init"), &file, &outcome);

@@ -21,7 +21,7 @@ use crate::systems::session::state::{self, Phase, State};
 use crate::systems::session::transition::{self, Decision};
 use crate::systems::session::{ID as SYSTEM, newest_of, states};
 use crate::systems::system::Files;
-use crate::systems::workflow::{GateChange, GateStatus, Outcome, Workflow};
+use crate::systems::workflow::{GateStatus, Move, Outcome, StateChange, Workflow};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -196,16 +196,17 @@ fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
         let dir = docs.join(&id);
         make_new_dir(&dir).with_context(|| format!("could not make `{}`", dir.display()))?;
         let file = dir.join("state.json");
-        let began = GateChange {
-            gate: Phase::Init.as_str().to_owned(),
-            from: GateStatus::Pending,
-            to: GateStatus::Passed,
+        let began = StateChange {
+            text: new_session(&new, context.now),
+            moves: vec![Move {
+                gate: Phase::Init.as_str().to_owned(),
+                from: GateStatus::Pending,
+                to: GateStatus::Passed,
+            }],
             phase: Some(Phase::Init.as_str().to_owned()),
-            iteration: None,
-            evidence: "session init".to_owned(),
+            ..StateChange::default()
         };
-        let text = new_session(&new, context.now);
-        let written = change::write(&file, Outcome::changed(text, vec![began]));
+        let written = change::write(&file, Outcome::Changed(began));
         if written.is_err() {
             remove_if_empty(&dir);
         }

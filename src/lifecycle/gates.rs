@@ -19,7 +19,7 @@ use crate::base::warn;
 use crate::project::files::InDir;
 
 pub use self::files::{SiteRuns, nearest};
-pub use self::record::{About, GateRecord, Moved};
+pub use self::record::{About, GateRecord};
 use self::settle::settle;
 pub use self::settle::write_through;
 use crate::base::actor::AgentName;
@@ -312,9 +312,7 @@ impl<'a> Plan<'a> {
                 effects.has_failed |= outcome.is_err();
                 effects.is_undecided |= file.is_empty();
                 effects.records.push(match outcome {
-                    Ok(Outcome::Changed {
-                        changes, account, ..
-                    }) => record.changed(&changes, &account),
+                    Ok(Outcome::Changed(change)) => record.changed(&change),
                     Ok(Outcome::Unchanged { why }) => record.skipped(why),
                     Err(error) => {
                         warn::warn_error(&format!("could not change `{}`", record.file), &error);

@@ -4,6 +4,7 @@ pub mod agents;
 pub mod calls;
 
 pub mod config_change;
+pub mod evidence;
 pub mod counted_runs;
 
 pub mod gates;

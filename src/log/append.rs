@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::base::{clock, warn};
+use crate::log::chain;
 use crate::store::append::{self, may_grow_to};
 use crate::store::lock::{Locked, with_lock};
+
+const GATES: &str = "gates.jsonl";
 
 /// One log and where its full generations go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +49,10 @@ impl LogFile {
         match with_lock(&self.dir, wait, append) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 let (file, len) = self.open()?;
-                write_line(file, len, line)
+                match self.is_chain() {
+                    true => write_line(file, len, &chain::link(line, None)),
+                    false => write_line(file, len, line),
+                }
             }
             result => result,
         }
@@ -64,6 +70,8 @@ impl LogFile {
         stamp: &str,
     ) -> io::Result<()> {
         let (mut file, mut len) = self.open()?;
+        let linked = self.linked(line)?;
+        let line = linked.as_deref().unwrap_or(line);
         if len > 0 && len + line.len() as u64 > max_bytes {
             match self.rotate(stamp).and_then(|()| self.open()) {
                 Ok(fresh) => (file, len) = fresh,
@@ -76,6 +84,16 @@ impl LogFile {
             }
         }
         write_line(file, len, line)
+    }
+
+    /// Whether every line holds the hash of the one before it.
+    fn is_chain(&self) -> bool {
+        self.name == GATES
+    }
+
+    fn linked(&self, line: &str) -> io::Result<Option<String>> {
+        let link = || Ok(chain::link(line, Some(&chain::head(self)?)));
+        self.is_chain().then(link).transpose()
     }
 
     fn open(&self) -> io::Result<(File, u64)> {
@@ -172,9 +190,9 @@ impl Logs {
         self.named("events.jsonl")
     }
 
-    /// What agents' completions did to gates.
+    /// What agents' completions did to gates: a chain.
     pub fn gates(&self) -> LogFile {
-        self.named("gates.jsonl")
+        self.named(GATES)
     }
 
     /// Denials in one devt site.

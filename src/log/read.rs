@@ -226,6 +226,11 @@ pub fn each(reader: impl BufRead, take: &mut dyn FnMut(&Entry<'_>, &str)) -> io:
     Ok(counts)
 }
 
+/// Whether a line is a whole record, of whatever log.
+pub(crate) fn is_record(line: &str) -> bool {
+    line.starts_with('{') && serde_json::from_str::<IgnoredAny>(line).is_ok()
+}
+
 /// A line that is no JSON: torn by a crash, or no log's.
 pub(crate) struct Unreadable;
 

@@ -10,6 +10,7 @@ use crate::base::{clock, text};
 use crate::contract::denial::{Denial, DenyCode};
 use crate::formats::json::line;
 use crate::host::event::{Event, Text};
+use crate::log::chain::LINK_BYTES;
 use crate::log::redact;
 
 /// The most bytes of one line, its line break included.
@@ -220,7 +221,7 @@ pub trait LogLine: Clone + Serialize {
         let mut text = line(self);
         let mut limits = [1_000, 300, 100, 30].into_iter();
         let mut shorter = None;
-        while text.len() > MAX_LINE
+        while text.len() > MAX_LINE - LINK_BYTES
             && let Some(limit) = limits.next()
         {
             let shorter = shorter.get_or_insert_with(|| self.clone());

@@ -108,7 +108,7 @@ impl System for AgentFlow {
             AgentEvent::TurnEnd { .. } => active(present(files, &RUNS))
                 .into_iter()
                 .map(|(name, text)| FileOutcome::new(name, gates::on_stop(&text, now)))
-                .filter(|planned| matches!(planned.outcome, Outcome::Changed { .. }))
+                .filter(|planned| matches!(planned.outcome, Outcome::Changed(_)))
                 .collect(),
             AgentEvent::Wrote { .. } => Vec::new(),
         };

@@ -1,6 +1,7 @@
 //! The model that every system's state is read into: a workflow with gates.
 
-use serde::Serialize;
+use serde::de::{Deserializer, Error as _};
+use serde::{Deserialize, Serialize};
 
 use crate::base::string_enum::string_enum;
 
@@ -15,6 +16,24 @@ string_enum! {
     }
 }
 
+impl<'de> Deserialize<'de> for GateStatus {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(from)?;
+        Self::parse(&word).ok_or_else(|| D::Error::unknown_variant(&word, &Self::WORDS))
+    }
+}
+
+string_enum! {
+    /// What stands behind a gate that passed.
+    pub enum Standing {
+        Proved = "proved",
+        /// Its agent said so, and what would show it is missing.
+        OnItsWord = "on its word",
+        /// Nobody was seen passing it.
+        OnlyInFile = "only in the file",
+    }
+}
+
 /// One checkpoint as `status` shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Gate {
@@ -22,6 +41,33 @@ pub struct Gate {
     pub status: GateStatus,
     pub timestamp: Option<String>,
     pub agent: Option<String>,
+    /// Of a gate that passed, once the gate log was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Standing>,
+    /// What shows it, where the files themselves do.
+    #[serde(skip)]
+    pub proof: Vec<Proof>,
+}
+
+impl Gate {
+    pub fn new(name: &str, status: GateStatus) -> Self {
+        Self {
+            name: name.to_owned(),
+            status,
+            timestamp: None,
+            agent: None,
+            standing: None,
+            proof: Vec::new(),
+        }
+    }
+
+    /// How people and models are told of it.
+    pub fn shown(&self) -> &'static str {
+        match self.standing {
+            Some(Standing::OnItsWord) => "passed on its word",
+            _ => self.status.as_str(),
+        }
+    }
 }
 
 /// The state of one run of one system, as `status` shows it.
@@ -38,49 +84,85 @@ pub struct Workflow {
     /// What comes next, as a short sentence for a person or a model.
     pub next: String,
     pub updated_at: Option<String>,
+    /// What the log holds of earlier runs in the same file says nothing of this one.
+    #[serde(skip)]
+    pub started_at: Option<String>,
 }
 
-/// One gate that moved, as the gate log keeps it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct GateChange {
+/// One gate that went from one status to another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Move {
     pub gate: String,
     pub from: GateStatus,
     pub to: GateStatus,
-    pub phase: Option<String>,
-    pub iteration: Option<u64>,
-    /// The line of the agent's reply that decided, cut to 200 characters.
-    pub evidence: String,
 }
 
-/// What the gate log keeps of a change that moves no gate: where the run stands
-/// after it, and what it was.
+/// What shows that a gate passed, beside what somebody said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Proof {
+    /// The words that decided, and where they stand: a file, or the agent's `reply`.
+    Verdict { line: String, at: String },
+    /// A file as it was when the gate passed. A system names it; size and git's id of the
+    /// content are added when the change is recorded.
+    Artifact {
+        path: String,
+        size: u64,
+        blob: String,
+    },
+    /// A test command that ran.
+    Command {
+        line: String,
+        status: Option<i32>,
+        /// UTC, RFC 3339, milliseconds.
+        at: String,
+    },
+    /// The checked boxes of a task group.
+    Boxes { done: usize, of: usize },
+    /// A person's word: a command at a terminal, or a file that only the user writes.
+    Approval { by: String },
+}
+
+impl Proof {
+    pub fn artifact(path: &str) -> Self {
+        Self::Artifact {
+            path: path.to_owned(),
+            size: 0,
+            blob: String::new(),
+        }
+    }
+}
+
+/// A change of one state file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct StateChange {
+    /// The file's whole new text.
+    pub text: String,
+    pub moves: Vec<Move>,
+    /// Where the run stood.
     pub phase: Option<String>,
     pub iteration: Option<u64>,
+    /// The line that decided.
     pub evidence: Option<String>,
+    pub proof: Vec<Proof>,
+    /// What is missing for a gate that passed all the same.
+    pub unsupported: Option<String>,
+}
+
+impl StateChange {
+    /// A new text that says all.
+    pub fn of_text(text: String) -> Self {
+        Self {
+            text,
+            ..Self::default()
+        }
+    }
 }
 
 /// What an event does to one state file: computed purely from its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The file's whole new text and what it means.
-    Changed {
-        text: String,
-        changes: Vec<GateChange>,
-        account: Summary,
-    },
+    Changed(StateChange),
     /// Nothing to write, and why; the reason goes to the gate log.
     Unchanged { why: String },
-}
-
-impl Outcome {
-    /// A new text of which the gates that moved tell all.
-    pub fn changed(text: String, changes: Vec<GateChange>) -> Self {
-        Self::Changed {
-            text,
-            changes,
-            account: Summary::default(),
-        }
-    }
 }

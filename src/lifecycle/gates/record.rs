@@ -1,15 +1,16 @@
 //! The records of the gate log: what a completion moved, or why it moved nothing.
 
 use chrono::{DateTime, Utc};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::base::clock;
 use crate::host::event::Event;
 use crate::log::record::{self, LogLine};
-use crate::systems::workflow::{GateChange, GateStatus, Summary};
+use crate::systems::workflow::{GateStatus, Move, Proof, StateChange};
 
-/// One completion, as `gates.jsonl` keeps it: a change, or why there was none.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+/// One line of `gates.jsonl`: what a completion changed, or why nothing, or a test command.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct GateRecord {
     pub id: String,
     /// UTC, RFC 3339, milliseconds.
@@ -35,29 +36,21 @@ pub struct GateRecord {
     pub session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
+    /// What shows it. Of a gate that passed there is always something.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub proof: Vec<Proof>,
+    /// What is missing for a gate that passed all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unsupported: Option<String>,
     /// Why nothing was changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
     /// The further gates that the same completion moved.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub also: Vec<Moved>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Moved {
-    pub gate: String,
-    pub from: GateStatus,
-    pub to: GateStatus,
-}
-
-impl From<&GateChange> for Moved {
-    fn from(change: &GateChange) -> Self {
-        Self {
-            gate: change.gate.clone(),
-            from: change.from,
-            to: change.to,
-        }
-    }
+    pub also: Vec<Move>,
+    /// A test command that ran while the run was active.
+    #[serde(flatten)]
+    pub command: Option<Proof>,
 }
 
 /// Who a record is about. `agent_type` and `agent_id` are the agent's that
@@ -87,21 +80,20 @@ impl GateRecord {
     }
 
     /// Notes what moved. A run can also be closed, or go on, without a gate.
-    pub fn changed(mut self, changes: &[GateChange], account: &Summary) -> Self {
-        let Some((first, others)) = changes.split_first() else {
-            let evidence = account.evidence.as_deref();
-            self.phase.clone_from(&account.phase);
-            self.iteration = account.iteration;
-            self.evidence = Some(evidence.unwrap_or("no gate moved").to_owned());
-            return self;
-        };
-        self.gate = Some(first.gate.clone());
-        self.from = Some(first.from);
-        self.to = Some(first.to);
-        self.phase.clone_from(&first.phase);
-        self.iteration = first.iteration;
-        self.evidence = Some(first.evidence.clone());
-        self.also = others.iter().map(Moved::from).collect();
+    pub fn changed(mut self, change: &StateChange) -> Self {
+        let mut moves = change.moves.iter().cloned();
+        if let Some(first) = moves.next() {
+            self.gate = Some(first.gate);
+            self.from = Some(first.from);
+            self.to = Some(first.to);
+        }
+        self.also = moves.collect();
+        self.phase.clone_from(&change.phase);
+        self.iteration = change.iteration;
+        let evidence = change.evidence.as_deref();
+        self.evidence = Some(evidence.unwrap_or("no gate moved").to_owned());
+        self.proof.clone_from(&change.proof);
+        self.unsupported.clone_from(&change.unsupported);
         self
     }
 
@@ -119,7 +111,14 @@ impl LogLine for GateRecord {
     /// Names that an event or a file of the system brings can be of any length.
     fn shorten(&mut self, limit: usize) {
         self.also.truncate(limit / 60);
+        self.proof.truncate(limit / 60);
         let also = self.also.iter_mut().map(|moved| &mut moved.gate);
+        let proof = self.proof.iter_mut().chain(&mut self.command);
+        let proof = proof.filter_map(|proof| match proof {
+            Proof::Verdict { line, .. } | Proof::Command { line, .. } => Some(line),
+            Proof::Artifact { path: text, .. } | Proof::Approval { by: text } => Some(text),
+            Proof::Boxes { .. } => None,
+        });
         let optional = [
             &mut self.gate,
             &mut self.phase,
@@ -127,10 +126,11 @@ impl LogLine for GateRecord {
             &mut self.agent_id,
             &mut self.session_id,
             &mut self.evidence,
+            &mut self.unsupported,
             &mut self.skipped,
         ];
         let texts = optional.into_iter().flatten().chain([&mut self.file]);
-        for text in texts.chain(also) {
+        for text in texts.chain(also).chain(proof) {
             record::shorten(text, limit);
         }
     }

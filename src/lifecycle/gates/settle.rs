@@ -19,7 +19,7 @@ pub(super) fn settle<'a>(
     replan: &dyn Fn() -> Option<Planned<'a>>,
 ) -> Vec<Applied> {
     let planned = &state.consequences.outcomes;
-    let changes = |planned: &FileOutcome| matches!(planned.outcome, Outcome::Changed { .. });
+    let changes = |planned: &FileOutcome| matches!(planned.outcome, Outcome::Changed(_));
     if !planned.iter().any(changes) {
         return state.outcomes();
     }
@@ -32,8 +32,8 @@ pub(super) fn settle<'a>(
                 false => replan().map(|again| again.outcomes()).unwrap_or_default(),
             };
             for settled in &mut outcomes {
-                if let Ok(Outcome::Changed { text, .. }) = &settled.outcome
-                    && let Err(error) = write_through(&state.dir.join(&settled.file), text)
+                if let Ok(Outcome::Changed(change)) = &settled.outcome
+                    && let Err(error) = write_through(&state.dir.join(&settled.file), &change.text)
                 {
                     settled.outcome = Err(error);
                 }

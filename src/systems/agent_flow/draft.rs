@@ -7,7 +7,7 @@ use super::state::{FlowState, GROUP, Mode, Phase, has_passed};
 use crate::base::clock;
 use crate::formats::front_matter::{self, Document};
 use crate::formats::yaml::{self, Change, Scalar, Value};
-use crate::systems::workflow::{GateChange, GateStatus, Outcome, Summary};
+use crate::systems::workflow::{GateStatus, Move, Outcome, Proof, StateChange};
 
 pub(super) struct Draft<'a> {
     document: Document<'a>,
@@ -16,7 +16,8 @@ pub(super) struct Draft<'a> {
     pub(super) state: FlowState,
     at: String,
     edits: Vec<Change>,
-    moved: Vec<GateChange>,
+    /// The gates that move, with where the run stands and why from the first of them on.
+    change: StateChange,
     entries: String,
     /// What to say of the changes where no gate moves.
     said: Option<String>,
@@ -32,15 +33,14 @@ impl<'a> Draft<'a> {
         if !state.active {
             return Err("the run is not active".to_owned());
         }
-        let (edits, moved, entries) = (Vec::new(), Vec::new(), String::new());
         Ok(Self {
             document,
             value,
             state,
             at: clock::seconds(now),
-            edits,
-            moved,
-            entries,
+            edits: Vec::new(),
+            change: StateChange::default(),
+            entries: String::new(),
             said: None,
         })
     }
@@ -48,14 +48,22 @@ impl<'a> Draft<'a> {
     pub(super) fn gate(&mut self, gate: Phase, to: GateStatus, evidence: &str) {
         let status = Change::text(["gates", gate.as_str(), "status"], to.as_str());
         self.edits.push(status.first());
-        self.moved.push(GateChange {
+        if self.change.moves.is_empty() {
+            self.change.phase = self.state.phase.map(|phase| phase.to_string());
+            self.change.iteration = self.state.iteration;
+            self.change.evidence = Some(evidence.to_owned());
+        }
+        self.change.moves.push(Move {
             gate: gate.to_string(),
             from: self.state.gate(gate),
             to,
-            phase: self.state.phase.map(|phase| phase.to_string()),
-            iteration: self.state.iteration,
-            evidence: evidence.to_owned(),
         });
+    }
+
+    /// Notes what shows that a gate passed, or what is missing for that.
+    pub(super) fn prove(&mut self, proof: Vec<Proof>, unsupported: Option<String>) {
+        self.change.proof = proof;
+        self.change.unsupported = unsupported;
     }
 
     /// Marks a gate as running; what was said at its last end no longer holds.
@@ -240,15 +248,14 @@ impl<'a> Draft<'a> {
             .document
             .edited(self.value, &self.edits, &body)
             .map_err(|error| error.to_string())?;
-        Ok(Outcome::Changed {
-            text,
-            changes: self.moved,
-            account: Summary {
-                phase: self.state.phase.map(|phase| phase.to_string()),
-                iteration: self.state.iteration,
-                evidence: self.said,
-            },
-        })
+        let mut change = self.change;
+        if change.moves.is_empty() {
+            change.phase = self.state.phase.map(|phase| phase.to_string());
+            change.iteration = self.state.iteration;
+            change.evidence = self.said;
+        }
+        change.text = text;
+        Ok(Outcome::Changed(change))
     }
 }
 

@@ -313,11 +313,11 @@ fn group_from(group: &Value) -> Group {
 fn gates_from(value: &Value, key: &str) -> Vec<Gate> {
     let gates = value.get(key).and_then(Value::as_mapping);
     let gate = |(name, gate): (&Value, &Value)| {
+        let status = status_from(yaml::text(gate, &["status"]));
         Some(Gate {
-            name: name.as_str()?.to_owned(),
-            status: status_from(yaml::text(gate, &["status"])),
             timestamp: yaml::text(gate, &["timestamp"]),
             agent: yaml::text(gate, &["agent"]),
+            ..Gate::new(name.as_str()?, status)
         })
     };
     gates.into_iter().flatten().filter_map(gate).collect()
@@ -356,6 +356,7 @@ pub fn read_workflow(text: &str, file: &str) -> anyhow::Result<Workflow> {
             .filter(|gate| counts(gate))
             .cloned()
             .collect(),
+        started_at: state.started_at,
     })
 }
 
@@ -380,6 +381,7 @@ fn deep_dive_workflow(value: &Value, file: &str) -> Workflow {
         gates,
         next,
         updated_at: yaml::text(value, &["generated"]),
+        started_at: None,
     }
 }
 

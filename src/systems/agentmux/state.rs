@@ -336,15 +336,12 @@ pub fn read_workflow(
         .iter()
         .enumerate()
         .filter(|(_, name)| **name != "failed")
-        .map(|(idx, name)| Gate {
-            name: (*name).to_owned(),
-            status: if optional(name) {
-                gate_status(idx)
-            } else {
-                GateStatus::Skipped
-            },
-            timestamp: None,
-            agent: None,
+        .map(|(idx, name)| {
+            let status = match optional(name) {
+                true => gate_status(idx),
+                false => GateStatus::Skipped,
+            };
+            Gate::new(name, status)
         });
     let resume = infer_resume_phase(&state, files);
     // After its approval a run stays in `completing` for good.
@@ -366,6 +363,7 @@ pub fn read_workflow(
         next,
         updated_at: string("updated_at"),
         phase,
+        started_at: None,
     })
 }
 

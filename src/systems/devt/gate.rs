@@ -2,7 +2,7 @@
 
 use super::artifact::{Artifact, Judged, Substance};
 use super::workflow_yaml::{self, Fields, Scalar};
-use crate::systems::workflow::{Gate, GateChange, GateStatus, Outcome, Workflow};
+use crate::systems::workflow::{Gate, GateStatus, Move, Outcome, Proof, StateChange, Workflow};
 
 /// Carries a judged artifact into the `workflow.yaml` of an active workflow: `status` and `verdict` of a
 /// valid sidecar (or `## Status`), and whether the artifact was valid. An
@@ -26,18 +26,32 @@ pub fn on_agent_end(text: &str, artifact: &Artifact, judged: &Judged) -> Outcome
     }
     let status =
         |text| outcome(&workflow_yaml::read(text)).map_or(GateStatus::Pending, gate_status);
-    let change = GateChange {
+    let moved = Move {
         gate: artifact.file.to_owned(),
         from: status(text),
         to: match judged.verdict.as_deref().map(gate_status) {
             Some(GateStatus::Failed) => GateStatus::Failed,
             _ => status(&new_text),
         },
+    };
+    let files = [Some(artifact.file), artifact.sidecar];
+    let mut proof: Vec<Proof> = files.into_iter().flatten().map(Proof::artifact).collect();
+    proof.push(Proof::Verdict {
+        line: why.clone(),
+        at: artifact.sidecar.unwrap_or(artifact.file).to_owned(),
+    });
+    Outcome::Changed(StateChange {
+        text: new_text,
+        proof: match moved.to {
+            GateStatus::Passed => proof,
+            _ => Vec::new(),
+        },
+        moves: vec![moved],
         phase: before.text("phase").map(str::to_owned),
         iteration: before.number("iteration"),
-        evidence: why,
-    };
-    Outcome::changed(new_text, vec![change])
+        evidence: Some(why),
+        unsupported: None,
+    })
 }
 
 /// Why an agent's end means nothing to a `workflow.yaml`; `None` where a workflow is
@@ -115,12 +129,8 @@ pub fn read_workflow(text: &str, file: &str) -> Workflow {
         }
         (true, None, _) => "the workflow has no phase yet".to_owned(),
     };
-    let gates = phase.iter().map(|phase| Gate {
-        name: phase.clone(),
-        status: status.map_or(GateStatus::Pending, gate_status),
-        timestamp: None,
-        agent: None,
-    });
+    let status = status.map_or(GateStatus::Pending, gate_status);
+    let gates = phase.iter().map(|phase| Gate::new(phase, status));
     Workflow {
         system: super::ID,
         file: file.to_owned(),
@@ -131,6 +141,7 @@ pub fn read_workflow(text: &str, file: &str) -> Workflow {
         max_iterations: None,
         next,
         updated_at: field("last_session").or_else(|| field("created_at")),
+        started_at: field("created_at"),
     }
 }
 
@@ -168,8 +179,8 @@ mod tests {
         let artifact = Artifact::of_agent(&AgentName::parse("tester")).unwrap();
         let judged = judge(artifact, Some(&"word ".repeat(300)), Some(json));
         match (on_agent_end(text, artifact, &judged), expected) {
-            (Outcome::Changed { text, changes, .. }, Ok(after)) => {
-                assert_eq!((text.as_str(), changes.len()), (after, 1));
+            (Outcome::Changed(change), Ok(after)) => {
+                assert_eq!((change.text.as_str(), change.moves.len()), (after, 1));
             }
             (Outcome::Unchanged { why }, Err(part)) => assert!(why.contains(part), "{why}"),
             (found, expected) => panic!("{found:?} is not {expected:?}"),
@@ -208,7 +219,7 @@ mod tests {
         let json = r#"{"status":"DONE","verdict":"NEEDS_WORK","agent":"code-reviewer"}"#;
         let judged = judge(artifact, Some(&"word ".repeat(300)), Some(json));
         match on_agent_end("active: true\nstatus: DONE\n", artifact, &judged) {
-            Outcome::Changed { changes, .. } => assert_eq!(changes[0].to, GateStatus::Failed),
+            Outcome::Changed(change) => assert_eq!(change.moves[0].to, GateStatus::Failed),
             Outcome::Unchanged { why } => panic!("unchanged: {why}"),
         }
         // What the phase before left does not concern a phase without a verdict.
@@ -224,17 +235,22 @@ mod tests {
             verdict: None,
         };
         let text = "active: true\nphase: test\niteration: 2\nstatus: PARTIAL\n";
-        let Outcome::Changed { changes, .. } = on_agent_end(text, artifact, &judged) else {
+        let Outcome::Changed(change) = on_agent_end(text, artifact, &judged) else {
             panic!("unchanged");
         };
-        let expected = GateChange {
+        let moved = Move {
             gate: "test-summary.md".to_owned(),
             from: GateStatus::InProgress,
             to: GateStatus::Passed,
-            phase: Some("test".to_owned()),
-            iteration: Some(2),
-            evidence: "`test-summary.md` says DONE".to_owned(),
         };
-        assert_eq!(changes, [expected]);
+        assert_eq!(change.moves, [moved]);
+        assert_eq!(change.phase.as_deref(), Some("test"));
+        assert_eq!(change.iteration, Some(2));
+        let says = "`test-summary.md` says DONE";
+        assert_eq!(change.evidence.as_deref(), Some(says));
+        let [Proof::Artifact { path, .. }, _, Proof::Verdict { line, at }] = &*change.proof else {
+            panic!("{:?}", change.proof);
+        };
+        assert_eq!((&**path, &**line, &**at), ("test-summary.md", says, "test-summary.json"));
     }
 }

@@ -12,7 +12,7 @@ use super::stuck;
 use super::tasks::{self, Section, Tasks};
 use crate::base::string_enum::string_enum;
 use crate::base::{path, text};
-use crate::systems::workflow::{Gate, GateStatus, Workflow};
+use crate::systems::workflow::{Gate, GateStatus, Proof, Workflow};
 
 string_enum! {
     /// How far a group is.
@@ -45,6 +45,8 @@ pub struct Group {
     pub round: Option<u32>,
     pub reasons: Vec<String>,
     pub next: String,
+    #[serde(skip)]
+    pub n_tasks: usize,
     /// The verdict files that are there and cannot be read.
     #[serde(skip)]
     pub malformed: Vec<ReportKind>,
@@ -143,18 +145,22 @@ pub fn owed(groups: &[Group], kind: ReportKind) -> Vec<(String, String)> {
 /// A change as one workflow, for `status`.
 pub fn workflow(change: &Change, site: &str) -> Workflow {
     let Change { groups, ungrouped } = change;
-    let gates = groups.iter().map(|group| Gate {
-        name: format!("group {}", group.group),
-        status: match group.state {
+    let gates = groups.iter().map(|group| {
+        let status = match group.state {
             GroupState::Pending => GateStatus::Pending,
             GroupState::GroupDone => GateStatus::Passed,
             GroupState::Stuck | GroupState::Error | GroupState::Escalation => GateStatus::Failed,
             GroupState::Developing | GroupState::Testing | GroupState::Reviewing => {
                 GateStatus::InProgress
             }
-        },
-        timestamp: None,
-        agent: None,
+        };
+        Gate {
+            proof: match status {
+                GateStatus::Passed => group.proof(),
+                _ => Vec::new(),
+            },
+            ..Gate::new(&format!("group {}", group.group), status)
+        }
     });
     let open = groups
         .iter()
@@ -179,6 +185,23 @@ pub fn workflow(change: &Change, site: &str) -> Workflow {
             (None, None) => "every group is done; archive the change".to_owned(),
         },
         updated_at: None,
+        started_at: None,
+    }
+}
+
+impl Group {
+    /// What shows that it is done.
+    fn proof(&self) -> Vec<Proof> {
+        let boxes = Proof::Boxes {
+            done: self.n_tasks,
+            of: self.n_tasks,
+        };
+        let verdict = |kind: ReportKind| Proof::Verdict {
+            line: format!("**Status:** {}", kind.values()[0]),
+            at: kind.path(self.group),
+        };
+        let verdicts = [ReportKind::TestReport, ReportKind::Review].map(verdict);
+        [boxes].into_iter().chain(verdicts).collect()
     }
 }
 
@@ -243,6 +266,7 @@ impl<'a> Evidence<'a> {
             reasons: self.reasons(state, copies),
             next: self.next(state),
             malformed: self.malformed(),
+            n_tasks: self.section.n_tasks(),
         }
     }
 

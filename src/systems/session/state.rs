@@ -182,14 +182,13 @@ pub fn read_workflow(text: &str, file: &str) -> anyhow::Result<Workflow> {
     let state =
         State::parse(text).map_err(|why| anyhow::anyhow!("could not read `{file}`: {why}"))?;
     let gates = state.phases.iter().map(|phase| Gate {
-        name: phase.phase.as_str().to_owned(),
-        status: phase.gate_status(),
         timestamp: phase
             .completed_at
             .as_ref()
             .or(phase.started_at.as_ref())
             .map(|moment| moment.text.clone()),
         agent: state.agent(phase.phase).cloned(),
+        ..Gate::new(phase.phase.as_str(), phase.gate_status())
     });
     Ok(Workflow {
         system: super::ID,
@@ -203,6 +202,7 @@ pub fn read_workflow(text: &str, file: &str) -> anyhow::Result<Workflow> {
         gates: gates.collect(),
         next: next_step(&state),
         updated_at: Some(state.updated_at.text.clone()),
+        started_at: None,
     })
 }
 

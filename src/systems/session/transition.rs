@@ -12,7 +12,7 @@ use super::state::{Phase, PhaseState, State, Status};
 use crate::base::actor::AgentName;
 use crate::base::clock;
 use crate::formats::json::Document;
-use crate::systems::workflow::{GateChange, GateStatus, Outcome, Summary};
+use crate::systems::workflow::{GateStatus, Move, Outcome, StateChange};
 
 /// Pending → in progress. A `started_at` that is already there is kept.
 ///
@@ -159,26 +159,20 @@ pub fn outcome(
     match change {
         Err(why) => Outcome::Unchanged { why },
         Ok(text) => {
-            let change = GateChange {
+            let (from, to) = (status(before), status(&text));
+            let moved = Move {
                 gate: phase.as_str().to_owned(),
-                from: status(before),
-                to: status(&text),
-                phase: Some(phase.as_str().to_owned()),
-                iteration: None,
-                evidence,
+                from,
+                to,
             };
-            let account = Summary {
-                phase: change.phase.clone(),
-                iteration: None,
-                evidence: Some(change.evidence.clone()),
-            };
-            // A decision moves no phase.
-            let moved = change.from != change.to;
-            Outcome::Changed {
+            Outcome::Changed(StateChange {
                 text,
-                changes: moved.then_some(change).into_iter().collect(),
-                account,
-            }
+                // A decision moves no phase.
+                moves: (from != to).then_some(moved).into_iter().collect(),
+                phase: Some(phase.as_str().to_owned()),
+                evidence: Some(evidence),
+                ..StateChange::default()
+            })
         }
     }
 }
@@ -354,7 +348,7 @@ mod tests {
     fn check_outcome(outcome: &Outcome, expected: &str) {
         let found = match outcome {
             Outcome::Unchanged { why } => why.clone(),
-            Outcome::Changed { changes, .. } => changes
+            Outcome::Changed(StateChange { moves, .. }) => moves
                 .iter()
                 .map(|c| format!("{} {} {}", c.gate, c.from.as_str(), c.to.as_str()))
                 .collect(),
@@ -368,7 +362,7 @@ mod tests {
         let agent = |name| AgentName::parse(name);
         let started = on_agent_start(&text, &agent("kit:Scouter"), at(1));
         check_outcome(&started, "research pending in_progress");
-        let Outcome::Changed { text: running, .. } = started else {
+        let Outcome::Changed(StateChange { text: running, .. }) = started else {
             panic!("unchanged")
         };
         check_outcome(
@@ -396,7 +390,7 @@ mod tests {
         let future = running.replace(&clock::seconds(at(1)), "2030-01-01T00:00:00Z");
         let done = on_report_written(&future, Phase::Research, at(3));
         check_outcome(&done, "research in_progress passed");
-        let Outcome::Changed { text: done, .. } = done else {
+        let Outcome::Changed(StateChange { text: done, .. }) = done else {
             panic!("unchanged")
         };
         assert_eq!(

@@ -1,5 +1,5 @@
 use super::*;
-use crate::systems::workflow::GateChange;
+use crate::systems::workflow::{Move, StateChange};
 
 const SINGLE: &str =
     include_str!("../../../../tests/fixtures/agent-flow/01-orchestration-init-default.md");
@@ -36,15 +36,15 @@ fn front_matter(text: &str) -> &str {
 }
 
 #[track_caller]
-fn changed(outcome: Outcome) -> (String, Vec<GateChange>) {
+fn changed(outcome: Outcome) -> (String, StateChange) {
     match outcome {
-        Outcome::Changed { text, changes, .. } => (text, changes),
+        Outcome::Changed(change) => (change.text.clone(), change),
         Outcome::Unchanged { why } => panic!("unchanged: {why}"),
     }
 }
 
-fn moved(changes: &[GateChange]) -> Vec<(&str, GateStatus)> {
-    let changes = changes.iter();
+fn moved(changes: &StateChange) -> Vec<(&str, GateStatus)> {
+    let changes = changes.moves.iter();
     changes
         .map(|change| (change.gate.as_str(), change.to))
         .collect()
@@ -53,7 +53,7 @@ fn moved(changes: &[GateChange]) -> Vec<(&str, GateStatus)> {
 #[track_caller]
 fn unchanged(outcome: Outcome, expected: &str) {
     match outcome {
-        Outcome::Changed { text, .. } => panic!("changed to {text}"),
+        Outcome::Changed(change) => panic!("changed to {}", change.text),
         Outcome::Unchanged { why } => assert!(why.contains(expected), "{why}"),
     }
 }
@@ -70,15 +70,16 @@ fn a_completion_settles_its_gate_and_nothing_else() {
         .replace("\n\n---\n\n", "\n\n\n")
         + "\n### Phase: Exploration\n- Agent: Riko\n- Result: Exploration \"Results\"\n- Gate: passed\n- Timestamp: 2027-01-02T03:04:05Z\n";
     assert_eq!(text, expected);
-    let change = GateChange {
+    let change = Move {
         gate: "exploration".to_owned(),
         from: GateStatus::InProgress,
         to: GateStatus::Passed,
-        phase: Some("exploration".to_owned()),
-        iteration: Some(1),
-        evidence: "## Exploration \"Results\"".to_owned(),
     };
-    assert_eq!(changes, [change]);
+    assert_eq!(changes.moves, [change]);
+    let evidence = changes.evidence.as_deref();
+    let phase = changes.phase.as_deref();
+    assert_eq!((phase, changes.iteration), (Some("exploration"), Some(1)));
+    assert_eq!(evidence, Some("## Exploration \"Results\""));
 }
 
 #[test]
@@ -94,7 +95,7 @@ fn a_start_enters_the_next_phase() {
         .replace("\n\n---\n\n", "\n\n\n");
     assert_eq!(text, expected);
     assert_eq!(
-        (changes.len(), changes[0].phase.as_deref()),
+        (changes.moves.len(), changes.phase.as_deref()),
         (1, Some("planning"))
     );
     unchanged(after_start(&text, "senku"), "already `in_progress`");
@@ -139,7 +140,7 @@ fn events_that_do_not_fit_change_nothing() {
     );
     let (text, changes) = changed(after_start(SAMPLE, "Loid"));
     assert_eq!(text.matches("current_phase: \"implementation\"").count(), 1);
-    assert_eq!(changes, []);
+    assert_eq!(changes.moves, []);
 }
 
 #[test]
@@ -188,10 +189,8 @@ fn a_failure_sends_the_work_back_once() {
             ("implementation", GateStatus::InProgress)
         ]
     );
-    for change in &changes {
-        let at = (change.phase.as_deref(), change.iteration);
-        assert_eq!(at, (Some("implementation"), Some(2)));
-    }
+    let at = (changes.phase.as_deref(), changes.iteration);
+    assert_eq!(at, (Some("implementation"), Some(2)));
     unchanged(after_start(&again, "Loid"), "already `in_progress`");
     let moved = failed
         .replace("\"review\"", "\"implementation\"")
@@ -210,7 +209,7 @@ fn the_last_iteration_closes_a_failed_run() {
     assert!(text.starts_with("---\nactive: false\ncurrent_phase: \"complete\"\niteration: 10\n"));
     assert!(text.contains("  review:\n    status: \"failed\"\n"));
     assert!(text.ends_with("### Phase: Complete\n- Agent: Orchestrator\n- Result: Aborted: max iterations reached\n- Gate: failed\n- Timestamp: 2027-01-02T03:04:05Z\n"));
-    assert_eq!(changes.len(), 1);
+    assert_eq!(changes.moves.len(), 1);
     let (text, _) = changed(after_end(&last, "Lawliet", "### Verdict: APPROVED"));
     assert!(text.starts_with("---\nactive: true\n"));
 }
@@ -223,7 +222,7 @@ fn a_run_with_all_gates_passed_is_closed_at_stop() {
     assert!(text.contains(message), "{text}");
     let (closed, changes) = changed(on_stop(&text, now()));
     assert!(closed.starts_with("---\nactive: false\ncurrent_phase: \"complete\"\n"));
-    assert_eq!(changes, []);
+    assert_eq!(changes.moves, []);
     unchanged(on_stop(&closed, now()), "not active");
 }
 
@@ -233,7 +232,7 @@ fn the_group_is_filled_from_both_members() {
     let at = "2027-01-02T03:04:05Z";
     assert!(text.contains(&format!("  review_verification:\n    status: \"in_progress\"\n    started_at: \"{at}\"\n    completed_at: \"\"\n    review:\n      status: \"pending\"\n")));
     assert!(text.contains(&format!("    verification:\n      status: \"in_progress\"\n      agent: \"Alphonse\"\n      timestamp: \"{at}\"\n      result: \"\"\n")));
-    assert_eq!(changes.len(), 2);
+    assert_eq!(changes.moves.len(), 2);
     assert!(text.contains(&format!(
         "  review_verification:\n    status: \"in_progress\"\n    timestamp: \"{at}\"\n"
     )));
@@ -274,7 +273,7 @@ fn a_group_whose_start_was_never_seen_is_dated_at_its_end() {
     ] {
         assert!(text.contains(&part), "{part} in {text}");
     }
-    assert_eq!(changes.len(), 2);
+    assert_eq!(changes.moves.len(), 2);
 }
 
 #[test]
@@ -490,7 +489,7 @@ proptest::proptest! {
             } else {
                 after_end(&text, agent, "### Verdict: NEEDS_CHANGES\n### Overall: VERIFIED")
             };
-            if let Outcome::Changed { text: new, .. } = outcome {
+            if let Outcome::Changed(StateChange { text: new, .. }) = outcome {
                 proptest::prop_assert!(FlowState::read(&new).is_ok());
                 proptest::prop_assert_eq!(new.lines().filter(|line| *line == "---").count(), 2);
                 text = new;

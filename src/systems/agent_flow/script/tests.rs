@@ -123,7 +123,7 @@ fn arguments(phase: Phase, result: GateStatus, agent: &str, message: &str) -> Up
 #[track_caller]
 fn updated(text: &str, arguments: &Update) -> String {
     match update(text, arguments, now()) {
-        Ok(Outcome::Changed { text, .. }) => text,
+        Ok(Outcome::Changed(change)) => change.text,
         other => panic!("{other:?}"),
     }
 }
