@@ -31,6 +31,7 @@ pub mod statusline;
 pub mod stuck;
 pub mod sweep;
 pub mod update;
+pub mod verify;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -99,6 +100,8 @@ enum Verb {
     Status,
     /// Print the active run in one line, for Claude Code's status line
     Statusline,
+    /// Say of every gate that passed what stands behind it, and check the gate log's chain
+    Verify(verify::Args),
     /// Start or update a run of Agent Flow
     Flow(flow::Args),
     /// Start or compile Agent Flow's code base context
@@ -308,6 +311,7 @@ fn serve(verb: &Verb, context: &CliContext<'_>, out: &mut dyn Write) -> Result<A
         Verb::Restore(args) => restore::run(args, context, out),
         Verb::Status => status::run(context, out),
         Verb::Statusline => statusline::run(context, out),
+        Verb::Verify(args) => verify::run(args, context, out),
         Verb::Flow(args) => flow::run(args, context, out),
         Verb::DeepDive(args) => deep_dive::run(args, context, out),
         Verb::Session(args) => session::run(args, context, out),

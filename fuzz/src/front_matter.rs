@@ -12,7 +12,7 @@ use statewarden::systems::agent_flow::state::{Agent, FileKind, FlowState, Mode};
 use statewarden::systems::agent_flow::{content, gates};
 use statewarden::systems::devt::workflow_yaml;
 use statewarden::systems::system::{self, AgentEvent, Files, Place, SYSTEMS, System};
-use statewarden::systems::workflow::Outcome;
+use statewarden::systems::workflow::{Outcome, StateChange};
 
 pub fn front_matter(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
@@ -228,10 +228,10 @@ fn keeps_runs_readable(text: &str) {
         let agent = AgentName::parse(agent.as_str());
         for outcome in [
             gates::on_start(text, &agent, now),
-            gates::on_completion(text, &agent, text, now),
+            gates::on_completion(text, &agent, text, &gates::Seen::default(), now),
             gates::on_stop(text, now),
         ] {
-            let Outcome::Changed { text: new, .. } = outcome else {
+            let Outcome::Changed(StateChange { text: new, .. }) = outcome else {
                 continue;
             };
             assert_ne!(new, text);
@@ -336,7 +336,7 @@ fn at(entry: &str) -> Place<'_> {
 /// What this program writes passes its own check of the content. Agent Flow's
 /// two files of a run are told apart by more than their names, see above.
 fn is_still_fine(system: &dyn System, name: &str, text: &str, outcome: &Outcome) {
-    if let Outcome::Changed { text: new, .. } = outcome
+    if let Outcome::Changed(StateChange { text: new, .. }) = outcome
         && system.id() != "agent-flow"
         && system.judges(name)
         && system.check_content(at(name), text, None).is_ok()

@@ -19,6 +19,7 @@ use super::{Answer, CliContext};
 use crate::base::text;
 use crate::contract::denial::Mode;
 use crate::contract::edition::InForce;
+use crate::lifecycle::evidence::GateLog;
 use crate::lifecycle::gates::SiteRuns;
 use crate::project::registry::mode_of;
 use crate::project::sites::{self, Site};
@@ -128,7 +129,9 @@ pub(crate) fn run(place: &Place, context: &CliContext<'_>, out: &mut dyn Write) 
 /// The state files of a site's active runs. What is derived from files that people edit
 /// has no time of its own.
 fn active_runs(site: &Site<'_>, context: &CliContext<'_>) -> Vec<PathBuf> {
-    let runs = SiteRuns::of(site, &context.project).readable.into_iter();
+    let runs = SiteRuns::of(site, &context.project, &GateLog::default())
+        .readable
+        .into_iter();
     let active = runs.filter(|run| run.active && run.updated_at.is_some());
     let main = Path::new(&context.project.main.dir);
     active.map(|run| main.join(run.file)).collect()

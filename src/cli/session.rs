@@ -21,7 +21,7 @@ use crate::systems::session::state::{self, Phase, State};
 use crate::systems::session::transition::{self, Decision};
 use crate::systems::session::{ID as SYSTEM, newest_of, states};
 use crate::systems::system::Files;
-use crate::systems::workflow::{GateStatus, Move, Outcome, StateChange, Workflow};
+use crate::systems::workflow::{GateStatus, Move, Outcome, Proof, StateChange, Workflow};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -204,6 +204,10 @@ fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
                 to: GateStatus::Passed,
             }],
             phase: Some(Phase::Init.as_str().to_owned()),
+            proof: vec![Proof::Verdict {
+                line: "session init".to_owned(),
+                at: "command".to_owned(),
+            }],
             ..StateChange::default()
         };
         let written = change::write(&file, Outcome::Changed(began));

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::global::{SwitchedOff, write_switched_off};
 use super::{Answer, CliContext, output};
 use crate::base::text;
+use crate::lifecycle::evidence::GateLog;
 use crate::lifecycle::gates::SiteRuns;
 use crate::project::registry::Registry;
 use crate::project::sites;
@@ -68,8 +69,9 @@ pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answe
 
 fn read(context: &CliContext<'_>, registry: &Registry<'_>) -> Document {
     let mut document = Document::default();
+    let log = GateLog::read(&context.project.logs().gates(), u64::MAX);
     for site in sites::all(&context.project, registry) {
-        let runs = SiteRuns::of(&site, &context.project);
+        let runs = SiteRuns::of(&site, &context.project, &log);
         document.systems.extend(runs.readable);
         document.problems.extend(runs.problems);
     }
@@ -149,7 +151,7 @@ fn write_gate(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     // Colors are no width, so the word is padded before it gets one.
-    let word = format!("{:<11}", gate.status.as_str());
+    let word = format!("{:<11}", gate.shown());
     let word = match gate.status {
         GateStatus::Passed => context.paint.green(&word),
         GateStatus::Failed => context.paint.red(&word),

@@ -91,6 +91,9 @@ pub struct Event<'b> {
     pub file_path: Text<'b>,
     #[serde(borrow)]
     pub duration_ms: Raw<'b>,
+    /// Of a call that failed: `Exit code N` and what it printed.
+    #[serde(borrow)]
+    pub error: Text<'b>,
     #[serde(borrow)]
     pub background_tasks: Raw<'b>,
     #[serde(borrow, rename = "tool_input", deserialize_with = "json::keys")]

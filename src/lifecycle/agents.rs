@@ -20,6 +20,7 @@ use crate::host::event::{Event, Tool};
 use crate::host::reply::{self, Reply};
 use crate::lifecycle::calls;
 use crate::lifecycle::counted_runs::Runs;
+use crate::lifecycle::evidence::Evidence;
 use crate::lifecycle::gates::{About, GateEffects, GateRecord, GateScope, OwedArtifact, Plan};
 use crate::log::record::{LogLine, Record, What};
 use crate::project::context::Context;
@@ -38,7 +39,7 @@ pub(crate) const TO_COUNT: Duration = IN_HOOK.saturating_mul(8);
 pub(crate) fn agent_started(context: &Context<'_>, event: &Event<'_>) -> Reply {
     let (agent_type, agent_id) = (event.agent_type.get(), event.agent_id.get());
     let agent = AgentName::parse(agent_type.unwrap_or_default());
-    let around = states(context, &context.cwd);
+    let around = states(context, &context.cwd, None);
     let moment = AgentEvent::AgentStart { agent: &agent };
     let about = About {
         event: Some(event),
@@ -57,13 +58,21 @@ pub(crate) fn agent_started(context: &Context<'_>, event: &Event<'_>) -> Reply {
 }
 
 /// The systems' states around a directory.
-fn states<'c>(context: &'c Context<'_>, cwd: &str) -> Vec<GateScope<'c>> {
-    GateScope::all(context.registry, &context.project, cwd)
+fn states<'c>(
+    context: &'c Context<'_>,
+    cwd: &str,
+    evidence: Option<&'c Evidence<'c>>,
+) -> Vec<GateScope<'c>> {
+    GateScope::all(context.registry, &context.project, cwd, evidence)
 }
 
 /// The same for the end of an agent: groups in which nobody plays a role ask for nothing.
-fn states_at_end<'c>(context: &'c Context<'_>, cwd: &str) -> Vec<GateScope<'c>> {
-    let mut around = states(context, cwd);
+fn states_at_end<'c>(
+    context: &'c Context<'_>,
+    cwd: &str,
+    evidence: &'c Evidence<'c>,
+) -> Vec<GateScope<'c>> {
+    let mut around = states(context, cwd, Some(evidence));
     let is_of_groups = |at: &GateScope<'_>| at.governed.id() == groups::ID && at.dir().is_some();
     if around.iter().any(is_of_groups) && !roles::has_group_roles(context, &context.sites_around())
     {
@@ -94,7 +103,9 @@ pub(crate) fn agent_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
         return Reply::Silent;
     };
     let agent = AgentName::parse(&ending.agent_type);
-    let around = states_at_end(context, ending.work_tree.as_deref().unwrap_or(&context.cwd));
+    let evidence = Evidence::of(context);
+    let cwd = ending.work_tree.as_deref().unwrap_or(&context.cwd);
+    let around = states_at_end(context, cwd, &evidence);
     let end = |reply| AgentEvent::AgentEnd {
         agent: &agent,
         reply,
@@ -213,7 +224,8 @@ fn owed_before_the_end(context: &Context<'_>, plan: &Plan<'_>) -> Vec<OwedArtifa
 pub(crate) fn handed_back(context: &Context<'_>, event: &Event<'_>) -> Reply {
     let (session, id) = (event.session(), event.agent_id());
     let agent_type = event.agent_type().unwrap_or_default();
-    let around = states_at_end(context, &context.cwd);
+    let evidence = Evidence::of(context);
+    let around = states_at_end(context, &context.cwd, &evidence);
     let moment = AgentEvent::AgentEnd {
         agent: &AgentName::parse(agent_type),
         reply: event.input.message.as_str(),
@@ -271,7 +283,7 @@ pub(crate) fn turn_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
     if event.actor() == Actor::Main {
         let running = running(event);
         let moment = AgentEvent::TurnEnd { running: &running };
-        carry_out(context, moment, &states(context, &context.cwd), event);
+        carry_out(context, moment, &states(context, &context.cwd, None), event);
     }
     calls::turn_ended(context, event)
 }
@@ -344,7 +356,7 @@ pub(crate) fn objection_to_dispatch(context: &Context<'_>, event: &Event<'_>) ->
         return None;
     }
     let agent = AgentName::parse(agent_type);
-    let around = states(context, &context.cwd);
+    let around = states(context, &context.cwd, None);
     let mut around = around.iter();
     let (around, gate) = around.find_map(|around| Some((around, around.closed_gate(&agent)?)))?;
     let mode = match setting {

@@ -1,21 +1,31 @@
 //! What the gate log shows: whether a gate that passed was proved, and which test
 //! commands ran.
 
+use std::cell::OnceCell;
 use std::path::PathBuf;
 
 use chrono::DateTime;
 
 use crate::base::disk::bounded_read;
-use crate::lifecycle::gates::GateRecord;
+use crate::host::event::{Event, Kind, Tool};
+use crate::lifecycle::gates::{self, About, GateRecord};
+use crate::lifecycle::test_command::decisive;
+use crate::lifecycle::{agents, test_command};
 use crate::log::append::LogFile;
+use crate::log::redact;
+use crate::project::context::Context;
+use crate::project::files::InDir;
 use crate::project::roots::Project;
+use crate::settings::model::EvidenceMode;
+use crate::systems::system::Files as _;
 use crate::systems::workflow::{Gate, GateStatus, Proof, Standing, Workflow};
-use crate::systems::{devt, groups};
+use crate::systems::{agent_flow, devt, groups};
 
 /// How much of the log's end a hook reads.
 pub const RECENT: u64 = 512 * 1024;
 
 /// The records of the gate log, oldest first.
+#[derive(Default)]
 pub struct GateLog {
     records: Vec<GateRecord>,
 }
@@ -100,9 +110,92 @@ impl GateLog {
         });
         since.find_map(|record| {
             let command = record.command.as_ref();
-            command.filter(|command| matches!(command, Proof::Command { status: Some(0), .. }))
+            command.filter(|command| {
+                matches!(
+                    command,
+                    Proof::Command {
+                        status: Some(0),
+                        ..
+                    }
+                )
+            })
         })
     }
+}
+
+/// What is known around a state beside its files; read when it is first asked for.
+pub struct Evidence<'c> {
+    pub project: &'c Project,
+    pub mode: EvidenceMode,
+    log: OnceCell<GateLog>,
+}
+
+impl<'c> Evidence<'c> {
+    pub fn of(context: &'c Context<'_>) -> Self {
+        Self {
+            project: &context.project,
+            mode: context.rules.settings.evidence,
+            log: OnceCell::new(),
+        }
+    }
+
+    pub fn log(&self) -> &GateLog {
+        let read = || GateLog::read(&self.project.logs().gates(), RECENT);
+        self.log.get_or_init(read)
+    }
+}
+
+/// `PostToolUse` and `PostToolUseFailure` of a command: a test that ran while a run of
+/// Agent Flow is active leaves one record.
+pub fn command_ended(context: &Context<'_>, event: &Event<'_>) {
+    let line = event.input.command.as_str();
+    let is_over = event.response.background_task_id.get().is_none();
+    if !matches!(event.tool(), Tool::Shell(_)) || !is_over {
+        return;
+    }
+    let Some(governed) = context.registry.get(agent_flow::ID) else {
+        return;
+    };
+    let Some(dir) = gates::nearest(&context.project, &context.cwd, governed) else {
+        return;
+    };
+    let files = InDir { dir: &dir };
+    let own = context.rules.settings.test_commands.iter().cloned();
+    let own = own.chain(files.text("test-command"));
+    let own: Vec<Vec<String>> = own.flat_map(|own| decisive(&own)).collect();
+    let decisive = decisive(line);
+    if !decisive
+        .iter()
+        .any(|words| test_command::is_test(words, &own))
+    {
+        return;
+    }
+    for (file, phase) in agent_flow::active_runs(&files) {
+        let about = About {
+            event: Some(event),
+            agent_type: event.agent_type(),
+            agent_id: event.agent_id.get(),
+        };
+        let file = gates::shown(&context.project, &dir.join(file));
+        let mut record = GateRecord::new(&about, agent_flow::ID, &file, context.now.get());
+        record.phase = phase.map(|phase| phase.to_string());
+        record.command = Some(Proof::Command {
+            line: redact::excerpt(line),
+            status: status(event),
+            at: record.ts.clone(),
+        });
+        agents::append_gates(context, [record]);
+    }
+}
+
+/// The exit status of a call; unknown where it was cut off.
+fn status(event: &Event<'_>) -> Option<i32> {
+    if event.kind() == Kind::PostToolUse {
+        return Some(0);
+    }
+    let error = event.error.as_str().strip_prefix("Exit code ")?;
+    let digits = error.split(|c: char| !c.is_ascii_digit()).next()?;
+    digits.parse().ok()
 }
 
 /// Records name a file relative to the main checkout where they can.

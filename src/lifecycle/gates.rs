@@ -23,15 +23,19 @@ pub use self::record::{About, GateRecord};
 use self::settle::settle;
 pub use self::settle::write_through;
 use crate::base::actor::AgentName;
+use crate::base::disk::bounded_read;
 use crate::base::path;
 use crate::contract::denial::Mode;
+use crate::lifecycle::evidence::Evidence;
 use crate::project::registry::{EnabledSystem, Registry};
 use crate::project::roots::Project;
 use crate::project::sites;
+use crate::recorder::entry::BlobId;
+use crate::settings::model::EvidenceMode;
 use crate::systems::system::{
     AgentEvent, ClosedGate, Effects, FileOutcome, Files, MissingArtifact,
 };
-use crate::systems::workflow::Outcome;
+use crate::systems::workflow::{Outcome, Proof};
 
 /// A system's state around an event, looked for when the system first asks for it.
 pub struct GateScope<'c> {
@@ -42,6 +46,8 @@ pub struct GateScope<'c> {
     /// The same place in the agent's own work tree, where agents leave artifacts.
     own: Option<PathBuf>,
     reach: Reach,
+    /// Absent where only files are asked.
+    evidence: Option<&'c Evidence<'c>>,
 }
 
 /// Where below a directory the state is.
@@ -58,7 +64,12 @@ impl<'c> GateScope<'c> {
     /// from `cwd` up to the root, and in the sites that the settings or their
     /// own files make one. A work tree's agents work on the main checkout's, but
     /// those of a session that is of the work tree on its own.
-    pub fn all(registry: &'c Registry<'c>, project: &'c Project, cwd: &str) -> Vec<Self> {
+    pub fn all(
+        registry: &'c Registry<'c>,
+        project: &'c Project,
+        cwd: &str,
+        evidence: Option<&'c Evidence<'c>>,
+    ) -> Vec<Self> {
         let cwd = path::absolute("/", cwd, None);
         let below: Rc<str> = below_root(project, &cwd).into();
         let tree = OwnTree::of(project, &cwd);
@@ -76,6 +87,7 @@ impl<'c> GateScope<'c> {
                 nearest: Some((project, below.clone())),
                 own: tree_for(governed).map(|tree| tree.gate_dir(governed, gate_dir)),
                 reach: Reach::Children,
+                evidence,
             });
         }
         for (governed, gate_dir) in gated {
@@ -84,6 +96,7 @@ impl<'c> GateScope<'c> {
                     let own = tree_for(governed).map(|tree| tree.root.path(&site.site).into());
                     all.push(Self {
                         own,
+                        evidence,
                         ..Self::known(governed, site.dir().into(), Reach::Itself)
                     });
                 }
@@ -104,6 +117,7 @@ impl<'c> GateScope<'c> {
             nearest: None,
             own: None,
             reach,
+            evidence: None,
         }
     }
 
@@ -175,6 +189,18 @@ impl Files for GateScope<'_> {
         self.dir().map_or(Ok(None), |dir| InDir { dir }.read(name))
     }
 
+    fn passed_test(&self, run: &str, phases: &[&str]) -> Option<Proof> {
+        let evidence = self.evidence?;
+        let file = shown(evidence.project, &self.dir()?.join(run));
+        let log = evidence.log();
+        log.passed_test(evidence.project, &file, phases).cloned()
+    }
+
+    fn evidence(&self) -> EvidenceMode {
+        self.evidence
+            .map_or_else(EvidenceMode::default, |evidence| evidence.mode)
+    }
+
     fn dirs(&self) -> Vec<String> {
         match (self.reach, self.own_dir().or_else(|| self.dir())) {
             (Reach::Children, Some(dir)) => InDir { dir }.dirs(),
@@ -241,6 +267,18 @@ struct Applied {
 }
 
 impl Planned<'_> {
+    /// Looks up the files that a system names as proof.
+    fn fill_in(&self, project: &Project, proof: &mut [Proof]) {
+        for proof in proof {
+            if let Proof::Artifact { path: name, .. } = proof {
+                let own = self.around.own_dir().map(|own| own.join(&*name));
+                let own = own.filter(|own| own.is_file());
+                let file = own.unwrap_or_else(|| self.dir.join(&*name));
+                *proof = artifact_of(project, &shown(project, &file));
+            }
+        }
+    }
+
     /// The outcomes by file. Where one changes nothing because a file cannot be
     /// read, that is the reason; with no file chosen it can be any.
     fn outcomes(&self) -> Vec<Applied> {
@@ -312,7 +350,10 @@ impl<'a> Plan<'a> {
                 effects.has_failed |= outcome.is_err();
                 effects.is_undecided |= file.is_empty();
                 effects.records.push(match outcome {
-                    Ok(Outcome::Changed(change)) => record.changed(&change),
+                    Ok(Outcome::Changed(mut change)) => {
+                        state.fill_in(project, &mut change.proof);
+                        record.changed(&change)
+                    }
                     Ok(Outcome::Unchanged { why }) => record.skipped(why),
                     Err(error) => {
                         warn::warn_error(&format!("could not change `{}`", record.file), &error);
@@ -345,6 +386,17 @@ impl<'a> Plan<'a> {
     ) -> GateRecord {
         let shown = shown(project, &state.dir.join(file));
         GateRecord::new(about, state.around.governed.id(), &shown, self.now)
+    }
+}
+
+/// A file that proves a gate, as it is now. Its path is as [`shown`] gives it.
+pub fn artifact_of(project: &Project, path: &str) -> Proof {
+    let bytes = bounded_read::read_bytes(Path::new(&path::absolute(&project.main.dir, path, None)));
+    let bytes = bytes.ok().flatten();
+    Proof::Artifact {
+        path: path.to_owned(),
+        size: bytes.as_ref().map_or(0, |bytes| bytes.len() as u64),
+        blob: bytes.map_or_else(String::new, |bytes| BlobId::of(&bytes).to_string()),
     }
 }
 

@@ -4,10 +4,11 @@ pub mod agents;
 pub mod calls;
 
 pub mod config_change;
-pub mod evidence;
 pub mod counted_runs;
+pub mod evidence;
 
 pub mod gates;
 pub mod post_tool_use;
 
 pub mod session_start;
+pub mod test_command;

@@ -17,7 +17,7 @@ use crate::guard::outcome::denial_log;
 use crate::host::event::{Event, Kind, Text};
 use crate::host::reply::Reply;
 use crate::lifecycle::agents::{self, TO_COUNT};
-use crate::lifecycle::calls;
+use crate::lifecycle::{calls, evidence};
 use crate::log::append::LogFile;
 use crate::log::record::{LogLine, Record, What};
 use crate::project::context::Context;
@@ -35,6 +35,7 @@ pub(crate) fn after(context: &Context<'_>, event: &Event<'_>) -> Reply {
             recover(context, event, &claims);
         }
     }
+    evidence::command_ended(context, event);
     calls::after_call(context, event, &claims)
 }
 

@@ -10,6 +10,7 @@ use crate::host::reply::Reply;
 use crate::host::settings_json::Wiring;
 use crate::lifecycle::agents::roles;
 use crate::lifecycle::calls;
+use crate::lifecycle::evidence::{GateLog, RECENT};
 use crate::lifecycle::gates::SiteRuns;
 use crate::log::record::{Record, What};
 use crate::project::context::Context;
@@ -34,8 +35,9 @@ pub(crate) fn session_started(context: &Context<'_>, event: &Event<'_>) -> Reply
         sites.retain(|site| !is_of_groups(site));
     }
     let (mut runs, mut problems) = (Vec::new(), Vec::new());
+    let log = GateLog::read(&context.logs().gates(), RECENT);
     for site in &sites {
-        let held = SiteRuns::of(site, &context.project);
+        let held = SiteRuns::of(site, &context.project, &log);
         runs.extend(held.readable.into_iter().filter(|run| run.active));
         problems.extend(held.problems);
     }
@@ -154,7 +156,7 @@ fn summary(run: &Workflow) -> String {
     let gates = run
         .gates
         .iter()
-        .map(|gate| format!("{} {}", gate.name, gate.status.as_str()));
+        .map(|gate| format!("{} {}", gate.name, gate.shown()));
     let gates = match text::truncate(&gates.collect::<Vec<_>>().join(", "), 300) {
         none if none.is_empty() => none,
         gates => format!("; gates: {gates}"),

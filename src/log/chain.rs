@@ -187,8 +187,16 @@ mod tests {
     #[test]
     fn what_was_done_to_a_chain_shows() {
         check(|_| (), &[], 0);
-        check(|lines| lines[0] = lines[0].replace("from", "From"), &["1"], 0);
-        check(|lines| lines[2] = lines[2].replace("\"id\":1", "\"id\":9"), &["3"], 0);
+        check(
+            |lines| lines[0] = lines[0].replace("from", "From"),
+            &["1"],
+            0,
+        );
+        check(
+            |lines| lines[2] = lines[2].replace("\"id\":1", "\"id\":9"),
+            &["3"],
+            0,
+        );
         check(|lines| lines[2].insert(0, 'x'), &["3"], 1);
         check(|lines| lines[4].insert(0, 'x'), &["4"], 0);
         check(|lines| drop(lines.remove(2)), &["2"], 0);

@@ -10,7 +10,7 @@ use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use crate::contract::denial::Mode;
 use crate::contract::edition::Choice;
 use crate::formats::yaml;
-use crate::settings::model::{OnError, Recording, Strictness, Undo};
+use crate::settings::model::{EvidenceMode, OnError, Recording, Strictness, Undo};
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(
@@ -26,6 +26,7 @@ pub(crate) struct File {
     /// The old key for `undo`, which wins.
     pub(crate) quarantine: Option<bool>,
     pub(crate) recorder: Option<Recording>,
+    pub(crate) evidence: Option<EvidenceFile>,
     pub(crate) archive: Option<ArchiveFile>,
     pub(crate) log: Option<LogFile>,
     pub(crate) on_error: Option<OnError>,
@@ -38,6 +39,16 @@ pub(crate) struct File {
 )]
 pub(crate) struct ArchiveFile {
     pub(crate) runs: Option<u32>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "keys with values, such as `mode: require`"
+)]
+pub(crate) struct EvidenceFile {
+    pub(crate) mode: Option<EvidenceMode>,
+    pub(crate) commands: Option<Vec<String>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

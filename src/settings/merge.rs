@@ -8,7 +8,7 @@ use crate::base::actor::{Actor, AgentName};
 use crate::contract::denial::Mode;
 use crate::contract::edition::Choice;
 use crate::contract::glob::Pattern;
-use crate::settings::file::{File, SystemFile, Words, nearest};
+use crate::settings::file::{EvidenceFile, File, SystemFile, Words, nearest};
 use crate::settings::model::{
     Declared, KnownSystem, ROLES, SettingKey, Settings, SystemSettings, Undo,
 };
@@ -128,6 +128,13 @@ fn overlay(base: File, later: File) -> File {
         systems.insert(id, Some(after));
     }
     let archive = later.archive.filter(|archive| archive.runs.is_some());
+    let evidence = match (base.evidence, later.evidence) {
+        (Some(base), Some(later)) => Some(EvidenceFile {
+            mode: later.mode.or(base.mode),
+            commands: later.commands.or(base.commands),
+        }),
+        (base, later) => later.or(base),
+    };
     let log = later.log.filter(|log| log.max_bytes.is_some());
     File {
         mode: later.mode.or(base.mode),
@@ -137,6 +144,7 @@ fn overlay(base: File, later: File) -> File {
         undo: later.undo.or(base.undo),
         quarantine: later.quarantine.or(base.quarantine),
         recorder: later.recorder.or(base.recorder),
+        evidence,
         archive: archive.or(base.archive),
         log: log.or(base.log),
         on_error: later.on_error.or(base.on_error),
@@ -176,6 +184,15 @@ fn enforce_managed(file: &mut File, managed: &File) -> Vec<String> {
     at_least(&mut file.undo, undo(managed), "undo", &mut out);
     if let (Some(archive), Some(held)) = (&mut file.archive, &managed.archive) {
         at_least(&mut archive.runs, held.runs, "archive.runs", &mut out);
+    }
+    if let (Some(evidence), Some(held)) = (&mut file.evidence, &managed.evidence) {
+        at_least(&mut evidence.mode, held.mode, "evidence.mode", &mut out);
+        pin(
+            &mut evidence.commands,
+            &held.commands,
+            "evidence.commands",
+            &mut out,
+        );
     }
     if let (Some(log), Some(held)) = (&mut file.log, &managed.log) {
         at_least(
@@ -289,6 +306,10 @@ fn settings(file: &File, known: &[KnownSystem]) -> Result<Settings, String> {
         }
         Some(bytes) => settings.log_max_bytes = bytes,
         None => {}
+    }
+    if let Some(evidence) = &file.evidence {
+        settings.evidence = evidence.mode.unwrap_or_default();
+        settings.test_commands = evidence.commands.clone().unwrap_or_default();
     }
     for (id, system) in file.systems.iter().flatten() {
         let absent = SystemFile::default();

@@ -90,6 +90,17 @@ pub enum Recording {
     On,
 }
 
+/// What a gate without proof is. Weakest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EvidenceMode {
+    /// Passed on its word.
+    #[default]
+    Record,
+    /// Open.
+    Require,
+}
+
 /// All settings with their values; `default()` is what holds without any file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -102,6 +113,9 @@ pub struct Settings {
     pub undo: Undo,
     /// Whether contents are kept.
     pub recorder: Recording,
+    pub evidence: EvidenceMode,
+    /// Test commands beside the usual runners.
+    pub test_commands: Vec<String>,
     /// Archive runs kept, at least 1.
     pub archive_runs: usize,
     /// Size in bytes past which a log rotates, at least [`Settings::MIN_LOG_BYTES`].
@@ -164,6 +178,8 @@ impl Default for Settings {
             dispatch: Strictness::default(),
             undo: Undo::default(),
             recorder: Recording::default(),
+            evidence: EvidenceMode::default(),
+            test_commands: Vec::new(),
             archive_runs: 5,
             log_max_bytes: 8 << 20,
             on_error: OnError::default(),

@@ -19,11 +19,12 @@ use crate::base::actor::AgentName;
 use crate::base::path::split_last;
 use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{Contract, Dir, DirKind, List, Row, Writer};
+use crate::settings::model::EvidenceMode;
 use crate::systems::system::{
     AgentEvent, ClosedGate, ContentError, Effects, FileOutcome, Files, Note, Place, System, View,
     split_site,
 };
-use crate::systems::workflow::{Outcome, Workflow};
+use crate::systems::workflow::{Outcome, Proof, Workflow};
 
 pub struct AgentFlow;
 
@@ -96,11 +97,13 @@ impl System for AgentFlow {
     fn at(&self, moment: &AgentEvent<'_>, files: &dyn Files, now: DateTime<Utc>) -> Effects {
         let outcomes = match *moment {
             AgentEvent::AgentStart { agent } => {
-                let begin = |text: &str| gates::on_start(text, agent, now);
+                let begin = |_: &str, text: &str| gates::on_start(text, agent, now);
                 chosen(files, agent, gates::RunEvent::Start, &begin)
             }
             AgentEvent::AgentEnd { agent, reply } => {
-                let end = |text: &str| gates::on_completion(text, agent, reply, now);
+                let end = |name: &str, text: &str| {
+                    gates::on_completion(text, agent, reply, &seen(files, name), now)
+                };
                 chosen(files, agent, gates::RunEvent::Completion, &end)
             }
             // The verdict that is still out may send the work back.
@@ -213,6 +216,31 @@ fn has_gate(agent: &AgentName) -> bool {
 /// The files that hold runs.
 const RUNS: [FileKind; 2] = [FileKind::Single, FileKind::Team];
 
+/// The files with an active run, and its phase.
+pub fn active_runs(files: &dyn Files) -> Vec<(&'static str, Option<Phase>)> {
+    let runs = RUNS.into_iter().filter_map(|kind| {
+        let state = active_run(files, kind)?.ok()?;
+        Some((kind.as_str(), state.phase))
+    });
+    runs.collect()
+}
+
+/// The test that a verification needs. The user's control files of the Stop gate say that
+/// none is, or that its failures are known.
+fn seen(files: &dyn Files, run: &str) -> gates::Seen {
+    let phases = [Phase::Verification, Phase::ReviewVerification].map(Phase::as_str);
+    let mut controls = ["skip-test-verification", "known-test-failures"].into_iter();
+    let mut control = || controls.find(|name| matches!(files.read(name), Ok(Some(_))));
+    let approval = |name: &str| Proof::Approval {
+        by: name.to_owned(),
+    };
+    let test = files.passed_test(run, &phases);
+    gates::Seen {
+        test: test.or_else(|| control().map(approval)),
+        is_required: files.evidence() == EvidenceMode::Require,
+    }
+}
+
 /// The active run in a file, or why it cannot be read. A text that does not
 /// even say that a run is active says nothing of one.
 fn active_run(files: &dyn Files, kind: FileKind) -> Option<Result<FlowState, String>> {
@@ -245,14 +273,14 @@ fn chosen(
     files: &dyn Files,
     agent: &AgentName,
     moment: gates::RunEvent,
-    apply: &dyn Fn(&str) -> Outcome,
+    apply: &dyn Fn(&str, &str) -> Outcome,
 ) -> Vec<FileOutcome> {
     let runs = present(files, &RUNS);
     let owns_gate = has_gate(agent);
     let first = runs.first().map(|(name, _)| *name);
     if let ([(name, text)], true) = (runs.as_slice(), owns_gate) {
         // There is nothing to choose, and a run that is over takes no change.
-        return vec![FileOutcome::new(name, apply(text))];
+        return vec![FileOutcome::new(name, apply(name, text))];
     }
     let runs = active(runs);
     let fitting: Vec<_> = match runs.len() {
@@ -270,7 +298,7 @@ fn chosen(
             let outcome = finished.map(|name| FileOutcome::new(name, Outcome::Unchanged { why }));
             outcome.into_iter().collect()
         }
-        ([(name, text)], _) => vec![FileOutcome::new(name, apply(text))],
+        ([(name, text)], _) => vec![FileOutcome::new(name, apply(name, text))],
         (fitting, _) => {
             let which = if fitting.is_empty() {
                 "neither"

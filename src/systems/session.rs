@@ -18,7 +18,7 @@ use crate::systems::system::{
     AgentEvent, ClosedGate, ContentError, Effects, FileOutcome, Files, Note, Place, PriorText,
     System, View, split_site,
 };
-use crate::systems::workflow::{Outcome, Workflow};
+use crate::systems::workflow::{Outcome, Proof, Workflow};
 
 pub struct Session;
 
@@ -81,12 +81,15 @@ impl System for Session {
                 let phase = Phase::of_report(report)?;
                 let file = format!("{id}/state.json");
                 let state = files.text(&file)?;
-                let outcome = match text.trim() {
+                let mut outcome = match text.trim() {
                     "" => Outcome::Unchanged {
                         why: format!("`{report}` is empty"),
                     },
                     _ => transition::on_report_written(&state, phase, now),
                 };
+                if let Outcome::Changed(change) = &mut outcome {
+                    change.proof.push(Proof::artifact(entry));
+                }
                 Some(FileOutcome { file, outcome })
             }),
             AgentEvent::AgentStart { .. }

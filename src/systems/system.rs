@@ -9,8 +9,8 @@ use chrono::{DateTime, Utc};
 use crate::base::actor::AgentName;
 use crate::contract::denial::DenyCode;
 use crate::contract::table::{Contract, Name, Row, Writer};
-use crate::settings::model::{KnownSystem, SettingKey};
-use crate::systems::workflow::{GateStatus, Outcome, Workflow};
+use crate::settings::model::{EvidenceMode, KnownSystem, SettingKey};
+use crate::systems::workflow::{GateStatus, Outcome, Proof, Workflow};
 use crate::systems::{agent_flow, agentmux, devt, groups, own, session};
 
 /// What a system may ask about the project while it looks at a path. Paths are
@@ -38,6 +38,16 @@ pub trait Files {
 
     /// The names of the directories directly below.
     fn dirs(&self) -> Vec<String>;
+
+    /// The last test command that passed while the run in a file was in one of these phases.
+    fn passed_test(&self, _run: &str, _phases: &[&str]) -> Option<Proof> {
+        None
+    }
+
+    /// Whether a gate stays open without what shows it.
+    fn evidence(&self) -> EvidenceMode {
+        EvidenceMode::Record
+    }
 }
 
 /// What a system asks of the text that a new one replaces.

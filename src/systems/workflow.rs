@@ -164,5 +164,7 @@ impl StateChange {
 pub enum Outcome {
     Changed(StateChange),
     /// Nothing to write, and why; the reason goes to the gate log.
-    Unchanged { why: String },
+    Unchanged {
+        why: String,
+    },
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use statewarden::base::actor::AgentName;
-use statewarden::systems::agent_flow::gates::{on_completion, on_start, on_stop};
+use statewarden::systems::agent_flow::gates::{Seen, on_completion, on_start, on_stop};
 use statewarden::systems::agent_flow::state::{Agent, FlowState};
 use statewarden::systems::workflow::Outcome;
 
@@ -39,7 +39,7 @@ enum Event {
 fn apply(text: &str, event: Event, script: Script) -> String {
     let outcome = match event {
         Event::Start(agent) => on_start(text, &AgentName::parse(agent), now()),
-        Event::Done(agent, reply) => on_completion(text, &AgentName::parse(agent), reply, now()),
+        Event::Done(agent, reply) => on_completion(text, &AgentName::parse(agent), reply, &Seen::default(), now()),
         Event::Stop => on_stop(text, now()),
         Event::Script(call) => {
             return match script {
@@ -49,7 +49,7 @@ fn apply(text: &str, event: Event, script: Script) -> String {
         }
     };
     match outcome {
-        Outcome::Changed { text, .. } => text,
+        Outcome::Changed(change) => change.text,
         Outcome::Unchanged { .. } => text.to_owned(),
     }
 }

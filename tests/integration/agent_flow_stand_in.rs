@@ -118,7 +118,7 @@ pub(crate) fn flow_update(text: &str, call: Call) -> String {
         ..Update::default()
     };
     match update(text, &arguments, now()) {
-        Ok(Outcome::Changed { text, .. }) => text,
+        Ok(Outcome::Changed(change)) => change.text,
         Ok(Outcome::Unchanged { .. }) => text.to_owned(),
         Err(why) if why.contains("closed") => text.to_owned(),
         Err(why) => panic!("{why}"),

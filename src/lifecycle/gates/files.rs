@@ -4,12 +4,14 @@ use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 
 use crate::base::path;
+use crate::lifecycle::evidence::GateLog;
 use crate::project::files::InDir;
 use crate::project::registry::EnabledSystem;
 use crate::project::roots::{Project, Root};
 use crate::project::sites::{self, Site};
+use crate::settings::model::EvidenceMode;
 use crate::systems::system::Files;
-use crate::systems::workflow::Workflow;
+use crate::systems::workflow::{Proof, Workflow};
 
 /// The nearest `gate_dir` of a system that holds some of its state. Other
 /// directories of that name are common: a package of a monorepo has a `.claude`
@@ -140,6 +142,14 @@ impl Files for ReadSet<'_> {
         text
     }
 
+    fn passed_test(&self, run: &str, phases: &[&str]) -> Option<Proof> {
+        self.files.passed_test(run, phases)
+    }
+
+    fn evidence(&self) -> EvidenceMode {
+        self.files.evidence()
+    }
+
     fn dirs(&self) -> Vec<String> {
         self.dirs.get_or_init(|| self.files.dirs()).clone()
     }
@@ -153,7 +163,7 @@ pub struct SiteRuns {
 }
 
 impl SiteRuns {
-    pub fn of(site: &Site<'_>, project: &Project) -> Self {
+    pub fn of(site: &Site<'_>, project: &Project, log: &GateLog) -> Self {
         let (dir, shown) = (site.dir(), site.shown(project));
         let there = InDir { dir: dir.as_ref() };
         let files = ReadSet::new(&there);
@@ -173,6 +183,9 @@ impl SiteRuns {
             problems.push(format!(
                 "{could_not}{why}; mend that, or move the file away"
             ));
+        }
+        for run in &mut readable {
+            log.mark(project, run);
         }
         Self { readable, problems }
     }

@@ -13,7 +13,7 @@ use super::log;
 use super::state::{Agent, FlowState, Mode, Phase, has_passed};
 use super::verdict::{self, Reading, Verdict};
 use crate::base::actor::AgentName;
-use crate::systems::workflow::{GateStatus, Outcome};
+use crate::systems::workflow::{GateStatus, Outcome, Proof};
 
 const ORCHESTRATOR: &str = "Orchestrator";
 const ABORTED: &str = "Aborted: max iterations reached";
@@ -26,9 +26,40 @@ pub enum RunEvent {
     Completion,
 }
 
+/// What was seen besides an agent's words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Of a test that passed in the present phase, or that the user needs none.
+    pub test: Option<Proof>,
+    /// Whether a verification without it stays open.
+    pub is_required: bool,
+}
+
+/// What shows a verdict, and what is missing for that.
+fn proof_of(verdict: Verdict, evidence: &str, seen: &Seen) -> (Vec<Proof>, Option<String>) {
+    let said = Proof::Verdict {
+        line: evidence.to_owned(),
+        at: "reply".to_owned(),
+    };
+    match (verdict, &seen.test) {
+        (Verdict::Verified, None) => {
+            let missing = "no test command has ended with status 0 since the phase began";
+            (vec![said], Some(missing.to_owned()))
+        }
+        (Verdict::Verified, Some(test)) => (vec![said, test.clone()], None),
+        _ => (vec![said], None),
+    }
+}
+
 /// The end of an agent's run, with its final reply.
-pub fn on_completion(text: &str, agent: &AgentName, reply: &str, now: DateTime<Utc>) -> Outcome {
-    outcome(complete(text, agent, reply, now))
+pub fn on_completion(
+    text: &str,
+    agent: &AgentName,
+    reply: &str,
+    seen: &Seen,
+    now: DateTime<Utc>,
+) -> Outcome {
+    outcome(complete(text, agent, reply, seen, now))
 }
 
 /// The start of an agent's run.
@@ -94,6 +125,7 @@ fn complete(
     text: &str,
     name: &AgentName,
     reply: &str,
+    seen: &Seen,
     now: DateTime<Utc>,
 ) -> Result<Outcome, String> {
     let mut draft = Draft::open(text, now)?;
@@ -111,7 +143,14 @@ fn complete(
         }
         _ => verdict::headline(reply).to_owned(),
     });
+    let (proof, missing) = proof_of(verdict, &evidence, seen);
+    if let (Some(missing), true) = (&missing, seen.is_required) {
+        return Err(format!("`{gate}` stays open: {missing}"));
+    }
     draft.gate(gate, to, &evidence);
+    if to == GateStatus::Passed {
+        draft.prove(proof, missing);
+    }
     draft.sign(gate, Some(agent.as_str()), Some(&message));
     draft.log(gate, agent.as_str(), &message, Some(to));
     let phase_outcome = if agent.phase(draft.state.mode) == Phase::ReviewVerification {

@@ -251,6 +251,9 @@ mod tests {
         let [Proof::Artifact { path, .. }, _, Proof::Verdict { line, at }] = &*change.proof else {
             panic!("{:?}", change.proof);
         };
-        assert_eq!((&**path, &**line, &**at), ("test-summary.md", says, "test-summary.json"));
+        assert_eq!(
+            (&**path, &**line, &**at),
+            ("test-summary.md", says, "test-summary.json")
+        );
     }
 }

@@ -28,7 +28,7 @@ fn after_start(text: &str, agent: &str) -> Outcome {
 }
 
 fn after_end(text: &str, agent: &str, reply: &str) -> Outcome {
-    on_completion(text, &name(agent), reply, now())
+    on_completion(text, &name(agent), reply, &Seen::default(), now())
 }
 
 fn front_matter(text: &str) -> &str {

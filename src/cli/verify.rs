@@ -1,0 +1,187 @@
+//! `verify`: what stands behind every gate that passed, and whether the gate log's chain
+//! is whole.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use anyhow::{Context as _, Result};
+use serde::Serialize;
+
+use super::{Answer, CliContext, output};
+use crate::lifecycle::evidence::GateLog;
+use crate::lifecycle::gates::{SiteRuns, artifact_of};
+use crate::log::chain;
+use crate::project::sites;
+use crate::recorder::changes;
+use crate::systems::workflow::{Gate, GateStatus, Proof, Standing, Workflow};
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit 1: the chain is broken, an artifact was changed since it proved a gate, \
+    or a state file says passed where the gate log says failed.\n\n\
+    The chain has no key: it shows accidents and what agents did, not an owner who writes \
+    the whole log anew. Keep its head elsewhere, such as in a commit, to show that too."
+)]
+pub struct Args {
+    /// Print the hash of the last line alone
+    #[arg(long)]
+    head: bool,
+}
+
+#[derive(Serialize)]
+struct Document {
+    gates: Vec<Passed>,
+    chain: Chain,
+}
+
+/// A gate that passed.
+#[derive(Serialize)]
+struct Passed {
+    system: &'static str,
+    file: String,
+    gate: String,
+    status: GateStatus,
+    standing: Option<Standing>,
+    proof: Vec<Proof>,
+    /// Who changed the state file last, as far as that is recorded.
+    changed_by: Option<String>,
+    /// What does not agree with the log or the disk.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    problems: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Chain {
+    ok: bool,
+    lines: usize,
+    problems: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let log = context.project.logs().gates();
+    let could_not = || format!("could not read `{}`", log.path().display());
+    if args.head {
+        let head = chain::head(&log).with_context(could_not)?;
+        context.print(out, &serde_json::json!({ "head": head }), |out| {
+            writeln!(out, "{head}")
+        })?;
+        return Ok(Answer::Yes);
+    }
+    let chain = chain::verify(&log).with_context(could_not)?;
+    let document = Document {
+        gates: passed(context)?,
+        chain: Chain {
+            ok: chain.faults.is_empty(),
+            lines: chain.lines,
+            problems: chain.faults.into_iter().chain(chain.notes).collect(),
+        },
+    };
+    let is_fine = document.chain.ok && document.gates.iter().all(|gate| gate.problems.is_empty());
+    context.print(out, &document, |out| {
+        for gate in &document.gates {
+            write_gate(gate, context, out)?;
+        }
+        let Chain {
+            ok,
+            lines,
+            problems,
+        } = &document.chain;
+        let word = match ok {
+            true => context.paint.green("whole"),
+            false => context.paint.red("broken"),
+        };
+        writeln!(out, "gate log: {word}, {lines} lines")?;
+        problems
+            .iter()
+            .try_for_each(|problem| writeln!(out, "  {}", output::printable(problem)))
+    })?;
+    Ok(Answer::yes_if(is_fine))
+}
+
+fn passed(context: &CliContext<'_>) -> Result<Vec<Passed>> {
+    let project = &context.project;
+    let log = GateLog::read(&project.logs().gates(), u64::MAX);
+    let mut changed_by: BTreeMap<String, String> = BTreeMap::new();
+    changes::each(&context.recorder_dir(), &mut |change| {
+        let actor = change.actor.unwrap_or_else(|| "unknown".to_owned());
+        changed_by.insert(change.path, actor);
+    });
+    let runs: Vec<Workflow> = context.with_catalog(|registry| {
+        let sites = sites::all(project, registry);
+        let runs = sites.iter().map(|site| SiteRuns::of(site, project, &log));
+        Ok(runs.flat_map(|runs| runs.readable).collect())
+    })?;
+    let of_run = |run: &Workflow| {
+        let passed = run
+            .gates
+            .iter()
+            .filter(|gate| gate.status == GateStatus::Passed);
+        let gates: Vec<Passed> = passed
+            .map(|gate| Passed {
+                changed_by: changed_by.get(&project.main.path(&run.file)).cloned(),
+                ..judged(&log, context, run, gate)
+            })
+            .collect();
+        gates
+    };
+    Ok(runs.iter().flat_map(of_run).collect())
+}
+
+fn judged(log: &GateLog, context: &CliContext<'_>, run: &Workflow, gate: &Gate) -> Passed {
+    let mut problems = Vec::new();
+    let mut proof = gate.proof.clone();
+    match log.latest(&context.project, run, gate) {
+        Some((record, GateStatus::Passed)) => {
+            let changed = record
+                .proof
+                .iter()
+                .filter(|proof| is_changed(context, proof));
+            problems.extend(changed.map(|proof| match proof {
+                Proof::Artifact { path, .. } => {
+                    format!("`{path}` was changed since it proved the gate")
+                }
+                _ => String::new(),
+            }));
+            proof.clone_from(&record.proof);
+        }
+        Some((record, GateStatus::Failed)) => problems.push(format!(
+            "the file says passed, and the last record of the gate ({}) says failed",
+            record.ts
+        )),
+        _ => {}
+    }
+    Passed {
+        system: run.system,
+        file: run.file.clone(),
+        gate: gate.name.clone(),
+        status: gate.status,
+        standing: gate.standing,
+        proof,
+        changed_by: None,
+        problems,
+    }
+}
+
+/// Whether a file that proved a gate holds something else now.
+fn is_changed(context: &CliContext<'_>, proof: &Proof) -> bool {
+    match proof {
+        Proof::Artifact { path, .. } => artifact_of(&context.project, path) != *proof,
+        _ => false,
+    }
+}
+
+fn write_gate(gate: &Passed, context: &CliContext<'_>, out: &mut dyn Write) -> std::io::Result<()> {
+    let standing = gate.standing.map_or("passed", Standing::as_str);
+    let by = match (gate.standing, &gate.changed_by) {
+        (Some(Standing::OnlyInFile), Some(by)) => format!(" (last changed by {by})"),
+        _ => String::new(),
+    };
+    let word = match gate.standing {
+        Some(Standing::Proved) => context.paint.green(standing),
+        _ => context.paint.bold(standing),
+    };
+    let (file, name) = (output::printable(&gate.file), output::printable(&gate.gate));
+    writeln!(out, "{file}  {name}: {word}{by}")?;
+    let red = |problem: &String| writeln!(out, "  {}", context.paint.red(problem));
+    gate.problems.iter().try_for_each(red)
+}

@@ -1,0 +1,249 @@
+//! Which commands are tests: those of which the line's exit status is a usual test
+//! runner's, or of a command that the project names.
+
+/// A test runner: its program, and the word that makes it test; none where it does
+/// nothing else.
+struct Runner(&'static str, &'static str);
+
+#[rustfmt::skip]
+const RUNNERS: &[Runner] = &[
+    Runner("cargo", "test"), Runner("cargo", "t"), Runner("cargo", "nextest"),
+    Runner("npm", "test"), Runner("npm", "t"), Runner("npm", "run test"), Runner("npm", "run-script test"),
+    Runner("pnpm", "test"), Runner("pnpm", "t"), Runner("pnpm", "run test"),
+    Runner("yarn", "test"), Runner("yarn", "run test"),
+    Runner("bun", "test"), Runner("bun", "run test"), Runner("deno", "test"), Runner("deno", "task test"),
+    Runner("jest", ""), Runner("vitest", ""), Runner("mocha", ""), Runner("ava", ""), Runner("tap", ""), Runner("karma", "start"),
+    Runner("playwright", "test"), Runner("cypress", "run"), Runner("ng", "test"), Runner("nx", "test"), Runner("turbo", "test"), Runner("turbo", "run test"),
+    Runner("pytest", ""), Runner("py.test", ""), Runner("tox", ""), Runner("nox", ""), Runner("nosetests", ""),
+    Runner("hatch", "test"), Runner("manage.py", "test"),
+    Runner("go", "test"), Runner("gotestsum", ""), Runner("ginkgo", ""),
+    Runner("mvn", "test"), Runner("mvn", "verify"), Runner("mvnw", "test"), Runner("mvnw", "verify"),
+    Runner("gradle", "test"), Runner("gradle", "check"), Runner("gradlew", "test"), Runner("gradlew", "check"),
+    Runner("sbt", "test"), Runner("dotnet", "test"), Runner("vstest.console", ""),
+    Runner("rspec", ""), Runner("rake", "test"), Runner("rake", "spec"), Runner("rails", "test"), Runner("cucumber", ""),
+    Runner("phpunit", ""), Runner("pest", ""), Runner("composer", "test"), Runner("artisan", "test"),
+    Runner("mix", "test"), Runner("rebar3", "eunit"), Runner("swift", "test"), Runner("xcodebuild", "test"),
+    Runner("flutter", "test"), Runner("dart", "test"), Runner("zig", "build test"), Runner("zig", "test"),
+    Runner("stack", "test"), Runner("cabal", "test"), Runner("lein", "test"), Runner("busted", ""),
+    Runner("make", "test"), Runner("make", "check"), Runner("just", "test"), Runner("task", "test"), Runner("ninja", "test"), Runner("meson", "test"),
+    Runner("ctest", ""), Runner("bats", ""), Runner("prove", ""), Runner("bazel", "test"),
+];
+
+/// Programs that run the command behind them, with the options of theirs that have a
+/// value; `--flag=value` needs none.
+const WRAPPERS: &[(&str, &[&str])] = &[
+    ("bundle exec", &[]),
+    ("command", &[]),
+    ("cross-env", &[]),
+    ("env", &["-u", "-C"]),
+    ("exec", &[]),
+    ("nice", &["-n"]),
+    ("npx", &["-p", "--package"]),
+    ("bunx", &[]),
+    ("pdm run", &[]),
+    ("php", &[]),
+    ("pipenv run", &[]),
+    ("pnpm exec", &[]),
+    ("poetry run", &[]),
+    ("rye run", &[]),
+    ("stdbuf", &[]),
+    ("sudo", &["-u"]),
+    ("time", &[]),
+    ("timeout", &["-k", "-s"]),
+    (
+        "uv run",
+        &["--with", "--python", "-p", "--extra", "--group"],
+    ),
+    ("xvfb-run", &[]),
+    ("yarn exec", &[]),
+];
+
+/// With these a runner tests nothing, or says that it is well when it is not.
+const NOT_A_TEST: &[&str] = &[
+    "--build-only",
+    "--co",
+    "--collect-only",
+    "--dry-run",
+    "--fail-never",
+    "--fixtures",
+    "--help",
+    "--if-present",
+    "--ignore-errors",
+    "--just-print",
+    "--list",
+    "--list-tests",
+    "--listTests",
+    "--no-run",
+    "--notest",
+    "--only-generate",
+    "--pass-with-no-tests",
+    "--passWithNoTests",
+    "--question",
+    "--recon",
+    "--setup-plan",
+    "--show-only",
+    "--touch",
+    "--version",
+    "-DskipTests",
+    "-Dmaven.test.skip=true",
+    "-Dmaven.test.failure.ignore",
+    "-Dmaven.test.failure.ignore=true",
+    "-h",
+    "-fn",
+    "-list",
+];
+
+/// The same for single programs, where a letter means something else to others.
+const NOT_A_TEST_OF: &[(&str, &[&str])] = &[
+    ("make", &["-i", "-n", "-q", "-t"]),
+    ("ninja", &["-n"]),
+    ("just", &["-n"]),
+    ("ctest", &["-N"]),
+    ("gradle", &["-m", "-x"]),
+    ("gradlew", &["-m", "-x"]),
+    ("go", &["-c"]),
+    ("rake", &["-n", "-T"]),
+];
+
+/// Build programs that are given several tasks.
+const IN_ANY_ORDER: &[&str] = &[
+    "gradle", "gradlew", "just", "lein", "make", "mvn", "mvnw", "ninja", "rake", "sbt", "task",
+];
+
+/// Options before a runner's word that have a value.
+const WITH_VALUE: &[&str] = &[
+    "--config",
+    "--cwd",
+    "--dir",
+    "--directory",
+    "--file",
+    "--filter",
+    "--manifest-path",
+    "--prefix",
+    "--project",
+    "--workspace",
+    "-C",
+    "-F",
+    "-f",
+    "-p",
+    "-w",
+];
+
+/// Whether the words of a command are a test; `own` are the commands that the project
+/// names as its tests.
+pub fn is_test(words: &[String], own: &[Vec<String>]) -> bool {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let is_own = |own: &Vec<String>| !own.is_empty() && words.starts_with(&texts(own));
+    own.iter().any(is_own) || is_runner(unwrapped(&words))
+}
+
+fn texts(words: &[String]) -> Vec<&str> {
+    words.iter().map(String::as_str).collect()
+}
+
+/// The command behind wrappers and assignments.
+fn unwrapped<'a, 'w>(mut words: &'a [&'w str]) -> &'a [&'w str] {
+    while let Some((first, rest)) = words.split_first() {
+        let is_assignment = first.split_once('=').is_some_and(|(name, _)| {
+            !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        });
+        let wrapper = WRAPPERS.iter().find(|(wrapper, _)| {
+            let mut parts = wrapper.split(' ');
+            parts.next() == Some(program(first))
+                && parts.eq(rest.iter().copied().take(wrapper.matches(' ').count()))
+        });
+        match wrapper {
+            _ if is_assignment => words = rest,
+            Some((wrapper, with_value)) => {
+                words = &rest[wrapper.matches(' ').count()..];
+                while let Some(option) = words.first().filter(|word| word.starts_with('-')) {
+                    let n = 1 + usize::from(with_value.contains(option));
+                    words = words.get(n..).unwrap_or_default();
+                }
+                if *wrapper == "timeout" {
+                    words = words.get(1..).unwrap_or_default();
+                }
+            }
+            // `python -m pytest`
+            None if program(first).starts_with("python") => match rest {
+                ["-m", rest @ ..] => return rest,
+                [script, ..] if program(script) == "manage.py" => return rest,
+                _ => return words,
+            },
+            None => return words,
+        }
+    }
+    words
+}
+
+fn program(word: &str) -> &str {
+    let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
+    name.trim_end_matches(".exe")
+        .trim_end_matches(".bat")
+        .trim_end_matches(".cmd")
+}
+
+fn is_runner(words: &[&str]) -> bool {
+    let Some((first, args)) = words.split_first() else {
+        return false;
+    };
+    let name = program(first);
+    let own = NOT_A_TEST_OF.iter().filter(|(program, _)| *program == name);
+    let mut idle = own.flat_map(|(_, options)| *options).chain(NOT_A_TEST);
+    if idle.any(|option| args.contains(option)) {
+        return false;
+    }
+    let is_unittest = name == "unittest" || name == "node" && args.contains(&"--test");
+    is_unittest
+        || RUNNERS
+            .iter()
+            .any(|Runner(program, word)| *program == name && says(name, args, word))
+}
+
+/// Whether the words before all others are these: tasks of build programs come in any
+/// order.
+fn says(program: &str, args: &[&str], wanted: &str) -> bool {
+    if wanted.is_empty() {
+        return true;
+    }
+    let mut plain = Vec::new();
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        if WITH_VALUE.contains(arg) {
+            args.next();
+        } else if !arg.starts_with(['-', '+']) {
+            plain.push(*arg);
+        }
+    }
+    let wanted: Vec<&str> = wanted.split(' ').collect();
+    let is_script = |word: &&str| matches!(wanted.as_slice(), [_, task] if word.strip_prefix(task).is_some_and(|rest| rest.starts_with(':')));
+    IN_ANY_ORDER.contains(&program) && plain.contains(&wanted[0])
+        || plain.starts_with(&wanted)
+        || plain.first() == wanted.first() && plain.get(1).is_some_and(is_script)
+}
+
+/// The commands whose exit status is the line's, as far as that is certain.
+pub fn decisive(line: &str) -> Vec<Vec<String>> {
+    // A redirection of errors is no `&` behind a command.
+    let line = line.replace("2>&1", " ");
+    let is_plain = |c: char| !"|;&<>`$(){}!#\n\\*?~".contains(c);
+    let parts: Vec<&str> = line.split("&&").collect();
+    if !parts.iter().all(|part| part.chars().all(is_plain)) {
+        return Vec::new();
+    }
+    let words = |part: &&str| {
+        let mut pieces = part.split(['\'', '"']).enumerate();
+        let is_quoted = pieces.clone().count() > 1;
+        let words = part.split_whitespace().map(str::to_owned);
+        match is_quoted {
+            true => pieces
+                .by_ref()
+                .take(1)
+                .flat_map(|(_, piece)| piece.split_whitespace())
+                .map(str::to_owned)
+                .collect(),
+            false => words.collect(),
+        }
+    };
+    parts.iter().map(words).collect()
+}
