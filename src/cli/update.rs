@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::archiving::with_site_lock;
+use super::change;
 use super::{Answer, CliContext, output};
 use crate::base::disk::bounded_read::{self, read_text};
 use crate::base::{clock, path, warn};
@@ -17,9 +18,10 @@ use crate::lifecycle::gates::write_through;
 use crate::log::append::LogFile;
 use crate::store::lock::IN_COMMAND;
 use crate::store::replace;
-use crate::systems::devt;
 use crate::systems::devt::update::{Surroundings, Updated, update};
 use crate::systems::devt::workflow_yaml::{self, Fields};
+use crate::systems::devt::{self, gate};
+use crate::systems::workflow::{GateStatus, Move, Outcome, StateChange};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -65,6 +67,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     let (document, rotation) =
         with_site_lock(devt::ID, &dir, |_| set(&file, args, &pairs, context))
             .with_context(|| format!("could not update `{}`", file.display()))?;
+    record_phase(&file, &pairs, context)?;
     if let Some(rotation) = rotation
         && context.rules.settings.edition_of(devt::ID).edition == Edition::V0244
     {
@@ -84,6 +87,37 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
         Ok(())
     })?;
     Ok(Answer::Yes)
+}
+
+/// Notes in the gate log which phase begins, and whether its status was set with it: the
+/// file cannot tell that from what the phase before left.
+fn record_phase(file: &Path, pairs: &[(&str, &str)], context: &CliContext<'_>) -> Result<()> {
+    let has = |wanted: &str| pairs.iter().any(|(key, _)| *key == wanted);
+    if !has("phase") && !has("status") && !has("verdict") {
+        return Ok(());
+    }
+    let text = read_text(file)?.unwrap_or_default();
+    let run = gate::read_workflow(&text, "");
+    let moves = run.gates.iter().filter(|_| has("status") || has("verdict"));
+    let change = StateChange {
+        moves: moves
+            .map(|gate| Move {
+                gate: gate.name.clone(),
+                from: GateStatus::Pending,
+                to: gate.status,
+            })
+            .collect(),
+        phase: run.phase.clone(),
+        iteration: run.iteration,
+        ..StateChange::default()
+    };
+    change::record(
+        context,
+        (devt::ID, "update"),
+        file,
+        &Outcome::Changed(change),
+    );
+    Ok(())
 }
 
 /// The site that holds the named project or the current directory, the innermost

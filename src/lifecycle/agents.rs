@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::base::actor::{Actor, AgentName};
 use crate::base::disk::bounded_read::read_text;
 use crate::base::target::{Act, Text};
-use crate::base::{path, text};
+use crate::base::{clock, path, text};
 use crate::contract::denial::{Denial, DenyCode, Mode};
 use crate::guard::claims::Claim;
 use crate::guard::decision::Decision;
@@ -19,7 +19,7 @@ use crate::host::agent_result::{AgentResult, ToldBy};
 use crate::host::event::{Event, Tool};
 use crate::host::reply::{self, Reply};
 use crate::lifecycle::calls;
-use crate::lifecycle::counted_runs::Runs;
+use crate::lifecycle::counted_runs::{Began, Runs};
 use crate::lifecycle::evidence::Evidence;
 use crate::lifecycle::gates::{About, GateEffects, GateRecord, GateScope, OwedArtifact, Plan};
 use crate::log::record::{LogLine, Record, What};
@@ -46,7 +46,7 @@ pub(crate) fn agent_started(context: &Context<'_>, event: &Event<'_>) -> Reply {
         agent_type,
         agent_id,
     };
-    forget_run(context, event.session(), agent_id.unwrap_or_default());
+    begin_run(context, event, &agent, &around);
     let plan = Plan::new(&around, moment, context.now.get());
     let effects = write_gates(context, &plan, &about);
     // A start that moves nothing is not worth a line, one that should have is.
@@ -82,19 +82,58 @@ fn states_at_end<'c>(
 }
 
 /// Lets the end of a run count again, and its report be refused again, since its agent
-/// goes on.
-fn forget_run(context: &Context<'_>, session: &str, id: &str) {
-    if !context.logs().own_folder().is_dir() {
+/// goes on; and notes what the agent found where it is to write.
+fn begin_run(
+    context: &Context<'_>,
+    event: &Event<'_>,
+    agent: &AgentName,
+    around: &[GateScope<'_>],
+) {
+    let (session, id) = (event.session(), event.agent_id());
+    let mut began: Option<Began> = None;
+    for (workflow, held) in around.iter().filter_map(|scope| scope.held(agent)) {
+        let began = began.get_or_insert_default();
+        began.workflow = began.workflow.take().or(workflow);
+        began.held.extend(held);
+        began.at = clock::millis(context.now.get());
+    }
+    let folder = context.logs().own_folder().to_owned();
+    if !folder.is_dir() && began.is_none() {
         return;
     }
-    let forgotten = with_lock(context.logs().own_folder(), TO_COUNT, |locked| {
-        let mut runs = Runs::read(locked);
-        match runs.forget(session, id) {
-            true => runs.write(locked),
-            false => Ok(()),
-        }
+    let noted = make_own_folder(&folder).and_then(|()| {
+        with_lock(&folder, TO_COUNT, |locked| {
+            let mut runs = Runs::read(locked);
+            let is_known = runs.forget(session, id);
+            match began {
+                Some(began) if !id.is_empty() => runs.begin(session, id, began),
+                _ if !is_known => return Ok(()),
+                _ => {}
+            }
+            runs.write(locked)
+        })
     });
-    context.warn_about("runs.json", forgotten);
+    context.warn_about("runs.json", noted);
+}
+
+/// A file tool of an agent has written: what it wrote is its work, the same bytes too.
+pub(crate) fn agent_wrote(context: &Context<'_>, event: &Event<'_>, claims: &[Claim<'_>]) {
+    let (session, id) = (event.session(), event.agent_id());
+    let paths: Vec<String> = claims.iter().map(Claim::path).collect();
+    let folder = context.logs().own_folder().to_owned();
+    if id.is_empty() || !event.tool().is_file_tool() || paths.is_empty() {
+        return;
+    }
+    let note = |runs: &mut Runs| paths.iter().any(|path| runs.wrote(session, id, path));
+    if !note(&mut Runs::peek(&folder)) {
+        return;
+    }
+    let noted = with_lock(&folder, TO_COUNT, |locked| {
+        let mut runs = Runs::read(locked);
+        note(&mut runs);
+        runs.write(locked)
+    });
+    context.warn_about("runs.json", noted);
 }
 
 /// The end of an agent's run, counted once.
@@ -103,7 +142,8 @@ pub(crate) fn agent_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
         return Reply::Silent;
     };
     let agent = AgentName::parse(&ending.agent_type);
-    let evidence = Evidence::of(context);
+    let id = ending.agent_id.as_deref().unwrap_or_default();
+    let evidence = Evidence::of_agent(context, event.session(), &ending.agent_type, id);
     let cwd = ending.work_tree.as_deref().unwrap_or(&context.cwd);
     let around = states_at_end(context, cwd, &evidence);
     let end = |reply| AgentEvent::AgentEnd {
@@ -224,7 +264,7 @@ fn owed_before_the_end(context: &Context<'_>, plan: &Plan<'_>) -> Vec<OwedArtifa
 pub(crate) fn handed_back(context: &Context<'_>, event: &Event<'_>) -> Reply {
     let (session, id) = (event.session(), event.agent_id());
     let agent_type = event.agent_type().unwrap_or_default();
-    let evidence = Evidence::of(context);
+    let evidence = Evidence::of_agent(context, session, agent_type, id);
     let around = states_at_end(context, &context.cwd, &evidence);
     let moment = AgentEvent::AgentEnd {
         agent: &AgentName::parse(agent_type),

@@ -1,7 +1,9 @@
 //! Which runs of agents have been counted, and which were sent back to work. One run can
 //! bring two events, and the same agent can be continued and end again.
 
+use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -21,9 +23,24 @@ pub struct Runs {
     /// Those whose report was refused once.
     #[serde(default)]
     sent_back: Vec<Run>,
+    #[serde(default)]
+    began: Vec<Began>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What the artifacts of an agent held when it first started in a workflow.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Began {
+    #[serde(flatten)]
+    run: Run,
+    pub workflow: Option<String>,
+    /// UTC, RFC 3339, milliseconds.
+    pub at: String,
+    /// git's ids of the contents, by absolute path. A file that was not there has none, nor
+    /// one that the agent has written with a file tool since.
+    pub held: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Run {
     session: String,
     agent: String,
@@ -49,7 +66,12 @@ fn add(runs: &mut Vec<Run>, session: &str, agent: &str) {
 impl Runs {
     /// A file that cannot be read counts as empty: at worst a run counts twice.
     pub fn read(locked: &Locked<'_>) -> Self {
-        read_own(locked.dir(), FILE).unwrap_or_default()
+        Self::peek(locked.dir())
+    }
+
+    /// The same without the lock, for what need not be the newest.
+    pub fn peek(own_folder: &Path) -> Self {
+        read_own(own_folder, FILE).unwrap_or_default()
     }
 
     pub fn is_counted(&self, session: &str, agent: &str) -> bool {
@@ -66,6 +88,33 @@ impl Runs {
 
     pub fn send_back(&mut self, session: &str, agent: &str) {
         add(&mut self.sent_back, session, agent);
+    }
+
+    pub fn began(&self, session: &str, agent: &str) -> Option<&Began> {
+        self.began.iter().find(|began| began.run.is(session, agent))
+    }
+
+    /// Notes an agent's start; an earlier one in the same workflow stands.
+    pub fn begin(&mut self, session: &str, agent: &str, began: Began) {
+        let earlier = self.began(session, agent);
+        if earlier.is_some_and(|earlier| earlier.workflow == began.workflow) {
+            return;
+        }
+        self.began.retain(|began| !began.run.is(session, agent));
+        let run = Run {
+            session: session.to_owned(),
+            agent: agent.to_owned(),
+        };
+        self.began.push(Began { run, ..began });
+        let surplus = self.began.len().saturating_sub(MAX_RUNS);
+        self.began.drain(..surplus);
+    }
+
+    /// A file tool of an agent has written a file; `false` where that says nothing new.
+    pub fn wrote(&mut self, session: &str, agent: &str, path: &str) -> bool {
+        let mut began = self.began.iter_mut();
+        let began = began.find(|began| began.run.is(session, agent));
+        began.is_some_and(|began| began.held.remove(path).is_some())
     }
 
     /// A continued agent is countable again; `false` where nothing was known of it.

@@ -2,12 +2,16 @@
 //! commands ran.
 
 use std::cell::OnceCell;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use chrono::DateTime;
+use chrono::{DateTime, TimeDelta};
 
+use crate::base::actor::AgentName;
 use crate::base::disk::bounded_read;
+use crate::base::path;
 use crate::host::event::{Event, Kind, Tool};
+use crate::lifecycle::counted_runs::{Began, Runs};
 use crate::lifecycle::gates::{self, About, GateRecord};
 use crate::lifecycle::test_command::decisive;
 use crate::lifecycle::{agents, test_command};
@@ -16,7 +20,13 @@ use crate::log::redact;
 use crate::project::context::Context;
 use crate::project::files::InDir;
 use crate::project::roots::Project;
+use crate::recorder::changes::{self, ChangeRecord};
+use crate::recorder::contents::Contents;
+use crate::recorder::entry::BlobId;
+use crate::recorder::mediate;
 use crate::settings::model::EvidenceMode;
+use crate::store::modified;
+use crate::systems::devt::workflow_yaml::{self, Fields};
 use crate::systems::system::Files as _;
 use crate::systems::workflow::{Gate, GateStatus, Proof, Standing, Workflow};
 use crate::systems::{agent_flow, devt, groups};
@@ -54,24 +64,37 @@ impl GateLog {
     }
 
     /// The latest record of a run that moved a gate, and where it moved it to.
-    pub fn latest(
-        &self,
-        project: &Project,
-        run: &Workflow,
+    pub fn latest<'r>(
+        &'r self,
+        project: &'r Project,
+        run: &'r Workflow,
         gate: &Gate,
-    ) -> Option<(&GateRecord, GateStatus)> {
-        let begun = run.started_at.as_deref().map(DateTime::parse_from_rfc3339);
-        let is_of_run = |record: &&GateRecord| {
-            let at = DateTime::parse_from_rfc3339(&record.ts);
-            let is_earlier = matches!((&begun, &at), (Some(Ok(begun)), Ok(at)) if at < begun);
+    ) -> Option<(&'r GateRecord, GateStatus)> {
+        let mut records = self.of_run(project, run);
+        records.find_map(|record| Some((record, moved_to(record, gate)?)))
+    }
+
+    /// The records of a run, newest first.
+    fn of_run<'r>(
+        &'r self,
+        project: &'r Project,
+        run: &'r Workflow,
+    ) -> impl Iterator<Item = &'r GateRecord> {
+        let begun = run.started_at.as_deref();
+        let begun = begun.and_then(|begun| DateTime::parse_from_rfc3339(begun).ok());
+        let is_of_run = move |record: &&GateRecord| {
+            let at = DateTime::parse_from_rfc3339(&record.ts).ok();
+            let is_earlier = at < begun && at.is_some();
             record.system == run.system && is_same(project, &record.file, &run.file) && !is_earlier
         };
-        let mut records = self.records.iter().rev().filter(is_of_run);
-        records.find_map(|record| Some((record, moved_to(record, gate)?)))
+        self.records.iter().rev().filter(is_of_run)
     }
 
     /// Says of every gate that passed what stands behind it.
     pub fn mark(&self, project: &Project, run: &mut Workflow) {
+        if run.system == devt::ID && !self.speaks_of_phase(project, run) {
+            devt::gate::has_just_begun(run);
+        }
         let standings: Vec<_> = run
             .gates
             .iter()
@@ -100,6 +123,26 @@ impl GateLog {
         })
     }
 
+    /// Whether the status in a `workflow.yaml` is of its present phase, and not left from the
+    /// one before. Where nothing is known of the run, the file is believed.
+    fn speaks_of_phase(&self, project: &Project, run: &Workflow) -> bool {
+        let Some(phase) = run.phase.as_deref() else {
+            return true;
+        };
+        let mut records = self
+            .of_run(project, run)
+            .filter(|record| record.phase.is_some());
+        let mut records = records.by_ref().peekable();
+        if records.peek().is_none() {
+            return true;
+        }
+        let judge = devt::gate::judged_by(phase).map(|judge| judge.file);
+        let mut in_phase = records.take_while(|record| record.phase.as_deref() == Some(phase));
+        let is_own = |gate: &str| gate == phase || judge.is_none_or(|judge| gate == judge);
+        in_phase.any(|record| record.gate.as_deref().is_some_and(is_own))
+            || was_set_in(project, &project.main.path(&run.file), phase)
+    }
+
     /// The last test that passed since a run left the phases before these.
     pub fn passed_test(&self, project: &Project, file: &str, phases: &[&str]) -> Option<&Proof> {
         let of_run = |record: &&GateRecord| is_same(project, &record.file, file);
@@ -123,20 +166,106 @@ impl GateLog {
     }
 }
 
+/// Whether the latest change of a `workflow.yaml` that is recorded set its status, by
+/// whatever program, while it was in this phase.
+fn was_set_in(project: &Project, file: &str, phase: &str) -> bool {
+    let recorder = mediate::dir(project);
+    let contents = Contents::of(&recorder);
+    let read = |blob: Option<BlobId>| {
+        let text = blob.and_then(|blob| contents.get(blob)).unwrap_or_default();
+        workflow_yaml::read(&String::from_utf8_lossy(&text))
+    };
+    let mut is_set = false;
+    let mut take = |line: &str| {
+        if let Ok(change) = serde_json::from_str::<ChangeRecord>(line)
+            && change.path == file
+            && change.tool.as_deref() != Some("gate")
+        {
+            let (before, after) = (read(change.before), read(change.after));
+            let said = |fields: &Fields| ["status", "verdict"].map(|key| fields.get(key).cloned());
+            let phase = Some(phase);
+            is_set = after.text("phase") == phase
+                && (said(&before) != said(&after) || is_set && before.text("phase") == phase);
+        }
+    };
+    // A log that is not there knows of no change.
+    let _ = bounded_read::tail(&changes::log(&recorder).path(), RECENT, &mut take);
+    is_set
+}
+
 /// What is known around a state beside its files; read when it is first asked for.
 pub struct Evidence<'c> {
     pub project: &'c Project,
     pub mode: EvidenceMode,
+    /// The agent that ends, and how it began.
+    agent: Option<AgentName>,
+    began: Option<Began>,
     log: OnceCell<GateLog>,
 }
+
+/// devt's own: clocks of files and programs differ.
+const TOLERANCE: TimeDelta = TimeDelta::seconds(30);
 
 impl<'c> Evidence<'c> {
     pub fn of(context: &'c Context<'_>) -> Self {
         Self {
             project: &context.project,
             mode: context.rules.settings.evidence,
+            agent: None,
+            began: None,
             log: OnceCell::new(),
         }
+    }
+
+    /// The same at the end of an agent.
+    pub fn of_agent(context: &'c Context<'_>, session: &str, name: &str, id: &str) -> Self {
+        let runs = Runs::peek(context.logs().own_folder());
+        Self {
+            agent: Some(AgentName::parse(name)),
+            began: runs.began(session, id).cloned(),
+            ..Self::of(context)
+        }
+    }
+
+    /// Why a file is not the work of the agent that ends, in the workflow that began then.
+    pub fn left_over(&self, file: &Path, begun: Option<&str>) -> Option<String> {
+        let meta = fs::metadata(file).ok()?;
+        let begun = begun.and_then(|begun| DateTime::parse_from_rfc3339(begun).ok());
+        if begun.is_some_and(|begun| modified(&meta) < begun - TOLERANCE) {
+            return Some("is from before this workflow".to_owned());
+        }
+        let began = self.began.as_ref()?;
+        let path = path::from_os(file);
+        if began
+            .held
+            .get(&path)
+            .is_some_and(|held| gates::blob(file).as_ref() == Some(held))
+        {
+            return Some("is what it was when the agent began".to_owned());
+        }
+        let writer = self.last_writer(&path, &began.at)?;
+        let is_own = self
+            .agent
+            .as_ref()
+            .is_none_or(|agent| agent.as_str() == writer);
+        (!is_own && writer != "statewarden").then(|| format!("was last written by `{writer}`"))
+    }
+
+    /// Who is certain to have changed a file last, since then.
+    fn last_writer(&self, path: &str, since: &str) -> Option<String> {
+        let mut last = None;
+        let log = changes::log(&mediate::dir(self.project));
+        let mut take = |line: &str| {
+            if let Ok(change) = serde_json::from_str::<ChangeRecord>(line)
+                && change.path == path
+                && *change.ts >= *since
+            {
+                last = change.actor.filter(|_| change.certain);
+            }
+        };
+        // A log that is not there knows of nobody.
+        let _ = bounded_read::tail(&log.path(), RECENT, &mut take);
+        last
     }
 
     pub fn log(&self) -> &GateLog {

@@ -8,6 +8,7 @@ mod record;
 mod settle;
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -136,6 +137,25 @@ impl<'c> GateScope<'c> {
         self.own.as_deref().filter(|own| own.is_dir())
     }
 
+    /// The file that an agent leaves under a name: in its own work tree, where it has one.
+    fn artifact(&self, name: &str) -> Option<PathBuf> {
+        let own = self.own_dir().map(|own| own.join(name));
+        let own = own.filter(|own| own.is_file());
+        own.or_else(|| Some(self.dir()?.join(name)))
+    }
+
+    /// What the files hold that an agent is to write, by their absolute paths, and the
+    /// workflow they are for.
+    pub fn held(&self, agent: &AgentName) -> Option<(Option<String>, BTreeMap<String, String>)> {
+        let role = self.role_of(agent);
+        let system = self.governed.system;
+        let names = system.artifacts_of(role.as_ref().unwrap_or(agent), self);
+        let files = names.iter().filter_map(|name| self.artifact(name));
+        let blobs = files.filter_map(|file| Some((path::from_os(&file), blob(&file)?)));
+        let blobs: BTreeMap<_, _> = blobs.collect();
+        (!names.is_empty()).then(|| (system.workflow_id(self), blobs))
+    }
+
     /// The gate before an agent's phase that has not passed.
     pub fn closed_gate(&self, agent: &AgentName) -> Option<ClosedGate> {
         self.governed.system.closed_gate(agent, self)
@@ -194,6 +214,12 @@ impl Files for GateScope<'_> {
         let file = shown(evidence.project, &self.dir()?.join(run));
         let log = evidence.log();
         log.passed_test(evidence.project, &file, phases).cloned()
+    }
+
+    fn left_over(&self, name: &str, begun: Option<&str>) -> Option<String> {
+        let file = self.artifact(name)?;
+        let why = self.evidence?.left_over(&file, begun)?;
+        Some(format!("`{name}` {why}"))
     }
 
     fn evidence(&self) -> EvidenceMode {
@@ -271,9 +297,8 @@ impl Planned<'_> {
     fn fill_in(&self, project: &Project, proof: &mut [Proof]) {
         for proof in proof {
             if let Proof::Artifact { path: name, .. } = proof {
-                let own = self.around.own_dir().map(|own| own.join(&*name));
-                let own = own.filter(|own| own.is_file());
-                let file = own.unwrap_or_else(|| self.dir.join(&*name));
+                let file = self.around.artifact(name);
+                let file = file.unwrap_or_else(|| self.dir.join(&*name));
                 *proof = artifact_of(project, &shown(project, &file));
             }
         }
@@ -387,6 +412,12 @@ impl<'a> Plan<'a> {
         let shown = shown(project, &state.dir.join(file));
         GateRecord::new(about, state.around.governed.id(), &shown, self.now)
     }
+}
+
+/// git's id of what a file holds.
+pub fn blob(file: &Path) -> Option<String> {
+    let bytes = bounded_read::read_bytes(file).ok()??;
+    Some(BlobId::of(&bytes).to_string())
 }
 
 /// A file that proves a gate, as it is now. Its path is as [`shown`] gives it.

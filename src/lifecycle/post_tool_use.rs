@@ -31,6 +31,7 @@ pub(crate) fn after(context: &Context<'_>, event: &Event<'_>) -> Reply {
     let claims = claims.unwrap_or_default();
     if event.kind() == Kind::PostToolUse {
         agents::report_written(context, event, &claims);
+        agents::agent_wrote(context, event, &claims);
         if let Some(Decision::Allow { .. }) = decision {
             recover(context, event, &claims);
         }

@@ -11,8 +11,9 @@ pub mod workflow_yaml;
 
 use chrono::{DateTime, Utc};
 
-use self::artifact::Artifact;
+use self::artifact::{Artifact, Judged};
 use self::sidecar::Sidecar;
+use crate::base::actor::AgentName;
 use crate::contract::edition::Edition;
 use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{
@@ -102,14 +103,15 @@ impl System for Devt {
             };
         }
         let sidecar = artifact.sidecar.and_then(|name| files.text(name));
-        let judged = artifact::judge(
-            artifact,
-            files.text(artifact.file).as_deref(),
-            sidecar.as_deref(),
-        );
-        let mut parts = [Some(artifact.file), artifact.sidecar]
-            .into_iter()
-            .flatten();
+        let fields = workflow_yaml::read(&workflow);
+        let mut parts = artifact.files();
+        let stale = parts.find_map(|name| files.left_over(name, fields.text("created_at")));
+        let judge = || {
+            let file = files.text(artifact.file);
+            artifact::judge(artifact, file.as_deref(), sidecar.as_deref())
+        };
+        let judged = stale.map_or_else(judge, Judged::stale);
+        let mut parts = artifact.files();
         let unread = parts.find(|name| files.read(name).is_err());
         let outcome = match (unread, judged.fault()) {
             (Some(name), Some(why)) => FileOutcome::new(name, Outcome::Unchanged { why }),
@@ -126,6 +128,12 @@ impl System for Devt {
             outcomes: vec![outcome],
             owed: owed.into_iter().collect(),
         }
+    }
+
+    fn artifacts_of(&self, agent: &AgentName, _files: &dyn Files) -> Vec<String> {
+        let artifact = Artifact::of_agent(agent);
+        let names = artifact.into_iter().flat_map(Artifact::files);
+        names.map(str::to_owned).collect()
     }
 
     fn programs(&self) -> &'static [&'static str] {

@@ -44,6 +44,12 @@ pub trait Files {
         None
     }
 
+    /// Why a file is not the work of the agent that ends, in the workflow that began then
+    /// (RFC 3339).
+    fn left_over(&self, _name: &str, _begun: Option<&str>) -> Option<String> {
+        None
+    }
+
     /// Whether a gate stays open without what shows it.
     fn evidence(&self) -> EvidenceMode {
         EvidenceMode::Record
@@ -294,6 +300,11 @@ pub trait System: Sync {
     /// of their own, where they have one.
     fn is_artifact(&self, _name: &str) -> bool {
         false
+    }
+
+    /// The files of `gate_dir` that an agent is to write, whether they are there or not.
+    fn artifacts_of(&self, _agent: &AgentName, _files: &dyn Files) -> Vec<String> {
+        Vec::new()
     }
 
     /// What a moment in an agent's life does to the state in `gate_dir`, and

@@ -39,7 +39,13 @@ enum Event {
 fn apply(text: &str, event: Event, script: Script) -> String {
     let outcome = match event {
         Event::Start(agent) => on_start(text, &AgentName::parse(agent), now()),
-        Event::Done(agent, reply) => on_completion(text, &AgentName::parse(agent), reply, &Seen::default(), now()),
+        Event::Done(agent, reply) => on_completion(
+            text,
+            &AgentName::parse(agent),
+            reply,
+            &Seen::default(),
+            now(),
+        ),
         Event::Stop => on_stop(text, now()),
         Event::Script(call) => {
             return match script {

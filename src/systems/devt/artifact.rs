@@ -42,6 +42,11 @@ static ARTIFACTS: [Artifact; 10] = [
 ];
 
 impl Artifact {
+    /// Its file, and the JSON beside it.
+    pub fn files(&self) -> impl Iterator<Item = &'static str> + use<> {
+        [Some(self.file), self.sidecar].into_iter().flatten()
+    }
+
     /// None for the main thread's helpers, which owe nothing.
     pub fn of_agent(agent: &AgentName) -> Option<&'static Self> {
         ARTIFACTS
@@ -55,6 +60,8 @@ impl Artifact {
 pub enum Substance {
     /// The named file is not there or empty.
     Missing(&'static str),
+    /// There, but not written by the agent in this workflow, and why.
+    Stale(String),
     /// There, but a placeholder.
     Stub(String),
     /// Written, but devt's readers cannot use it.
@@ -66,18 +73,27 @@ pub enum Substance {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judged {
     pub substance: Substance,
-    /// Only from a valid sidecar or a valid `## Status`.
+    /// Only from an artifact that is as it should be.
     pub status: Option<String>,
     pub verdict: Option<String>,
 }
 
 impl Judged {
+    /// What is no work of the agent says nothing.
+    pub fn stale(why: String) -> Self {
+        Self {
+            substance: Substance::Stale(why),
+            status: None,
+            verdict: None,
+        }
+    }
+
     /// What is wrong with the artifact; `None` when it is as it should be.
     pub fn fault(&self) -> Option<String> {
         match &self.substance {
             Substance::Missing(name) => Some(format!("`{name}` is missing")),
             Substance::Stub(why) => Some(format!("it is a stub: {why}")),
-            Substance::Invalid(why) => Some(why.clone()),
+            Substance::Stale(why) | Substance::Invalid(why) => Some(why.clone()),
             Substance::Substantive => None,
         }
     }
@@ -94,11 +110,8 @@ pub fn judge(artifact: &Artifact, file: Option<&str>, sidecar: Option<&str>) -> 
         Some(name) => route_by_sidecar(name, sidecar.unwrap_or_default()),
         None => route_by_header(artifact.file, file.unwrap_or_default()),
     };
-    let (status, verdict) = match &routed {
-        Ok(routing) => (routing.status.clone(), routing.verdict.clone()),
-        Err(_) => (None, None),
-    };
-    let substance = present(file, artifact.file)
+    let substance = beside(artifact, file, sidecar)
+        .and_then(|()| present(file, artifact.file))
         .and_then(|()| {
             artifact
                 .sidecar
@@ -107,12 +120,35 @@ pub fn judge(artifact: &Artifact, file: Option<&str>, sidecar: Option<&str>) -> 
         .and_then(|()| {
             stub(file.unwrap_or_default()).map_or(Ok(()), |why| Err(Substance::Stub(why)))
         })
-        .and_then(|()| routed.map_err(Substance::Invalid))
-        .map_or_else(|fault| fault, |_| Substance::Substantive);
-    Judged {
-        substance,
-        status,
-        verdict,
+        .and_then(|()| routed.map_err(Substance::Invalid));
+    match substance {
+        Ok(routing) => Judged {
+            substance: Substance::Substantive,
+            status: routing.status,
+            verdict: routing.verdict,
+        },
+        Err(substance) => Judged {
+            substance,
+            status: None,
+            verdict: None,
+        },
+    }
+}
+
+/// A verdict without the text that tells of it is none.
+fn beside(artifact: &Artifact, file: Option<&str>, sidecar: Option<&str>) -> Result<(), Substance> {
+    let is_there = |text: Option<&str>| text.is_some_and(|text| !text.is_empty());
+    match artifact
+        .sidecar
+        .filter(|_| is_there(sidecar) && !is_there(file))
+    {
+        None => Ok(()),
+        Some(name) => {
+            let file = artifact.file;
+            Err(Substance::Invalid(format!(
+                "`{file}` is missing beside `{name}`"
+            )))
+        }
     }
 }
 
@@ -210,6 +246,7 @@ mod tests {
         let judged = judge(artifact(agent), file, sidecar);
         let substance = match &judged.substance {
             Substance::Missing(name) => format!("missing {name}"),
+            Substance::Stale(why) => format!("stale {why}"),
             Substance::Stub(why) => format!("stub {why}"),
             Substance::Invalid(why) => format!("invalid {why}"),
             Substance::Substantive => "substantive".to_owned(),
@@ -254,13 +291,13 @@ mod tests {
             "programmer",
             None,
             Some(json),
-            "missing impl-summary.md; DONE PASS",
+            "invalid `impl-summary.md` is missing beside `impl-summary.json`; - -",
         );
         check(
             "programmer",
             Some(""),
             Some(json),
-            "missing impl-summary.md",
+            "`impl-summary.md` is missing",
         );
         check("programmer", long, None, "missing impl-summary.json; - -");
         check(

@@ -2,6 +2,7 @@
 
 use super::artifact::{Artifact, Judged, Substance};
 use super::workflow_yaml::{self, Fields, Scalar};
+use crate::base::actor::AgentName;
 use crate::systems::workflow::{Gate, GateStatus, Move, Outcome, Proof, StateChange, Workflow};
 
 /// Carries a judged artifact into the `workflow.yaml` of an active workflow: `status` and `verdict` of a
@@ -9,6 +10,9 @@ use crate::systems::workflow::{Gate, GateStatus, Move, Outcome, Proof, StateChan
 /// invalid one leaves the old status and is `warned`, as devt does itself.
 pub fn on_agent_end(text: &str, artifact: &Artifact, judged: &Judged) -> Outcome {
     let before = workflow_yaml::read(text);
+    if let Some(why) = wrong_phase(&before, artifact) {
+        return Outcome::Unchanged { why };
+    }
     let changes = changes(judged);
     let new_text = match workflow_yaml::set(text, &changes) {
         Ok(new_text) => new_text,
@@ -54,6 +58,29 @@ pub fn on_agent_end(text: &str, artifact: &Artifact, judged: &Judged) -> Outcome
     })
 }
 
+/// The artifact whose agent alone speaks for a phase.
+pub fn judged_by(phase: &str) -> Option<&'static Artifact> {
+    let judge = match phase {
+        "test" => "tester",
+        "review" => "code-reviewer",
+        "verify" => "verifier",
+        _ => return None,
+    };
+    Artifact::of_agent(&AgentName::parse(judge))
+}
+
+/// Work that a judge has sent back stays so until the judge speaks again, or the phase is
+/// another's.
+fn wrong_phase(workflow: &Fields, artifact: &Artifact) -> Option<String> {
+    let phase = workflow.text("phase")?;
+    let judge = judged_by(phase).filter(|judge| *judge != artifact)?.agent;
+    let verdict = workflow.text("verdict")?;
+    let is_sent_back = gate_status(verdict) == GateStatus::Failed;
+    is_sent_back.then(|| {
+        format!("a wrong phase: in `{phase}` the verdict is `{judge}`'s, and it is {verdict}")
+    })
+}
+
 /// Why an agent's end means nothing to a `workflow.yaml`; `None` where a workflow is
 /// active. A broken file that does not say whether one is may stand for one.
 pub fn inactive(text: &str) -> Option<String> {
@@ -78,12 +105,12 @@ fn changes(judged: &Judged) -> Vec<(&'static str, Option<Scalar>)> {
         Substance::Substantive => {
             changes.extend([("validation_status", None), ("validation_warnings", None)]);
         }
-        Substance::Invalid(_) => changes.extend([
+        Substance::Invalid(_) | Substance::Stub(_) => changes.extend([
             ("validation_status", Some(Scalar::Text("warned".to_owned()))),
             ("validation_warnings", Some(Scalar::Int(1))),
         ]),
         // devt does not warn of what is still to come.
-        Substance::Missing(_) | Substance::Stub(_) => {}
+        Substance::Missing(_) | Substance::Stale(_) => {}
     }
     changes
 }
@@ -124,9 +151,7 @@ pub fn read_workflow(text: &str, file: &str) -> Workflow {
             }
             _ => format!("phase `{phase}` goes on; its last status is {status}"),
         },
-        (true, Some(phase), None) => {
-            format!("phase `{phase}` goes on; its artifact has no status yet")
-        }
+        (true, Some(phase), None) => goes_on(phase),
         (true, None, _) => "the workflow has no phase yet".to_owned(),
     };
     let status = status.map_or(GateStatus::Pending, gate_status);
@@ -145,13 +170,26 @@ pub fn read_workflow(text: &str, file: &str) -> Workflow {
     }
 }
 
+/// Takes the status of the phase before from a workflow whose phase has not spoken yet.
+pub fn has_just_begun(run: &mut Workflow) {
+    for gate in &mut run.gates {
+        gate.status = GateStatus::Pending;
+    }
+    if let Some(phase) = run.phase.as_ref().filter(|_| run.active) {
+        run.next = goes_on(phase);
+    }
+}
+
+fn goes_on(phase: &str) -> String {
+    format!("phase `{phase}` goes on; its artifact has no status yet")
+}
+
 /// The word that says how the phase stands. A reviewer is `DONE` with work that
 /// has to be done again: in the phases with a verdict, one that sends it back
 /// outweighs the status.
 fn outcome(fields: &Fields) -> Option<&str> {
-    let has_verdict = ["implement", "test", "review", "verify"]
-        .into_iter()
-        .any(|phase| fields.text("phase") == Some(phase));
+    let phase = fields.text("phase").unwrap_or_default();
+    let has_verdict = phase == "implement" || judged_by(phase).is_some();
     let verdict = fields.text("verdict").filter(|_| has_verdict);
     let sends_back = |verdict: &&str| gate_status(verdict) == GateStatus::Failed;
     verdict.filter(sends_back).or_else(|| fields.text("status"))
@@ -172,7 +210,6 @@ fn gate_status(word: &str) -> GateStatus {
 mod tests {
     use super::super::artifact::judge;
     use super::*;
-    use crate::base::actor::AgentName;
 
     #[track_caller]
     fn check(text: &str, json: &str, expected: Result<&str, &str>) {
