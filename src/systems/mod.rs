@@ -4,6 +4,7 @@ pub mod agent_flow;
 pub mod agentmux;
 pub mod declared;
 pub mod devt;
+pub mod files;
 pub mod groups;
 pub mod own;
 pub mod session;

@@ -9,8 +9,9 @@ use chrono::{DateTime, Utc};
 use crate::base::actor::AgentName;
 use crate::contract::denial::DenyCode;
 use crate::contract::table::{Contract, Name, Row, Writer};
-use crate::settings::model::{EvidenceMode, KnownSystem, SettingKey};
-use crate::systems::workflow::{GateStatus, Outcome, Proof, Workflow};
+use crate::settings::model::{KnownSystem, SettingKey};
+pub use crate::systems::files::Files;
+use crate::systems::workflow::{GateStatus, Outcome, Workflow};
 use crate::systems::{agent_flow, agentmux, devt, groups, own, session};
 
 /// What a system may ask about the project while it looks at a path. Paths are
@@ -20,40 +21,6 @@ pub trait View {
     fn text(&self, path: &str) -> Option<String>;
     /// Directories that the environment or the settings name as sites of the system.
     fn named_sites(&self, system: &str) -> &[String];
-}
-
-/// The files of a site or of a `gate_dir`, by their path below it.
-pub trait Files {
-    /// The text of a file; `None` where there is none.
-    ///
-    /// # Errors
-    /// Why a file that is there cannot be read as text.
-    fn read(&self, name: &str) -> Result<Option<String>, String>;
-
-    /// The same; what cannot be read counts as empty, so that nothing takes it
-    /// for missing.
-    fn text(&self, name: &str) -> Option<String> {
-        self.read(name).unwrap_or_else(|_| Some(String::new()))
-    }
-
-    /// The names of the directories directly below.
-    fn dirs(&self) -> Vec<String>;
-
-    /// The last test command that passed while the run in a file was in one of these phases.
-    fn passed_test(&self, _run: &str, _phases: &[&str]) -> Option<Proof> {
-        None
-    }
-
-    /// Why a file is not the work of the agent that ends, in the workflow that began then
-    /// (RFC 3339).
-    fn left_over(&self, _name: &str, _begun: Option<&str>) -> Option<String> {
-        None
-    }
-
-    /// Whether a gate stays open without what shows it.
-    fn evidence(&self) -> EvidenceMode {
-        EvidenceMode::Record
-    }
 }
 
 /// What a system asks of the text that a new one replaces.

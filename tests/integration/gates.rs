@@ -4,6 +4,7 @@ mod agents;
 mod artifact;
 #[cfg(unix)]
 mod concurrent;
+mod evidence;
 mod recorded;
 mod session;
 mod words;
@@ -13,7 +14,7 @@ use std::ops::Deref;
 use serde_json::{Value, json};
 use statewarden::systems::agent_flow::state::read_workflow;
 
-use crate::support::{EVENTS, GATES, Ran, Sandbox, keys};
+use crate::support::{EVENTS, GATES, Ran, Sandbox, assert_has, keys};
 
 pub(crate) const SINGLE: &str = ".claude/orchestration.local.md";
 pub(crate) const TEAM: &str = ".claude/team-orchestration.local.md";

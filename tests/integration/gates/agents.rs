@@ -7,24 +7,25 @@ fn a_record_says_what_moved_and_why() {
     let stage = Stage::with_run(&[]);
     stage.stop("agent-flow:Riko", "r-1", "# Found\n\n5 files.");
     let mut record = stage.gates().pop().unwrap();
-    for key in ["id", "ts"] {
+    for key in ["prev", "id", "ts"] {
         assert!(record[key].take().is_string(), "{key}");
     }
     let expected = json!({
-        "id": null, "ts": null, "system": "agent-flow", "file": SINGLE, "gate": "exploration",
+        "prev": null, "id": null, "ts": null, "system": "agent-flow", "file": SINGLE, "gate": "exploration",
         "from": "in_progress", "to": "passed", "phase": "exploration", "iteration": 1,
         "agent_type": "agent-flow:Riko", "agent_id": "r-1", "session_id": "s-1", "evidence": "# Found",
+        "proof": [{"kind": "verdict", "line": "# Found", "at": "reply"}],
     });
     assert_eq!(record, expected);
     let text = stage.read(SINGLE).replace("\"pending\"", "\"passed\"");
     stage.write(SINGLE, &text);
     stage.hook(&stage.event_of("Stop")).is_silent();
     let mut closed = stage.gates().pop().unwrap();
-    for key in ["id", "ts"] {
+    for key in ["prev", "id", "ts"] {
         assert!(closed[key].take().is_string(), "{key}");
     }
     let expected = json!({
-        "id": null, "ts": null, "system": "agent-flow", "file": SINGLE, "phase": "complete",
+        "prev": null, "id": null, "ts": null, "system": "agent-flow", "file": SINGLE, "phase": "complete",
         "iteration": 1, "session_id": "s-1", "evidence": "All phases completed successfully",
     });
     assert_eq!(closed, expected);
