@@ -274,7 +274,13 @@ fn step(
                 bail!("{fault} `{report}`; write it first, or leave `--report` out");
             }
         }
-        let outcome = transition::outcome(&text, change, on.phase, verb.to_owned());
+        let mut outcome = transition::outcome(&text, change, on.phase, verb.to_owned());
+        if let (Outcome::Changed(change), Some(report)) = (&mut outcome, report) {
+            let report = gates::shown(&context.project, &file.with_file_name(report));
+            change
+                .proof
+                .push(gates::artifact_of(&context.project, &report));
+        }
         match outcome {
             Outcome::Unchanged { why } => {
                 bail!("`{}`: {why}", gates::shown(&context.project, &file))
