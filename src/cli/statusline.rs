@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::{Answer, CliContext, output};
 use crate::base::disk::bounded_read;
+use crate::lifecycle::evidence::{GateLog, RECENT};
 use crate::lifecycle::gates::SiteRuns;
 use crate::log::append::Logs;
 use crate::log::read;
@@ -69,9 +70,10 @@ fn explain(out: &mut dyn Write) -> Result<()> {
 fn line(context: &CliContext<'_>, session: &str) -> Option<String> {
     context.with_all_systems(|registry| {
         let sites = context.world(registry).sites_around();
+        let log = GateLog::read(&context.project.logs().gates(), RECENT);
         let runs = sites
             .iter()
-            .flat_map(|site| SiteRuns::of(site, &context.project).readable);
+            .flat_map(|site| SiteRuns::of(site, &context.project, &log).readable);
         let runs = runs.filter(|run| run.active);
         let mut parts: Vec<String> = runs.map(|run| of_run(&run)).collect();
         if parts.is_empty() {

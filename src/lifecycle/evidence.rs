@@ -282,6 +282,10 @@ pub fn command_ended(context: &Context<'_>, event: &Event<'_>) {
     if !matches!(event.tool(), Tool::Shell(_)) || !is_over {
         return;
     }
+    let decisive_commands = decisive(line);
+    if decisive_commands.is_empty() {
+        return;
+    }
     let Some(governed) = context.registry.get(agent_flow::ID) else {
         return;
     };
@@ -292,8 +296,7 @@ pub fn command_ended(context: &Context<'_>, event: &Event<'_>) {
     let own = context.rules.settings.test_commands.iter().cloned();
     let own = own.chain(files.text("test-command"));
     let own: Vec<Vec<String>> = own.flat_map(|own| decisive(&own)).collect();
-    let decisive = decisive(line);
-    if !decisive
+    if !decisive_commands
         .iter()
         .any(|words| test_command::is_test(words, &own))
     {

@@ -11,14 +11,15 @@ use chrono::{DateTime, Utc};
 
 use self::report::ReportKind;
 use self::tasks::has_numbered_groups;
+use crate::base::actor::AgentName;
 use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{Contract, Dir, DirKind, List, Others, Role, Row, Writer};
 use crate::settings::model::SettingKey;
 use crate::systems::system::{
-    AgentEvent, ContentError, Effects, Files, MissingArtifact, Note, Place, Retention, System,
-    View, below, split_site,
+    AgentEvent, ContentError, Effects, FileOutcome, Files, MissingArtifact, Note, Place, Retention,
+    System, View, below, split_site,
 };
-use crate::systems::workflow::Workflow;
+use crate::systems::workflow::{Outcome, Workflow};
 
 pub struct Groups;
 
@@ -122,36 +123,45 @@ impl System for Groups {
         Some("openspec/changes")
     }
 
-    /// Nothing is stored: an agent's end only shows what it owes.
+    /// The verdict files of an agent's kind that are there.
+    fn artifacts_of(&self, agent: &AgentName, files: &dyn Files) -> Vec<String> {
+        let Some(kind) = self.kind_of_agent(agent) else {
+            return Vec::new();
+        };
+        let of_change = |(dir, groups): (String, Vec<state::Group>)| {
+            let names = groups.into_iter().map(move |group| kind.path(group.group));
+            names.map(move |name| format!("{dir}{name}"))
+        };
+        let names = changes(files).flat_map(of_change);
+        names
+            .filter(|name| !matches!(files.read(name), Ok(None)))
+            .collect()
+    }
+
+    /// Nothing is stored: an agent's end only shows what it owes, and whether it judged.
     fn at(&self, moment: &AgentEvent<'_>, files: &dyn Files, _now: DateTime<Utc>) -> Effects {
         let AgentEvent::AgentEnd { agent, .. } = *moment else {
             return Effects::default();
         };
-        let kind = match self.contract().role_of(agent) {
-            Some("reviewer") => ReportKind::Review,
-            Some("tester") => ReportKind::TestReport,
-            _ => return Effects::default(),
+        let Some(kind) = self.kind_of_agent(agent) else {
+            return Effects::default();
         };
-        let changes = files.dirs().into_iter();
-        let changes = changes
-            .filter(|change| change != "archive")
-            .map(|change| format!("{change}/"));
-        // A root of its own has its `tasks.md` beside the others' directories.
-        let owed = std::iter::once(String::new())
-            .chain(changes)
-            .flat_map(|dir| {
-                let change = state::derive(&|name| files.read(&format!("{dir}{name}")));
-                let groups = change.unwrap_or_default().groups;
-                let owed = state::owed(&groups, kind).into_iter();
-                let owed = owed.map(|(file, why)| MissingArtifact {
-                    file: format!("{dir}{file}"),
-                    why,
-                });
-                owed.collect::<Vec<_>>()
+        let verdicts = self.artifacts_of(agent, files);
+        let is_old = |name: &String| files.left_over(name, None).is_some();
+        let kept = verdicts.first().filter(|_| verdicts.iter().all(is_old));
+        let why = "kept the old verdict".to_owned();
+        let kept = kept.map(|file| FileOutcome::new(file, Outcome::Unchanged { why }));
+        let owed = changes(files).flat_map(|(dir, groups)| {
+            let owed = state::owed(&groups, kind).into_iter();
+            let owed = owed.map(|(file, why)| MissingArtifact {
+                file: format!("{dir}{file}"),
+                why,
             });
+            owed.collect::<Vec<_>>()
+        });
         Effects {
             owed: owed.collect(),
-            ..Effects::default()
+            outcomes: kept.into_iter().collect(),
         }
     }
 
@@ -164,6 +174,28 @@ impl System for Groups {
     fn landmarks(&self) -> &'static [&'static str] {
         &["openspec/changes/*"]
     }
+}
+
+impl Groups {
+    fn kind_of_agent(&self, agent: &AgentName) -> Option<ReportKind> {
+        match self.contract().role_of(agent) {
+            Some("reviewer") => Some(ReportKind::Review),
+            Some("tester") => Some(ReportKind::TestReport),
+            _ => None,
+        }
+    }
+}
+
+/// The directories of changes, each with a `/` behind it, and their groups.
+fn changes(files: &dyn Files) -> impl Iterator<Item = (String, Vec<state::Group>)> {
+    let dirs = files.dirs().into_iter();
+    let dirs = dirs.filter(|change| change != "archive");
+    let dirs = dirs.map(|change| format!("{change}/"));
+    // A root of its own has its `tasks.md` beside the others' directories.
+    std::iter::once(String::new()).chain(dirs).map(|dir| {
+        let change = state::derive(&|name| files.read(&format!("{dir}{name}")));
+        (dir, change.unwrap_or_default().groups)
+    })
 }
 
 /// A root that is a site only by its `tasks.md` gives up just the numbered files.

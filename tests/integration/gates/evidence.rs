@@ -393,3 +393,36 @@ fn a_verdict_is_turned_over_by_its_judge_alone() {
         "`.devt/state/impl-summary.md` was changed",
     );
 }
+
+#[test]
+fn a_reviewer_that_judged_nothing_is_recorded() {
+    let end = |act: &dyn Fn(&Stage)| {
+        let stage = Stage::new();
+        stage.write(
+            "openspec/changes/login/tasks.md",
+            "## 1. One\n\n- [x] 1.1 a\n",
+        );
+        stage.write(
+            "openspec/changes/login/test-reports/1.md",
+            "**Status:** PASS\n",
+        );
+        stage.write(
+            "openspec/changes/login/review/1.md",
+            "**Status:** APPROVED\n",
+        );
+        stage.start("reviewer", "r-1");
+        act(&stage);
+        stage.stop("reviewer", "r-1", "All good.");
+        stage.gates().len()
+    };
+    assert_eq!(end(&|_| ()), 1);
+    assert_eq!(
+        end(&|stage| stage.set_age("openspec/changes/login/review/1.md", 0)),
+        1
+    );
+    let judged = "**Status:** APPROVED\n\nRead again.\n";
+    assert_eq!(
+        end(&|stage| stage.write("openspec/changes/login/review/1.md", judged)),
+        0
+    );
+}
