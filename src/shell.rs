@@ -1,105 +1,44 @@
 //! From a shell command's text to the paths it would change.
 //!
-//! The command is parsed and walked, never searched: quoted, echoed, committed
-//! and commented text is no write. What cannot be known without running the
-//! command gives no target.
+//! The command is parsed and evaluated, never searched: quoted, echoed, committed and commented
+//! text is no write. It is read as far as agents really write commands, no further: what cannot
+//! be known without running it gives no target, and [`Writes::Unknown`] says so.
 
-/// The names of a table's rows, to be known while compiling.
-macro_rules! names {
-    ($table:ident, $field:tt) => {{
-        let mut names = [""; $table.len()];
-        let mut at = 0;
-        while at < names.len() {
-            names[at] = $table[at].$field;
-            at += 1;
-        }
-        names
-    }};
-}
-
-mod apply;
-mod archive;
 mod args;
-mod arith;
-mod assign;
-mod bind;
 mod brace;
-mod byte;
-mod calls;
-mod changes;
-mod clean;
-mod cmdlets;
-mod code;
+mod builtins;
 mod command;
 mod compound;
-mod condition;
+mod copy;
 #[cfg(test)]
 mod corpus;
-mod database;
-mod decode;
-mod dollar;
-mod download;
 mod edit;
-mod effects;
 mod eval;
 mod expand;
-mod expression;
 mod field;
-mod filter;
 mod find;
-mod flow;
 mod git;
-mod glance;
 mod glob;
-mod guard;
-mod heard;
-mod heredoc;
 #[cfg(test)]
 mod hostile;
-mod import;
-pub(crate) mod index;
 mod inline;
-mod lean;
 mod lex;
-mod literal;
-mod loops;
-mod made;
-mod makefile;
-mod member;
-mod mention;
-mod names;
 mod nested;
 mod own;
-mod param;
+mod parameter;
 mod parse;
 mod powershell;
-mod powershell_value;
 mod print;
-mod redirect;
-mod regexp;
-mod rename;
-mod report;
-mod routine;
-mod search;
-mod slots;
-mod stash;
+mod readers;
+mod simple;
+mod state;
 mod status;
-mod stream;
-mod substitute;
 mod syntax;
-mod table;
-mod tcl;
-mod template;
-mod texts;
-mod transfer;
-mod utility;
-mod value;
-mod variable;
-mod world;
-mod wrapper;
+mod targets;
+mod wrappers;
 mod writers;
 
-pub use glance::may_change;
+pub use status::decisive;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -120,19 +59,13 @@ pub struct Scene<'a> {
     pub disk: &'a dyn Disk,
 }
 
-/// What the disk has at a path, links followed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    File,
-    Dir,
-}
-
-/// What a command would change, as far as it was read.
+/// What a command would do, as far as it was read.
 #[derive(Debug)]
 pub struct Analysis {
-    /// Absolute paths, `.` and `..` left in, each path and act once.
+    /// Absolute paths, `.` and `..` left in, in the order in which they are changed.
     pub targets: Vec<Target>,
     pub extent: Extent,
+    pub writes: Writes,
 }
 
 /// How far an analysis came.
@@ -143,23 +76,32 @@ pub enum Extent {
     Cut(Limit),
 }
 
-/// The bounds of the work on one command. No honest command comes near them;
-/// one that does must not cost the hook its time, nor a stack overflow.
+/// Whether a command can change what is not among its targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writes {
+    /// All programs that it runs are known, and where they write.
+    Known,
+    /// It runs a program that may write anything, or names what is not known, or was not read
+    /// to its end.
+    Unknown,
+}
+
+/// Why a command was not read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
+    Syntax,
     Depth,
     Steps,
     Listings,
-    Links,
 }
 
 impl fmt::Display for Limit {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (verb, bound, what) = match self {
+            Self::Syntax => return out.write_str("it has a syntax error"),
             Self::Depth => ("nests deeper than", lex::MAX_DEPTH, "levels"),
             Self::Steps => ("takes more than", eval::STEPS, "steps"),
-            Self::Listings => ("lists more than", glob::MAX_LISTINGS, "directories"),
-            Self::Links => ("makes more than", report::MAX_LINKS, "links"),
+            Self::Listings => ("lists more than", eval::LISTINGS, "directories"),
         };
         write!(out, "it {verb} {bound} {what}")
     }
@@ -167,32 +109,23 @@ impl fmt::Display for Limit {
 
 /// What a Bash command would change.
 pub fn analyze(command: &str, scene: &Scene<'_>) -> Analysis {
-    if !may_change(command) {
-        return Analysis {
-            targets: Vec::new(),
-            extent: Extent::Whole,
-        };
-    }
-    let command = readable(command);
-    let mut shell = eval::Shell::new(scene, command.len());
-    shell.run_text(&command);
+    let mut shell = eval::Shell::new(scene);
+    shell.run_all(&readable(command));
     shell.into_analysis()
 }
 
 /// The same for a PowerShell command; its paths come with `/`.
 pub fn analyze_powershell(command: &str, scene: &Scene<'_>) -> Analysis {
-    let command = readable(command);
-    let mut shell = eval::Shell::new(scene, command.len());
-    powershell::run(&mut shell, &command);
+    let mut shell = eval::Shell::new(scene);
+    powershell::run(&mut shell, &readable(command));
     shell.into_analysis()
 }
 
 /// What it would make to take a file or a tree to another path, or into a directory there.
 pub fn carried(from: &str, to: &str, scene: &Scene<'_>) -> Analysis {
-    let mut shell = eval::Shell::new(scene, 0);
+    let mut shell = eval::Shell::new(scene);
     let [from, to] = [from, to].map(field::Field::literal);
-    let to = shell.destination(&from, &to);
-    shell.carry(&from, &to);
+    shell.carry(&from, &to, copy::NewDir::Searched);
     shell.into_analysis()
 }
 

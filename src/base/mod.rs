@@ -4,6 +4,7 @@ pub mod actor;
 pub mod clock;
 pub mod disk;
 pub mod env;
+pub mod git_index;
 pub mod path;
 pub mod string_enum;
 pub mod target;

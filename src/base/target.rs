@@ -1,5 +1,4 @@
 //! What a call would change: paths, and how.
-use ecow::EcoString;
 
 /// How a call would change a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,9 +42,9 @@ impl Spelling {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Text {
     /// All that the path would hold afterwards.
-    Whole(EcoString),
+    Whole(String),
     /// What would stand behind the text that is there.
-    Added(EcoString),
+    Added(String),
 }
 
 /// One path a call would change. The path is absolute; `.`, `..` and links are
@@ -57,7 +56,7 @@ pub struct Target {
     pub spelling: Spelling,
     pub text: Option<Text>,
     /// Where a link made at the path would point, as written.
-    pub link_to: Option<EcoString>,
+    pub link_to: Option<String>,
 }
 
 impl Target {

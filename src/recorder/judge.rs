@@ -44,7 +44,7 @@ impl<'a, 's> Judged<'a, 's> {
         }) = change.after
         {
             let to = contents.get(to).and_then(|to| String::from_utf8(to).ok());
-            target.link_to = to.map(Into::into);
+            target.link_to = to;
         }
         let claims = claims::of(&[target], project, registry);
         let mut claim = claims.ok()?.into_iter().next()?;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use crate::base::actor::Actor;
 use crate::base::disk::bounded_read;
 use crate::base::disk::resolve::is_missing;
+use crate::base::git_index::Index as GitIndex;
 use crate::base::path;
 use crate::contract::denial::Mode;
 use crate::contract::denial::{Denial, DenyCode};
@@ -27,7 +28,6 @@ use crate::recorder::telling::{Done, Finding, Hearer, MadeBy};
 use crate::recorder::undo::{Refused, Undo};
 use crate::recorder::windows::{Doing, Running, Window};
 use crate::settings::model;
-use crate::shell::index::Index as GitIndex;
 use crate::store::lock::IN_HOOK;
 
 /// What a decision is made from.

@@ -1,178 +1,193 @@
-//! The grammar of compound commands: groups, branches, loops, functions.
+//! Compound commands: conditions, loops, choices.
 
-use super::lex::{Cursor, Part, Stop};
-use super::syntax::{Arm, Compound, Few, List, Sense, Step, Then};
+use super::eval::{Ran, Runs, Shell, Status};
+use super::field::Field;
+use super::glob::Glob;
+use super::state::Halt;
+use super::syntax::{Arm, Kind, List, Sense, Statement, Word};
+use crate::base::target::Spelling;
 
-impl<'a> Cursor<'a> {
-    pub(super) fn keyword_compound(&mut self) -> Option<Compound<'a>> {
-        let second = self.peek_at(1).unwrap_or(b' ');
-        Some(match (self.peek()?, second) {
-            (b'{', _) if self.keyword("{") => {
-                let list = self.list();
-                self.expect("}");
-                Compound::Group(list)
+/// How many turns of a loop are followed; what comes behind them counts as one more, with
+/// values that are not known.
+const TURNS: usize = 64;
+
+/// A longer text is not compared with the patterns of `case`.
+const MAX_SUBJECT: usize = 1024;
+
+impl Shell<'_> {
+    pub(super) fn compound(&mut self, kind: &Kind) -> Ran {
+        match kind {
+            Kind::Simple(simple) => self.simple(simple, &[]),
+            Kind::Group(list) => self.list(list),
+            Kind::Subshell(list) => self.subshell(|shell| shell.list(list)),
+            Kind::If { arms, otherwise } => self.conditional(arms, otherwise.as_ref()),
+            Kind::While {
+                sense,
+                condition,
+                body,
+            } => self.repeat(*sense, condition, body),
+            Kind::For { name, words, body } => {
+                let values = match words {
+                    Some(words) => self.fields(words),
+                    None => self.place.positional.to_vec(),
+                };
+                self.turns(&values, |shell, value| {
+                    shell.set(name, value);
+                    shell.list(body)
+                })
             }
-            (b'i', b'f') if self.keyword("if") => self.if_command(),
-            (b'w', b'h') if self.keyword("while") => self.while_command(Sense::Plain),
-            (b'u', b'n') if self.keyword("until") => self.while_command(Sense::Negated),
-            (b'f', b'o') if self.keyword("for") => self.for_command(),
-            (b's', b'e') if self.keyword("select") => self.for_command(),
-            (b'c', b'a') if self.keyword("case") => self.case_command(),
-            (b'[', b'[') if self.keyword("[[") => self.test_command(),
-            (b'f', b'u') if self.keyword("function") => {
-                self.blanks();
-                let name = self.peek_bare();
-                self.at += name.len();
-                self.empty_parentheses();
-                self.function(name)
+            Kind::Case { subject, arms } => self.case(subject, arms),
+            Kind::Test(words) => {
+                words.iter().for_each(|word| drop(self.text(word)));
+                Ran::ended(Status::Open)
             }
-            _ => return None,
-        })
-    }
-
-    pub(super) fn subshell(&mut self) -> Compound<'a> {
-        self.at += 1;
-        let list = self.list();
-        if !self.eat(")") {
-            self.stop();
-        }
-        Compound::Subshell(list)
-    }
-
-    fn while_command(&mut self, sense: Sense) -> Compound<'a> {
-        let condition = self.list();
-        let body = self.do_body();
-        Compound::While {
-            sense,
-            condition,
-            body,
+            Kind::Arithmetic(head, body) => {
+                self.arithmetic(head);
+                let ran = self.list(body);
+                self.leave_turn();
+                self.arithmetic(head);
+                ran.perhaps()
+            }
+            Kind::Function { name, body } => {
+                self.functions.insert(name.clone(), body.clone());
+                Ran::silent()
+            }
         }
     }
 
-    /// Every arm is read: which one runs is known only when it runs.
-    fn if_command(&mut self) -> Compound<'a> {
-        let mut arms = Vec::new();
-        let mut otherwise = None;
-        loop {
-            let condition = self.list();
-            self.expect("then");
-            let body = self.list();
-            arms.push((condition, body));
-            self.blank_lines();
-            if !self.keyword("elif") {
+    fn conditional(&mut self, arms: &[(List, List)], otherwise: Option<&List>) -> Ran {
+        let Some(((condition, body), others)) = arms.split_first() else {
+            return otherwise.map_or(Ran::silent(), |list| self.list(list));
+        };
+        let status = self.list(condition).status;
+        let is_alone = others.is_empty() && otherwise.is_none();
+        match status {
+            _ if self.halted.is_some() => Ran::unknown(),
+            Status::Certain => self.list(body),
+            Status::Success if is_alone => self.list(body),
+            Status::Failure => self.conditional(others, otherwise),
+            Status::Success | Status::Open => {
+                let (end, ran) = self.branch(|shell| shell.list(body));
+                let rest = |shell: &mut Self| shell.conditional(others, otherwise);
+                let (other_end, other) = self.branch(rest);
+                self.meet(vec![end, other_end]);
+                let is_same = |output: &Field| Some(output) == other.output.as_ref();
+                Ran {
+                    status: Status::Open,
+                    output: ran.output.filter(is_same),
+                }
+            }
+        }
+    }
+
+    fn repeat(&mut self, sense: Sense, condition: &List, body: &List) -> Ran {
+        if let Some(lines) = self.lines_read(condition) {
+            return self.turns(&lines, |shell, line| {
+                shell.stdin = Some(line);
+                shell.list(condition);
+                shell.list(body)
+            });
+        }
+        let ran = match self.list(condition).status.seen(sense) {
+            Status::Certain | Status::Success => self.list(body),
+            Status::Open => self.perhaps(|shell| shell.list(body)),
+            Status::Failure => Ran::silent(),
+        };
+        self.leave_turn();
+        ran.perhaps()
+    }
+
+    /// What stands behind a loop runs, but where the loop left more than itself.
+    fn leave_turn(&mut self) {
+        if self.halted == Some(Halt::Turn) {
+            self.halted = None;
+        }
+    }
+
+    /// Runs a loop's body for each value.
+    fn turns(&mut self, values: &[Field], turn: impl Fn(&mut Self, Field) -> Ran) -> Ran {
+        let is_known = values.iter().all(|value| value.known().is_some());
+        let listed_at = self.listed_at;
+        if values
+            .iter()
+            .any(|value| value.spelling != Spelling::Literal)
+        {
+            self.listed_at.get_or_insert(self.n_branches);
+        }
+        let mut ran = Ran::silent();
+        for (at, value) in values.iter().enumerate().take(TURNS + 1) {
+            let value = match at < TURNS {
+                true => value.clone(),
+                false => Field::unknown(),
+            };
+            ran = ran.then(match is_known {
+                true => turn(self, value),
+                false => self.perhaps(|shell| turn(shell, value)),
+            });
+            self.leave_turn();
+            if self.halted.is_some() || self.is_cut() {
                 break;
             }
         }
-        if self.keyword("else") {
-            otherwise = Some(self.list());
-        }
-        self.expect("fi");
-        Compound::If { arms, otherwise }
+        self.listed_at = listed_at;
+        ran
     }
 
-    /// `do … done`, and the braces that Bash takes in their place.
-    fn do_body(&mut self) -> List<'a> {
-        self.blank_lines();
-        let end = if self.keyword("{") {
-            "}"
-        } else {
-            self.expect("do");
-            "done"
+    /// The input of `while read …`, where it is known.
+    fn lines_read(&self, condition: &List) -> Option<Vec<Field>> {
+        let [Statement { first, .. }] = condition.as_slice() else {
+            return None;
         };
-        let body = self.list();
-        self.expect(end);
-        body
+        let [command] = first.commands.as_slice() else {
+            return None;
+        };
+        let Kind::Simple(simple) = &command.kind else {
+            return None;
+        };
+        let reads = simple.words.first()?.literal()? == "read" && command.redirects.is_empty();
+        let input = self.stdin.as_ref().filter(|_| reads)?;
+        let lines = input.text.lines().map(|line| input.with_text(line));
+        Some(lines.collect())
     }
 
-    fn for_command(&mut self) -> Compound<'a> {
-        self.blanks();
-        if self.peek() == Some(b'(') {
-            let head = self.arithmetic().unwrap_or_default();
-            self.blanks();
-            self.eat(";");
-            let body = self.do_body();
-            let test = Compound::Arith(head).into();
-            return Compound::While {
-                sense: Sense::Plain,
-                condition: vec![Step::alone(test)],
-                body,
-            };
-        }
-        let name = self.peek_bare();
-        self.at += name.len();
-        self.blank_lines();
-        let words = self.keyword("in").then(|| self.words(Self::blanks));
-        self.blanks();
-        self.eat(";");
-        let body = self.do_body();
-        Compound::For { name, words, body }
-    }
-
-    fn case_command(&mut self) -> Compound<'a> {
-        self.blanks();
-        let subject = self.word(Stop::Blank);
-        self.expect("in");
-        let mut arms = Vec::new();
-        loop {
-            self.blank_lines();
-            if self.peek().is_none() || self.keyword("esac") {
-                return Compound::Case { subject, arms };
-            }
-            self.eat("(");
-            let mut patterns = Vec::new();
-            loop {
-                self.blanks();
-                patterns.push(self.word(Stop::Blank));
-                self.blanks();
-                if !self.eat("|") {
-                    break;
+    fn case(&mut self, subject: &Word, arms: &[Arm]) -> Ran {
+        let subject = self.text(subject);
+        let mut ends = vec![self.here()];
+        let mut ran = Ran::silent();
+        for arm in arms {
+            match self.fits(&subject, arm) {
+                Runs::No => {}
+                Runs::Yes if ends.len() == 1 => return self.list(&arm.body),
+                fits => {
+                    let (end, other) = self.branch(|shell| shell.list(&arm.body));
+                    ends.push(end);
+                    ran = ran.then(other);
+                    if fits == Runs::Yes {
+                        ends.remove(0);
+                        break;
+                    }
                 }
             }
-            // Without its parenthesis the rest would be read as commands that are none.
-            if !self.eat(")") {
-                self.stop();
-            }
-            let body = self.list();
-            let then = if self.eat(";;&") {
-                Then::NextMatch
-            } else if !self.eat(";;") && self.eat(";&") {
-                Then::NextBody
-            } else {
-                Then::Ends
-            };
-            arms.push(Arm {
-                patterns,
-                body,
-                then,
-            });
         }
+        self.meet(ends);
+        ran.perhaps()
     }
 
-    /// `[[ … ]]`: `<`, `>`, `(`, `&&` compare or group and redirect nothing.
-    fn test_command(&mut self) -> Compound<'a> {
-        let mut words = Vec::new();
-        loop {
-            self.blank_lines();
-            if self.peek().is_none() || self.keyword("]]") {
-                return Compound::Test(words);
+    fn fits(&mut self, subject: &Field, arm: &Arm) -> Runs {
+        let mut runs = Runs::No;
+        let known = subject.known().filter(|text| text.len() <= MAX_SUBJECT);
+        for pattern in &arm.patterns {
+            let pattern = self.pattern(pattern);
+            match (pattern.as_deref(), known) {
+                (Some("*"), _) => return Runs::Yes,
+                (Some(pattern), Some(subject)) => {
+                    if Glob::new(pattern).matches(subject) {
+                        return Runs::Yes;
+                    }
+                }
+                _ => runs = Runs::Perhaps,
             }
-            let before = self.at;
-            let mut word = self.word(Stop::Blank);
-            if self.at == before {
-                self.at += 1;
-                let mark = self.text.get(before..self.at).unwrap_or("");
-                word.parts = Few::One([Part::Bare(mark)]);
-            }
-            words.push(word);
         }
-    }
-
-    pub(super) fn function(&mut self, name: &'a str) -> Compound<'a> {
-        self.blank_lines();
-        let start = self.at;
-        // Read for its end only: whoever calls it reads it again, with arguments.
-        self.nested(Self::command);
-        let body = self.text.get(start..self.at).unwrap_or("");
-        Compound::Function { name, body }
+        runs
     }
 }

@@ -1,491 +1,408 @@
-//! Walks a parsed command with the state a shell would have: directory,
-//! variables, functions, streams.
-//!
-//! Every branch is taken, every loop runs over the values that are known. Work
-//! that repeats is paid from a budget in proportion to the command's length.
+//! Runs a tree: lists, pipelines, redirections.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Range;
 use std::rc::Rc;
 
-use ecow::EcoString;
-use foldhash::fast::RandomState;
+use super::field::Field;
+use super::state::{Halt, Place, Value, Variables};
+use super::syntax::{Command, Ground, Kind, Link, List, Pipeline, Redirect, Sense, Statement, To};
+use super::targets::Entry;
+use super::{Analysis, Extent, Limit, Scene, Writes};
+use crate::base::target::{Act, Target};
 
-use super::field::{Field, Output, join_to};
-use super::glob::{Allowance, Search};
-use super::heard::Heard;
-use super::heredoc::HeredocQuote;
-use super::lex::{Cursor, MAX_DEPTH, Word};
-use super::report::{Found, Place};
-use super::slots::{Held, Var, Variables};
-use super::status::Status;
-use super::syntax::{Command, Few, Link, List, Simple, Step};
-use super::world::{Context, Frame, Halt};
-use super::{Analysis, Extent, Limit, Scene};
-use crate::base::target::Spelling;
+/// How much is done for one command: each simple command counts, each word, each 64 bytes.
+pub(super) const STEPS: usize = 1 << 18;
 
-/// No file system takes longer paths.
-const MAX_PATH: usize = 4096;
+/// How many directories are listed.
+pub(super) const LISTINGS: usize = 1024;
 
-/// What repeating one simple command costs of the budget.
-pub(super) const REPEAT_COST: usize = 128;
+/// Text that is longer is not kept.
+const MAX_TEXT: usize = 1 << 20;
 
-/// What any command may spend, besides a share by its length.
-pub(super) const STEPS: usize = 1 << 20;
-
-/// What a list's commands printed, as long as all of it is known.
-pub(super) struct Course(Option<Output>);
-
-impl Default for Course {
-    fn default() -> Self {
-        Self(Output::nothing())
-    }
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Status {
+    Certain,
+    /// Whoever wrote it expects that it succeeds.
+    Success,
+    Failure,
+    /// A test.
+    Open,
 }
 
-impl Course {
-    pub(super) fn print(&mut self, output: Option<Output>) {
-        match (&mut self.0, output) {
-            (Some(all), Some(output)) => {
-                if !output.text.is_empty() {
-                    all.text.push_str(&output.text);
-                }
-                if output.spelling != Spelling::Literal {
-                    all.spelling = output.spelling;
-                }
-            }
-            _ => self.0 = None,
-        }
-    }
-
-    pub(super) fn output(self) -> Option<Output> {
-        self.0
-    }
-}
-
-/// Whether the shell goes on behind a step, or behind a branch.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
-    GoesOn,
-    Ends,
-}
-
-/// A heredoc that outlives the text it was read from.
-type Document = (EcoString, HeredocQuote);
-
-pub(super) struct Shell<'s> {
-    pub(super) scene: &'s Scene<'s>,
-    pub(super) found: Found,
-    /// `None` after a `cd` to a place that is not known.
-    pub(super) cwd: Option<Rc<str>>,
-    pub(super) previous_dir: Option<Rc<str>>,
-    pub(super) dir_stack: Vec<Option<Rc<str>>>,
-    pub(super) functions: HashMap<String, Rc<str>, RandomState>,
-    pub(super) positional: Rc<[Field]>,
-    pub(super) stdin: Option<Output>,
-    pub(super) heard: Heard,
-    /// The rest of the present list does not run.
-    pub(super) halted: Option<Halt>,
-    pub(super) frames: Vec<Frame>,
-    pub(super) globs_left: Allowance,
-    /// How many names programs have made up, `mktemp`'s.
-    pub(super) made_up: usize,
-    /// What `git add` took up and no commit holds yet.
-    pub(super) staged: Vec<Field>,
-    /// The targets of each stash that the command has made.
-    pub(super) stashes: Vec<Range<Place>>,
-    /// Loops around the present command whose turns are not known.
-    pub(super) n_open_loops: usize,
-    /// What can be read from `/dev/fd/63` and on, where that is known.
-    pub(super) pipes: Vec<Option<EcoString>>,
-    extent: Extent,
-    pub(super) variables: Variables,
-    /// Names that stand for other names, `declare -n`.
-    pub(super) references: BTreeMap<EcoString, EcoString>,
-    /// What variables held before, newest last: a subshell's end takes it back.
-    pub(super) journal: Vec<(Var, Held)>,
-    /// How many places may still be gone back to; without one nothing is noted.
-    pub(super) marks: usize,
-    /// States the commands so far may have led to besides the present one.
-    pub(super) worlds: Vec<Context>,
-    /// `shopt -s nocasematch`.
-    pub(super) ignores_case: bool,
-    /// How the last command ended.
+/// What became of a command.
+pub(super) struct Ran {
     pub(super) status: Status,
-    /// The directory in which the present chain of `&&` and `||` began.
-    pub(super) chain_dir: Option<Rc<str>>,
-    /// Where a `cd` of the present chain came from: where it failed, the shell is still there.
-    pub(super) left_dir: Option<Rc<str>>,
-    /// A program ran that may have made directories whose names are not known.
-    pub(super) made_unseen: bool,
-    /// The bodies of the functions that run.
-    pub(super) calls: Vec<Rc<str>>,
-    /// What the locals of each running function hold outside of it.
-    pub(super) locals: Vec<Vec<(Var, Held)>>,
-    /// The file whose code an interpreter reads.
-    pub(super) script_file: Option<Field>,
-    /// The last word of the command before, `$_`.
-    pub(super) last_word: Option<Field>,
-    /// The heredocs of the text that is being run, by their place in it.
-    documents: Vec<Document>,
-    depth: usize,
-    pub(super) repeats: usize,
-    /// Budgets: for what is run once, for what is repeated, for other states.
-    room: usize,
-    repeat_room: usize,
-    branch_room: usize,
-    /// Room for the fields of a command and for a path, taken anew by each.
-    pub(super) spare: Vec<Field>,
-    pub(super) path: String,
+    /// What it printed; `None` where that is not known.
+    pub(super) output: Option<Field>,
 }
 
-impl<'s> Shell<'s> {
-    pub(super) fn new(scene: &'s Scene<'s>, command_len: usize) -> Self {
+impl Ran {
+    /// An ordinary command that prints nothing.
+    pub(super) fn silent() -> Self {
+        Self::printed(Field::literal(""))
+    }
+
+    pub(super) fn printed(output: Field) -> Self {
         Self {
-            scene,
-            found: Found::of(command_len),
-            cwd: Some(scene.cwd.into()),
-            previous_dir: None,
-            dir_stack: Vec::new(),
-            functions: HashMap::default(),
-            positional: Rc::new([]),
-            stdin: None,
-            heard: Heard::Nowhere,
-            halted: None,
-            frames: Vec::new(),
-            globs_left: Allowance::FULL,
-            made_up: 0,
-            staged: Vec::new(),
-            stashes: Vec::new(),
-            n_open_loops: 0,
-            pipes: Vec::new(),
-            extent: Extent::Whole,
-            variables: Variables::default(),
-            references: BTreeMap::new(),
-            journal: Vec::new(),
-            marks: 0,
-            worlds: Vec::new(),
-            ignores_case: false,
             status: Status::Success,
-            chain_dir: None,
-            left_dir: None,
-            made_unseen: false,
-            calls: Vec::new(),
+            output: Some(output),
+        }
+    }
+
+    /// One that prints what is not known.
+    pub(super) fn unknown() -> Self {
+        Self {
+            status: Status::Success,
+            output: None,
+        }
+    }
+
+    pub(super) fn ended(status: Status) -> Self {
+        Self {
+            status,
+            ..Self::silent()
+        }
+    }
+
+    /// What both printed, one behind the other, and the status of the later one.
+    pub(super) fn then(self, next: Self) -> Self {
+        let output = self.output.zip(next.output).map(|(mut all, more)| {
+            all.push(&more);
+            all
+        });
+        Self {
+            status: next.status,
+            output: output.filter(|output| output.text.len() <= MAX_TEXT),
+        }
+    }
+
+    /// Of something that perhaps did not run.
+    pub(super) fn perhaps(self) -> Self {
+        Self {
+            status: Status::Open,
+            output: self.output.filter(|output| output.text.is_empty()),
+        }
+    }
+}
+
+impl Status {
+    pub(super) fn seen(self, sense: Sense) -> Self {
+        match (sense, self) {
+            (Sense::Negated, Self::Certain) => Self::Failure,
+            (Sense::Negated, Self::Success) => Self::Open,
+            (Sense::Negated, Self::Failure) => Self::Certain,
+            _ => self,
+        }
+    }
+
+    /// Whether what hangs on it runs.
+    fn leads_on(self, link: Link) -> Runs {
+        match (link, self) {
+            (Link::And, Self::Certain | Self::Success) | (Link::Or, Self::Failure) => Runs::Yes,
+            (Link::And, Self::Failure) | (Link::Or, Self::Certain) => Runs::No,
+            _ => Runs::Perhaps,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Runs {
+    Yes,
+    No,
+    Perhaps,
+}
+
+/// A file that a redirection opened.
+struct Opened {
+    path: Field,
+    act: Act,
+    stream: Stream,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stream {
+    Output,
+    Other,
+}
+
+pub(super) struct Shell<'a> {
+    pub(super) scene: &'a Scene<'a>,
+    pub(super) variables: Variables,
+    pub(super) place: Place,
+    pub(super) functions: HashMap<String, Rc<Command>>,
+    /// The functions that run now.
+    pub(super) running: Vec<String>,
+    /// What the running function's own variables hide.
+    pub(super) locals: Vec<(String, Option<Value>)>,
+    /// What commands run with when the shell ends.
+    pub(super) traps: Vec<String>,
+    /// What the next command reads; `None` where that is not known.
+    pub(super) stdin: Option<Field>,
+    /// What process substitutions print.
+    pub(super) pipes: Vec<Option<Field>>,
+    pub(super) halted: Option<Halt>,
+    /// How many branches this is within, each of which may not be taken.
+    pub(super) n_branches: usize,
+    /// How many there were around a loop over what was listed: in a branch within it, nobody
+    /// knows for which of the names that is taken.
+    pub(super) listed_at: Option<usize>,
+    pub(super) depth: usize,
+
+    pub(super) targets: Vec<Target>,
+    /// Where the last target of each path stands.
+    pub(super) by_path: HashMap<String, usize>,
+    /// What `git stash` took away, until it is brought back.
+    pub(super) stashed: Vec<Target>,
+    /// What the command itself made.
+    pub(super) made: BTreeMap<String, Entry>,
+    pub(super) writes: Writes,
+    pub(super) steps: usize,
+    pub(super) listings: usize,
+    pub(super) limit: Option<Limit>,
+}
+
+impl<'a> Shell<'a> {
+    pub(super) fn new(scene: &'a Scene<'a>) -> Self {
+        let mut shell = Self {
+            scene,
+            variables: Variables::default(),
+            place: Place {
+                cwd: Some(scene.cwd.to_owned()),
+                left: None,
+                pushed: Vec::new(),
+                positional: Rc::from([]),
+            },
+            functions: HashMap::new(),
+            running: Vec::new(),
             locals: Vec::new(),
-            script_file: None,
-            last_word: None,
-            documents: Vec::new(),
-            spare: Vec::new(),
-            path: String::new(),
+            traps: Vec::new(),
+            stdin: None,
+            pipes: Vec::new(),
+            halted: None,
+            n_branches: 0,
+            listed_at: None,
             depth: 0,
-            repeats: 0,
-            room: command_len.saturating_mul(4).saturating_add(STEPS),
-            repeat_room: command_len.saturating_mul(4).saturating_add(STEPS),
-            branch_room: command_len.saturating_mul(2).saturating_add(STEPS / 8),
-        }
-    }
-
-    /// Takes `cost` from the budget, if it is still there.
-    pub(super) fn spend(&mut self, cost: usize) -> bool {
-        let budget = match self.repeats {
-            0 => &mut self.room,
-            _ => &mut self.repeat_room,
+            targets: Vec::new(),
+            by_path: HashMap::new(),
+            stashed: Vec::new(),
+            made: BTreeMap::new(),
+            writes: Writes::Known,
+            steps: STEPS,
+            listings: LISTINGS,
+            limit: None,
         };
-        let left = budget.checked_sub(cost);
-        *budget = left.unwrap_or(0);
-        if left.is_none() {
-            self.give_up(Limit::Steps);
+        for (name, value) in [
+            ("HOME", scene.home),
+            ("CLAUDE_PROJECT_DIR", scene.project_dir),
+            ("CLAUDE_CONFIG_DIR", scene.config_dir),
+            ("FEATURE_DIR", scene.feature_dir),
+        ] {
+            shell.set_value(name, value.map(|value| vec![Field::literal(value)]));
         }
-        left.is_some()
+        shell
     }
 
-    /// Notes that something of the command stays unread; the first reason counts.
-    pub(super) fn give_up(&mut self, limit: Limit) {
-        if self.extent == Extent::Whole {
-            self.extent = Extent::Cut(limit);
-        }
-    }
-
-    pub(super) fn into_analysis(self) -> Analysis {
+    pub(super) fn into_analysis(mut self) -> Analysis {
+        self.targets.append(&mut self.stashed);
         Analysis {
-            targets: self.found.into_targets(),
-            extent: self.extent,
+            targets: self.targets,
+            extent: self.limit.map_or(Extent::Whole, Extent::Cut),
+            writes: self.writes,
         }
     }
 
-    /// The value, or an unknown one when the budget for text is used up.
-    pub(super) fn afford(&mut self, field: Field) -> Field {
-        if self.spend(field.text.len()) {
-            field
-        } else {
-            Field::unknown()
+    /// Counts work; at the bound nothing more is done.
+    pub(super) fn spend(&mut self, steps: usize) {
+        match self.steps.checked_sub(steps) {
+            Some(left) => self.steps = left,
+            None => self.cut(Limit::Steps),
         }
     }
 
-    /// Runs the text of a nested shell in the present state.
-    pub(super) fn run_text(&mut self, text: &str) -> Option<Output> {
-        self.deeper(|shell| {
-            let outer = std::mem::take(&mut shell.documents);
-            let mut cursor = Cursor::new(text);
-            let output = shell.chained(|shell, course| shell.walk_text(&mut cursor, course));
-            shell.learn_extent(&cursor);
-            shell.documents = outer;
-            output
-        })
+    pub(super) fn cut(&mut self, limit: Limit) {
+        self.limit.get_or_insert(limit);
+        self.writes = Writes::Unknown;
     }
 
-    /// Runs text that appears a second time, or was made by an expansion.
-    pub(super) fn run_again(&mut self, text: &str) -> Option<Output> {
-        if !self.spend(text.len()) {
-            return None;
-        }
-        self.repeats += 1;
-        let output = self.run_text(text);
-        self.repeats -= 1;
-        output
+    pub(super) fn is_cut(&self) -> bool {
+        self.limit.is_some()
     }
 
-    fn learn_extent(&mut self, cursor: &Cursor<'_>) {
-        if let Extent::Cut(limit) = cursor.extent {
-            self.give_up(limit);
+    /// Runs the whole of a command, and what it left for its end.
+    pub(super) fn run_all(&mut self, text: &str) {
+        self.run_text(text);
+        for trap in std::mem::take(&mut self.traps) {
+            self.halted = None;
+            self.run_text(&trap);
         }
     }
 
-    pub(super) fn deeper(
-        &mut self,
-        run: impl FnOnce(&mut Self) -> Option<Output>,
-    ) -> Option<Output> {
-        if self.depth == MAX_DEPTH {
-            self.give_up(Limit::Depth);
-            return None;
+    /// Runs a text; what Bash would not read does nothing.
+    pub(super) fn run_text(&mut self, text: &str) -> Ran {
+        self.spend(text.len() / 64);
+        if self.is_cut() {
+            return Ran::unknown();
+        }
+        let (list, limit) = super::parse::statements(text, self.depth);
+        let ran = self.list(&list);
+        if text.contains(super::field::UNKNOWN) {
+            self.writes = Writes::Unknown;
+        } else if let Some(limit) = limit {
+            self.cut(limit);
+        }
+        ran
+    }
+
+    /// Runs something one level deeper.
+    pub(super) fn deeper(&mut self, run: impl FnOnce(&mut Self) -> Ran) -> Ran {
+        if self.depth >= super::lex::MAX_DEPTH {
+            self.cut(Limit::Depth);
+            return Ran::unknown();
         }
         self.depth += 1;
-        let output = run(self);
+        let ran = run(self);
         self.depth -= 1;
-        output
+        ran
     }
 
-    /// Keeps the heredocs read since the last time: their places go on counting.
-    fn keep_documents(&mut self, cursor: &Cursor<'_>) {
-        let new = cursor.heredocs.get(self.documents.len()..).unwrap_or(&[]);
-        let new = new.iter().map(|doc| (doc.body.as_ref().into(), doc.quote));
-        self.documents.extend(new);
-    }
-
-    /// Runs in a copy of the state; what it reports stays.
-    pub(super) fn subshell(
-        &mut self,
-        run: impl FnOnce(&mut Self) -> Option<Output>,
-    ) -> Option<Output> {
-        let mark = self.mark();
-        let (cwd, previous) = (self.cwd.clone(), self.previous_dir.clone());
-        let n_dirs = self.dir_stack.len();
-        let positional = self.positional.clone();
-        // What it leaves, it leaves in its own process.
-        let frames = std::mem::take(&mut self.frames);
-        let left_dir = self.left_dir.take();
-        let output = self.deeper(run);
-        self.frames = frames;
-        self.left_dir = left_dir;
-        self.take_back(mark);
-        (self.cwd, self.previous_dir) = (cwd, previous);
-        self.dir_stack.truncate(n_dirs);
-        self.positional = positional;
-        self.halted = None;
-        self.worlds.clear();
-        output
-    }
-
-    /// The sorted names in a directory.
-    pub(super) fn list(&mut self, dir: &str) -> Vec<String> {
-        self.look(|search| search.entries(dir))
-    }
-
-    /// What a pattern finds on the disk.
-    pub(super) fn search(&mut self, cwd: &str, text: &str, globs: &[usize]) -> Vec<String> {
-        self.look(|search| search.expand(cwd, text, globs))
-    }
-
-    fn look(&mut self, find: impl FnOnce(&mut Search<'_>) -> Vec<String>) -> Vec<String> {
-        let mut search = Search {
-            disk: self.scene.disk,
-            made: &self.found,
-            left: self.globs_left,
-        };
-        let found = find(&mut search);
-        self.globs_left = search.left;
-        if self.globs_left.listings == 0 {
-            self.give_up(Limit::Listings);
-        }
-        if self.globs_left.effort == 0 {
-            self.give_up(Limit::Steps);
-        }
-        found
-    }
-
-    /// Runs a list; the output is known when all its commands' outputs are.
-    pub(super) fn walk(&mut self, list: &[Step<'_>]) -> Option<Output> {
-        self.chained(|shell, course| {
-            for step in list {
-                if shell.step(step, course) == Next::Ends {
-                    break;
-                }
-            }
-        })
-    }
-
-    /// Runs what has chains of `&&` and `||` of its own.
-    fn chained(&mut self, run: impl FnOnce(&mut Self, &mut Course)) -> Option<Output> {
-        let mut course = Course::default();
-        let outer = self.chain_dir.clone();
-        let left_dir = self.left_dir.take();
-        run(self, &mut course);
-        self.left_dir = self.left_dir.take().or(left_dir);
-        self.chain_dir = outer;
-        course.output()
-    }
-
-    /// Runs a text line by line, as it is read.
-    fn walk_text<'a>(&mut self, cursor: &mut Cursor<'a>, course: &mut Course) {
-        let mut link = Link::Always;
-        let mut steps: List<'a> = List::new();
-        'text: loop {
-            if let Some(text) = cursor.lone() {
-                let step = Step::alone(Command::Lean(text));
-                if self.step(&step, course) == Next::Ends {
-                    break;
-                }
-                continue;
-            }
-            cursor.line(&mut steps, &mut link);
-            if steps.is_empty() {
+    pub(super) fn list(&mut self, list: &List) -> Ran {
+        let mut ran = Ran::silent();
+        for statement in list {
+            if self.halted.is_some() || self.is_cut() {
                 break;
             }
-            self.keep_documents(cursor);
-            for step in &steps {
-                if self.step(step, course) == Next::Ends {
-                    break 'text;
+            ran = ran.then(match statement.ground {
+                Ground::Fore => self.statement(statement),
+                Ground::Back => self.subshell(|shell| shell.statement(statement)),
+            });
+        }
+        ran
+    }
+
+    fn statement(&mut self, statement: &Statement) -> Ran {
+        let mut ran = self.pipeline(&statement.first);
+        for (link, pipeline) in &statement.rest {
+            if self.halted.is_some() {
+                break;
+            }
+            match ran.status.leads_on(*link) {
+                Runs::Yes => ran = ran.then(self.pipeline(pipeline)),
+                Runs::No => {}
+                Runs::Perhaps => {
+                    let other = self.perhaps(|shell| shell.pipeline(pipeline));
+                    let status = match link {
+                        Link::Or if other.status != Status::Open => Status::Success,
+                        Link::Or => ran.status,
+                        Link::And => Status::Open,
+                    };
+                    let is_silent = other.output.is_some_and(|output| output.text.is_empty());
+                    let output = ran.output.filter(|_| is_silent);
+                    ran = Ran { status, output };
                 }
             }
-            cursor.recycle(&mut steps);
         }
+        ran
     }
 
-    fn step(&mut self, step: &Step<'_>, course: &mut Course) -> Next {
-        if self.repeats > 0 && self.repeat_room == 0 {
-            course.print(None);
-            self.give_up(Limit::Steps);
-            return Next::Ends;
-        }
-        if self.left_dir.is_some() && step.link == Link::Always {
-            self.doubt();
-        }
-        if !self.worlds.is_empty() {
-            return self.everywhere(step, course);
-        }
-        self.linked(step, course);
-        match self.halted {
-            Some(_) => Next::Ends,
-            None => Next::GoesOn,
-        }
-    }
-
-    /// Whether there is room to follow states besides the present one.
-    pub(super) fn may_branch(&self) -> bool {
-        self.branch_room > 0
-    }
-
-    /// Takes what another state costs from its own budget: one that is not
-    /// followed to its end leaves the present one whole.
-    pub(super) fn beside(&mut self, n_changes: usize, run: impl FnOnce(&mut Self)) {
-        let left = self.repeat_room;
-        self.repeats += 1;
-        run(self);
-        self.repeats -= 1;
-        let cost = left.saturating_sub(self.repeat_room) + REPEAT_COST + 16 * n_changes;
-        self.branch_room = self.branch_room.saturating_sub(cost);
-    }
-
-    pub(super) fn command(&mut self, command: &Command<'_>) -> Option<Output> {
-        match command {
-            Command::Lean(text) => self.lean(text),
-            Command::Simple(simple) => self.simple(simple),
-            Command::Compound(compound, redirects) => {
-                let streams = self.open(redirects);
-                self.streamed(streams, |shell| {
-                    shell.deeper(|shell| shell.compound(compound))
-                })
+    fn pipeline(&mut self, pipeline: &Pipeline) -> Ran {
+        let mut ran = match pipeline.commands.as_slice() {
+            [only] => self.command(only),
+            commands => {
+                let stdin = self.stdin.clone();
+                let mut ran = Ran::unknown();
+                for (at, command) in commands.iter().enumerate() {
+                    if at > 0 {
+                        self.stdin = ran.output.take();
+                    }
+                    ran = self.subshell(|shell| shell.command(command));
+                }
+                self.stdin = stdin;
+                ran
             }
+        };
+        ran.status = ran.status.seen(pipeline.sense);
+        ran
+    }
+
+    pub(super) fn command(&mut self, command: &Command) -> Ran {
+        self.spend(1);
+        if self.is_cut() {
+            return Ran::unknown();
+        }
+        match &command.kind {
+            Kind::Simple(simple) => self.simple(simple, &command.redirects),
+            kind => self.redirected(&command.redirects, |shell| {
+                shell.deeper(|shell| shell.compound(kind))
+            }),
         }
     }
 
-    #[inline(never)]
-    fn simple(&mut self, simple: &Simple<'_>) -> Option<Output> {
-        if self.repeats > 0 && !self.spend(REPEAT_COST) {
-            return None;
+    /// Runs something with files for its streams. They are told behind it, since only then it
+    /// is known what it wrote into them.
+    pub(super) fn redirected(
+        &mut self,
+        redirects: &[Redirect],
+        run: impl FnOnce(&mut Self) -> Ran,
+    ) -> Ran {
+        if redirects.is_empty() {
+            return run(self);
         }
-        self.status = Status::Success;
-        let mut fields = std::mem::take(&mut self.spare);
-        self.fields_of(&simple.words, &mut fields);
-        if self.repeats > 0 {
-            let len: usize = fields.iter().map(|field| field.text.len()).sum();
-            if !self.spend(len.saturating_sub(REPEAT_COST)) {
+        let stdin = self.stdin.clone();
+        let opened = redirects.iter().filter_map(|redirect| self.open(redirect));
+        let opened: Vec<Opened> = opened.collect();
+        let mut ran = run(self);
+        self.stdin = stdin;
+        let last = opened
+            .iter()
+            .rposition(|file| file.stream == Stream::Output);
+        for (at, Opened { path, act, .. }) in opened.iter().enumerate() {
+            let text = match Some(at) == last {
+                true => ran.output.take(),
+                false => (*act == Act::Write).then(|| Field::literal("")),
+            };
+            self.write(path, *act, text.as_ref());
+        }
+        if last.is_some() {
+            ran.output = Some(Field::literal(""));
+        }
+        ran
+    }
+
+    fn open(&mut self, redirect: &Redirect) -> Option<Opened> {
+        let (word, act) = match &redirect.to {
+            To::Read(word) => {
+                let file = self.text(word);
+                self.stdin = self.content(&file);
                 return None;
             }
-        }
-        let run = |shell: &mut Self| {
-            let streams = shell.open(&simple.redirects);
-            shell.streamed(streams, |shell| match fields.is_empty() {
-                true => Output::nothing(),
-                false => shell.invoke(&fields),
-            })
+            To::HereString(word) => {
+                self.stdin = Some(self.text(word).line());
+                return None;
+            }
+            To::Heredoc(text) => {
+                self.stdin = text.get().map(|word| self.text(word));
+                return None;
+            }
+            To::Write(word) | To::Duplicate(word) => (word, Act::Write),
+            To::Append(word) => (word, Act::Edit),
         };
-        let output = match simple.assignments.as_slice() {
-            [] => run(self),
-            assignments => self.assigned(assignments, &fields, run),
-        };
-        self.leave_room(fields);
-        output
-    }
-
-    /// The room of a command's fields goes to the next one.
-    pub(super) fn leave_room(&mut self, mut fields: Vec<Field>) {
-        self.last_word = fields.pop();
-        fields.clear();
-        self.spare = fields;
-    }
-
-    /// The text of a heredoc, with its expansions made.
-    pub(super) fn document(&mut self, id: usize) -> Option<Output> {
-        let (body, quote) = self.documents.get(id)?.clone();
-        let plain = quote == HeredocQuote::Literal || !body.contains(['$', '`', '\\']);
-        if plain {
-            return Some(Output::literal(body));
-        }
-        if self.repeats > 0 && !self.spend(body.len()) {
+        // Bash writes nothing where a word becomes several.
+        let mut paths = self.fields(std::slice::from_ref(word));
+        let mut path = paths.pop().filter(|_| paths.is_empty())?;
+        let is_stream = |c: char| c.is_ascii_digit() || c == '-';
+        if matches!(redirect.to, To::Duplicate(_))
+            && (path.text.chars().all(is_stream) || path.known().is_none())
+        {
             return None;
         }
-        let mut cursor = Cursor::new(&body);
-        let mut parts = Few::default();
-        cursor.double_quoted(&mut parts, None);
-        let outer = std::mem::take(&mut self.documents);
-        self.keep_documents(&cursor);
-        self.learn_extent(&cursor);
-        let field = self.single(&Word { parts });
-        self.documents = outer;
-        Some(field.into())
-    }
-
-    /// An absolute path, links made by this command not yet followed.
-    pub(super) fn absolute(&self, path: &str) -> Option<String> {
-        let room = self.cwd.as_ref().map_or(0, |cwd| cwd.len());
-        let mut whole = String::with_capacity(room + 1 + path.len());
-        self.join_to(path, &mut whole).then_some(whole)
-    }
-
-    /// Puts the absolute path into `whole`; `false` where there is none.
-    pub(super) fn join_to(&self, path: &str, whole: &mut String) -> bool {
-        let known = self.cwd.is_some() || path.starts_with('/');
-        join_to(self.cwd.as_deref().unwrap_or("/"), path, whole);
-        known && whole.len() <= MAX_PATH
+        if let Some(absolute) = self.absolute(&path.text) {
+            path.text = absolute;
+        }
+        let stream = match redirect.fd {
+            None | Some(1) => Stream::Output,
+            Some(_) => Stream::Other,
+        };
+        Some(Opened { path, act, stream })
     }
 }

@@ -1,67 +1,59 @@
-//! One word of a command after expansion.
+//! Words after expansion: the fields of POSIX, "Word Expansions".
 
-use std::borrow::Cow;
-
-use ecow::EcoString;
-
-use crate::base::path::slashed;
 use crate::base::target::Spelling;
 
-/// Stands in a text for a part whose value is not known. It is no character:
-/// a command that holds it is read with U+FFFD in its place.
+/// Stands in a text for a part whose value is not known. It is no character: a command that
+/// holds it is read with U+FFFD in its place.
 pub(super) const UNKNOWN: char = '\u{10FFFF}';
-
-/// A text of a known shape, which stands for others of it.
-pub(super) const ANY_ONE: Spelling = Spelling::Glob { matches: Some(1) };
-
-/// The directory that a command works in where none is named.
-pub(super) static HERE: Field = Field {
-    text: EcoString::inline("."),
-    spelling: Spelling::Literal,
-};
 
 /// Text with what is known about its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Field {
-    pub(super) text: EcoString,
+    pub(super) text: String,
     pub(super) spelling: Spelling,
 }
 
 impl Field {
-    pub(super) fn literal(text: impl Into<EcoString>) -> Self {
+    pub(super) fn literal(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             spelling: Spelling::Literal,
         }
     }
 
-    /// A word of which nothing is known.
+    /// One of which nothing is known.
     pub(super) fn unknown() -> Self {
         Self::literal(UNKNOWN)
     }
 
-    /// Where the first part stands that is not known.
-    pub(super) fn gap(&self) -> Option<usize> {
-        gap(&self.text)
+    /// A text that may not be known.
+    pub(super) fn of(text: Option<&String>) -> Self {
+        text.map_or_else(Self::unknown, Self::literal)
+    }
+
+    /// With the end of a line behind it.
+    pub(super) fn line(mut self) -> Self {
+        self.text.push('\n');
+        self
     }
 
     /// The whole text, where it is known.
     pub(super) fn known(&self) -> Option<&str> {
-        self.gap().is_none().then_some(self.text.as_str())
+        (!self.text.contains(UNKNOWN)).then_some(self.text.as_str())
+    }
+
+    pub(super) fn is(&self, text: &str) -> bool {
+        self.text == text
+    }
+
+    pub(super) fn is_option(&self) -> bool {
+        self.text.len() > 1 && self.text.starts_with('-')
     }
 
     /// The same origin with another text.
-    pub(super) fn with_text(&self, text: impl Into<EcoString>) -> Self {
+    pub(super) fn with_text(&self, text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
-            ..self.clone()
-        }
-    }
-
-    /// The part behind the first `len` bytes.
-    pub(super) fn behind(&self, len: usize) -> Self {
-        Self {
-            text: self.text.get(len..).unwrap_or("").into(),
             spelling: self.spelling,
         }
     }
@@ -73,155 +65,62 @@ impl Field {
         }
     }
 
-    pub(super) fn is_option(&self) -> bool {
-        matches!(self.text.as_bytes(), [b'-', _, ..])
+    /// With something in the place of each mark; where there is one, it is of that origin.
+    pub(super) fn with_each(&self, mark: &str, value: &Self) -> Self {
+        match self.text.contains(mark) {
+            true => value.with_text(self.text.replace(mark, &value.text)),
+            false => self.clone(),
+        }
+    }
+
+    /// The name of a file in the directory that this is.
+    pub(super) fn join(&self, name: &Self) -> Self {
+        let mut path = self.clone();
+        if !path.text.ends_with('/') {
+            path.text.push('/');
+        }
+        path.push(name);
+        path
+    }
+
+    /// The name behind the last slash.
+    pub(super) fn base_name(&self) -> Self {
+        let name = base_name(&self.text);
+        // What is not known may hold a slash, but what stands behind one is known.
+        self.with_text(name)
     }
 }
 
-/// What a pattern or a listing gave.
-pub(super) fn listed(texts: Vec<String>) -> impl Iterator<Item = Field> {
+/// The fields that a pattern or a listing gave.
+pub(super) fn listed(texts: Vec<String>) -> Vec<Field> {
     let spelling = Spelling::of_matches(texts.len());
-    texts.into_iter().map(move |text| Field {
-        text: text.into(),
-        spelling,
-    })
-}
-
-/// Where the first part of a text stands that is not known.
-pub(super) fn gap(text: &str) -> Option<usize> {
-    // Its first byte begins only the last characters of all.
-    let may_be = text.as_bytes().contains(&0xf4);
-    may_be.then(|| text.find(UNKNOWN))?
-}
-
-/// What a command would print, where that is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Output {
-    pub(super) text: EcoString,
-    /// A listing carries its glob along to `xargs` and `read`.
-    pub(super) spelling: Spelling,
-}
-
-impl Output {
-    pub(super) fn literal(text: impl Into<EcoString>) -> Self {
-        Self {
-            text: text.into(),
-            spelling: Spelling::Literal,
-        }
-    }
-
-    /// A command that prints nothing.
-    pub(super) fn nothing() -> Option<Self> {
-        Some(Self::literal(""))
-    }
-
-    pub(super) fn lines(&self) -> Vec<Field> {
-        let lines = self.text.lines();
-        lines.map(|line| self.field(line)).collect()
-    }
-
-    pub(super) fn field(&self, text: &str) -> Field {
-        Field {
-            text: text.into(),
-            spelling: self.spelling,
-        }
-    }
-}
-
-impl From<Field> for Output {
-    fn from(field: Field) -> Self {
-        Self {
-            text: field.text,
-            spelling: field.spelling,
-        }
-    }
+    let field = |text| Field { text, spelling };
+    texts.into_iter().map(field).collect()
 }
 
 /// `path` seen from `dir`, with `.` and `..` left in but for `./` in front.
 pub(super) fn join(dir: &str, path: &str) -> String {
-    let mut whole = String::with_capacity(dir.len() + 1 + path.len());
-    join_to(dir, path, &mut whole);
-    whole
-}
-
-/// The same, in place of what `whole` holds.
-pub(super) fn join_to(dir: &str, path: &str, whole: &mut String) {
-    whole.clear();
-    let path = &*if cfg!(windows) {
-        windows_path(path)
-    } else {
-        Cow::Borrowed(path)
-    };
-    if !is_absolute(path) {
-        whole.push_str(dir);
-        if dir.as_bytes().last() != Some(&b'/') {
-            whole.push('/');
-        }
-    }
-    whole.push_str(without_here(path));
-}
-
-/// A path without `./` in front, as `find .` prints them: of a path that is tidy the disk is
-/// asked less.
-fn without_here(mut path: &str) -> &str {
-    while let [b'.', b'/', next, ..] = path.as_bytes()
-        && *next != b'/'
+    let mut path = path;
+    while let Some(rest) = path
+        .strip_prefix("./")
+        .filter(|rest| !rest.starts_with('/'))
     {
-        path = &path[2..];
+        path = rest;
     }
-    path
+    crate::base::path::join(dir, if path.is_empty() { "." } else { path }, None)
 }
 
-/// A path as programs on Windows take it: `\` separates, and the Bash of Git for Windows
-/// names drives by `/c`.
-fn windows_path(path: &str) -> Cow<'_, str> {
-    let path = slashed(path);
-    match path.as_bytes() {
-        [b'/', drive] if drive.is_ascii_alphabetic() => format!("{}:/", &path[1..]).into(),
-        [b'/', drive, b'/', ..] if drive.is_ascii_alphabetic() => {
-            format!("{}:{}", &path[1..2], &path[2..]).into()
-        }
-        _ => path,
-    }
-}
-
-/// `/x`, `C:\x`, `C:/x`, `\\server`.
-fn is_absolute(path: &str) -> bool {
-    let bytes = path.as_bytes();
-    let drive = bytes.len() > 2
-        && bytes[0].is_ascii_alphabetic()
-        && bytes[1] == b':'
-        && matches!(bytes[2], b'/' | b'\\');
-    matches!(bytes, [b'/', ..] | [b'\\', b'\\', ..]) || drive
-}
-
-/// The name after the last separator, trailing separators ignored.
+/// The name behind the last slash, slashes at the end left out.
 pub(super) fn base_name(path: &str) -> &str {
-    // Most are names already.
-    if !path.as_bytes().contains(&b'/') {
-        return path;
-    }
     let path = path.trim_end_matches('/');
-    path.rfind('/').map_or(path, |at| &path[at + 1..])
+    path.rsplit('/').next().unwrap_or(path)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::windows_path;
-
-    #[test]
-    fn windows_has_drives_and_backslashes() {
-        for (path, expected) in [
-            ("/c/Users/x", "c:/Users/x"),
-            ("/d", "d:/"),
-            (r"a\b", "a/b"),
-            (r"C:\x\y", "C:/x/y"),
-            ("/tmp/x", "/tmp/x"),
-            ("/1/x", "/1/x"),
-            ("c/x", "c/x"),
-            ("/", "/"),
-        ] {
-            assert_eq!(windows_path(path), expected, "{path}");
-        }
+/// What stands before the last slash.
+pub(super) fn dir_name(path: &str) -> &str {
+    match path.trim_end_matches('/').rsplit_once('/') {
+        Some(("", _)) => "/",
+        Some((dir, _)) => dir,
+        None => ".",
     }
 }

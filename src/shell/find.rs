@@ -1,211 +1,171 @@
-//! `find`: the entries it would reach, and what it does with them.
+//! `find` with tests of names, paths and kinds, all of which hold (POSIX, "find"). What hangs on
+//! times, sizes, patterns or a choice is left to a look at the disk afterwards.
 
-use super::args::{Args, Syntax};
-use super::eval::{REPEAT_COST, Shell};
-use super::expression::{Action, Expression};
-use super::field::{Field, HERE, Output, base_name};
-use super::flow::MAX_TURNS;
-use super::glob::MAX_MATCHES;
-use super::heard::Heard;
-use super::nested::fill;
-use super::utility::removal;
-use super::{Kind, glance};
-use crate::base::target::{Act, Spelling};
-use crate::project::sites::SKIPPED;
+use super::eval::{Ran, Shell};
+use super::field::{Field, base_name, listed};
+use super::glob::Glob;
+use super::{Writes, print};
+use crate::base::path::below;
+use crate::base::target::Act;
 use crate::systems::system;
 
-/// What comes to an action below one root.
+/// How many directories are gone through; those in which state may lie come first.
+const MAX_DIRS: usize = 512;
+
+/// What an entry is asked.
+enum Test {
+    Name(Glob),
+    IName(Glob),
+    Path(Glob),
+    IsDir,
+    IsFile,
+    /// Only a run decides.
+    Unknown,
+}
+
+#[derive(Clone, Copy, Default)]
+enum Action<'f> {
+    #[default]
+    Print,
+    Delete,
+    /// `-exec`, with the command.
+    Run(&'f [Field]),
+}
+
 #[derive(Default)]
-struct Reach {
-    entries: Vec<Field>,
-    /// Nothing is left out, or there may be more of no special name.
-    sweeps: bool,
+struct Find<'f> {
+    /// Tests, each with what it is to come to.
+    tests: Vec<(Test, bool)>,
+    /// What stands before `-prune -o`: what fits one of them is not gone into.
+    pruned: Vec<(Test, bool)>,
+    action: Action<'f>,
+    min_depth: usize,
+    max_depth: Option<usize>,
 }
 
-pub(super) fn find(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let options = ["-L", "-H", "-P"];
-    let args = match args.first().and_then(Field::known) {
-        Some(first) if options.contains(&first) => args.get(1..)?,
-        _ => args,
-    };
-    let starts = |arg: &Field| arg.is_option() || matches!(arg.known(), Some("(" | "!"));
-    let n_paths = args.iter().take_while(|arg| !starts(arg)).count();
-    let (paths, words) = args.split_at(n_paths);
-    let expression = Expression::parse(words);
-    if shell.heard == Heard::Nowhere && expression.actions.iter().all(only_reads) {
-        return None;
-    }
-    let here = std::slice::from_ref(&HERE);
-    let roots = if paths.is_empty() { here } else { paths };
-    let null = words.iter().any(|word| word.known() == Some("-print0"));
-    let end = if null { '\0' } else { '\n' };
-    let (mut text, mut n_printed) = (String::new(), 0);
-    for root in roots {
-        let mut reached = match root.known() {
-            Some(root) => shell.reach(root, &expression),
-            None => Vec::new(),
-        };
-        reached.resize_with(expression.actions.len(), Reach::default);
-        for (action, reach) in expression.actions.iter().zip(&reached) {
-            if !matches!(action, Action::Print) {
-                shell.act(root, reach, action);
-                continue;
-            }
-            n_printed += reach.entries.len();
-            for entry in &reach.entries {
-                text.push_str(&entry.text);
-                text.push(end);
-            }
+pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
+    let is_expression = |arg: &Field| arg.text.starts_with(['-', '(', '!']);
+    let start = args.iter().position(is_expression).unwrap_or(args.len());
+    let (dirs, rest) = args.split_at(start);
+    let here = [Field::literal(".")];
+    let dirs = if dirs.is_empty() { &here } else { dirs };
+    let find = Find::parse(rest);
+    let mut found = Vec::new();
+    for dir in dirs {
+        match dir.known() {
+            Some(dir) => find.walk(shell, dir, &mut found),
+            None => shell.writes = Writes::Unknown,
         }
     }
-    let is_print = |action: &Action| matches!(action, Action::Print);
-    let known = roots.iter().all(|root| root.known().is_some());
-    (known && expression.actions.iter().any(is_print)).then(|| Output {
-        text: text.into(),
-        spelling: Spelling::of_matches(n_printed),
-    })
+    let files = listed(found);
+    match find.action {
+        Action::Print => return Ran::printed(print::joined(&files, '\n').line()),
+        Action::Delete => shell.report_all(&files, Act::Remove),
+        Action::Run(command) => files.iter().for_each(|file| run_for(shell, command, file)),
+    }
+    Ran::unknown()
 }
 
-fn only_reads(action: &Action) -> bool {
-    match action {
-        Action::Print => true,
-        Action::PrintTo(_) | Action::Delete => false,
-        Action::Exec(words) | Action::ExecDir(words) => {
-            let name = words.first().and_then(Field::known);
-            name.is_some_and(|name| !name.contains(['/', '{']) && !glance::is_writer(name))
+impl<'f> Find<'f> {
+    fn parse(words: &'f [Field]) -> Self {
+        let mut find = Self::default();
+        let (mut holds, mut is_choice, mut rest) = (true, false, words);
+        while let Some((word, behind)) = rest.split_first() {
+            let value = behind.first().map_or("", |value| value.text.as_str());
+            let mut n_values = 1;
+            let mut test = None;
+            match word.text.as_str() {
+                "-name" => test = Some(Test::Name(Glob::new(value))),
+                "-iname" => test = Some(Test::IName(Glob::new(&value.to_lowercase()))),
+                "-path" | "-wholename" => test = Some(Test::Path(Glob::new(value))),
+                "-type" if value == "d" => test = Some(Test::IsDir),
+                "-type" if value == "f" => test = Some(Test::IsFile),
+                "-mindepth" => find.min_depth = value.parse().unwrap_or(0),
+                "-maxdepth" => find.max_depth = value.parse().ok(),
+                "-exec" | "-ok" => {
+                    let end = behind.iter().position(|word| word.is(";") || word.is("+"));
+                    let command = &behind[..end.unwrap_or(behind.len())];
+                    n_values = command.len() + 1;
+                    find.action = Action::Run(command);
+                }
+                other => {
+                    n_values = 0;
+                    match other {
+                        "-delete" => find.action = Action::Delete,
+                        "-prune" if behind.first().is_some_and(|word| word.is("-o")) => {
+                            find.tests.retain(|(test, _)| !matches!(test, Test::IsDir));
+                            find.pruned = std::mem::take(&mut find.tests);
+                            is_choice = false;
+                            n_values = 1;
+                        }
+                        "-o" | "-or" => is_choice = true,
+                        "(" | ")" => {}
+                        "!" | "-not" | "-print" | "-print0" | "-a" | "-and" | "-prune"
+                        | "-true" | "-depth" | "-xdev" | "-mount" => {}
+                        _ => test = Some(Test::Unknown),
+                    }
+                }
+            }
+            find.tests.extend(test.map(|test| (test, holds)));
+            holds = !matches!(word.text.as_str(), "!" | "-not");
+            rest = behind.get(n_values..).unwrap_or(&[]);
         }
-    }
-}
-
-impl Shell<'_> {
-    /// The paths `find` would reach for the last action, spelled as it spells them.
-    pub(super) fn listed(&mut self, root: &str, expression: &Expression) -> Vec<Field> {
-        let last = self.reach(root, expression).pop();
-        last.unwrap_or_default().entries
+        if is_choice {
+            find.tests.push((Test::Unknown, true));
+        }
+        find
     }
 
-    /// What `find` would reach below `root` for each action.
-    fn reach(&mut self, root: &str, expression: &Expression) -> Vec<Reach> {
-        let mut reached = Vec::new();
-        reached.resize_with(expression.actions.len(), Reach::default);
-        let mut n_found = 0;
-        let mut is_cut = false;
-        let mut todo = vec![(root.to_owned(), 0)];
+    fn walk(&self, shell: &mut Shell<'_>, dir: &str, found: &mut Vec<String>) {
+        let (mut todo, mut left) = (vec![(dir.to_owned(), 0)], MAX_DIRS);
         while let Some((path, depth)) = todo.pop() {
-            let at = self.absolute(&path);
-            let Some(at) = at.filter(|_| self.spend(expression.n_tests)) else {
-                break;
-            };
-            let is_dir = self.scene.disk.is_dir(&at) || self.found.makes_dir(&at);
-            let kind = if is_dir { Kind::Dir } else { Kind::File };
-            let judged = expression.judge(&path, depth, kind);
-            n_found += judged.actions.len();
-            let spelling = match judged.is_named {
-                true => Spelling::Literal,
-                false => Spelling::Glob { matches: None },
-            };
-            for action in judged.actions {
-                let text = path.as_str().into();
-                reached[action].entries.push(Field { text, spelling });
-            }
-            let below = expression.max_depth.is_none_or(|max| depth < max);
-            let is_skipped = depth > 0 && SKIPPED.contains(&base_name(&path));
-            if judged.is_pruned || !is_dir || !below || is_skipped {
+            let is_dir = shell.is_dir(&path);
+            if self.pruned.iter().any(|test| holds(test, &path, is_dir)) {
                 continue;
             }
-            is_cut |= n_found + todo.len() >= MAX_MATCHES || self.globs_left.walks == 0;
-            if !is_cut {
-                self.globs_left.walks -= 1;
-                let dir = path.trim_end_matches('/');
-                // Sites come first: the walk may end early.
-                let names = system::outer_first(self.list(&at)).into_iter().rev();
-                todo.extend(names.map(|name| (format!("{dir}/{name}"), depth + 1)));
+            shell.spend((1 + self.tests.len()) * (1 + path.len() / 64));
+            if shell.is_cut() {
+                return;
             }
-        }
-        let may_sweep = expression.is_open() || is_cut || self.globs_left.listings == 0;
-        for (action, reach) in reached.iter_mut().enumerate() {
-            reach.sweeps = may_sweep && expression.takes_any(root, action);
-            reach.count();
-        }
-        reached
-    }
-
-    fn act(&mut self, root: &Field, reach: &Reach, action: &Action) {
-        match action {
-            Action::Print => {}
-            Action::PrintTo(file) => drop(self.report(file, Act::Write)),
-            Action::Delete => self.take_away(root, reach, Act::Remove),
-            Action::Exec(words) | Action::ExecDir(words) => match words
-                .first()
-                .and_then(|word| Some(base_name(word.known()?)))
-            {
-                Some("rm" | "unlink" | "shred" | "rmdir") => {
-                    let args = Args::parse(words, Syntax::default());
-                    self.take_away(root, reach, removal(&args));
-                }
-                _ if matches!(action, Action::ExecDir(_)) => {
-                    for item in &reach.entries {
-                        self.beside_entry(words, item);
-                    }
-                }
-                _ => {
-                    let n_entries = reach.entries.len();
-                    for item in reach.entries.iter().take(MAX_TURNS) {
-                        self.run_on(words, "{}", item);
-                    }
-                    // It may run for what is not known here.
-                    if n_entries == 0 || n_entries > MAX_TURNS {
-                        self.run_on(words, "{}", &Field::unknown());
-                    }
-                }
-            },
-        }
-    }
-
-    /// Removes what was found, or clears the root. A directory goes alone only when it is
-    /// empty, and then nothing is lost.
-    fn take_away(&mut self, root: &Field, reach: &Reach, act: Act) {
-        if reach.sweeps {
-            self.report(root, Act::Clear);
-            return;
-        }
-        for entry in &reach.entries {
-            if act != Act::Remove || !self.holds_dir(&entry.text) {
-                self.report(entry, act);
+            if depth >= self.min_depth && self.tests.iter().all(|test| holds(test, &path, is_dir)) {
+                found.push(path.clone());
             }
+            let goes_on = is_dir && self.max_depth.is_none_or(|most| depth < most);
+            let Some(dir) = shell.absolute(&path).filter(|_| goes_on) else {
+                continue;
+            };
+            if left == 0 {
+                shell.writes = Writes::Unknown;
+                continue;
+            }
+            left -= 1;
+            let names = system::outer_first(shell.entries(&dir));
+            let inside = names.iter().rev().map(|name| below(&path, name));
+            todo.extend(inside.map(|path| (path, depth + 1)));
         }
-    }
-
-    /// Runs a command in which a mark stands for an item.
-    pub(super) fn run_on(&mut self, words: &[Field], mark: &str, item: &Field) {
-        if self.spend(REPEAT_COST + 16 * words.len()) {
-            let filled: Vec<Field> = words.iter().map(|word| fill(word, mark, item)).collect();
-            self.again(&filled);
-        }
-    }
-
-    /// `-execdir`.
-    fn beside_entry(&mut self, words: &[Field], item: &Field) {
-        let name = base_name(&item.text);
-        let dir = item.text.strip_suffix(name).unwrap_or("");
-        let dir = item.with_text(if dir.is_empty() { "." } else { dir });
-        let name = item.with_text(format!("./{name}"));
-        self.subshell(|shell| {
-            shell.change_dir(Some(&dir));
-            shell.run_on(words, "{}", &name);
-            None
-        });
     }
 }
 
-impl Reach {
-    /// What was not named counts as a pattern's matches.
-    fn count(&mut self) {
-        let spelling = Spelling::of_matches(self.entries.len());
-        for entry in &mut self.entries {
-            if entry.spelling != Spelling::Literal {
-                entry.spelling = spelling;
-            }
-        }
+fn holds((test, wanted): &(Test, bool), path: &str, is_dir: bool) -> bool {
+    match test {
+        Test::Name(glob) => glob.matches(base_name(path)) == *wanted,
+        Test::IName(glob) => glob.matches(&base_name(path).to_lowercase()) == *wanted,
+        Test::Path(glob) => glob.matches(path) == *wanted,
+        Test::IsDir => is_dir == *wanted,
+        Test::IsFile => is_dir != *wanted,
+        Test::Unknown => false,
     }
+}
+
+/// Runs a command with a file in the place of `{}`.
+fn run_for(shell: &mut Shell<'_>, command: &[Field], file: &Field) {
+    shell.spend(command.len());
+    if shell.is_cut() {
+        return;
+    }
+    let words: Vec<Field> = command
+        .iter()
+        .map(|word| word.with_each("{}", file))
+        .collect();
+    shell.subshell(|shell| shell.deeper(|shell| shell.run_program(&words)));
 }

@@ -1,186 +1,76 @@
-//! Bash words: quoting, parameters, substitutions, heredoc bodies.
-//!
-//! The cursor reads the text once, left to right; a construct that does not
-//! close ends the reading, and what was read before it stands.
+//! Words of Bash: quotes, expansions, here-documents (Bash manual, "Quoting" and "Shell
+//! Expansions").
 
-use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::rc::Rc;
 
-use super::byte::{ACTIVE, CLOSE, META, QUOTE, SLASH, is_any, is_free_of};
-use super::heredoc::{Heredoc, Pending};
-use super::syntax::{Command, Few, List, Simple};
-use super::{Extent, Limit};
+use super::Limit;
+use super::field::UNKNOWN;
+use super::syntax::{List, Parameter, Part, Quoting, Word};
 
-/// How deep substitutions, compound commands and nested shells may stand in
-/// each other, in reading and in running.
+/// How deep commands may nest in one another.
 pub(super) const MAX_DEPTH: usize = 40;
 
-#[derive(Debug)]
-pub(super) struct Word<'a> {
-    pub(super) parts: Few<Part<'a>>,
-}
+pub(super) type Parsed<T> = Result<T, Limit>;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Quote {
-    Bare,
-    Double,
-}
-
-#[derive(Debug)]
-pub(super) enum Part<'a> {
-    /// Unquoted text: `~`, `{a,b}` and globs keep their meaning.
-    Bare(&'a str),
-    /// Quoted text, taken as it is.
-    Text(Cow<'a, str>),
-    /// `!(…)`, `@(…)` and their like: a pattern this analyser does not expand.
-    ExtGlob,
-    /// `$name` and `${name}`.
-    Value(&'a str, Quote),
-    Param(Box<Param<'a>>, Quote),
-    /// `$(…)`.
-    Command(List<'a>, Quote),
-    /// `` `…` ``: the text between, already unescaped once.
-    Ticks(Cow<'a, str>, Quote),
-    /// `$((…))`.
-    Arith(Box<Few<Self>>),
-    /// `<(…)` and `>(…)`.
-    Process(List<'a>),
-}
-
-#[derive(Debug)]
-pub(super) struct Param<'a> {
-    pub(super) name: &'a str,
-    pub(super) index: Option<&'a str>,
-    pub(super) op: Op<'a>,
-}
-
-#[derive(Debug)]
-pub(super) enum Op<'a> {
-    Plain,
-    /// `:-` and `-`.
-    Default(Word<'a>),
-    /// `:=` and `=`.
-    Assign(Word<'a>),
-    /// `:+` and `+`.
-    Alternative(Word<'a>),
-    /// `:?` and `?`.
-    Require,
-    Cut {
-        end: End,
-        reach: Reach,
-        pattern: Word<'a>,
-    },
-    Replace {
-        reach: Reach,
-        pattern: Word<'a>,
-        with: Option<Word<'a>>,
-    },
-    Lower,
-    Upper,
-    LowerFirst,
-    UpperFirst,
-    /// `${#name}`.
-    Length,
-    /// `${!name}`.
-    Indirect,
-    /// `${!name[@]}`.
-    Keys,
-    /// `:offset` and `:offset:length`.
-    Slice(Word<'a>),
-    /// Transformations and lists of names, whose value is not computed.
-    Other,
-}
-
-/// An end of a text or a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    Front,
-    Back,
-}
-
-/// `%` or `%%`, `/` or `//`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
-    One,
-    All,
-}
-
-/// What ends a word besides the end of the text.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stop {
-    /// Blanks and operators: a word of a command.
-    Blank,
-    /// `}`: the word of `${name:-word}`.
-    Brace,
-    /// `/` or `}`: the pattern of `${name/pattern/text}`.
-    Slash,
-}
-
-impl Stop {
-    /// The kinds of bytes that may end a word's plain text.
-    fn kinds(self) -> u8 {
-        match self {
-            Self::Blank => META | QUOTE,
-            Self::Brace => CLOSE | QUOTE,
-            Self::Slash => CLOSE | SLASH | QUOTE,
-        }
-    }
-}
-
-impl<'a> Word<'a> {
-    /// The word's text where no expansion changes it.
-    pub(super) fn plain(&self) -> Option<&'a str> {
-        match &*self.parts {
-            [Part::Text(Cow::Borrowed(text))] => Some(text),
-            [Part::Bare(text)] if is_free_of(text, ACTIVE) => Some(text),
-            _ => None,
-        }
-    }
-}
-
-pub(super) struct Cursor<'a> {
-    pub(super) text: &'a str,
+/// A text that is read as Bash reads it.
+pub(super) struct Parser<'t> {
+    pub(super) text: &'t str,
     pub(super) at: usize,
-    pub(super) heredocs: Vec<Heredoc<'a>>,
-    depth: usize,
-    pub(super) extent: Extent,
-    pub(super) pending: Vec<Pending>,
-    /// Where a lean command was looked for last, and how long it is.
-    pub(super) looked: Option<(usize, Option<usize>)>,
-    /// Commands, lists and pipelines that ran already, whose room the next ones take.
-    #[expect(clippy::vec_box, reason = "a command holds one in a box")]
-    pub(super) spare: Vec<Box<Simple<'a>>>,
-    pub(super) spare_lists: Vec<List<'a>>,
-    pub(super) spare_pipeline: Option<Vec<Command<'a>>>,
+    pub(super) depth: usize,
+    /// Here-documents whose texts begin behind this line.
+    pub(super) pending: Vec<Heredoc>,
 }
 
-impl<'a> Cursor<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
+pub(super) struct Heredoc {
+    pub(super) delimiter: String,
+    pub(super) quoting: Quoting,
+    pub(super) tabs: Tabs,
+    pub(super) text: Rc<OnceCell<Word>>,
+}
+
+/// What becomes of tabs that lines of a here-document begin with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tabs {
+    Kept,
+    /// `<<-`
+    Dropped,
+}
+
+pub(super) fn is_meta(byte: u8) -> bool {
+    b" \t\n\r;&|<>()".contains(&byte)
+}
+
+pub(super) fn is_name_byte(byte: u8) -> bool {
+    byte == b'_' || byte.is_ascii_alphanumeric()
+}
+
+/// Whether a text can name a variable.
+pub(super) fn is_name(text: &str) -> bool {
+    let starts = text.starts_with(|c: char| !c.is_ascii_digit());
+    starts && text.bytes().all(is_name_byte)
+}
+
+impl<'t> Parser<'t> {
+    pub(super) fn new(text: &'t str, depth: usize) -> Self {
         Self {
             text,
             at: 0,
-            heredocs: Vec::new(),
-            depth: 0,
-            extent: Extent::Whole,
+            depth,
             pending: Vec::new(),
-            looked: None,
-            spare: Vec::new(),
-            spare_lists: Vec::new(),
-            spare_pipeline: None,
         }
     }
 
-    #[inline]
+    pub(super) fn rest(&self) -> &'t str {
+        self.text.get(self.at..).unwrap_or("")
+    }
+
     pub(super) fn peek(&self) -> Option<u8> {
         self.peek_at(0)
     }
 
-    #[inline]
     pub(super) fn peek_at(&self, ahead: usize) -> Option<u8> {
         self.text.as_bytes().get(self.at + ahead).copied()
-    }
-
-    pub(super) fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or("")
     }
 
     pub(super) fn eat(&mut self, text: &str) -> bool {
@@ -191,307 +81,379 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Ends the reading: every loop sees the end of the text.
-    pub(super) fn stop(&mut self) {
-        self.at = self.text.len();
+    /// Takes so many bytes.
+    fn take(&mut self, len: usize) -> &'t str {
+        let taken = self.rest().get(..len).unwrap_or("");
+        self.at += len;
+        taken
     }
 
-    /// Reads one nested construct, or nothing when the nesting is too deep.
-    pub(super) fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
-        if self.depth == MAX_DEPTH {
-            self.extent = Extent::Cut(Limit::Depth);
-            self.stop();
-            return None;
+    /// Takes what is there as long as it fits.
+    pub(super) fn take_while(&mut self, fits: impl Fn(u8) -> bool) -> &'t str {
+        let rest = self.rest();
+        let len = rest.bytes().position(|byte| !fits(byte));
+        self.take(len.unwrap_or(rest.len()))
+    }
+
+    fn next_char(&mut self) -> Option<char> {
+        let c = self.rest().chars().next()?;
+        self.at += c.len_utf8();
+        Some(c)
+    }
+
+    /// Over blanks, continued lines and a remark.
+    pub(super) fn skip_blanks(&mut self) {
+        loop {
+            match (self.peek(), self.peek_at(1)) {
+                (Some(b' ' | b'\t' | b'\r'), _) => self.at += 1,
+                (Some(b'\\'), Some(b'\n')) => self.at += 2,
+                (Some(b'#'), _) => drop(self.take_while(|byte| byte != b'\n')),
+                _ => return,
+            }
+        }
+    }
+
+    /// Over blanks and the ends of lines, behind which the texts of here-documents stand.
+    pub(super) fn skip_lines(&mut self) -> Parsed<()> {
+        self.skip_blanks();
+        while self.eat("\n") {
+            for heredoc in std::mem::take(&mut self.pending) {
+                self.heredoc_text(&heredoc)?;
+            }
+            self.skip_blanks();
+        }
+        Ok(())
+    }
+
+    fn heredoc_text(&mut self, heredoc: &Heredoc) -> Parsed<()> {
+        let mut text = String::new();
+        while self.at < self.text.len() {
+            let mut line = self.take_while(|byte| byte != b'\n');
+            self.at += 1;
+            if heredoc.tabs == Tabs::Dropped {
+                line = line.trim_start_matches('\t');
+            }
+            if line.trim_end_matches('\r') == heredoc.delimiter {
+                break;
+            }
+            text.push_str(line);
+            text.push('\n');
+        }
+        let word = match heredoc.quoting {
+            Quoting::Quoted => Word::quoted(text),
+            Quoting::Bare => expanded(&text, self.depth)?,
+        };
+        drop(heredoc.text.set(word));
+        Ok(())
+    }
+
+    /// Reads something one level deeper.
+    pub(super) fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth >= MAX_DEPTH {
+            return Err(Limit::Depth);
         }
         self.depth += 1;
-        let value = read(self);
+        let found = read(self);
         self.depth -= 1;
-        Some(value)
+        found
     }
 
-    pub(super) fn word(&mut self, stop: Stop) -> Word<'a> {
-        let mut start = self.at;
-        let Some(mut byte) = self.special_after(start, stop) else {
-            // Most words are one piece of plain text.
-            let parts = match self.text.get(start..self.at) {
-                Some(text) if !text.is_empty() => Few::One([Part::Bare(text)]),
-                _ => Few::default(),
-            };
-            return Word { parts };
-        };
-        let mut parts = Few::default();
-        loop {
-            self.flush(&mut parts, start, Part::Bare);
-            self.special(byte, &mut parts);
-            start = self.at;
-            match self.special_after(start, stop) {
-                Some(next) => byte = next,
-                None => break,
-            }
-        }
-        self.flush(&mut parts, start, Part::Bare);
-        Word { parts }
-    }
-
-    /// Goes over plain text; gives the byte of a quote or an expansion in the
-    /// word, and `None` where the word ends.
-    #[inline]
-    fn special_after(&mut self, start: usize, stop: Stop) -> Option<u8> {
-        let kinds = stop.kinds();
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or(&[]);
-        let len = rest.iter().position(|b| is_any(*b, kinds));
-        self.at += len.unwrap_or(rest.len());
-        let byte = self.peek()?;
-        let special = match byte {
-            b'<' | b'>' => self.peek_at(1) == Some(b'('),
-            b'(' => self.ext_glob_opens(start),
-            _ => is_any(byte, QUOTE),
-        };
-        special.then_some(byte)
-    }
-
-    /// Adds the text since a place, if there is any.
-    fn flush(
-        &self,
-        parts: &mut Few<Part<'a>>,
-        start: usize,
-        part: impl FnOnce(&'a str) -> Part<'a>,
-    ) {
-        if let Some(text) = self.text.get(start..self.at)
-            && !text.is_empty()
-        {
-            parts.push(part(text));
-        }
-    }
-
-    /// `x!(`, `@(`, `+(`, `?(`, `*(`; a lone `!(` at a word's start is a negated subshell.
-    fn ext_glob_opens(&self, start: usize) -> bool {
-        let before = self.text.as_bytes().get(start..self.at).unwrap_or(&[]);
-        match before.last() {
-            Some(b'@' | b'+' | b'?' | b'*') => true,
-            Some(b'!') => before.len() > 1,
-            _ => false,
-        }
-    }
-
-    pub(super) fn special(&mut self, byte: u8, parts: &mut Few<Part<'a>>) {
-        match byte {
-            b'\'' => {
-                self.at += 1;
-                let text = self.until(b'\'');
-                parts.push(Part::Text(Cow::Borrowed(text)));
-            }
-            b'"' => {
-                self.at += 1;
-                let n_before = parts.len();
-                self.double_quoted(parts, Some(b'"'));
-                // Even an empty pair of quotes makes a word.
-                if parts.len() == n_before {
-                    parts.push(Part::Text(Cow::Borrowed("")));
-                }
-            }
-            b'\\' => {
-                self.at += 1;
-                if let Some(text) = self.escaped_char() {
-                    parts.push(Part::Text(Cow::Borrowed(text)));
-                }
-            }
-            b'`' => self.ticks(parts, Quote::Bare),
-            b'$' => self.dollar(parts, Quote::Bare),
-            b'(' => {
-                self.at += 1;
-                self.skip_parens();
-                parts.push(Part::ExtGlob);
-            }
-            _ => {
-                self.at += 2;
-                let list = self.substitution();
-                parts.push(Part::Process(list));
-            }
-        }
-    }
-
-    /// The text up to the next `end`, which is consumed.
-    pub(super) fn until(&mut self, end: u8) -> &'a str {
-        let rest = self.rest();
-        // To set out on a longer step takes longer than most quotes are.
-        let len = rest.as_bytes().iter().position(|byte| *byte == end);
-        self.at += len.map_or(rest.len(), |n| n + 1);
-        &rest[..len.unwrap_or(rest.len())]
-    }
-
-    /// The character after a backslash; a line continuation is none.
-    fn escaped_char(&mut self) -> Option<&'a str> {
-        let rest = self.rest();
-        let len = rest.chars().next()?.len_utf8();
-        self.at += len;
-        let text = &rest[..len];
-        (text != "\n").then_some(text)
-    }
-
-    /// Reads double-quoted text up to `end`; a heredoc body has no end but its own.
-    pub(super) fn double_quoted(&mut self, parts: &mut Few<Part<'a>>, end: Option<u8>) {
-        let mut start = self.at;
-        while let Some(byte) = self.peek() {
-            if Some(byte) == end {
-                self.flush_text(parts, start);
-                self.at += 1;
-                return;
-            }
-            match byte {
-                b'\\' => {
-                    let next = self.peek_at(1);
-                    let escapes = matches!(next, Some(b'$' | b'`' | b'\\' | b'\n'))
-                        || (next.is_some() && next == end);
-                    if escapes {
-                        self.flush_text(parts, start);
-                        self.at += 2;
-                        start = self.at - usize::from(next != Some(b'\n'));
-                    } else {
-                        self.at += 1;
-                    }
-                }
-                b'`' | b'$' => {
-                    self.flush_text(parts, start);
-                    if byte == b'`' {
-                        self.ticks(parts, Quote::Double);
-                    } else {
-                        self.dollar(parts, Quote::Double);
-                    }
-                    start = self.at;
-                }
-                _ => self.at += 1,
-            }
-        }
-        self.flush_text(parts, start);
-    }
-
-    fn flush_text(&self, parts: &mut Few<Part<'a>>, start: usize) {
-        self.flush(parts, start, |text| Part::Text(Cow::Borrowed(text)));
-    }
-
-    /// What stands between backticks is unescaped once and read when it runs:
-    /// the same mark opens and closes, so only an escaped one can nest.
-    fn ticks(&mut self, parts: &mut Few<Part<'a>>, quote: Quote) {
-        self.at += 1;
+    /// The word at the cursor, if there is one.
+    pub(super) fn word(&mut self) -> Parsed<Option<Word>> {
         let start = self.at;
-        let mut escapes = false;
+        let mut word = Word::default();
         while let Some(byte) = self.peek() {
             match byte {
-                b'`' => break,
-                b'\\' => {
-                    escapes = true;
+                b'<' | b'>' if self.peek_at(1) == Some(b'(') => {
                     self.at += 2;
+                    let list = self.list_in_parens()?;
+                    word.parts.push(Part::Process(list));
                 }
-                _ => self.at += 1,
+                b'(' if may_have_alternatives(&word) => self.alternatives(&mut word)?,
+                byte if is_meta(byte) => break,
+                _ => self.word_part(&mut word, Quoting::Bare)?,
             }
         }
-        let end = self.at.min(self.text.len());
-        let source = self.text.get(start..end).unwrap_or("");
-        self.at = (end + 1).min(self.text.len());
-        let source = match escapes {
-            true => Cow::Owned(unescape_ticks(source)),
-            false => Cow::Borrowed(source),
-        };
-        parts.push(Part::Ticks(source, quote));
+        Ok((self.at > start).then_some(word))
     }
 
-    /// Over the rest of `@(…)`: its alternatives are not expanded.
-    fn skip_parens(&mut self) {
-        let mut open = 1;
-        while let Some(byte) = self.peek() {
+    /// A word within `${…}`, up to one of the bytes. Blanks do not end it, nor do quotes
+    /// count where it is quoted itself.
+    fn word_until(&mut self, ends: &[u8], quoting: Quoting) -> Parsed<Word> {
+        let mut word = Word::default();
+        loop {
+            match self.peek().ok_or(Limit::Syntax)? {
+                byte if ends.contains(&byte) => return Ok(word),
+                byte if is_meta(byte) || (byte == b'\'' && quoting == Quoting::Quoted) => {
+                    push(&mut word, Quoting::Bare, self.take(1));
+                }
+                _ => self.word_part(&mut word, Quoting::Bare)?,
+            }
+        }
+    }
+
+    /// One part of a word that is not quoted as a whole.
+    fn word_part(&mut self, word: &mut Word, quoting: Quoting) -> Parsed<()> {
+        match self.peek() {
+            Some(b'\\') => {
+                self.at += 1;
+                if let Some(c) = self.next_char().filter(|c| *c != '\n') {
+                    push(word, Quoting::Quoted, c.encode_utf8(&mut [0; 4]));
+                }
+            }
+            Some(b'\'') => {
+                self.at += 1;
+                push(word, Quoting::Quoted, self.take_while(|byte| byte != b'\''));
+                if !self.eat("'") {
+                    return Err(Limit::Syntax);
+                }
+            }
+            Some(b'"') => {
+                self.at += 1;
+                self.quoted(word, Some(b'"'))?;
+            }
+            Some(b'$') => self.dollar(word, quoting)?,
+            Some(b'`') => self.backticks(word, quoting)?,
+            Some(b'}' | b']' | b'/') => push(word, Quoting::Bare, self.take(1)),
+            _ => {
+                let is_plain = |byte| !is_meta(byte) && !b"\\'\"$`}]/".contains(&byte);
+                push(word, Quoting::Bare, self.take_while(is_plain));
+            }
+        }
+        Ok(())
+    }
+
+    /// What stands between double quotes, behind the first of them; without an end, the whole
+    /// text.
+    fn quoted(&mut self, word: &mut Word, end: Option<u8>) -> Parsed<()> {
+        loop {
+            let is_plain = |byte| Some(byte) != end && !b"$`\\".contains(&byte);
+            push(word, Quoting::Quoted, self.take_while(is_plain));
+            match self.peek() {
+                Some(b'$') => self.dollar(word, Quoting::Quoted)?,
+                Some(b'`') => self.backticks(word, Quoting::Quoted)?,
+                Some(b'\\') => {
+                    let escaped = self.peek_at(1);
+                    let is_escape = |byte| Some(byte) == end || b"$`\\\n".contains(&byte);
+                    self.at += usize::from(escaped.is_some_and(is_escape));
+                    push(word, Quoting::Quoted, self.take(1).trim_end_matches('\n'));
+                }
+                None if end.is_some() => return Err(Limit::Syntax),
+                _ => {
+                    self.at += 1;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn dollar(&mut self, word: &mut Word, quoting: Quoting) -> Parsed<()> {
+        self.at += 1;
+        let part = match self.peek() {
+            Some(b'(') => match self.arithmetic(1)? {
+                Some(inside) => Part::Arithmetic(inside),
+                None => {
+                    self.at += 1;
+                    Part::Command(self.list_in_parens()?, quoting)
+                }
+            },
+            Some(b'{') => {
+                self.at += 1;
+                let parameter = self.nested(|parser| parser.parameter(quoting))?;
+                Part::Parameter(Box::new(parameter), quoting)
+            }
+            Some(b'\'') if quoting == Quoting::Bare => {
+                self.at += 1;
+                Part::Quoted(self.ansi_c())
+            }
+            Some(b'"') if quoting == Quoting::Bare => return Ok(()),
+            _ => match self.parameter_name().to_owned() {
+                name if name.is_empty() => Part::Quoted("$".to_owned()),
+                name => {
+                    let parameter = Parameter {
+                        name,
+                        ..Parameter::default()
+                    };
+                    Part::Parameter(Box::new(parameter), quoting)
+                }
+            },
+        };
+        word.parts.push(part);
+        Ok(())
+    }
+
+    /// A variable's name, a number, or one of the special parameters; without braces a
+    /// number is one digit.
+    fn parameter_name(&mut self) -> &'t str {
+        match self.peek() {
+            Some(byte) if byte.is_ascii_digit() || b"@*#?$!-".contains(&byte) => self.take(1),
+            Some(byte) if is_name_byte(byte) => self.take_while(is_name_byte),
+            _ => "",
+        }
+    }
+
+    /// Behind `${`, up to and with its `}`.
+    fn parameter(&mut self, quoting: Quoting) -> Parsed<Parameter> {
+        let mut parameter = Parameter::default();
+        if matches!(self.peek(), Some(b'!' | b'#')) && self.peek_at(1) != Some(b'}') {
+            parameter.operator = self.take(1).to_owned() + "name";
+        }
+        let name = match self.peek() {
+            Some(b'0'..=b'9') => self.take_while(|byte| byte.is_ascii_digit()),
+            _ => self.parameter_name(),
+        };
+        parameter.name = name.to_owned();
+        if self.eat("[") {
+            parameter.index = Some(self.word_until(b"]", quoting)?);
             self.at += 1;
+        }
+        let operator = self.operator();
+        parameter.operator.push_str(operator);
+        let (ends, quoting): (&[u8], _) = match operator {
+            "-" | "=" | "+" => (b"}", quoting),
+            "/" | "//" => (b"/}", Quoting::Bare),
+            _ => (b"}", Quoting::Bare),
+        };
+        parameter.operands[0] = self.word_until(ends, quoting)?;
+        if self.eat("/") {
+            parameter.operands[1] = self.word_until(b"}", quoting)?;
+        }
+        self.at += 1;
+        Ok(parameter)
+    }
+
+    /// The operator of `${…}`, without a colon before it.
+    fn operator(&mut self) -> &'t str {
+        let behind_colon = self.peek_at(1).filter(|_| self.peek() == Some(b':'));
+        if behind_colon.is_some_and(|byte| b"-=+?".contains(&byte)) {
+            self.at += 1;
+        }
+        match [self.peek(), self.peek_at(1)] {
+            [Some(b'}') | None, _] => "",
+            [Some(b'#'), Some(b'#')] | [Some(b'%'), Some(b'%')] => self.take(2),
+            [Some(b'/'), Some(b'/' | b'#' | b'%')] => self.take(2),
+            [Some(byte), _] if byte.is_ascii() => self.take(1),
+            _ => "other",
+        }
+    }
+
+    /// The inside of `((…))`, its first parenthesis `ahead` of the cursor less one; `None`
+    /// where it is none, but a subshell in parentheses.
+    pub(super) fn arithmetic(&mut self, ahead: usize) -> Parsed<Option<Word>> {
+        if self.peek_at(ahead) != Some(b'(') {
+            return Ok(None);
+        }
+        let inside = self.rest().get(ahead + 1..).unwrap_or("");
+        let mut open = 0_usize;
+        for (end, byte) in inside.bytes().enumerate() {
             match byte {
                 b'(' => open += 1,
-                b')' => open -= 1,
-                b'\'' => {
-                    self.until(b'\'');
+                b')' if open > 0 => open -= 1,
+                b')' if inside[end..].starts_with("))") => {
+                    self.at += ahead + 1 + end + 2;
+                    return expanded(&inside[..end], self.depth + 1).map(Some);
                 }
+                b')' => return Ok(None),
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
+    pub(super) fn list_in_parens(&mut self) -> Parsed<List> {
+        let list = self.nested(Self::list)?;
+        self.skip_lines()?;
+        match self.eat(")") {
+            true => Ok(list),
+            false => Err(Limit::Syntax),
+        }
+    }
+
+    fn backticks(&mut self, word: &mut Word, quoting: Quoting) -> Parsed<()> {
+        self.at += 1;
+        let mut text = String::new();
+        loop {
+            match self.next_char().ok_or(Limit::Syntax)? {
+                '`' => break,
+                '\\' => match self.next_char().ok_or(Limit::Syntax)? {
+                    c @ ('`' | '\\' | '$') => text.push(c),
+                    c => text.extend(['\\', c]),
+                },
+                c => text.push(c),
+            }
+        }
+        let list = super::parse::whole(&text, self.depth + 1)?;
+        word.parts.push(Part::Command(list, quoting));
+        Ok(())
+    }
+
+    /// `@(…)` and its kind: the alternatives stay a pattern that matches nothing else.
+    fn alternatives(&mut self, word: &mut Word) -> Parsed<()> {
+        let mut open = 0_usize;
+        loop {
+            match self.next_char().ok_or(Limit::Syntax)? {
+                '(' => open += 1,
+                ')' => open -= 1,
                 _ => {}
             }
             if open == 0 {
-                return;
+                push(word, Quoting::Bare, "(…)");
+                return Ok(());
             }
         }
     }
 
-    /// The text of `$'…'`, from behind its quote to behind its end.
-    pub(super) fn ansi_c(&mut self) -> String {
-        let mut out = String::new();
-        while let Some(c) = self.rest().chars().next() {
-            self.at += c.len_utf8();
+    /// The text of `$'…'`, behind its first quote.
+    fn ansi_c(&mut self) -> String {
+        let mut text = String::new();
+        while let Some(c) = self.next_char() {
             match c {
                 '\'' => break,
-                '\\' => self.ansi_escape(&mut out),
-                _ => out.push(c),
+                '\\' => {
+                    let (c, len) = escaped(self.rest());
+                    self.at += len;
+                    text.push(c);
+                }
+                c => text.push(c),
             }
         }
-        out
-    }
-
-    fn ansi_escape(&mut self, out: &mut String) {
-        let Some(c) = self.rest().chars().next() else {
-            return;
-        };
-        self.at += c.len_utf8();
-        let code = match c {
-            'x' => self.digits(16, 2),
-            'u' => self.digits(16, 4),
-            'U' => self.digits(16, 8),
-            '0'..='7' => {
-                self.at -= 1;
-                self.digits(8, 3)
-            }
-            'c' => {
-                let control = self.escaped_char().and_then(|t| t.bytes().next());
-                control.map(|b| u32::from(b & 0x1f))
-            }
-            _ => None,
-        };
-        let c = match (code.and_then(char::from_u32), c) {
-            (Some(c), _) => c,
-            (None, 'n') => '\n',
-            (None, 't') => '\t',
-            (None, 'r') => '\r',
-            (None, 'a') => '\x07',
-            (None, 'b') => '\x08',
-            (None, 'e' | 'E') => '\x1b',
-            (None, 'f') => '\x0c',
-            (None, 'v') => '\x0b',
-            (None, '\\' | '\'' | '"' | '?') => c,
-            // Any other one is none.
-            (None, other) => {
-                out.push('\\');
-                other
-            }
-        };
-        out.push(c);
-    }
-
-    fn digits(&mut self, radix: u32, most: usize) -> Option<u32> {
-        let rest = self.rest();
-        let digits = rest.bytes().take(most);
-        let len = digits
-            .take_while(|b| char::from(*b).is_digit(radix))
-            .count();
-        let value = u32::from_str_radix(rest.get(..len)?, radix).ok()?;
-        self.at += len;
-        Some(value)
+        text
     }
 }
 
-fn unescape_ticks(source: &str) -> String {
-    let mut out = String::with_capacity(source.len());
-    let mut chars = source.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => match chars.next() {
-                Some(next @ ('`' | '\\' | '$')) => out.push(next),
-                Some(next) => out.extend(['\\', next]),
-                None => out.push('\\'),
-            },
-            _ => out.push(c),
-        }
+/// A text in which parameters and commands are expanded, as between double quotes.
+fn expanded(text: &str, depth: usize) -> Parsed<Word> {
+    if depth > MAX_DEPTH {
+        return Err(Limit::Depth);
     }
-    out
+    let mut word = Word::default();
+    Parser::new(text, depth).quoted(&mut word, None)?;
+    Ok(word)
+}
+
+/// What an escape of `$'…'` and of `printf` stands for, behind its backslash, with its length.
+/// What codes of characters stand for is not looked up.
+pub(super) fn escaped(rest: &str) -> (char, usize) {
+    match rest.chars().next() {
+        Some('n') => ('\n', 1),
+        Some('0') => ('\0', 1),
+        Some('t') => ('\t', 1),
+        Some('r') => ('\r', 1),
+        Some(c @ ('\\' | '\'' | '"' | '/')) => (c, 1),
+        Some('x' | 'u' | 'U' | '1'..='7') => (UNKNOWN, 1),
+        _ => ('\\', 0),
+    }
+}
+
+fn may_have_alternatives(word: &Word) -> bool {
+    matches!(word.parts.last(), Some(Part::Bare(text)) if text.ends_with(['@', '?', '*', '+', '!']))
+}
+
+fn push(word: &mut Word, quoting: Quoting, text: &str) {
+    match (word.parts.last_mut(), quoting) {
+        (Some(Part::Bare(before)), Quoting::Bare) => before.push_str(text),
+        (Some(Part::Quoted(before)), Quoting::Quoted) => before.push_str(text),
+        (_, Quoting::Bare) => word.parts.push(Part::Bare(text.to_owned())),
+        (_, Quoting::Quoted) => word.parts.push(Part::Quoted(text.to_owned())),
+    }
 }

@@ -1,87 +1,68 @@
-//! The commands of this program that write where an agent may not: two take the
-//! hooks or the program out, one makes a page under a name it is given.
+//! The commands of this program that write where an agent may not: two take the hooks or the
+//! program out, one makes a page under a name it is given.
 
-use super::args::{Args, Syntax};
+use super::args::Args;
 use super::eval::Shell;
 use super::field::Field;
-use super::variable::Value;
 use crate::base::target::Act;
 
-pub(super) const SYNTAX: Syntax = Syntax::of(
-    "",
-    &[
-        "agent", "html", "limit", "mode", "project", "rule", "scope", "session", "since", "system",
-    ],
-);
+pub(super) const OPTIONS: &str =
+    "agent from html limit mode prefix project rule scope session sha256 since system";
 
-pub(super) const SCRIPT: Syntax = Syntax::of("", &["from", "prefix", "project", "scope", "sha256"]);
-
-pub(super) fn statewarden(shell: &mut Shell<'_>, args: &Args<'_>) {
-    if args.has(&["dry-run", "help", "h"]) {
-        return;
-    }
-    match args.operands.first().and_then(Field::known) {
-        Some("uninstall") => uninstall(shell, args),
-        Some("install") if args.value(&["mode"]).is_some() => set_mode(shell, args),
-        Some("denies") => shell.report_all(args.value(&["html"]), Act::Write),
+pub(super) fn run(shell: &mut Shell<'_>, args: &Args<'_>) {
+    match args.operands.first().map_or("", |verb| &verb.text) {
+        _ if args.has("dry-run help h") => {}
+        "uninstall" => uninstall(shell, args),
+        "install" if args.value("mode").is_some() => set_mode(shell, args),
+        "denies" => shell.report_all(args.value("html"), Act::Write),
         _ => {}
     }
 }
 
 /// `statewarden uninstall [--scope SCOPE]`: the settings as if nothing else were in them.
 fn uninstall(shell: &mut Shell<'_>, args: &Args<'_>) {
-    let scope = args.value(&["scope"]).and_then(Field::known);
     let project = project(shell, args);
-    let of_project = |name: &str| project.map(|dir| format!("{dir}/.claude/{name}"));
-    let paths = match scope {
-        Some("user") => [of_user(shell), None],
-        Some("project") => [of_project("settings.json"), None],
-        Some("local") => [of_project("settings.local.json"), None],
-        _ => ["settings.json", "settings.local.json"].map(of_project),
+    let config = shell
+        .variable_text("CLAUDE_CONFIG_DIR")
+        .filter(|dir| !dir.is(""));
+    let user = config
+        .cloned()
+        .unwrap_or(shell.home().join(&Field::literal(".claude")));
+    let user = user.join(&Field::literal("settings.json"));
+    let of_project = |name: &str| project.join(&Field::literal(name));
+    let files = match args.value("scope").map_or("", |scope| &scope.text) {
+        "user" => vec![user],
+        "project" => vec![of_project(".claude/settings.json")],
+        "local" => vec![of_project(".claude/settings.local.json")],
+        _ => [".claude/settings.json", ".claude/settings.local.json"]
+            .map(of_project)
+            .to_vec(),
     };
-    for path in paths.into_iter().flatten() {
-        shell.report_text(&Field::literal(path), Act::Write, Some("{}".into()));
+    for file in files {
+        shell.write(&file, Act::Write, Some(&Field::literal("{}")));
     }
 }
 
 /// `statewarden install --mode MODE`: whether anything is denied is for people to say.
 fn set_mode(shell: &mut Shell<'_>, args: &Args<'_>) {
-    if let Some(dir) = project(shell, args) {
-        let file = Field::literal(format!("{dir}/.claude/statewarden.local.yaml"));
-        shell.report(&file, Act::Write);
-    }
+    let file = Field::literal(".claude/statewarden.local.yaml");
+    shell.report(&project(shell, args).join(&file), Act::Write);
 }
 
-fn project<'s>(shell: &'s Shell<'_>, args: &'s Args<'_>) -> Option<&'s str> {
-    match args.value(&["project"]) {
-        Some(given) => given.known(),
-        None => shell.scene.project_dir.or(shell.cwd.as_deref()),
-    }
+fn project(shell: &Shell<'_>, args: &Args<'_>) -> Field {
+    let here = Field::of(shell.place.cwd.as_ref());
+    let project = shell.variable_text("CLAUDE_PROJECT_DIR").unwrap_or(&here);
+    args.value("project").unwrap_or(project).clone()
 }
 
 /// `install.sh --uninstall [--prefix DIR]`, as this program comes with it.
 pub(super) fn install_script(shell: &mut Shell<'_>, args: &Args<'_>) {
-    let prefix = match args.value(&["prefix"]) {
-        Some(given) => given.known().map(str::to_owned),
-        None => variable(shell, "HOME").map(|home| home + "/.local"),
-    };
-    let takes_out = args.has(&["uninstall"]) && !args.has(&["dry-run", "help", "h"]);
-    if let Some(prefix) = prefix.filter(|_| takes_out) {
-        let program = Field::literal(format!("{prefix}/bin/statewarden"));
-        shell.report(&program, Act::Remove);
-    }
-}
-
-/// Claude Code's settings of the user.
-fn of_user(shell: &Shell<'_>) -> Option<String> {
-    let dir = variable(shell, "CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty());
-    let dir = dir.or_else(|| Some(variable(shell, "HOME")? + "/.claude"));
-    Some(dir? + "/settings.json")
-}
-
-fn variable(shell: &Shell<'_>, name: &str) -> Option<String> {
-    match shell.variable(name)? {
-        Value::One(field) => field.known().map(str::to_owned),
-        Value::Many(_) => None,
+    let local = shell.home().join(&Field::literal(".local"));
+    let prefix = args.value("prefix").cloned().unwrap_or(local);
+    if args.has("uninstall") && !args.has("dry-run help h") {
+        shell.report(
+            &prefix.join(&Field::literal("bin/statewarden")),
+            Act::Remove,
+        );
     }
 }

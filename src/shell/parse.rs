@@ -1,164 +1,74 @@
-//! The grammar of Bash commands, as far as it decides what runs.
-//!
-//! Nothing here fails: at a syntax error the reading stops and the commands
-//! before it stand.
+//! Commands of Bash: lists, pipelines, compound commands, redirections (Bash manual, "Shell
+//! Commands").
 
-use std::borrow::Cow;
+use std::rc::Rc;
 
-use super::byte::{ACTIVE, BLANK, META, QUOTE, is_any, is_meta, is_name, is_name_byte};
-use super::lex::{Cursor, Part, Stop, Word};
-use super::syntax::{
-    Assigned, Assignment, Command, Compound, Few, How, Link, List, Sense, Simple, Step,
-};
+use super::Limit;
+use super::lex::{Parsed, Parser, is_meta, is_name, is_name_byte};
+use super::syntax::{Arm, Command, Ground, Kind, Link, List, Pipeline, Sense, Statement, Word};
 
-/// The last chain of a list runs in a process of its own.
-fn put_in_background(steps: &mut List<'_>) {
-    let start = steps.iter().rposition(|step| step.link == Link::Always);
-    let chain = steps.split_off(start.unwrap_or(0));
-    let group = Compound::Background(chain).into();
-    steps.push(Step::alone(group));
+/// Words that end a list.
+const CLOSING: [&str; 8] = ["then", "elif", "else", "fi", "do", "done", "esac", "}"];
+
+/// The statements of a text; with what stopped the reading, those before it.
+pub(super) fn statements(text: &str, depth: usize) -> (List, Option<Limit>) {
+    let mut parser = Parser::new(text, depth);
+    let mut list = List::new();
+    loop {
+        if let Err(limit) = parser.skip_lines() {
+            return (list, Some(limit));
+        }
+        if parser.peek().is_none() {
+            return (list, None);
+        }
+        let statement = match parser.is_at_list_end() {
+            true => Err(Limit::Syntax),
+            false => parser.statement(),
+        };
+        match statement {
+            Ok(statement) => list.push(statement),
+            Err(limit) => return (list, Some(limit)),
+        }
+    }
 }
 
-impl<'a> Cursor<'a> {
-    /// Commands up to a closing word, a parenthesis or the end.
-    pub(super) fn list(&mut self) -> List<'a> {
-        let mut steps = self.spare_lists.pop().unwrap_or_default();
-        let mut link = Link::Always;
-        self.rest_of_list(&mut steps, &mut link);
-        steps
-    }
+/// The same, but all or nothing.
+pub(super) fn whole(text: &str, depth: usize) -> Parsed<List> {
+    let (list, limit) = match depth > super::lex::MAX_DEPTH {
+        true => return Err(Limit::Depth),
+        false => statements(text, depth),
+    };
+    limit.map_or(Ok(list), Err)
+}
 
-    fn rest_of_list(&mut self, steps: &mut List<'a>, link: &mut Link) {
-        while self.step(steps, link) {}
-    }
-
-    /// Reads on until no command waits for a heredoc; nothing is added at the
-    /// list's end. So a long script is run as it is read and never held whole.
-    pub(super) fn line(&mut self, steps: &mut List<'a>, link: &mut Link) {
-        while self.step(steps, link) {
-            // `&` behind a chain is its last step's word on all of it.
-            if *link != Link::Always {
-                continue;
-            }
-            if self.pending.is_empty() {
-                return;
-            }
-            self.blank_lines();
-            if self.pending.is_empty() {
-                return;
-            }
-        }
-    }
-
-    /// Reads the next pipeline; `false` at a closing word, a parenthesis or the
-    /// end. `link` is what stood before it and becomes what stands behind it.
-    fn step(&mut self, steps: &mut List<'a>, link: &mut Link) -> bool {
+impl Parser<'_> {
+    /// Statements up to a closing word, a parenthesis or the end.
+    pub(super) fn list(&mut self) -> Parsed<List> {
+        let mut list = List::new();
         loop {
-            self.blank_lines();
-            if self.at_list_end() {
-                return false;
+            self.skip_lines()?;
+            if self.is_at_list_end() {
+                return Ok(list);
             }
-            let before = self.at;
-            let (sense, pipeline) = self.pipeline();
-            self.blanks();
-            let in_background = self.peek() == Some(b'&') && self.peek_at(1) != Some(b'&');
-            let next = match self.peek() {
-                Some(b'&') if self.eat("&&") => Link::And,
-                Some(b'|') if self.eat("||") => Link::Or,
-                Some(b';' | b'&') if !self.at_list_end() => {
-                    self.at += 1;
-                    Link::Always
-                }
-                _ => Link::Always,
-            };
-            // Nothing was consumed: whatever stands here would never be.
-            if self.at == before {
-                self.stop();
-            }
-            let link = std::mem::replace(link, next);
-            if pipeline.is_empty() {
-                continue;
-            }
-            steps.push(Step {
-                link,
-                sense,
-                pipeline,
-            });
-            if in_background {
-                put_in_background(steps);
-            }
-            return true;
+            list.push(self.statement()?);
         }
     }
 
-    /// Takes back the room of commands that ran.
-    pub(super) fn recycle(&mut self, steps: &mut List<'a>) {
-        for step in steps.drain(..) {
-            match step.pipeline {
-                Few::One([command]) => self.take_back(command),
-                Few::Any(mut commands) => {
-                    commands
-                        .drain(..)
-                        .for_each(|command| self.take_back(command));
-                    self.spare_pipeline = Some(commands);
-                }
-            }
+    fn is_at_list_end(&self) -> bool {
+        match self.peek() {
+            None | Some(b')') => true,
+            Some(b';') => matches!(self.peek_at(1), Some(b';' | b'&')),
+            Some(_) => CLOSING.iter().any(|word| self.is_at(word)),
         }
-    }
-
-    fn take_back(&mut self, command: Command<'a>) {
-        match command {
-            Command::Simple(mut simple) => {
-                simple.assignments.clear();
-                simple.words.clear();
-                simple.redirects.clear();
-                self.spare.push(simple);
-            }
-            Command::Compound(compound, _) => {
-                if let Compound::Group(mut list)
-                | Compound::Subshell(mut list)
-                | Compound::For { body: mut list, .. } = *compound
-                {
-                    self.recycle(&mut list);
-                    self.spare_lists.push(list);
-                }
-            }
-            Command::Lean(_) => {}
-        }
-    }
-
-    fn at_list_end(&self) -> bool {
-        match (self.peek(), self.peek_at(1)) {
-            (None | Some(b')'), _) => true,
-            (Some(b';'), next) => matches!(next, Some(b';' | b'&')),
-            (Some(b't'), Some(b'h')) => self.is_at("then"),
-            (Some(b'e'), Some(b'l')) => self.is_at("else") || self.is_at("elif"),
-            (Some(b'e'), Some(b's')) => self.is_at("esac"),
-            (Some(b'f'), Some(b'i')) => self.is_at("fi"),
-            (Some(b'd'), Some(b'o')) => self.is_at("do") || self.is_at("done"),
-            (Some(b'}'), _) => self.is_at("}"),
-            (Some(_), _) => false,
-        }
-    }
-
-    /// The unquoted word at the cursor, as far as it is plain.
-    pub(super) fn peek_bare(&self) -> &'a str {
-        let rest = self.rest();
-        let len = rest
-            .bytes()
-            .position(|b| is_meta(b) || matches!(b, b'\'' | b'"' | b'\\' | b'$' | b'`'));
-        rest.get(..len.unwrap_or(rest.len())).unwrap_or("")
     }
 
     /// Whether a reserved word is at the cursor.
-    pub(super) fn is_at(&self, word: &str) -> bool {
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or(&[]);
-        let behind = rest.strip_prefix(word.as_bytes());
-        behind.is_some_and(|behind| behind.first().is_none_or(|byte| is_meta(*byte)))
+    fn is_at(&self, word: &str) -> bool {
+        let behind = self.rest().strip_prefix(word);
+        behind.is_some_and(|behind| behind.bytes().next().is_none_or(is_meta))
     }
 
-    /// Takes a reserved word at the cursor.
-    pub(super) fn keyword(&mut self, word: &str) -> bool {
+    fn keyword(&mut self, word: &str) -> bool {
         let found = self.is_at(word);
         if found {
             self.at += word.len();
@@ -166,300 +76,309 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    pub(super) fn expect(&mut self, word: &str) {
-        self.blank_lines();
-        if !self.keyword(word) {
-            self.stop();
+    fn expect(&mut self, word: &str) -> Parsed<()> {
+        self.skip_lines()?;
+        match self.keyword(word) {
+            true => Ok(()),
+            false => Err(Limit::Syntax),
         }
     }
 
-    #[inline]
-    pub(super) fn blanks(&mut self) {
-        if self.peek().is_some_and(|byte| is_any(byte, BLANK)) {
-            self.skip_blanks();
-        }
-    }
-
-    #[inline(never)]
-    fn skip_blanks(&mut self) {
+    fn statement(&mut self) -> Parsed<Statement> {
+        let first = self.pipeline()?;
+        let mut rest = Vec::new();
         loop {
-            match self.peek() {
-                Some(b' ' | b'\t') => self.at += 1,
-                Some(b'\\') if self.peek_at(1) == Some(b'\n') => self.at += 2,
-                Some(b'#') => {
-                    let rest = self.rest();
-                    self.at += rest.find('\n').unwrap_or(rest.len());
-                }
-                _ => return,
+            self.skip_blanks();
+            let link = match self.peek() {
+                Some(b'&') if self.eat("&&") => Link::And,
+                Some(b'|') if self.eat("||") => Link::Or,
+                _ => break,
+            };
+            self.skip_lines()?;
+            rest.push((link, self.pipeline()?));
+        }
+        let mut ground = Ground::Fore;
+        match self.peek() {
+            Some(b'&') => {
+                ground = Ground::Back;
+                self.at += 1;
             }
+            Some(b';') if !self.is_at_list_end() => self.at += 1,
+            Some(b'\n') => {}
+            _ if self.is_at_list_end() => {}
+            _ => return Err(Limit::Syntax),
         }
+        Ok(Statement {
+            first,
+            rest,
+            ground,
+        })
     }
 
-    fn newline(&mut self) -> bool {
-        let found = self.peek() == Some(b'\n');
-        if found {
-            self.at += 1;
-            self.read_heredocs();
-        }
-        found
-    }
-
-    pub(super) fn blank_lines(&mut self) {
-        self.blanks();
-        while self.newline() {
-            self.blanks();
-        }
-    }
-
-    fn pipeline(&mut self) -> (Sense, Few<Command<'a>>) {
-        let mut commands = self
-            .spare_pipeline
-            .take()
-            .map_or_else(Few::default, Few::Any);
+    fn pipeline(&mut self) -> Parsed<Pipeline> {
         let mut sense = Sense::Plain;
         loop {
-            self.pipeline_prefix(&mut sense);
-            let before = self.at;
-            if let Some(command) = self.nested(Self::command).flatten() {
-                commands.push(command);
+            self.skip_blanks();
+            if self.keyword("!") {
+                sense = match sense {
+                    Sense::Plain => Sense::Negated,
+                    Sense::Negated => Sense::Plain,
+                };
+            } else if self.keyword("time") {
+                self.skip_blanks();
+                let _ = self.keyword("-p");
+                self.skip_blanks();
+                let _ = self.keyword("--");
+            } else {
+                break;
             }
-            self.blanks();
-            let piped = self.peek() == Some(b'|') && self.peek_at(1) != Some(b'|');
-            if !piped || self.at == before {
-                return (sense, commands);
+        }
+        let mut commands = vec![self.command()?];
+        loop {
+            self.skip_blanks();
+            if self.peek() != Some(b'|') || self.peek_at(1) == Some(b'|') {
+                return Ok(Pipeline { sense, commands });
             }
             self.at += 1;
             self.eat("&");
-            self.blank_lines();
+            self.skip_lines()?;
+            commands.push(self.command()?);
         }
     }
 
-    /// `!`, `time` and `coproc` change neither what runs nor what it writes.
-    fn pipeline_prefix(&mut self, sense: &mut Sense) {
-        loop {
-            self.blanks();
-            match (self.peek(), self.peek_at(1)) {
-                (Some(b't'), Some(b'i')) if self.keyword("time") => {
-                    self.blanks();
-                    self.keyword("-p");
-                    self.blanks();
-                    self.keyword("--");
-                }
-                (Some(b'c'), Some(b'o')) if self.keyword("coproc") => self.coproc_name(),
-                (Some(b'!'), _) if self.keyword("!") => {
-                    *sense = match sense {
-                        Sense::Plain => Sense::Negated,
-                        Sense::Negated => Sense::Plain,
-                    };
-                }
-                _ => return,
-            }
-        }
-    }
-
-    /// `coproc NAME {`.
-    fn coproc_name(&mut self) {
-        self.blanks();
-        let name = self.peek_bare();
-        let start = self.at;
-        if is_name(name) {
-            self.at += name.len();
-            self.blanks();
-            if !matches!(self.peek(), Some(b'{' | b'(')) {
-                self.at = start;
-            }
-        }
-    }
-
-    pub(super) fn command(&mut self) -> Option<Command<'a>> {
-        let compound = match self.peek()? {
-            b'(' if self.peek_at(1) == Some(b'(') => match self.arithmetic() {
-                Some(parts) => Some(Compound::Arith(parts)),
-                None => Some(self.subshell()),
-            },
-            b'(' => Some(self.subshell()),
-            b'{' | b'[' | b'i' | b'w' | b'u' | b'f' | b's' | b'c' => self.keyword_compound(),
-            _ => None,
+    fn command(&mut self) -> Parsed<Command> {
+        let kind = match self.compound()? {
+            Some(kind) => kind,
+            None => return self.simple(),
         };
-        match compound {
-            Some(compound) => {
-                let mut redirects = Vec::new();
-                while let Some(redirect) = self.redirect() {
-                    redirects.push(redirect);
-                }
-                Some(Command::Compound(Box::new(compound), redirects))
-            }
-            None => self.simple(),
-        }
-    }
-
-    /// Words up to an operator, with what may stand between them.
-    pub(super) fn words(&mut self, between: fn(&mut Self)) -> Vec<Word<'a>> {
-        let mut words = Vec::new();
+        let mut redirects = Vec::new();
         loop {
-            between(self);
-            let before = self.at;
-            let word = self.word(Stop::Blank);
-            if self.at == before {
-                return words;
+            self.skip_blanks();
+            match self.redirect()? {
+                Some(redirect) => redirects.push(redirect),
+                None => return Ok(Command { kind, redirects }),
             }
-            words.push(word);
         }
     }
 
-    fn simple(&mut self) -> Option<Command<'a>> {
-        match self.lean() {
-            Some(text) => Some(Command::Lean(text)),
-            None => self.tree(),
+    fn compound(&mut self) -> Parsed<Option<Kind>> {
+        if self.eat("((") {
+            self.at -= 2;
+            if let Some(inside) = self.arithmetic(1)? {
+                return Ok(Some(Kind::Arithmetic(inside, List::new())));
+            }
         }
+        let kind = if self.eat("(") {
+            Kind::Subshell(self.list_in_parens()?)
+        } else if self.keyword("{") {
+            Kind::Group(self.body("}")?)
+        } else if self.keyword("if") {
+            self.nested(Self::conditional)?
+        } else if self.keyword("while") {
+            self.repeated(Sense::Plain)?
+        } else if self.keyword("until") {
+            self.repeated(Sense::Negated)?
+        } else if self.keyword("for") || self.keyword("select") {
+            self.for_each()?
+        } else if self.keyword("case") {
+            self.nested(Self::case)?
+        } else if self.keyword("[[") {
+            self.test()?
+        } else if self.keyword("function") {
+            self.skip_blanks();
+            let name = self.take_while(|byte| !is_meta(byte)).to_owned();
+            self.parentheses();
+            self.function(name)?
+        } else {
+            return Ok(None);
+        };
+        Ok(Some(kind))
     }
 
-    /// Reads a simple command word by word.
-    pub(super) fn tree(&mut self) -> Option<Command<'a>> {
-        let mut simple = self.spare.pop().unwrap_or_default();
-        let start = self.at;
+    /// A list up to its closing word, which is taken.
+    fn body(&mut self, end: &str) -> Parsed<List> {
+        let list = self.nested(Self::list)?;
+        self.expect(end)?;
+        Ok(list)
+    }
+
+    fn conditional(&mut self) -> Parsed<Kind> {
+        let mut arms = Vec::new();
         loop {
-            if !simple.words.is_empty() {
-                self.plain_words(&mut simple.words);
-            }
-            if let Some(redirect) = self.redirect() {
-                simple.redirects.push(redirect);
-                continue;
-            }
-            if simple.words.is_empty()
-                && let Some(assignment) = self.assignment()
-            {
-                simple.assignments.push(assignment);
-                continue;
-            }
-            let before = self.at;
-            let word = self.word(Stop::Blank);
-            if self.at == before {
+            let condition = self.body("then")?;
+            arms.push((condition, self.list()?));
+            self.skip_lines()?;
+            if !self.keyword("elif") {
                 break;
             }
-            // `name ()` defines a function only where a command may begin.
-            let first = simple.words.is_empty() && simple.assignments.is_empty();
-            let end = self.at;
-            if first && self.empty_parentheses() {
-                let name = self.text.get(before..end).unwrap_or("");
-                return Some(self.function(name).into());
-            }
-            simple.words.push(word);
-            self.declared_arrays(&mut simple);
         }
-        // A parenthesis here is a syntax error, and Bash runs nothing behind it.
-        if self.peek() == Some(b'(') {
-            self.stop();
-        }
-        (self.at > start).then_some(Command::Simple(simple))
-    }
-
-    /// Most words behind a command's name are plain text, bare or in quotes, with one blank
-    /// in front.
-    fn plain_words(&mut self, words: &mut Vec<Word<'a>>) {
-        let bytes = self.text.as_bytes();
-        while self.peek() == Some(b' ') {
-            let at = self.at + 1;
-            let rest = bytes.get(at..).unwrap_or(&[]);
-            let (start, len, end) = match rest {
-                [] | [b'#', ..] => return,
-                [mark @ (b'\'' | b'"'), quoted @ ..] => {
-                    let expands = |byte: u8| *mark == b'"' && matches!(byte, b'$' | b'`' | b'\\');
-                    let mut bytes = quoted.iter();
-                    match bytes.position(|byte| byte == mark || expands(*byte)) {
-                        Some(len) if quoted[len] == *mark => (at + 1, len, len + 2),
-                        _ => return,
-                    }
-                }
-                _ => {
-                    let ends = |byte: &u8| is_any(*byte, META | QUOTE | ACTIVE);
-                    match rest.iter().position(ends).unwrap_or(rest.len()) {
-                        0 => return,
-                        len => (at, len, len),
-                    }
-                }
-            };
-            // What else ends a word may belong to it, or make it a redirection's.
-            let ends_word = matches!(
-                rest.get(end),
-                None | Some(b' ' | b'\n' | b';' | b'|' | b')')
-            );
-            let text = self.text.get(start..start + len);
-            let Some(text) = text.filter(|_| ends_word) else {
-                return;
-            };
-            words.push(Word {
-                parts: Few::One([Part::Text(Cow::Borrowed(text))]),
-            });
-            self.at = at + end;
-        }
-    }
-
-    /// `local a=(…)` and its like: the parenthesis belongs to the word before it.
-    fn declared_arrays(&mut self, simple: &mut Simple<'a>) {
-        let opens = self.peek() == Some(b'(');
-        let last = simple.words.last().and_then(|word| word.parts.last());
-        if let Some(Part::Bare(text)) = last
-            && opens
-            && let Some(name) = text.strip_suffix('=')
-        {
-            let value = self.array();
-            simple.assignments.push(Assignment {
-                name,
-                how: How::Set,
-                value,
-            });
-        }
-    }
-
-    /// Takes the `()` behind a function's name.
-    pub(super) fn empty_parentheses(&mut self) -> bool {
-        let start = self.at;
-        self.blanks();
-        let opens = self.eat("(");
-        self.blanks();
-        let found = opens && self.eat(")");
-        if !found {
-            self.at = start;
-        }
-        found
-    }
-
-    /// `name=`, `name+=` and `name[index]=` before a command.
-    fn assignment(&mut self) -> Option<Assignment<'a>> {
-        let rest = self.rest();
-        let bytes = rest.as_bytes();
-        let mut len = bytes.iter().position(|b| !is_name_byte(*b))?;
-        let name = rest.get(..len).filter(|name| is_name(name))?;
-        let mut how = How::Set;
-        if bytes.get(len) == Some(&b'[') {
-            let line = bytes.get(len..)?.split(|b| is_meta(*b)).next()?;
-            let n = line.iter().position(|b| *b == b']')?;
-            how = How::Element(rest.get(len + 1..len + n)?);
-            len += n + 1;
-        }
-        if bytes.get(len) == Some(&b'+') {
-            len += 1;
-            how = How::Append;
-        }
-        if bytes.get(len) != Some(&b'=') {
-            return None;
-        }
-        self.at += len + 1;
-        let value = if self.peek() == Some(b'(') {
-            self.array()
-        } else {
-            Assigned::Word(self.word(Stop::Blank))
+        let otherwise = match self.keyword("else") {
+            true => Some(self.list()?),
+            false => None,
         };
-        Some(Assignment { name, how, value })
+        self.expect("fi")?;
+        Ok(Kind::If { arms, otherwise })
     }
 
-    fn array(&mut self) -> Assigned<'a> {
-        self.at += 1;
-        let words = self.words(Self::blank_lines);
-        if !self.eat(")") {
-            self.stop();
+    fn repeated(&mut self, sense: Sense) -> Parsed<Kind> {
+        let condition = self.body("do")?;
+        let body = self.body("done")?;
+        Ok(Kind::While {
+            sense,
+            condition,
+            body,
+        })
+    }
+
+    fn for_each(&mut self) -> Parsed<Kind> {
+        self.skip_blanks();
+        if let Some(head) = self.arithmetic(1)? {
+            return Ok(Kind::Arithmetic(head, self.loop_body()?));
         }
-        Assigned::Array(words)
+        let name = self.take_while(is_name_byte).to_owned();
+        if !is_name(&name) {
+            return Err(Limit::Syntax);
+        }
+        self.skip_lines()?;
+        let mut words = None;
+        if self.keyword("in") {
+            words = Some(self.words()?);
+        }
+        let body = self.loop_body()?;
+        Ok(Kind::For { name, words, body })
+    }
+
+    /// Words up to the end of the line, `;` or a parenthesis.
+    pub(super) fn words(&mut self) -> Parsed<Vec<Word>> {
+        let mut words = Vec::new();
+        loop {
+            self.skip_blanks();
+            match self.word()? {
+                Some(word) => words.push(word),
+                None => return Ok(words),
+            }
+        }
+    }
+
+    fn loop_body(&mut self) -> Parsed<List> {
+        self.skip_blanks();
+        self.eat(";");
+        self.skip_lines()?;
+        match self.keyword("{") {
+            true => self.body("}"),
+            false => {
+                self.expect("do")?;
+                self.body("done")
+            }
+        }
+    }
+
+    fn case(&mut self) -> Parsed<Kind> {
+        self.skip_blanks();
+        let subject = self.word()?.ok_or(Limit::Syntax)?;
+        self.expect("in")?;
+        let mut arms = Vec::new();
+        loop {
+            self.skip_lines()?;
+            if self.keyword("esac") {
+                return Ok(Kind::Case { subject, arms });
+            }
+            self.eat("(");
+            let mut patterns = Vec::new();
+            loop {
+                patterns.extend(self.words()?);
+                if !self.eat("|") {
+                    break;
+                }
+            }
+            if patterns.is_empty() || !self.eat(")") {
+                return Err(Limit::Syntax);
+            }
+            let body = self.list()?;
+            let _ = self.eat(";;&") || self.eat(";;") || self.eat(";&");
+            arms.push(Arm { patterns, body });
+        }
+    }
+
+    /// The words of `[[ … ]]`; its operators are signs that end words elsewhere.
+    fn test(&mut self) -> Parsed<Kind> {
+        let mut words = Vec::new();
+        loop {
+            self.skip_lines()?;
+            if self.keyword("]]") {
+                return Ok(Kind::Test(words));
+            }
+            match self.word()? {
+                Some(word) => words.push(word),
+                None if self.peek().is_none() => return Err(Limit::Syntax),
+                None => self.at += 1,
+            }
+        }
+    }
+
+    pub(super) fn function(&mut self, name: String) -> Parsed<Kind> {
+        self.skip_lines()?;
+        let body = Rc::new(self.nested(Self::command)?);
+        Ok(Kind::Function { name, body })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many statements a text has, or what keeps it from being read.
+    #[track_caller]
+    fn check(text: &str, expected: Result<usize, Limit>) {
+        let (list, limit) = statements(text, 0);
+        assert_eq!(limit.map_or(Ok(list.len()), Err), expected, "{text}");
+    }
+
+    #[test]
+    fn reads_what_bash_reads() {
+        for text in [
+            "a; b & c\nd",
+            "a && b || c; b; (c); { d; }",
+            "if a; then b; elif c; then d; else e; fi > f; x; y; z",
+            "for i in a b; do c; done; for ((i=0;i<3;i++)); do a; done; for i; do b; done; d",
+            "while a; do b; done < c; until a; do b; done; case x in (a|b) c;; *) d;& e) ;; esac; a",
+            "f() { a; }; function g { b; }; function h() (c); h",
+            "[[ -f x && ( $a == b* || $c =~ (x|y)>z ) ]]; ((a>b)); ((a) || b); ! time -p d",
+            "cat <<A <<-'B' | sed x\n$(a \"b\")\nA\n\t`c`\n\tB\nx; y\nz",
+            "a=(b c\nd) e+=f g[1]=h; declare -a x=(y z); 2>&1 >a <b {fd}>c &>d; a=b c",
+            "echo ${a:-$(b)} ${a%%*.} \"${a[@]}\" ${a//\\//-} $((1 + (2))) $(c) `d \\`e\\``;b;c;d",
+            "a # b; c\n# d\nb \\\n c; 'x\ny'; $'a\\'b' $\"c\"",
+            "$(cat <<'E'\nit's (a\nE\n); \"$(echo \")\")\"; <(a) >(b); c",
+        ] {
+            check(text, Ok(4));
+        }
+    }
+
+    #[test]
+    fn says_what_bash_does_not_read() {
+        for text in [
+            "echo 'a",
+            "echo \"a",
+            "$(a",
+            "`a",
+            "${a",
+            "a; )",
+            "a ;; b",
+            "if a; then b",
+            "a | | b",
+            "for in; do",
+            "case x in a",
+            "a (b)",
+            "< ",
+            "&& a",
+            "[[ a",
+            "f() ",
+            "a=(b; c)",
+            "done",
+        ] {
+            check(text, Err(Limit::Syntax));
+        }
+        check(&"(".repeat(60), Err(Limit::Depth));
+        check(&"$(".repeat(60), Err(Limit::Depth));
     }
 }

@@ -1,393 +1,418 @@
-//! PowerShell: cmdlets, their aliases, redirections and the .NET file calls.
-//!
-//! Statements are read one by one; blocks and parentheses are read where they
-//! stand, so that a script block runs once with what `$_` is known to be.
+//! PowerShell: cmdlets, calls of .NET's file classes and redirections, with paths that are
+//! literals or were assigned one.
+
+mod cmdlets;
 
 use std::collections::HashMap;
 
-use foldhash::fast::RandomState;
-
-use super::byte::is_name_byte;
+use self::cmdlets::{Arguments, Effect, effect, method};
+use super::copy::move_to;
 use super::eval::Shell;
-use super::field::{Field, base_name};
-use super::glob::Glob;
-use super::lex::MAX_DEPTH;
-use super::powershell_value::slashed;
-use super::{Limit, cmdlets};
+use super::field::{Field, dir_name, listed};
+use super::glob::is_pattern;
+use super::lex::{MAX_DEPTH, is_name_byte};
+use super::{Limit, Writes};
 use crate::base::target::Act;
 
-/// The longest name of a class in `[…]`.
-pub(super) const MAX_CLASS: usize = 64;
-
-/// An argument: a parameter's name, or the values it may hold.
-#[derive(Debug)]
-pub(super) enum Arg {
-    /// `Path` of `-Path`.
-    Name(String),
-    Values(Vec<Field>),
-}
-
-/// The values on their way through a pipeline.
-pub(super) type Values = Vec<Field>;
-
-pub(super) struct PowerShell<'t, 'h, 's> {
-    pub(super) text: &'t str,
-    pub(super) at: usize,
-    pub(super) depth: usize,
-    pub(super) shell: &'h mut Shell<'s>,
-    pub(super) variables: HashMap<String, Values, RandomState>,
-    /// Variables that hold a table of parameters.
-    tables: HashMap<String, Vec<(String, Values)>, RandomState>,
+struct Reader<'t, 'h, 's> {
+    rest: &'t str,
+    depth: usize,
+    shell: &'h mut Shell<'s>,
+    variables: HashMap<String, Vec<Field>>,
 }
 
 pub(super) fn run(shell: &mut Shell<'_>, text: &str) {
-    let mut reader = PowerShell {
-        text,
-        at: 0,
+    shell.spend(text.len() / 64);
+    let mut reader = Reader {
+        rest: text,
         depth: 0,
         shell,
-        variables: HashMap::default(),
-        tables: HashMap::default(),
+        variables: HashMap::new(),
     };
-    while reader.at < text.len() {
+    while !reader.rest.is_empty() && !reader.shell.is_cut() {
         reader.statements();
-        reader.at += 1;
+        reader.skip(1);
     }
 }
 
-impl PowerShell<'_, '_, '_> {
-    pub(super) fn rest(&self) -> &str {
-        self.text.get(self.at..).unwrap_or("")
+impl<'t> Reader<'t, '_, '_> {
+    fn peek(&self) -> Option<char> {
+        self.rest.chars().next()
     }
 
-    pub(super) fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
+    fn skip(&mut self, len: usize) {
+        self.rest = self.rest.get(len..).unwrap_or("");
     }
 
-    pub(super) fn eat(&mut self, text: &str) -> bool {
-        let found = self.rest().starts_with(text);
-        if found {
-            self.at += text.len();
-        }
-        found
+    fn eat(&mut self, text: &str) -> bool {
+        let rest = self.rest.strip_prefix(text);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
     }
 
-    /// Reads what may nest, or nothing when the nesting is too deep.
-    pub(super) fn nested(&mut self, read: fn(&mut Self) -> Values) -> Values {
-        if self.depth == MAX_DEPTH {
-            self.shell.give_up(Limit::Depth);
-            self.at = self.text.len();
-            return Values::new();
-        }
-        self.depth += 1;
-        let values = read(self);
-        self.depth -= 1;
-        values
-    }
-
-    /// Statements up to a closing bracket or the end; gives the last one's values.
-    pub(super) fn statements(&mut self) -> Values {
-        self.nested(Self::list)
-    }
-
-    fn list(&mut self) -> Values {
-        let mut values = Values::new();
-        loop {
-            self.blanks();
-            match self.peek() {
-                None | Some(')' | '}' | ']') => return values,
-                Some('\n' | '\r' | ';' | '&' | '|' | ',') => self.at += 1,
-                Some('{') => {
-                    self.at += 1;
-                    self.statements();
-                    self.eat("}");
-                }
-                Some(_) => {
-                    let before = self.at;
-                    values = self.pipeline();
-                    if self.at == before {
-                        self.at += self.peek().map_or(1, char::len_utf8);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Blanks, comments and line continuations.
-    pub(super) fn blanks(&mut self) {
-        loop {
-            let rest = self.rest();
-            self.at += match rest.as_bytes() {
-                [b' ' | b'\t', ..] => 1,
-                [b'<', b'#', ..] => rest.find("#>").map_or(rest.len(), |at| at + 2),
-                [b'#', ..] => rest.find('\n').unwrap_or(rest.len()),
-                [b'`', b'\n', ..] => 2,
-                [b'`', b'\r', b'\n', ..] => 3,
-                _ => return,
-            };
-        }
-    }
-
-    fn pipeline(&mut self) -> Values {
-        if let Some(name) = self.assigned_name() {
-            if self.eat("@{") {
-                let table = self.table();
-                self.tables.insert(name, table);
-                return Values::new();
-            }
-            let mut values = self.pipeline_stages();
-            if values.is_empty() {
-                values.push(Field::unknown());
-            }
-            self.variables.insert(name, values.clone());
-            return values;
-        }
-        self.pipeline_stages()
-    }
-
-    /// `$name =` or `[type]$name =`.
-    fn assigned_name(&mut self) -> Option<String> {
-        let start = self.at;
-        if self.eat("[") {
-            let class = self.rest().bytes().take(MAX_CLASS);
-            let len = class.take_while(|b| *b != b']').count();
-            self.at += len;
-            self.eat("]");
-        }
-        if self.eat("$") {
-            let name = self.variable_name();
-            self.blanks();
-            let assigns = self.rest().starts_with('=') && !self.rest().starts_with("==");
-            if assigns && !name.is_empty() {
-                self.at += 1;
-                self.blanks();
-                return Some(name);
-            }
-        }
-        self.at = start;
-        None
-    }
-
-    /// `name = value` up to the closing brace.
-    fn table(&mut self) -> Vec<(String, Values)> {
-        let mut table = Vec::new();
-        loop {
-            self.blanks();
-            match self.peek() {
-                None => break,
-                Some('}') => {
-                    self.at += 1;
-                    break;
-                }
-                Some('\n' | '\r' | ';' | '\'' | '"') => self.at += 1,
-                Some(c) => {
-                    let name = self.variable_name();
-                    self.eat("'");
-                    self.eat("\"");
-                    self.blanks();
-                    if name.is_empty() || !self.eat("=") {
-                        self.at += if name.is_empty() { c.len_utf8() } else { 0 };
-                        continue;
-                    }
-                    table.push((name, self.pipeline_stages()));
-                }
-            }
-        }
-        table
-    }
-
-    /// `@name`: the parameters of a table, or the items of a list.
-    fn splat(&mut self, arguments: &mut Vec<Arg>) {
-        self.at += 1;
-        let name = self.variable_name();
-        let Some(table) = self.tables.get(&name) else {
-            let items = self.variables.get(&name).into_iter().flatten();
-            arguments.extend(items.map(|item| Arg::Values(vec![item.clone()])));
-            return;
-        };
-        for (name, values) in table {
-            arguments.push(Arg::Name(name.clone()));
-            // What is not known is a switch, as a rule.
-            if values.iter().any(|value| value.known().is_some()) {
-                arguments.push(Arg::Values(values.clone()));
-            }
-        }
-    }
-
-    pub(super) fn pipeline_stages(&mut self) -> Values {
-        let mut piped = Values::new();
-        loop {
-            self.blanks();
-            piped = self.command(piped);
-            self.blanks();
-            let more = self.peek() == Some('|') && !self.rest().starts_with("||");
-            if !more {
-                return piped;
-            }
-            self.at += 1;
-            while matches!(self.peek(), Some('\n' | '\r' | ' ' | '\t')) {
-                self.at += 1;
-            }
-        }
-    }
-
-    /// One command or expression; gives what it puts into the pipeline.
-    fn command(&mut self, piped: Values) -> Values {
-        self.eat("&");
-        self.blanks();
-        if self.rest().starts_with('[')
-            && let Some(values) = self.static_call()
-        {
-            return values;
-        }
-        let quoted = self
-            .peek()
-            .is_some_and(|c| matches!(c, '"' | '\'' | '@' | '$' | '('));
-        let head = self.values();
-        let name = match head.as_slice() {
-            [only] => only.known().unwrap_or("").to_ascii_lowercase(),
-            _ => String::new(),
-        };
-        match name.as_str() {
-            "foreach" if self.peek() == Some('(') || self.rest().starts_with(" (") => {
-                self.foreach();
-                return Values::new();
-            }
-            "foreach-object" | "%" | "foreach" | "where-object" | "?" => {
-                self.variables.insert("_".into(), piped.clone());
-                let start = self.at;
-                self.arguments();
-                let condition = self.text.get(start..self.at).unwrap_or("");
-                return match name.starts_with(['w', '?']) {
-                    true => chosen(piped, condition),
-                    false => piped,
-                };
-            }
-            _ => {}
-        }
-        let (arguments, redirects) = self.arguments();
-        let called = arguments.is_empty() && quoted;
-        let out = if called {
-            head
-        } else {
-            cmdlets::run(self.shell, &name, &head, &arguments, &piped)
-        };
-        for (act, files) in redirects {
-            cmdlets::put(self.shell, &files, act, &out);
-        }
-        out
-    }
-
-    /// Arguments and redirections up to the command's end.
-    fn arguments(&mut self) -> (Vec<Arg>, Vec<(Act, Values)>) {
-        let mut arguments = Vec::new();
-        let mut redirects = Vec::new();
-        loop {
-            self.blanks();
-            if let Some(act) = self.redirect() {
-                self.blanks();
-                let files = self.values();
-                let devices = files
-                    .iter()
-                    .any(|file| file.text.eq_ignore_ascii_case("$null"));
-                if !devices {
-                    redirects.push((act, slashed(&files)));
-                }
-                continue;
-            }
-            match self.peek() {
-                None | Some('\n' | '\r' | ';' | '|' | '&' | ')' | '}' | ']') => break,
-                Some('{') => {
-                    self.at += 1;
-                    self.statements();
-                    self.eat("}");
-                    arguments.push(Arg::Values(vec![Field::unknown()]));
-                }
-                Some('@') if self.rest()[1..].starts_with(|c: char| c.is_ascii_alphabetic()) => {
-                    self.splat(&mut arguments);
-                }
-                Some('-') if self.rest()[1..].starts_with(|c: char| c.is_ascii_alphabetic()) => {
-                    let name = self.parameter();
-                    arguments.push(Arg::Name(name));
-                }
-                Some(_) => {
-                    let before = self.at;
-                    let values = self.values();
-                    if self.at == before {
-                        self.at += self.peek().map_or(1, char::len_utf8);
-                    } else {
-                        arguments.push(Arg::Values(values));
-                    }
-                }
-            }
-        }
-        (arguments, redirects)
-    }
-
-    /// `-Name`; the colon of `-Name:value` only divides.
-    fn parameter(&mut self) -> String {
-        let rest = self.rest();
-        let name = rest.get(1..).unwrap_or("");
-        let len = name
+    /// Takes the letters of a name.
+    fn take_name(&mut self) -> &'t str {
+        let is_end = |byte: u8| !is_name_byte(byte) && byte != b':';
+        let len = self
+            .rest
             .bytes()
-            .take_while(|b| is_name_byte(*b) || *b == b'-')
-            .count();
-        let name = name.get(..len).unwrap_or("").to_owned();
-        self.at += len + 1;
-        self.eat(":");
+            .position(is_end)
+            .unwrap_or(self.rest.len());
+        let (name, rest) = self.rest.split_at(len);
+        self.rest = rest;
         name
     }
 
-    /// `>`, `>>`, `2>`, `*>>`; `2>&1` goes nowhere new.
-    fn redirect(&mut self) -> Option<Act> {
-        let rest = self.rest();
-        let stream = rest.starts_with(|c: char| c.is_ascii_digit() || c == '*');
-        let operator = rest.get(usize::from(stream)..)?.strip_prefix('>')?;
-        let appends = operator.starts_with('>');
-        self.at += usize::from(stream) + 1 + usize::from(appends);
-        if self.eat("&") {
-            self.at += 1;
-            return self.redirect();
+    /// Over blanks, comments and continued lines.
+    fn skip_blanks(&mut self) {
+        loop {
+            let rest = self.rest;
+            match rest.as_bytes() {
+                [b' ' | b'\t' | b'\r', ..] => self.skip(1),
+                [b'`', b'\n', ..] => self.skip(2),
+                [b'#', ..] => self.skip(rest.find('\n').unwrap_or(rest.len())),
+                [b'<', b'#', ..] => self.skip(rest.find("#>").map_or(rest.len(), |at| at + 2)),
+                _ => return,
+            }
         }
-        Some(if appends { Act::Edit } else { Act::Write })
     }
 
-    /// `foreach ($x in VALUES) { … }`.
-    fn foreach(&mut self) {
-        self.blanks();
-        self.eat("(");
-        self.blanks();
-        self.eat("$");
-        let name = self.variable_name();
-        self.blanks();
-        self.eat("in");
-        self.blanks();
-        let values = self.pipeline_stages();
-        self.blanks();
+    /// Statements up to a closing bracket; gives the value of the last one.
+    fn statements(&mut self) -> Vec<Field> {
+        let mut value = Vec::new();
+        if self.depth == MAX_DEPTH {
+            self.shell.cut(Limit::Depth);
+            self.rest = "";
+        }
+        self.depth += 1;
+        loop {
+            self.skip_blanks();
+            match self.peek() {
+                None | Some(')' | '}') => break,
+                Some('\n' | ';' | '&' | '|' | ',' | ']') => self.skip(1),
+                Some(_) => value = self.statement(),
+            }
+        }
+        self.depth -= 1;
+        value
+    }
+
+    /// `$name = …`, or a command.
+    fn statement(&mut self) -> Vec<Field> {
+        let here = self.shell.place.cwd.as_ref().map_or(0, String::len);
+        self.shell.spend(1 + here / 64);
+        if self.shell.is_cut() {
+            self.rest = "";
+        }
+        let before = self.rest;
+        if self.eat("$") {
+            let name = self.take_name().to_lowercase();
+            self.skip_blanks();
+            if self.rest.starts_with('=') && !self.rest.starts_with("==") {
+                self.skip(1);
+                self.skip_blanks();
+                let value = self.command();
+                self.variables.insert(name, value);
+                return Vec::new();
+            }
+        }
+        self.rest = before;
+        self.command()
+    }
+
+    fn command(&mut self) -> Vec<Field> {
+        let (mut words, mut goes_on) = (Vec::<Vec<Field>>::new(), false);
+        let is_value = self.peek().is_some_and(|c| "$'\"([@".contains(c));
+        loop {
+            self.skip_blanks();
+            let before = self.rest.len();
+            match self.peek() {
+                None | Some('\n' | ';' | '|' | '&' | ')' | '}') => break,
+                Some('{') => {
+                    self.skip(1);
+                    self.statements();
+                    self.eat("}");
+                }
+                Some(',') => {
+                    self.skip(1);
+                    goes_on = true;
+                }
+                Some(_) if self.redirect() => {}
+                Some(_) => match words.last_mut().filter(|_| goes_on) {
+                    Some(last) => {
+                        last.push(self.word());
+                        goes_on = false;
+                    }
+                    None => words.push(vec![self.word()]),
+                },
+            }
+            if self.rest.len() == before {
+                self.skip(self.peek().map_or(1, char::len_utf8));
+            }
+        }
+        match words.split_first() {
+            Some((value, _)) if is_value => value.clone(),
+            Some((name, arguments)) => self.run_named(&name[0], arguments),
+            None => Vec::new(),
+        }
+    }
+
+    fn run_named(&mut self, name: &Field, arguments: &[Vec<Field>]) -> Vec<Field> {
+        let Some(effect) = effect(&name.text.to_lowercase()) else {
+            self.shell.writes = Writes::Unknown;
+            let words = [vec![name.clone()], arguments.concat()].concat();
+            self.shell.subshell(|shell| shell.run_program(&words));
+            return Vec::new();
+        };
+        let arguments = Arguments::parse(arguments);
+        match arguments.named("whatif") {
+            Some(_) => Vec::new(),
+            None => self.apply(effect, arguments),
+        }
+    }
+
+    /// `> FILE`, `2>> FILE`, `2>&1`
+    fn redirect(&mut self) -> bool {
+        let sign = self
+            .rest
+            .trim_start_matches(|c: char| c.is_ascii_digit() || c == '*');
+        if !sign.starts_with('>') {
+            return false;
+        }
+        self.rest = sign.trim_start_matches('>');
+        let act = if sign.starts_with(">>") {
+            Act::Edit
+        } else {
+            Act::Write
+        };
+        if self.eat("&") {
+            self.skip(1);
+            return true;
+        }
+        self.skip_blanks();
+        let file = self.word();
+        self.change(&[file], act);
+        true
+    }
+
+    fn word(&mut self) -> Field {
+        let mut word = Field::literal("");
+        let before = self.rest.len();
+        while let Some(c) = self.peek() {
+            let is_start = self.rest.len() == before;
+            let part = match c {
+                c if c.is_whitespace() || ";|&,)}".contains(c) => break,
+                '{' | '>' if is_start => break,
+                '[' if is_start => self.class(),
+                '@' if self.rest.starts_with("@'") || self.rest.starts_with("@\"") => {
+                    self.here_string()
+                }
+                '@' if self.rest.starts_with("@(") => {
+                    self.skip(1);
+                    continue;
+                }
+                '(' => self.parenthesized(),
+                '\'' | '"' => self.quoted(c),
+                '$' => self.dollar(),
+                '`' => {
+                    self.skip(1);
+                    continue;
+                }
+                c => {
+                    self.skip(c.len_utf8());
+                    Field::literal(c)
+                }
+            };
+            word.push(&part);
+        }
+        word
+    }
+
+    fn parenthesized(&mut self) -> Field {
+        self.skip(1);
+        let value = self.statements();
         self.eat(")");
-        self.variables.insert(name, values);
+        match <[Field; 1]>::try_from(value) {
+            Ok([value]) => value,
+            Err(_) => Field::unknown(),
+        }
+    }
+
+    fn here_string(&mut self) -> Field {
+        let end = if self.rest.starts_with("@'") {
+            "\n'@"
+        } else {
+            "\n\"@"
+        };
+        self.skip(
+            self.rest
+                .find(end)
+                .map_or(self.rest.len(), |at| at + end.len()),
+        );
+        Field::unknown()
+    }
+
+    fn quoted(&mut self, quote: char) -> Field {
+        self.skip(1);
+        let mut text = Field::literal("");
+        while let Some(c) = self.peek() {
+            match c {
+                '$' if quote == '"' => text.push(&self.dollar()),
+                c => {
+                    self.skip(c.len_utf8());
+                    if c == quote && self.peek() != Some(quote) {
+                        break;
+                    }
+                    self.skip(usize::from(c == quote));
+                    text.text.push(c);
+                }
+            }
+        }
+        text
+    }
+
+    /// `$name`, `${name}`, `$env:NAME`, `$(…)`
+    fn dollar(&mut self) -> Field {
+        self.skip(1);
+        if self.peek() == Some('(') {
+            return self.parenthesized();
+        }
+        let has_brace = self.eat("{");
+        let name = self.take_name().to_lowercase();
+        if has_brace {
+            self.eat("}");
+        }
+        let environment = name.strip_prefix("env:").map(str::to_uppercase);
+        match (self.variables.get(&name).map(Vec::as_slice), name.as_str()) {
+            // What is asked of it is not known.
+            (Some([value]), _) if !self.rest.starts_with('.') => value.clone(),
+            (_, "pwd") => Field::of(self.shell.place.cwd.as_ref()),
+            (_, "home") => self.shell.home(),
+            (_, "") => Field::literal("$"),
+            _ => {
+                let name = environment.unwrap_or_default();
+                let variable = self.shell.variable_text(&name).cloned();
+                variable.unwrap_or_else(Field::unknown)
+            }
+        }
+    }
+
+    /// `[IO.File]::WriteAllText(PATH, …)`; of another class the value is not known.
+    fn class(&mut self) -> Field {
+        self.skip(1);
+        let len = self.rest.find([']', '\n']).unwrap_or(self.rest.len());
+        let class = self.rest[..len].to_lowercase();
+        self.skip(len + 1);
+        if !self.eat("::") {
+            return Field::literal("");
+        }
+        let effect = method(&class, &self.take_name().to_lowercase());
+        let mut positional = Vec::new();
+        while self.eat("(") || self.eat(",") {
+            self.skip_blanks();
+            positional.push(vec![self.word()]);
+            self.skip_blanks();
+        }
+        self.eat(")");
+        let arguments = Arguments {
+            positional,
+            ..Arguments::default()
+        };
+        let value = effect.and_then(|effect| self.apply(effect, arguments).pop());
+        value.unwrap_or_else(Field::unknown)
+    }
+
+    fn apply(&mut self, effect: Effect, mut arguments: Arguments) -> Vec<Field> {
+        let path = match effect {
+            Effect::Change(_, parameter) => parameter,
+            _ => "path",
+        };
+        let paths = arguments.take(path);
+        match effect {
+            Effect::Change(_, _) if arguments.named("append").is_some() => {
+                self.change(&paths, Act::Edit)
+            }
+            Effect::Change(act, _) => self.change(&paths, act),
+            Effect::Item => self.new_item(paths, &arguments),
+            Effect::Remove if arguments.named("recurse").is_some() => {
+                self.change(&paths, Act::RemoveTree)
+            }
+            Effect::Remove => self.change(&paths, Act::Remove),
+            Effect::Copy | Effect::Move => {
+                for (from, to) in self
+                    .found(&paths)
+                    .iter()
+                    .zip(arguments.take("destination").iter().cycle())
+                {
+                    match effect {
+                        Effect::Move => move_to(self.shell, from, &slashed(to)),
+                        _ => self.shell.copy_to(from, &slashed(to)),
+                    }
+                }
+            }
+            Effect::Rename => {
+                let names = arguments.take("newname");
+                for (from, name) in self.found(&paths).iter().zip(&names) {
+                    let to = from.with_text(dir_name(&from.text)).join(&slashed(name));
+                    move_to(self.shell, from, &to);
+                }
+            }
+            Effect::ChangeDir => {
+                let dir = paths.first().map(slashed);
+                self.shell.place.cwd = dir.and_then(|dir| self.shell.absolute(dir.known()?));
+            }
+            Effect::JoinPath => {
+                let mut parts = vec![paths, arguments.take("childpath")];
+                parts.append(&mut arguments.positional);
+                let parts = parts.into_iter().flatten();
+                return parts
+                    .reduce(|path, part| path.join(&part))
+                    .into_iter()
+                    .collect();
+            }
+            Effect::Same => return paths,
+            Effect::Nothing => {}
+        }
+        Vec::new()
+    }
+
+    /// `New-Item -ItemType Directory PATH`, with the name beside it, or with a link's target.
+    fn new_item(&mut self, paths: Vec<Field>, arguments: &Arguments) {
+        let text = |name: &str| arguments.named(name).and_then(|value| value.first());
+        let paths: Vec<Field> = match text("name") {
+            Some(name) if paths.is_empty() => vec![name.clone()],
+            Some(name) => paths.iter().map(|path| path.join(name)).collect(),
+            None => paths,
+        };
+        let kind = text("itemtype").map_or(String::new(), |kind| kind.text.to_lowercase());
+        match (kind.as_str(), text("target").or_else(|| text("value"))) {
+            ("directory", _) => self.change(&paths, Act::MakeDir),
+            ("symboliclink" | "junction", Some(to)) => {
+                let links = paths.iter().map(slashed);
+                links.for_each(|at| self.shell.report_link(&at, &slashed(to)));
+            }
+            _ => self.change(&paths, Act::Write),
+        }
+    }
+
+    fn change(&mut self, paths: &[Field], act: Act) {
+        let paths = self.found(paths);
+        self.shell.report_all(&paths, act);
+    }
+
+    /// Paths with `/`, and for a pattern the names that are there.
+    fn found(&mut self, paths: &[Field]) -> Vec<Field> {
+        let mut found = Vec::new();
+        for path in paths.iter().map(slashed) {
+            match path.known().filter(|path| is_pattern(path)) {
+                Some(pattern) => found.extend(listed(self.shell.expand_glob(pattern))),
+                None => found.push(path),
+            }
+        }
+        found
     }
 }
 
-/// What `Where-Object Name -eq x` and `{ $_.Name -like '*.x' }` leave; all, where the
-/// condition says more.
-fn chosen(mut piped: Values, condition: &str) -> Values {
-    let condition = condition.trim_matches([' ', '{', '}']).to_ascii_lowercase();
-    let mut words = condition.splitn(3, ' ');
-    let subject = words.next().map(|word| word.trim_start_matches("$_."));
-    let (Some("name"), Some(operator), Some(right)) = (subject, words.next(), words.next()) else {
-        return piped;
-    };
-    if right.contains(['$', '-']) || !matches!(operator, "-eq" | "-in" | "-like") {
-        return piped;
-    }
-    let globs: Vec<Glob> = right
-        .split(',')
-        .map(|text| Glob::all(text.trim_matches([' ', '\'', '"', '(', ')', '@'])))
-        .collect();
-    piped.retain(|item| {
-        let name = base_name(&item.text).to_ascii_lowercase();
-        globs.iter().any(|glob| glob.matches(&name))
-    });
-    piped
+fn slashed(path: &Field) -> Field {
+    path.with_text(path.text.replace('\\', "/"))
 }

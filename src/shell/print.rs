@@ -1,131 +1,176 @@
-//! `echo` and `printf`: what they print.
+//! Commands that print what is plain to see.
 
-use super::eval::Shell;
-use super::field::{Field, Output};
-use super::variable::Value;
+use super::args::{Args, Options};
+use super::eval::{Ran, Shell};
+use super::field::{Field, UNKNOWN, base_name, dir_name, listed};
+use super::lex::escaped;
+use crate::base::path::collapse;
+use crate::base::target::Act;
 
-pub(super) fn echo(_: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let mut words = args;
-    let mut end = "\n";
-    let mut escapes = false;
-    while let Some((first, rest)) = words.split_first() {
-        match first.known() {
-            Some("-n") => end = "",
-            Some("-e") => escapes = true,
-            Some("-E") => escapes = false,
-            Some("-ne" | "-en") => (end, escapes) = ("", true),
-            _ => break,
-        }
-        words = rest;
-    }
-    let mut line = Field::literal("");
-    for (n, word) in words.iter().enumerate() {
-        if n > 0 {
-            line.text.push(' ');
-        }
-        line.push(word);
-    }
-    if escapes {
-        line.text = unescape(&line.text).into();
-    }
-    line.text.push_str(end);
-    Some(line.into())
-}
-
-/// Backslash escapes of `echo -e` and `printf`.
-fn unescape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c != '\\' {
-            out.push(c);
-            continue;
-        }
-        match chars.next() {
-            Some('x') => out.extend(code(&mut chars, 0, 2, 16)),
-            Some(digit @ '0'..='7') => {
-                let first = digit.to_digit(8).unwrap_or(0);
-                out.extend(code(&mut chars, first, 2 + usize::from(digit == '0'), 8));
-            }
-            Some('e') => out.push('\u{1b}'),
-            Some('n') => out.push('\n'),
-            Some('t') => out.push('\t'),
-            Some('r') => out.push('\r'),
-            Some('\\') | None => out.push('\\'),
-            Some(other) => out.extend(['\\', other]),
-        }
-    }
-    out
-}
-
-/// The character of an escape's digits, the first of which is given.
-fn code(
-    chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
-    first: u32,
-    n_digits: usize,
-    radix: u32,
-) -> Option<char> {
-    let mut code = first;
-    for _ in 0..n_digits {
-        let Some(digit) = chars.peek().and_then(|c| c.to_digit(radix)) else {
-            break;
-        };
-        code = code * radix + digit;
-        chars.next();
-    }
-    char::from_u32(code)
-}
-
-/// `%s`, `%d`, `%b` and `%%`; the format repeats while arguments are left.
-pub(super) fn printf(shell: &mut Shell<'_>, args: &[Field]) -> Option<Output> {
-    let args = match args.first().and_then(Field::known) {
-        Some("--") => args.get(1..)?,
-        Some("-v") => {
-            let value = printf(shell, args.get(2..)?);
-            let value = value.map(|output| Value::One(output.field(&output.text)));
-            shell.assign(args.get(1)?.known()?, value);
-            return Output::nothing();
-        }
-        _ => args,
+pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<Ran> {
+    let path = args.iter().find(|arg| !arg.is_option());
+    let of_path = |part: &dyn Fn(&str) -> Option<String>| {
+        let printed = path.and_then(|path| Some(path.with_text(part(path.known()?)?)));
+        printed.unwrap_or_else(Field::unknown).line()
     };
-    let (format, values) = args.split_first()?;
-    let format = unescape(&format.text);
-    let mut values = values.iter().peekable();
-    let mut printed = Field::literal("");
+    Some(Ran::printed(match name {
+        "pwd" => Field::of(shell.place.cwd.as_ref()).line(),
+        "echo" => echo(args),
+        "printf" => return Some(printf(shell, args)),
+        "dirname" => of_path(&|path| Some(dir_name(path).to_owned())),
+        "basename" => {
+            let suffix = args.get(1).map_or("", |suffix| &suffix.text);
+            let stem = |name: &'_ str| name.strip_suffix(suffix).unwrap_or(name).to_owned();
+            of_path(&|path| Some(stem(base_name(path))))
+        }
+        // Links are taken for what they stand for when a target is judged.
+        "realpath" | "readlink" => {
+            of_path(&|path| Some(collapse(&shell.absolute(path)?).into_owned()))
+        }
+        "cat" => return Some(cat(shell, args)),
+        "date" => date(args).line(),
+        "mktemp" => mktemp(shell, args),
+        _ => return None,
+    }))
+}
+
+/// Fields as one, with something between them.
+pub(super) fn joined(args: &[Field], separator: char) -> Field {
+    let mut text = Field::literal("");
+    for (at, arg) in args.iter().enumerate() {
+        text.text.extend((at > 0).then_some(separator));
+        text.push(arg);
+    }
+    text
+}
+
+fn echo(args: &[Field]) -> Field {
+    let is_flag = |arg: &&Field| matches!(arg.text.as_str(), "-n" | "-e" | "-E" | "-ne" | "-en");
+    let (flags, args) = args.split_at(args.iter().take_while(is_flag).count());
+    let has = |letter| flags.iter().any(|flag| flag.text.contains(letter));
+    let mut text = joined(args, ' ');
+    if has('e') {
+        text.text = unescaped(&text.text);
+    }
+    if has('n') { text } else { text.line() }
+}
+
+fn unescaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        let (c, len) = escaped(&rest[at + 1..]);
+        plain.push_str(&rest[..at]);
+        plain.push(c);
+        rest = &rest[at + 1 + len..];
+    }
+    plain + rest
+}
+
+fn printf(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
+    match args {
+        [flag, name, format, values @ ..] if flag.is("-v") => {
+            shell.set(&name.text, formatted(&format.text, values));
+            Ran::silent()
+        }
+        [flag, format, values @ ..] if flag.is("--") => {
+            Ran::printed(formatted(&format.text, values))
+        }
+        [format, values @ ..] => Ran::printed(formatted(&format.text, values)),
+        [] => Ran::silent(),
+    }
+}
+
+/// `%s`, `%b` and plain `%d`; of another directive the text is not known.
+fn formatted(format: &str, values: &[Field]) -> Field {
+    let format = unescaped(format);
+    let mut values = values.iter();
+    let mut text = Field::literal("");
     loop {
         let before = values.len();
         let mut parts = format.split('%');
-        printed.text.push_str(parts.next()?);
+        text.text.push_str(parts.next().unwrap_or(""));
         while let Some(part) = parts.next() {
-            if part.is_empty() {
-                printed.text.push('%');
-                printed.text.push_str(parts.next().unwrap_or(""));
-                continue;
+            match part.chars().next() {
+                Some('s' | 'b' | 'd') => {
+                    values.next().into_iter().for_each(|value| text.push(value));
+                    text.text.push_str(&part[1..]);
+                }
+                None => text.text.extend(["%", parts.next().unwrap_or("")]),
+                Some(_) => {
+                    values.next();
+                    text.text.push(UNKNOWN);
+                    text.text
+                        .push_str(part.trim_start_matches(|c: char| c.is_alphanumeric()));
+                }
             }
-            let (width, rest) = zero_padded(part);
-            let rest = rest.strip_prefix(['s', 'd', 'b'])?;
-            if let Some(value) = values.next() {
-                let n_zeros = width.saturating_sub(value.text.len());
-                printed.text.push_str(&"0".repeat(n_zeros));
-                printed.push(value);
-            }
-            printed.text.push_str(rest);
         }
-        if values.peek().is_none() || values.len() == before {
-            return Some(printed.into());
+        if values.len() == 0 || values.len() == before {
+            return text;
         }
     }
 }
 
-/// The width of `%03d`, and what stands behind it.
-fn zero_padded(part: &str) -> (usize, &str) {
-    let digits = part.strip_prefix('0').unwrap_or("");
-    let rest = digits.trim_start_matches(|c: char| c.is_ascii_digit());
-    let width = digits
-        .get(..digits.len() - rest.len())
-        .and_then(|width| width.parse().ok());
-    match width.filter(|width| *width < 64 && rest.starts_with('d')) {
-        Some(width) => (width, rest),
-        None => (0, part),
+/// `date +FORMAT`: some time stands for the present one, so that a name with it can be judged.
+fn date(args: &[Field]) -> Field {
+    const TIME: &str =
+        "%F 2026-01-02 %T 03:04:05 %Y 2026 %m 01 %d 02 %H 03 %M 04 %S 05 %s 1767323045";
+    let format = args.iter().find_map(|arg| arg.text.strip_prefix('+'));
+    let mut text = format.unwrap_or("%").to_owned();
+    let mut words = TIME.split(' ');
+    while let (Some(sign), Some(value)) = (words.next(), words.next()) {
+        text = text.replace(sign, value);
     }
+    match text.contains('%') {
+        true => Field::unknown(),
+        false => listed(vec![text]).remove(0),
+    }
+}
+
+fn cat(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
+    let mut files = args.iter().filter(|arg| !arg.is_option());
+    let output = match (files.next(), files.next()) {
+        (None, _) => shell.stdin.clone(),
+        (Some(file), None) if file.is("-") => shell.stdin.clone(),
+        (Some(file), None) => shell.content(file),
+        _ => None,
+    };
+    Ran {
+        output,
+        ..Ran::silent()
+    }
+}
+
+/// `mktemp [TEMPLATE]`: the template stands for the name that is made up.
+fn mktemp(shell: &mut Shell<'_>, args: &[Field]) -> Field {
+    let own = Args::parse(args, Options::of("p", "suffix tmpdir"));
+    let tmp = shell
+        .variable_text("TMPDIR")
+        .cloned()
+        .unwrap_or(Field::literal("/tmp"));
+    let dir = own.value("p tmpdir").cloned();
+    let (mut path, dir) = match own.operands.first() {
+        Some(template) => (
+            (*template).clone(),
+            dir.or_else(|| own.has("t").then_some(tmp)),
+        ),
+        // Two of them are not the same.
+        None => (
+            Field::literal(format!("tmp.{}", shell.made.len())),
+            dir.or(Some(tmp)),
+        ),
+    };
+    own.value("suffix")
+        .into_iter()
+        .for_each(|suffix| path.push(suffix));
+    let path = dir.map_or(path.clone(), |dir| dir.join(&path));
+    let act = if own.has("d directory") {
+        Act::MakeDir
+    } else {
+        Act::Write
+    };
+    if !own.has("u dry-run") {
+        shell.report(&path, act);
+    }
+    path.line()
 }

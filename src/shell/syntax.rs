@@ -1,224 +1,198 @@
-//! The tree of a parsed command.
+//! The tree of a parsed Bash command.
 
-use std::ops::Deref;
+use std::cell::OnceCell;
+use std::rc::Rc;
 
-use super::lex::{Part, Word};
+/// Statements one after another: a whole text, a body, what stands in parentheses.
+pub(super) type List = Vec<Statement>;
 
-pub(super) type List<'a> = Vec<Step<'a>>;
-
-/// Nearly always one item, which then takes no room of its own: a long command
-/// has tens of thousands of words, and each allocation costs more than reading one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Few<T> {
-    One([T; 1]),
-    Any(Vec<T>),
-}
-
-impl<T> Few<T> {
-    pub(super) fn push(&mut self, item: T) {
-        if let Self::Any(items) = self
-            && items.capacity() > 0
-        {
-            return items.push(item);
-        }
-        *self = match std::mem::take(self) {
-            Self::Any(_) => Self::One([item]),
-            Self::One([first]) => {
-                let mut items = Vec::with_capacity(4);
-                items.extend([first, item]);
-                Self::Any(items)
-            }
-        };
-    }
-}
-
-impl<'f, T> IntoIterator for &'f Few<T> {
-    type Item = &'f T;
-    type IntoIter = std::slice::Iter<'f, T>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
-}
-
-impl<T> Default for Few<T> {
-    fn default() -> Self {
-        Self::Any(Vec::new())
-    }
-}
-
-impl<T> Deref for Few<T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        match self {
-            Self::One(item) => item,
-            Self::Any(items) => items,
-        }
-    }
-}
-
-/// One pipeline of a list.
+/// Pipelines joined by `&&` and `||`.
 #[derive(Debug)]
-pub(super) struct Step<'a> {
-    pub(super) link: Link,
-    pub(super) sense: Sense,
-    pub(super) pipeline: Few<Command<'a>>,
+pub(super) struct Statement {
+    pub(super) first: Pipeline,
+    pub(super) rest: Vec<(Link, Pipeline)>,
+    pub(super) ground: Ground,
 }
 
-impl<'a> Step<'a> {
-    /// One command, whatever stands before it.
-    pub(super) fn alone(command: Command<'a>) -> Self {
-        Self {
-            link: Link::Always,
-            sense: Sense::Plain,
-            pipeline: Few::One([command]),
-        }
-    }
+/// Whether the shell waits for a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ground {
+    Fore,
+    /// Behind it stands `&`.
+    Back,
 }
 
-/// How a pipeline hangs on the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Link {
-    Always,
     And,
     Or,
 }
 
-/// `!` in front turns a pipeline's end around, `until` that of its condition.
+#[derive(Debug)]
+pub(super) struct Pipeline {
+    pub(super) sense: Sense,
+    pub(super) commands: Vec<Command>,
+}
+
+/// Whether an exit status counts as it is: `!` turns a pipeline's around, `until` that of a
+/// condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sense {
     Plain,
     Negated,
 }
 
-/// Small, since each goes through several hands until it runs.
 #[derive(Debug)]
-pub(super) enum Command<'a> {
-    /// A simple command that needs no tree.
-    Lean(&'a str),
-    Simple(Box<Simple<'a>>),
-    Compound(Box<Compound<'a>>, Vec<Redirect<'a>>),
-}
-
-impl<'a> From<Compound<'a>> for Command<'a> {
-    fn from(compound: Compound<'a>) -> Self {
-        Self::Compound(Box::new(compound), Vec::new())
-    }
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Simple<'a> {
-    pub(super) assignments: Vec<Assignment<'a>>,
-    pub(super) words: Vec<Word<'a>>,
-    pub(super) redirects: Vec<Redirect<'a>>,
+pub(super) struct Command {
+    pub(super) kind: Kind,
+    pub(super) redirects: Vec<Redirect>,
 }
 
 #[derive(Debug)]
-pub(super) struct Assignment<'a> {
-    pub(super) name: &'a str,
-    pub(super) how: How<'a>,
-    pub(super) value: Assigned<'a>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How<'a> {
-    Set,
-    Append,
-    /// `name[i]=`: one element of an array, by what stands in the brackets.
-    Element(&'a str),
-}
-
-#[derive(Debug)]
-pub(super) enum Assigned<'a> {
-    Word(Word<'a>),
-    Array(Vec<Word<'a>>),
-}
-
-#[derive(Debug)]
-pub(super) enum Compound<'a> {
-    Group(List<'a>),
-    Subshell(List<'a>),
-    /// What stands before `&`.
-    Background(List<'a>),
+pub(super) enum Kind {
+    Simple(Simple),
+    Group(List),
+    Subshell(List),
     If {
-        arms: Vec<(List<'a>, List<'a>)>,
-        otherwise: Option<List<'a>>,
+        /// Conditions with what runs behind `then`.
+        arms: Vec<(List, List)>,
+        otherwise: Option<List>,
     },
     While {
         sense: Sense,
-        condition: List<'a>,
-        body: List<'a>,
+        condition: List,
+        body: List,
     },
     /// Without words: over the positional parameters.
     For {
-        name: &'a str,
-        words: Option<Vec<Word<'a>>>,
-        body: List<'a>,
+        name: String,
+        words: Option<Vec<Word>>,
+        body: List,
     },
     Case {
-        subject: Word<'a>,
-        arms: Vec<Arm<'a>>,
+        subject: Word,
+        arms: Vec<Arm>,
     },
-    /// `[[ … ]]`: only what is substituted inside runs.
-    Test(Vec<Word<'a>>),
-    /// `((…))`, and the head of `for ((…))`.
-    Arith(Few<Part<'a>>),
-    /// The body is kept as text: a function may outlive the text that defines it.
+    /// `[[ … ]]`: its words only.
+    Test(Vec<Word>),
+    /// `((…))`, and the head of `for ((…))` with its body.
+    Arithmetic(Word, List),
     Function {
-        name: &'a str,
-        body: &'a str,
+        name: String,
+        body: Rc<Command>,
     },
 }
 
-/// One arm of `case`.
-#[derive(Debug)]
-pub(super) struct Arm<'a> {
-    pub(super) patterns: Vec<Word<'a>>,
-    pub(super) body: List<'a>,
-    pub(super) then: Then,
+#[derive(Debug, Default)]
+pub(super) struct Simple {
+    pub(super) assignments: Vec<Assignment>,
+    pub(super) words: Vec<Word>,
 }
 
-/// What follows an arm that ran.
+#[derive(Debug)]
+pub(super) struct Assignment {
+    pub(super) name: String,
+    pub(super) how: How,
+    pub(super) value: Assigned,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Then {
-    /// `;;`
-    Ends,
-    /// `;&`: the next arm's body.
-    NextBody,
-    /// `;;&`: the next arm that matches.
-    NextMatch,
+pub(super) enum How {
+    Set,
+    /// `+=`
+    Append,
+    /// `name[i]=`: the array is not followed.
+    Element,
 }
 
 #[derive(Debug)]
-pub(super) struct Redirect<'a> {
-    pub(super) fd: Fd,
-    pub(super) to: To<'a>,
-}
-
-/// The descriptor named before the operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fd {
-    Usual,
-    Number(u32),
-    /// `{name}>`.
-    Named,
+pub(super) enum Assigned {
+    Word(Word),
+    Array(Vec<Word>),
 }
 
 #[derive(Debug)]
-pub(super) enum To<'a> {
-    Read(Word<'a>),
-    /// `>` and `>|`, and `&>` with both streams.
-    Write(Word<'a>),
-    /// `>>` and `&>>`.
-    Append(Word<'a>),
-    /// `<>`: opened without truncation, created where missing.
-    ReadWrite(Word<'a>),
+pub(super) struct Arm {
+    pub(super) patterns: Vec<Word>,
+    pub(super) body: List,
+}
+
+#[derive(Debug)]
+pub(super) struct Redirect {
+    /// The descriptor before the operator, where one is named.
+    pub(super) fd: Option<u32>,
+    pub(super) to: To,
+}
+
+#[derive(Debug)]
+pub(super) enum To {
+    Read(Word),
+    /// `>`, `>|` and `&>`.
+    Write(Word),
+    /// `>>`, `&>>` and `<>`.
+    Append(Word),
     /// `>&`: a descriptor, or both streams into a file.
-    Duplicate(Word<'a>),
+    Duplicate(Word),
+    HereString(Word),
+    /// Its text stands behind the line, and comes when that is read.
+    Heredoc(Rc<OnceCell<Word>>),
+}
 
-    /// The heredoc's place in the cursor.
-    Heredoc(usize),
-    HereString(Word<'a>),
-    Nothing,
+/// A word before expansion.
+#[derive(Debug, Default)]
+pub(super) struct Word {
+    pub(super) parts: Vec<Part>,
+}
+
+#[derive(Debug)]
+pub(super) enum Part {
+    /// Unquoted text, in which globs and braces count.
+    Bare(String),
+    /// Text that stands for itself.
+    Quoted(String),
+    Parameter(Box<Parameter>, Quoting),
+    /// `$(…)` and `` `…` ``
+    Command(List, Quoting),
+    /// `<(…)` and `>(…)`
+    Process(List),
+    /// `$((…))`: only what is substituted in it runs.
+    Arithmetic(Word),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quoting {
+    Bare,
+    Quoted,
+}
+
+/// `$name` and `${name…}`.
+#[derive(Debug, Default)]
+pub(super) struct Parameter {
+    pub(super) name: String,
+    /// What stands in `[…]`.
+    pub(super) index: Option<Word>,
+    /// `-`, `=`, `+`, `#`, `##`, `%`, `%%`, `/`, `//`; others are not followed.
+    pub(super) operator: String,
+    /// What stands behind the operator, and of a replacement behind its second slash.
+    pub(super) operands: [Word; 2],
+}
+
+impl Word {
+    pub(super) fn quoted(text: impl Into<String>) -> Self {
+        Self {
+            parts: vec![Part::Quoted(text.into())],
+        }
+    }
+
+    /// The text of a word in which nothing is expanded.
+    pub(super) fn literal(&self) -> Option<String> {
+        let mut text = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Bare(part) | Part::Quoted(part) => text.push_str(part),
+                _ => return None,
+            }
+        }
+        Some(text)
+    }
 }

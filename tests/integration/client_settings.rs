@@ -121,6 +121,7 @@ fn a_change_that_takes_the_hooks_out_is_held() {
 #[test]
 fn an_agent_does_not_take_the_hooks_out_by_their_own_command() {
     let sandbox = wired();
+    sandbox.write("src/a", "");
     for command in [
         "statewarden uninstall",
         "cd src && /usr/local/bin/statewarden uninstall --scope project",

@@ -109,6 +109,8 @@ fn real_session(sandbox: &Sandbox) {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/transcripts");
     let project = sandbox.path("").trim_end_matches('/').to_owned();
     copy_with(&fixtures, &sandbox.home().join("projects/p"), &project);
+    // A command of the session changes into it.
+    sandbox.write("sub/a", "");
 }
 
 const REAL: [&str; 4] = [

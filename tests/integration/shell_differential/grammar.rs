@@ -56,7 +56,7 @@ impl Grammar {
             1 => format!("\"{name}\""),
             2 => format!("{head}\"{tail}\""),
             3 => format!("\\{name}"),
-            4 => format!("$'\\x66{tail}'"),
+            4 => format!("$'{head}'{tail}"),
             5 => format!("$(echo {name})"),
             6 => format!("`echo {name}`"),
             7 => format!("${{UNSET_NAME:-{name}}}"),
@@ -170,8 +170,8 @@ impl Grammar {
         let (a, b) = (self.name(), self.name());
         match self.random.below(12) {
             0 => format!("sed -n 'w {a}' ~/s1"),
-            1 => format!("awk '{{ print > \"{a}\" }}' ~/s1"),
-            2 => format!("awk -v f={a} 'BEGIN {{ print 1 > f }}'"),
+            1 => format!("awk '{{ print > \"{}\" }}' ~/s1", self.because("awk")),
+            2 => format!("awk -v f={} 'BEGIN {{ print 1 > f }}'", self.because("awk")),
             3 => format!("find ~/sd -name a -exec cp {{}} {a} \\;"),
             4 => format!("find ~/sd -name a | xargs -I@ cp @ {a}"),
             5 => format!("perl -e 'open(my $f, \">\", \"{a}\"); print $f 1'"),

@@ -1,0 +1,176 @@
+//! What the shell does itself.
+
+use std::rc::Rc;
+
+use super::args::{Args, Options};
+use super::eval::{Ran, Shell, Status};
+use super::field::Field;
+use super::lex::is_name;
+use super::state::Halt;
+use super::{Writes, nested, print};
+use crate::base::path::collapse;
+
+/// How many directories `pushd` keeps, and how many commands `trap`.
+const MAX_KEPT: usize = 64;
+
+pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<Ran> {
+    Some(match name {
+        ":" | "true" => Ran::ended(Status::Certain),
+        "false" => Ran::ended(Status::Failure),
+        "[" | "test" | "let" => Ran::ended(Status::Open),
+        "cd" | "chdir" => cd(shell, args),
+        "pushd" => pushd(shell, args),
+        "popd" => popd(shell),
+        "export" | "readonly" => declare(shell, args),
+        "declare" | "typeset" | "local" => {
+            for arg in args {
+                let name = arg.text.split('=').next().unwrap_or("");
+                let before = shell.variable(name).map(<[Field]>::to_vec);
+                shell.locals.push((name.to_owned(), before));
+            }
+            declare(shell, args)
+        }
+        "unset" => {
+            args.iter()
+                .for_each(|name| shell.set_value(&name.text, None));
+            Ran::silent()
+        }
+        "set" => set(shell, args),
+        "shift" => shift(shell, args),
+        "read" => read(shell, args),
+        "eval" => {
+            let text = print::joined(args, ' ').text;
+            shell.deeper(|shell| shell.run_text(&text))
+        }
+        "source" | "." => nested::source(shell, args),
+        "trap" => {
+            trap(shell, args);
+            Ran::silent()
+        }
+        "exit" => halt(shell, Halt::Shell),
+        "return" => halt(shell, Halt::Function),
+        "break" | "continue" => halt(shell, Halt::Turn),
+        _ => return print::run(shell, name, args),
+    })
+}
+
+fn halt(shell: &mut Shell<'_>, halt: Halt) -> Ran {
+    shell.halted = Some(halt);
+    Ran::ended(Status::Open)
+}
+
+/// A directory that is not there changes nothing, unless a program may have made it, or nothing
+/// of what the command was written for is here.
+fn cd(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
+    let path = match args.iter().find(|arg| !arg.is_option()) {
+        None => shell.home().known().map(str::to_owned),
+        Some(dir) if dir.is("-") => shell.place.left.clone(),
+        Some(dir) => dir.known().and_then(|dir| shell.absolute(dir)),
+    };
+    shell.spend(path.as_ref().map_or(0, String::len) / 64);
+    let may_be_there = |path: &String| {
+        let is_elsewhere = !shell.is_dir(".");
+        is_elsewhere
+            || shell.writes == Writes::Unknown
+            || shell.is_dir(path)
+            || shell.home().is(path)
+    };
+    if !path.as_ref().is_none_or(may_be_there) {
+        return Ran::ended(Status::Failure);
+    }
+    let path = path.map(|path| collapse(&path).into_owned());
+    shell.place.left = std::mem::replace(&mut shell.place.cwd, path);
+    Ran::silent()
+}
+
+fn pushd(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
+    let here = shell.place.cwd.clone();
+    let ran = cd(shell, args);
+    if ran.status == Status::Success && shell.place.pushed.len() < MAX_KEPT {
+        shell.place.pushed.push(here);
+    }
+    ran
+}
+
+fn popd(shell: &mut Shell<'_>) -> Ran {
+    let Some(dir) = shell.place.pushed.pop() else {
+        return Ran::ended(Status::Failure);
+    };
+    shell.place.left = std::mem::replace(&mut shell.place.cwd, dir);
+    Ran::silent()
+}
+
+/// `export NAME=VALUE`, `local NAME`: what stands in the command's own assignments is set.
+fn declare(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
+    for arg in args {
+        if let Some((name, value)) = arg.text.split_once('=').filter(|(name, _)| is_name(name)) {
+            shell.set(name, arg.with_text(value));
+        }
+    }
+    Ran::silent()
+}
+
+/// `set -e`, `set -o pipefail`, `set -- a b`
+fn set(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
+    let mut rest = args;
+    while let [option, behind @ ..] = rest {
+        if option.is("--") || !option.text.starts_with(['-', '+']) {
+            break;
+        }
+        let takes_next = usize::from(option.text.ends_with('o'));
+        rest = behind.get(takes_next..).unwrap_or(&[]);
+    }
+    match rest {
+        [mark, values @ ..] if mark.is("--") => shell.place.positional = Rc::from(values),
+        [] => {}
+        values => shell.place.positional = Rc::from(values),
+    }
+    Ran::silent()
+}
+
+fn shift(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
+    let n = args.first().map_or(Some(1), |n| n.text.parse().ok());
+    let rest = shell.place.positional.get(n.unwrap_or(usize::MAX)..);
+    shell.place.positional = Rc::from(rest.unwrap_or(&[]));
+    shell.spend(shell.place.positional.len() / 8);
+    Ran::silent()
+}
+
+/// Takes the first line of the input apart at blanks, where that is known.
+fn read(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
+    let args = Args::parse(args, Options::of("pdnNtuia", ""));
+    let input = shell
+        .stdin
+        .clone()
+        .filter(|_| args.value("a d n N u").is_none());
+    let splits = shell
+        .variable_text("IFS")
+        .is_none_or(|separator| separator.is(""));
+    let line = input.as_ref().and_then(|input| input.text.lines().next());
+    let mut rest = line
+        .filter(|_| args.operands.len() < 2 || splits)
+        .map(str::trim);
+    for (at, name) in args.operands.iter().enumerate() {
+        let is_last = at + 1 == args.operands.len();
+        let parts = rest.map(|rest| match rest.split_once([' ', '\t']) {
+            Some((first, behind)) if !is_last => (first, behind.trim_start()),
+            _ => (rest, ""),
+        });
+        rest = parts.map(|(_, behind)| behind);
+        let value = input.as_ref().zip(parts);
+        let value = value.map(|(input, (value, _))| input.with_text(value));
+        shell.set(&name.text, value.unwrap_or_else(Field::unknown));
+    }
+    Ran::silent()
+}
+
+/// `trap COMMAND SIGNAL`
+fn trap(shell: &mut Shell<'_>, args: &[Field]) {
+    let args = args.strip_prefix(&[Field::literal("--")]).unwrap_or(args);
+    if let [command, _, ..] = args
+        && !command.text.starts_with('-')
+        && shell.traps.len() < MAX_KEPT
+    {
+        shell.traps.push(command.text.clone());
+    }
+}

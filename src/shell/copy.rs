@@ -1,0 +1,189 @@
+//! Programs that copy, move, link and remove files and trees.
+
+use super::Writes;
+use super::args::Args;
+use super::eval::Shell;
+use super::field::{Field, base_name};
+use crate::base::target::{Act, Spelling};
+
+/// How many entries of a tree are looked at that is laid over another one.
+const MAX_ENTRIES: usize = 512;
+
+/// What is told of a directory that comes to lie where none is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum NewDir {
+    Named,
+    /// With all that is in it.
+    Searched,
+}
+
+impl Shell<'_> {
+    fn holds_dir(&self, field: &Field) -> bool {
+        let is_dir = |path: &str| {
+            path.ends_with('/') || matches!(base_name(path), "." | "..") || self.is_dir(path)
+        };
+        field.known().is_some_and(is_dir)
+    }
+
+    /// Copies a file or a tree to a path, or into a directory there.
+    pub(super) fn copy_to(&mut self, from: &Field, to: &Field) {
+        self.carry(from, to, NewDir::Named);
+    }
+
+    pub(super) fn carry(&mut self, from: &Field, to: &Field, new: NewDir) {
+        match self.holds_dir(to) {
+            true => self.lay(from, &inside(to, from), new),
+            false => self.lay(from, to, new),
+        }
+    }
+
+    /// What comes to lie at a place: a file, or a directory. Of a tree that is laid over a
+    /// directory that is there, all that it adds.
+    fn lay(&mut self, from: &Field, to: &Field, new: NewDir) {
+        let mut todo = vec![(from.clone(), to.clone())];
+        let mut left = MAX_ENTRIES;
+        while let Some((from, to)) = todo.pop() {
+            let dir = from.known().filter(|_| self.holds_dir(&from));
+            let Some(dir) = dir.and_then(|dir| self.absolute(dir)) else {
+                let text = self.content(&from);
+                self.write(&to, Act::Write, text.as_ref());
+                continue;
+            };
+            if !to.known().is_some_and(|to| self.is_dir(to)) {
+                self.report(&to, Act::MakeDir);
+                if new == NewDir::Named {
+                    continue;
+                }
+            }
+            for name in self.entries(&dir) {
+                let Some(rest) = left.checked_sub(1) else {
+                    self.writes = Writes::Unknown;
+                    return;
+                };
+                left = rest;
+                let name = Field::literal(name);
+                todo.push((from.join(&name), to.join(&name)));
+            }
+        }
+    }
+
+    /// Sources, and where each comes to lie.
+    fn pairs<'f>(&mut self, args: &Args<'f>) -> Vec<(&'f Field, Field)> {
+        let target_dir = args.value("t target-directory");
+        let (sources, last) = match (target_dir, args.operands.split_last()) {
+            (Some(dir), _) => (args.operands.as_slice(), dir),
+            (None, Some((last, sources))) => (sources, *last),
+            (None, None) => return Vec::new(),
+        };
+        let is_place = args.has("T no-target-directory");
+        let into = target_dir.is_some() || sources.len() > 1 || (!is_place && self.holds_dir(last));
+        let place = |from: &Field| match into {
+            _ if args.has("parents") => last.join(from),
+            true => inside(last, from),
+            false => last.clone(),
+        };
+        sources.iter().map(|from| (*from, place(from))).collect()
+    }
+}
+
+/// The file's own name in a directory. `dir/.` stands for what is in the directory.
+fn inside(dir: &Field, file: &Field) -> Field {
+    let name = file.base_name();
+    if matches!(name.text.as_str(), "." | "..") {
+        return dir.clone();
+    }
+    // Of a pattern that fits nothing there is nothing to copy.
+    let is_gone = file.spelling == Spelling::Literal && name.text.contains('*');
+    dir.join(&if is_gone { Field::unknown() } else { name })
+}
+
+pub(super) fn copy(shell: &mut Shell<'_>, args: &Args<'_>) {
+    if args.has("d directory") && !args.has("a r R p f") {
+        // `install -d` makes directories.
+        return shell.report_all(args.operands.iter().copied(), Act::MakeDir);
+    }
+    for (from, to) in shell.pairs(args) {
+        match args.has("s symbolic-link") {
+            true => shell.report_link(&to, from),
+            false => shell.lay(from, &to, NewDir::Named),
+        }
+    }
+}
+
+pub(super) fn rename(shell: &mut Shell<'_>, args: &Args<'_>) {
+    for (from, to) in shell.pairs(args) {
+        shell.lay(from, &to, NewDir::Named);
+        shell.report(from, Act::MoveAway);
+    }
+}
+
+/// Moves a file or a tree to a path, or into a directory there.
+pub(super) fn move_to(shell: &mut Shell<'_>, from: &Field, to: &Field) {
+    shell.copy_to(from, to);
+    shell.report(from, Act::MoveAway);
+}
+
+pub(super) fn link(shell: &mut Shell<'_>, args: &Args<'_>) {
+    let pairs = match args.operands.as_slice() {
+        [only] => vec![(*only, only.base_name())],
+        _ => shell.pairs(args),
+    };
+    for (from, to) in pairs {
+        match args.has("s symbolic") {
+            true => shell.report_link(&to, from),
+            false => shell.report(&to, Act::Link),
+        }
+    }
+}
+
+/// With rules that spare some, what is copied is not known.
+pub(super) fn rsync(shell: &mut Shell<'_>, args: &Args<'_>) {
+    const DELETES: &str = "del delete delete-before delete-after delete-during delete-excluded";
+    let Some((to, sources)) = args.operands.split_last() else {
+        return;
+    };
+    // `host:path`
+    let is_remote = to
+        .text
+        .find(':')
+        .is_some_and(|at| !to.text[..at].contains('/'));
+    if args.has("n dry-run list-only") || is_remote {
+        return;
+    }
+    if args.has("exclude exclude-from filter C include files-from") {
+        shell.writes = Writes::Unknown;
+        return;
+    }
+    if args.has(DELETES) {
+        shell.report(to, Act::Clear);
+    }
+    for source in sources {
+        let is_whole = source.text.ends_with('/');
+        match !is_whole && (shell.holds_dir(source) || shell.holds_dir(to)) {
+            true => shell.lay(source, &inside(to, source), NewDir::Named),
+            false => shell.lay(source, to, NewDir::Named),
+        }
+    }
+}
+
+pub(super) fn remove(shell: &mut Shell<'_>, args: &Args<'_>) {
+    if args.has("r R recursive") {
+        return shell.report_all(args.operands.iter().copied(), Act::RemoveTree);
+    }
+    for operand in &args.operands {
+        // Without `-r` a directory stays.
+        if !operand.known().is_some_and(|path| shell.is_dir(path)) {
+            shell.report(operand, Act::Remove);
+        }
+    }
+}
+
+/// Only a directory that is empty goes.
+pub(super) fn remove_dir(shell: &mut Shell<'_>, args: &Args<'_>) {
+    for operand in &args.operands {
+        let dir = operand.known().and_then(|dir| shell.absolute(dir));
+        if dir.is_none_or(|dir| shell.entries(&dir).is_empty()) {
+            shell.report(operand, Act::Remove);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The calls that write, and what their values are made of, one row each.
+
+use super::Language::{self, JavaScript, Perl, Python, Ruby};
+use crate::base::target::Act;
+
+/// What a call does with its arguments. What it is called on counts as the first of them where
+/// that is a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// Changes what its first argument names.
+    Change(Act),
+    /// Changes all that its arguments name.
+    ChangeAll(Act),
+    /// What is written or read is said by a mode behind the path.
+    Open,
+    Copy,
+    Move,
+    /// Makes a link at its second argument.
+    Link,
+    /// Runs a line, or a program with its arguments.
+    Run,
+    ChangeDir,
+    /// Its value is a path of all arguments.
+    Join,
+    /// Its value is that of its argument.
+    Same,
+    Parent,
+    Cwd,
+    /// Its value is a variable of the environment.
+    Variable,
+}
+
+pub(super) fn effect(language: Language, receiver: &str, name: &str) -> Option<Effect> {
+    use Effect::{
+        Change, ChangeAll, ChangeDir, Copy, Cwd, Join, Link, Move, Open, Parent, Run, Same,
+        Variable,
+    };
+    let name = name.strip_suffix("Sync").unwrap_or(name);
+    Some(match (language, receiver, name) {
+        (Python | Perl | JavaScript, _, "open") | (Ruby, "File" | "", "open" | "new") => Open,
+        (Ruby, "File" | "IO", "write") | (JavaScript, "Bun", "write") => Change(Act::Write),
+        (Python, _, "write_text" | "write_bytes" | "touch") => Change(Act::Write),
+        (JavaScript, _, "writeFile" | "writeTextFile" | "createWriteStream" | "outputFile") => {
+            Change(Act::Write)
+        }
+        (Perl | JavaScript, _, "truncate" | "appendFile") => Change(Act::Edit),
+        (_, _, "unlink") | (Python, "os", "remove") => ChangeAll(Act::Remove),
+        (Ruby, "File" | "FileUtils", "delete" | "rm" | "rm_f") => ChangeAll(Act::Remove),
+        (_, _, "rmdir" | "removedirs") => Change(Act::Remove),
+        (_, _, "rmtree" | "rm_rf" | "remove_tree") | (JavaScript, _, "rm" | "rimraf") => {
+            Change(Act::RemoveTree)
+        }
+        (_, _, "mkdir" | "makedirs" | "mkdir_p" | "mkpath" | "make_path" | "ensureDir") => {
+            Change(Act::MakeDir)
+        }
+        (Python, "shutil", "copy" | "copy2" | "copyfile" | "copytree") => Copy,
+        (Perl, _, "copy" | "cp") | (JavaScript, _, "copyFile" | "cp") => Copy,
+        (Ruby, "FileUtils", "cp" | "cp_r" | "copy") => Copy,
+        (_, _, "rename") | (Python, _, "replace") | (Python, "shutil", "move") => Move,
+        (Perl, "", "move") | (Ruby, "FileUtils", "mv" | "move") => Move,
+        (_, _, "symlink" | "ln_s" | "ln_sf") => Link,
+        (Python, "os", "system" | "popen") | (Perl | Ruby, "", "system" | "exec") => Run,
+        (Python, "subprocess", "run" | "call" | "check_call" | "check_output" | "Popen") => Run,
+        (JavaScript, "" | "child_process" | "cp" | "require", "exec" | "execFile" | "spawn") => Run,
+        (_, _, "chdir") => ChangeDir,
+        (Python, _, "Path" | "PurePath" | "joinpath" | "join") => Join,
+        (JavaScript, _, "join" | "resolve") | (Perl, _, "catfile" | "catdir") => Join,
+        (Ruby, _, "join" | "Pathname") => Join,
+        (Python, _, "str" | "resolve" | "absolute" | "expanduser" | "abspath" | "realpath") => Same,
+        (JavaScript, _, "String" | "URL" | "normalize") => Same,
+        (Ruby, _, "expand_path" | "to_s") => Same,
+        (_, _, "dirname") => Parent,
+        (_, _, "cwd" | "getcwd" | "pwd") => Cwd,
+        (Python, _, "getenv") | (Python, "environ", "get") => Variable,
+        _ => return None,
+    })
+}

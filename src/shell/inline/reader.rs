@@ -1,0 +1,496 @@
+//! Follows code from its first token to its last, once: assignments, loops, calls.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::super::eval::Shell;
+use super::super::field::{Field, dir_name};
+use super::super::lex::MAX_DEPTH;
+use super::super::{Limit, copy, nested};
+use super::Language;
+use super::calls::{Effect, effect};
+use super::token::{Part, Token, tokens};
+use super::value::Value;
+use crate::base::target::Act;
+
+/// A name, empty where it has none, and a value.
+type Argument = (String, Value);
+
+struct Reader<'h, 's> {
+    shell: &'h mut Shell<'s>,
+    language: Language,
+    names: HashMap<String, Value>,
+    tokens: Rc<[Token]>,
+    at: usize,
+    depth: usize,
+}
+
+pub(super) fn run(shell: &mut Shell<'_>, language: Language, text: &str, args: &[Field]) {
+    // What stands before the script's own arguments.
+    let n_before = match language {
+        Language::Python => 1,
+        Language::JavaScript => 2,
+        Language::Perl | Language::Ruby => 0,
+    };
+    let args = args.iter().map(|arg| Value::Texts(vec![arg.clone()]));
+    let argv = std::iter::repeat_n(Value::Unknown, n_before).chain(args);
+    let argv = Value::List(argv.collect());
+    let names = ["argv", "ARGV"].map(|name| (name.to_owned(), argv.clone()));
+    let depth = shell.depth;
+    let mut reader = Reader {
+        shell,
+        language,
+        names: HashMap::from(names),
+        tokens: tokens(language, text).into(),
+        at: 0,
+        depth,
+    };
+    while reader.at < reader.tokens.len() && !reader.shell.is_cut() {
+        reader.statement();
+    }
+}
+
+impl Reader<'_, '_> {
+    fn is_at(&self, ahead: usize, sign: char) -> bool {
+        self.tokens.get(self.at + ahead) == Some(&Token::Sign(sign))
+    }
+
+    fn is(&self, sign: char) -> bool {
+        self.is_at(0, sign)
+    }
+
+    fn eat(&mut self, sign: char) -> bool {
+        let found = self.is(sign);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn name(&self, ahead: usize) -> Option<String> {
+        match self.tokens.get(self.at + ahead) {
+            Some(Token::Name(name)) => Some(name.clone()),
+            _ => None,
+        }
+    }
+
+    /// Whether a single `=` stands there.
+    fn assigns(&self, ahead: usize) -> bool {
+        let is_other = |sign| self.is_at(ahead + 1, sign);
+        self.is_at(ahead, '=') && !['=', '>', '~'].into_iter().any(is_other)
+    }
+
+    fn lines(&mut self) {
+        while self.tokens.get(self.at) == Some(&Token::Newline) {
+            self.at += 1;
+        }
+    }
+
+    fn statement(&mut self) {
+        let start = self.at;
+        let name = self.name(0).unwrap_or_default();
+        match name.as_str() {
+            "for" | "foreach" => self.for_each(),
+            "def" | "function" | "sub" => self.parameters(),
+            "my" | "our" | "const" | "let" | "var" | "return" | "await" | "if" | "else" => {}
+            "" => drop(self.expression()),
+            _ if self.assigns(1) => {
+                self.at += 2;
+                let value = self.expression();
+                self.names.insert(name, value);
+            }
+            _ if self.is_at(1, '+') && self.is_at(2, '=') => {
+                self.at += 3;
+                let before = self.names.remove(&name).unwrap_or_default();
+                let value = before.followed_by(&self.expression());
+                self.names.insert(name, value);
+            }
+            // `a, b = …` is not followed.
+            _ if self.is_at(1, ',') && self.name(2).is_some() && self.assigns(3) => self.at += 4,
+            _ => drop(self.expression()),
+        }
+        if self.at == start {
+            self.at += 1;
+        }
+    }
+
+    /// `for a, b in [(…), …]`, `for (const a of […])`, `for my $a (…)`
+    fn for_each(&mut self) {
+        let mut names = Vec::new();
+        loop {
+            self.at += 1;
+            match self.tokens.get(self.at) {
+                Some(Token::Name(name)) => match name.as_str() {
+                    "my" | "const" | "let" | "var" | "await" => {}
+                    "in" | "of" => {
+                        self.at += 1;
+                        break;
+                    }
+                    name => names.push(name.to_owned()),
+                },
+                Some(Token::Sign('(')) if self.language == Language::Perl => break,
+                Some(Token::Sign('(' | ',' | ')' | '[' | ']')) => {}
+                _ => return,
+            }
+        }
+        let list = match self.language {
+            Language::Perl => self.list(')'),
+            _ => self.expression(),
+        };
+        self.bind(names, &list);
+    }
+
+    /// Gives names the elements of a list, or the columns of its rows.
+    fn bind(&mut self, names: Vec<String>, list: &Value) {
+        for (column, name) in names.into_iter().enumerate() {
+            self.names.insert(name, list.column(column));
+        }
+    }
+
+    /// What a function's parameters hold is not known.
+    fn parameters(&mut self) {
+        while !matches!(
+            self.tokens.get(self.at),
+            None | Some(Token::Newline | Token::Sign(')' | '{'))
+        ) {
+            self.name(0).and_then(|name| self.names.remove(&name));
+            self.at += 1;
+        }
+    }
+
+    /// Operands with `+` or `/` between them. Of a choice the value is not known.
+    fn expression(&mut self) -> Value {
+        let mut value = self.operand();
+        loop {
+            if self.eat('+') {
+                self.lines();
+                value = value.followed_by(&self.operand());
+            } else if self.language == Language::Python && self.eat('/') {
+                value = value.below(&self.operand());
+            } else {
+                break;
+            }
+        }
+        let is_choice = matches!(
+            self.tokens.get(self.at),
+            Some(Token::Sign('?' | '%' | '*' | '|'))
+        );
+        let is_choice = is_choice || self.name(0).is_some_and(|name| name == "if");
+        if is_choice { Value::Unknown } else { value }
+    }
+
+    fn operand(&mut self) -> Value {
+        if self.depth >= MAX_DEPTH {
+            self.shell.cut(Limit::Depth);
+            self.at = self.tokens.len();
+            return Value::Unknown;
+        }
+        self.depth += 1;
+        let value = self.shallow_operand();
+        self.depth -= 1;
+        value
+    }
+
+    /// A literal, a name, a call, a list, and what is asked of it.
+    fn shallow_operand(&mut self) -> Value {
+        let mut receiver = String::new();
+        let mut value = match self.tokens.get(self.at).cloned() {
+            Some(Token::Text(_)) => self.texts(),
+            Some(Token::Sign('(')) => self.parenthesized(),
+            Some(Token::Sign('[')) => self.list(']'),
+            Some(Token::Sign('{')) => self.list('}'),
+            Some(Token::Name(name)) => {
+                self.at += 1;
+                match self.names.get(&name).filter(|_| !self.is('(')) {
+                    Some(value) => value.clone(),
+                    None if matches!(name.as_str(), "await" | "my" | "new") => {
+                        return self.operand();
+                    }
+                    None if name == "__dirname" => Value::Texts(vec![self.cwd()]),
+                    None => {
+                        receiver = name;
+                        self.call("", &receiver.clone(), Value::Unknown)
+                    }
+                }
+            }
+            _ => return Value::Unknown,
+        };
+        loop {
+            if self.is('.')
+                && let Some(name) = self.name(1)
+            {
+                self.at += 2;
+                value = self.member(&receiver, &name, value);
+                receiver = name;
+            } else if self.is('[') {
+                let number = self.name(1).and_then(|number| number.parse().ok());
+                let index = self.list(']');
+                value = match (number, &value) {
+                    (Some(at), Value::List(list)) => {
+                        list.get::<usize>(at).cloned().unwrap_or_default()
+                    }
+                    _ if matches!(receiver.as_str(), "environ" | "env" | "ENV") => {
+                        self.variable(index.elements().first().map_or("", Value::first))
+                    }
+                    _ => Value::Unknown,
+                };
+            } else {
+                return value;
+            }
+        }
+    }
+
+    /// Parentheses around one expression, or a list.
+    fn parenthesized(&mut self) -> Value {
+        let start = self.at;
+        let list = self.list(')');
+        if self.is('=') && self.is_at(1, '>') {
+            // `(a, b) => …`
+            let end = std::mem::replace(&mut self.at, start);
+            self.parameters();
+            self.at = end;
+        }
+        match list {
+            Value::List(mut elements) if elements.len() == 1 => elements.remove(0),
+            list => list,
+        }
+    }
+
+    /// What stands in brackets; a colon makes a row of a key and a value.
+    fn list(&mut self, close: char) -> Value {
+        let elements = self.arguments(close).into_iter().map(|(_, value)| value);
+        Value::List(elements.collect())
+    }
+
+    /// From an opening bracket to its end.
+    fn arguments(&mut self, close: char) -> Vec<Argument> {
+        self.at += 1;
+        let mut arguments = Vec::new();
+        while self.at < self.tokens.len() && !self.eat(close) {
+            self.lines();
+            if !self.eat(',') && !self.is(close) {
+                self.argument(close, &mut arguments);
+            }
+        }
+        arguments
+    }
+
+    fn argument(&mut self, close: char, arguments: &mut Vec<Argument>) {
+        let mut name = String::new();
+        if self.assigns(1) {
+            name = self.name(0).unwrap_or_default();
+            self.at += 2;
+        }
+        let start = self.at;
+        let mut value = self.expression();
+        if close == '}' && self.eat(':') {
+            value = Value::List(vec![value, self.expression()]);
+        }
+        let is_end =
+            self.is(',') || self.is(close) || self.tokens.get(self.at) == Some(&Token::Newline);
+        if is_end && self.at > start {
+            return arguments.push((name, value));
+        }
+        // What is no list of expressions is read as statements.
+        arguments.push((name, Value::Unknown));
+        while self.at < self.tokens.len() && !self.is(close) && !self.is(',') {
+            self.statement();
+        }
+    }
+
+    /// Texts one after another are one.
+    fn texts(&mut self) -> Value {
+        let mut text = Value::text("");
+        while let Some(Token::Text(parts)) = self.tokens.clone().get(self.at) {
+            self.at += 1;
+            for part in parts {
+                let part = match part {
+                    Part::Plain(plain) => Value::text(plain),
+                    Part::Hole(code) => self.hole(code),
+                };
+                text = text.followed_by(&part);
+            }
+        }
+        text
+    }
+
+    fn hole(&mut self, code: &str) -> Value {
+        let tokens = std::mem::replace(&mut self.tokens, tokens(self.language, code).into());
+        let at = std::mem::take(&mut self.at);
+        let value = self.expression();
+        let is_whole = self.at == self.tokens.len();
+        (self.tokens, self.at) = (tokens, at);
+        if is_whole { value } else { Value::Unknown }
+    }
+
+    fn variable(&self, name: &str) -> Value {
+        let variable = self.shell.variable_text(name);
+        variable.map_or(Value::Unknown, |text| Value::Texts(vec![text.clone()]))
+    }
+
+    fn cwd(&self) -> Field {
+        Field::of(self.shell.place.cwd.as_ref())
+    }
+
+    fn member(&mut self, receiver: &str, name: &str, value: Value) -> Value {
+        match name {
+            "env" | "environ" | "path" | "promises" if !self.is('(') => value,
+            "argv" => self.names.get(name).cloned().unwrap_or_default(),
+            "parent" => self.apply(Effect::Parent, vec![(String::new(), value)]),
+            "items" | "keys" | "entries" if self.is('(') => {
+                self.arguments(')');
+                value
+            }
+            // `['a', 'b'].forEach(name => …)`: the body is read as statements.
+            "forEach" | "each" => {
+                let mut names = (0..4).filter_map(|ahead| self.name(ahead));
+                let name = names.find(|name| !matches!(name.as_str(), "do" | "async" | "function"));
+                self.bind(name.into_iter().collect(), &value);
+                Value::Unknown
+            }
+            _ if receiver == "env" => self.variable(name),
+            _ => self.call(receiver, name, value),
+        }
+    }
+
+    fn call(&mut self, receiver: &str, name: &str, value: Value) -> Value {
+        // A text has a `replace` too.
+        let is_own = name != "replace" || receiver == "os" || matches!(value, Value::Texts(_));
+        let effect = effect(self.language, receiver, name).filter(|_| is_own);
+        let may_be_bare = matches!(self.language, Language::Perl | Language::Ruby);
+        let mut arguments = match self.is('(') {
+            true => self.arguments(')'),
+            false if may_be_bare && effect.is_some() => self.bare_arguments(),
+            false => return Value::Unknown,
+        };
+        if !matches!(value, Value::Unknown) {
+            arguments.insert(0, (String::new(), value));
+        }
+        effect.map_or(Value::Unknown, |effect| self.apply(effect, arguments))
+    }
+
+    /// Arguments without parentheses, up to the statement's end.
+    fn bare_arguments(&mut self) -> Vec<Argument> {
+        let mut arguments = Vec::new();
+        loop {
+            let start = self.at;
+            let value = self.expression();
+            arguments.extend((self.at > start).then_some((String::new(), value)));
+            if !self.eat(',') {
+                return arguments;
+            }
+        }
+    }
+
+    fn apply(&mut self, effect: Effect, arguments: Vec<Argument>) -> Value {
+        let named = |wanted: &str| {
+            let mut named = arguments.iter().filter(|(name, _)| name == wanted);
+            named.next().map(|(_, value)| value.clone())
+        };
+        let positional = arguments.iter().filter(|(name, _)| name.is_empty());
+        let values: Vec<Value> = positional.map(|(_, value)| value.clone()).collect();
+        let value = |at: usize| values.get(at).cloned().unwrap_or_default();
+        match effect {
+            Effect::Change(act) => self.shell.report_all(value(0).texts(), act),
+            Effect::ChangeAll(act) => {
+                let paths = values
+                    .iter()
+                    .flat_map(Value::elements)
+                    .flat_map(Value::texts);
+                self.shell.report_all(paths, act);
+            }
+            Effect::Open => {
+                let (path, mode) = match self.language {
+                    Language::Perl => perl_mode(&value(1), value(2)),
+                    _ => (value(0), named("mode").unwrap_or_else(|| value(1))),
+                };
+                let act = match mode.first() {
+                    mode if mode.len() > 4 => return Value::Unknown,
+                    mode if mode.contains(['w', 'x']) => Act::Write,
+                    mode if mode.contains(['a', '+']) => Act::Edit,
+                    _ => return Value::Unknown,
+                };
+                self.shell.report_all(path.texts(), act);
+            }
+            Effect::Copy => pairs(self.shell, &values, |shell, from, to| {
+                shell.copy_to(from, to);
+            }),
+            // A text's `replace` has two arguments beside it.
+            Effect::Move if values.len() != 2 => {}
+            Effect::Move => pairs(self.shell, &values, copy::move_to),
+            Effect::Link => pairs(self.shell, &values, |shell, to, at| {
+                shell.report_link(at, to)
+            }),
+            Effect::Run => self.run_command(&values, named("cwd")),
+            Effect::ChangeDir => self.shell.place.cwd = self.dir(&value(0)),
+            Effect::Join => return Value::joined(&values),
+            Effect::Same => return value(0),
+            Effect::Parent => {
+                let parent = |path: &Field| path.with_text(dir_name(&path.text));
+                return Value::Texts(value(0).texts().iter().map(parent).collect());
+            }
+            Effect::Cwd => return Value::Texts(vec![self.cwd()]),
+            Effect::Variable => match self.variable(value(0).first()) {
+                Value::Unknown => return value(1),
+                value => return value,
+            },
+        }
+        Value::Unknown
+    }
+
+    fn dir(&self, value: &Value) -> Option<String> {
+        let dir = value.texts().first()?;
+        self.shell.absolute(dir.known()?)
+    }
+
+    /// Runs a line, or a program with its arguments.
+    fn run_command(&mut self, values: &[Value], dir: Option<Value>) {
+        let dir = dir.map(|dir| self.dir(&dir));
+        self.shell.subshell(|shell| {
+            if let Some(dir) = dir {
+                shell.place.cwd = dir;
+            }
+            if let [Value::Texts(lines)] = values {
+                let lines = lines.chunks(1);
+                return lines.for_each(|line| drop(nested::line(shell, line)));
+            }
+            let word = |value: &Value| value.texts().first().cloned();
+            let words = values.iter().flat_map(Value::elements).map(word);
+            let words: Vec<Field> = words
+                .map(|word| word.unwrap_or_else(Field::unknown))
+                .collect();
+            shell.deeper(|shell| shell.run_program(&words));
+        });
+    }
+}
+
+/// What is done with each source and its destination.
+fn pairs(shell: &mut Shell<'_>, values: &[Value], act: impl Fn(&mut Shell<'_>, &Field, &Field)) {
+    let unknown = [Field::unknown()];
+    let (Some(from), Some(to)) = (values.first(), values.get(1)) else {
+        return;
+    };
+    let from = match from.texts() {
+        [] => &unknown,
+        from => from,
+    };
+    for (at, to) in to.texts().iter().enumerate() {
+        act(shell, from.get(at).unwrap_or(&from[0]), to);
+    }
+}
+
+/// `open(my $f, ">", PATH)`, `open(F, ">PATH")`: the path, and a mode as others have it.
+fn perl_mode(mode: &Value, path: Value) -> (Value, Value) {
+    let sign = mode.first().trim_start_matches('+');
+    let letter = match sign {
+        sign if sign.starts_with(">>") => "a",
+        sign if sign.starts_with('>') => "w",
+        _ => "",
+    };
+    let plain = |text: &Field| text.with_text(text.text.trim_start_matches(['+', '>', ' ']));
+    let path = match path {
+        Value::Unknown if !sign.trim_matches(['>', ' ']).is_empty() => {
+            Value::Texts(mode.texts().iter().map(plain).collect())
+        }
+        path => path,
+    };
+    (path, Value::text(letter))
+}

@@ -1,0 +1,211 @@
+//! Targets as they are found, and what of the disk the command itself has made.
+
+use std::collections::BTreeSet;
+
+use super::eval::{Ran, Shell};
+use super::field::Field;
+use super::{Limit, Writes};
+use crate::base::path::collapse;
+use crate::base::target::{Act, Spelling, Target, Text};
+
+/// What a command made at a path.
+#[derive(Clone, Debug)]
+pub(super) enum Entry {
+    Dir,
+    /// With what it holds, as far as that is known.
+    File(Option<Text>),
+}
+
+/// The first name of process substitutions; those before are the shell's own.
+const FIRST_PIPE: usize = 63;
+
+impl Shell<'_> {
+    pub(super) fn report(&mut self, field: &Field, act: Act) {
+        self.tell(field, act, None, None);
+    }
+
+    pub(super) fn report_all<'f>(&mut self, fields: impl IntoIterator<Item = &'f Field>, act: Act) {
+        fields.into_iter().for_each(|field| self.report(field, act));
+    }
+
+    pub(super) fn report_link(&mut self, at: &Field, to: &Field) {
+        self.tell(at, Act::Link, None, to.known());
+    }
+
+    /// Reports a file that is written or, with `Act::Edit`, added to, with the text where
+    /// that is known.
+    pub(super) fn write(&mut self, field: &Field, act: Act, text: Option<&Field>) {
+        let text = text.and_then(Field::known).and_then(|text| match act {
+            Act::Edit => self.added(field, text),
+            _ => Some(Text::Whole(text.into())),
+        });
+        self.tell(field, act, text, None);
+    }
+
+    /// What a file holds when something is added to it.
+    fn added(&self, field: &Field, more: &str) -> Option<Text> {
+        let path = self.absolute(&field.text)?;
+        match self.made.get(&*collapse(&path)) {
+            // Perhaps it is added, perhaps not; perhaps to what a program wrote.
+            _ if self.n_branches > 0 || self.writes == Writes::Unknown => None,
+            None => Some(Text::Added(more.into())),
+            Some(Entry::File(Some(Text::Whole(before)))) => {
+                Some(Text::Whole(format!("{before}{more}")))
+            }
+            Some(Entry::File(Some(Text::Added(before)))) => {
+                Some(Text::Added(format!("{before}{more}")))
+            }
+            Some(_) => None,
+        }
+    }
+
+    fn tell(&mut self, field: &Field, act: Act, text: Option<Text>, link_to: Option<&str>) {
+        self.spend(1 + field.text.len() / 64);
+        let is_perhaps_other = field.spelling != Spelling::Literal
+            && self.listed_at.is_some_and(|at| self.n_branches > at);
+        let path = self.absolute(&field.text).filter(|_| !is_perhaps_other);
+        let Some(path) = path else {
+            self.writes = Writes::Unknown;
+            return;
+        };
+        if field.is("-") || path.starts_with("/dev/") || path.starts_with("/proc/self/") {
+            return;
+        }
+        // What the command made itself is no find of a listing.
+        let is_own = matches!(act, Act::Remove | Act::RemoveTree | Act::MoveAway)
+            && self.made.contains_key(&*collapse(&path));
+        self.keep(&path, act, &text);
+        self.push(Target {
+            path,
+            act,
+            spelling: if is_own {
+                Spelling::Literal
+            } else {
+                field.spelling
+            },
+            text,
+            link_to: link_to.map(Into::into),
+        });
+    }
+
+    /// A target that repeats the last one of its path adds nothing to it.
+    fn push(&mut self, target: Target) {
+        let last = self.by_path.get(&target.path);
+        if let Some(last) = last.and_then(|at| self.targets.get_mut(*at)) {
+            let is_certain = self.n_branches == 0;
+            let is_same = last.act == target.act
+                && last.spelling == target.spelling
+                && last.link_to == target.link_to;
+            if is_same && (is_certain || last.text == target.text) {
+                last.text = target.text;
+                return;
+            }
+            if is_certain {
+                last.text = None;
+            }
+        }
+        self.by_path.insert(target.path.clone(), self.targets.len());
+        self.targets.push(target);
+    }
+
+    /// Keeps in mind what a target makes of the disk.
+    fn keep(&mut self, path: &str, act: Act, text: &Option<Text>) {
+        let path = collapse(path).into_owned();
+        match act {
+            Act::MakeDir => drop(self.made.insert(path, Entry::Dir)),
+            Act::Write | Act::Edit => drop(self.made.insert(path, Entry::File(text.clone()))),
+            Act::Link => drop(self.made.insert(path, Entry::File(None))),
+            Act::Remove => drop(self.made.remove(&path)),
+            Act::RemoveTree | Act::MoveAway => {
+                self.made.remove(&path);
+                let below: Vec<String> = self.made_below(&path).cloned().collect();
+                for path in below {
+                    self.made.remove(&path);
+                }
+            }
+            Act::Clear => {}
+        }
+    }
+
+    fn made_below(&self, dir: &str) -> impl Iterator<Item = &String> {
+        let start = format!("{}/", dir.trim_end_matches('/'));
+        let paths = self.made.range(start.clone()..).map(|(path, _)| path);
+        paths.take_while(move |path| path.starts_with(&start))
+    }
+
+    /// The names in a directory, in order: those that are there, and those that the command
+    /// made.
+    pub(super) fn entries(&mut self, dir: &str) -> Vec<String> {
+        let Some(left) = self.listings.checked_sub(1) else {
+            self.cut(Limit::Listings);
+            return Vec::new();
+        };
+        self.listings = left;
+        let dir = collapse(dir).into_owned();
+        let mut names: BTreeSet<String> = self.scene.disk.entries(&dir).into_iter().collect();
+        let start = dir.trim_end_matches('/').len() + 1;
+        let made = self
+            .made_below(&dir)
+            .filter_map(|path| path.get(start..)?.split('/').next());
+        names.extend(made.map(str::to_owned));
+        self.spend(names.len() / 8);
+        names.into_iter().collect()
+    }
+
+    pub(super) fn is_dir(&self, path: &str) -> bool {
+        let Some(path) = self.absolute(path) else {
+            return false;
+        };
+        let path = collapse(&path);
+        matches!(self.made.get(&*path), Some(Entry::Dir))
+            || self.made_below(&path).next().is_some()
+            || self.scene.disk.is_dir(&path)
+    }
+
+    pub(super) fn exists(&self, path: &str) -> bool {
+        let Some(path) = self.absolute(path) else {
+            return false;
+        };
+        let path = collapse(&path);
+        self.made.contains_key(&*path) || self.is_dir(&path) || self.scene.disk.exists(&path)
+    }
+
+    /// What a file or a stream holds that the command itself wrote.
+    pub(super) fn content(&self, file: &Field) -> Option<Field> {
+        let path = self.absolute(file.known()?)?;
+        let stream = path.strip_prefix("/dev/");
+        if let Some(stream) = stream.or_else(|| path.strip_prefix("/proc/self/")) {
+            if matches!(stream, "stdin" | "fd/0") {
+                return self.stdin.clone();
+            }
+            let n: usize = stream.strip_prefix("fd/")?.parse().ok()?;
+            return self.pipes.get(n.checked_sub(FIRST_PIPE)?)?.clone();
+        }
+        match self.made.get(&*collapse(&path)) {
+            Some(Entry::File(Some(Text::Whole(text)))) => Some(Field::literal(text.as_str())),
+            _ => None,
+        }
+    }
+
+    /// A name under which what a process substitution prints can be read.
+    pub(super) fn pipe(&mut self, output: Option<Field>) -> Field {
+        let n = FIRST_PIPE + self.pipes.len();
+        self.pipes.push(output);
+        Field::literal(format!("/dev/fd/{n}"))
+    }
+
+    /// A program whose writes are not known.
+    pub(super) fn unknown_program(&mut self) -> Ran {
+        self.writes = Writes::Unknown;
+        Ran::unknown()
+    }
+
+    /// Takes back the targets that came from a place on.
+    pub(super) fn take_targets(&mut self, from: usize) -> Vec<Target> {
+        let taken = self.targets.split_off(from);
+        for target in &taken {
+            self.by_path.remove(&target.path);
+        }
+        taken
+    }
+}

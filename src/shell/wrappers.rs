@@ -1,0 +1,196 @@
+//! Programs that run the command in their arguments, one row each.
+
+use super::args::{Args, Options, is_in};
+use super::eval::{Ran, Shell};
+use super::field::Field;
+use super::lex::is_name;
+use super::nested;
+
+/// What stands between a program's name and the command.
+#[derive(Clone, Copy)]
+pub(super) struct Wrapper {
+    options: Options,
+    /// How many operands are the program's own.
+    n_operands: usize,
+    form: Form,
+}
+
+/// How the command is given.
+#[derive(Clone, Copy)]
+enum Form {
+    Words,
+    /// As words, past functions and aliases.
+    Builtin,
+    /// As a line for the shell.
+    Line,
+    /// As a line behind `-c`, or as words.
+    Option,
+    /// Behind a verb: `uv run`, `npm exec`.
+    Verb(&'static str),
+    Special(fn(&mut Shell<'_>, &Args<'_>, &[Field]) -> Ran),
+}
+
+const fn words(short: &'static str, long: &'static str) -> Wrapper {
+    form(short, long, Form::Words)
+}
+
+const fn form(short: &'static str, long: &'static str, form: Form) -> Wrapper {
+    Wrapper {
+        options: Options::of(short, long),
+        n_operands: 0,
+        form,
+    }
+}
+
+const fn behind(wrapper: Wrapper, n_operands: usize) -> Wrapper {
+    Wrapper {
+        n_operands,
+        ..wrapper
+    }
+}
+
+/// Options of tools that run commands in an environment of their own.
+const TOOL: &str = "directory env-file extra group index name package prefix project python with";
+
+const XARGS: &str = "arg-file delimiter replace max-args max-procs max-lines";
+
+pub(super) fn named(name: &str) -> Option<Wrapper> {
+    Some(match name {
+        "command" | "builtin" => form("", "", Form::Builtin),
+        "exec" => words("a", ""),
+        "nohup" | "setsid" | "chronic" | "caffeinate" | "unbuffer" | "coproc" | "busybox"
+        | "rtk" => words("", ""),
+        "time" => words("fo", "format output"),
+        "nice" => words("n", "adjustment"),
+        "ionice" => words("cnp", "class classdata"),
+        "stdbuf" => words("ioe", "input output error"),
+        "sudo" => words("CDghpRrTtUu", "user group host prompt chdir"),
+        "doas" => words("uC", ""),
+        "env" => form("uSC", "unset chdir split-string", Form::Special(env)),
+        "timeout" => behind(words("ks", "kill-after signal"), 1),
+        "flock" => behind(form("wE", "timeout wait", Form::Option), 1),
+        "watch" => form("nq", "interval", Form::Line),
+        "script" => form("IOTE", "", Form::Option),
+        "strace" => words("abeEIoOpPsSuUX", ""),
+        "xvfb-run" => words("nsefpw", "server-num server-args"),
+        "wsl" => words("du", "distribution user cd"),
+        "su" => form("gs", "group shell user", Form::Option),
+        "xargs" => form("adEIiLlnPs", XARGS, Form::Special(xargs)),
+        "npx" | "bunx" => words("p", "package"),
+        "npm" | "pnpm" | "yarn" => form("", "package", Form::Verb("exec x dlx")),
+        "uv" | "poetry" | "pipenv" | "hatch" | "pdm" | "conda" => {
+            form("pn", TOOL, Form::Verb("run"))
+        }
+        "bundle" | "mise" | "direnv" => form("", "", Form::Verb("exec x")),
+        _ => return None,
+    })
+}
+
+impl Wrapper {
+    /// Runs what follows the program's options and its own operands.
+    pub(super) fn run(self, shell: &mut Shell<'_>, args: &[Field]) -> Ran {
+        let args = match (self.form, args) {
+            (Form::Verb(verbs), [verb, rest @ ..]) if is_in(verbs, &verb.text) => rest,
+            (Form::Verb(_), _) => {
+                super::writers::outputs(shell, "", args);
+                return shell.unknown_program();
+            }
+            _ => args,
+        };
+        let (own, command) = Args::before_command(args, self.options);
+        let command = command.get(self.n_operands..).unwrap_or(&[]);
+        let command = command
+            .strip_prefix(&[Field::literal("--")])
+            .unwrap_or(command);
+        match self.form {
+            Form::Special(run) => run(shell, &own, command),
+            Form::Line => nested::line(shell, command),
+            Form::Option if own.has("c command qc") => {
+                nested::line(shell, &command[..command.len().min(1)])
+            }
+            // `su USER -c LINE`
+            Form::Option => match command.iter().position(|arg| arg.is("-c")) {
+                Some(at) => nested::line(shell, command.get(at + 1..at + 2).unwrap_or(&[])),
+                None => assigned(shell, command),
+            },
+            Form::Builtin => shell.run_program(command),
+            Form::Words | Form::Verb(_) => assigned(shell, command),
+        }
+    }
+}
+
+/// `NAME=value … command`.
+fn assigned(shell: &mut Shell<'_>, words: &[Field]) -> Ran {
+    shell.subshell(|shell| {
+        let mut rest = words;
+        while let [word, behind @ ..] = rest
+            && let Some((name, value)) = word.text.split_once('=')
+            && is_name(name)
+        {
+            shell.set(name, word.with_text(value));
+            rest = behind;
+        }
+        shell.run_program(rest)
+    })
+}
+
+/// `env -C DIR`, `env -S LINE`.
+fn env(shell: &mut Shell<'_>, own: &Args<'_>, command: &[Field]) -> Ran {
+    shell.subshell(|shell| {
+        if let Some(dir) = own.value("C chdir") {
+            shell.place.cwd = dir.known().and_then(|dir| shell.absolute(dir));
+        }
+        let line = own.value("S split-string").map_or("", |line| &line.text);
+        let words: Vec<Field> = line.split_whitespace().map(Field::literal).collect();
+        assigned(shell, &[&words, command].concat())
+    })
+}
+
+/// `xargs COMMAND…`, over the input where that is known.
+fn xargs(shell: &mut Shell<'_>, own: &Args<'_>, command: &[Field]) -> Ran {
+    let input = match own.value("a arg-file") {
+        Some(file) => shell.content(file),
+        None => shell.stdin.clone(),
+    };
+    if command.is_empty() {
+        let output = input;
+        return Ran {
+            output,
+            ..Ran::silent()
+        };
+    }
+    let items = match &input {
+        Some(input) => items(input, own),
+        None => vec![Field::unknown()],
+    };
+    // The command does not read what xargs has read.
+    let stdin = shell.stdin.take();
+    let mark = own.value("I i replace").map_or("", |mark| &mark.text);
+    let mut ran = Ran::unknown();
+    match mark {
+        "" => ran = shell.run_program(&[command, &items].concat()),
+        mark => {
+            for item in &items {
+                shell.spend(command.len());
+                let words = command.iter().map(|word| word.with_each(mark, item));
+                ran = shell.run_program(&words.collect::<Vec<_>>());
+            }
+        }
+    }
+    shell.stdin = stdin;
+    ran
+}
+
+fn items(input: &Field, own: &Args<'_>) -> Vec<Field> {
+    let text = input.text.as_str();
+    let delimiter = own
+        .value("d delimiter")
+        .map(|delimiter| delimiter.text.replace("\\n", "\n"));
+    let items: Vec<&str> = match delimiter {
+        Some(delimiter) => text.trim_end().split(delimiter.as_str()).collect(),
+        None if own.has("I i replace 0 null") => text.split(['\0', '\n']).collect(),
+        None => text.split_whitespace().collect(),
+    };
+    let given = items.into_iter().filter(|item| !item.is_empty());
+    given.map(|item| input.with_text(item)).collect()
+}
