@@ -18,7 +18,10 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "check",
         ],
     ),
-    ("Review", &["denies", "stuck", "log", "replay", "contract"]),
+    (
+        "Review",
+        &["denies", "stuck", "log", "verify", "replay", "contract"],
+    ),
     ("Drive a workflow", &["update", "flow", "deep-dive"]),
     (
         "Clean up and restore",
@@ -121,6 +124,7 @@ const EXAMPLES: &[(&str, [&str; 2])] = &[
         "update",
         ["update phase=review", "update iteration=2 status=DONE"],
     ),
+    ("verify", ["verify", "verify --head"]),
 ];
 
 /// The command with its verbs in groups and its examples.
