@@ -239,7 +239,11 @@ impl<'s, 'w> Settling<'s, 'w> {
                 let judged = taken.iter().filter_map(|at| judged[*at].as_ref());
                 judged.clone().any(was_archived)
             };
-            if (is_gone && !was_archived()) || (taken.len() >= 3 && taken.len() >= left) {
+            let is_too_much = match is_gone {
+                true => !was_archived(),
+                false => taken.len() >= 3 && taken.len() >= left,
+            };
+            if is_too_much {
                 let what = if is_gone { "all of it" } else { "most of it" };
                 let why = format!("{} files of `{dir}` went at once, {what}", taken.len());
                 bulk.extend(taken.into_iter().map(|at| (at, why.clone())));
@@ -451,15 +455,17 @@ fn is_gone(path: &Path) -> bool {
 /// entry lies there.
 fn was_archived(judged: &Judged<'_, '_>) -> bool {
     let claim = &judged.claim;
-    let Some(((changes, _), before)) = path::split_last(&claim.site).zip(judged.change.before)
+    let Some(((changes, change), before)) = path::split_last(&claim.site).zip(judged.change.before)
     else {
         return false;
     };
     let archive = path::below(changes, "archive");
     let whole = claim.root.path(&archive);
     let dirs = crate::base::disk::list::readable(whole.as_ref());
-    let mut dirs = dirs.map(|dir| path::below(&archive, &dir.into_name()));
-    dirs.any(|to| {
+    let dirs = dirs.map(|dir| path::below(&archive, &dir.into_name()));
+    // In place of the change, or in a directory there.
+    let mut places = dirs.flat_map(|dir| [path::below(&dir, change), dir]);
+    places.any(|to| {
         let entry = path::below(&claim.root.path(&to), &claim.entry);
         claim.governed.system.archives(&claim.site, &to)
             && fs::symlink_metadata(entry).is_ok_and(|meta| State::of(&meta).ino == before.ino)

@@ -4,6 +4,7 @@ use super::Writes;
 use super::args::{Args, Options};
 use super::eval::{Ran, Shell};
 use super::field::{Field, base_name, dir_name, join};
+use super::targets::is_device;
 use crate::base::target::Act;
 
 /// `tee [-a] FILE…`
@@ -45,7 +46,7 @@ pub(super) fn sed(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     }
     for script in scripts {
         let files = script.text.lines().filter_map(sed_output);
-        for file in files.filter(|file| !file.starts_with("/dev/")) {
+        for file in files.filter(|file| !is_device(file)) {
             shell.report(&script.with_text(file), Act::Write);
         }
     }

@@ -68,7 +68,7 @@ impl Shell<'_> {
             self.writes = Writes::Unknown;
             return;
         };
-        if field.is("-") || path.starts_with("/dev/") || path.starts_with("/proc/self/") {
+        if field.is("-") || is_device(&path) || path.starts_with("/proc/self/") {
             return;
         }
         // What the command made itself is no find of a listing.
@@ -173,7 +173,7 @@ impl Shell<'_> {
     /// What a file or a stream holds that the command itself wrote.
     pub(super) fn content(&self, file: &Field) -> Option<Field> {
         let path = self.absolute(file.known()?)?;
-        let stream = path.strip_prefix("/dev/");
+        let stream = path.strip_prefix("/dev/").filter(|_| is_device(&path));
         if let Some(stream) = stream.or_else(|| path.strip_prefix("/proc/self/")) {
             if matches!(stream, "stdin" | "fd/0") {
                 return self.stdin.clone();
@@ -208,4 +208,13 @@ impl Shell<'_> {
         }
         taken
     }
+}
+
+/// Whether a path is a device and no file; `/dev/shm` holds files.
+pub(super) fn is_device(path: &str) -> bool {
+    const DEVICES: [&str; 11] = [
+        "null", "zero", "full", "random", "urandom", "tty", "std", "fd/", "pts/", "tcp/", "udp/",
+    ];
+    let device = path.strip_prefix("/dev/");
+    device.is_some_and(|name| DEVICES.iter().any(|device| name.starts_with(device)))
 }
