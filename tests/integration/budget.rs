@@ -50,7 +50,7 @@ const CALLS: &[(&str, i64, Event)] = &[
         let rename = |n| format!("mv docs/page-{n}.md src/module/page-{n}.md\n");
         sandbox.bash_event(&(0..1000).map(rename).collect::<String>())
     }),
-    ("find to read", -2, |sandbox| {
+    ("find to read", 1_700, |sandbox| {
         in_directories(sandbox, "find . -name '*.rs' | sort | head -30")
     }),
     ("find to edit 200 directories", 3_200, |sandbox| {
@@ -79,7 +79,7 @@ const CALLS: &[(&str, i64, Event)] = &[
         sandbox.write_event(".devt/state/notes.md", "x\n")
     }),
     ("after Bash", 73, after_bash),
-    ("after Bash, 100 entries", 176, |sandbox| {
+    ("after Bash, 100 entries", 190, |sandbox| {
         for at in 0..100 {
             let entry = format!(".devt/state/review-part-{at}.md");
             sandbox.write(&entry, "# Review\n");
@@ -89,7 +89,7 @@ const CALLS: &[(&str, i64, Event)] = &[
     ("end of an agent without a gate", 19, |sandbox| {
         end_of(sandbox, "Explore", "Done.")
     }),
-    ("gate change", 122, |sandbox| {
+    ("gate change", 155, |sandbox| {
         let state =
             include_str!("../fixtures/agent-flow/04-orchestration-after-implementation-passed.md");
         sandbox.write(".claude/orchestration.local.md", state);
