@@ -221,29 +221,3 @@ fn says(program: &str, args: &[&str], wanted: &str) -> bool {
         || plain.starts_with(&wanted)
         || plain.first() == wanted.first() && plain.get(1).is_some_and(is_script)
 }
-
-/// The commands whose exit status is the line's, as far as that is certain.
-pub fn decisive(line: &str) -> Vec<Vec<String>> {
-    // A redirection of errors is no `&` behind a command.
-    let line = line.replace("2>&1", " ");
-    let is_plain = |c: char| !"|;&<>`$(){}!#\n\\*?~".contains(c);
-    let parts: Vec<&str> = line.split("&&").collect();
-    if !parts.iter().all(|part| part.chars().all(is_plain)) {
-        return Vec::new();
-    }
-    let words = |part: &&str| {
-        let mut pieces = part.split(['\'', '"']).enumerate();
-        let is_quoted = pieces.clone().count() > 1;
-        let words = part.split_whitespace().map(str::to_owned);
-        match is_quoted {
-            true => pieces
-                .by_ref()
-                .take(1)
-                .flat_map(|(_, piece)| piece.split_whitespace())
-                .map(str::to_owned)
-                .collect(),
-            false => words.collect(),
-        }
-    };
-    parts.iter().map(words).collect()
-}

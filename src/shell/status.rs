@@ -1,65 +1,102 @@
 //! Whether the exit status of a line is that of a command in it.
 
 use super::parse;
-use super::syntax::{Command, Ground, Kind, Link, List, Pipeline, Sense, Statement};
+use super::syntax::{Command, Ground, Kind, Link, List, Pipeline, Sense};
 
 /// The simple commands without which the line does not succeed, each with its words as far as
 /// they are literal: `cd x && cargo test 2>&1` has both, `cargo test || true` and
 /// `cargo test | tail` have no test among them.
 pub fn decisive(command: &str) -> Vec<Vec<String>> {
     let (list, limit) = parse::statements(command, 0);
-    let mut found = Vec::new();
-    if limit.is_none() {
-        of_list(&list, &list, &mut found);
+    let mut reading = Reading::default();
+    reading.of_list(&list);
+    match limit.is_none() && !reading.is_doubtful {
+        true => reading.found,
+        false => Vec::new(),
     }
-    found
 }
 
-fn of_list(list: &List, whole: &List, found: &mut Vec<Vec<String>>) {
-    let Some(last) = list.last().filter(|last| last.ground == Ground::Fore) else {
-        return;
-    };
-    let is_and = |(link, _): &(Link, Pipeline)| *link == Link::And;
-    if !last.rest.iter().all(is_and) {
-        return;
-    }
-    let others = last.rest.iter().map(|(_, pipeline)| pipeline);
-    for pipeline in std::iter::once(&last.first).chain(others) {
-        let decisive = match pipeline.commands.as_slice() {
-            _ if pipeline.sense == Sense::Negated => &[],
-            commands if whole.iter().any(sets_pipefail) => commands,
-            [.., last] => std::slice::from_ref(last),
-            [] => &[],
+#[derive(Default)]
+struct Reading {
+    found: Vec<Vec<String>>,
+    has_pipefail: bool,
+    /// A name may be a function's, or a trap may end the shell with another status.
+    is_doubtful: bool,
+}
+
+impl Reading {
+    fn of_list(&mut self, list: &List) {
+        let Some((last, before)) = list.split_last() else {
+            return;
         };
-        decisive
-            .iter()
-            .for_each(|command| of_command(command, whole, found));
+        for statement in before {
+            let others = statement.rest.iter().map(|(_, pipeline)| pipeline);
+            self.note(&statement.first, Runs::Surely);
+            others.for_each(|pipeline| self.note(pipeline, Runs::Perhaps));
+        }
+        let is_and = |(link, _): &(Link, Pipeline)| *link == Link::And;
+        let counts = last.ground == Ground::Fore && last.rest.iter().all(is_and);
+        let others = last.rest.iter().map(|(_, pipeline)| pipeline);
+        for pipeline in std::iter::once(&last.first).chain(others) {
+            let decisive = match pipeline.commands.as_slice() {
+                _ if !counts || pipeline.sense == Sense::Negated => &[],
+                commands if self.has_pipefail => commands,
+                [.., last] => std::slice::from_ref(last),
+                [] => &[],
+            };
+            decisive.iter().for_each(|command| self.of_command(command));
+            self.note(pipeline, Runs::Surely);
+        }
+    }
+
+    fn of_command(&mut self, command: &Command) {
+        match &command.kind {
+            Kind::Simple(simple) => {
+                let words = simple.words.iter();
+                let words = words.map(|word| word.literal().unwrap_or_default());
+                self.found.push(words.collect());
+            }
+            Kind::Group(list) => self.of_list(list),
+            Kind::Subshell(list) => {
+                let has_pipefail = self.has_pipefail;
+                self.of_list(list);
+                self.has_pipefail = has_pipefail;
+            }
+            _ => {}
+        }
+    }
+
+    /// What a pipeline changes for those behind it: `set -o pipefail` is one by itself.
+    fn note(&mut self, pipeline: &Pipeline, runs: Runs) {
+        for command in &pipeline.commands {
+            let Kind::Simple(simple) = &command.kind else {
+                self.is_doubtful |= matches!(command.kind, Kind::Function { .. });
+                continue;
+            };
+            let words = simple.words.iter().filter_map(|word| word.literal());
+            let words: Vec<String> = words.collect();
+            self.is_doubtful |= words.first().is_some_and(|name| name == "trap");
+            let is_set = words.first().is_some_and(|name| name == "set");
+            let option = words.iter().position(|word| word == "pipefail");
+            let Some(sign) = option
+                .and_then(|at| words.get(at.checked_sub(1)?))
+                .filter(|_| is_set)
+            else {
+                continue;
+            };
+            match (sign.starts_with('-'), runs) {
+                (false, _) => self.has_pipefail = false,
+                (true, Runs::Surely) if pipeline.commands.len() == 1 => self.has_pipefail = true,
+                (true, _) => {}
+            }
+        }
     }
 }
 
-fn of_command(command: &Command, whole: &List, found: &mut Vec<Vec<String>>) {
-    match &command.kind {
-        Kind::Simple(simple) => {
-            let words = simple.words.iter().map_while(|word| word.literal());
-            found.push(words.collect());
-        }
-        Kind::Group(list) | Kind::Subshell(list) => of_list(list, whole, found),
-        _ => {}
-    }
-}
-
-/// `set -o pipefail`
-fn sets_pipefail(statement: &Statement) -> bool {
-    let pipelines = std::iter::once(&statement.first)
-        .chain(statement.rest.iter().map(|(_, pipeline)| pipeline));
-    let mut commands = pipelines.flat_map(|pipeline| &pipeline.commands);
-    commands.any(|command| match &command.kind {
-        Kind::Simple(simple) => {
-            let mut words = simple.words.iter().filter_map(|word| word.literal());
-            words.next().is_some_and(|name| name == "set") && words.any(|word| word == "pipefail")
-        }
-        _ => false,
-    })
+#[derive(Clone, Copy)]
+enum Runs {
+    Surely,
+    Perhaps,
 }
 
 #[cfg(test)]
@@ -81,6 +118,7 @@ mod tests {
             "A=b cargo test && echo ok",
             "cd x; (cargo test)",
             "set -o pipefail; cargo test 2>&1 | tail",
+            "set -euo pipefail && cargo test | tail",
             "{ cargo test; } > log",
         ] {
             check(command, true);
@@ -94,6 +132,12 @@ mod tests {
             "echo 'cargo test'",
             "if cargo test; then echo; fi",
             "cargo test && 'x",
+            "cargo test | tail && set -o pipefail",
+            "set -o pipefail; set +o pipefail; cargo test | tail",
+            "(set -o pipefail); cargo test | tail",
+            "x || set -o pipefail; cargo test | tail",
+            "trap 'exit 0' EXIT; cargo test",
+            "cargo() { :; }; cargo test",
         ] {
             check(command, false);
         }

@@ -3,7 +3,8 @@
 
 use std::process::{Command, Stdio};
 
-use statewarden::lifecycle::test_command::{decisive, is_test};
+use statewarden::lifecycle::test_command::is_test;
+use statewarden::shell::decisive;
 
 use super::*;
 
