@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
+use super::args::is_in;
 use super::field::Field;
 use super::state::{Halt, Place, Value, Variables};
-use super::syntax::{Command, Ground, Kind, Link, List, Pipeline, Redirect, Sense, Statement, To};
+use super::syntax::{
+    Command, Ground, Kind, Link, List, Pipeline, Redirect, Sense, Statement, To, Word,
+};
 use super::targets::Entry;
 use super::{Analysis, Extent, Limit, Scene, Writes};
 use crate::base::target::{Act, Target};
@@ -113,6 +116,13 @@ pub(super) enum Runs {
     Perhaps,
 }
 
+/// Whether anything that is followed here reads what a command prints.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Output {
+    Unread,
+    Read,
+}
+
 /// A file that a redirection opened.
 struct Opened {
     path: Field,
@@ -139,6 +149,7 @@ pub(super) struct Shell<'a> {
     pub(super) traps: Vec<String>,
     /// What the next command reads; `None` where that is not known.
     pub(super) stdin: Option<Field>,
+    pub(super) output: Output,
     /// What process substitutions print.
     pub(super) pipes: Vec<Option<Field>>,
     pub(super) halted: Option<Halt>,
@@ -178,6 +189,7 @@ impl<'a> Shell<'a> {
             locals: Vec::new(),
             traps: Vec::new(),
             stdin: None,
+            output: Output::Unread,
             pipes: Vec::new(),
             halted: None,
             n_branches: 0,
@@ -315,13 +327,28 @@ impl<'a> Shell<'a> {
                     if at > 0 {
                         self.stdin = ran.output.take();
                     }
-                    ran = self.subshell(|shell| shell.command(command));
+                    let output = match commands.get(at + 1) {
+                        None => self.output,
+                        Some(next) if is_filter(next) => Output::Unread,
+                        Some(_) => Output::Read,
+                    };
+                    ran = self.printing(output, |shell| {
+                        shell.subshell(|shell| shell.command(command))
+                    });
                 }
                 self.stdin = stdin;
                 ran
             }
         };
         ran.status = ran.status.seen(pipeline.sense);
+        ran
+    }
+
+    /// Runs something whose output is read, or is not.
+    pub(super) fn printing(&mut self, output: Output, run: impl FnOnce(&mut Self) -> Ran) -> Ran {
+        let before = std::mem::replace(&mut self.output, output);
+        let ran = run(self);
+        self.output = before;
         ran
     }
 
@@ -351,11 +378,12 @@ impl<'a> Shell<'a> {
         let stdin = self.stdin.clone();
         let opened = redirects.iter().filter_map(|redirect| self.open(redirect));
         let opened: Vec<Opened> = opened.collect();
-        let mut ran = run(self);
-        self.stdin = stdin;
         let last = opened
             .iter()
             .rposition(|file| file.stream == Stream::Output);
+        let output = last.map_or(self.output, |_| Output::Read);
+        let mut ran = self.printing(output, run);
+        self.stdin = stdin;
         for (at, Opened { path, act, .. }) in opened.iter().enumerate() {
             let text = match Some(at) == last {
                 true => ran.output.take(),
@@ -405,4 +433,14 @@ impl<'a> Shell<'a> {
         };
         Some(Opened { path, act, stream })
     }
+}
+
+/// A program that reads names only to print some of them, which are not known then.
+fn is_filter(command: &Command) -> bool {
+    const FILTERS: &str = "cut egrep fgrep grep head jq less nl rg sort tail tr uniq wc";
+    let Kind::Simple(simple) = &command.kind else {
+        return false;
+    };
+    let name = simple.words.first().and_then(Word::literal);
+    name.is_some_and(|name| is_in(FILTERS, &name))
 }

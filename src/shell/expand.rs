@@ -1,7 +1,7 @@
 //! From words to fields: parameters, commands, splitting, globs (POSIX, "Word Expansions").
 
 use super::brace;
-use super::eval::Shell;
+use super::eval::{Output, Shell};
 use super::field::{Field, listed};
 use super::glob::{escape, is_pattern};
 use super::lex::is_name;
@@ -138,7 +138,7 @@ impl Shell<'_> {
                     pieces.push(Piece::new(printed, origin(*quoting)));
                 }
                 Part::Process(list) => {
-                    let output = self.subshell(|shell| shell.list(list)).output;
+                    let output = self.captured(list);
                     let path = self.pipe(output);
                     pieces.push(Piece::new(path, Origin::Quoted));
                 }
@@ -188,9 +188,15 @@ impl Shell<'_> {
         }
     }
 
+    /// What a list prints, in a shell of its own.
+    fn captured(&mut self, list: &List) -> Option<Field> {
+        let run = |shell: &mut Self| shell.subshell(|shell| shell.list(list));
+        self.printing(Output::Read, run).output
+    }
+
     /// What `$(…)` comes to.
     fn printed(&mut self, list: &List) -> Field {
-        let output = self.subshell(|shell| shell.list(list)).output;
+        let output = self.captured(list);
         let output = output.unwrap_or_else(Field::unknown);
         output.with_text(output.text.trim_end_matches('\n'))
     }

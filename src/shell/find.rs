@@ -1,7 +1,7 @@
 //! `find` with tests of names, paths and kinds, all of which hold (POSIX, "find"). What hangs on
 //! times, sizes, patterns or a choice is left to a look at the disk afterwards.
 
-use super::eval::{Ran, Shell};
+use super::eval::{Output, Ran, Shell};
 use super::field::{Field, base_name, listed};
 use super::glob::Glob;
 use super::{Writes, print};
@@ -50,6 +50,9 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     let here = [Field::literal(".")];
     let dirs = if dirs.is_empty() { &here } else { dirs };
     let find = Find::parse(rest);
+    if matches!(find.action, Action::Print) && shell.output == Output::Unread {
+        return Ran::unknown();
+    }
     let mut found = Vec::new();
     for dir in dirs {
         match dir.known() {
