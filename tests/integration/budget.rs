@@ -30,7 +30,7 @@ fn program() -> Option<PathBuf> {
 }
 
 /// Events in a project with a devt directory, each with the most system calls it may take
-/// over the floor.
+/// over the floor; a deeper temporary directory costs some.
 type Event = fn(&Sandbox) -> Value;
 const CALLS: &[(&str, i64, Event)] = &[
     ("Read", -2, |sandbox| {
@@ -39,57 +39,57 @@ const CALLS: &[(&str, i64, Event)] = &[
     ("Bash that is understood", -2, |sandbox| {
         sandbox.bash_event("git status --short 2>&1 | tail -n 40")
     }),
-    ("Bash that writes elsewhere", 26, |sandbox| {
+    ("Bash that writes elsewhere", 32, |sandbox| {
         sandbox.bash_event("mkdir -p out && touch out/log.txt")
     }),
-    ("Bash that runs programs", 78, |sandbox| {
+    ("Bash that runs programs", 83, |sandbox| {
         known(sandbox);
         sandbox.bash_event("cargo test --workspace 2>&1 | tail -n 40")
     }),
-    ("1000 renames", 3_100, |sandbox| {
+    ("1000 renames", 3_367, |sandbox| {
         let rename = |n| format!("mv docs/page-{n}.md src/module/page-{n}.md\n");
         sandbox.bash_event(&(0..1000).map(rename).collect::<String>())
     }),
     ("find to read", -2, |sandbox| {
         in_directories(sandbox, "find . -name '*.rs' | sort | head -30")
     }),
-    ("find to edit 200 directories", 3_200, |sandbox| {
+    ("find to edit 200 directories", 3_675, |sandbox| {
         known(sandbox);
         in_directories(sandbox, "find . -name '*.rs' | xargs sed -i 's/a/b/'")
     }),
-    ("removal of 200 directories", 1_950, |sandbox| {
+    ("removal of 200 directories", 2_091, |sandbox| {
         known(sandbox);
         in_directories(sandbox, "rm -rf part-*/")
     }),
-    ("Write elsewhere", 16, |sandbox| {
+    ("Write elsewhere", 20, |sandbox| {
         sandbox.write_event("src/b.rs", "x\n")
     }),
-    ("Write elsewhere, own settings", 19, |sandbox| {
+    ("Write elsewhere, own settings", 23, |sandbox| {
         sandbox.write(".claude/statewarden.yaml", SETTINGS);
         sandbox.write_event("src/b.rs", "x\n")
     }),
-    ("allowed Write", 18, |sandbox| {
+    ("allowed Write", 22, |sandbox| {
         sandbox.write_event(".devt/state/scratchpad.md", "x\n")
     }),
-    ("denied Write", 39, |sandbox| {
+    ("denied Write", 42, |sandbox| {
         sandbox.write_event(".devt/state/notes.md", "x\n")
     }),
-    ("denied Write, own settings", 44, |sandbox| {
+    ("denied Write, own settings", 47, |sandbox| {
         sandbox.write(".claude/statewarden.yaml", SETTINGS);
         sandbox.write_event(".devt/state/notes.md", "x\n")
     }),
-    ("after Bash", 73, after_bash),
-    ("after Bash, 100 entries", 190, |sandbox| {
+    ("after Bash", 81, after_bash),
+    ("after Bash, 100 entries", 195, |sandbox| {
         for at in 0..100 {
             let entry = format!(".devt/state/review-part-{at}.md");
             sandbox.write(&entry, "# Review\n");
         }
         after_bash(sandbox)
     }),
-    ("end of an agent without a gate", 19, |sandbox| {
+    ("end of an agent without a gate", 24, |sandbox| {
         end_of(sandbox, "Explore", "Done.")
     }),
-    ("gate change", 155, |sandbox| {
+    ("gate change", 160, |sandbox| {
         let state =
             include_str!("../fixtures/agent-flow/04-orchestration-after-implementation-passed.md");
         sandbox.write(".claude/orchestration.local.md", state);
