@@ -124,6 +124,8 @@ pub struct Wiring {
     pub entries: Vec<Wired>,
     /// `disableAllHooks` is true in the file.
     pub hooks_are_disabled: bool,
+    /// Whether the file switches the plugin on or off; `None` where it does not name it.
+    pub plugin: Option<bool>,
     /// What makes Claude Code ignore the whole file, as a sentence.
     pub invalid: Option<String>,
 }
@@ -161,6 +163,7 @@ impl Wiring {
         let mut wiring = Self {
             hooks_are_disabled: Item::value_of(&members, "disableAllHooks")
                 .is_some_and(|it| it.is(&json!(true))),
+            plugin: Item::value_of(&members, "enabledPlugins").and_then(our_plugin),
             invalid: match settings.kind() {
                 Kind::Object => invalid::setting(&members),
                 _ => Some(NOT_AN_OBJECT.to_owned()),
@@ -230,6 +233,14 @@ fn wired(event: &str, group: Node<'_>, hook: Node<'_>) -> Option<Wired> {
     })
 }
 
+/// Whether this program's plugin, of whatever marketplace, is switched on.
+fn our_plugin(enabled: Node<'_>) -> Option<bool> {
+    let is_ours = |key: &String| key.split('@').next() == Some(NAME);
+    let mut items = enabled.items().into_iter();
+    let ours = items.find(|item| item.key.as_ref().is_some_and(is_ours))?;
+    Some(!ours.value.is(&json!(false)))
+}
+
 /// The boolean at a path of keys in a settings file.
 pub fn flag(text: &str, path: &[&str]) -> Option<bool> {
     let settings = document::parse(split_bom(text).1).ok()?;
@@ -238,18 +249,23 @@ pub fn flag(text: &str, path: &[&str]) -> Option<bool> {
 }
 
 /// Whether an edit leaves alone what a settings file does for us: every entry
-/// of ours stays as it was, and nothing switches hooks off. A text that is no JSON may
+/// of ours stays as it was, and nothing switches the hooks or our plugin off. A text that is no JSON may
 /// have held our entries if it names this program: then the new one must run it.
 pub fn keeps_our_entries(before: &str, after: &str) -> bool {
     let may_be_ours = may_be_ours(before);
     let (before, after) = match (Wiring::read(before), Wiring::read(after)) {
         (Ok(before), Ok(after)) => (before, after),
-        (Ok(before), Err(_)) => return !before.is_ours(),
+        (Ok(before), Err(_)) => return !before.is_ours() && before.plugin != Some(true),
         (Err(_), after) => return !may_be_ours || after.is_ok_and(|after| after.is_live()),
     };
     let is_kept = |entry: &Wired| after.entries.contains(entry);
+    let keeps_plugin = match after.plugin {
+        Some(is_on) => is_on || before.plugin == Some(false),
+        None => before.plugin != Some(true),
+    };
     // Any of the files can switch the hooks of all off.
-    (before.hooks_are_disabled || !after.hooks_are_disabled)
+    keeps_plugin
+        && (before.hooks_are_disabled || !after.hooks_are_disabled)
         && (before.entries.is_empty()
             || before.entries.iter().all(is_kept)
                 && (before.invalid.is_some() || after.invalid.is_none()))

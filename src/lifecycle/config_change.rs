@@ -54,21 +54,28 @@ pub(crate) fn was_wired(context: &Context<'_>) -> bool {
 }
 
 pub(crate) fn hook_state(context: &Context<'_>) -> HookState {
-    let mut state = match context.env.plugin_root {
-        Some(_) => HookState::Wired,
-        None => HookState::Unwired,
-    };
+    let mut state = HookState::Unwired;
+    // The file that wins comes first.
+    let mut plugin = None;
     for file in context.project.session_settings() {
         let text = read_client_text(&file);
         match text.map(|text| Wiring::read(&text.unwrap_or_default())) {
             Ok(Ok(wiring)) if wiring.disables_hooks() => return HookState::Disabled,
-            Ok(Ok(wiring)) if wiring.guards() => state = HookState::Wired,
+            Ok(Ok(wiring)) => {
+                plugin = plugin.or(wiring.plugin);
+                if wiring.guards() {
+                    state = HookState::Wired;
+                }
+            }
             // What a file says that cannot be read is not known.
             Err(_) => state = HookState::Wired,
-            _ => {}
+            Ok(Err(_)) => {}
         }
     }
-    state
+    match context.env.plugin_root {
+        Some(_) if plugin != Some(false) => HookState::Wired,
+        _ => state,
+    }
 }
 
 /// A settings file that has lost the hook.

@@ -7,7 +7,7 @@ use super::field::{Field, base_name};
 use super::inline::{self, Language};
 use super::state::Halt;
 use super::syntax::{Assigned, Assignment, Command, How, Redirect, Simple};
-use super::{builtins, git, nested, readers, wrappers, writers};
+use super::{builtins, git, nested, own, readers, wrappers, writers};
 
 /// Builtins whose assignments hold behind them.
 const DECLARING: [&str; 5] = ["declare", "export", "local", "readonly", "typeset"];
@@ -102,6 +102,7 @@ impl Shell<'_> {
         if path.contains('/') && self.content(&words[0]).is_some() {
             return nested::script(self, None, &words[0], args);
         }
+        own::removal_of_package(self, name, args);
         if let Some(wrapper) = wrappers::named(name) {
             return self.deeper(|shell| wrapper.run(shell, args));
         }

@@ -1,7 +1,6 @@
-//! The commands of this program that write where an agent may not: two take the hooks or the
-//! program out, one makes a page under a name it is given.
+//! The commands that take this program or its hooks out, and those of its own that write.
 
-use super::args::Args;
+use super::args::{Args, Options, is_in};
 use super::eval::Shell;
 use super::field::Field;
 use crate::base::target::Act;
@@ -21,6 +20,18 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &Args<'_>) {
 
 /// `statewarden uninstall [--scope SCOPE]`: the settings as if nothing else were in them.
 fn uninstall(shell: &mut Shell<'_>, args: &Args<'_>) {
+    let scope = args.value("scope").map_or("", |scope| &scope.text);
+    empty(shell, &settings(shell, args, scope));
+}
+
+fn empty(shell: &mut Shell<'_>, files: &[Field]) {
+    for file in files {
+        shell.write(file, Act::Write, Some(&Field::literal("{}")));
+    }
+}
+
+/// Claude Code's settings files of the scope that is given, or of the project.
+fn settings(shell: &Shell<'_>, args: &Args<'_>, scope: &str) -> Vec<Field> {
     let project = project(shell, args);
     let config = shell
         .variable_text("CLAUDE_CONFIG_DIR")
@@ -30,16 +41,39 @@ fn uninstall(shell: &mut Shell<'_>, args: &Args<'_>) {
         .unwrap_or(shell.home().join(&Field::literal(".claude")));
     let user = user.join(&Field::literal("settings.json"));
     let of_project = |name: &str| project.join(&Field::literal(name));
-    let files = match args.value("scope").map_or("", |scope| &scope.text) {
+    match scope {
         "user" => vec![user],
         "project" => vec![of_project(".claude/settings.json")],
         "local" => vec![of_project(".claude/settings.local.json")],
         _ => [".claude/settings.json", ".claude/settings.local.json"]
             .map(of_project)
             .to_vec(),
-    };
-    for file in files {
-        shell.write(&file, Act::Write, Some(&Field::literal("{}")));
+    }
+}
+
+/// Programs that take out a package, or a plugin of Claude Code.
+const MANAGERS: &str = "brew bun cargo claude npm pip pip3 pipx pnpm uv yarn";
+
+/// Their verbs for it, and those that switch a plugin off.
+const REMOVES: &str = "disable r remove rm un uninstall unlink";
+
+/// `npm uninstall -g statewarden`, `claude plugin disable statewarden@MARKETPLACE`.
+pub(super) fn removal_of_package(shell: &mut Shell<'_>, name: &str, args: &[Field]) {
+    let is_ours = |arg: &Field| arg.text.split('@').next() == Some("statewarden");
+    let removes = |arg: &Field| is_in(REMOVES, &arg.text);
+    if !is_in(MANAGERS, name) || !args.iter().any(is_ours) || !args.iter().any(removes) {
+        return;
+    }
+    let args = Args::parse(args, Options::of("s", "scope"));
+    if name != "claude" {
+        let of_user = settings(shell, &args, "user");
+        empty(shell, &[of_user, settings(shell, &args, "")].concat());
+        return;
+    }
+    let switched_off = Field::literal(r#"{"enabledPlugins":{"statewarden":false}}"#);
+    let scope = args.value("s scope").map_or("user", |scope| &scope.text);
+    for file in settings(shell, &args, scope) {
+        shell.write(&file, Act::Write, Some(&switched_off));
     }
 }
 

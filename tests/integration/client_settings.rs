@@ -48,6 +48,51 @@ fn the_clients_settings_may_be_edited_around_our_entries() {
     }
 }
 
+/// The plugin is switched on by a key of the client's settings.
+#[test]
+fn an_agent_neither_switches_the_plugin_off_nor_takes_the_package_out() {
+    let sandbox = wired();
+    let with = |plugin: &str| {
+        let mut text: Value = serde_json::from_str(&sandbox.read(CLIENT)).unwrap();
+        text["enabledPlugins"] = serde_json::from_str(plugin).unwrap();
+        text.to_string()
+    };
+    let on = with(r#"{"statewarden@a":true,"other@a":true}"#);
+    let write = |text: &str| sandbox.hook(&sandbox.write_event(CLIENT, text));
+    for off in [
+        r#"{"statewarden@a":false,"other@a":true}"#,
+        r#"{"other@a":true}"#,
+    ] {
+        sandbox.write(CLIENT, &on);
+        write(&with(off)).is_denied("protected-file");
+    }
+    write(&with(r#"{"statewarden@a":true}"#)).is_silent();
+    let local = ".claude/settings.local.json";
+    let off = r#"{"enabledPlugins":{"statewarden@a":false}}"#;
+    sandbox.denied(&sandbox.write_event(local, off), "protected-file");
+    for (command, decision) in [
+        ("claude plugin disable statewarden@a", "protected-file"),
+        (
+            "claude plugin uninstall statewarden -s local",
+            "protected-file",
+        ),
+        (
+            "cd /tmp && npx -y claude plugins rm statewarden",
+            "protected-file",
+        ),
+        ("sudo npm uninstall -g statewarden", "protected-file"),
+        ("cargo uninstall statewarden", "protected-file"),
+        ("pip uninstall -y statewarden@0.1", "protected-file"),
+        ("claude plugin disable other@a", "allow"),
+        ("claude plugin list | grep statewarden", "allow"),
+        ("npm ls statewarden; npm uninstall left-pad", "allow"),
+        ("echo npm uninstall statewarden", "allow"),
+    ] {
+        let answer = sandbox.hook(&sandbox.bash_event(command));
+        assert_eq!(answer.decision(), decision, "{command}");
+    }
+}
+
 fn config_change(sandbox: &Sandbox, file: &str, source: &str) -> Value {
     let mut event = sandbox.event_of("ConfigChange");
     event["source"] = source.into();
