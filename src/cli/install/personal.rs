@@ -40,8 +40,8 @@ pub(super) fn set_mode(
                 .with_context(|| format!("could not write `{name}`"))?;
             writeln!(
                 out,
-                "a trial: agents are told what would be denied, and nothing is; \
-                 `statewarden install --mode enforce` ends it"
+                "a trial: agents are told what would be denied, and nothing is. See it with \
+                 `statewarden denies --decision warn`, end it with `statewarden install --mode enforce`"
             )?;
         }
         (Trial::Enforce, Some(WARN)) if dry_run => writeln!(out, "would remove `{name}`")?,
