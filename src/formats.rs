@@ -3,6 +3,7 @@
 pub mod front_matter;
 pub mod json;
 pub mod markdown;
+pub mod schema;
 pub mod yaml;
 
 /// As much of a file's text as a message quotes: enough to find it there. A

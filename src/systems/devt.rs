@@ -12,7 +12,6 @@ pub mod workflow_yaml;
 use chrono::{DateTime, Utc};
 
 use self::artifact::{Artifact, Judged};
-use self::sidecar::Sidecar;
 use crate::base::actor::AgentName;
 use crate::contract::edition::Edition;
 use crate::contract::slug::{Shape, Slug};
@@ -50,7 +49,7 @@ impl System for Devt {
 
     fn judges(&self, entry: &str) -> bool {
         entry == "workflow.yaml"
-            || Sidecar::of(entry).is_some()
+            || sidecar::is_sidecar(entry)
             || sidecar::status_enum(entry).is_some()
     }
 
@@ -62,7 +61,7 @@ impl System for Devt {
     ) -> Result<Vec<Note>, ContentError> {
         let notes = if entry == "workflow.yaml" {
             check_workflow(text).map(|()| Vec::new())
-        } else if Sidecar::of(entry).is_some() {
+        } else if sidecar::is_sidecar(entry) {
             let missing = sidecar::check_sidecar(entry, text);
             missing.map(|missing| missing.into_iter().map(Note::Remark).collect())
         } else {

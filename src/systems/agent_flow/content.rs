@@ -1,10 +1,16 @@
 //! Whether a text may be written as one of the state files.
 
-use super::state::{FileKind, GROUP, Phase};
-use crate::base::clock;
+use std::sync::LazyLock;
+
+use super::state::{FileKind, GROUP};
+use crate::formats::schema::{Fault, Schema, Type};
 use crate::formats::yaml::{self, Value};
 use crate::formats::{brief, front_matter};
-use crate::systems::workflow::GateStatus;
+
+/// The documents of Agent Flow name more phases of a deep dive than its scripts
+/// write; its readers only look for `complete`.
+static SCHEMA: LazyLock<Schema> =
+    LazyLock::new(|| Schema::built_in(include_str!("front-matter.schema.json")));
 
 const TIERS: &[&str] = &[
     "unclassified",
@@ -13,19 +19,6 @@ const TIERS: &[&str] = &[
     "implementation",
     "complex",
     "research",
-];
-/// Without these a file is no run to its readers.
-const NEEDED: [&str; 4] = ["active", "current_phase", "iteration", "gates"];
-// The documents of Agent Flow name more phases of a deep dive than its scripts
-// write; its readers only look for `complete`.
-const DEEP_DIVE_PHASES: &[&str] = &[
-    "initializing",
-    "exploring",
-    "synthesizing",
-    "synthesis",
-    "compiling",
-    "compilation",
-    "complete",
 ];
 
 /// The content rule: the front matter parses, values have their types, closed sets
@@ -43,83 +36,31 @@ pub fn check_content(text: &str, file: FileKind) -> Result<(), String> {
     if !value.is_mapping() {
         return Err("its front matter is empty; write one `key: value` a line".to_owned());
     }
+    // The group makes a run one of a team, whichever of the two files it is kept in.
+    let has_group = yaml::get(&value, &["parallel_groups", GROUP]).is_some();
+    let defs: &[&str] = match file {
+        FileKind::DeepDive => &["deep-dive"],
+        FileKind::Single if !has_group => &["single", "run"],
+        FileKind::Single | FileKind::Team => &["team", "run"],
+    };
+    for def in defs {
+        let report = SCHEMA.check(def, &value).into_result();
+        report.map_err(|fault| sentence(&fault, &value))?;
+    }
     match file {
-        FileKind::Single | FileKind::Team => check_run(&value, file),
-        FileKind::DeepDive => check_deep_dive(&value),
+        FileKind::DeepDive => Ok(()),
+        FileKind::Single | FileKind::Team => check_run(&value),
     }
 }
 
-fn check_run(value: &Value, file: FileKind) -> Result<(), String> {
-    // The group makes a run one of a team, whichever of the two files it is kept in.
-    let file = match yaml::get(value, &["parallel_groups", GROUP]) {
-        Some(_) => FileKind::Team,
-        None => file,
-    };
-    let phases: Vec<_> = Phase::allowed(file).map(Phase::as_str).collect();
-    if let Some(active) = value.get("active").filter(|active| !active.is_bool()) {
-        let active = yaml::text(active, &[]).unwrap_or_default();
-        let active = brief(&yaml::one_line(&active));
-        return Err(format!(
-            "`active` is `{active}`; write true or false, without quotes"
-        ));
-    }
-    if matches!(
-        value.get("task"),
-        Some(Value::Mapping(_) | Value::Sequence(_))
-    ) {
-        return Err("`task` is no text; write it on one line, in double quotes".to_owned());
-    }
-    timestamp(value, &["started_at"])?;
-    one_of(value, &["current_phase"], &phases)?;
-    one_of(value, &["report_requested"], &["true", "false"])?;
-    one_of(
-        value,
-        &["deep_dive", "scope"],
-        &["full", "focused", "unknown", ""],
-    )?;
+fn check_run(value: &Value) -> Result<(), String> {
     if let Some(tier) = yaml::text(value, &["task_complexity"])
         && !TIERS.contains(&tier.to_ascii_lowercase().as_str())
     {
-        return Err(unexpected("task_complexity", &tier, TIERS));
+        return Err(unexpected("task_complexity", &tier, &TIERS.join("`, `")));
     }
-    check_iterations(value)?;
-    check_statuses(value, "gates", &GateStatus::WORDS)?;
-    if file == FileKind::Team {
-        one_of(value, &["mode"], &["team", "sequential"])?;
-        one_of(value, &["team_available"], &["true", "false"])?;
-        check_statuses(value, "parallel_groups", &GateStatus::WORDS)?;
-        for member in ["review", "verification"] {
-            one_of(
-                value,
-                &["parallel_groups", GROUP, member, "status"],
-                &GateStatus::WORDS,
-            )?;
-            timestamp(value, &["parallel_groups", GROUP, member, "timestamp"])?;
-        }
-    }
-    let missing = NEEDED.iter().find(|key| match value.get(**key) {
-        None | Some(Value::Null) => true,
-        Some(_) => false,
-    });
-    missing.map_or(Ok(()), |key| {
-        let needed = NEEDED.join("`, `");
-        Err(format!("`{key}` is missing; a run needs `{needed}`"))
-    })
-}
-
-fn check_deep_dive(value: &Value) -> Result<(), String> {
-    one_of(value, &["scope"], &["full", "focused"])?;
-    one_of(value, &["phase"], DEEP_DIVE_PHASES)?;
-    number(value, "agent_count")?;
-    check_statuses(value, "phases", &["pending", "in_progress", "complete"])
-}
-
-fn check_iterations(value: &Value) -> Result<(), String> {
-    let (iteration, max) = (
-        number(value, "iteration")?,
-        number(value, "max_iterations")?,
-    );
-    match (iteration, max) {
+    let number = |key| value.get(key).and_then(Value::as_u64);
+    match (number("iteration"), number("max_iterations")) {
         (Some(iteration), Some(max)) if iteration > max => Err(format!(
             "`iteration` is {iteration} and `max_iterations` {max}; write at most {max}, or close the run with \
              `active: false` and `current_phase: \"complete\"`"
@@ -128,93 +69,68 @@ fn check_iterations(value: &Value) -> Result<(), String> {
     }
 }
 
-/// Every entry of the block at `key` is itself a block with a known `status`.
-fn check_statuses(value: &Value, key: &str, allowed: &[&str]) -> Result<(), String> {
-    let entries = match value.get(key) {
-        None | Some(Value::Null) => return Ok(()),
-        Some(Value::Mapping(entries)) => entries,
-        Some(_) => {
-            return Err(format!(
-                "`{key}` is not a block; write each entry on a line of its own below it"
-            ));
-        }
-    };
-    for name in entries.keys().filter_map(Value::as_str) {
-        if !matches!(entries.get(name), Some(Value::Mapping(_) | Value::Null)) {
-            return Err(format!(
-                "`{key}.{name}` is not a block; write `status: \"{}\"` below it",
-                allowed[0]
-            ));
-        }
-        one_of(value, &[key, name, "status"], allowed)?;
-        for time in ["timestamp", "started_at", "completed_at"] {
-            timestamp(value, &[key, name, time])?;
-        }
-    }
-    Ok(())
-}
-
-fn one_of(value: &Value, path: &[&str], allowed: &[&str]) -> Result<(), String> {
-    let Some(found) = yaml::get(value, path) else {
-        return Ok(());
-    };
-    let is_plain = !matches!(
+/// A fault with what to write instead.
+fn sentence(fault: &Fault<'_>, value: &Value) -> String {
+    let Fault {
+        path,
+        schema,
         found,
-        Value::Null | Value::Mapping(_) | Value::Sequence(_) | Value::Tagged(_)
-    );
-    let text = yaml::text(value, path).unwrap_or_default();
-    if is_plain && allowed.contains(&text.as_str()) {
-        return Ok(());
-    }
-    Err(unexpected(&path.join("."), &text, allowed))
-}
-
-fn number(value: &Value, key: &str) -> Result<Option<u64>, String> {
-    let Some(found) = value.get(key) else {
-        return Ok(None);
+    } = fault;
+    let Some(found) = found else {
+        let needed = SCHEMA
+            .def("run")
+            .map_or(String::new(), |run| run.required().join("`, `"));
+        return format!("`{path}` is missing; a run needs `{needed}`");
     };
-    found.as_u64().map(Some).ok_or_else(|| {
-        let text = yaml::text(value, &[key]).unwrap_or_default();
-        let text = brief(&yaml::one_line(&text));
-        format!("`{key}` is `{text}`; write a whole number, without quotes")
-    })
-}
-
-/// A time that is still to come is an empty text, or absent.
-fn timestamp(value: &Value, path: &[&str]) -> Result<(), String> {
-    let text = yaml::text(value, path).unwrap_or_default();
-    match yaml::get(value, path) {
-        None | Some(Value::Null) => Ok(()),
-        Some(Value::String(text)) if text.is_empty() || clock::parse(text).is_some() => Ok(()),
-        Some(_) => Err(format!(
-            "`{}` is `{}`; write a time such as \"2026-01-10T14:30:22Z\"",
-            path.join("."),
+    let keys: Vec<&str> = path.split('.').collect();
+    let text = yaml::text(value, &keys).unwrap_or_default();
+    let (words, wanted) = (schema.words(), schema.wanted());
+    if !words.is_empty() {
+        return unexpected(path, &text, &words.join("`, `"));
+    }
+    let is_block = found.is_object() || found.is_array();
+    if schema.takes(Type::Object) {
+        format!("`{path}` is not a block; write {wanted}")
+    } else if is_block && schema.takes(Type::String) {
+        format!("`{path}` is no text; write {wanted}")
+    } else {
+        format!(
+            "`{path}` is `{}`; write {wanted}",
             brief(&yaml::one_line(&text))
-        )),
+        )
     }
 }
 
-fn unexpected(path: &str, found: &str, allowed: &[&str]) -> String {
-    let allowed: Vec<_> = allowed
-        .iter()
-        .filter(|word| !word.is_empty())
-        .copied()
-        .collect();
+fn unexpected(path: &str, found: &str, allowed: &str) -> String {
     format!(
-        "`{path}` is `{}`; write one of `{}`",
-        brief(&yaml::one_line(found)),
-        allowed.join("`, `")
+        "`{path}` is `{}`; write one of `{allowed}`",
+        brief(&yaml::one_line(found))
     )
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::state::Phase;
     use super::*;
+    use crate::systems::workflow::GateStatus;
 
     const SINGLE: &str =
         include_str!("../../../tests/fixtures/agent-flow/01-orchestration-init-default.md");
     const TEAM: &str = include_str!("../../../tests/fixtures/agent-flow/30-team-init-team-mode.md");
     const DEEP: &str = include_str!("../../../tests/fixtures/agent-flow/20-deep-dive-init-full.md");
+
+    #[test]
+    fn the_schema_has_the_words_of_the_types() {
+        assert_eq!(SCHEMA.def("status").unwrap().words(), GateStatus::WORDS);
+        for (def, file) in [("single", FileKind::Single), ("team", FileKind::Team)] {
+            let is_fine = |phase: &Phase| {
+                let value = serde_json::json!({ "current_phase": phase.as_str() });
+                SCHEMA.check(def, &value).faults.is_empty()
+            };
+            let fine: Vec<Phase> = Phase::ALL.into_iter().filter(is_fine).collect();
+            assert!(Phase::allowed(file).eq(fine), "{def}");
+        }
+    }
 
     #[test]
     fn real_files_pass() {

@@ -1,12 +1,14 @@
 //! AgentMux's `state.json`, which only its orchestrator writes: read, checked,
 //! never changed.
 
-use chrono::DateTime;
+use std::sync::LazyLock;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::event;
-use crate::formats::json::{Document, kind};
+use crate::formats::json::Document;
+use crate::formats::schema::Schema;
 use crate::systems::workflow::{Gate, GateStatus, Workflow};
 
 /// The phases in the order of a run, with the virtual end `failed`.
@@ -22,20 +24,8 @@ pub const PHASES: [&str; 9] = [
     "failed",
 ];
 
-const EVENTS: [&str; 12] = [
-    "feature_created",
-    "resumed",
-    "pm_completed",
-    "architecture_written",
-    "plan_written",
-    "design_written",
-    "implementation_completed",
-    "review_failed",
-    "review_passed",
-    "changes_requested",
-    "run_canceled",
-    "run_failed",
-];
+static SCHEMA: LazyLock<Schema> =
+    LazyLock::new(|| Schema::built_in(include_str!("state.schema.json")));
 
 /// One session as `agentmux show` prints it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -88,18 +78,8 @@ pub fn validate(text: &str) -> Vec<String> {
         Ok(state) => state,
         Err(why) => return vec![why],
     };
-    let mut problems = Vec::new();
-    for (key, need, shape) in FIELDS {
-        match state.get(*key) {
-            None if *need == Required => problems.push(format!("`{key}` is missing")),
-            None => {}
-            Some(value) => problems.extend(
-                shape
-                    .mismatch(value)
-                    .map(|expected| format!("`{key}` is {}, not {expected}", brief(value))),
-            ),
-        }
-    }
+    let faults = SCHEMA.check("", &state).faults;
+    let mut problems: Vec<String> = faults.iter().map(ToString::to_string).collect();
     let number = |key| state.get(key).and_then(Value::as_u64);
     if let (Some(index), Some(total)) = (
         number("implementation_group_index"),
@@ -118,105 +98,6 @@ pub fn validate(text: &str) -> Vec<String> {
         problems.push(format!("{completed} sub-plans of {count} are completed"));
     }
     problems
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Need {
-    Required,
-    Optional,
-}
-
-#[derive(Clone, Copy)]
-enum Shape {
-    Text,
-    Time,
-    Bool,
-    Count,
-    OneOf(&'static [&'static str]),
-    ModeOrNull,
-    Texts,
-    /// Sub-plan numbers: numbers in the code, strings in the documents.
-    Ids,
-    /// An issue number: a string in the code, a number in the documents.
-    Id,
-    Tasks,
-}
-
-use Need::{Optional, Required};
-use Shape::{Bool, Count, Id, Ids, ModeOrNull, OneOf, Tasks, Text, Texts, Time};
-
-static FIELDS: &[(&str, Need, Shape)] = &[
-    ("phase", Required, OneOf(&PHASES)),
-    ("last_event", Required, OneOf(&EVENTS)),
-    ("product_manager", Required, Bool),
-    ("subplan_count", Required, Count),
-    ("completed_subplans", Required, Ids),
-    ("review_iteration", Required, Count),
-    ("implementation_group_total", Required, Count),
-    ("implementation_group_index", Required, Count),
-    ("implementation_group_mode", Required, ModeOrNull),
-    ("implementation_active_plan_ids", Required, Texts),
-    ("implementation_completed_group_ids", Required, Texts),
-    ("updated_at", Required, Time),
-    ("updated_by", Required, Text),
-    ("feature_dir", Required, Text),
-    ("session_name", Required, Text),
-    ("gh_available", Optional, Bool),
-    ("issue_number", Optional, Id),
-    ("research_tasks", Optional, Tasks),
-    ("web_research_tasks", Optional, Tasks),
-    ("awaiting_summary", Optional, Bool),
-];
-
-impl Shape {
-    /// What would be right, where the value is not.
-    fn mismatch(self, value: &Value) -> Option<String> {
-        let all = |test: fn(&Value) -> bool| {
-            value
-                .as_array()
-                .is_some_and(|values| values.iter().all(test))
-        };
-        let id = |value: &Value| value.is_u64() || value.is_string();
-        let task = |value: &Value| matches!(value.as_str(), Some("dispatched" | "done"));
-        let (fits, expected) = match self {
-            Self::Text => (value.is_string(), "a string"),
-            Self::Time => {
-                let time = value.as_str().map(DateTime::parse_from_rfc3339);
-                (
-                    matches!(time, Some(Ok(_))),
-                    "a time like 2024-01-15T10:30:00+00:00",
-                )
-            }
-            Self::Bool => (value.is_boolean(), "true or false"),
-            Self::Count => (value.is_u64(), "a whole number from 0"),
-            Self::OneOf(allowed) => {
-                let fits = value.as_str().is_some_and(|text| allowed.contains(&text));
-                return (!fits).then(|| format!("one of {}", allowed.join(", ")));
-            }
-            Self::ModeOrNull => {
-                let mode = matches!(value.as_str(), Some("serial" | "parallel"));
-                (value.is_null() || mode, "serial, parallel or null")
-            }
-            Self::Texts => (all(Value::is_string), "a list of strings"),
-            Self::Ids => (all(id), "a list of sub-plan ids"),
-            Self::Id => (id(value), "an issue number"),
-            Self::Tasks => (
-                value
-                    .as_object()
-                    .is_some_and(|tasks| tasks.values().all(task)),
-                "an object of topics that are dispatched or done",
-            ),
-        };
-        (!fits).then(|| expected.to_owned())
-    }
-}
-
-fn brief(value: &Value) -> String {
-    match value {
-        Value::String(text) if text.chars().count() <= 40 => format!("\"{text}\""),
-        Value::Number(number) => number.to_string(),
-        other => kind(other).to_owned(),
-    }
 }
 
 /// Where AgentMux would go on: in the present phase, after a failure in the

@@ -1,6 +1,6 @@
 //! What an agent of devt owes at its end, and whether what lies there is it.
 
-use super::sidecar::{self, Sidecar};
+use super::sidecar;
 use crate::base::actor::AgentName;
 
 /// The files that one agent writes.
@@ -155,9 +155,9 @@ fn beside(artifact: &Artifact, file: Option<&str>, sidecar: Option<&str>) -> Res
 /// A field that is left out makes a sidecar invalid here, as for devt's own
 /// `read-sidecar`: without it the workflow cannot be routed.
 fn route_by_sidecar(name: &str, text: &str) -> Result<sidecar::Routing, String> {
-    let contract = Sidecar::of(name).ok_or_else(|| format!("`{name}` is no sidecar"))?;
-    let routing = sidecar::read(name, contract, text)?;
-    match routing.missing.as_slice() {
+    let routing = sidecar::read(name, text)?;
+    let missing: Vec<&str> = routing.missing.iter().map(|fault| &*fault.path).collect();
+    match missing.as_slice() {
         [] => Ok(routing),
         missing => Err(format!("`{name}` has no `{}`", missing.join("`, `"))),
     }
@@ -274,11 +274,7 @@ mod tests {
             None
         );
         for artifact in &ARTIFACTS {
-            assert!(
-                artifact
-                    .sidecar
-                    .is_none_or(|name| Sidecar::of(name).is_some())
-            );
+            assert!(artifact.sidecar.is_none_or(sidecar::is_sidecar));
         }
     }
 

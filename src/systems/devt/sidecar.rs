@@ -1,99 +1,52 @@
 //! What devt's readers accept in the files that route its workflow: the JSON
 //! sidecars and the `## Status` of artifacts that have none.
 
-use serde_json::Value;
+use std::sync::LazyLock;
 
 use crate::formats::brief;
-use crate::formats::json::{Document, kind};
+use crate::formats::json::Document;
+use crate::formats::schema::{Fault, Schema};
 
-/// A JSON file beside a Markdown artifact. devt matches its values exactly.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Sidecar {
-    stem: &'static str,
-    status: &'static [&'static str],
-    verdict: &'static [&'static str],
-    agent: &'static [&'static str],
+/// By the stem of a sidecar, or by the name of an artifact without one, of which the
+/// `## Status` routes. `PARTIAL` is of the later edition and accepted in both, since agents
+/// are told to write it.
+static SCHEMA: LazyLock<Schema> =
+    LazyLock::new(|| Schema::built_in(include_str!("artifacts.schema.json")));
+
+/// The definition for a name like `review.json` or its variant `review-auth.json`.
+/// devt matches the values exactly.
+fn definition(name: &str) -> Option<&'static str> {
+    let stem = name.strip_suffix(".json")?;
+    let stems = ["impl-summary", "test-summary", "verification", "review"].into_iter();
+    let mut fitting = stems.filter(|own| {
+        stem.strip_prefix(own)
+            .is_some_and(|rest| rest.is_empty() || (rest.len() > 1 && rest.starts_with('-')))
+    });
+    fitting.next()
 }
 
-const WORK_STATUS: &[&str] = &[
-    "DONE",
-    "DONE_WITH_CONCERNS",
-    "PARTIAL",
-    "BLOCKED",
-    "NEEDS_CONTEXT",
-];
-const WORK_VERDICT: &[&str] = &["PASS", "FAIL", "INDETERMINATE"];
-
-static SIDECARS: [Sidecar; 4] = [
-    Sidecar {
-        stem: "impl-summary",
-        status: WORK_STATUS,
-        verdict: WORK_VERDICT,
-        agent: &["programmer"],
-    },
-    Sidecar {
-        stem: "test-summary",
-        status: WORK_STATUS,
-        verdict: WORK_VERDICT,
-        agent: &["tester"],
-    },
-    Sidecar {
-        stem: "verification",
-        status: &[
-            "VERIFIED",
-            "GAPS_FOUND",
-            "FAILED",
-            "DONE_WITH_CONCERNS",
-            "PARTIAL",
-        ],
-        verdict: &["satisfied", "needs_revision", "failed"],
-        agent: &["verifier"],
-    },
-    Sidecar {
-        stem: "review",
-        status: &["DONE", "PARTIAL", "BLOCKED"],
-        verdict: &["APPROVED", "APPROVED_WITH_NOTES", "NEEDS_WORK"],
-        agent: &["code-reviewer"],
-    },
-];
-
-impl Sidecar {
-    /// The contract of a name like `review.json` or its variant
-    /// `review-auth.json`.
-    pub fn of(name: &str) -> Option<&'static Self> {
-        let stem = name.strip_suffix(".json")?;
-        SIDECARS
-            .iter()
-            .find(|sidecar| match stem.strip_prefix(sidecar.stem) {
-                Some(rest) => rest.is_empty() || (rest.len() > 1 && rest.starts_with('-')),
-                None => false,
-            })
-    }
-
-    fn fields(&self) -> [(&'static str, &'static [&'static str]); 3] {
-        [
-            ("status", self.status),
-            ("verdict", self.verdict),
-            ("agent", self.agent),
-        ]
-    }
+pub fn is_sidecar(name: &str) -> bool {
+    definition(name).is_some()
 }
 
 /// What a valid sidecar says to the workflow.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Routing {
     pub status: Option<String>,
     pub verdict: Option<String>,
     /// The routing fields that the sidecar leaves out.
-    pub missing: Vec<&'static str>,
+    pub missing: Vec<Fault<'static>>,
 }
 
-/// Reads a sidecar.
+/// Reads a sidecar. A name that is none's says nothing.
 ///
 /// # Errors
 /// It is no JSON object that devt can parse, or a field has none of its allowed
 /// values, which the error names.
-pub fn read(name: &str, sidecar: &Sidecar, text: &str) -> Result<Routing, String> {
+pub fn read(name: &str, text: &str) -> Result<Routing, String> {
+    let Some(definition) = definition(name) else {
+        return Ok(Routing::default());
+    };
     if text.starts_with('\u{feff}') {
         return Err(format!(
             "`{name}` starts with a byte-order mark, which devt cannot parse"
@@ -101,39 +54,22 @@ pub fn read(name: &str, sidecar: &Sidecar, text: &str) -> Result<Routing, String
     }
     let document = Document::parse(text)
         .map_err(|why| format!("`{name}` has to be one JSON object: {why}"))?;
-    let mut routing = Routing::default();
-    for (field, allowed) in sidecar.fields() {
-        let value = match document.get(&[field]) {
-            None => {
-                routing.missing.push(field);
-                continue;
-            }
-            Some(Value::String(value)) if allowed.contains(&value.as_str()) => value,
-            Some(value) => {
-                let found = value
-                    .as_str()
-                    .map_or_else(|| kind(value).to_owned(), |v| format!("\"{}\"", brief(v)));
-                return Err(format!(
-                    "`{field}` in `{name}` is {found}, not {}",
-                    any_of(allowed)
-                ));
-            }
-        };
-        match field {
-            "status" => routing.status = Some(value.clone()),
-            "verdict" => routing.verdict = Some(value.clone()),
-            _ => {}
-        }
-    }
-    Ok(routing)
-}
-
-/// The values of a field, as part of a sentence.
-fn any_of(allowed: &[&str]) -> String {
-    match allowed {
-        [only] => (*only).to_owned(),
-        several => format!("one of {}", several.join(", ")),
-    }
+    let missing = SCHEMA.check(definition, document.root()).into_result();
+    let missing = missing.map_err(|fault| {
+        let found = fault.found.as_ref().map(|found| fault.shown(found));
+        let wanted = fault.schema.wanted();
+        format!(
+            "`{}` in `{name}` is {}, not {wanted}",
+            fault.path,
+            found.unwrap_or_default()
+        )
+    })?;
+    let word = |key| Some(document.get(&[key])?.as_str()?.to_owned());
+    Ok(Routing {
+        status: word("status"),
+        verdict: word("verdict"),
+        missing,
+    })
 }
 
 /// Whether a text may be written under a sidecar's name, with notes on missing
@@ -142,43 +78,21 @@ fn any_of(allowed: &[&str]) -> String {
 /// # Errors
 /// It may not, for the reasons of [`read`].
 pub fn check_sidecar(name: &str, text: &str) -> Result<Vec<String>, String> {
-    let Some(sidecar) = Sidecar::of(name) else {
-        return Ok(Vec::new());
+    let missing = read(name, text)?.missing.into_iter();
+    let note = |fault: Fault<'_>| {
+        format!(
+            "`{name}` has no `{}` ({})",
+            fault.path,
+            fault.schema.wanted()
+        )
     };
-    let routing = read(name, sidecar, text)?;
-    let note = |(field, allowed): (&str, &[&str])| {
-        let is_missing = routing.missing.contains(&field);
-        is_missing.then(|| format!("`{name}` has no `{field}` ({})", any_of(allowed)))
-    };
-    Ok(sidecar.fields().into_iter().filter_map(note).collect())
+    Ok(missing.map(note).collect())
 }
 
-/// Artifacts without a sidecar: their `## Status` routes. `PARTIAL` is of the
-/// later edition and accepted in both, since agents are told to write it.
-const STATUS_HEADERS: [(&str, &[&str]); 6] = [
-    (
-        "debug-summary.md",
-        &[
-            "FIXED",
-            "NEEDS_MORE_INVESTIGATION",
-            "DONE_WITH_CONCERNS",
-            "PARTIAL",
-            "BLOCKED",
-        ],
-    ),
-    ("arch-review.md", WORK_STATUS),
-    ("docs-summary.md", WORK_STATUS),
-    ("curation-summary.md", WORK_STATUS),
-    ("research.md", WORK_STATUS),
-    ("preflight-brief.md", &["FRESH", "STALE", "MISSING"]),
-];
-
 /// The values a Markdown artifact's `## Status` may have, where it routes.
-pub fn status_enum(name: &str) -> Option<&'static [&'static str]> {
-    STATUS_HEADERS
-        .iter()
-        .find(|(file, _)| *file == name)
-        .map(|(_, allowed)| *allowed)
+pub fn status_enum(name: &str) -> Option<Vec<String>> {
+    let schema = SCHEMA.def(name)?;
+    name.ends_with(".md").then(|| schema.words())
 }
 
 /// Whether a text may be written under the name of a Markdown artifact. A text
@@ -190,7 +104,7 @@ pub fn check_status_header(name: &str, text: &str) -> Result<(), String> {
     let (Some(allowed), Some(status)) = (status_enum(name), status_header(text)) else {
         return Ok(());
     };
-    if allowed.contains(&status) {
+    if allowed.iter().any(|word| word == status) {
         return Ok(());
     }
     Err(format!(

@@ -4,8 +4,9 @@
 //! and never lost.
 
 use chrono::{DateTime, Utc};
+use serde_json::Value;
 
-use super::schema::View;
+use super::schema::{self, BLOCKS};
 use crate::base::actor::AgentName;
 use crate::base::clock;
 use crate::base::string_enum::string_enum;
@@ -63,7 +64,7 @@ string_enum! {
 }
 
 /// A time as it is written and the instant it means.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timestamp {
     pub text: String,
     pub at: DateTime<Utc>,
@@ -85,6 +86,8 @@ pub struct PhaseState {
     pub skipped: bool,
     pub started_at: Option<Timestamp>,
     pub completed_at: Option<Timestamp>,
+    /// Whom the dispatcher chose for it.
+    agent: Option<String>,
 }
 
 impl PhaseState {
@@ -107,9 +110,6 @@ pub struct State {
     pub updated_at: Timestamp,
     /// One for each of [`Phase::ALL`], in its order.
     phases: [PhaseState; 6],
-    /// The agents that the dispatcher chose for research and review.
-    research_agent: Option<String>,
-    review_agent: Option<String>,
     /// Oddities that do not make the file unreadable.
     pub notes: Vec<String>,
 }
@@ -119,28 +119,35 @@ impl State {
     /// Names the place that breaks the schema and what may stand there.
     pub fn parse(text: &str) -> Result<Self, String> {
         let document = Document::parse(text)?;
-        let mut view = View::new(&document);
-        view.one_of(&["workflow"], &["code", "code:fast"])?;
-        view.boolean(&["auto_mode"])?;
-        view.spec()?;
-        let decisions = view.decisions()?;
-        let [init, research, plan, implement, quality, review] = Phase::ALL;
+        let notes = schema::check(&document)?;
+        let text = |path: &[&str]| document.get(path)?.as_str();
+        let moment = |path: &[&str]| Timestamp::parse(text(path)?);
+        let agent = |phase: Phase| {
+            let mut blocks = BLOCKS.iter();
+            blocks
+                .find_map(|block| text(&[block, phase.as_str(), "agent"]))
+                .map(str::to_owned)
+        };
+        let phase = |phase: Phase| {
+            let path = |key| ["phases", phase.as_str(), key];
+            PhaseState {
+                phase,
+                status: text(&path("status"))
+                    .and_then(Status::parse)
+                    .unwrap_or(Status::Pending),
+                skipped: document.get(&path("skipped")) == Some(&Value::Bool(true)),
+                started_at: moment(&path("started_at")),
+                completed_at: moment(&path("completed_at")),
+                agent: agent(phase),
+            }
+        };
         Ok(Self {
-            id: view.text(&["id"])?.to_owned(),
-            task: view.text(&["task"])?.to_owned(),
-            created_at: view.moment(&["created_at"])?,
-            updated_at: view.moment(&["updated_at"])?,
-            phases: [
-                view.phase(init)?,
-                view.phase(research)?,
-                view.phase(plan)?,
-                view.phase(implement)?,
-                view.phase(quality)?,
-                view.phase(review)?,
-            ],
-            research_agent: decisions.research,
-            review_agent: decisions.review,
-            notes: view.notes,
+            id: text(&["id"]).unwrap_or_default().to_owned(),
+            task: text(&["task"]).unwrap_or_default().to_owned(),
+            created_at: moment(&["created_at"]).unwrap_or_default(),
+            updated_at: moment(&["updated_at"]).unwrap_or_default(),
+            phases: Phase::ALL.map(phase),
+            notes,
         })
     }
 
@@ -164,14 +171,6 @@ impl State {
         self.unfinished()
             .filter(|unfinished| unfinished.phase < phase)
     }
-
-    fn agent(&self, phase: Phase) -> Option<&String> {
-        match phase {
-            Phase::Research => self.research_agent.as_ref(),
-            Phase::Review => self.review_agent.as_ref(),
-            Phase::Init | Phase::Plan | Phase::Implement | Phase::Quality => None,
-        }
-    }
 }
 
 /// A session as `status` shows it; the phases stand for gates.
@@ -187,7 +186,7 @@ pub fn read_workflow(text: &str, file: &str) -> anyhow::Result<Workflow> {
             .as_ref()
             .or(phase.started_at.as_ref())
             .map(|moment| moment.text.clone()),
-        agent: state.agent(phase.phase).cloned(),
+        agent: phase.agent.clone(),
         ..Gate::new(phase.phase.as_str(), phase.gate_status())
     });
     Ok(Workflow {
@@ -258,7 +257,7 @@ mod tests {
             .replace("      \"skipped\": false,\n      \"report\": null,\n", "");
         let state = State::parse(&text).unwrap();
         assert_eq!(
-            state.agent(Phase::Review).map(String::as_str),
+            state.phase(Phase::Review).agent.as_deref(),
             Some("reviewer")
         );
         assert_eq!(state.notes.len(), 4, "{:?}", state.notes);

@@ -1,0 +1,380 @@
+//! The part of JSON Schema that says what a state file may hold. YAML counts as
+//! the JSON it stands for.
+
+use std::fmt;
+
+use serde::de::{Deserializer, Error as _};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::brief;
+use super::json::kind;
+use crate::base::clock;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct Schema {
+    #[serde(rename = "$defs", deserialize_with = "in_order")]
+    defs: Vec<(String, Self)>,
+    /// `#/$defs/NAME`
+    #[serde(rename = "$ref")]
+    reference: Option<String>,
+    #[serde(rename = "type", deserialize_with = "one_or_several")]
+    types: Vec<Type>,
+    required: Vec<String>,
+    /// Our own word: keys whose absence is worth a note and no fault.
+    recommended: Vec<String>,
+    #[serde(deserialize_with = "in_order")]
+    properties: Vec<(String, Self)>,
+    additional_properties: Option<Box<Self>>,
+    items: Option<Box<Self>>,
+    #[serde(rename = "enum")]
+    allowed: Vec<Value>,
+    any_of: Vec<Self>,
+    minimum: Option<f64>,
+    maximum: Option<f64>,
+    format: Option<Format>,
+    /// What a message says that a value should be.
+    description: Option<String>,
+    #[serde(rename = "$schema")]
+    _dialect: Option<String>,
+    #[serde(rename = "title")]
+    _title: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Type {
+    Null,
+    Boolean,
+    Integer,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Format {
+    /// Without an offset, too: models leave it out.
+    DateTime,
+}
+
+impl Type {
+    fn is_of(self, value: &Value) -> bool {
+        match self {
+            Self::Null => value.is_null(),
+            Self::Boolean => value.is_boolean(),
+            Self::Integer => value.is_u64() || value.is_i64(),
+            Self::Number => value.is_number(),
+            Self::String => value.is_string(),
+            Self::Array => value.is_array(),
+            Self::Object => value.is_object(),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Boolean => "true or false",
+            Self::Integer => "a whole number",
+            Self::Number => "a number",
+            Self::String => "a string",
+            Self::Array => "an array",
+            Self::Object => "an object",
+        }
+    }
+}
+
+/// Keeps the order of the file, which is that of the faults.
+fn in_order<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(String, Schema)>, D::Error> {
+    let schemas = Map::deserialize(from)?.into_iter();
+    let read = |(name, schema): (String, Value)| match Schema::deserialize(schema) {
+        Ok(schema) => Ok((name, schema)),
+        Err(error) => Err(D::Error::custom(format!("`{name}`: {error}"))),
+    };
+    schemas.map(read).collect()
+}
+
+fn one_or_several<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Type>, D::Error> {
+    let types = match Value::deserialize(from)? {
+        Value::Array(types) => types,
+        one => vec![one],
+    };
+    let types = types.into_iter().map(Type::deserialize);
+    types.collect::<Result<_, _>>().map_err(D::Error::custom)
+}
+
+/// A value that is not as its schema says, or is missing.
+#[derive(Clone, Debug)]
+pub struct Fault<'s> {
+    /// The keys that lead to it, with dots between them.
+    pub path: String,
+    /// None where it is missing.
+    pub found: Option<Value>,
+    pub schema: &'s Schema,
+}
+
+impl fmt::Display for Fault<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is ", self.path)?;
+        match &self.found {
+            None => f.write_str("missing"),
+            Some(found) => write!(f, "{}, not {}", self.shown(found), self.schema.wanted()),
+        }
+    }
+}
+
+impl Fault<'_> {
+    /// What there is: its kind where that is wrong, else the value.
+    pub fn shown(&self, found: &Value) -> String {
+        match found {
+            _ if !self.schema.has_type_of(found) => kind(found).to_owned(),
+            Value::String(text) => format!("\"{}\"", brief(text)),
+            Value::Number(number) => number.to_string(),
+            other => kind(other).to_owned(),
+        }
+    }
+}
+
+/// What a check found, in the order of the schema.
+#[derive(Clone, Debug, Default)]
+pub struct Report<'s> {
+    pub faults: Vec<Fault<'s>>,
+    /// The recommended keys that are not there.
+    pub missing: Vec<Fault<'s>>,
+}
+
+impl<'s> Report<'s> {
+    /// # Errors
+    /// The first fault.
+    pub fn into_result(mut self) -> Result<Vec<Fault<'s>>, Fault<'s>> {
+        match self.faults.is_empty() {
+            true => Ok(self.missing),
+            false => Err(self.faults.remove(0)),
+        }
+    }
+}
+
+impl Schema {
+    /// # Errors
+    /// The text is no JSON, or uses what this part of JSON Schema lacks.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    /// One of the program's own, which its tests read.
+    pub fn built_in(text: &str) -> Self {
+        Self::parse(text).unwrap_or_default()
+    }
+
+    /// One of its definitions.
+    pub fn def(&self, name: &str) -> Option<&Self> {
+        let (_, def) = self.defs.iter().find(|(known, _)| known == name)?;
+        Some(def)
+    }
+
+    /// Checks a value against one of the definitions, or with `""` the schema itself.
+    pub fn check(&self, def: &str, value: &impl Serialize) -> Report<'_> {
+        let mut report = Report::default();
+        // A mapping with a key that JSON has no text for has none of the keys either.
+        let value = serde_json::to_value(value).unwrap_or(Value::Null);
+        let schema = self.def(def).unwrap_or(self);
+        self.check_at(schema, "", &value, &mut report);
+        report
+    }
+
+    fn check_at<'s>(&'s self, at: &'s Self, path: &str, value: &Value, report: &mut Report<'s>) {
+        let name = at
+            .reference
+            .as_deref()
+            .and_then(|path| path.strip_prefix("#/$defs/"));
+        let at = name.and_then(|name| self.def(name)).unwrap_or(at);
+        if !self.fits(at, value) {
+            report.faults.push(Fault {
+                path: path.to_owned(),
+                found: Some(value.clone()),
+                schema: at,
+            });
+            return;
+        }
+        if let Value::Object(map) = value {
+            self.check_object(at, path, map, report);
+        }
+        for (n, item) in value.as_array().into_iter().flatten().enumerate() {
+            if let Some(items) = &at.items {
+                self.check_at(items, &format!("{path}[{n}]"), item, report);
+            }
+        }
+    }
+
+    fn check_object<'s>(
+        &'s self,
+        at: &'s Self,
+        path: &str,
+        map: &Map<String, Value>,
+        report: &mut Report<'s>,
+    ) {
+        let below = |key: &str| match path {
+            "" => key.to_owned(),
+            path => format!("{path}.{key}"),
+        };
+        let missing = |key: &str, schema| Fault {
+            path: below(key),
+            found: None,
+            schema,
+        };
+        for (key, schema) in &at.properties {
+            match map.get(key) {
+                Some(value) => self.check_at(schema, &below(key), value, report),
+                None if at.required.contains(key) => report.faults.push(missing(key, schema)),
+                None if at.recommended.contains(key) => report.missing.push(missing(key, schema)),
+                None => {}
+            }
+        }
+        let is_known = |key: &String| at.properties.iter().any(|(known, _)| known == key);
+        for key in at
+            .required
+            .iter()
+            .filter(|key| !is_known(key) && !map.contains_key(*key))
+        {
+            report.faults.push(missing(key, at));
+        }
+        if let Some(schema) = &at.additional_properties {
+            for (key, value) in map.iter().filter(|(key, _)| !is_known(key)) {
+                self.check_at(schema, &below(key), value, report);
+            }
+        }
+    }
+
+    fn fits(&self, at: &Self, value: &Value) -> bool {
+        let is_in_range = value.as_f64().is_none_or(|number| {
+            at.minimum.is_none_or(|least| number >= least)
+                && at.maximum.is_none_or(|most| number <= most)
+        });
+        let has_format = match (at.format, value) {
+            (Some(Format::DateTime), Value::String(text)) => clock::parse(text).is_some(),
+            _ => true,
+        };
+        let is_any = |schema: &Self| {
+            let mut report = Report::default();
+            self.check_at(schema, "", value, &mut report);
+            report.faults.is_empty()
+        };
+        at.has_type_of(value)
+            && (at.allowed.is_empty() || at.allowed.contains(value))
+            && is_in_range
+            && has_format
+            && (at.any_of.is_empty() || at.any_of.iter().any(is_any))
+    }
+
+    fn has_type_of(&self, value: &Value) -> bool {
+        self.types.is_empty() || self.types.iter().any(|wanted| wanted.is_of(value))
+    }
+
+    pub fn takes(&self, wanted: Type) -> bool {
+        self.types.contains(&wanted)
+    }
+
+    /// The values of a closed set; empty for any other schema.
+    pub fn words(&self) -> Vec<String> {
+        let mut words: Vec<String> = Vec::new();
+        for value in &self.allowed {
+            let word = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            if !word.is_empty() && !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        words
+    }
+
+    /// The keys that have to be there.
+    pub fn required(&self) -> &[String] {
+        &self.required
+    }
+
+    /// What a value should be, as part of a sentence.
+    pub fn wanted(&self) -> String {
+        if let Some(description) = &self.description {
+            return description.clone();
+        }
+        match self.words().as_slice() {
+            [] => {}
+            [only] => return only.clone(),
+            words => return format!("one of {}", words.join(", ")),
+        }
+        if self.format.is_some() {
+            return "a time like 2026-01-10T14:30:22Z".to_owned();
+        }
+        let names: Vec<&str> = self.types.iter().map(|kind| kind.name()).collect();
+        let range = match (self.minimum, self.maximum) {
+            (Some(least), Some(most)) => format!(" from {least} to {most}"),
+            (Some(least), None) => format!(" from {least}"),
+            (None, Some(most)) => format!(" up to {most}"),
+            (None, None) => String::new(),
+        };
+        names.join(" or ") + &range
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The faults and the missing keys, one a line.
+    #[track_caller]
+    fn check(schema: &str, value: Value, expected: &[&str]) {
+        let schema = Schema::parse(schema).unwrap();
+        let Report { faults, missing } = schema.check("", &value);
+        let found: Vec<String> = faults
+            .iter()
+            .chain(&missing)
+            .map(Fault::to_string)
+            .collect();
+        assert_eq!(found, expected, "{value}");
+    }
+
+    #[test]
+    fn each_keyword_is_kept() {
+        let object = r#"{"type": "object", "required": ["b", "x"], "recommended": ["c"], "properties": {
+            "b": {"type": "boolean"}, "a": {"type": ["string", "null"]}, "c": {"items": {"type": "integer", "minimum": 1}}}}"#;
+        check(object, json!([]), &["`` is an array, not an object"]);
+        check(object, json!({"b": true, "x": 1, "c": [1, 2]}), &[]);
+        let value = json!({"a": 7, "c": [1, 0, "3"]});
+        let faults = [
+            "`b` is missing",
+            "`a` is a number, not a string or null",
+            "`c[1]` is 0, not a whole number from 1",
+            "`c[2]` is a string, not a whole number from 1",
+            "`x` is missing",
+        ];
+        check(object, value, &faults);
+        check(object, json!({"b": true, "x": 1}), &["`c` is missing"]);
+        let words = r##"{"$defs": {"w": {"enum": ["a", "b", true]}}, "additionalProperties": {"$ref": "#/$defs/w"}}"##;
+        check(words, json!({"k": "a", "l": true}), &[]);
+        check(
+            words,
+            json!({"k": {}, "l": "c"}),
+            &[
+                "`k` is an object, not one of a, b, true",
+                "`l` is \"c\", not one of a, b, true",
+            ],
+        );
+        let time = r#"{"properties": {"t": {"description": "a time", "anyOf": [{"format": "date-time"}, {"enum": [""]}]}}}"#;
+        check(time, json!({"t": "2026-01-10T14:30"}), &[]);
+        check(time, json!({"t": ""}), &[]);
+        check(time, json!({"t": "soon"}), &["`t` is \"soon\", not a time"]);
+    }
+
+    #[test]
+    fn what_is_not_kept_is_an_error() {
+        let why = Schema::parse(r#"{"properties": {"a": {"pattern": "x"}}}"#).unwrap_err();
+        assert!(why.contains("`a`: unknown field `pattern`"), "{why}");
+        assert!(Schema::parse(r#"{"type": "text"}"#).is_err());
+    }
+}
