@@ -22,7 +22,7 @@ use crate::project::sites::{self, Site};
 use crate::store::archive::{Item, Kind, Run, Status, Taken, WhenChanged};
 use crate::store::lock::{IN_COMMAND, Locked, with_lock, with_state_lock};
 use crate::systems::devt::{self, workflow_yaml};
-use crate::systems::system::{self, System};
+use crate::systems::system;
 
 pub(crate) use report::{Document, print};
 
@@ -333,9 +333,9 @@ pub(crate) fn with_site_lock<T>(
     f: impl FnOnce(&Locked<'_>) -> io::Result<T>,
 ) -> io::Result<T> {
     let system = system::by_id(system);
-    let pid_lock = system.and_then(System::pid_lock);
+    let pid_lock = system.and_then(|system| system.info().pid_lock);
     let in_site = || with_state_lock(dir, pid_lock, IN_COMMAND, f);
-    let gate_dir = system.and_then(System::gate_dir);
+    let gate_dir = system.and_then(|system| system.info().gate_dir);
     match dir
         .parent()
         .filter(|above| gate_dir.is_some_and(|gate_dir| above.ends_with(gate_dir)))

@@ -27,7 +27,7 @@ pub struct Args {
 }
 
 fn may_clean(system: &str) -> bool {
-    system::by_id(system).is_none_or(|system| system.upkeep() != Retention::Program)
+    system::by_id(system).is_none_or(|system| system.info().upkeep != Retention::Program)
 }
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {

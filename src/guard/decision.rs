@@ -397,7 +397,8 @@ pub(crate) fn wrong_writer(
     let has_roles = claim
         .governed
         .system
-        .own_keys()
+        .info()
+        .own_keys
         .contains(&SettingKey::Roles);
     let by_role = matches!(writer, Writer::Roles(..)) && has_roles;
     let hint = match (by_role, role) {

@@ -73,7 +73,8 @@ pub(crate) fn held(
     // A declared system's site is known by its glob alone.
     let is_declared = || {
         let place = system
-            .landmarks()
+            .info()
+            .landmarks
             .is_empty()
             .then(|| system.locate(dir, &view));
         !dir.is_empty() && place.flatten().is_some_and(|place| place.site == dir)
@@ -81,7 +82,7 @@ pub(crate) fn held(
     if is_named || is_declared() {
         return Some(dir.to_owned());
     }
-    let mut landmarks = system.landmarks().iter();
+    let mut landmarks = system.info().landmarks.iter();
     landmarks.find_map(|landmark| held_by_landmark(root, level, landmark))
 }
 

@@ -128,7 +128,7 @@ pub(crate) fn text_added(claim: &Claim<'_>, text: &str) -> io::Result<Option<Con
 /// be read must not keep a call from mending it.
 pub(crate) fn text_replaced(claim: &Claim<'_>) -> io::Result<Option<String>> {
     let read = || read_text(&claim.path());
-    match claim.governed.system.present() {
+    match claim.governed.system.info().prior {
         PriorText::Ignored => Ok(None),
         PriorText::Needed => read(),
         PriorText::Repairable => match read() {

@@ -27,7 +27,7 @@ pub(crate) fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Ob
     }
     if let Spelling::Glob { matches } = claim.target.spelling
         && matches != Some(1)
-        && !governed.system.goes_by_pattern()
+        && !governed.system.info().goes_by_pattern
         && !is_the_users(&standing)
     {
         let several = match matches {
@@ -106,7 +106,7 @@ fn whole_site(claim: &Claim<'_>) -> Objection {
         (site, "") => format!("all of `{site}`"),
         (_, entry) => format!("`{entry}`"),
     };
-    let way_on = match (claim.target.act, claim.governed.system.upkeep()) {
+    let way_on = match (claim.target.act, claim.governed.system.info().upkeep) {
         (Act::Clear, _) => {
             "keep it out (`git clean -e PATTERN`, `git stash push -u -- ':!PATH'`, \
              `rsync --exclude PATTERN`)"

@@ -341,7 +341,7 @@ pub(crate) fn report_written(context: &Context<'_>, event: &Event<'_>, claims: &
             (None, _) => None,
         };
         let path = claim.path();
-        let dir = claim.governed.system.gate_dir();
+        let dir = claim.governed.system.info().gate_dir;
         let place = dir.and_then(|dir| Some((dir, path.split_once(&format!("/{dir}/"))?)));
         let (Some(said), Some((dir, (above, entry)))) = (said, place) else {
             continue;

@@ -79,7 +79,8 @@ impl<'c> GateScope<'c> {
             tree.as_ref().filter(|_| leaves_artifacts)
         };
         let systems = registry.governed.iter();
-        let gated = systems.filter_map(|governed| Some((governed, governed.system.gate_dir()?)));
+        let gated =
+            systems.filter_map(|governed| Some((governed, governed.system.info().gate_dir?)));
         let mut all = Vec::new();
         for (governed, gate_dir) in gated.clone() {
             all.push(Self {

@@ -41,7 +41,7 @@ impl<'s> EnabledSystem<'s> {
     /// themselves: a system that leaves other names in its directory alone has open ones.
     pub fn site_kind(&self, view: &dyn View) -> DirKind {
         let locate = |path: &str| Some(self.system.locate(path, view)?.site.to_owned());
-        let landmark = self.system.landmarks().first();
+        let landmark = self.system.info().landmarks.first();
         let site = landmark.and_then(|landmark| locate(landmark));
         if site.is_some_and(|site| locate(&format!("{site}/any")).is_none()) {
             return DirKind::Open;
@@ -129,7 +129,7 @@ impl<'s> Registry<'s> {
                 continue;
             };
             // A declared system's site is known by its glob alone.
-            if !governed.system.landmarks().is_empty() {
+            if !governed.system.info().landmarks.is_empty() {
                 return Some((governed, place));
             }
             if deepest.is_none_or(|(_, known)| place.site.len() > known.site.len()) {

@@ -77,7 +77,7 @@ impl<'c> Site<'c> {
 /// A site's path without the part that all sites of its system share:
 /// `.claude/.docs/260110-task` is `260110-task`.
 fn label(site: &Site<'_>, path: &str) -> PathBuf {
-    let landmarks = site.governed.system.landmarks().iter();
+    let landmarks = site.governed.system.info().landmarks.iter();
     let mut shared = landmarks.filter_map(|landmark| Some(landmark.rsplit_once('/')?.0));
     let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     let without = shared.find_map(|shared| {
@@ -203,7 +203,11 @@ pub fn dirs_below<'r>(root: &'r Root, dir: &str) -> impl Iterator<Item = Level> 
 
 /// What lies in the directory that a system shares with other programs.
 fn in_shared_dir(root: &Root, level: &Level, system: &dyn System) -> Vec<String> {
-    let Some(shared) = system.shared_dir().filter(|shared| level.may_hold(shared)) else {
+    let Some(shared) = system
+        .info()
+        .shared_dir
+        .filter(|shared| level.may_hold(shared))
+    else {
         return Vec::new();
     };
     let shared = path::below(&level.dir, shared);
@@ -264,7 +268,7 @@ pub fn add_new<'c>(sites: &mut Vec<Site<'c>>, site: Site<'c>) {
 
 /// Whether a directory below a root holds state of a system.
 pub fn has_landmark(root: &Root, dir: &str, system: &dyn System) -> bool {
-    let mut landmarks = system.landmarks().iter();
+    let mut landmarks = system.info().landmarks.iter();
     landmarks.any(|landmark| !expand(root, &path::below(dir, landmark)).is_empty())
 }
 
@@ -276,7 +280,7 @@ fn held<'c>(
     registry: &Registry<'_>,
 ) -> Vec<Site<'c>> {
     let dir = level.dir.as_str();
-    let landmarks = governed.system.landmarks().iter();
+    let landmarks = governed.system.info().landmarks.iter();
     let mut paths: Vec<String> = landmarks
         .filter(|landmark| level.may_hold(landmark))
         .flat_map(|landmark| expand(root, &path::below(dir, landmark)))
@@ -286,7 +290,7 @@ fn held<'c>(
     }
     if dir.is_empty() {
         paths.extend(named_paths(root, governed, registry));
-    } else if governed.system.landmarks().is_empty() {
+    } else if governed.system.info().landmarks.is_empty() {
         // A declared system's site is known by its glob alone.
         paths.push(dir.to_owned());
     }
@@ -309,7 +313,7 @@ pub fn named<'c>(
 
 /// A path in each directory that the settings name as a site, and in the root.
 fn named_paths(root: &Root, governed: &EnabledSystem<'_>, registry: &Registry<'_>) -> Vec<String> {
-    let file = governed.system.root_file();
+    let file = governed.system.info().root_file;
     let id = governed.id();
     let named = registry.named_sites.iter().filter(|(of, _)| of == id);
     let there = named

@@ -114,7 +114,7 @@ impl<'a, 's> Judged<'a, 's> {
         let was_empty = self.change.before.is_none_or(|before| before.size == 0);
         // A file that begins empty is about to be written.
         let after = after.filter(|text| !(is_empty(text) && was_empty))?;
-        let present = match system.present() {
+        let present = match system.info().prior {
             PriorText::Ignored => None,
             // Empty, so that nothing takes what is not kept for missing.
             PriorText::Needed | PriorText::Repairable => {

@@ -117,7 +117,7 @@ struct Work<'l, 'i> {
 
 impl Work<'_, '_> {
     fn site(&mut self, site: &Site<'_>, given: Given) -> anyhow::Result<()> {
-        let lock = site.governed.system.pid_lock();
+        let lock = site.governed.system.info().pid_lock;
         let mut count = 0;
         let (look, work) = (self.look, RefCell::new(self));
         let mut is_known = |path: &Path, meta: &Metadata| {

@@ -188,7 +188,7 @@ impl<'s, 'w> Settling<'s, 'w> {
                 let governed = judged.claim.governed;
                 let added = &self.recorder.settings.system(governed.id()).programs;
                 let is_owning = |program: &String| {
-                    governed.system.programs().contains(&program.as_str())
+                    governed.system.info().programs.contains(&program.as_str())
                         || added.contains(program)
                 };
                 candidate.tie = if call.names(&judged.path) {

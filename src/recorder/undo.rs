@@ -109,7 +109,7 @@ impl Undo<'_> {
             // All of the site may be gone.
             replace::make_dir(dir.as_ref())?;
         }
-        let pid_lock = self.site.governed.system.pid_lock();
+        let pid_lock = self.site.governed.system.info().pid_lock;
         let mut outcome = Err(Refused::Touched);
         with_state_lock(dir.as_ref(), pid_lock, self.wait, |locked| {
             stays_inside(self.path, dir.as_ref())?;

@@ -21,8 +21,8 @@ use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{Contract, Dir, DirKind, List, Row, Writer};
 use crate::settings::model::EvidenceMode;
 use crate::systems::system::{
-    AgentEvent, ClosedGate, ContentError, Effects, FileOutcome, Files, Note, Place, System, View,
-    split_site,
+    AgentEvent, ClosedGate, ContentError, Effects, FileOutcome, Files, Info, Note, Place, System,
+    View, split_site,
 };
 use crate::systems::workflow::{Outcome, Proof, Workflow};
 
@@ -32,8 +32,8 @@ pub struct AgentFlow;
 pub const ID: &str = "agent-flow";
 
 impl System for AgentFlow {
-    fn id(&self) -> &str {
-        ID
+    fn info(&self) -> &Info<'_> {
+        &INFO
     }
 
     fn contract(&self) -> &Contract<'_> {
@@ -52,24 +52,8 @@ impl System for AgentFlow {
         })
     }
 
-    fn programs(&self) -> &'static [&'static str] {
-        &[
-            "compile-deep-dive.sh",
-            "init-deep-dive.sh",
-            "init-orchestration.sh",
-            "init-team-orchestration.sh",
-            "merge-parallel-results.sh",
-            "update-orchestration-state.sh",
-            "update-team-state.sh",
-        ]
-    }
-
     fn judges(&self, entry: &str) -> bool {
         FileKind::parse(entry).is_some()
-    }
-
-    fn goes_by_pattern(&self) -> bool {
-        true
     }
 
     fn check_content(
@@ -84,14 +68,6 @@ impl System for AgentFlow {
                 .map(|()| Vec::new())
                 .map_err(ContentError::malformed),
         }
-    }
-
-    fn shared_dir(&self) -> Option<&'static str> {
-        self.gate_dir()
-    }
-
-    fn gate_dir(&self) -> Option<&'static str> {
-        Some(".claude")
     }
 
     fn at(&self, moment: &AgentEvent<'_>, files: &dyn Files, now: DateTime<Utc>) -> Effects {
@@ -143,15 +119,28 @@ impl System for AgentFlow {
             .map(|(name, text)| state::read_workflow(text, &format!("{site}/{name}")))
             .collect()
     }
-
-    fn landmarks(&self) -> &'static [&'static str] {
-        &[
-            ".claude/orchestration.local.md",
-            ".claude/team-orchestration.local.md",
-            ".claude/deep-dive.local.md",
-        ]
-    }
 }
+
+static INFO: Info<'static> = Info {
+    programs: &[
+        "compile-deep-dive.sh",
+        "init-deep-dive.sh",
+        "init-orchestration.sh",
+        "init-team-orchestration.sh",
+        "merge-parallel-results.sh",
+        "update-orchestration-state.sh",
+        "update-team-state.sh",
+    ],
+    goes_by_pattern: true,
+    shared_dir: Some(".claude"),
+    gate_dir: Some(".claude"),
+    landmarks: &[
+        ".claude/orchestration.local.md",
+        ".claude/team-orchestration.local.md",
+        ".claude/deep-dive.local.md",
+    ],
+    ..Info::new(ID)
+};
 
 static CONTRACT: Contract<'static> = Contract {
     source: "Agent Flow docs/reference/state-files.md (1.0) and scripts (1.9)",

@@ -7,7 +7,7 @@ pub mod state;
 
 use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{Contract, Dir, DirKind, List, Role, Row, Writer};
-use crate::systems::system::{Files, Place, Retention, System, View, below, split_site};
+use crate::systems::system::{Files, Info, Place, Retention, System, View, below, split_site};
 use crate::systems::workflow::Workflow;
 
 pub struct AgentMux;
@@ -16,16 +16,12 @@ pub struct AgentMux;
 pub const ID: &str = "agentmux";
 
 impl System for AgentMux {
-    fn id(&self) -> &str {
-        ID
+    fn info(&self) -> &Info<'_> {
+        &INFO
     }
 
     fn contract(&self) -> &Contract<'_> {
         &CONTRACT
-    }
-
-    fn upkeep(&self) -> Retention {
-        Retention::Program
     }
 
     fn locate<'p>(&self, path: &'p str, view: &dyn View) -> Option<Place<'p>> {
@@ -49,15 +45,14 @@ impl System for AgentMux {
             .into_iter()
             .collect()
     }
-
-    fn programs(&self) -> &'static [&'static str] {
-        &["agentmux"]
-    }
-
-    fn landmarks(&self) -> &'static [&'static str] {
-        &[".agentmux/.sessions/*"]
-    }
 }
+
+static INFO: Info<'static> = Info {
+    upkeep: Retention::Program,
+    programs: &["agentmux"],
+    landmarks: &[".agentmux/.sessions/*"],
+    ..Info::new(ID)
+};
 
 static CONTRACT: Contract<'static> = Contract {
     source: "AgentMux docs/artifacts/session-state.md and its source",

@@ -5,11 +5,11 @@ use crate::base::actor::{Actor, AgentName};
 use crate::contract::glob::Pattern;
 use crate::contract::table::{Contract, Dir, DirKind, List, Name, Others, Role, Row, Writer};
 use crate::settings::model::{Declared, Settings};
-use crate::systems::system::{Place, System, View, place_at};
+use crate::systems::system::{Info, Place, System, View, place_at};
 
 pub struct DeclaredSystem<'s> {
-    id: &'s str,
     declared: &'s Declared,
+    info: Info<'s>,
     contract: Contract<'s>,
 }
 
@@ -19,8 +19,8 @@ impl<'s> DeclaredSystem<'s> {
         settings
             .declared()
             .map(|(id, declared)| Self {
-                id,
                 declared,
+                info: Info::new(id),
                 contract: contract(declared),
             })
             .collect()
@@ -58,8 +58,8 @@ fn contract(declared: &Declared) -> Contract<'_> {
 }
 
 impl System for DeclaredSystem<'_> {
-    fn id(&self) -> &str {
-        self.id
+    fn info(&self) -> &Info<'_> {
+        &self.info
     }
 
     fn contract(&self) -> &Contract<'_> {
@@ -93,9 +93,5 @@ impl System for DeclaredSystem<'_> {
         } else {
             Writer::Roles(List::Owned(agents), Others::Main)
         }
-    }
-
-    fn landmarks(&self) -> &'static [&'static str] {
-        &[]
     }
 }

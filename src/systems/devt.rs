@@ -20,8 +20,8 @@ use crate::contract::table::{
 };
 use crate::settings::model::SettingKey;
 use crate::systems::system::{
-    AgentEvent, ContentError, Effects, FileOutcome, Files, MissingArtifact, Note, Place, System,
-    View, split_site,
+    AgentEvent, ContentError, Effects, FileOutcome, Files, Info, MissingArtifact, Note, Place,
+    System, View, split_site,
 };
 use crate::systems::workflow::{Outcome, Workflow};
 
@@ -31,16 +31,12 @@ pub struct Devt;
 pub const ID: &str = "devt";
 
 impl System for Devt {
-    fn id(&self) -> &str {
-        ID
+    fn info(&self) -> &Info<'_> {
+        &INFO
     }
 
     fn contract(&self) -> &Contract<'_> {
         &CONTRACT
-    }
-
-    fn own_keys(&self) -> &'static [SettingKey] {
-        &[SettingKey::Contract]
     }
 
     fn locate<'p>(&self, path: &'p str, _view: &dyn View) -> Option<Place<'p>> {
@@ -74,10 +70,6 @@ impl System for Devt {
         let fields = workflow_yaml::read(&files.text("workflow.yaml")?);
         let id = fields.text("workflow_id").filter(|id| !id.is_empty());
         id.map(str::to_owned)
-    }
-
-    fn gate_dir(&self) -> Option<&'static str> {
-        Some(".devt/state")
     }
 
     fn is_artifact(&self, name: &str) -> bool {
@@ -135,14 +127,6 @@ impl System for Devt {
         names.map(str::to_owned).collect()
     }
 
-    fn programs(&self) -> &'static [&'static str] {
-        &["devt-tools", "devt-tools.cjs"]
-    }
-
-    fn pid_lock(&self) -> Option<&'static str> {
-        Some(".lock")
-    }
-
     fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
         let file = format!("{site}/workflow.yaml");
         let Some(text) = files.text("workflow.yaml") else {
@@ -159,10 +143,6 @@ impl System for Devt {
             }
         }
     }
-
-    fn landmarks(&self) -> &'static [&'static str] {
-        &[".devt/state"]
-    }
 }
 
 /// Whether a text may be written as `workflow.yaml`: what steers devt must be a value it knows.
@@ -175,6 +155,15 @@ fn check_workflow(text: &str) -> Result<(), String> {
         None => Ok(()),
     }
 }
+
+static INFO: Info<'static> = Info {
+    own_keys: &[SettingKey::Contract],
+    programs: &["devt-tools", "devt-tools.cjs"],
+    gate_dir: Some(".devt/state"),
+    pid_lock: Some(".lock"),
+    landmarks: &[".devt/state"],
+    ..Info::new(ID)
+};
 
 static CONTRACT: Contract<'static> = Contract {
     source: "devt docs/STATE-RULES.md (0.83) and state-contract.cjs (0.244)",

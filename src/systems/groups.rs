@@ -16,8 +16,8 @@ use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{Contract, Dir, DirKind, List, Others, Role, Row, Writer};
 use crate::settings::model::SettingKey;
 use crate::systems::system::{
-    AgentEvent, ContentError, Effects, FileOutcome, Files, MissingArtifact, Note, Place, Retention,
-    System, View, below, split_site,
+    AgentEvent, ContentError, Effects, FileOutcome, Files, Info, MissingArtifact, Note, Place,
+    Retention, System, View, below, split_site,
 };
 use crate::systems::workflow::{Outcome, Workflow};
 
@@ -30,20 +30,12 @@ const TASKS: &str = "tasks.md";
 pub const ID: &str = "groups";
 
 impl System for Groups {
-    fn id(&self) -> &str {
-        ID
+    fn info(&self) -> &Info<'_> {
+        &INFO
     }
 
     fn contract(&self) -> &Contract<'_> {
         &CONTRACT
-    }
-
-    fn own_keys(&self) -> &'static [SettingKey] {
-        &[SettingKey::Roots, SettingKey::Roles]
-    }
-
-    fn upkeep(&self) -> Retention {
-        Retention::Work
     }
 
     fn locate<'p>(&self, path: &'p str, view: &dyn View) -> Option<Place<'p>> {
@@ -111,18 +103,6 @@ impl System for Groups {
         names.any(|name| name.ends_with(change))
     }
 
-    fn programs(&self) -> &'static [&'static str] {
-        &["openspec"]
-    }
-
-    fn root_file(&self) -> Option<&'static str> {
-        Some(TASKS)
-    }
-
-    fn gate_dir(&self) -> Option<&'static str> {
-        Some("openspec/changes")
-    }
-
     /// The verdict files of an agent's kind that are there.
     fn artifacts_of(&self, agent: &AgentName, files: &dyn Files) -> Vec<String> {
         let Some(kind) = self.kind_of_agent(agent) else {
@@ -170,10 +150,6 @@ impl System for Groups {
         let run = change.map(|change| Ok(state::workflow(&change, site)));
         run.into_iter().collect()
     }
-
-    fn landmarks(&self) -> &'static [&'static str] {
-        &["openspec/changes/*"]
-    }
 }
 
 impl Groups {
@@ -211,6 +187,16 @@ fn at_root<'p>(path: &'p str, view: &dyn View) -> Option<Place<'p>> {
     };
     (numbered && is_root()).then_some(place)
 }
+
+static INFO: Info<'static> = Info {
+    own_keys: &[SettingKey::Roots, SettingKey::Roles],
+    upkeep: Retention::Work,
+    programs: &["openspec"],
+    root_file: Some(TASKS),
+    gate_dir: Some("openspec/changes"),
+    landmarks: &["openspec/changes/*"],
+    ..Info::new(ID)
+};
 
 static CONTRACT: Contract<'static> = Contract {
     source: "chapter on the file-based state machine",

@@ -6,7 +6,7 @@ use crate::contract::denial::DenyCode;
 use crate::contract::table::{Contract, Dir, DirKind, List, Row, Writer};
 use crate::host::settings_json::{Wiring, is_our_name, keeps_our_entries};
 use crate::systems::system::{
-    ContentError, Note, Place, PriorText, Retention, System, View, split_site,
+    ContentError, Info, Note, Place, PriorText, Retention, System, View, split_site,
 };
 
 pub struct Own;
@@ -15,20 +15,12 @@ pub struct Own;
 pub const ID: &str = "self";
 
 impl System for Own {
-    fn id(&self) -> &str {
-        ID
+    fn info(&self) -> &Info<'_> {
+        &INFO
     }
 
     fn contract(&self) -> &Contract<'_> {
         &CONTRACT
-    }
-
-    fn programs(&self) -> &'static [&'static str] {
-        &["statewarden"]
-    }
-
-    fn upkeep(&self) -> Retention {
-        Retention::Program
     }
 
     fn locate<'p>(&self, path: &'p str, _view: &dyn View) -> Option<Place<'p>> {
@@ -44,10 +36,6 @@ impl System for Own {
     /// Many people keep Claude Code's settings, or a program, elsewhere and link them.
     fn may_be_linked(&self, entry: &str) -> bool {
         self.judges(entry) || is_our_name(entry)
-    }
-
-    fn present(&self) -> PriorText {
-        PriorText::Needed
     }
 
     /// Claude Code's settings belong to the user and may be edited, but not so
@@ -72,14 +60,6 @@ impl System for Own {
         }
         Ok(Vec::new())
     }
-
-    fn landmarks(&self) -> &'static [&'static str] {
-        &[
-            ".claude/statewarden",
-            ".claude/statewarden.yaml",
-            ".claude/statewarden.local.yaml",
-        ]
-    }
 }
 
 const SETTINGS_SHARED: Row<'_> =
@@ -91,6 +71,18 @@ const SETTINGS_LOCAL: Row<'_> = Row::file(
 )
 .read_by("Claude Code");
 const SETTINGS: &[Row<'_>] = &[SETTINGS_SHARED, SETTINGS_LOCAL];
+
+static INFO: Info<'static> = Info {
+    upkeep: Retention::Program,
+    programs: &["statewarden"],
+    landmarks: &[
+        ".claude/statewarden",
+        ".claude/statewarden.yaml",
+        ".claude/statewarden.local.yaml",
+    ],
+    prior: PriorText::Needed,
+    ..Info::new(ID)
+};
 
 static CONTRACT: Contract<'static> = Contract {
     source: "statewarden",

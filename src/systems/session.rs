@@ -15,8 +15,8 @@ use crate::contract::denial::DenyCode;
 use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{Contract, Dir, DirKind, List, Row, Writer};
 use crate::systems::system::{
-    AgentEvent, ClosedGate, ContentError, Effects, FileOutcome, Files, Note, Place, PriorText,
-    System, View, split_site,
+    AgentEvent, ClosedGate, ContentError, Effects, FileOutcome, Files, Info, Note, Place,
+    PriorText, System, View, split_site,
 };
 use crate::systems::workflow::{Outcome, Proof, Workflow};
 
@@ -26,8 +26,8 @@ pub struct Session;
 pub const ID: &str = "session";
 
 impl System for Session {
-    fn id(&self) -> &str {
-        ID
+    fn info(&self) -> &Info<'_> {
+        &INFO
     }
 
     fn contract(&self) -> &Contract<'_> {
@@ -49,10 +49,6 @@ impl System for Session {
         entry == "state.json"
     }
 
-    fn present(&self) -> PriorText {
-        PriorText::Repairable
-    }
-
     fn check_content(
         &self,
         Place { site, entry }: Place<'_>,
@@ -66,10 +62,6 @@ impl System for Session {
             }
             _ => error,
         })
-    }
-
-    fn gate_dir(&self) -> Option<&'static str> {
-        Some(".claude/.docs")
     }
 
     fn at(&self, moment: &AgentEvent<'_>, files: &dyn Files, now: DateTime<Utc>) -> Effects {
@@ -118,11 +110,14 @@ impl System for Session {
             .into_iter()
             .collect()
     }
-
-    fn landmarks(&self) -> &'static [&'static str] {
-        &[".claude/.docs/*"]
-    }
 }
+
+static INFO: Info<'static> = Info {
+    gate_dir: Some(".claude/.docs"),
+    landmarks: &[".claude/.docs/*"],
+    prior: PriorText::Repairable,
+    ..Info::new(ID)
+};
 
 static CONTRACT: Contract<'static> = Contract {
     source: "state schema reference of the coding skill",

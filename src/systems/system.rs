@@ -158,10 +158,66 @@ impl Note {
     }
 }
 
+/// What a system is, as far as data can say it.
+#[derive(Clone, Copy, Debug)]
+pub struct Info<'a> {
+    /// The id that settings, logs and `--system` use.
+    pub id: &'a str,
+    /// Paths whose presence below a directory means that it holds a site, for
+    /// commands that look for sites and for removals of whole trees. A last
+    /// component `*` stands for any directory. Sites lie at any depth.
+    pub landmarks: &'static [&'static str],
+    /// The directory that holds the system's runs, relative to a root or to a
+    /// directory below it; `None` for a system whose gates this program leaves alone.
+    pub gate_dir: Option<&'static str>,
+    /// The programs whose changes are the system's own, by their names.
+    pub programs: &'static [&'static str],
+    /// The keys of its settings that only some systems have.
+    pub own_keys: &'static [SettingKey],
+    /// Whose the files of its sites are.
+    pub upkeep: Retention,
+    /// What the judgement of a new text asks of the present one. A text that is
+    /// asked for nothing is not read.
+    pub prior: PriorText,
+    /// The name of a directory that is also for other programs' files, and may hold
+    /// some of the system's where no landmark is.
+    pub shared_dir: Option<&'static str>,
+    /// The file that makes a root a site; `None` for a system of which no root is one.
+    pub root_file: Option<&'static str>,
+    /// A file whose existence is another program's lock on the state in
+    /// `gate_dir`, with a process id inside.
+    pub pid_lock: Option<&'static str>,
+    /// Whether a pattern may take several entries away, because the system's own
+    /// documents do so.
+    pub goes_by_pattern: bool,
+}
+
+impl<'a> Info<'a> {
+    /// The state of runs, of which this program moves no gates.
+    pub const fn new(id: &'a str) -> Self {
+        Self {
+            id,
+            landmarks: &[],
+            gate_dir: None,
+            programs: &[],
+            own_keys: &[],
+            upkeep: Retention::Run,
+            prior: PriorText::Ignored,
+            shared_dir: None,
+            root_file: None,
+            pid_lock: None,
+            goes_by_pattern: false,
+        }
+    }
+}
+
 /// One family of state files.
 pub trait System: Sync {
-    /// The id that settings, logs and `--system` use.
-    fn id(&self) -> &str;
+    fn info(&self) -> &Info<'_>;
+
+    fn id(&self) -> &str {
+        self.info().id
+    }
 
     fn contract(&self) -> &Contract<'_>;
 
@@ -173,19 +229,14 @@ pub trait System: Sync {
         row.writer.clone()
     }
 
-    /// The name that its agents most likely mean by one that nobody else is refused.
-    fn near_miss(&self, _entry: &str) -> Option<String> {
-        None
-    }
-
-    /// The programs whose changes are the system's own, by their names.
-    fn programs(&self) -> &'static [&'static str] {
-        &[]
-    }
-
     /// Who may write an entry that no row names, where its directory is open.
     fn free_writer<'a>(&'a self, _entry: &str) -> Writer<'a> {
         Writer::Anyone
+    }
+
+    /// The name that its agents most likely mean by one that nobody else is refused.
+    fn near_miss(&self, _entry: &str) -> Option<String> {
+        None
     }
 
     /// Whether the text of an entry is judged at all. What says no is never read.
@@ -198,14 +249,8 @@ pub trait System: Sync {
         false
     }
 
-    /// What the judgement of a new text asks of the present one. A text that is
-    /// asked for nothing is not read.
-    fn present(&self) -> PriorText {
-        PriorText::Ignored
-    }
-
     /// Judges the text an entry would hold. `present` is what it holds now, where
-    /// [`Self::present`] asks for it.
+    /// [`Info::prior`] asks for it.
     ///
     /// # Errors
     /// The file's readers could not parse the text, or its state cannot follow
@@ -219,22 +264,6 @@ pub trait System: Sync {
         Ok(Vec::new())
     }
 
-    /// The keys of its settings that only some systems have.
-    fn own_keys(&self) -> &'static [SettingKey] {
-        &[]
-    }
-
-    /// Whose the files of its sites are.
-    fn upkeep(&self) -> Retention {
-        Retention::Run
-    }
-
-    /// Whether a pattern may take several entries away, because the system's own
-    /// documents do so.
-    fn goes_by_pattern(&self) -> bool {
-        false
-    }
-
     /// Whether the system archives a whole site by moving it to a path. Both are
     /// relative to the root.
     fn archives(&self, _site: &str, _to: &str) -> bool {
@@ -243,23 +272,6 @@ pub trait System: Sync {
 
     /// The id of the workflow that runs in a site, for the records.
     fn workflow_id(&self, _files: &dyn Files) -> Option<String> {
-        None
-    }
-
-    /// The file that makes a root a site; `None` for a system of which no root is one.
-    fn root_file(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// The name of a directory that is also for other programs' files, and may hold
-    /// some of the system's where no landmark is.
-    fn shared_dir(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// The directory that holds the system's runs, relative to a root or to a
-    /// directory below it; `None` for a system whose gates this program leaves alone.
-    fn gate_dir(&self) -> Option<&'static str> {
         None
     }
 
@@ -289,17 +301,6 @@ pub trait System: Sync {
     fn runs(&self, _site: &str, _files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
         Vec::new()
     }
-
-    /// A file whose existence is another program's lock on the state in
-    /// `gate_dir`, with a process id inside.
-    fn pid_lock(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// Paths whose presence below a directory means that it holds a site, for
-    /// commands that look for sites and for removals of whole trees. A last
-    /// component `*` stands for any directory. Sites lie at any depth.
-    fn landmarks(&self) -> &'static [&'static str];
 }
 
 /// Why a text may not be written, with what to write instead.
@@ -359,7 +360,7 @@ pub fn are_named_in(text: &str) -> bool {
 }
 
 fn names_in_shared_dir(system: &dyn System, text: &str) -> bool {
-    let Some(dir) = system.shared_dir() else {
+    let Some(dir) = system.info().shared_dir else {
         return false;
     };
     let is_named = |below: &str| {
@@ -372,7 +373,13 @@ fn names_in_shared_dir(system: &dyn System, text: &str) -> bool {
 
 fn any_landmark(is_it: &mut dyn FnMut(&'static str) -> bool) -> bool {
     let mut systems = SYSTEMS.iter();
-    systems.any(|system| system.landmarks().iter().any(|landmark| is_it(landmark)))
+    systems.any(|system| {
+        system
+            .info()
+            .landmarks
+            .iter()
+            .any(|landmark| is_it(landmark))
+    })
 }
 
 /// Whether a directory has the name of one that a place of a built-in system lies in, as
@@ -420,12 +427,15 @@ pub fn ids() -> Vec<&'static str> {
 
 /// The built-in systems as the settings know them, the program's own last.
 pub fn known() -> Vec<KnownSystem> {
-    let known = |id| KnownSystem {
-        id,
-        keys: by_id(id).map_or(&[], System::own_keys),
-        sites: by_id(id).map_or(&[], System::landmarks),
+    let known = |id| {
+        let info = by_id(id)?.info();
+        Some(KnownSystem {
+            id,
+            keys: info.own_keys,
+            sites: info.landmarks,
+        })
     };
-    ids().into_iter().map(known).collect()
+    ids().into_iter().filter_map(known).collect()
 }
 
 /// The built-in system with this id.

@@ -51,7 +51,7 @@ pub(super) fn nearest_from(
 
 fn nearest_in(root: &Root, below: &str, governed: &EnabledSystem<'_>) -> Option<PathBuf> {
     let system = governed.system;
-    let gate_dir = system.gate_dir()?;
+    let gate_dir = system.info().gate_dir?;
     let mut dirs = std::iter::successors(Some(below), |below| {
         (!below.is_empty()).then(|| below.rsplit_once('/').map_or("", |(above, _)| above))
     });

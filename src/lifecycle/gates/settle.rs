@@ -24,7 +24,7 @@ pub(super) fn settle<'a>(
         return state.outcomes();
     }
     let attempt = || {
-        let pid_lock = state.around.governed.system.pid_lock();
+        let pid_lock = state.around.governed.system.info().pid_lock;
         with_state_lock(state.dir, pid_lock, IN_HOOK, |_| {
             // What was planned before the lock may be stale, and is planned again then.
             let mut outcomes = match state.asked.holds() {
