@@ -139,26 +139,19 @@ pub(super) fn with_an_input_each(args: impl Iterator<Item = OsString>) -> Vec<Os
 }
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let now = context.now;
     let change = match &args.step {
         Step::Show(which) => return show(which, context, out),
         Step::Init(args) => init(args, context)?,
-        Step::Start(on) => step(on, None, context, START, &|text| {
-            transition::start(text, on.phase, now)
-        })?,
+        Step::Start(on) => step(on, transition::Step::Start, context)?,
         Step::Complete(Complete { on, report }) => {
             let report = report.as_deref();
             // Where the phase is over already, too.
             let checked =
                 report.map_or(Ok(()), |report| transition::check_report(on.phase, report));
             checked.map_err(Error::msg)?;
-            step(on, report, context, COMPLETE, &|text| {
-                transition::complete(text, on.phase, report, now)
-            })?
+            step(on, transition::Step::Complete { report }, context)?
         }
-        Step::Skip(on) => step(on, None, context, SKIP, &|text| {
-            transition::skip(text, on.phase, now)
-        })?,
+        Step::Skip(on) => step(on, transition::Step::Skip, context)?,
         Step::Decide(args) => {
             let decision = Decision {
                 agent: &args.agent,
@@ -166,9 +159,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
                 instances: args.instances.unwrap_or(args.input.len()),
                 inputs: &args.input,
             };
-            step(&args.on, None, context, DECIDE, &|text| {
-                transition::decide(text, args.on.phase, &decision, now)
-            })?
+            step(&args.on, transition::Step::Decide(decision), context)?
         }
     };
     change.print(context, out)?;
@@ -232,29 +223,33 @@ fn read_spec<'a>(path: &'a str, context: &CliContext<'_>) -> Result<Spec<'a>> {
 }
 
 /// A step's name in the logs, and the gate it takes its phase to, with a word for it.
-type Goal = (&'static str, Option<(GateStatus, &'static str)>);
-
-const START: Goal = (
-    "session start",
-    Some((GateStatus::InProgress, "in progress")),
-);
-const COMPLETE: Goal = ("session complete", Some((GateStatus::Passed, "completed")));
-const SKIP: Goal = ("session skip", Some((GateStatus::Skipped, "skipped")));
-const DECIDE: Goal = ("session decide", None);
+fn goal(step: transition::Step<'_>) -> (&'static str, Option<(GateStatus, &'static str)>) {
+    match step {
+        transition::Step::Start => {
+            let end = (GateStatus::InProgress, "in progress");
+            ("session start", Some(end))
+        }
+        transition::Step::Complete { .. } => {
+            let end = (GateStatus::Passed, "completed");
+            ("session complete", Some(end))
+        }
+        transition::Step::Skip => ("session skip", Some((GateStatus::Skipped, "skipped"))),
+        transition::Step::Decide(_) => ("session decide", None),
+    }
+}
 
 /// One update of a session's state. A report that it names must be there.
-fn step(
-    on: &On,
-    report: Option<&str>,
-    context: &CliContext<'_>,
-    (verb, end): Goal,
-    apply: &dyn Fn(&str) -> Result<String, String>,
-) -> Result<Change> {
+fn step(on: &On, step: transition::Step<'_>, context: &CliContext<'_>) -> Result<Change> {
+    let (verb, end) = goal(step);
+    let report = match step {
+        transition::Step::Complete { report } => report,
+        _ => None,
+    };
     let docs = change::nearest(context, SYSTEM, ".claude/.docs");
     let (file, outcome) = change::locked(&docs, SYSTEM, |_| {
         let (name, text) = chosen(&docs, &on.which)?;
         let file = docs.join(&name);
-        let change = apply(&text);
+        let change = transition::apply(&text, on.phase, step, context.now);
         if let (Err(_), Some((status, word))) = (&change, end)
             // The hook may have seen the agent's start, or the report, before.
             && State::parse(&text).is_ok_and(|state| state.phase(on.phase).gate_status() == status)

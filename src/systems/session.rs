@@ -10,6 +10,7 @@ pub mod transition;
 use chrono::{DateTime, Utc};
 
 use self::state::{Phase, State};
+use self::transition::Step;
 use crate::base::actor::AgentName;
 use crate::contract::denial::DenyCode;
 use crate::contract::slug::{Shape, Slug};
@@ -66,27 +67,11 @@ impl System for Session {
 
     fn at(&self, moment: &AgentEvent<'_>, files: &dyn Files, now: DateTime<Utc>) -> Effects {
         let outcome = match *moment {
-            AgentEvent::AgentStart { agent } if Phase::of_agent(agent).is_some() => {
-                newest(files, agent, now)
+            AgentEvent::AgentStart { agent } => {
+                Phase::of_agent(agent).and_then(|phase| newest(files, agent, phase, now))
             }
-            AgentEvent::Wrote { entry, text } => entry.split_once('/').and_then(|(id, report)| {
-                let phase = Phase::of_report(report)?;
-                let file = format!("{id}/state.json");
-                let state = files.text(&file)?;
-                let mut outcome = match text.trim() {
-                    "" => Outcome::Unchanged {
-                        why: format!("`{report}` is empty"),
-                    },
-                    _ => transition::on_report_written(&state, phase, now),
-                };
-                if let Outcome::Changed(change) = &mut outcome {
-                    change.proof.push(Proof::artifact(entry));
-                }
-                Some(FileOutcome { file, outcome })
-            }),
-            AgentEvent::AgentStart { .. }
-            | AgentEvent::AgentEnd { .. }
-            | AgentEvent::TurnEnd { .. } => None,
+            AgentEvent::Wrote { entry, text } => written(files, entry, text, now),
+            AgentEvent::AgentEnd { .. } | AgentEvent::TurnEnd { .. } => None,
         };
         Effects {
             outcomes: outcome.into_iter().collect(),
@@ -216,13 +201,43 @@ fn none_open(sessions: &[(String, String)]) -> String {
 }
 
 /// The start of an agent belongs to the newest unfinished session.
-fn newest(files: &dyn Files, agent: &AgentName, now: DateTime<Utc>) -> Option<FileOutcome> {
+fn newest(
+    files: &dyn Files,
+    agent: &AgentName,
+    phase: Phase,
+    now: DateTime<Utc>,
+) -> Option<FileOutcome> {
     let sessions = states(files);
     if sessions.is_empty() {
         return None;
     }
     Some(match newest_of(&sessions) {
-        Ok((name, text)) => FileOutcome::new(name, transition::on_agent_start(text, agent, now)),
+        Ok((name, text)) => {
+            let change = transition::apply(text, phase, Step::Start, now);
+            let evidence = format!("agent `{agent}` started");
+            FileOutcome::new(name, transition::outcome(text, change, phase, evidence))
+        }
         Err(why) => FileOutcome::new("", Outcome::Unchanged { why }),
     })
+}
+
+/// The main thread's write of `<phase>-report.md` completes the phase of that session.
+fn written(files: &dyn Files, entry: &str, text: &str, now: DateTime<Utc>) -> Option<FileOutcome> {
+    let (id, report) = entry.split_once('/')?;
+    let phase = Phase::of_report(report)?;
+    let file = format!("{id}/state.json");
+    let state = files.text(&file)?;
+    let change = match text.trim() {
+        "" => Err(format!("`{report}` is empty")),
+        _ => {
+            let report = Some(report);
+            transition::apply(&state, phase, Step::Complete { report }, now)
+        }
+    };
+    let evidence = format!("`{report}` was written");
+    let mut outcome = transition::outcome(&state, change, phase, evidence);
+    if let Outcome::Changed(change) = &mut outcome {
+        change.proof.push(Proof::artifact(entry));
+    }
+    Some(FileOutcome { file, outcome })
 }

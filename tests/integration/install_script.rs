@@ -257,13 +257,17 @@ fn the_plugins_script_guards_what_the_program_would() {
         serve(command, event.as_bytes())
     };
     let places = SYSTEMS.iter().flat_map(|system| {
-        let landmarks = system.landmarks().iter().map(|mark| mark.replace('*', "x"));
+        let landmarks = system
+            .info()
+            .landmarks
+            .iter()
+            .map(|mark| mark.replace('*', "x"));
         let names = system
             .contract()
             .rows
             .iter()
             .filter_map(|row| match row.name {
-                Name::Exact(name) => Some(format!("{}/{name}", system.shared_dir()?)),
+                Name::Exact(name) => Some(format!("{}/{name}", system.info().shared_dir?)),
                 _ => None,
             });
         landmarks.chain(names).collect::<Vec<_>>()

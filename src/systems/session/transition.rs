@@ -4,28 +4,36 @@
 
 use chrono::{DateTime, SubsecRound, Utc};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::check::check_content;
 use super::schema::BLOCKS;
 use super::state::{Phase, PhaseState, State, Status};
-use crate::base::actor::AgentName;
 use crate::base::clock;
 use crate::formats::json::Document;
 use crate::systems::workflow::{GateStatus, Move, Outcome, StateChange};
 
-/// Pending → in progress. A `started_at` that is already there is kept.
-///
-/// # Errors
-/// The text is no state of a session, or the step leads to none that is allowed.
-pub fn start(text: &str, phase: Phase, now: DateTime<Utc>) -> Result<String, String> {
-    edit(text, phase, now, |state, document| {
-        if state.status == Status::InProgress && state.started_at.is_some() {
-            return Err(format!("phase `{}` is already in progress", phase.as_str()));
-        }
-        document.set(&field(phase, "status"), Status::InProgress.as_str())?;
-        start_time(state, document, now)
-    })
+/// What is done to one phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// Pending → in progress. A `started_at` that is already there is kept.
+    Start,
+    /// To completed, by way of in progress: a phase that was pending is started at the same
+    /// moment. The report is the phase's own; one that comes later takes the place of the old.
+    Complete { report: Option<&'a str> },
+    /// Left out, by the user's choice.
+    Skip,
+    /// Which agents work for research or review, the phases that have agents.
+    Decide(Decision<'a>),
+}
+
+/// Which agents the dispatcher sends for a phase, and at what: one for each input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Decision<'a> {
+    pub agent: &'a str,
+    pub mode: &'a str,
+    pub instances: usize,
+    pub inputs: &'a [String],
 }
 
 /// Whether a report is the phase's own.
@@ -43,108 +51,97 @@ pub fn check_report(phase: Phase, report: &str) -> Result<(), String> {
     }
 }
 
-/// To completed, by way of in progress: a phase that was pending is started at
-/// the same moment. The report is the phase's own; one that comes later takes the place of the old.
+/// The text after a step.
 ///
 /// # Errors
 /// The text is no state of a session, or the step leads to none that is allowed.
-pub fn complete(
+pub fn apply(
     text: &str,
     phase: Phase,
-    report: Option<&str>,
+    step: Step<'_>,
     now: DateTime<Utc>,
 ) -> Result<String, String> {
-    rewrite(text, now, |state, document| {
-        let state = state.phase(phase);
-        let stored = document.get(&field(phase, "report"));
-        let is_new = report.is_some() && stored.and_then(|stored| stored.as_str()) != report;
-        match (state.status, state.skipped) {
-            (Status::Completed, false) if is_new => document.set(&field(phase, "report"), report),
-            (Status::Completed, _) => Err(already_completed(phase)),
-            _ => {
-                document.set(&field(phase, "status"), Status::Completed.as_str())?;
-                document.set(&field(phase, "report"), report)?;
-                start_time(state, document, now)?;
-                document.set(&field(phase, "completed_at"), end_time(state, now))
-            }
+    let state = State::parse(text)?;
+    let mut document = Document::parse(text)?;
+    let (old, name) = (state.phase(phase), phase.as_str());
+    let report_path = ["phases", name, "report"];
+    let stored = document.get(&report_path).and_then(Value::as_str);
+    let is_later = |report| !old.skipped && stored != Some(report);
+    let is_over = old.status == Status::Completed;
+    match step {
+        Step::Decide(decision) => set_decision(&mut document, phase, &decision)?,
+        Step::Complete {
+            report: Some(report),
+        } if is_over && is_later(report) => {
+            document.set(&report_path, report)?;
         }
-    })
+        _ if is_over => return Err(format!("phase `{name}` is already completed")),
+        Step::Start if old.status == Status::InProgress && old.started_at.is_some() => {
+            return Err(format!("phase `{name}` is already in progress"));
+        }
+        step => set_phase(&mut document, old, step, now)?,
+    }
+    // A model may have invented a time that is still to come.
+    if state.updated_at.at < now.trunc_subsecs(0) {
+        document.set(&["updated_at"], clock::seconds(now))?;
+    }
+    let new_text = document.render();
+    check_content(&new_text, Some(text)).map_err(|error| error.message)?;
+    Ok(new_text)
 }
 
-/// Leaves a phase out, by the user's choice.
-///
-/// # Errors
-/// The text is no state of a session, or the step leads to none that is allowed.
-pub fn skip(text: &str, phase: Phase, now: DateTime<Utc>) -> Result<String, String> {
-    edit(text, phase, now, |state, document| {
-        document.set(&field(phase, "status"), Status::Completed.as_str())?;
-        document.set(&field(phase, "skipped"), true)?;
-        document.set(&field(phase, "completed_at"), end_time(state, now))
-    })
+fn set_phase(
+    document: &mut Document,
+    old: &PhaseState,
+    step: Step<'_>,
+    now: DateTime<Utc>,
+) -> Result<(), String> {
+    let mut set = |key, value: Value| document.set(&["phases", old.phase.as_str(), key], value);
+    let status = match step {
+        Step::Start => Status::InProgress,
+        _ => Status::Completed,
+    };
+    set("status", status.as_str().into())?;
+    match step {
+        Step::Complete { report } => set("report", report.into())?,
+        Step::Skip => set("skipped", true.into())?,
+        _ => {}
+    }
+    if step != Step::Skip && old.started_at.is_none() {
+        set("started_at", clock::seconds(now).into())?;
+    }
+    if status == Status::Completed {
+        // Models invent start times, at times in the future; an end may not lie before its start.
+        let end = match &old.started_at {
+            Some(started) if started.at > now => started.text.clone(),
+            _ => clock::seconds(now),
+        };
+        set("completed_at", end.into())?;
+    }
+    Ok(())
 }
 
-/// Which agents the dispatcher sends for a phase, and at what: one for each input.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Decision<'a> {
-    pub agent: &'a str,
-    pub mode: &'a str,
-    pub instances: usize,
-    pub inputs: &'a [String],
-}
-
-/// Records a decision for research or review, the phases that have agents.
-///
-/// # Errors
-/// The phase has no agents, or the text is no state of a session.
-pub fn decide(
-    text: &str,
+fn set_decision(
+    document: &mut Document,
     phase: Phase,
     decision: &Decision<'_>,
-    now: DateTime<Utc>,
-) -> Result<String, String> {
+) -> Result<(), String> {
     if !matches!(phase, Phase::Research | Phase::Review) {
         return Err(format!(
             "decisions belong to research and review, not to `{}`",
             phase.as_str()
         ));
     }
-    rewrite(text, now, |_, document| {
-        let mut blocks = BLOCKS.into_iter();
-        let block = blocks.find(|block| document.get(&[block]).is_some());
-        let block = block.unwrap_or(BLOCKS[0]);
-        if document
-            .get(&[block])
-            .is_some_and(serde_json::Value::is_null)
-        {
-            document.set(&[block], json!({}))?;
-        }
-        document.set(&[block, phase.as_str()], json!(decision))
-    })
+    let mut blocks = BLOCKS.into_iter();
+    let block = blocks.find(|block| document.get(&[block]).is_some());
+    let block = block.unwrap_or(BLOCKS[0]);
+    if document.get(&[block]).is_some_and(Value::is_null) {
+        document.set(&[block], json!({}))?;
+    }
+    document.set(&[block, phase.as_str()], json!(decision))
 }
 
-/// `SubagentStart`: the agent's phase goes in progress.
-pub fn on_agent_start(text: &str, agent: &AgentName, now: DateTime<Utc>) -> Outcome {
-    let Some(phase) = Phase::of_agent(agent) else {
-        return Outcome::Unchanged {
-            why: format!("agent `{agent}` belongs to no phase"),
-        };
-    };
-    let change = start(text, phase, now);
-    outcome(text, change, phase, format!("agent `{agent}` started"))
-}
-
-/// `PostToolUse` of the main thread's Write of `<phase>-report.md`.
-pub fn on_report_written(text: &str, phase: Phase, now: DateTime<Utc>) -> Outcome {
-    let Some(report) = phase.report() else {
-        return Outcome::Unchanged {
-            why: format!("phase `{}` has no report", phase.as_str()),
-        };
-    };
-    let change = complete(text, phase, Some(report), now);
-    outcome(text, change, phase, format!("`{report}` was written"))
-}
-
-/// A step of one phase as the gate log keeps it.
+/// A step as the gate log keeps it.
 pub fn outcome(
     before: &str,
     change: Result<String, String>,
@@ -177,79 +174,34 @@ pub fn outcome(
     }
 }
 
-/// A rewrite that moves one phase, which must not be completed yet.
-fn edit(
-    text: &str,
-    phase: Phase,
-    now: DateTime<Utc>,
-    change: impl FnOnce(&PhaseState, &mut Document) -> Result<(), String>,
-) -> Result<String, String> {
-    rewrite(text, now, |state, document| match state.phase(phase) {
-        open if open.status != Status::Completed => change(open, document),
-        _ => Err(already_completed(phase)),
-    })
-}
-
-fn already_completed(phase: Phase) -> String {
-    format!("phase `{}` is already completed", phase.as_str())
-}
-
-fn rewrite(
-    text: &str,
-    now: DateTime<Utc>,
-    change: impl FnOnce(&State, &mut Document) -> Result<(), String>,
-) -> Result<String, String> {
-    let state = State::parse(text)?;
-    let mut document = Document::parse(text)?;
-    change(&state, &mut document)?;
-    // A model may have invented a time that is still to come.
-    if state.updated_at.at < now.trunc_subsecs(0) {
-        document.set(&["updated_at"], clock::seconds(now))?;
-    }
-    let new_text = document.render();
-    check_content(&new_text, Some(text)).map_err(|error| error.message)?;
-    Ok(new_text)
-}
-
-fn field(phase: Phase, key: &'static str) -> [&'static str; 3] {
-    ["phases", phase.as_str(), key]
-}
-
-fn start_time(
-    state: &PhaseState,
-    document: &mut Document,
-    now: DateTime<Utc>,
-) -> Result<(), String> {
-    match state.started_at {
-        Some(_) => Ok(()),
-        None => document.set(&field(state.phase, "started_at"), clock::seconds(now)),
-    }
-}
-
-/// Models invent start times, at times in the future; an end may not lie before
-/// its start.
-fn end_time(state: &PhaseState, now: DateTime<Utc>) -> String {
-    match &state.started_at {
-        Some(started) if started.at > now => started.text.clone(),
-        _ => clock::seconds(now),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::state::read_workflow;
     use super::super::{create, newest_of};
     use super::*;
+    use crate::base::actor::AgentName;
 
     fn at(minute: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(1_768_055_400 + minute * 60, 0).unwrap()
+    }
+
+    fn complete(report: Option<&str>) -> Step<'_> {
+        Step::Complete { report }
+    }
+
+    fn field(phase: Phase, key: &'static str) -> [&'static str; 3] {
+        ["phases", phase.as_str(), key]
+    }
+
+    fn hook(text: &str, phase: Phase, step: Step<'_>, now: DateTime<Utc>) -> Outcome {
+        outcome(text, apply(text, phase, step, now), phase, String::new())
     }
 
     fn fresh() -> String {
         create::tests::fresh(at(0))
     }
 
-    fn value(text: &str, path: &[&str]) -> serde_json::Value {
+    fn value(text: &str, path: &[&str]) -> Value {
         Document::parse(text).unwrap().get(path).unwrap().clone()
     }
 
@@ -259,12 +211,18 @@ mod tests {
             "\"phases\": {",
             "\"mine\": {\"z\": 1, \"a\": 2.5},\n  \"phases\": {",
         );
-        let text = start(&text, Phase::Research, at(1)).unwrap();
-        let text = complete(&text, Phase::Research, Some("research-report.md"), at(2)).unwrap();
-        let text = skip(&text, Phase::Plan, at(3)).unwrap();
-        let text = complete(&text, Phase::Implement, None, at(4)).unwrap();
-        let text = skip(&text, Phase::Quality, at(5)).unwrap();
-        let text = complete(&text, Phase::Review, None, at(6)).unwrap();
+        let text = apply(&text, Phase::Research, Step::Start, at(1)).unwrap();
+        let text = apply(
+            &text,
+            Phase::Research,
+            complete(Some("research-report.md")),
+            at(2),
+        )
+        .unwrap();
+        let text = apply(&text, Phase::Plan, Step::Skip, at(3)).unwrap();
+        let text = apply(&text, Phase::Implement, complete(None), at(4)).unwrap();
+        let text = apply(&text, Phase::Quality, Step::Skip, at(5)).unwrap();
+        let text = apply(&text, Phase::Review, complete(None), at(6)).unwrap();
         assert!(text.contains("\"mine\": {\n    \"z\": 1,\n    \"a\": 2.5\n  },\n  \"phases\""));
         assert_eq!(value(&text, &["updated_at"]), clock::seconds(at(6)));
         assert_eq!(
@@ -273,7 +231,7 @@ mod tests {
         );
         assert_eq!(
             value(&text, &field(Phase::Plan, "started_at")),
-            serde_json::Value::Null
+            Value::Null
         );
         assert_eq!(
             value(&text, &field(Phase::Implement, "started_at")),
@@ -291,17 +249,26 @@ mod tests {
     #[test]
     fn impossible_steps_are_refused() {
         let text = fresh();
-        check_refused(start(&text, Phase::Plan, at(1)), "`research` is not");
         check_refused(
-            complete(&text, Phase::Init, None, at(1)),
+            apply(&text, Phase::Plan, Step::Start, at(1)),
+            "`research` is not",
+        );
+        check_refused(
+            apply(&text, Phase::Init, complete(None), at(1)),
             "already completed",
         );
         let check_report = |phase| check_report(phase, "x.md").unwrap_err();
         assert!(check_report(Phase::Research).contains("research-report.md"));
         assert!(check_report(Phase::Quality).contains("has no report"));
-        let text = start(&text, Phase::Research, at(1)).unwrap();
-        check_refused(start(&text, Phase::Research, at(2)), "already in progress");
-        check_refused(start("{", Phase::Research, at(2)), "not valid JSON");
+        let text = apply(&text, Phase::Research, Step::Start, at(1)).unwrap();
+        check_refused(
+            apply(&text, Phase::Research, Step::Start, at(2)),
+            "already in progress",
+        );
+        check_refused(
+            apply("{", Phase::Research, Step::Start, at(2)),
+            "not valid JSON",
+        );
     }
 
     #[test]
@@ -324,22 +291,25 @@ mod tests {
             (decision("coder", "single", 1, 1), "not one of scouter"),
             (decision("scouter", "both", 1, 1), "not one of single"),
         ] {
-            check_refused(decide(&fresh(), Phase::Research, &wrong, at(1)), part);
+            check_refused(
+                apply(&fresh(), Phase::Research, Step::Decide(wrong), at(1)),
+                part,
+            );
         }
         let decision = decision("scouter", "parallel", 2, 2);
         let old = fresh().replace(
             "\"dispatcher_decisions\": {}",
             "\"dispatcher_decisions\": null",
         );
-        let text = decide(&old, Phase::Research, &decision, at(1)).unwrap();
+        let text = apply(&old, Phase::Research, Step::Decide(decision), at(1)).unwrap();
         let stored = value(&text, &["dispatcher_decisions", "research"]);
         let expected = "{\"agent\":\"scouter\",\"mode\":\"parallel\",\"instances\":2,\"inputs\":[\"0\",\"1\"]}";
         assert_eq!(stored.to_string(), expected);
         let known = text.replace("dispatcher_decisions", "delegating_decisions");
-        let text = decide(&known, Phase::Review, &decision, at(1)).unwrap();
+        let text = apply(&known, Phase::Review, Step::Decide(decision), at(1)).unwrap();
         assert!(!text.contains("dispatcher_decisions"), "{text}");
         check_refused(
-            decide(&text, Phase::Plan, &decision, at(1)),
+            apply(&text, Phase::Plan, Step::Decide(decision), at(1)),
             "research and review",
         );
     }
@@ -359,36 +329,37 @@ mod tests {
     #[test]
     fn the_hook_moves_research_and_review() {
         let text = fresh();
-        let agent = |name| AgentName::parse(name);
-        let started = on_agent_start(&text, &agent("kit:Scouter"), at(1));
+        let named = |name| Phase::of_agent(&AgentName::parse(name));
+        assert_eq!(named("kit:Scouter"), Some(Phase::Research));
+        assert_eq!(named("researcher"), Some(Phase::Research));
+        assert_eq!(named("reviewer"), Some(Phase::Review));
+        assert_eq!(named("debugger"), None);
+        let started = hook(&text, Phase::Research, Step::Start, at(1));
         check_outcome(&started, "research pending in_progress");
         let Outcome::Changed(StateChange { text: running, .. }) = started else {
             panic!("unchanged")
         };
         check_outcome(
-            &on_agent_start(&running, &agent("researcher"), at(2)),
+            &hook(&running, Phase::Research, Step::Start, at(2)),
             "already in progress",
         );
         check_outcome(
-            &on_agent_start(&running, &agent("reviewer"), at(2)),
+            &hook(&running, Phase::Review, Step::Start, at(2)),
             "`research` is not",
         );
         check_outcome(
-            &on_agent_start(&running, &agent("debugger"), at(2)),
-            "no phase",
-        );
-        check_outcome(
-            &on_report_written(&running, Phase::Plan, at(2)),
+            &hook(&running, Phase::Plan, complete(Phase::Plan.report()), at(2)),
             "`research` is not",
-        );
-        check_outcome(
-            &on_report_written(&running, Phase::Quality, at(2)),
-            "no report",
         );
 
         // A model's start time may lie in the future; the phase ends all the same.
         let future = running.replace(&clock::seconds(at(1)), "2030-01-01T00:00:00Z");
-        let done = on_report_written(&future, Phase::Research, at(3));
+        let done = hook(
+            &future,
+            Phase::Research,
+            complete(Phase::Research.report()),
+            at(3),
+        );
         check_outcome(&done, "research in_progress passed");
         let Outcome::Changed(StateChange { text: done, .. }) = done else {
             panic!("unchanged")
@@ -398,16 +369,21 @@ mod tests {
             "research-report.md"
         );
         check_outcome(
-            &on_report_written(&done, Phase::Research, at(4)),
+            &hook(
+                &done,
+                Phase::Research,
+                complete(Phase::Research.report()),
+                at(4),
+            ),
             "already completed",
         );
     }
 
     #[test]
     fn a_later_report_takes_the_place_of_the_old() {
-        let text = complete(&fresh(), Phase::Research, None, at(1)).unwrap();
+        let text = apply(&fresh(), Phase::Research, complete(None), at(1)).unwrap();
         let report = Some("research-report.md");
-        let text = complete(&text, Phase::Research, report, at(2)).unwrap();
+        let text = apply(&text, Phase::Research, complete(report), at(2)).unwrap();
         let expected = [
             ("report", "research-report.md"),
             ("completed_at", &clock::seconds(at(1))),
@@ -416,15 +392,20 @@ mod tests {
             assert_eq!(value(&text, &field(Phase::Research, key)), expected);
         }
         check_refused(
-            complete(&text, Phase::Research, report, at(3)),
+            apply(&text, Phase::Research, complete(report), at(3)),
             "already completed",
         );
         check_refused(
-            complete(&text, Phase::Research, None, at(3)),
+            apply(&text, Phase::Research, complete(None), at(3)),
             "already completed",
         );
-        let skipped = skip(&text, Phase::Plan, at(4)).unwrap();
-        let report = complete(&skipped, Phase::Plan, Some("plan-report.md"), at(5));
+        let skipped = apply(&text, Phase::Plan, Step::Skip, at(4)).unwrap();
+        let report = apply(
+            &skipped,
+            Phase::Plan,
+            complete(Some("plan-report.md")),
+            at(5),
+        );
         check_refused(report, "already completed");
     }
 
@@ -436,7 +417,7 @@ mod tests {
             let old = format!("\"updated_at\": {old}");
             assert!(text.contains(&old));
             let text = text.replace(&old, &format!("\"updated_at\": \"{later}\""));
-            let text = start(&text, Phase::Research, at(1)).unwrap();
+            let text = apply(&text, Phase::Research, Step::Start, at(1)).unwrap();
             assert_eq!(value(&text, &["updated_at"]), later);
         }
     }
@@ -454,8 +435,8 @@ mod tests {
 
     #[test]
     fn an_agent_belongs_to_the_newest_open_session() {
-        let old = start(&fresh(), Phase::Research, at(1)).unwrap();
-        let new = start(&fresh(), Phase::Research, at(2)).unwrap();
+        let old = apply(&fresh(), Phase::Research, Step::Start, at(1)).unwrap();
+        let new = apply(&fresh(), Phase::Research, Step::Start, at(2)).unwrap();
         let closed = include_str!("../../../tests/fixtures/session/complete.json");
         let closed = closed.replace("15:45:33", "23:00:00");
         let all = [("a", &*old), ("b", &new), ("c", &closed), ("d", "{")];
