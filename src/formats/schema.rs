@@ -175,6 +175,15 @@ impl Schema {
         Some(def)
     }
 
+    pub fn property(&self, key: &str) -> Option<&Self> {
+        let (_, schema) = self.properties.iter().find(|(known, _)| known == key)?;
+        Some(schema)
+    }
+
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.properties.iter().map(|(key, _)| key.as_str())
+    }
+
     /// Checks a value against one of the definitions, or with `""` the schema itself.
     pub fn check(&self, def: &str, value: &impl Serialize) -> Report<'_> {
         let mut report = Report::default();
@@ -277,10 +286,10 @@ impl Schema {
         self.types.contains(&wanted)
     }
 
-    /// The values of a closed set; empty for any other schema.
+    /// The values of a closed set, null aside; empty for any other schema.
     pub fn words(&self) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
-        for value in &self.allowed {
+        for value in self.allowed.iter().filter(|value| !value.is_null()) {
             let word = value
                 .as_str()
                 .map_or_else(|| value.to_string(), str::to_owned);

@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::workflow_yaml::{DEFAULT, Fields, Scalar, TEXT_KEYS, read, set};
+use super::workflow_yaml::{DEFAULT, Fields, SCHEMA, Scalar, read, set};
 use crate::base::clock;
 
 /// A changed file, and what looked odd in the arguments.
@@ -146,140 +146,42 @@ fn orphans(trace: &str, first_created_at: Option<&str>) -> Vec<String> {
     lines.iter().rev().filter_map(id).collect()
 }
 
-/// The phases of both editions.
-const PHASES: &[&str] = &[
-    "context_init",
-    "flow_deviation",
-    "scope_check",
-    "partition_lanes",
-    "dispatch_lanes",
-    "substance_check_lanes",
-    "redispatch_lanes",
-    "consolidate",
-    "present_findings",
-    "assess",
-    "risk_warning",
-    "scan",
-    "regression_baseline",
-    "arch_health",
-    "arch_health_scan",
-    "plan",
-    "architect",
-    "implement",
-    "test",
-    "simplify",
-    "review",
-    "verify",
-    "docs",
-    "retro",
-    "curate",
-    "autoskill",
-    "review_deferred",
-    "identify_scope",
-    "debug",
-    "complete",
-    "finalize",
-    "cancelled",
-    // Only a workflow of devt's knows it.
-    "report",
-];
-const TIERS: &[&str] = &["TRIVIAL", "SIMPLE", "STANDARD", "COMPLEX"];
-const TYPES: &[&str] = &[
-    "dev",
-    "quick_implement",
-    "debug",
-    "retro",
-    "code_review",
-    "code_review_parallel",
-    "arch_health_scan",
-    "research",
-    "plan",
-    "specify",
-    "clarify",
-    "memory_promote",
-    "memory_reject",
-    "preflight",
-    "docs",
-];
-
-/// The keys of devt whose values are no strings.
-const OTHER_KEYS: [&str; 7] = [
-    "active",
-    "autonomous",
-    "iteration",
-    "tdd_mode",
-    "validation_warnings",
-    "verify_iteration",
-    "workflow_id_history",
-];
-
 /// Why devt would not find a key.
 fn unknown(key: &str) -> Option<String> {
-    let keys = || TEXT_KEYS.iter().chain(&OTHER_KEYS);
-    if keys().any(|known| *known == key) {
+    if SCHEMA.property(key).is_some() {
         return None;
     }
-    let meant = match near(key, keys()) {
+    let keys: Vec<String> = SCHEMA.keys().map(str::to_owned).collect();
+    let meant = match near(key, &keys) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("it has {}", keys().copied().collect::<Vec<_>>().join(", ")),
+        None => format!("it has {}", keys.join(", ")),
     };
     Some(format!("devt has no key `{key}`; {meant}"))
 }
 
-/// The keys without which nobody knows which files are the workflow's. devt clears others itself.
-const LASTING: [&str; 4] = [
-    "active",
-    "created_at",
-    "first_created_at",
-    "original_workflow_id",
-];
-
-enum Expected {
-    Bool,
-    Number,
-    Time,
-    OneOf(&'static [&'static str]),
-}
-
-/// Why devt would not understand the value of a known key.
+/// Why devt would not understand the value of a known key. Without the keys that cannot be
+/// null nobody knows which files are the workflow's; devt clears others itself.
 pub(super) fn fault(key: &str, value: &Scalar) -> Option<String> {
+    let schema = SCHEMA.property(key)?;
+    let pair = serde_json::Map::from_iter([(key.to_owned(), value.to_json())]);
+    SCHEMA.check("", &pair).faults.first()?;
     if *value == Scalar::Null {
-        return LASTING
-            .contains(&key)
-            .then(|| format!("`{key}` cannot be null"));
+        return Some(format!("`{key}` cannot be null"));
     }
-    let expected = match key {
-        "active" | "autonomous" | "tdd_mode" => Expected::Bool,
-        "iteration" | "verify_iteration" | "validation_warnings" => Expected::Number,
-        "created_at" | "first_created_at" | "stopped_at" => Expected::Time,
-        "phase" => Expected::OneOf(PHASES),
-        "tier" => Expected::OneOf(TIERS),
-        "workflow_type" => Expected::OneOf(TYPES),
-        _ => return None,
+    let expected = match near(value.as_str().unwrap_or_default(), &schema.words()) {
+        Some(near) => format!("another value; did you mean `{near}`?"),
+        None => schema.wanted(),
     };
-    let (fits, expected) = match expected {
-        Expected::Bool => (matches!(value, Scalar::Bool(_)), "true or false".to_owned()),
-        Expected::Number => (matches!(value, Scalar::Int(_)), "a whole number".to_owned()),
-        Expected::Time => (
-            value.as_str().and_then(clock::parse).is_some(),
-            "a time such as 2026-01-10T14:30:22.000Z".to_owned(),
-        ),
-        Expected::OneOf(words) => {
-            let text = value.as_str().unwrap_or_default();
-            let expected = match near(text, words) {
-                Some(near) => format!("another value; did you mean `{near}`?"),
-                None => format!("one of {}", words.join(", ")),
-            };
-            (words.contains(&text), expected)
-        }
-    };
-    (!fits).then(|| format!("`{key}` is \"{value}\", but devt expects {expected}"))
+    Some(format!(
+        "`{key}` is \"{value}\", but devt expects {expected}"
+    ))
 }
 
 /// The word that a slip of the keyboard leads to.
-fn near<'w>(word: &str, words: impl IntoIterator<Item = &'w &'static str>) -> Option<&'static str> {
-    let words = words.into_iter();
-    let edits = words.map(|other| (strsim::damerau_levenshtein(word, other), *other));
+fn near<'w>(word: &str, words: &'w [String]) -> Option<&'w String> {
+    let edits = words
+        .iter()
+        .map(|other| (strsim::damerau_levenshtein(word, other), other));
     let (edits, nearest) = edits.min()?;
     (edits <= nearest.len() / 3).then_some(nearest)
 }

@@ -5,8 +5,10 @@
 //! which leaves backslashes in quotes alone except for `\n` and `\"`.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use crate::base::text::split_bom;
+use crate::formats::schema::{Schema, Type};
 use crate::formats::{newline, yaml};
 
 /// A value that stands on its key's line.
@@ -23,10 +25,15 @@ impl Scalar {
     /// let it: a text stays a text even if it looks like a number, so that any
     /// value reads back as given.
     pub fn from_argument(key: &str, value: &str) -> Self {
+        let is_text = || {
+            SCHEMA
+                .property(key)
+                .is_some_and(|schema| schema.takes(Type::String))
+        };
         match value {
             "null" if key != "task" => Self::Null,
             "" | "~" => Self::Text(value.to_owned()),
-            _ if TEXT_KEYS.contains(&key) => Self::Text(value.to_owned()),
+            _ if is_text() => Self::Text(value.to_owned()),
             _ => Self::plain(value),
         }
     }
@@ -78,34 +85,11 @@ impl fmt::Display for Scalar {
 /// devt keeps numbers in doubles.
 const EXACT_IN_DOUBLE: u64 = 1 << 53;
 
-/// The keys whose values devt knows as strings.
-pub(super) const TEXT_KEYS: [&str; 23] = [
-    "phase",
-    "tier",
-    "complexity",
-    "task",
-    "workflow_id",
-    "workflow_type",
-    "created_at",
-    "first_created_at",
-    "original_workflow_id",
-    "last_session",
-    "stopped_at",
-    "stopped_phase",
-    "skipped_phases",
-    "resume_context",
-    "decisions_file",
-    "status",
-    "autonomous_chain",
-    "stop_at_phase",
-    "only_phase",
-    "verdict",
-    "repair",
-    "validation_status",
-    "scan_id",
-];
+/// The keys that devt has.
+pub(super) static SCHEMA: LazyLock<Schema> =
+    LazyLock::new(|| Schema::built_in(include_str!("workflow.schema.json")));
 
-/// Those of them that hold anything. devt quotes no value for the character it begins with.
+/// The keys of strings that hold anything. devt quotes no value for the character it begins with.
 const SENTENCES: [&str; 7] = [
     "autonomous_chain",
     "decisions_file",
@@ -327,7 +311,9 @@ fn scalar(value: &str) -> Scalar {
     if value.starts_with('"') {
         return Scalar::Text(unquote(value).unwrap_or_else(|| value.to_owned()));
     }
-    if let Some(text) = single_quoted(value) {
+    if value.starts_with('\'')
+        && let Some(text) = by_yaml(value)
+    {
         return Scalar::Text(text);
     }
     let end = if value.starts_with('#') {
@@ -338,69 +324,21 @@ fn scalar(value: &str) -> Scalar {
     Scalar::plain(value[..end.unwrap_or(value.len())].trim_end())
 }
 
-/// The text in single quotes, where nothing but a comment stands behind them.
-fn single_quoted(value: &str) -> Option<String> {
-    let mut text = String::new();
-    let mut rest = value.strip_prefix('\'')?;
-    loop {
-        let (part, behind) = rest.split_once('\'')?;
-        text.push_str(part);
-        let Some(more) = behind.strip_prefix('\'') else {
-            let is_over = behind.is_empty() || behind.trim_start().starts_with('#');
-            return is_over.then_some(text);
-        };
-        text.push('\'');
-        rest = more;
-    }
-}
-
 /// Takes the quotes off: by YAML's escapes or, where devt has written an escape
 /// that YAML lacks (`"C:\dir"`), by devt's. None without a closing quote.
 fn unquote(value: &str) -> Option<String> {
-    let inside = value.strip_prefix('"')?;
-    by_yaml(inside).or_else(|| {
-        let inside = inside.strip_suffix('"')?;
+    by_yaml(value).or_else(|| {
+        let inside = value.strip_prefix('"')?.strip_suffix('"')?;
         Some(inside.replace("\\n", "\n").replace("\\\"", "\""))
     })
 }
 
-fn by_yaml(inside: &str) -> Option<String> {
-    let mut text = String::new();
-    let mut chars = inside.chars();
-    loop {
-        match chars.next()? {
-            '"' => break,
-            '\\' => text.push(match chars.next()? {
-                '0' => '\0',
-                'a' => '\x07',
-                'b' => '\x08',
-                't' | '\t' => '\t',
-                'n' => '\n',
-                'v' => '\x0b',
-                'f' => '\x0c',
-                'r' => '\r',
-                'e' => '\x1b',
-                'N' => '\u{85}',
-                '_' => '\u{a0}',
-                'L' => '\u{2028}',
-                'P' => '\u{2029}',
-                'x' => code_point(&mut chars, 2)?,
-                'u' => code_point(&mut chars, 4)?,
-                'U' => code_point(&mut chars, 8)?,
-                same @ ('"' | '\\' | '/' | ' ') => same,
-                _ => return None,
-            }),
-            other => text.push(other),
-        }
+/// A quoted text with nothing but a comment behind it.
+fn by_yaml(value: &str) -> Option<String> {
+    match yaml::parse(value) {
+        Ok(yaml::Value::String(text)) => Some(text),
+        _ => None,
     }
-    let rest = chars.as_str().trim_start();
-    (rest.is_empty() || rest.starts_with('#')).then_some(text)
-}
-
-fn code_point(chars: &mut std::str::Chars<'_>, n_digits: usize) -> Option<char> {
-    let digits = chars.as_str().get(..n_digits)?;
-    *chars = chars.as_str()[n_digits..].chars();
-    char::from_u32(u32::from_str_radix(digits, 16).ok()?)
 }
 
 fn render(value: &Scalar) -> String {

@@ -229,10 +229,7 @@ mod tests {
             value(&text, &field(Phase::Research, "started_at")),
             clock::seconds(at(1))
         );
-        assert_eq!(
-            value(&text, &field(Phase::Plan, "started_at")),
-            Value::Null
-        );
+        assert_eq!(value(&text, &field(Phase::Plan, "started_at")), Value::Null);
         assert_eq!(
             value(&text, &field(Phase::Implement, "started_at")),
             clock::seconds(at(4))
