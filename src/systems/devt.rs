@@ -11,7 +11,7 @@ pub mod workflow_yaml;
 
 use chrono::{DateTime, Utc};
 
-use self::artifact::{Artifact, Judged};
+use self::artifact::{Artifact, Fault};
 use crate::base::actor::AgentName;
 use crate::contract::edition::Edition;
 use crate::contract::slug::{Shape, Slug};
@@ -93,25 +93,32 @@ impl System for Devt {
                 ..Effects::default()
             };
         }
-        let sidecar = artifact.sidecar.and_then(|name| files.text(name));
         let fields = workflow_yaml::read(&workflow);
-        let mut parts = artifact.files();
-        let stale = parts.find_map(|name| files.left_over(name, fields.text("created_at")));
-        let judge = || {
-            let file = files.text(artifact.file);
-            artifact::judge(artifact, file.as_deref(), sidecar.as_deref())
+        let begun = fields.text("created_at");
+        let stale = artifact
+            .files()
+            .find_map(|name| files.left_over(name, begun));
+        let judged = match stale {
+            Some(why) => Err(Fault::Stale(why)),
+            None => {
+                let sidecar = artifact.sidecar.and_then(|name| files.text(name));
+                artifact::judge(
+                    artifact,
+                    files.text(artifact.file).as_deref(),
+                    sidecar.as_deref(),
+                )
+            }
         };
-        let judged = stale.map_or_else(judge, Judged::stale);
-        let mut parts = artifact.files();
-        let unread = parts.find(|name| files.read(name).is_err());
-        let outcome = match (unread, judged.fault()) {
+        let why = judged.as_ref().err().map(Fault::why);
+        let unread = artifact.files().find(|name| files.read(name).is_err());
+        let outcome = match (unread, why.clone()) {
             (Some(name), Some(why)) => FileOutcome::new(name, Outcome::Unchanged { why }),
             _ => {
                 let outcome = gate::on_agent_end(&workflow, artifact, &judged);
                 FileOutcome::new("workflow.yaml", outcome)
             }
         };
-        let owed = judged.fault().map(|why| MissingArtifact {
+        let owed = why.map(|why| MissingArtifact {
             file: artifact.file.to_owned(),
             why,
         });

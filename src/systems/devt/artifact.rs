@@ -1,6 +1,6 @@
 //! What an agent of devt owes at its end, and whether what lies there is it.
 
-use super::sidecar;
+use super::sidecar::{self, Routing};
 use crate::base::actor::AgentName;
 
 /// The files that one agent writes.
@@ -55,9 +55,9 @@ impl Artifact {
     }
 }
 
-/// How far an artifact is what it claims to be.
+/// Why an artifact is not what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Substance {
+pub enum Fault {
     /// The named file is not there or empty.
     Missing(&'static str),
     /// There, but not written by the agent in this workflow, and why.
@@ -66,95 +66,53 @@ pub enum Substance {
     Stub(String),
     /// Written, but devt's readers cannot use it.
     Invalid(String),
-    Substantive,
 }
 
-/// A judged artifact with what its routing file says to `workflow.yaml`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judged {
-    pub substance: Substance,
-    /// Only from an artifact that is as it should be.
-    pub status: Option<String>,
-    pub verdict: Option<String>,
-}
-
-impl Judged {
-    /// What is no work of the agent says nothing.
-    pub fn stale(why: String) -> Self {
-        Self {
-            substance: Substance::Stale(why),
-            status: None,
-            verdict: None,
-        }
-    }
-
-    /// What is wrong with the artifact; `None` when it is as it should be.
-    pub fn fault(&self) -> Option<String> {
-        match &self.substance {
-            Substance::Missing(name) => Some(format!("`{name}` is missing")),
-            Substance::Stub(why) => Some(format!("it is a stub: {why}")),
-            Substance::Stale(why) | Substance::Invalid(why) => Some(why.clone()),
-            Substance::Substantive => None,
+impl Fault {
+    pub fn why(&self) -> String {
+        match self {
+            Self::Missing(name) => format!("`{name}` is missing"),
+            Self::Stub(why) => format!("it is a stub: {why}"),
+            Self::Stale(why) | Self::Invalid(why) => why.clone(),
         }
     }
 }
+
+/// What the routing file of an artifact says to `workflow.yaml`, where it is as it should be.
+pub type Judged = Result<Routing, Fault>;
 
 /// Judges the texts of an artifact's file and sidecar. Of several faults the
 /// first in the order missing, stub, invalid is told.
+///
+/// # Errors
+/// The fault.
 pub fn judge(artifact: &Artifact, file: Option<&str>, sidecar: Option<&str>) -> Judged {
-    let present = |text: Option<&str>, name| match text {
-        Some(text) if !text.is_empty() => Ok(()),
-        _ => Err(Substance::Missing(name)),
+    let is_there = |text: &&str| !text.is_empty();
+    let sidecar = sidecar.filter(is_there);
+    let Some(text) = file.filter(is_there) else {
+        return Err(match artifact.sidecar.filter(|_| sidecar.is_some()) {
+            None => Fault::Missing(artifact.file),
+            // A verdict without the text that tells of it is none.
+            Some(name) => {
+                let file = artifact.file;
+                Fault::Invalid(format!("`{file}` is missing beside `{name}`"))
+            }
+        });
     };
-    let routed = match artifact.sidecar {
-        Some(name) => route_by_sidecar(name, sidecar.unwrap_or_default()),
-        None => route_by_header(artifact.file, file.unwrap_or_default()),
+    let routing = match (artifact.sidecar, sidecar) {
+        (Some(name), None) => return Err(Fault::Missing(name)),
+        (Some(name), Some(json)) => route_by_sidecar(name, json),
+        (None, _) => route_by_header(artifact.file, text),
     };
-    let substance = beside(artifact, file, sidecar)
-        .and_then(|()| present(file, artifact.file))
-        .and_then(|()| {
-            artifact
-                .sidecar
-                .map_or(Ok(()), |name| present(sidecar, name))
-        })
-        .and_then(|()| {
-            stub(file.unwrap_or_default()).map_or(Ok(()), |why| Err(Substance::Stub(why)))
-        })
-        .and_then(|()| routed.map_err(Substance::Invalid));
-    match substance {
-        Ok(routing) => Judged {
-            substance: Substance::Substantive,
-            status: routing.status,
-            verdict: routing.verdict,
-        },
-        Err(substance) => Judged {
-            substance,
-            status: None,
-            verdict: None,
-        },
-    }
-}
-
-/// A verdict without the text that tells of it is none.
-fn beside(artifact: &Artifact, file: Option<&str>, sidecar: Option<&str>) -> Result<(), Substance> {
-    let is_there = |text: Option<&str>| text.is_some_and(|text| !text.is_empty());
-    match artifact
-        .sidecar
-        .filter(|_| is_there(sidecar) && !is_there(file))
-    {
-        None => Ok(()),
-        Some(name) => {
-            let file = artifact.file;
-            Err(Substance::Invalid(format!(
-                "`{file}` is missing beside `{name}`"
-            )))
-        }
+    match stub(text) {
+        Some(why) => Err(Fault::Stub(why)),
+        None => routing.map_err(Fault::Invalid),
     }
 }
 
 /// A field that is left out makes a sidecar invalid here, as for devt's own
 /// `read-sidecar`: without it the workflow cannot be routed.
-fn route_by_sidecar(name: &str, text: &str) -> Result<sidecar::Routing, String> {
+fn route_by_sidecar(name: &str, text: &str) -> Result<Routing, String> {
     let routing = sidecar::read(name, text)?;
     let missing: Vec<&str> = routing.missing.iter().map(|fault| &*fault.path).collect();
     match missing.as_slice() {
@@ -163,14 +121,14 @@ fn route_by_sidecar(name: &str, text: &str) -> Result<sidecar::Routing, String> 
     }
 }
 
-fn route_by_header(name: &str, text: &str) -> Result<sidecar::Routing, String> {
+fn route_by_header(name: &str, text: &str) -> Result<Routing, String> {
     if sidecar::status_enum(name).is_none() {
-        return Ok(sidecar::Routing::default());
+        return Ok(Routing::default());
     }
     sidecar::check_status_header(name, text)?;
     let status = sidecar::status_header(text)
         .ok_or_else(|| format!("`{name}` has no `## Status: VALUE` in its first 100 lines"))?;
-    Ok(sidecar::Routing {
+    Ok(Routing {
         status: Some(status.to_owned()),
         ..Default::default()
     })
@@ -243,19 +201,19 @@ mod tests {
 
     #[track_caller]
     fn check(agent: &str, file: Option<&str>, sidecar: Option<&str>, expected: &str) {
-        let judged = judge(artifact(agent), file, sidecar);
-        let substance = match &judged.substance {
-            Substance::Missing(name) => format!("missing {name}"),
-            Substance::Stale(why) => format!("stale {why}"),
-            Substance::Stub(why) => format!("stub {why}"),
-            Substance::Invalid(why) => format!("invalid {why}"),
-            Substance::Substantive => "substantive".to_owned(),
+        let found = match judge(artifact(agent), file, sidecar) {
+            Err(Fault::Missing(name)) => format!("missing {name}"),
+            Err(Fault::Stale(why)) => format!("stale {why}"),
+            Err(Fault::Stub(why)) => format!("stub {why}"),
+            Err(Fault::Invalid(why)) => format!("invalid {why}"),
+            Ok(Routing {
+                status, verdict, ..
+            }) => format!(
+                "substantive; {} {}",
+                status.as_deref().unwrap_or("-"),
+                verdict.as_deref().unwrap_or("-")
+            ),
         };
-        let found = format!(
-            "{substance}; {} {}",
-            judged.status.as_deref().unwrap_or("-"),
-            judged.verdict.as_deref().unwrap_or("-")
-        );
         assert!(found.contains(expected), "{found}");
     }
 
@@ -287,7 +245,7 @@ mod tests {
             "programmer",
             None,
             Some(json),
-            "invalid `impl-summary.md` is missing beside `impl-summary.json`; - -",
+            "invalid `impl-summary.md` is missing beside `impl-summary.json`",
         );
         check(
             "programmer",
@@ -295,7 +253,7 @@ mod tests {
             Some(json),
             "`impl-summary.md` is missing",
         );
-        check("programmer", long, None, "missing impl-summary.json; - -");
+        check("programmer", long, None, "missing impl-summary.json");
         check(
             "programmer",
             Some("soon"),

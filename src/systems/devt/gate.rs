@@ -1,6 +1,6 @@
 //! What the end of an agent does to `workflow.yaml`.
 
-use super::artifact::{Artifact, Judged, Substance};
+use super::artifact::{Artifact, Fault, Judged};
 use super::workflow_yaml::{self, Fields, Scalar};
 use crate::base::actor::AgentName;
 use crate::systems::workflow::{Gate, GateStatus, Move, Outcome, Proof, StateChange, Workflow};
@@ -24,7 +24,7 @@ pub fn on_agent_end(text: &str, artifact: &Artifact, judged: &Judged) -> Outcome
     };
     let why = reason(artifact, judged);
     if new_text == text {
-        let status = judged.status.as_ref();
+        let status = judged.as_ref().ok().and_then(|said| said.status.as_ref());
         let so = status.map_or("", |_| ", as `workflow.yaml` does already");
         return Outcome::Unchanged { why: why + so };
     }
@@ -33,8 +33,10 @@ pub fn on_agent_end(text: &str, artifact: &Artifact, judged: &Judged) -> Outcome
     let moved = Move {
         gate: artifact.file.to_owned(),
         from: status(text),
-        to: match judged.verdict.as_deref().map(gate_status) {
-            Some(GateStatus::Failed) => GateStatus::Failed,
+        to: match judged {
+            Ok(said) if said.verdict.as_deref().map(gate_status) == Some(GateStatus::Failed) => {
+                GateStatus::Failed
+            }
             _ => status(&new_text),
         },
     };
@@ -95,36 +97,38 @@ pub fn inactive(text: &str) -> Option<String> {
 }
 
 fn changes(judged: &Judged) -> Vec<(&'static str, Option<Scalar>)> {
-    let words = [("status", &judged.status), ("verdict", &judged.verdict)];
-    let said = words.into_iter().filter_map(|(key, word)| {
-        let word = word.clone()?;
-        Some((key, Some(Scalar::Text(word))))
-    });
-    let mut changes: Vec<_> = said.collect();
-    match judged.substance {
-        Substance::Substantive => {
-            changes.extend([("validation_status", None), ("validation_warnings", None)]);
+    let text = |text: &str| Scalar::Text(text.to_owned());
+    match judged {
+        Ok(said) => {
+            let words = [("status", &said.status), ("verdict", &said.verdict)];
+            let words = words.into_iter();
+            let said = words.filter_map(|(key, word)| Some((key, Some(text(word.as_ref()?)))));
+            said.chain([("validation_status", None), ("validation_warnings", None)])
+                .collect()
         }
-        Substance::Invalid(_) | Substance::Stub(_) => changes.extend([
-            ("validation_status", Some(Scalar::Text("warned".to_owned()))),
+        Err(Fault::Invalid(_) | Fault::Stub(_)) => vec![
+            ("validation_status", Some(text("warned"))),
             ("validation_warnings", Some(Scalar::Int(1))),
-        ]),
+        ],
         // devt does not warn of what is still to come.
-        Substance::Missing(_) | Substance::Stale(_) => {}
+        Err(Fault::Missing(_) | Fault::Stale(_)) => Vec::new(),
     }
-    changes
 }
 
 fn reason(artifact: &Artifact, judged: &Judged) -> String {
-    match (judged.fault(), &judged.status) {
-        (Some(fault), _) => fault,
-        (None, Some(status)) => {
-            let words = [Some(status), judged.verdict.as_ref()];
-            let words: Vec<&str> = words.into_iter().flatten().map(String::as_str).collect();
-            format!("`{}` says {}", artifact.file, words.join(", "))
-        }
-        (None, None) => format!("`{}` is written", artifact.file),
-    }
+    let said = match judged {
+        Err(fault) => return fault.why(),
+        Ok(said) => said,
+    };
+    let Some(status) = &said.status else {
+        return format!("`{}` is written", artifact.file);
+    };
+    let verdict = said.verdict.as_ref().map(|verdict| format!(", {verdict}"));
+    format!(
+        "`{}` says {status}{}",
+        artifact.file,
+        verdict.unwrap_or_default()
+    )
 }
 
 /// The workflow as `status` shows it: devt keeps no gates in the file, so its
@@ -209,6 +213,7 @@ fn gate_status(word: &str) -> GateStatus {
 #[cfg(test)]
 mod tests {
     use super::super::artifact::judge;
+    use super::super::sidecar::Routing;
     use super::*;
 
     #[track_caller]
@@ -266,11 +271,10 @@ mod tests {
     #[test]
     fn the_change_tells_both_ends() {
         let artifact = Artifact::of_agent(&AgentName::parse("tester")).unwrap();
-        let judged = Judged {
-            substance: Substance::Substantive,
+        let judged = Ok(Routing {
             status: Some("DONE".to_owned()),
-            verdict: None,
-        };
+            ..Routing::default()
+        });
         let text = "active: true\nphase: test\niteration: 2\nstatus: PARTIAL\n";
         let Outcome::Changed(change) = on_agent_end(text, artifact, &judged) else {
             panic!("unchanged");
