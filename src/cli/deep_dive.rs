@@ -10,12 +10,9 @@ use super::change::{self, Change};
 use super::flow::SYSTEM;
 use super::{Answer, CliContext, prose};
 use crate::store::replace::copy_to_free;
-use crate::systems::agent_flow::deep_dive::{self, Origin, Scope, Sections, Stage};
+use crate::systems::agent_flow::deep_dive::{self, Origin, Part, Scope, Stage};
 use crate::systems::agent_flow::state::FileKind;
 use crate::systems::workflow::{Outcome, StateChange};
-
-/// As many explorers as Agent Flow sends out.
-const AGENTS: u64 = 5;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -125,12 +122,7 @@ fn init(args: &Init, file: &Path, context: &CliContext<'_>) -> Result<String> {
     } else {
         Origin::New
     };
-    let new = deep_dive::Init {
-        scope,
-        agent_count: AGENTS,
-        origin,
-    };
-    Ok(deep_dive::init(&new, context.now))
+    Ok(deep_dive::init(&scope, origin, context.now))
 }
 
 fn compile(args: &Compile, file: &Path, context: &CliContext<'_>) -> Result<String> {
@@ -140,22 +132,26 @@ fn compile(args: &Compile, file: &Path, context: &CliContext<'_>) -> Result<Stri
             file.display()
         );
     };
-    let sections = Sections {
-        tech_stack: args.tech_stack.clone(),
-        entry_points: args.entry_points.clone(),
-        key_patterns: args.key_patterns.clone(),
-        overview: args.overview.clone(),
-        architecture: args.architecture.clone(),
-        conventions: args.conventions.clone(),
-        antipatterns: args.antipatterns.clone(),
-        quick_reference: args.quick_reference.clone(),
-        agent_notes: args.agent_notes.clone(),
-    };
+    let texts = [
+        (Part::TechStack, &args.tech_stack),
+        (Part::EntryPoints, &args.entry_points),
+        (Part::KeyPatterns, &args.key_patterns),
+        (Part::Overview, &args.overview),
+        (Part::Architecture, &args.architecture),
+        (Part::Conventions, &args.conventions),
+        (Part::Antipatterns, &args.antipatterns),
+        (Part::QuickReference, &args.quick_reference),
+        (Part::AgentNotes, &args.agent_notes),
+    ];
+    let texts = texts.iter();
+    let texts: Vec<_> = texts
+        .filter_map(|(part, text)| Some((*part, text.as_deref()?)))
+        .collect();
     let stage = if args.mark_complete {
         Stage::Complete
     } else {
         Stage::InProgress
     };
-    deep_dive::compile(&text, &sections, stage, context.now)
+    deep_dive::compile(&text, &texts, stage, context.now)
         .map_err(|why| anyhow!("`{}`: {why}", file.display()))
 }

@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use super::log;
 use super::state::FileKind;
 use crate::base::clock;
+use crate::base::string_enum::string_enum;
 use crate::formats::front_matter;
 use crate::formats::yaml::{self, Change};
 
@@ -47,13 +48,8 @@ pub enum Origin {
     Refresh,
 }
 
-/// The arguments of `deep-dive init`. Agent Flow sends out five agents.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Init {
-    pub scope: Scope,
-    pub agent_count: u64,
-    pub origin: Origin,
-}
+/// As many explorers as Agent Flow sends out.
+const AGENTS: u64 = 5;
 
 /// How far `deep-dive compile` takes the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,29 +58,37 @@ pub enum Stage {
     Complete,
 }
 
-/// The texts for `deep-dive compile`; `None` leaves a section as it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sections {
-    pub tech_stack: Option<String>,
-    pub entry_points: Option<String>,
-    pub key_patterns: Option<String>,
-    pub overview: Option<String>,
-    pub architecture: Option<String>,
-    pub conventions: Option<String>,
-    pub antipatterns: Option<String>,
-    pub quick_reference: Option<String>,
-    pub agent_notes: Option<String>,
+string_enum! {
+    /// What `deep-dive compile` gets a text for: the sections of the file, and before them
+    /// the items that stand on top of the overview.
+    pub enum Part {
+        TechStack = "Tech Stack",
+        EntryPoints = "Entry Points",
+        KeyPatterns = "Key Patterns",
+        Overview = "Repository Overview",
+        Architecture = "Architecture Map",
+        Conventions = "Conventions",
+        Antipatterns = "Anti-Patterns (DO NOT)",
+        QuickReference = "Key Files Quick Reference",
+        AgentNotes = "Agent Notes",
+    }
 }
 
-const OVERVIEW: &str = "Repository Overview";
-const SECTIONS: [&str; 6] = [
-    OVERVIEW,
-    "Architecture Map",
-    "Conventions",
-    "Anti-Patterns (DO NOT)",
-    "Key Files Quick Reference",
-    "Agent Notes",
-];
+const N_ITEMS: usize = 3;
+
+/// The sections, in their order.
+fn sections() -> impl Iterator<Item = Part> {
+    Part::ALL.into_iter().skip(N_ITEMS)
+}
+
+/// The new texts; a part without one stays as it is.
+pub type Texts<'a> = &'a [(Part, &'a str)];
+
+fn given<'a>(texts: Texts<'a>, part: Part) -> Option<&'a str> {
+    let (_, text) = texts.iter().find(|(known, _)| *known == part)?;
+    Some(text)
+}
+
 const LOGS: [&str; 2] = ["Exploration Log", "Compilation Log"];
 const PENDING: &str = "_pending_\n";
 
@@ -123,35 +127,32 @@ pub fn backup_names(now: DateTime<Utc>) -> impl Iterator<Item = String> {
 }
 
 /// The text of a new file.
-pub fn init(init: &Init, now: DateTime<Utc>) -> String {
-    let (at, count) = (clock::seconds(now), init.agent_count);
-    let (scope, focus_yaml) = match &init.scope {
-        Scope::Full => ("full", "null".to_owned()),
-        Scope::Focused(path) => ("focused", yaml::quote(path)),
+pub fn init(scope: &Scope, origin: Origin, now: DateTime<Utc>) -> String {
+    let at = clock::seconds(now);
+    let (scope, focus) = match scope {
+        Scope::Full => ("full", None),
+        Scope::Focused(path) => ("focused", Some(path.as_str())),
     };
+    let focus_yaml = focus.map_or("null".to_owned(), yaml::quote);
     let mut text = format!(
         "---\ngenerated: \"{at}\"\nscope: \"{scope}\"\nfocus_path: {focus_yaml}\n\
          expires_hint: \"refresh when codebase significantly changes\"\nphase: \"initializing\"\n\
-         agent_count: {count}\nphases:\n  parallel_exploration:\n    status: \"pending\"\n    \
+         agent_count: {AGENTS}\nphases:\n  parallel_exploration:\n    status: \"pending\"\n    \
          agents_spawned: 0\n    agents_completed: 0\n  synthesis:\n    status: \"pending\"\n  \
          compilation:\n    status: \"pending\"\n---\n"
     );
-    let focus = match &init.scope {
-        Scope::Full => None,
-        Scope::Focused(path) => Some(path.as_str()),
-    };
     text += &heading(&at, scope, focus);
-    for name in SECTIONS {
-        text += &format!("\n## {name}\n{PENDING}");
+    for section in sections() {
+        text += &format!("\n## {}\n{PENDING}", section.as_str());
     }
-    let origin = match init.origin {
+    let origin = match origin {
         Origin::New => "",
         Origin::Refresh => "- Mode: Refresh (previous context archived)\n",
     };
     let focus = focus.map_or(String::new(), |path| format!("- Focus Path: {path}\n"));
     text + &format!(
         "\n## Exploration Log\n\n### Initialization\n- Timestamp: {at}\n- Scope: {scope}\n{focus}\
-         - Parallel Agents: {count}\n{origin}"
+         - Parallel Agents: {AGENTS}\n{origin}"
     )
 }
 
@@ -161,7 +162,7 @@ pub fn init(init: &Init, now: DateTime<Utc>) -> String {
 /// Says why the present text cannot be changed.
 pub fn compile(
     text: &str,
-    sections: &Sections,
+    texts: Texts<'_>,
     stage: Stage,
     now: DateTime<Utc>,
 ) -> Result<String, String> {
@@ -182,10 +183,14 @@ pub fn compile(
     let scope = yaml::text(&value, &["scope"]).unwrap_or_else(|| "full".to_owned());
     let focus = yaml::text(&value, &["focus_path"]);
     let mut body = heading(&at, &scope, focus.as_deref());
-    for name in SECTIONS {
-        let present = section_of(document.body, name);
-        let content = sections.content(name, &present).unwrap_or(present);
-        let content = log::without_fences(&content);
+    for section in sections() {
+        let present = section_of(document.body, section.as_str());
+        let content = match section {
+            Part::Overview => overview(texts, &present),
+            section => given(texts, section).map(str::to_owned),
+        };
+        let content = log::without_fences(&content.unwrap_or(present));
+        let name = section.as_str();
         body += &format!("\n## {name}\n{}\n", content.trim_end());
     }
     body += &format!("\n## Compilation Log\n\n### Compiled\n- Timestamp: {at}\n- Phase: {phase}\n");
@@ -199,44 +204,26 @@ fn heading(at: &str, scope: &str, focus: Option<&str>) -> String {
     format!("\n# Deep-Dive Context\n\n> Generated: {at}\n> Scope: {scope}\n{focus}")
 }
 
-impl Sections {
-    /// The new content of a section, when any part of it was given.
-    fn content(&self, name: &str, present: &str) -> Option<String> {
-        match name {
-            OVERVIEW => self.overview_content(present),
-            "Architecture Map" => self.architecture.clone(),
-            "Conventions" => self.conventions.clone(),
-            "Anti-Patterns (DO NOT)" => self.antipatterns.clone(),
-            "Key Files Quick Reference" => self.quick_reference.clone(),
-            _ => self.agent_notes.clone(),
-        }
+/// Of the four parts of the overview, those that are not given stay.
+fn overview(texts: Texts<'_>, present: &str) -> Option<String> {
+    let items = || Part::ALL.into_iter().take(N_ITEMS);
+    let overview = given(texts, Part::Overview);
+    if overview.is_none() && items().all(|item| given(texts, item).is_none()) {
+        return None;
     }
-
-    /// Of the four parts of the overview, those that are not given stay.
-    fn overview_content(&self, present: &str) -> Option<String> {
-        let items = [
-            ("Tech Stack", &self.tech_stack),
-            ("Entry Points", &self.entry_points),
-            ("Key Patterns", &self.key_patterns),
-        ];
-        if self.overview.is_none() && items.iter().all(|(_, text)| text.is_none()) {
-            return None;
-        }
-        let mut lines: Vec<&str> = present.lines().collect();
-        let mut parts = Vec::new();
-        for (name, text) in items {
-            let label = format!("- **{name}**:");
-            let present = take_item(&mut lines, &label);
-            let given = text.as_ref();
-            let given = given.map(|text| format!("{label} {}", yaml::one_line(text)));
-            parts.extend(given.or(present));
-        }
-        let below = lines.join("\n");
-        let below = Some(below.trim()).filter(|text| !text.is_empty() && !is_pending(text));
-        let overview = self.overview.as_deref().or(below);
-        parts.extend(overview.map(|text| format!("\n{text}")));
-        Some(parts.join("\n").trim_start().to_owned())
+    let mut lines: Vec<&str> = present.lines().collect();
+    let mut parts = Vec::new();
+    for item in items() {
+        let label = format!("- **{}**:", item.as_str());
+        let present = take_item(&mut lines, &label);
+        let given = given(texts, item);
+        let given = given.map(|text| format!("{label} {}", yaml::one_line(text)));
+        parts.extend(given.or(present));
     }
+    let below = lines.join("\n");
+    let below = Some(below.trim()).filter(|text| !text.is_empty() && !is_pending(text));
+    parts.extend(overview.or(below).map(|text| format!("\n{text}")));
+    Some(parts.join("\n").trim_start().to_owned())
 }
 
 /// Takes an item out of a list, with what is indented below it. People and the
@@ -267,7 +254,12 @@ fn section_of(body: &str, name: &str) -> String {
         line.strip_prefix("## ")
             .map(|title| title.trim_end().to_owned())
     };
-    let is_known = |title: &String| SECTIONS.iter().chain(&LOGS).any(|known| known == title);
+    let is_known = |title: &String| {
+        sections()
+            .map(Part::as_str)
+            .chain(LOGS)
+            .any(|known| known == title)
+    };
     let mut lines = body
         .lines()
         .skip_while(|line| heading(line).as_deref() != Some(name));
@@ -307,14 +299,7 @@ mod tests {
 
     #[test]
     fn a_new_file_is_the_original_without_its_inner_fence() {
-        let text = init(
-            &Init {
-                scope: Scope::Full,
-                agent_count: 5,
-                origin: Origin::New,
-            },
-            now(),
-        );
+        let text = init(&Scope::Full, Origin::New, now());
         let original = include_str!("../../../tests/fixtures/agent-flow/20-deep-dive-init-full.md");
         let front = |text: &str| front_matter::split(text).unwrap().front.replace('"', "");
         assert_eq!(front(&text), front(original));
@@ -335,20 +320,13 @@ mod tests {
     #[test]
     fn compiling_keeps_what_is_not_given() {
         let scope = Scope::Focused("src/\"a\"".to_owned());
-        let text = init(
-            &Init {
-                scope,
-                agent_count: 8,
-                origin: Origin::Refresh,
-            },
-            now(),
-        );
-        let first = Sections {
-            tech_stack: Some("Rust".to_owned()),
-            overview: Some("Small.".to_owned()),
-            conventions: Some("a\n---\nphase: exploring\n## Naming\nb".to_owned()),
-            ..Sections::default()
-        };
+        let text = init(&scope, Origin::Refresh, now());
+        let conventions = "a\n---\nphase: exploring\n## Naming\nb";
+        let first = [
+            (Part::TechStack, "Rust"),
+            (Part::Overview, "Small."),
+            (Part::Conventions, conventions),
+        ];
         let text = compile(&text, &first, Stage::InProgress, now()).unwrap();
         assert_eq!(Context::read(&text), None);
         assert!(
@@ -359,10 +337,7 @@ mod tests {
             text.contains("\n## Conventions\na\nphase: exploring\n## Naming\nb\n\n## Anti"),
             "{text}"
         );
-        let second = Sections {
-            agent_notes: Some("n".to_owned()),
-            ..Sections::default()
-        };
+        let second = [(Part::AgentNotes, "n")];
         let done = compile(&text, &second, Stage::Complete, now()).unwrap();
         assert!(
             done.contains("\n## Conventions\na\nphase: exploring\n## Naming\nb\n\n## Anti"),
@@ -385,20 +360,13 @@ mod tests {
     #[test]
     fn the_parts_of_the_overview_stay_one_by_one() {
         #[track_caller]
-        fn check(present: &str, sections: &Sections, expected: &str) {
+        fn check(present: &str, sections: Texts<'_>, expected: &str) {
             let text = compile(present, sections, Stage::InProgress, now()).unwrap();
             let body = format!("\n## Repository Overview\n{expected}\n\n## Architecture Map\n");
             assert!(text.contains(&body), "{text}");
         }
-        let given = |text: &str| Some(text.to_owned());
-        let stack = Sections {
-            tech_stack: given("Rust"),
-            ..Sections::default()
-        };
-        let overview = Sections {
-            overview: given("Small."),
-            ..Sections::default()
-        };
+        let stack = [(Part::TechStack, "Rust")];
+        let overview = [(Part::Overview, "Small.")];
         check(
             include_str!("../../../tests/fixtures/agent-flow/23-deep-dive-complete.md"),
             &stack,
@@ -426,23 +394,11 @@ mod tests {
 
     #[test]
     fn every_section_gets_its_own_content() {
-        let init_of = Init {
-            scope: Scope::Full,
-            agent_count: 5,
-            origin: Origin::New,
-        };
-        let content = |text: &str| Some(text.to_owned());
-        let sections = Sections {
-            overview: content("o"),
-            architecture: content("a"),
-            conventions: content("c"),
-            antipatterns: content("p"),
-            quick_reference: content("q"),
-            agent_notes: content("n"),
-            ..Sections::default()
-        };
-        let text = compile(&init(&init_of, now()), &sections, Stage::InProgress, now()).unwrap();
-        let again = compile(&text, &Sections::default(), Stage::InProgress, now()).unwrap();
+        let texts = ["o", "a", "c", "p", "q", "n"];
+        let texts: Vec<_> = sections().zip(texts).collect();
+        let new = init(&Scope::Full, Origin::New, now());
+        let text = compile(&new, &texts, Stage::InProgress, now()).unwrap();
+        let again = compile(&text, &[], Stage::InProgress, now()).unwrap();
         let body = "\n## Repository Overview\no\n\n## Architecture Map\na\n\n## Conventions\nc\n\n## Anti-Patterns (DO NOT)\np\n\n## Key Files Quick Reference\nq\n\n## Agent Notes\nn\n\n## Compilation Log\n";
         assert!(text.contains(body), "{text}");
         assert!(again.contains(body), "{again}");

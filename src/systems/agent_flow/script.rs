@@ -58,151 +58,48 @@ pub fn init(init: &Init, now: DateTime<Utc>) -> Result<String, String> {
     if init.max_iterations == 0 {
         return Err("`--max-iterations` is 0; give at least 1".to_owned());
     }
-    let at = clock::seconds(now);
-    let is_single = init.mode == Mode::Single;
-    let only = |condition: bool, text: &'static str| if condition { text } else { "" };
-    let (mode, available) = mode_words(init.mode);
-    let front = [
-        format!(
-            "active: true\ncurrent_phase: \"exploration\"\niteration: 1\nmax_iterations: {}\n",
-            init.max_iterations
-        ),
-        only(is_single, "codex_divergence_rounds: 0\n").to_owned(),
-        format!(
-            "started_at: \"{at}\"\ntask: {}\ntask_complexity: \"unclassified\"\n",
-            quote(&init.task)
-        ),
-        only(is_single, "report_requested: false\n").to_owned(),
-        INTENT.to_owned(),
-        if is_single {
-            String::new()
-        } else {
-            format!("mode: \"{mode}\"\nteam_available: {available}\n")
-        },
-        init.deep_dive.front(),
-        TOOLS.to_owned(),
-        only(!is_single, PARALLEL_GROUPS).to_owned(),
-        gates(init.mode, &at),
-    ];
-    Ok(format!(
-        "---\n{}---\n\n{}",
-        front.concat(),
-        first_entry(init, &at)
-    ))
-}
-
-const INTENT: &str = "intent:\n  goal: \"\"\n  description: \"\"\n  actions: \"\"\n  constraints: \"\"\n  assumptions: \"\"\n";
-
-const TOOLS: &str = "\
-graph:
-  available: false
-  path: \"\"
-  generated: \"\"
-  nodes: 0
-  edges: 0
-  communities: 0
-personal_kb:
-  available: false
-  path: \"\"
-  graph_path: \"\"
-  generated: \"\"
-  nodes: 0
-  edges: 0
-  communities: 0
-codex:
-  available: false
-  binary: \"\"
-  auth_present: false
-agentsview:
-  available: false
-  binary: \"\"
-  archive_reachable: false
-";
-
-const PARALLEL_GROUPS: &str = "\
-parallel_groups:
-  review_verification:
-    status: \"pending\"
-    started_at: \"\"
-    completed_at: \"\"
-    review:
-      status: \"pending\"
-      agent: \"Lawliet\"
-      timestamp: \"\"
-      result: \"\"
-    verification:
-      status: \"pending\"
-      agent: \"Alphonse\"
-      timestamp: \"\"
-      result: \"\"
-";
-
-fn mode_words(mode: Mode) -> (&'static str, bool) {
-    if mode == Mode::Team {
-        ("team", true)
-    } else {
-        ("sequential", false)
-    }
-}
-
-/// The team file has the group's gate in both of its modes.
-fn gates(mode: Mode, at: &str) -> String {
-    let mode = match mode {
-        Mode::Single => Mode::Single,
-        Mode::Team | Mode::Sequential => Mode::Team,
+    let (template, mode, is_team) = match init.mode {
+        Mode::Single => (include_str!("single-run.md"), "", false),
+        Mode::Team => (include_str!("team-run.md"), "team", true),
+        Mode::Sequential => (include_str!("team-run.md"), "sequential", false),
     };
-    let gate = |gate: &Phase| match gate {
-        Phase::Exploration => {
-            format!("  {gate}:\n    status: \"in_progress\"\n    timestamp: \"{at}\"\n")
+    let (context, deep_dive) = match &init.deep_dive {
+        DeepDive::Missing => (None, "Not available".to_owned()),
+        DeepDive::Available(context) => {
+            let unused = "Available but not requested (use --use-deep-dive)";
+            (Some(context), unused.to_owned())
         }
-        _ => format!("  {gate}:\n    status: \"pending\"\n"),
+        DeepDive::Used(context) => {
+            let Context { scope, generated } = context;
+            let used = format!("Using (scope: {scope}, generated: {generated})");
+            (Some(context), used)
+        }
     };
-    format!(
-        "gates:\n{}",
-        mode.gates().iter().map(gate).collect::<String>()
-    )
+    let is_used = matches!(init.deep_dive, DeepDive::Used(_));
+    let of_context = |field: fn(&Context) -> &str| quote(context.map_or("", field));
+    Ok(fill(template, |name| match name {
+        "at" => clock::seconds(now),
+        "task" => quote(&init.task),
+        "max_iterations" => init.max_iterations.to_string(),
+        "mode" => mode.to_owned(),
+        "team_available" => is_team.to_string(),
+        "deep_dive_available" => context.is_some().to_string(),
+        "deep_dive_used" => is_used.to_string(),
+        "scope" => of_context(|context| context.scope.as_str()),
+        "generated" => of_context(|context| context.generated.as_str()),
+        _ => deep_dive.clone(),
+    }))
 }
 
-fn first_entry(init: &Init, at: &str) -> String {
-    let (mode, available) = mode_words(init.mode);
-    let (title, team) = match init.mode {
-        Mode::Single => ("Orchestration Log", String::new()),
-        Mode::Team | Mode::Sequential => (
-            "Team Orchestration Log",
-            format!("- Mode: {mode}\n- Team Available: {available}\n"),
-        ),
-    };
-    let (task, max) = (quote(&init.task), init.max_iterations);
-    let deep_dive = match &init.deep_dive {
-        DeepDive::Missing => "Not available".to_owned(),
-        DeepDive::Available(_) => "Available but not requested (use --use-deep-dive)".to_owned(),
-        DeepDive::Used(context) => format!(
-            "Using (scope: {}, generated: {})",
-            context.scope, context.generated
-        ),
-    };
-    format!(
-        "## {title}\n\n### Session Started\n- Task: {task}\n- Max Iterations: {max}\n{team}- Started: {at}\n\
-         - Deep-Dive Context: {deep_dive}\n"
-    )
-}
-
-impl DeepDive {
-    fn front(&self) -> String {
-        let (context, is_used) = match self {
-            Self::Missing => (None, false),
-            Self::Available(context) => (Some(context), false),
-            Self::Used(context) => (Some(context), true),
-        };
-        let (scope, generated) =
-            context.map_or(("", ""), |context| (&context.scope, &context.generated));
-        let is_available = context.is_some();
-        format!(
-            "deep_dive:\n  available: {is_available}\n  using: {is_used}\n  scope: {}\n  generated: {}\n",
-            quote(scope),
-            quote(generated)
-        )
-    }
+/// A template with a value for each `{{name}}`.
+fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
+    let mut parts = template.split("{{");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let rest = parts.filter_map(|part| part.split_once("}}"));
+    first
+        + &rest
+            .map(|(name, text)| value(name) + text)
+            .collect::<String>()
 }
 
 /// Which part of the group a `flow update` is about.
