@@ -185,7 +185,7 @@ fn set(
     let changed = after
         .iter()
         .filter(|(key, value)| before.get(key) != Some(value))
-        .map(|(key, value)| (key.to_owned(), value.to_json()))
+        .map(|(key, value)| (key.to_owned(), value.clone()))
         .collect();
     if text.as_deref() != Some(&new) {
         write_through(file, &new)?;

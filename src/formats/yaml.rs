@@ -17,14 +17,6 @@ use lines::Lines;
 
 mod lines;
 
-/// A value as it is written into a file: strings double-quoted, the rest bare.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scalar {
-    Text(String),
-    Integer(u64),
-    Boolean(bool),
-}
-
 /// Where a key belongs in its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -34,25 +26,21 @@ pub enum Place {
     Any,
 }
 
-/// One scalar to set, by the keys that lead to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One scalar to set, by the keys that lead to it. Strings are written in double quotes.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     pub path: Vec<String>,
-    pub value: Scalar,
+    pub value: Value,
     pub place: Place,
 }
 
 impl Change {
-    pub fn new<const N: usize>(path: [&str; N], value: Scalar) -> Self {
+    pub fn new<const N: usize>(path: [&str; N], value: impl Into<Value>) -> Self {
         Self {
             path: path.map(String::from).to_vec(),
-            value,
+            value: value.into(),
             place: Place::Any,
         }
-    }
-
-    pub fn text<const N: usize>(path: [&str; N], value: &str) -> Self {
-        Self::new(path, Scalar::Text(value.to_owned()))
     }
 
     pub fn first(self) -> Self {
@@ -190,7 +178,7 @@ pub fn edit(text: &str, mut expected: Value, changes: &[Change]) -> Result<Strin
 }
 
 /// Makes the change in the parsed value; `None` where that would drop a block.
-fn expect(value: &mut Value, path: &[String], scalar: &Scalar) -> Option<()> {
+fn expect(value: &mut Value, path: &[String], scalar: &Value) -> Option<()> {
     let Some((key, rest)) = path.split_first() else {
         *value = match scalar {
             _ if !matches!(
@@ -200,9 +188,8 @@ fn expect(value: &mut Value, path: &[String], scalar: &Scalar) -> Option<()> {
             {
                 return None;
             }
-            Scalar::Text(text) => Value::String(one_line(text)),
-            Scalar::Integer(number) => Value::Number((*number).into()),
-            Scalar::Boolean(flag) => Value::Bool(*flag),
+            Value::String(text) => Value::String(one_line(text)),
+            other => other.clone(),
         };
         return Some(());
     };
@@ -238,7 +225,7 @@ mod tests {
 
     #[test]
     fn single_lines_change() {
-        let status = |text| Change::text(["gates", "review", "status"], text);
+        let status = |text| Change::new(["gates", "review", "status"], text);
         check(
             GATES,
             &status("passed"),
@@ -253,99 +240,95 @@ mod tests {
         );
         check(
             GATES,
-            &Change::text(["phase"], "done"),
+            &Change::new(["phase"], "done"),
             &GATES.replace("phase: planning # why", "phase: \"done\"\n# why"),
         );
         check(
             GATES,
-            &Change::text(["gates", "test", "status"], "passed").first(),
+            &Change::new(["gates", "test", "status"], "passed").first(),
             &GATES.replace("  test:\n", "  test:\n    status: \"passed\"\n"),
         );
         check(
             GATES,
-            &Change::text(["gates", "lint", "status"], "x"),
+            &Change::new(["gates", "lint", "status"], "x"),
             &GATES.replace("  test:\n", "  test:\n  lint:\n    status: \"x\"\n"),
         );
-        check("", &Change::new(["n"], Scalar::Integer(3)), "n: 3\n");
-        check(
-            "a: 1",
-            &Change::new(["b"], Scalar::Boolean(true)),
-            "a: 1\nb: true\n",
-        );
+        check("", &Change::new(["n"], 3), "n: 3\n");
+        check("a: 1", &Change::new(["b"], true), "a: 1\nb: true\n");
         check(
             "a: 1\r\nb: 2\r\n",
-            &Change::new(["a"], Scalar::Integer(3)),
+            &Change::new(["a"], 3),
             "a: 3\r\nb: 2\r\n",
         );
         check(
             "a: |\n  x\n  y\nb: 2\n",
-            &Change::text(["a"], "z"),
+            &Change::new(["a"], "z"),
             "a: \"z\"\nb: 2\n",
         );
         check(
             "'a' : \"x # y\" # z\n",
-            &Change::text(["a"], "q"),
+            &Change::new(["a"], "q"),
             "'a' : \"q\"\n# z\n",
         );
     }
 
     #[test]
     fn comments_move_below_their_value() {
-        check("a: 1 # c", &Change::text(["a"], "x"), "a: \"x\"\n# c");
+        check("a: 1 # c", &Change::new(["a"], "x"), "a: \"x\"\n# c");
         check(
             "a: 1 # c\r\n",
-            &Change::text(["a"], "x"),
+            &Change::new(["a"], "x"),
             "a: \"x\"\r\n# c\r\n",
         );
         check(
             "a: 'it''s' # it's\n",
-            &Change::text(["a"], "x"),
+            &Change::new(["a"], "x"),
             "a: \"x\"\n# it's\n",
         );
         check(
             "a: \"\\\" #\" # c\n",
-            &Change::text(["a"], "x"),
+            &Change::new(["a"], "x"),
             "a: \"x\"\n# c\n",
         );
-        check("a: x#y\n", &Change::text(["a"], "x"), "a: \"x\"\n");
+        check("a: x#y\n", &Change::new(["a"], "x"), "a: \"x\"\n");
         check(
             "a:\n  b: # c\n",
-            &Change::text(["a", "b"], "x"),
+            &Change::new(["a", "b"], "x"),
             "a:\n  b: \"x\"\n  # c\n",
         );
         check(
             "\"a:b\": 1\n",
-            &Change::text(["a:b"], "x"),
+            &Change::new(["a:b"], "x"),
             "\"a:b\": \"x\"\n",
         );
         check(
             "\"a\\\"b\": 1\n",
-            &Change::text(["a\"b"], "x"),
+            &Change::new(["a\"b"], "x"),
             "\"a\\\"b\": \"x\"\n",
         );
         check(
             "-a: 1\n",
-            &Change::text(["b"], "x").first(),
+            &Change::new(["b"], "x").first(),
             "b: \"x\"\n-a: 1\n",
         );
         check(
             "b: 1\n-a: 1\n",
-            &Change::text(["b"], "x"),
+            &Change::new(["b"], "x"),
             "b: \"x\"\n-a: 1\n",
         );
-        check("# c\r\n", &Change::text(["a"], "x"), "a: \"x\"\r\n# c\r\n");
+        check("# c\r\n", &Change::new(["a"], "x"), "a: \"x\"\r\n# c\r\n");
     }
 
     #[test]
     fn what_cannot_be_kept_is_refused() {
-        let change = [Change::text(["gates", "review", "status"], "passed")];
+        let change = [Change::new(["gates", "review", "status"], "passed")];
         // What the text was taken for counts, not only what it becomes.
         let other = parse("gates: 1\nphase: done\n").unwrap();
         assert!(matches!(
             edit(
                 "gates: 1\nphase: x\n",
                 other,
-                &[Change::text(["gates"], "x")]
+                &[Change::new(["gates"], "x")]
             ),
             Err(EditError::Style(_))
         ));
@@ -357,12 +340,12 @@ mod tests {
             changed("gates: {review: {status: pending}}\n", &change),
             Err(EditError::Style(_))
         ));
-        let block = [Change::text(["gates"], "x")];
+        let block = [Change::new(["gates"], "x")];
         assert!(matches!(
             changed("gates:\n  a: 1\n", &block),
             Err(EditError::NotAScalar(_))
         ));
-        let anchor = [Change::text(["a"], "x")];
+        let anchor = [Change::new(["a"], "x")];
         assert!(matches!(
             changed("a: &x 1\nb: *x\n", &anchor),
             Err(EditError::Style(_))
@@ -408,7 +391,7 @@ mod tests {
             is_first in any::<bool>(),
         ) {
             let Ok(mut expected) = parse(&text) else { return Ok(()) };
-            let change = Change::text(["gates", &name, &key], &value);
+            let change = Change::new(["gates", &name, &key], value.as_str());
             let change = if is_first { change.first() } else { change };
             let path = ["gates", &name, &key].map(String::from);
             if expect(&mut expected, &path, &change.value).is_none() {
@@ -435,7 +418,7 @@ mod tests {
         #[test]
         fn no_text_is_broken(text in "[ab:#'\"|\\-\\[{ \\n&*]{0,60}", value in "[a-z\"\\\\]{0,5}") {
             if let Ok(read) = parse(&text) {
-                let changes = [Change::text(["a", "b"], &value), Change::text(["b"], &value)];
+                let changes = [Change::new(["a", "b"], value.as_str()), Change::new(["b"], value.as_str())];
                 let _ = edit(&text, read, &changes);
             }
         }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Change, Place, Scalar, quote};
+use super::{Change, Place, Value, quote};
 use crate::formats::newline;
 
 /// A key of a block.
@@ -33,9 +33,10 @@ impl Lines {
 
     pub(super) fn set(&mut self, change: &Change) {
         let rendered = match &change.value {
-            Scalar::Text(text) => quote(text),
-            Scalar::Integer(number) => number.to_string(),
-            Scalar::Boolean(flag) => flag.to_string(),
+            Value::String(text) => quote(text),
+            Value::Number(number) => number.to_string(),
+            Value::Bool(flag) => flag.to_string(),
+            _ => "null".to_owned(),
         };
         let mut parent: Option<Entry> = None;
         for (depth, key) in change.path.iter().enumerate() {

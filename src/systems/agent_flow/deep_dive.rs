@@ -174,11 +174,11 @@ pub fn compile(
         Stage::Complete => ("complete", "complete"),
     };
     let changes = [
-        Change::text(["generated"], &at),
-        Change::text(["phase"], phase),
-        Change::text(["phases", "parallel_exploration", "status"], "complete").first(),
-        Change::text(["phases", "synthesis", "status"], "complete").first(),
-        Change::text(["phases", "compilation", "status"], status).first(),
+        Change::new(["generated"], at.as_str()),
+        Change::new(["phase"], phase),
+        Change::new(["phases", "parallel_exploration", "status"], "complete").first(),
+        Change::new(["phases", "synthesis", "status"], "complete").first(),
+        Change::new(["phases", "compilation", "status"], status).first(),
     ];
     let scope = yaml::text(&value, &["scope"]).unwrap_or_else(|| "full".to_owned());
     let focus = yaml::text(&value, &["focus_path"]);

@@ -6,7 +6,7 @@ use super::log;
 use super::state::{FlowState, GROUP, Mode, Phase, has_passed};
 use crate::base::clock;
 use crate::formats::front_matter::{self, Document};
-use crate::formats::yaml::{self, Change, Scalar, Value};
+use crate::formats::yaml::{self, Change, Value};
 use crate::systems::workflow::{GateStatus, Move, Outcome, Proof, StateChange};
 
 pub(super) struct Draft<'a> {
@@ -46,7 +46,7 @@ impl<'a> Draft<'a> {
     }
 
     pub(super) fn gate(&mut self, gate: Phase, to: GateStatus, evidence: &str) {
-        let status = Change::text(["gates", gate.as_str(), "status"], to.as_str());
+        let status = Change::new(["gates", gate.as_str(), "status"], to.as_str());
         self.edits.push(status.first());
         if self.change.moves.is_empty() {
             self.change.phase = self.state.phase.map(|phase| phase.to_string());
@@ -97,8 +97,7 @@ impl<'a> Draft<'a> {
     }
 
     pub(super) fn set_iteration(&mut self, iteration: u64) {
-        self.edits
-            .push(Change::new(["iteration"], Scalar::Integer(iteration)));
+        self.edits.push(Change::new(["iteration"], iteration));
         self.state.iteration = Some(iteration);
     }
 
@@ -114,8 +113,7 @@ impl<'a> Draft<'a> {
 
     pub(super) fn close(&mut self, agent: &str, result: &str, gate: Option<GateStatus>) {
         self.enter(Phase::Complete);
-        self.edits
-            .push(Change::new(["active"], Scalar::Boolean(false)));
+        self.edits.push(Change::new(["active"], false));
         self.log(Phase::Complete, agent, result, gate);
         self.said = Some(result.to_owned());
     }
@@ -201,10 +199,10 @@ impl<'a> Draft<'a> {
         if !is_moved {
             self.set_iteration(iteration);
         }
-        let gates = self.state.mode.gates().iter();
-        for gate in gates.filter(|gate| **gate > Phase::Implementation) {
-            if self.state.gate(*gate) != GateStatus::Pending {
-                self.gate(*gate, GateStatus::Pending, "the work was sent back");
+        let gates = self.state.mode.gates();
+        for gate in gates.filter(|gate| *gate > Phase::Implementation) {
+            if self.state.gate(gate) != GateStatus::Pending {
+                self.gate(gate, GateStatus::Pending, "the work was sent back");
                 for key in ["timestamp", "agent", "message"] {
                     self.blank(["gates", gate.as_str(), key]);
                 }
@@ -232,7 +230,7 @@ impl<'a> Draft<'a> {
     }
 
     fn set<const N: usize>(&mut self, path: [&str; N], value: &str) {
-        self.edits.push(Change::text(path, value));
+        self.edits.push(Change::new(path, value));
     }
 
     /// Empties a field that speaks of what was before.

@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use super::draft::Draft;
 use super::log;
 use super::state::{Agent, FlowState, Mode, Phase, has_passed};
-use super::verdict::{self, Reading, Verdict};
+use super::verdict::{self, Verdict};
 use crate::base::actor::AgentName;
 use crate::systems::workflow::{GateStatus, Outcome, Proof};
 
@@ -131,10 +131,8 @@ fn complete(
     let mut draft = Draft::open(text, now)?;
     let agent = gate_owner(name)?;
     let standing = standing(&draft.state, agent)?;
-    let (verdict, evidence) = match verdict::read(agent, reply) {
-        Reading::Decided { verdict, evidence } => (verdict, log::cut(evidence)),
-        Reading::Undecided { why } => return Err(why.to_owned()),
-    };
+    let (verdict, evidence) = verdict::read(agent, reply)?;
+    let evidence = log::cut(evidence);
     let (gate, to) = (agent.gate(), verdict.gate_status());
     let message = log::cut(&match verdict {
         Verdict::EnvironmentBlocked => {

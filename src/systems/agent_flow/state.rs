@@ -93,24 +93,12 @@ pub enum Mode {
 
 impl Mode {
     /// The gates that count in this mode, in order.
-    pub fn gates(self) -> &'static [Phase] {
-        match self {
-            Self::Single | Self::Sequential => &[
-                Phase::Exploration,
-                Phase::Planning,
-                Phase::Implementation,
-                Phase::Review,
-                Phase::Verification,
-            ],
-            Self::Team => &[
-                Phase::Exploration,
-                Phase::Planning,
-                Phase::Implementation,
-                Phase::ReviewVerification,
-                Phase::Review,
-                Phase::Verification,
-            ],
-        }
+    pub fn gates(self) -> impl DoubleEndedIterator<Item = Phase> {
+        Phase::ALL.into_iter().filter(move |phase| match phase {
+            Phase::Complete => false,
+            Phase::ReviewVerification => self == Self::Team,
+            _ => true,
+        })
     }
 }
 
@@ -208,17 +196,14 @@ impl FlowState {
     /// The first gate before the agent's phase that has not passed.
     pub fn unmet_gate(&self, agent: Agent) -> Option<(Phase, GateStatus)> {
         let own = agent.phase(self.mode);
-        let before = self.mode.gates().iter().take_while(|gate| **gate != own);
+        let before = self.mode.gates().take_while(|gate| *gate != own);
         before
-            .map(|gate| (*gate, self.gate(*gate)))
+            .map(|gate| (gate, self.gate(gate)))
             .find(|(_, status)| !has_passed(*status))
     }
 
     pub fn all_passed(&self) -> bool {
-        self.mode
-            .gates()
-            .iter()
-            .all(|gate| has_passed(self.gate(*gate)))
+        self.mode.gates().all(|gate| has_passed(self.gate(gate)))
     }
 
     /// Whether review, verification or their group sent the work back to Loid.
@@ -226,12 +211,11 @@ impl FlowState {
         let mut later = self
             .mode
             .gates()
-            .iter()
-            .skip_while(|gate| **gate != Phase::Implementation)
+            .skip_while(|gate| *gate != Phase::Implementation)
             .skip(1);
         let group = self.group.as_ref().filter(|_| self.mode == Mode::Team);
         let members = group.map(|group| [group.status, group.review, group.verification]);
-        later.any(|gate| self.gate(*gate) == GateStatus::Failed)
+        later.any(|gate| self.gate(gate) == GateStatus::Failed)
             || members
                 .into_iter()
                 .flatten()
@@ -241,8 +225,8 @@ impl FlowState {
     /// What comes next, for a person.
     pub fn next(&self) -> String {
         if !self.active {
-            let failed = |gate: &&Phase| self.gate(**gate) == GateStatus::Failed;
-            return match self.mode.gates().iter().rfind(failed) {
+            let failed = |gate: &Phase| self.gate(*gate) == GateStatus::Failed;
+            return match self.mode.gates().rfind(failed) {
                 None => "nothing: the run is closed".to_owned(),
                 Some(gate) => format!("nothing: the run is closed, and `{gate}` failed"),
             };
@@ -250,11 +234,7 @@ impl FlowState {
         if self.is_sent_back() {
             return "Loid implements again (implementation)".to_owned();
         }
-        let open = self
-            .mode
-            .gates()
-            .iter()
-            .find(|gate| !has_passed(self.gate(**gate)));
+        let open = self.mode.gates().find(|gate| !has_passed(self.gate(*gate)));
         let sentence = match open {
             None => return "the main thread completes the run".to_owned(),
             Some(Phase::Exploration) => "Riko explores",

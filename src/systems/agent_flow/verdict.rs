@@ -36,18 +36,8 @@ impl Verdict {
     }
 }
 
-/// What a reply amounts to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reading<'a> {
-    /// The verdict and the line that holds it.
-    Decided {
-        verdict: Verdict,
-        evidence: &'a str,
-    },
-    Undecided {
-        why: &'static str,
-    },
-}
+/// The verdict and the line that holds it, or why there is none.
+pub type Reading<'a> = Result<(Verdict, &'a str), &'static str>;
 
 const REVIEW: &[Verdict] = &[Verdict::Approved, Verdict::NeedsChanges];
 const VERIFICATION: &[Verdict] = &[
@@ -57,18 +47,19 @@ const VERIFICATION: &[Verdict] = &[
 ];
 
 /// Reads the final reply of `agent`.
+///
+/// # Errors
+/// It decides nothing.
 pub fn read(agent: Agent, reply: &str) -> Reading<'_> {
     let lines = markdown::lines(reply);
     if lines.iter().all(|line| line.text.trim().is_empty()) {
-        return Reading::Undecided {
-            why: "the reply is empty",
-        };
+        return Err("the reply is empty");
     }
     match agent {
         Agent::Riko => reported(&lines),
-        Agent::Senku | Agent::Loid if is_escalation(&lines) => Reading::Undecided {
-            why: "the agent escalated a contradicted assumption",
-        },
+        Agent::Senku | Agent::Loid if is_escalation(&lines) => {
+            Err("the agent escalated a contradicted assumption")
+        }
         Agent::Senku => reported(&lines),
         Agent::Loid => read_checks(&lines),
         Agent::Lawliet => read_verdict(&lines, REVIEW),
@@ -91,10 +82,7 @@ pub fn headline(reply: &str) -> &str {
 fn reported<'a>(lines: &[Line<'a>]) -> Reading<'a> {
     let first = lines.iter().find(|line| !line.text.trim().is_empty());
     let evidence = first.map_or("", |line| line.text.trim());
-    Reading::Decided {
-        verdict: Verdict::Reported,
-        evidence,
-    }
+    Ok((Verdict::Reported, evidence))
 }
 
 /// An escalation inside a fence still counts: taking one for a report would
@@ -128,17 +116,9 @@ fn read_checks<'a>(lines: &[Line<'a>]) -> Reading<'a> {
         Some((found.max()?.1, line.text.trim()))
     };
     match lines.iter().rev().find_map(last_marker) {
-        Some((FAILED, evidence)) => Reading::Decided {
-            verdict: Verdict::ChecksFailed,
-            evidence,
-        },
-        Some((NOT_RUN, _)) => Reading::Undecided {
-            why: "the agent did not run its checks",
-        },
-        Some((_, evidence)) => Reading::Decided {
-            verdict: Verdict::Reported,
-            evidence,
-        },
+        Some((FAILED, evidence)) => Ok((Verdict::ChecksFailed, evidence)),
+        Some((NOT_RUN, _)) => Err("the agent did not run its checks"),
+        Some((_, evidence)) => Ok((Verdict::Reported, evidence)),
         None => reported(lines),
     }
 }
@@ -153,9 +133,7 @@ fn read_verdict<'a>(lines: &[Line<'a>], words: &[Verdict]) -> Reading<'a> {
         ))
     });
     let Some((at, value)) = marked else {
-        return Reading::Undecided {
-            why: "the reply has no `Verdict` or `Overall` line",
-        };
+        return Err("the reply has no `Verdict` or `Overall` line");
     };
     let (value, evidence) = if value.is_empty() {
         let next = lines[at + 1..]
@@ -169,13 +147,8 @@ fn read_verdict<'a>(lines: &[Line<'a>], words: &[Verdict]) -> Reading<'a> {
         (value, lines[at].text.trim())
     };
     match word_of(value).and_then(|word| words.iter().find(|verdict| verdict.as_str() == word)) {
-        Some(verdict) => Reading::Decided {
-            verdict: *verdict,
-            evidence,
-        },
-        None => Reading::Undecided {
-            why: "the verdict line holds no single verdict of this agent",
-        },
+        Some(verdict) => Ok((*verdict, evidence)),
+        None => Err("the verdict line holds no single verdict of this agent"),
     }
 }
 
@@ -238,8 +211,8 @@ mod tests {
         let (name, expected) = head.split_once(", ").unwrap_or((head, ""));
         let agent = Agent::parse(name);
         let found = match agent.map(|agent| read(agent, reply)) {
-            Some(Reading::Decided { verdict, .. }) => verdict.as_str(),
-            Some(Reading::Undecided { .. }) => "-",
+            Some(Ok((verdict, _))) => verdict.as_str(),
+            Some(Err(_)) => "-",
             None => "no such agent",
         };
         assert_eq!(found, expected, "{head}:\n{reply}");
@@ -258,8 +231,8 @@ mod tests {
     #[test]
     fn evidence_is_the_line_that_decided() {
         let evidence = |agent, reply| match read(agent, reply) {
-            Reading::Decided { evidence, .. } => evidence.to_owned(),
-            Reading::Undecided { why } => why.to_owned(),
+            Ok((_, evidence)) => evidence.to_owned(),
+            Err(why) => why.to_owned(),
         };
         assert_eq!(
             evidence(Agent::Lawliet, "a\n### Verdict\n\n**APPROVED**\nb"),
@@ -278,7 +251,7 @@ mod tests {
         #[test]
         fn any_reply_is_read(reply in "(Verdict|Overall|APPROVED|[#*_`~:()>\" \n“]|```|❌ Verification Failed){0,30}") {
             for agent in Agent::ALL {
-                read(agent, &reply);
+                let _ = read(agent, &reply);
             }
         }
     }

@@ -1,7 +1,9 @@
 //! What the end of an agent does to `workflow.yaml`.
 
+use serde_json::Value;
+
 use super::artifact::{Artifact, Fault, Judged};
-use super::workflow_yaml::{self, Fields, Scalar};
+use super::workflow_yaml::{self, Fields};
 use crate::base::actor::AgentName;
 use crate::systems::workflow::{Gate, GateStatus, Move, Outcome, Proof, StateChange, Workflow};
 
@@ -90,14 +92,14 @@ pub fn inactive(text: &str) -> Option<String> {
         workflow_yaml::read(text).get("active"),
         workflow_yaml::check(text),
     ) {
-        (Some(Scalar::Bool(true)), _) => None,
-        (Some(Scalar::Bool(false)), _) | (_, Ok(())) => Some("no workflow is active".to_owned()),
+        (Some(Value::Bool(true)), _) => None,
+        (Some(Value::Bool(false)), _) | (_, Ok(())) => Some("no workflow is active".to_owned()),
         (_, Err(why)) => Some(format!("`workflow.yaml`: {why}")),
     }
 }
 
-fn changes(judged: &Judged) -> Vec<(&'static str, Option<Scalar>)> {
-    let text = |text: &str| Scalar::Text(text.to_owned());
+fn changes(judged: &Judged) -> Vec<(&'static str, Option<Value>)> {
+    let text = |text: &str| Value::from(text);
     match judged {
         Ok(said) => {
             let words = [("status", &said.status), ("verdict", &said.verdict)];
@@ -108,7 +110,7 @@ fn changes(judged: &Judged) -> Vec<(&'static str, Option<Scalar>)> {
         }
         Err(Fault::Invalid(_) | Fault::Stub(_)) => vec![
             ("validation_status", Some(text("warned"))),
-            ("validation_warnings", Some(Scalar::Int(1))),
+            ("validation_warnings", Some(1.into())),
         ],
         // devt does not warn of what is still to come.
         Err(Fault::Missing(_) | Fault::Stale(_)) => Vec::new(),

@@ -2,8 +2,9 @@
 //! go. devt deletes them; this program archives.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::Value;
 
-use super::workflow_yaml::{Fields, Scalar, read};
+use super::workflow_yaml::{Fields, read};
 use crate::contract::table::{Bucket, Sweep};
 
 /// Since when the files of the present workflow date.
@@ -48,7 +49,7 @@ impl Gates {
             fields.as_ref().and_then(|fields| fields.get("active")),
             first,
         ) {
-            (Some(Scalar::Bool(false)), _) | (None | Some(Scalar::Null), Some(_)) => Anchor::Closed,
+            (Some(Value::Bool(false)), _) | (None | Some(Value::Null), Some(_)) => Anchor::Closed,
             (_, Some(since)) => Anchor::Active(since),
             (_, None) => Anchor::Unknown,
         };

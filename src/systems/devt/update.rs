@@ -2,8 +2,9 @@
 //! keeps in step.
 
 use chrono::{DateTime, Utc};
+use serde_json::Value;
 
-use super::workflow_yaml::{DEFAULT, Fields, SCHEMA, Scalar, read, set};
+use super::workflow_yaml::{DEFAULT, Fields, SCHEMA, bare, from_argument, read, set};
 use crate::base::clock;
 
 /// A changed file, and what looked odd in the arguments.
@@ -40,7 +41,7 @@ pub fn update(
     let before = text.unwrap_or(DEFAULT);
     let changes: Vec<_> = pairs
         .iter()
-        .map(|(key, value)| (*key, Some(Scalar::from_argument(key, value))))
+        .map(|(key, value)| (*key, Some(from_argument(key, value))))
         .collect();
     let mut text = set(before, &changes)?;
     let anchors = anchors(&read(before), &read(&text), now, new_id);
@@ -64,13 +65,13 @@ pub fn update(
     })
 }
 
-type Change = (&'static str, Option<Scalar>);
+type Change = (&'static str, Option<Value>);
 
 /// A first activation dates and names the workflow; a change of its type dates
 /// and names it again and leaves the first date and id alone.
 fn anchors(before: &Fields, after: &Fields, now: DateTime<Utc>, new_id: &str) -> Vec<Change> {
-    let set = |key, value: &str| (key, Some(Scalar::Text(value.to_owned())));
-    let absent = |key| matches!(after.get(key), None | Some(Scalar::Null));
+    let set = |key, value: &str| (key, Some(Value::from(value)));
+    let absent = |key| matches!(after.get(key), None | Some(Value::Null));
     // devt's readers take JavaScript's form, which has milliseconds.
     let now = clock::millis(now);
     let type_of = |fields: &Fields| fields.text("workflow_type").map(str::to_owned);
@@ -126,7 +127,7 @@ fn history(fields: &Fields, around: Surroundings<'_>) -> Option<Change> {
         ids.drain(1..ids.len() - around.archive_runs);
     }
     let healed = serde_json::json!(ids).to_string();
-    (!ids.is_empty() && healed != stored).then_some((KEY, Some(Scalar::Text(healed))))
+    (!ids.is_empty() && healed != stored).then_some((KEY, Some(healed.into())))
 }
 
 /// The ids of the trace's last lines that are of this workflow, in order.
@@ -138,7 +139,7 @@ fn orphans(trace: &str, first_created_at: Option<&str>) -> Vec<String> {
     };
     let lines: Vec<&str> = trace.lines().rev().take(LAST_LINES).collect();
     let id = |line: &&str| {
-        let record: serde_json::Value = serde_json::from_str(line).ok()?;
+        let record: Value = serde_json::from_str(line).ok()?;
         let is_recent = time(record.get("ts")?.as_str()?)? >= since;
         let id = record.get("workflow_id")?.as_str()?;
         (is_recent && !id.is_empty()).then(|| id.to_owned())
@@ -161,17 +162,18 @@ fn unknown(key: &str) -> Option<String> {
 
 /// Why devt would not understand the value of a known key. Without the keys that cannot be
 /// null nobody knows which files are the workflow's; devt clears others itself.
-pub(super) fn fault(key: &str, value: &Scalar) -> Option<String> {
+pub(super) fn fault(key: &str, value: &Value) -> Option<String> {
     let schema = SCHEMA.property(key)?;
-    let pair = serde_json::Map::from_iter([(key.to_owned(), value.to_json())]);
+    let pair = serde_json::Map::from_iter([(key.to_owned(), value.clone())]);
     SCHEMA.check("", &pair).faults.first()?;
-    if *value == Scalar::Null {
+    if *value == Value::Null {
         return Some(format!("`{key}` cannot be null"));
     }
     let expected = match near(value.as_str().unwrap_or_default(), &schema.words()) {
         Some(near) => format!("another value; did you mean `{near}`?"),
         None => schema.wanted(),
     };
+    let value = bare(value);
     Some(format!(
         "`{key}` is \"{value}\", but devt expects {expected}"
     ))

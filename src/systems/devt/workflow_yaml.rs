@@ -4,82 +4,49 @@
 //! Two readers must agree on what is written: a YAML parser and devt's own,
 //! which leaves backslashes in quotes alone except for `\n` and `\"`.
 
-use std::fmt;
 use std::sync::LazyLock;
+
+use serde_json::Value;
 
 use crate::base::text::split_bom;
 use crate::formats::schema::{Schema, Type};
 use crate::formats::{newline, yaml};
 
-/// A value that stands on its key's line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scalar {
-    Null,
-    Bool(bool),
-    Int(u64),
-    Text(String),
-}
-
-impl Scalar {
-    /// The type that devt gives an argument `key=value`, where its known keys
-    /// let it: a text stays a text even if it looks like a number, so that any
-    /// value reads back as given.
-    pub fn from_argument(key: &str, value: &str) -> Self {
-        let is_text = || {
-            SCHEMA
-                .property(key)
-                .is_some_and(|schema| schema.takes(Type::String))
-        };
-        match value {
-            "null" if key != "task" => Self::Null,
-            "" | "~" => Self::Text(value.to_owned()),
-            _ if is_text() => Self::Text(value.to_owned()),
-            _ => Self::plain(value),
-        }
-    }
-
-    /// An unquoted value. Digits that a number would not give back are a text.
-    fn plain(value: &str) -> Self {
-        match value {
-            "null" | "~" | "" => Self::Null,
-            "true" => Self::Bool(true),
-            "false" => Self::Bool(false),
-            _ => match value.parse::<u64>() {
-                Ok(number) if number <= EXACT_IN_DOUBLE && number.to_string() == value => {
-                    Self::Int(number)
-                }
-                _ => Self::Text(value.to_owned()),
-            },
-        }
-    }
-
-    pub fn as_str(&self) -> Option<&str> {
-        match self {
-            Self::Text(text) => Some(text),
-            Self::Null | Self::Bool(_) | Self::Int(_) => None,
-        }
-    }
-
-    pub fn to_json(&self) -> serde_json::Value {
-        match self {
-            Self::Null => serde_json::Value::Null,
-            Self::Bool(value) => (*value).into(),
-            Self::Int(value) => (*value).into(),
-            Self::Text(text) => text.as_str().into(),
-        }
+/// The type that devt gives an argument `key=value`, where its known keys
+/// let it: a text stays a text even if it looks like a number, so that any
+/// value reads back as given.
+pub fn from_argument(key: &str, value: &str) -> Value {
+    let is_text = || {
+        SCHEMA
+            .property(key)
+            .is_some_and(|schema| schema.takes(Type::String))
+    };
+    match value {
+        "null" if key != "task" => Value::Null,
+        "" | "~" => value.into(),
+        _ if is_text() => value.into(),
+        _ => plain(value),
     }
 }
 
-/// The value as a person gave it, without quotes.
-impl fmt::Display for Scalar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Null => f.write_str("null"),
-            Self::Bool(value) => value.fmt(f),
-            Self::Int(value) => value.fmt(f),
-            Self::Text(text) => f.write_str(text),
-        }
+/// An unquoted value. Digits that a number would not give back are a text.
+fn plain(value: &str) -> Value {
+    match value {
+        "null" | "~" | "" => Value::Null,
+        "true" => true.into(),
+        "false" => false.into(),
+        _ => match value.parse::<u64>() {
+            Ok(number) if number <= EXACT_IN_DOUBLE && number.to_string() == value => number.into(),
+            _ => value.into(),
+        },
     }
+}
+
+/// A value as a person gave it, without quotes.
+pub fn bare(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// devt keeps numbers in doubles.
@@ -100,13 +67,13 @@ const SENTENCES: [&str; 7] = [
     "task",
 ];
 
-/// The scalars of a file, in order. Lists and blocks are left out.
+/// The values that stand on their keys' lines, in order. Lists and blocks are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fields(Vec<(String, Scalar)>);
+pub struct Fields(Vec<(String, Value)>);
 
 impl Fields {
     /// Of a key that stands twice the last value counts.
-    pub fn get(&self, key: &str) -> Option<&Scalar> {
+    pub fn get(&self, key: &str) -> Option<&Value> {
         self.0
             .iter()
             .rev()
@@ -119,18 +86,15 @@ impl Fields {
     }
 
     pub fn number(&self, key: &str) -> Option<u64> {
-        match self.get(key) {
-            Some(Scalar::Int(number)) => Some(*number),
-            _ => None,
-        }
+        self.get(key)?.as_u64()
     }
 
     /// Whether a key holds the boolean `true`; a text `yes` is neither.
     pub fn is_true(&self, key: &str) -> bool {
-        self.get(key) == Some(&Scalar::Bool(true))
+        self.get(key) == Some(&Value::Bool(true))
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Scalar)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value))
     }
 }
@@ -198,7 +162,7 @@ pub fn check(text: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// The text does not pass [`check`], a key is none, or it holds a list.
-pub fn set(text: &str, changes: &[(&str, Option<Scalar>)]) -> Result<String, String> {
+pub fn set(text: &str, changes: &[(&str, Option<Value>)]) -> Result<String, String> {
     check(text)?;
     let (mark, text) = split_bom(text);
     let newline = newline(text);
@@ -218,7 +182,7 @@ fn set_one(
     lines: &mut Vec<String>,
     newline: &str,
     key: &str,
-    value: Option<&Scalar>,
+    value: Option<&Value>,
 ) -> Result<(), String> {
     let bare: Vec<&str> = lines
         .iter()
@@ -307,21 +271,21 @@ fn is_unread_key(key: &str, value: &str) -> bool {
 }
 
 /// A value as both readers see it, YAML first where they differ.
-fn scalar(value: &str) -> Scalar {
+fn scalar(value: &str) -> Value {
     if value.starts_with('"') {
-        return Scalar::Text(unquote(value).unwrap_or_else(|| value.to_owned()));
+        return unquote(value).map_or_else(|| value.into(), Value::from);
     }
     if value.starts_with('\'')
         && let Some(text) = by_yaml(value)
     {
-        return Scalar::Text(text);
+        return text.into();
     }
     let end = if value.starts_with('#') {
         Some(0)
     } else {
         value.find(" #")
     };
-    Scalar::plain(value[..end.unwrap_or(value.len())].trim_end())
+    plain(value[..end.unwrap_or(value.len())].trim_end())
 }
 
 /// Takes the quotes off: by YAML's escapes or, where devt has written an escape
@@ -341,10 +305,10 @@ fn by_yaml(value: &str) -> Option<String> {
     }
 }
 
-fn render(value: &Scalar) -> String {
+fn render(value: &Value) -> String {
     match value {
-        Scalar::Text(text) if is_plain(text) => text.clone(),
-        Scalar::Text(text) => quote(text),
+        Value::String(text) if is_plain(text) => text.clone(),
+        Value::String(text) => quote(text),
         other => other.to_string(),
     }
 }
