@@ -4,34 +4,14 @@
 //! and nothing else, because a file is only changed when they can still read
 //! it. `read` is lenient, for looking at a file.
 
-use std::fmt;
-
-use super::yaml::{self, Change, EditError, Value};
+use super::yaml::{self, Change, Value};
 use crate::base::text::split_bom;
 
-/// Why a text has no front matter that shell readers understand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    Bom,
-    Crlf,
-    NoOpeningFence,
-    Unterminated,
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Bom => "it starts with a byte order mark; write it as UTF-8 without one",
-            Self::Crlf => "its front matter has CRLF line endings; write LF only",
-            Self::NoOpeningFence => "its first line is not `---`; start the front matter there",
-            Self::Unterminated => {
-                "its front matter has no closing line `---`; add one below the last key"
-            }
-        })
-    }
-}
-
-impl std::error::Error for Fault {}
+// Why a text has no front matter that shell readers understand.
+const BOM: &str = "it starts with a byte order mark; write it as UTF-8 without one";
+const CRLF: &str = "its front matter has CRLF line endings; write LF only";
+const NO_OPENING_FENCE: &str = "its first line is not `---`; start the front matter there";
+const UNTERMINATED: &str = "its front matter has no closing line `---`; add one below the last key";
 
 /// A text cut in three; joined again it is the same, byte for byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,12 +29,7 @@ impl Document<'_> {
     ///
     /// # Errors
     /// Those of `yaml::edit`.
-    pub fn edited(
-        &self,
-        value: Value,
-        changes: &[Change],
-        body: &str,
-    ) -> Result<String, EditError> {
+    pub fn edited(&self, value: Value, changes: &[Change], body: &str) -> Result<String, String> {
         let front = yaml::edit(self.front, value, changes)?;
         let is_open = !self.closing_fence.ends_with('\n') && !body.is_empty();
         let newline = if is_open { "\n" } else { "" };
@@ -67,24 +42,24 @@ impl Document<'_> {
 /// # Errors
 /// What is wrong with the fences; a carriage return counts up to the closing
 /// fence, the body may hold any.
-pub fn split(text: &str) -> Result<Document<'_>, Fault> {
+pub fn split(text: &str) -> Result<Document<'_>, &'static str> {
     if text.starts_with('\u{feff}') {
-        return Err(Fault::Bom);
+        return Err(BOM);
     }
     if text.starts_with("---\r") {
-        return Err(Fault::Crlf);
+        return Err(CRLF);
     }
     let Some(inner) = text.strip_prefix("---\n") else {
         return Err(if text == "---" {
-            Fault::Unterminated
+            UNTERMINATED
         } else {
-            Fault::NoOpeningFence
+            NO_OPENING_FENCE
         });
     };
     let mut end = 0;
     for line in inner.split_inclusive('\n') {
         if line.trim_end_matches('\n').ends_with('\r') {
-            return Err(Fault::Crlf);
+            return Err(CRLF);
         }
         if line.trim_end_matches('\n') == "---" {
             let (front, rest) = inner.split_at(end);
@@ -97,7 +72,7 @@ pub fn split(text: &str) -> Result<Document<'_>, Fault> {
         }
         end += line.len();
     }
-    Err(Fault::Unterminated)
+    Err(UNTERMINATED)
 }
 
 /// Reads the front matter of any file a person could mean: a byte order mark,
@@ -110,7 +85,7 @@ pub fn read(text: &str) -> Result<Value, String> {
     let (_, text) = split_bom(text);
     let mut lines = text.lines().skip_while(|line| line.trim().is_empty());
     if lines.next().is_none_or(|line| line.trim_end() != "---") {
-        return Err(Fault::NoOpeningFence.to_string());
+        return Err(NO_OPENING_FENCE.to_owned());
     }
     let mut front = String::new();
     for line in lines {
@@ -120,7 +95,7 @@ pub fn read(text: &str) -> Result<Value, String> {
         front.push_str(line);
         front.push('\n');
     }
-    Err(Fault::Unterminated.to_string())
+    Err(UNTERMINATED.to_owned())
 }
 
 #[cfg(test)]
@@ -130,7 +105,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(text: &str, expected: Result<(&str, &str), Fault>) {
+    fn check(text: &str, expected: Result<(&str, &str), &str>) {
         assert_eq!(
             split(text).map(|document| (document.front, document.body)),
             expected
@@ -144,13 +119,13 @@ mod tests {
         check("---\n---\n---\nx", Ok(("", "---\nx")));
         check("---\na: 1\n--- \n---\n", Ok(("a: 1\n--- \n", "")));
         check("---\na: 1\n---\nx\r\n", Ok(("a: 1\n", "x\r\n")));
-        check("\u{feff}---\na: 1\n---\n", Err(Fault::Bom));
-        check("---\r\na: 1\r\n---\r\n", Err(Fault::Crlf));
-        check("---\na: 1\n---\r\n", Err(Fault::Crlf));
-        check("\n---\na: 1\n---\n", Err(Fault::NoOpeningFence));
-        check("", Err(Fault::NoOpeningFence));
-        check("---", Err(Fault::Unterminated));
-        check("---\na: 1\n--- \nx", Err(Fault::Unterminated));
+        check("\u{feff}---\na: 1\n---\n", Err(BOM));
+        check("---\r\na: 1\r\n---\r\n", Err(CRLF));
+        check("---\na: 1\n---\r\n", Err(CRLF));
+        check("\n---\na: 1\n---\n", Err(NO_OPENING_FENCE));
+        check("", Err(NO_OPENING_FENCE));
+        check("---", Err(UNTERMINATED));
+        check("---\na: 1\n--- \nx", Err(UNTERMINATED));
     }
 
     #[test]

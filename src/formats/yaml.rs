@@ -6,8 +6,6 @@
 //! with exactly the wanted scalars set. What cannot be done that way (flow
 //! style, anchors) is refused.
 
-use std::fmt;
-
 use serde::de::DeserializeOwned;
 use serde_yaml::Mapping;
 
@@ -50,36 +48,6 @@ impl Change {
         }
     }
 }
-
-/// Why a text was left as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EditError {
-    /// The key at this path holds a block or a list, or its parent is not a block.
-    NotAScalar(String),
-    /// The lines are written in a style that single-line edits cannot keep.
-    Style(String),
-}
-
-impl fmt::Display for EditError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotAScalar(path) => {
-                write!(
-                    f,
-                    "`{path}` cannot hold a plain value here; write its parent as a block"
-                )
-            }
-            Self::Style(path) => {
-                write!(
-                    f,
-                    "`{path}` cannot be changed in this style; write one `key: value` a line"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for EditError {}
 
 /// The most opening brackets of a text that is parsed. The parser's time grows
 /// with their square where they nest, and it finds out about the depth late.
@@ -161,12 +129,13 @@ pub(crate) fn printable(character: char) -> char {
 /// what the text parses to.
 ///
 /// # Errors
-/// Nothing is changed when one of them cannot be made exactly.
-pub fn edit(text: &str, mut expected: Value, changes: &[Change]) -> Result<String, EditError> {
+/// Nothing is changed when one of them cannot be made exactly: a key holds a block or a list, or
+/// its parent is no block, or the lines are in a style that single-line edits cannot keep.
+pub fn edit(text: &str, mut expected: Value, changes: &[Change]) -> Result<String, String> {
     let mut lines = Lines::new(text);
     for change in changes {
         expect(&mut expected, &change.path, &change.value)
-            .ok_or_else(|| EditError::NotAScalar(change.path.join(".")))?;
+            .ok_or_else(|| not_a_scalar(&change.path.join(".")))?;
         lines.set(change);
     }
     let edited = lines.concat();
@@ -174,7 +143,14 @@ pub fn edit(text: &str, mut expected: Value, changes: &[Change]) -> Result<Strin
         return Ok(edited);
     }
     let paths: Vec<_> = changes.iter().map(|change| change.path.join(".")).collect();
-    Err(EditError::Style(paths.join("`, `")))
+    let paths = paths.join("`, `");
+    Err(format!(
+        "`{paths}` cannot be changed in this style; write one `key: value` a line"
+    ))
+}
+
+fn not_a_scalar(path: &str) -> String {
+    format!("`{path}` cannot hold a plain value here; write its parent as a block")
 }
 
 /// Makes the change in the parsed value; `None` where that would drop a block.
@@ -211,7 +187,7 @@ mod tests {
 
     const GATES: &str = "# top\nphase: planning # why\ngates:\n  review:\n    # note\n    timestamp: 'x'\n    status: pending\n  test:\n\n# end\nnames:\n- a\n";
 
-    fn changed(text: &str, changes: &[Change]) -> Result<String, EditError> {
+    fn changed(text: &str, changes: &[Change]) -> Result<String, String> {
         edit(text, parse(text).unwrap(), changes)
     }
 
@@ -324,32 +300,20 @@ mod tests {
         let change = [Change::new(["gates", "review", "status"], "passed")];
         // What the text was taken for counts, not only what it becomes.
         let other = parse("gates: 1\nphase: done\n").unwrap();
-        assert!(matches!(
-            edit(
-                "gates: 1\nphase: x\n",
-                other,
-                &[Change::new(["gates"], "x")]
-            ),
-            Err(EditError::Style(_))
-        ));
-        assert!(matches!(
-            changed("gates: x\n", &change),
-            Err(EditError::NotAScalar(_))
-        ));
-        assert!(matches!(
-            changed("gates: {review: {status: pending}}\n", &change),
-            Err(EditError::Style(_))
-        ));
-        let block = [Change::new(["gates"], "x")];
-        assert!(matches!(
-            changed("gates:\n  a: 1\n", &block),
-            Err(EditError::NotAScalar(_))
-        ));
-        let anchor = [Change::new(["a"], "x")];
-        assert!(matches!(
-            changed("a: &x 1\nb: *x\n", &anchor),
-            Err(EditError::Style(_))
-        ));
+        let style = |edited: Result<String, String>| {
+            let why = edited.unwrap_err();
+            assert!(why.contains("cannot be changed in this style"), "{why}");
+        };
+        let block = |edited: Result<String, String>| {
+            let why = edited.unwrap_err();
+            assert!(why.contains("cannot hold a plain value here"), "{why}");
+        };
+        let to_text = [Change::new(["gates"], "x")];
+        style(edit("gates: 1\nphase: x\n", other, &to_text));
+        block(changed("gates: x\n", &change));
+        style(changed("gates: {review: {status: pending}}\n", &change));
+        block(changed("gates:\n  a: 1\n", &to_text));
+        style(changed("a: &x 1\nb: *x\n", &[Change::new(["a"], "x")]));
     }
 
     fn scalar_text() -> impl Strategy<Value = String> {

@@ -103,7 +103,7 @@ impl System for Devt {
             None => {
                 let sidecar = artifact.sidecar.and_then(|name| files.text(name));
                 artifact::judge(
-                    artifact,
+                    &artifact,
                     files.text(artifact.file).as_deref(),
                     sidecar.as_deref(),
                 )
@@ -114,7 +114,7 @@ impl System for Devt {
         let outcome = match (unread, why.clone()) {
             (Some(name), Some(why)) => FileOutcome::new(name, Outcome::Unchanged { why }),
             _ => {
-                let outcome = gate::on_agent_end(&workflow, artifact, &judged);
+                let outcome = gate::on_agent_end(&workflow, &artifact, &judged);
                 FileOutcome::new("workflow.yaml", outcome)
             }
         };
@@ -130,7 +130,7 @@ impl System for Devt {
 
     fn artifacts_of(&self, agent: &AgentName, _files: &dyn Files) -> Vec<String> {
         let artifact = Artifact::of_agent(agent);
-        let names = artifact.into_iter().flat_map(Artifact::files);
+        let names = artifact.iter().flat_map(Artifact::files);
         names.map(str::to_owned).collect()
     }
 

@@ -28,7 +28,7 @@ const TIERS: &[&str] = &[
 /// # Errors
 /// What is wrong and what to write instead, as the rest of a sentence about the file.
 pub fn check_content(text: &str, file: FileKind) -> Result<(), String> {
-    let document = front_matter::split(text).map_err(|fault| fault.to_string())?;
+    let document = front_matter::split(text)?;
     // The blank line stands for the fence, so that line numbers are the file's.
     let value = yaml::parse(&format!("\n{}", document.front)).map_err(|error| {
         format!("its front matter is not YAML ({error}); write one `key: value` a line and put strings in double quotes")

@@ -166,7 +166,7 @@ pub fn compile(
     stage: Stage,
     now: DateTime<Utc>,
 ) -> Result<String, String> {
-    let document = front_matter::split(text).map_err(|fault| fault.to_string())?;
+    let document = front_matter::split(text)?;
     let value = yaml::parse(document.front)?;
     let at = clock::seconds(now);
     let (phase, status) = match stage {
@@ -194,9 +194,7 @@ pub fn compile(
         body += &format!("\n## {name}\n{}\n", content.trim_end());
     }
     body += &format!("\n## Compilation Log\n\n### Compiled\n- Timestamp: {at}\n- Phase: {phase}\n");
-    document
-        .edited(value, &changes, &body)
-        .map_err(|error| error.to_string())
+    document.edited(value, &changes, &body)
 }
 
 fn heading(at: &str, scope: &str, focus: Option<&str>) -> String {

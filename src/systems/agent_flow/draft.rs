@@ -26,7 +26,7 @@ pub(super) struct Draft<'a> {
 impl<'a> Draft<'a> {
     /// Opens the file of an active run that the shell readers understand.
     pub(super) fn open(text: &'a str, now: DateTime<Utc>) -> Result<Self, String> {
-        let document = front_matter::split(text).map_err(|fault| fault.to_string())?;
+        let document = front_matter::split(text)?;
         let value = yaml::parse(document.front)
             .map_err(|error| format!("its front matter is not YAML: {error}"))?;
         let state = FlowState::from_value(&value);
@@ -242,10 +242,7 @@ impl<'a> Draft<'a> {
 
     pub(super) fn finish(self) -> Result<Outcome, String> {
         let body = log::append(self.document.body, &self.entries);
-        let text = self
-            .document
-            .edited(self.value, &self.edits, &body)
-            .map_err(|error| error.to_string())?;
+        let text = self.document.edited(self.value, &self.edits, &body)?;
         let mut change = self.change;
         if change.moves.is_empty() {
             change.phase = self.state.phase.map(|phase| phase.to_string());

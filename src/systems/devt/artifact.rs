@@ -12,33 +12,17 @@ pub struct Artifact {
     pub sidecar: Option<&'static str>,
 }
 
-const fn paired(agent: &'static str, file: &'static str, sidecar: &'static str) -> Artifact {
-    Artifact {
-        agent,
-        file,
-        sidecar: Some(sidecar),
-    }
-}
-
-const fn single(agent: &'static str, file: &'static str) -> Artifact {
-    Artifact {
-        agent,
-        file,
-        sidecar: None,
-    }
-}
-
-static ARTIFACTS: [Artifact; 10] = [
-    paired("programmer", "impl-summary.md", "impl-summary.json"),
-    paired("tester", "test-summary.md", "test-summary.json"),
-    paired("code-reviewer", "review.md", "review.json"),
-    paired("verifier", "verification.md", "verification.json"),
-    single("docs-writer", "docs-summary.md"),
-    single("architect", "arch-review.md"),
-    single("retro", "lessons.yaml"),
-    single("researcher", "research.md"),
-    single("debugger", "debug-summary.md"),
-    single("curator", "curation-summary.md"),
+const ARTIFACTS: [(&str, &str, Option<&str>); 10] = [
+    ("programmer", "impl-summary.md", Some("impl-summary.json")),
+    ("tester", "test-summary.md", Some("test-summary.json")),
+    ("code-reviewer", "review.md", Some("review.json")),
+    ("verifier", "verification.md", Some("verification.json")),
+    ("docs-writer", "docs-summary.md", None),
+    ("architect", "arch-review.md", None),
+    ("retro", "lessons.yaml", None),
+    ("researcher", "research.md", None),
+    ("debugger", "debug-summary.md", None),
+    ("curator", "curation-summary.md", None),
 ];
 
 impl Artifact {
@@ -48,10 +32,14 @@ impl Artifact {
     }
 
     /// None for the main thread's helpers, which owe nothing.
-    pub fn of_agent(agent: &AgentName) -> Option<&'static Self> {
-        ARTIFACTS
-            .iter()
-            .find(|artifact| artifact.agent == agent.as_str())
+    pub fn of_agent(agent: &AgentName) -> Option<Self> {
+        let mut rows = ARTIFACTS.into_iter();
+        let (agent, file, sidecar) = rows.find(|(name, ..)| *name == agent.as_str())?;
+        Some(Self {
+            agent,
+            file,
+            sidecar,
+        })
     }
 }
 
@@ -195,13 +183,13 @@ fn stub_phrase(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn artifact(agent: &str) -> &'static Artifact {
+    fn artifact(agent: &str) -> Artifact {
         Artifact::of_agent(&AgentName::parse(agent)).unwrap()
     }
 
     #[track_caller]
     fn check(agent: &str, file: Option<&str>, sidecar: Option<&str>, expected: &str) {
-        let found = match judge(artifact(agent), file, sidecar) {
+        let found = match judge(&artifact(agent), file, sidecar) {
             Err(Fault::Missing(name)) => format!("missing {name}"),
             Err(Fault::Stale(why)) => format!("stale {why}"),
             Err(Fault::Stub(why)) => format!("stub {why}"),
@@ -231,8 +219,8 @@ mod tests {
             Artifact::of_agent(&AgentName::parse("devt-coordinator")),
             None
         );
-        for artifact in &ARTIFACTS {
-            assert!(artifact.sidecar.is_none_or(sidecar::is_sidecar));
+        for (.., name) in ARTIFACTS {
+            assert!(name.is_none_or(sidecar::is_sidecar));
         }
     }
 

@@ -63,7 +63,7 @@ pub fn on_agent_end(text: &str, artifact: &Artifact, judged: &Judged) -> Outcome
 }
 
 /// The artifact whose agent alone speaks for a phase.
-pub fn judged_by(phase: &str) -> Option<&'static Artifact> {
+pub fn judged_by(phase: &str) -> Option<Artifact> {
     let judge = match phase {
         "test" => "tester",
         "review" => "code-reviewer",
@@ -77,7 +77,7 @@ pub fn judged_by(phase: &str) -> Option<&'static Artifact> {
 /// another's.
 fn wrong_phase(workflow: &Fields, artifact: &Artifact) -> Option<String> {
     let phase = workflow.text("phase")?;
-    let judge = judged_by(phase).filter(|judge| *judge != artifact)?.agent;
+    let judge = judged_by(phase).filter(|judge| judge != artifact)?.agent;
     let verdict = workflow.text("verdict")?;
     let is_sent_back = gate_status(verdict) == GateStatus::Failed;
     is_sent_back.then(|| {
@@ -221,8 +221,8 @@ mod tests {
     #[track_caller]
     fn check(text: &str, json: &str, expected: Result<&str, &str>) {
         let artifact = Artifact::of_agent(&AgentName::parse("tester")).unwrap();
-        let judged = judge(artifact, Some(&"word ".repeat(300)), Some(json));
-        match (on_agent_end(text, artifact, &judged), expected) {
+        let judged = judge(&artifact, Some(&"word ".repeat(300)), Some(json));
+        match (on_agent_end(text, &artifact, &judged), expected) {
             (Outcome::Changed(change), Ok(after)) => {
                 assert_eq!((change.text.as_str(), change.moves.len()), (after, 1));
             }
@@ -261,8 +261,8 @@ mod tests {
         );
         let artifact = Artifact::of_agent(&AgentName::parse("code-reviewer")).unwrap();
         let json = r#"{"status":"DONE","verdict":"NEEDS_WORK","agent":"code-reviewer"}"#;
-        let judged = judge(artifact, Some(&"word ".repeat(300)), Some(json));
-        match on_agent_end("active: true\nstatus: DONE\n", artifact, &judged) {
+        let judged = judge(&artifact, Some(&"word ".repeat(300)), Some(json));
+        match on_agent_end("active: true\nstatus: DONE\n", &artifact, &judged) {
             Outcome::Changed(change) => assert_eq!(change.moves[0].to, GateStatus::Failed),
             Outcome::Unchanged { why } => panic!("unchanged: {why}"),
         }
@@ -278,7 +278,7 @@ mod tests {
             ..Routing::default()
         });
         let text = "active: true\nphase: test\niteration: 2\nstatus: PARTIAL\n";
-        let Outcome::Changed(change) = on_agent_end(text, artifact, &judged) else {
+        let Outcome::Changed(change) = on_agent_end(text, &artifact, &judged) else {
             panic!("unchanged");
         };
         let moved = Move {

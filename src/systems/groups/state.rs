@@ -208,40 +208,49 @@ impl Group {
 /// What the files say about one group.
 struct Evidence<'a> {
     section: &'a Section,
-    tests: Option<Reading>,
-    review: Option<Reading>,
+    /// Of the verdict files that are there.
+    verdicts: Vec<(ReportKind, Reading)>,
     round: Option<u32>,
 }
 
 impl<'a> Evidence<'a> {
     fn gather(section: &'a Section, files: Files<'_>) -> Self {
-        let text = |kind: ReportKind| files(&kind.path(section.number));
-        let reading = |kind, text: &Result<Option<String>, String>| match text {
-            Ok(text) => text.as_deref().map(|text| report::read(kind, text)),
-            Err(why) => Some(Reading::Malformed(why.clone())),
-        };
-        let review = text(ReportKind::Review);
-        let round = review.as_ref().ok().and_then(Option::as_deref);
+        let (mut verdicts, mut round) = (Vec::new(), None);
+        for kind in [ReportKind::TestReport, ReportKind::Review] {
+            let reading = match files(&kind.path(section.number)) {
+                Ok(None) => continue,
+                Ok(Some(text)) => {
+                    round = report::round(&text).filter(|_| kind == ReportKind::Review);
+                    report::read(kind, &text)
+                }
+                Err(why) => Reading::Malformed(why),
+            };
+            verdicts.push((kind, reading));
+        }
         Self {
             section,
-            tests: reading(ReportKind::TestReport, &text(ReportKind::TestReport)),
-            review: reading(ReportKind::Review, &review),
-            round: round.and_then(report::round),
+            verdicts,
+            round,
         }
     }
 
+    fn verdict(&self, kind: ReportKind) -> Option<&Reading> {
+        let (_, reading) = self.verdicts.iter().find(|(known, _)| *known == kind)?;
+        Some(reading)
+    }
+
     fn state(&self) -> GroupState {
-        let rejected = self.review == Some(Reading::Bad);
-        if rejected && self.round >= Some(ESCALATION_ROUND) {
+        let review = self.verdict(ReportKind::Review);
+        if review == Some(&Reading::Bad) && self.round >= Some(ESCALATION_ROUND) {
             return GroupState::Escalation;
         }
-        if self.section.n_checked == 0 && self.review.is_none() {
+        if self.section.n_checked == 0 && review.is_none() {
             return GroupState::Pending;
         }
         if self.section.is_open() {
             return GroupState::Developing;
         }
-        match (&self.tests, &self.review) {
+        match (self.verdict(ReportKind::TestReport), review) {
             (None, _) => GroupState::Testing,
             (Some(Reading::Good), None) => GroupState::Reviewing,
             (Some(Reading::Good), Some(Reading::Good)) => GroupState::GroupDone,
@@ -250,10 +259,8 @@ impl<'a> Evidence<'a> {
     }
 
     fn report(self, state: GroupState, copies: usize) -> Group {
-        let sent_back = [&self.tests, &self.review]
-            .into_iter()
-            .flatten()
-            .any(|reading| *reading != Reading::Good);
+        let mut verdicts = self.verdicts.iter();
+        let sent_back = verdicts.any(|(_, reading)| *reading != Reading::Good);
         Group {
             group: self.section.number,
             name: self.section.name.clone(),
@@ -270,22 +277,11 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    fn verdicts(&self) -> impl Iterator<Item = (ReportKind, &Reading)> {
-        let tests = self
-            .tests
-            .iter()
-            .map(|reading| (ReportKind::TestReport, reading));
-        tests.chain(
-            self.review
-                .iter()
-                .map(|reading| (ReportKind::Review, reading)),
-        )
-    }
-
     fn malformed(&self) -> Vec<ReportKind> {
-        self.verdicts()
+        let verdicts = self.verdicts.iter();
+        verdicts
             .filter(|(_, reading)| matches!(reading, Reading::Malformed(_)))
-            .map(|(kind, _)| kind)
+            .map(|(kind, _)| *kind)
             .collect()
     }
 
@@ -317,7 +313,7 @@ impl<'a> Evidence<'a> {
                 "`tasks.md` has {copies} headings with number {number}"
             ));
         }
-        for (kind, reading) in self.verdicts() {
+        for (kind, reading) in &self.verdicts {
             let [good, bad] = kind.values();
             let says = match reading {
                 Reading::Good => format!("says {good}"),
