@@ -230,7 +230,7 @@ fn keeps_runs_readable(text: &str) {
             gates::on_completion(text, &agent, text, &gates::Seen::default(), now),
             gates::on_stop(text, now),
         ] {
-            let Outcome::Changed(StateChange { text: new, .. }) = outcome else {
+            let Ok(StateChange { text: new, .. }) = outcome else {
                 continue;
             };
             assert_ne!(new, text);
@@ -335,7 +335,7 @@ fn at(entry: &str) -> Place<'_> {
 /// What this program writes passes its own check of the content. Agent Flow's
 /// two files of a run are told apart by more than their names, see above.
 fn is_still_fine(system: &dyn System, name: &str, text: &str, outcome: &Outcome) {
-    if let Outcome::Changed(StateChange { text: new, .. }) = outcome
+    if let Ok(StateChange { text: new, .. }) = outcome
         && system.id() != "agent-flow"
         && system.judges(name)
         && system.check_content(at(name), text, None).is_ok()

@@ -74,7 +74,7 @@ pub(super) fn replace(file: &Path, text: &str) -> Result<()> {
 
 /// Writes an outcome; the caller holds the lock under which it was found.
 pub(super) fn write(file: &Path, outcome: Outcome) -> Result<Outcome> {
-    if let Outcome::Changed(change) = &outcome {
+    if let Ok(change) = &outcome {
         replace(file, &change.text)?;
     }
     Ok(outcome)
@@ -85,8 +85,8 @@ impl Change {
     pub(super) fn new(context: &CliContext<'_>, file: &Path, outcome: &Outcome) -> Self {
         let file = gates::shown(&context.project, file);
         let (changed, gates, note) = match outcome {
-            Outcome::Unchanged { why } => (false, Vec::new(), Some(why.clone())),
-            Outcome::Changed(change) => (true, change.moves.clone(), None),
+            Err(why) => (false, Vec::new(), Some(why.clone())),
+            Ok(change) => (true, change.moves.clone(), None),
         };
         Self {
             ok: true,
@@ -137,7 +137,7 @@ pub(super) fn record(
     file: &Path,
     outcome: &Outcome,
 ) {
-    if let Outcome::Changed(change) = outcome {
+    if let Ok(change) = outcome {
         let file = gates::shown(&context.project, file);
         let record = GateRecord::new(&About::default(), system, &file, context.now);
         let mut record = record.changed(change);

@@ -12,7 +12,7 @@ use super::{Answer, CliContext, prose};
 use crate::store::replace::copy_to_free;
 use crate::systems::agent_flow::deep_dive::{self, Origin, Part, Scope, Stage};
 use crate::systems::agent_flow::state::FileKind;
-use crate::systems::workflow::{Outcome, StateChange};
+use crate::systems::workflow::StateChange;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
             Step::Init(args) => init(args, &file, context)?,
             Step::Compile(args) => compile(args, &file, context)?,
         };
-        change::write(&file, Outcome::Changed(StateChange::of_text(text)))
+        change::write(&file, Ok(StateChange::of_text(text)))
     })?;
     let mut change = Change::new(context, &file, &outcome);
     if is_new {

@@ -19,7 +19,7 @@ pub(super) use crate::systems::agent_flow::ID as SYSTEM;
 use crate::systems::agent_flow::deep_dive;
 use crate::systems::agent_flow::script::{self, DeepDive, GroupPart};
 use crate::systems::agent_flow::state::{FileKind, FlowState, Mode, Phase};
-use crate::systems::workflow::{GateStatus, Move, Outcome, StateChange};
+use crate::systems::workflow::{GateStatus, Move, StateChange};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -151,7 +151,7 @@ fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
             script::may_replace(&present).map_err(|why| anyhow!("`{}`: {why}", file.display()))?;
         }
         let archive = archive(&file, locked, context)?;
-        let written = change::write(&file, Outcome::Changed(began))?;
+        let written = change::write(&file, Ok(began))?;
         Ok((written, archive))
     })?;
     change::record(context, (SYSTEM, "flow init"), &file, &outcome);

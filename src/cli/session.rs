@@ -21,7 +21,7 @@ use crate::systems::session::state::{self, Phase, State};
 use crate::systems::session::transition::{self, Decision};
 use crate::systems::session::{ID as SYSTEM, newest_of, states};
 use crate::systems::system::Files;
-use crate::systems::workflow::{GateStatus, Move, Outcome, Proof, StateChange, Workflow};
+use crate::systems::workflow::{GateStatus, Move, Proof, StateChange, Workflow};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -201,7 +201,7 @@ fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
             }],
             ..StateChange::default()
         };
-        let written = change::write(&file, Outcome::Changed(began));
+        let written = change::write(&file, Ok(began));
         if written.is_err() {
             remove_if_empty(&dir);
         }
@@ -255,7 +255,7 @@ fn step(on: &On, step: transition::Step<'_>, context: &CliContext<'_>) -> Result
             && State::parse(&text).is_ok_and(|state| state.phase(on.phase).gate_status() == status)
         {
             let why = format!("phase `{}` is already {word}", on.phase.as_str());
-            return Ok((file, Outcome::Unchanged { why }));
+            return Ok((file, Err(why)));
         }
         if let Some(report) = report.filter(|_| change.is_ok()) {
             let report = file.with_file_name(report);
@@ -270,14 +270,14 @@ fn step(on: &On, step: transition::Step<'_>, context: &CliContext<'_>) -> Result
             }
         }
         let mut outcome = transition::outcome(&text, change, on.phase, verb.to_owned());
-        if let (Outcome::Changed(change), Some(report)) = (&mut outcome, report) {
+        if let (Ok(change), Some(report)) = (&mut outcome, report) {
             let report = gates::shown(&context.project, &file.with_file_name(report));
             change
                 .proof
                 .push(gates::artifact_of(&context.project, &report));
         }
         match outcome {
-            Outcome::Unchanged { why } => {
+            Err(why) => {
                 bail!("`{}`: {why}", gates::shown(&context.project, &file))
             }
             changed => change::write(&file, changed).map(|outcome| (file, outcome)),

@@ -21,7 +21,7 @@ use crate::store::replace;
 use crate::systems::devt::update::{Surroundings, Updated, update};
 use crate::systems::devt::workflow_yaml::{self, Fields};
 use crate::systems::devt::{self, gate};
-use crate::systems::workflow::{GateStatus, Move, Outcome, StateChange};
+use crate::systems::workflow::{GateStatus, Move, StateChange};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -111,12 +111,7 @@ fn record_phase(file: &Path, pairs: &[(&str, &str)], context: &CliContext<'_>) -
         iteration: run.iteration,
         ..StateChange::default()
     };
-    change::record(
-        context,
-        (devt::ID, "update"),
-        file,
-        &Outcome::Changed(change),
-    );
+    change::record(context, (devt::ID, "update"), file, &Ok(change));
     Ok(())
 }
 

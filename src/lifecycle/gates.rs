@@ -312,7 +312,7 @@ impl Planned<'_> {
         let judged = |FileOutcome { file, outcome }: FileOutcome| {
             let is_it = |(name, _): &&(String, String)| file.is_empty() || *name == file;
             let outcome = match (&outcome, unreadable.iter().find(is_it)) {
-                (Outcome::Unchanged { .. }, Some((name, why))) => {
+                (Err(_), Some((name, why))) => {
                     Err(io::Error::other(format!("`{name}` cannot be read: {why}")))
                 }
                 _ => Ok(outcome),
@@ -376,11 +376,11 @@ impl<'a> Plan<'a> {
                 effects.has_failed |= outcome.is_err();
                 effects.is_undecided |= file.is_empty();
                 effects.records.push(match outcome {
-                    Ok(Outcome::Changed(mut change)) => {
+                    Ok(Ok(mut change)) => {
                         state.fill_in(project, &mut change.proof);
                         record.changed(&change)
                     }
-                    Ok(Outcome::Unchanged { why }) => record.skipped(why),
+                    Ok(Err(why)) => record.skipped(why),
                     Err(error) => {
                         warn::warn_error(&format!("could not change `{}`", record.file), &error);
                         record.skipped(format!("could not be changed: {error}"))

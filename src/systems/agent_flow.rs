@@ -87,7 +87,7 @@ impl System for AgentFlow {
             AgentEvent::TurnEnd { .. } => active(present(files, &RUNS))
                 .into_iter()
                 .map(|(name, text)| FileOutcome::new(name, gates::on_stop(&text, now)))
-                .filter(|planned| matches!(planned.outcome, Outcome::Changed(_)))
+                .filter(|planned| planned.outcome.is_ok())
                 .collect(),
             AgentEvent::Wrote { .. } => Vec::new(),
         };
@@ -284,7 +284,7 @@ fn chosen(
             // An agent with a gate that runs beside a finished run.
             let why = "the run is not active".to_owned();
             let finished = first.filter(|_| owns_gate);
-            let outcome = finished.map(|name| FileOutcome::new(name, Outcome::Unchanged { why }));
+            let outcome = finished.map(|name| FileOutcome::new(name, Err(why)));
             outcome.into_iter().collect()
         }
         ([(name, text)], _) => vec![FileOutcome::new(name, apply(name, text))],
@@ -296,7 +296,7 @@ fn chosen(
             };
             let why =
                 format!("two runs are active and {which} of them is in the phase of `{agent}`");
-            vec![FileOutcome::new("", Outcome::Unchanged { why })]
+            vec![FileOutcome::new("", Err(why))]
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::systems::system::{
     AgentEvent, ContentError, Effects, FileOutcome, Files, Info, MissingArtifact, Note, Place,
     System, View, split_site,
 };
-use crate::systems::workflow::{Outcome, Workflow};
+use crate::systems::workflow::Workflow;
 
 pub struct Devt;
 
@@ -87,7 +87,7 @@ impl System for Devt {
             return Effects::default();
         };
         if let Some(why) = gate::inactive(&workflow) {
-            let outcome = FileOutcome::new("workflow.yaml", Outcome::Unchanged { why });
+            let outcome = FileOutcome::new("workflow.yaml", Err(why));
             return Effects {
                 outcomes: vec![outcome],
                 ..Effects::default()
@@ -112,7 +112,7 @@ impl System for Devt {
         let why = judged.as_ref().err().map(Fault::why);
         let unread = artifact.files().find(|name| files.read(name).is_err());
         let outcome = match (unread, why.clone()) {
-            (Some(name), Some(why)) => FileOutcome::new(name, Outcome::Unchanged { why }),
+            (Some(name), Some(why)) => FileOutcome::new(name, Err(why)),
             _ => {
                 let outcome = gate::on_agent_end(&workflow, &artifact, &judged);
                 FileOutcome::new("workflow.yaml", outcome)

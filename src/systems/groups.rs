@@ -19,7 +19,7 @@ use crate::systems::system::{
     AgentEvent, ContentError, Effects, FileOutcome, Files, Info, MissingArtifact, Note, Place,
     Retention, System, View, below, split_site,
 };
-use crate::systems::workflow::{Outcome, Workflow};
+use crate::systems::workflow::Workflow;
 
 pub struct Groups;
 
@@ -130,7 +130,7 @@ impl System for Groups {
         let is_old = |name: &String| files.left_over(name, None).is_some();
         let kept = verdicts.first().filter(|_| verdicts.iter().all(is_old));
         let why = "kept the old verdict".to_owned();
-        let kept = kept.map(|file| FileOutcome::new(file, Outcome::Unchanged { why }));
+        let kept = kept.map(|file| FileOutcome::new(file, Err(why)));
         let owed = changes(files).flat_map(|(dir, groups)| {
             let owed = state::owed(&groups, kind).into_iter();
             let owed = owed.map(|(file, why)| MissingArtifact {

@@ -19,7 +19,7 @@ use crate::systems::system::{
     AgentEvent, ClosedGate, ContentError, Effects, FileOutcome, Files, Info, Note, Place,
     PriorText, System, View, split_site,
 };
-use crate::systems::workflow::{Outcome, Proof, Workflow};
+use crate::systems::workflow::{Proof, Workflow};
 
 pub struct Session;
 
@@ -217,7 +217,7 @@ fn newest(
             let evidence = format!("agent `{agent}` started");
             FileOutcome::new(name, transition::outcome(text, change, phase, evidence))
         }
-        Err(why) => FileOutcome::new("", Outcome::Unchanged { why }),
+        Err(why) => FileOutcome::new("", Err(why)),
     })
 }
 
@@ -236,7 +236,7 @@ fn written(files: &dyn Files, entry: &str, text: &str, now: DateTime<Utc>) -> Op
     };
     let evidence = format!("`{report}` was written");
     let mut outcome = transition::outcome(&state, change, phase, evidence);
-    if let Outcome::Changed(change) = &mut outcome {
+    if let Ok(change) = &mut outcome {
         change.proof.push(Proof::artifact(entry));
     }
     Some(FileOutcome { file, outcome })

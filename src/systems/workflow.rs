@@ -159,12 +159,6 @@ impl StateChange {
     }
 }
 
-/// What an event does to one state file: computed purely from its text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    Changed(StateChange),
-    /// Nothing to write, and why; the reason goes to the gate log.
-    Unchanged {
-        why: String,
-    },
-}
+/// What an event does to one state file, computed purely from its text; the error says why there
+/// is nothing to write, and goes to the gate log.
+pub type Outcome = Result<StateChange, String>;

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use statewarden::base::actor::AgentName;
 use statewarden::systems::agent_flow::gates::{Seen, on_completion, on_start, on_stop};
 use statewarden::systems::agent_flow::state::{Agent, FlowState};
-use statewarden::systems::workflow::Outcome;
 
 use crate::agent_flow_stand_in::{Call, flow_update, now, update_script};
 
@@ -55,8 +54,8 @@ fn apply(text: &str, event: Event, script: Script) -> String {
         }
     };
     match outcome {
-        Outcome::Changed(change) => change.text,
-        Outcome::Unchanged { .. } => text.to_owned(),
+        Ok(change) => change.text,
+        Err(_) => text.to_owned(),
     }
 }
 

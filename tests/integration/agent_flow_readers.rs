@@ -56,8 +56,8 @@ fn member(file: &str, name: &str) -> String {
 
 fn after(outcome: Outcome) -> String {
     match outcome {
-        Outcome::Changed(change) => change.text,
-        Outcome::Unchanged { why } => panic!("unchanged: {why}"),
+        Ok(change) => change.text,
+        Err(why) => panic!("unchanged: {why}"),
     }
 }
 

@@ -3,7 +3,6 @@
 use chrono::{DateTime, Utc};
 use statewarden::systems::agent_flow::script::{GroupPart, Update, parse_gate_result, update};
 use statewarden::systems::agent_flow::state::Phase;
-use statewarden::systems::workflow::Outcome;
 
 pub(crate) fn now() -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default()
@@ -118,8 +117,8 @@ pub(crate) fn flow_update(text: &str, call: Call) -> String {
         ..Update::default()
     };
     match update(text, &arguments, now()) {
-        Ok(Outcome::Changed(change)) => change.text,
-        Ok(Outcome::Unchanged { .. }) => text.to_owned(),
+        Ok(Ok(change)) => change.text,
+        Ok(Err(_)) => text.to_owned(),
         Err(why) if why.contains("closed") => text.to_owned(),
         Err(why) => panic!("{why}"),
     }

@@ -8,7 +8,6 @@ use crate::base::disk::resolve::is_free_of_links;
 use crate::store::lock::{IN_HOOK, with_state_lock};
 use crate::store::replace::replace;
 use crate::systems::system::FileOutcome;
-use crate::systems::workflow::Outcome;
 
 /// How often a busy lock is tried for, each time for the hook's wait.
 const TRIES: usize = 4;
@@ -19,7 +18,7 @@ pub(super) fn settle<'a>(
     replan: &dyn Fn() -> Option<Planned<'a>>,
 ) -> Vec<Applied> {
     let planned = &state.consequences.outcomes;
-    let changes = |planned: &FileOutcome| matches!(planned.outcome, Outcome::Changed(_));
+    let changes = |planned: &FileOutcome| planned.outcome.is_ok();
     if !planned.iter().any(changes) {
         return state.outcomes();
     }
@@ -32,7 +31,7 @@ pub(super) fn settle<'a>(
                 false => replan().map(|again| again.outcomes()).unwrap_or_default(),
             };
             for settled in &mut outcomes {
-                if let Ok(Outcome::Changed(change)) = &settled.outcome
+                if let Ok(Ok(change)) = &settled.outcome
                     && let Err(error) = write_through(&state.dir.join(&settled.file), &change.text)
                 {
                     settled.outcome = Err(error);

@@ -240,7 +240,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    pub(super) fn finish(self) -> Result<Outcome, String> {
+    pub(super) fn finish(self) -> Outcome {
         let body = log::append(self.document.body, &self.entries);
         let text = self.document.edited(self.value, &self.edits, &body)?;
         let mut change = self.change;
@@ -250,7 +250,7 @@ impl<'a> Draft<'a> {
             change.evidence = self.said;
         }
         change.text = text;
-        Ok(Outcome::Changed(change))
+        Ok(change)
     }
 }
 

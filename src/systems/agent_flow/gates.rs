@@ -51,27 +51,6 @@ fn proof_of(verdict: Verdict, evidence: &str, seen: &Seen) -> (Vec<Proof>, Optio
     }
 }
 
-/// The end of an agent's run, with its final reply.
-pub fn on_completion(
-    text: &str,
-    agent: &AgentName,
-    reply: &str,
-    seen: &Seen,
-    now: DateTime<Utc>,
-) -> Outcome {
-    outcome(complete(text, agent, reply, seen, now))
-}
-
-/// The start of an agent's run.
-pub fn on_start(text: &str, agent: &AgentName, now: DateTime<Utc>) -> Outcome {
-    outcome(start(text, agent, now))
-}
-
-/// The end of the main thread's turn: closes a run whose gates have all passed.
-pub fn on_stop(text: &str, now: DateTime<Utc>) -> Outcome {
-    outcome(stop(text, now))
-}
-
 /// Whether an event of this agent belongs to the run in this file; decides
 /// between the two files when both hold an active run.
 pub fn fits(text: &str, agent: &AgentName, moment: RunEvent) -> bool {
@@ -83,10 +62,6 @@ pub fn fits(text: &str, agent: &AgentName, moment: RunEvent) -> bool {
         RunEvent::Start => may_start(&state, agent).is_ok(),
         RunEvent::Completion => standing(&state, agent).is_ok(),
     }
-}
-
-fn outcome(result: Result<Outcome, String>) -> Outcome {
-    result.unwrap_or_else(|why| Outcome::Unchanged { why })
 }
 
 /// How a completion stands to the phase of the run.
@@ -121,13 +96,17 @@ fn standing(state: &FlowState, agent: Agent) -> Result<Standing, String> {
     ))
 }
 
-fn complete(
+/// The end of an agent's run, with its final reply.
+///
+/// # Errors
+/// Why the run stays as it is.
+pub fn on_completion(
     text: &str,
     name: &AgentName,
     reply: &str,
     seen: &Seen,
     now: DateTime<Utc>,
-) -> Result<Outcome, String> {
+) -> Outcome {
     let mut draft = Draft::open(text, now)?;
     let agent = gate_owner(name)?;
     let standing = standing(&draft.state, agent)?;
@@ -215,7 +194,11 @@ fn may_start(state: &FlowState, agent: Agent) -> Result<Entrance, String> {
     Ok(Entrance::Next)
 }
 
-fn start(text: &str, name: &AgentName, now: DateTime<Utc>) -> Result<Outcome, String> {
+/// The start of an agent's run.
+///
+/// # Errors
+/// Why the run stays as it is.
+pub fn on_start(text: &str, name: &AgentName, now: DateTime<Utc>) -> Outcome {
     let mut draft = Draft::open(text, now)?;
     let agent = gate_owner(name)?;
     let entrance = may_start(&draft.state, agent)?;
@@ -241,7 +224,11 @@ fn start(text: &str, name: &AgentName, now: DateTime<Utc>) -> Result<Outcome, St
     draft.finish()
 }
 
-fn stop(text: &str, now: DateTime<Utc>) -> Result<Outcome, String> {
+/// The end of the main thread's turn: closes a run whose gates have all passed.
+///
+/// # Errors
+/// Why the run stays as it is.
+pub fn on_stop(text: &str, now: DateTime<Utc>) -> Outcome {
     let mut draft = Draft::open(text, now)?;
     if !draft.state.all_passed() {
         return Err("not every gate has passed".to_owned());

@@ -198,9 +198,7 @@ pub fn update(text: &str, update: &Update, now: DateTime<Utc>) -> Result<Outcome
     match (state.active, update.complete) {
         (true, _) => {}
         (false, true) => {
-            return Ok(Outcome::Unchanged {
-                why: "the run is closed already".to_owned(),
-            });
+            return Ok(Err("the run is closed already".to_owned()));
         }
         (false, false) => {
             return Err("the run is closed; start one with `statewarden flow init`".to_owned());
@@ -219,7 +217,7 @@ pub fn update(text: &str, update: &Update, now: DateTime<Utc>) -> Result<Outcome
     }
     if update.complete {
         draft.close(agent.unwrap_or("Orchestrator"), &note, update.gate_result);
-        return draft.finish();
+        return draft.finish().map(Ok);
     }
     if let Some(phase) = update.phase {
         draft.enter(phase_in(phase, state.mode));
@@ -227,7 +225,7 @@ pub fn update(text: &str, update: &Update, now: DateTime<Utc>) -> Result<Outcome
     if agent.is_some() || update.message.is_some() {
         draft.log(ended, agent.unwrap_or_default(), &note, update.gate_result);
     }
-    draft.finish()
+    draft.finish().map(Ok)
 }
 
 /// The group's phase stands for the review where a run has no group.

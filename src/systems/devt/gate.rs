@@ -10,25 +10,22 @@ use crate::systems::workflow::{Gate, GateStatus, Move, Outcome, Proof, StateChan
 /// Carries a judged artifact into the `workflow.yaml` of an active workflow: `status` and `verdict` of a
 /// valid sidecar (or `## Status`), and whether the artifact was valid. An
 /// invalid one leaves the old status and is `warned`, as devt does itself.
+///
+/// # Errors
+/// Why the file stays as it is.
 pub fn on_agent_end(text: &str, artifact: &Artifact, judged: &Judged) -> Outcome {
     let before = workflow_yaml::read(text);
     if let Some(why) = wrong_phase(&before, artifact) {
-        return Outcome::Unchanged { why };
+        return Err(why);
     }
     let changes = changes(judged);
-    let new_text = match workflow_yaml::set(text, &changes) {
-        Ok(new_text) => new_text,
-        Err(why) => {
-            return Outcome::Unchanged {
-                why: format!("`workflow.yaml`: {why}"),
-            };
-        }
-    };
+    let new_text = workflow_yaml::set(text, &changes);
+    let new_text = new_text.map_err(|why| format!("`workflow.yaml`: {why}"))?;
     let why = reason(artifact, judged);
     if new_text == text {
         let status = judged.as_ref().ok().and_then(|said| said.status.as_ref());
         let so = status.map_or("", |_| ", as `workflow.yaml` does already");
-        return Outcome::Unchanged { why: why + so };
+        return Err(why + so);
     }
     let status =
         |text| outcome(&workflow_yaml::read(text)).map_or(GateStatus::Pending, gate_status);
@@ -48,7 +45,7 @@ pub fn on_agent_end(text: &str, artifact: &Artifact, judged: &Judged) -> Outcome
         line: why.clone(),
         at: artifact.sidecar.unwrap_or(artifact.file).to_owned(),
     });
-    Outcome::Changed(StateChange {
+    Ok(StateChange {
         text: new_text,
         proof: match moved.to {
             GateStatus::Passed => proof,
@@ -223,10 +220,10 @@ mod tests {
         let artifact = Artifact::of_agent(&AgentName::parse("tester")).unwrap();
         let judged = judge(&artifact, Some(&"word ".repeat(300)), Some(json));
         match (on_agent_end(text, &artifact, &judged), expected) {
-            (Outcome::Changed(change), Ok(after)) => {
+            (Ok(change), Ok(after)) => {
                 assert_eq!((change.text.as_str(), change.moves.len()), (after, 1));
             }
-            (Outcome::Unchanged { why }, Err(part)) => assert!(why.contains(part), "{why}"),
+            (Err(why), Err(part)) => assert!(why.contains(part), "{why}"),
             (found, expected) => panic!("{found:?} is not {expected:?}"),
         }
     }
@@ -263,8 +260,8 @@ mod tests {
         let json = r#"{"status":"DONE","verdict":"NEEDS_WORK","agent":"code-reviewer"}"#;
         let judged = judge(&artifact, Some(&"word ".repeat(300)), Some(json));
         match on_agent_end("active: true\nstatus: DONE\n", &artifact, &judged) {
-            Outcome::Changed(change) => assert_eq!(change.moves[0].to, GateStatus::Failed),
-            Outcome::Unchanged { why } => panic!("unchanged: {why}"),
+            Ok(change) => assert_eq!(change.moves[0].to, GateStatus::Failed),
+            Err(why) => panic!("unchanged: {why}"),
         }
         // What the phase before left does not concern a phase without a verdict.
         assert_eq!(status(&text.replace("review", "docs")), GateStatus::Passed);
@@ -278,7 +275,7 @@ mod tests {
             ..Routing::default()
         });
         let text = "active: true\nphase: test\niteration: 2\nstatus: PARTIAL\n";
-        let Outcome::Changed(change) = on_agent_end(text, &artifact, &judged) else {
+        let Ok(change) = on_agent_end(text, &artifact, &judged) else {
             panic!("unchanged");
         };
         let moved = Move {

@@ -142,6 +142,9 @@ fn set_decision(
 }
 
 /// A step as the gate log keeps it.
+///
+/// # Errors
+/// That of the step.
 pub fn outcome(
     before: &str,
     change: Result<String, String>,
@@ -153,25 +156,21 @@ pub fn outcome(
             state.phase(phase).gate_status()
         })
     };
-    match change {
-        Err(why) => Outcome::Unchanged { why },
-        Ok(text) => {
-            let (from, to) = (status(before), status(&text));
-            let moved = Move {
-                gate: phase.as_str().to_owned(),
-                from,
-                to,
-            };
-            Outcome::Changed(StateChange {
-                text,
-                // A decision moves no phase.
-                moves: (from != to).then_some(moved).into_iter().collect(),
-                phase: Some(phase.as_str().to_owned()),
-                evidence: Some(evidence),
-                ..StateChange::default()
-            })
-        }
-    }
+    let text = change?;
+    let (from, to) = (status(before), status(&text));
+    let moved = Move {
+        gate: phase.as_str().to_owned(),
+        from,
+        to,
+    };
+    Ok(StateChange {
+        text,
+        // A decision moves no phase.
+        moves: (from != to).then_some(moved).into_iter().collect(),
+        phase: Some(phase.as_str().to_owned()),
+        evidence: Some(evidence),
+        ..StateChange::default()
+    })
 }
 
 #[cfg(test)]
@@ -314,8 +313,8 @@ mod tests {
     #[track_caller]
     fn check_outcome(outcome: &Outcome, expected: &str) {
         let found = match outcome {
-            Outcome::Unchanged { why } => why.clone(),
-            Outcome::Changed(StateChange { moves, .. }) => moves
+            Err(why) => why.clone(),
+            Ok(StateChange { moves, .. }) => moves
                 .iter()
                 .map(|c| format!("{} {} {}", c.gate, c.from.as_str(), c.to.as_str()))
                 .collect(),
@@ -333,7 +332,7 @@ mod tests {
         assert_eq!(named("debugger"), None);
         let started = hook(&text, Phase::Research, Step::Start, at(1));
         check_outcome(&started, "research pending in_progress");
-        let Outcome::Changed(StateChange { text: running, .. }) = started else {
+        let Ok(StateChange { text: running, .. }) = started else {
             panic!("unchanged")
         };
         check_outcome(
@@ -358,7 +357,7 @@ mod tests {
             at(3),
         );
         check_outcome(&done, "research in_progress passed");
-        let Outcome::Changed(StateChange { text: done, .. }) = done else {
+        let Ok(StateChange { text: done, .. }) = done else {
             panic!("unchanged")
         };
         assert_eq!(

@@ -38,8 +38,8 @@ fn front_matter(text: &str) -> &str {
 #[track_caller]
 fn changed(outcome: Outcome) -> (String, StateChange) {
     match outcome {
-        Outcome::Changed(change) => (change.text.clone(), change),
-        Outcome::Unchanged { why } => panic!("unchanged: {why}"),
+        Ok(change) => (change.text.clone(), change),
+        Err(why) => panic!("unchanged: {why}"),
     }
 }
 
@@ -53,8 +53,8 @@ fn moved(changes: &StateChange) -> Vec<(&str, GateStatus)> {
 #[track_caller]
 fn unchanged(outcome: Outcome, expected: &str) {
     match outcome {
-        Outcome::Changed(change) => panic!("changed to {}", change.text),
-        Outcome::Unchanged { why } => assert!(why.contains(expected), "{why}"),
+        Ok(change) => panic!("changed to {}", change.text),
+        Err(why) => assert!(why.contains(expected), "{why}"),
     }
 }
 
@@ -489,7 +489,7 @@ proptest::proptest! {
             } else {
                 after_end(&text, agent, "### Verdict: NEEDS_CHANGES\n### Overall: VERIFIED")
             };
-            if let Outcome::Changed(StateChange { text: new, .. }) = outcome {
+            if let Ok(StateChange { text: new, .. }) = outcome {
                 proptest::prop_assert!(FlowState::read(&new).is_ok());
                 proptest::prop_assert_eq!(new.lines().filter(|line| *line == "---").count(), 2);
                 text = new;

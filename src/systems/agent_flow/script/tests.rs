@@ -123,7 +123,7 @@ fn arguments(phase: Phase, result: GateStatus, agent: &str, message: &str) -> Up
 #[track_caller]
 fn updated(text: &str, arguments: &Update) -> String {
     match update(text, arguments, now()) {
-        Ok(Outcome::Changed(change)) => change.text,
+        Ok(Ok(change)) => change.text,
         other => panic!("{other:?}"),
     }
 }
@@ -151,10 +151,7 @@ fn an_update_is_for_the_gate_of_the_old_phase() {
     let closed = updated(&text, &done);
     assert!(closed.starts_with("---\nactive: false\ncurrent_phase: \"complete\"\n"));
     assert!(closed.ends_with("### Phase: Complete\n- Agent: Orchestrator\n- Result: done\n- Timestamp: 2026-11-21T08:48:20Z\n"));
-    assert!(matches!(
-        update(&closed, &done, now()),
-        Ok(Outcome::Unchanged { .. })
-    ));
+    assert!(matches!(update(&closed, &done, now()), Ok(Err(_))));
     assert!(update(&closed, &arguments(Phase::Review, Passed, "x", "y"), now()).is_err());
 }
 
