@@ -94,7 +94,7 @@ struct Update {
 /// The phases of both kinds of runs.
 fn phases() -> impl TypedValueParser<Value = Phase> {
     let known = Phase::allowed(FileKind::Team).map(Phase::as_str);
-    PossibleValuesParser::new(known).try_map(|text| script::parse_phase(&text))
+    PossibleValuesParser::new(known).try_map(|text| Phase::parse(&text).ok_or("no phase"))
 }
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {

@@ -322,8 +322,7 @@ impl Schema {
         let range = match (self.minimum, self.maximum) {
             (Some(least), Some(most)) => format!(" from {least} to {most}"),
             (Some(least), None) => format!(" from {least}"),
-            (None, Some(most)) => format!(" up to {most}"),
-            (None, None) => String::new(),
+            (None, _) => String::new(),
         };
         names.join(" or ") + &range
     }

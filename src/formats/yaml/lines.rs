@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Change, Place, Value, quote};
+use super::{Change, Place, Value, parse, quote};
 use crate::formats::newline;
 
 /// A key of a block.
@@ -199,33 +199,19 @@ fn plain_or_quoted(key: &str) -> String {
     if is_plain { key.to_owned() } else { quote(key) }
 }
 
-/// The comment behind a value, from its `#` on.
+/// The comment behind a value, from its `#` on: without it the value is the same.
 fn trailing_comment(value: &str) -> Option<&str> {
     let value = value.trim();
-    let rest = match value.as_bytes().first()? {
-        b'#' => return Some(value),
-        quote @ (b'"' | b'\'') => behind_quoted(value, *quote)?,
-        _ => value,
-    };
-    let at = [" #", "\t#"]
-        .iter()
-        .filter_map(|start| rest.find(start))
-        .min()?;
-    Some(&rest[at + 1..])
-}
-
-/// What follows the quoted scalar that the text starts with.
-fn behind_quoted(text: &str, quote: u8) -> Option<&str> {
-    let bytes = text.as_bytes();
-    let mut at = 1;
-    while let Some(&byte) = bytes.get(at) {
-        let is_doubled = quote == b'\'' && bytes.get(at + 1) == Some(&quote);
-        match byte {
-            b'\\' if quote == b'"' => at += 2,
-            _ if byte == quote && is_doubled => at += 2,
-            _ if byte == quote => return Some(&text[at + 1..]),
-            _ => at += 1,
-        }
+    if value.starts_with('#') {
+        return Some(value);
     }
-    None
+    let whole = parse(value).ok();
+    if whole.is_none() && value.starts_with(['"', '\'']) {
+        // It goes on in the next line.
+        return None;
+    }
+    let marks = value.match_indices('#').map(|(at, _)| value.split_at(at));
+    let mut marks = marks.filter(|(before, _)| before.ends_with([' ', '\t']));
+    let (_, comment) = marks.find(|(before, _)| parse(before).ok() == whole)?;
+    Some(comment)
 }

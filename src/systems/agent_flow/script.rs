@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use super::deep_dive::Context;
 use super::draft::{Draft, group_outcome};
 use super::log;
-use super::state::{FileKind, FlowState, GROUP, Mode, Phase};
+use super::state::{FlowState, GROUP, Mode, Phase};
 use super::verdict::Verdict;
 use crate::base::clock;
 use crate::formats::yaml::quote;
@@ -148,17 +148,6 @@ impl GroupPart {
             (None, None, None) => Ok(None),
         }
     }
-}
-
-/// The value of `--phase`.
-///
-/// # Errors
-/// Names the phases there are.
-pub fn parse_phase(text: &str) -> Result<Phase, String> {
-    Phase::parse(text).ok_or_else(|| {
-        let known: Vec<_> = Phase::allowed(FileKind::Team).map(Phase::as_str).collect();
-        format!("unknown phase `{text}`; write one of {}", known.join(", "))
-    })
 }
 
 /// The value of `--gate-result`.

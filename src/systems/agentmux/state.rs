@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::event;
 use crate::formats::json::Document;
 use crate::formats::schema::Schema;
+use crate::formats::yaml;
 use crate::systems::workflow::{Gate, GateStatus, Workflow};
 
 /// The phases in the order of a run, with the virtual end `failed`.
@@ -164,8 +165,12 @@ fn needs_design(files: &dyn Fn(&str) -> Option<String>) -> bool {
 /// A review in Markdown, or a verdict in one of the reviewers' files.
 fn reviewed(files: &dyn Fn(&str) -> Option<String>) -> bool {
     let verdict = |name: &str| {
-        files(&format!("07_review/{name}.yaml"))
-            .is_some_and(|text| matches!(yaml_value(&text, "verdict"), Some("pass" | "fail")))
+        files(&format!("07_review/{name}.yaml")).is_some_and(|text| {
+            matches!(
+                yaml_value(&text, "verdict").as_deref(),
+                Some("pass" | "fail")
+            )
+        })
     };
     let mut names = [
         "review",
@@ -177,13 +182,8 @@ fn reviewed(files: &dyn Fn(&str) -> Option<String>) -> bool {
     files("07_review/review.md").is_some() || names.any(verdict)
 }
 
-/// A scalar at the top level, for the two keys that are read here.
-fn yaml_value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    let value = text
-        .lines()
-        .find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
-    let value = value.split(" #").next().unwrap_or(value);
-    Some(value.trim().trim_matches(['"', '\'']))
+fn yaml_value(text: &str, key: &str) -> Option<String> {
+    yaml::text(&yaml::parse(text).ok()?, &[key])
 }
 
 /// A session as `status` shows it; the phases stand for gates.
