@@ -91,10 +91,7 @@ impl System for AgentFlow {
                 .collect(),
             AgentEvent::Wrote { .. } => Vec::new(),
         };
-        Effects {
-            outcomes,
-            ..Effects::default()
-        }
+        Effects::of(outcomes)
     }
 
     fn closed_gate(&self, agent: &AgentName, files: &dyn Files) -> Option<ClosedGate> {
@@ -202,6 +199,9 @@ fn has_gate(agent: &AgentName) -> bool {
     state::Agent::of(agent).is_some()
 }
 
+/// Why a run that is over takes no change.
+const INACTIVE: &str = "the run is not active";
+
 /// The files that hold runs.
 const RUNS: [FileKind; 2] = [FileKind::Single, FileKind::Team];
 
@@ -266,37 +266,26 @@ fn chosen(
 ) -> Vec<FileOutcome> {
     let runs = present(files, &RUNS);
     let owns_gate = has_gate(agent);
-    let first = runs.first().map(|(name, _)| *name);
     if let ([(name, text)], true) = (runs.as_slice(), owns_gate) {
         // There is nothing to choose, and a run that is over takes no change.
         return vec![FileOutcome::new(name, apply(name, text))];
     }
-    let runs = active(runs);
-    let fitting: Vec<_> = match runs.len() {
-        0 | 1 => runs.iter().collect(),
-        _ => runs
-            .iter()
-            .filter(|(_, text)| gates::fits(text, agent, moment))
-            .collect(),
-    };
-    match (fitting.as_slice(), runs.is_empty()) {
-        (_, true) => {
-            // An agent with a gate that runs beside a finished run.
-            let why = "the run is not active".to_owned();
-            let finished = first.filter(|_| owns_gate);
-            let outcome = finished.map(|name| FileOutcome::new(name, Err(why)));
-            outcome.into_iter().collect()
-        }
-        ([(name, text)], _) => vec![FileOutcome::new(name, apply(name, text))],
-        (fitting, _) => {
-            let which = if fitting.is_empty() {
-                "neither"
-            } else {
-                "each"
-            };
-            let why =
-                format!("two runs are active and {which} of them is in the phase of `{agent}`");
-            vec![FileOutcome::new("", Err(why))]
-        }
+    // An agent with a gate that runs beside a finished run.
+    let finished = runs.first().filter(|_| owns_gate);
+    let finished = finished.map(|(name, _)| FileOutcome::new(name, Err(INACTIVE.to_owned())));
+    let mut runs = active(runs);
+    match runs.len() {
+        0 => return finished.into_iter().collect(),
+        1 => {}
+        _ => runs.retain(|(_, text)| gates::fits(text, agent, moment)),
     }
+    if let [(name, text)] = runs.as_slice() {
+        return vec![FileOutcome::new(name, apply(name, text))];
+    }
+    let which = match runs.is_empty() {
+        true => "neither",
+        false => "each",
+    };
+    let why = format!("two runs are active and {which} of them is in the phase of `{agent}`");
+    vec![FileOutcome::new("", Err(why))]
 }

@@ -87,11 +87,7 @@ impl System for Devt {
             return Effects::default();
         };
         if let Some(why) = gate::inactive(&workflow) {
-            let outcome = FileOutcome::new("workflow.yaml", Err(why));
-            return Effects {
-                outcomes: vec![outcome],
-                ..Effects::default()
-            };
+            return Effects::of([FileOutcome::new("workflow.yaml", Err(why))]);
         }
         let fields = workflow_yaml::read(&workflow);
         let begun = fields.text("created_at");

@@ -73,10 +73,7 @@ impl System for Session {
             AgentEvent::Wrote { entry, text } => written(files, entry, text, now),
             AgentEvent::AgentEnd { .. } | AgentEvent::TurnEnd { .. } => None,
         };
-        Effects {
-            outcomes: outcome.into_iter().collect(),
-            ..Effects::default()
-        }
+        Effects::of(outcome)
     }
 
     fn closed_gate(&self, agent: &AgentName, files: &dyn Files) -> Option<ClosedGate> {

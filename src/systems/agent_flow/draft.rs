@@ -31,7 +31,7 @@ impl<'a> Draft<'a> {
             .map_err(|error| format!("its front matter is not YAML: {error}"))?;
         let state = FlowState::from_value(&value);
         if !state.active {
-            return Err("the run is not active".to_owned());
+            return Err(super::INACTIVE.to_owned());
         }
         Ok(Self {
             document,
