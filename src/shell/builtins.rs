@@ -21,7 +21,12 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<R
         "cd" | "chdir" => cd(shell, args),
         "pushd" => pushd(shell, args),
         "popd" => popd(shell),
-        "export" | "readonly" => declare(shell, args),
+        "export" => {
+            let names = args.iter().filter_map(|arg| arg.text.split('=').next());
+            names.for_each(|name| shell.export(name));
+            declare(shell, args)
+        }
+        "readonly" => declare(shell, args),
         "declare" | "typeset" | "local" => {
             for arg in args {
                 let name = arg.text.split('=').next().unwrap_or("");
@@ -78,15 +83,19 @@ fn cd(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     if !path.as_ref().is_none_or(may_be_there) {
         return Ran::ended(Status::Failure);
     }
+    let is_there = path.as_ref().is_some_and(|path| shell.is_dir(path));
     let path = path.map(|path| collapse(&path).into_owned());
     shell.place.left = std::mem::replace(&mut shell.place.cwd, path);
-    Ran::silent()
+    match is_there {
+        true => Ran::ended(Status::Certain),
+        false => Ran::silent(),
+    }
 }
 
 fn pushd(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     let here = shell.place.cwd.clone();
     let ran = cd(shell, args);
-    if ran.status == Status::Success && shell.place.pushed.len() < MAX_KEPT {
+    if ran.status != Status::Failure && shell.place.pushed.len() < MAX_KEPT {
         shell.place.pushed.push(here);
     }
     ran
@@ -116,6 +125,9 @@ fn set(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     while let [option, behind @ ..] = rest {
         if option.is("--") || !option.text.starts_with(['-', '+']) {
             break;
+        }
+        if option.is("-a") || behind.first().is_some_and(|name| name.is("allexport")) {
+            shell.exported = None;
         }
         let takes_next = usize::from(option.text.ends_with('o'));
         rest = behind.get(takes_next..).unwrap_or(&[]);

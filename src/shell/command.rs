@@ -20,6 +20,9 @@ impl Shell<'_> {
             let before = self.variable(&assignment.name).map(<[Field]>::to_vec);
             hidden.push((&assignment.name, before));
             self.assign(assignment);
+            if !words.is_empty() {
+                self.export(&assignment.name);
+            }
         }
         let ran = self.redirected(redirects, |shell| shell.run(&words));
         let holds = |name: &Field| DECLARING.contains(&name.text.as_str());
@@ -114,7 +117,7 @@ impl Shell<'_> {
             "git" => git::run(self, args),
             _ => {
                 let written = writers::run(self, name, args);
-                if let Some(ran) = written.or_else(|| readers::run(name, args)) {
+                if let Some(ran) = written.or_else(|| readers::run(self, name, args)) {
                     return ran;
                 }
                 writers::outputs(self, name, args);

@@ -5,6 +5,7 @@ use super::args::Args;
 use super::eval::Shell;
 use super::field::{Field, base_name};
 use crate::base::target::{Act, Spelling};
+use crate::systems::system;
 
 /// How many entries of a tree are looked at that is laid over another one.
 const MAX_ENTRIES: usize = 512;
@@ -112,9 +113,19 @@ pub(super) fn copy(shell: &mut Shell<'_>, args: &Args<'_>) {
 
 pub(super) fn rename(shell: &mut Shell<'_>, args: &Args<'_>) {
     for (from, to) in shell.pairs(args) {
-        shell.lay(from, &to, NewDir::Named);
+        let new = match may_hold_state(&to) && !may_hold_state(from) {
+            true => NewDir::Searched,
+            false => NewDir::Named,
+        };
+        shell.lay(from, &to, new);
         shell.report(from, Act::MoveAway);
     }
+}
+
+/// Whether a path leads into a directory that sites lie in.
+fn may_hold_state(path: &Field) -> bool {
+    let mut parts = path.text.split('/');
+    parts.any(|part| system::outer_dirs().contains(&part))
 }
 
 /// Moves a file or a tree to a path, or into a directory there.

@@ -25,6 +25,40 @@ pub(super) fn tee(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     }
 }
 
+const CURL: &str = "output output-dir dump-header header data request url user form cookie cookie-jar user-agent \
+    write-out max-time connect-timeout retry proxy";
+
+/// `curl -o FILE`, or `-O` under the name at the end of the URL.
+pub(super) fn curl(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
+    let own = Args::parse(args, Options::of("odDHXuAebcmFTwxrKQt", CURL));
+    let mut files: Vec<Field> = own.values("o output").cloned().collect();
+    if own.has("O remote-name remote-name-all") {
+        files.extend(own.operands.iter().map(|url| url.base_name()));
+    }
+    if let Some(dir) = own.value("output-dir") {
+        files.iter_mut().for_each(|file| *file = dir.join(file));
+    }
+    shell.report_all(&files, Act::Write);
+    shell.report_all(own.values("D dump-header c cookie-jar"), Act::Write);
+    Ran::unknown()
+}
+
+/// `wget -O FILE`, or under the name at the end of the URL, in the directory of `-P`.
+pub(super) fn wget(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
+    const VALUES: &str =
+        "output-document directory-prefix output-file append-output timeout tries header";
+    let own = Args::parse(args, Options::of("OoPaiUTtQe", VALUES));
+    shell.report_all(own.values("O output-document o output-file"), Act::Write);
+    if !own.has("O output-document spider") {
+        let dir = own.value("P directory-prefix");
+        for url in &own.operands {
+            let name = url.base_name();
+            shell.report(&dir.map_or(name.clone(), |dir| dir.join(&name)), Act::Write);
+        }
+    }
+    Ran::unknown()
+}
+
 /// `dd of=FILE`
 pub(super) fn dd(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     for arg in args {

@@ -1,6 +1,6 @@
 //! Runs a tree: lists, pipelines, redirections.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::args::is_in;
@@ -140,6 +140,8 @@ pub(super) struct Shell<'a> {
     pub(super) scene: &'a Scene<'a>,
     pub(super) variables: Variables,
     pub(super) place: Place,
+    /// The variables that programs see; `None` for all of them (`set -a`).
+    pub(super) exported: Option<HashSet<String>>,
     pub(super) functions: HashMap<String, Rc<Command>>,
     /// The functions that run now.
     pub(super) running: Vec<String>,
@@ -184,6 +186,7 @@ impl<'a> Shell<'a> {
                 pushed: Vec::new(),
                 positional: Rc::from([]),
             },
+            exported: Some(HashSet::new()),
             functions: HashMap::new(),
             running: Vec::new(),
             locals: Vec::new(),
@@ -211,6 +214,7 @@ impl<'a> Shell<'a> {
             ("FEATURE_DIR", scene.feature_dir),
         ] {
             shell.set_value(name, value.map(|value| vec![Field::literal(value)]));
+            shell.export(name);
         }
         shell
     }
@@ -327,10 +331,12 @@ impl<'a> Shell<'a> {
                     if at > 0 {
                         self.stdin = ran.output.take();
                     }
-                    let output = match commands.get(at + 1) {
-                        None => self.output,
-                        Some(next) if is_filter(next) => Output::Unread,
-                        Some(_) => Output::Read,
+                    let output = match &commands[at + 1..] {
+                        [] => self.output,
+                        [next, rest @ ..] if is_filter(next) && !self.reads_names(rest) => {
+                            Output::Unread
+                        }
+                        _ => Output::Read,
                     };
                     ran = self.printing(output, |shell| {
                         shell.subshell(|shell| shell.command(command))
@@ -342,6 +348,11 @@ impl<'a> Shell<'a> {
         };
         ran.status = ran.status.seen(pipeline.sense);
         ran
+    }
+
+    /// Whether what a filter lets through becomes the arguments of something.
+    fn reads_names(&self, behind: &[Command]) -> bool {
+        self.output == Output::Read || !behind.iter().all(is_filter)
     }
 
     /// Runs something whose output is read, or is not.
@@ -437,7 +448,7 @@ impl<'a> Shell<'a> {
 
 /// A program that reads names only to print some of them, which are not known then.
 fn is_filter(command: &Command) -> bool {
-    const FILTERS: &str = "cut egrep fgrep grep head jq less nl rg sort tail tr uniq wc";
+    const FILTERS: &str = "awk cut egrep fgrep grep head jq less nl rg sort tail tr uniq wc";
     let Kind::Simple(simple) = &command.kind else {
         return false;
     };

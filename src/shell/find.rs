@@ -53,6 +53,14 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     if matches!(find.action, Action::Print) && shell.output == Output::Unread {
         return Ran::unknown();
     }
+    let is_unknown = |(test, _): &(Test, bool)| matches!(test, Test::Unknown);
+    let decides_later = find.tests.iter().chain(&find.pruned).any(is_unknown);
+    if decides_later {
+        shell.writes = match find.action {
+            Action::Print => return Ran::unknown(),
+            Action::Delete | Action::Run(_) => Writes::Unknown,
+        };
+    }
     let mut found = Vec::new();
     for dir in dirs {
         match dir.known() {

@@ -1,9 +1,11 @@
 //! Programs that change no file: what they are told to read is no target, and nobody needs to
 //! look at the disk behind them.
 
-use super::args::is_in;
-use super::eval::{Ran, Status};
-use super::field::Field;
+use super::args::{Args, Options, is_in};
+use super::eval::{Output, Ran, Shell, Status};
+use super::field::{Field, listed};
+use super::print;
+use crate::base::target::Spelling;
 
 /// How these end says something about what they read.
 const TESTS: &str = "cmp diff egrep fgrep grep hash pgrep rg type which zgrep";
@@ -15,7 +17,10 @@ const READERS: &str = "ack ag alias arch base32 base64 bat bc cal chgrp chmod ch
     shopt size sleep ss stat strings stty sum sync sysctl tac tail tokei top tput tr tree tty ulimit umask unalias \
     uname uptime w wait wc whatis whereis who whoami xdg-open yes zcat";
 
-pub(super) fn run(name: &str, args: &[Field]) -> Option<Ran> {
+/// What leaves some of the lines that it reads out, nobody knows which.
+const FILTERS: &str = "egrep fgrep grep head tail";
+
+pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<Ran> {
     let status = match name {
         // The only one that runs others.
         "fd" if args.iter().any(|arg| is_in("-x -X --exec", &arg.text)) => return None,
@@ -23,8 +28,69 @@ pub(super) fn run(name: &str, args: &[Field]) -> Option<Ran> {
         name if is_in(READERS, name) => Status::Success,
         _ => return None,
     };
-    Some(Ran {
-        status,
-        output: None,
-    })
+    let output = match name {
+        _ if shell.output == Output::Unread => None,
+        "ls" => names_below(shell, args),
+        name if is_in(FILTERS, name) => shell
+            .stdin
+            .as_ref()
+            .filter(|_| leaves_out(name, args))
+            .map(some_of),
+        _ => None,
+    };
+    Some(Ran { status, output })
+}
+
+/// A text of which some lines may be missing.
+fn some_of(text: &Field) -> Field {
+    Field {
+        text: text.text.clone(),
+        spelling: Spelling::Glob { matches: None },
+    }
+}
+
+/// What `ls` prints of files and of one directory. Before the names its long form has more,
+/// which nothing but a filter takes away again.
+fn names_below(shell: &mut Shell<'_>, args: &[Field]) -> Option<Field> {
+    let own = Args::parse(args, Options::of("IwT", "hide ignore"));
+    if own.has("R recursive") {
+        return None;
+    }
+    let dir = match own.operands.as_slice() {
+        _ if own.has("d directory") => None,
+        [] => Some(shell.place.cwd.clone()?),
+        [only] => only
+            .known()
+            .filter(|path| shell.is_dir(path))
+            .and_then(|path| shell.absolute(path)),
+        _ => None,
+    };
+    let files: Vec<Field> = match dir {
+        Some(dir) => {
+            let mut names = shell.entries(&dir);
+            names.retain(|name| own.has("a A all almost-all") || !name.starts_with('.'));
+            listed(names)
+        }
+        None => own.operands.into_iter().cloned().collect(),
+    };
+    Some(print::joined(&files, '\n').line())
+}
+
+/// Whether a filter reads its input and leaves lines out of it, but for `grep PATTERN`, which
+/// takes out a few: `grep -v PATTERN`, `tail -n +2`.
+fn leaves_out(name: &str, args: &[Field]) -> bool {
+    let short = if name.ends_with("grep") {
+        "efmABC"
+    } else {
+        "nk"
+    };
+    let own = Args::parse(args, Options::of(short, "regexp file lines key"));
+    let n_patterns = usize::from(own.value("e regexp f file").is_none());
+    match name {
+        "head" | "tail" => {
+            let takes_one = own.has("1") || own.value("n lines").is_some_and(|n| n.is("1"));
+            own.operands.is_empty() && !takes_one
+        }
+        _ => own.has("v invert-match") && own.operands.len() <= n_patterns,
+    }
 }

@@ -90,6 +90,23 @@ impl Shell<'_> {
         self.variables.put(name, value);
     }
 
+    pub(super) fn export(&mut self, name: &str) {
+        let exported = self.exported.iter_mut();
+        exported.for_each(|names| names.extend([name.to_owned()]));
+    }
+
+    /// Takes away what a program that is started does not see.
+    pub(super) fn hide_own_variables(&mut self) {
+        let Some(exported) = &self.exported else {
+            return;
+        };
+        let names = self.variables.by_name.keys();
+        let own = names.filter(|name| !exported.contains(*name));
+        let own: Vec<String> = own.cloned().collect();
+        self.spend(own.len());
+        own.iter().for_each(|name| self.set_value(name, None));
+    }
+
     pub(super) fn home(&self) -> Field {
         let home = self.variable_text("HOME").cloned();
         home.unwrap_or_else(Field::unknown)

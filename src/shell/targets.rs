@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::eval::{Ran, Shell};
-use super::field::Field;
+use super::field::{Field, join};
 use super::{Limit, Writes};
 use crate::base::path::collapse;
 use crate::base::target::{Act, Spelling, Target, Text};
@@ -14,6 +14,8 @@ pub(super) enum Entry {
     Dir,
     /// With what it holds, as far as that is known.
     File(Option<Text>),
+    /// With where it leads to.
+    Link(String),
 }
 
 /// The first name of process substitutions; those before are the shell's own.
@@ -43,9 +45,13 @@ impl Shell<'_> {
     }
 
     /// What a file holds when something is added to it.
-    fn added(&self, field: &Field, more: &str) -> Option<Text> {
+    fn added(&mut self, field: &Field, more: &str) -> Option<Text> {
         let path = self.absolute(&field.text)?;
-        match self.made.get(&*collapse(&path)) {
+        let before = self.made.get(&*collapse(&path)).cloned();
+        if let Some(Entry::File(Some(Text::Whole(text) | Text::Added(text)))) = &before {
+            self.spend(text.len() / 64);
+        }
+        match before {
             // Perhaps it is added, perhaps not; perhaps to what a program wrote.
             _ if self.n_branches > 0 || self.writes == Writes::Unknown => None,
             None => Some(Text::Added(more.into())),
@@ -63,8 +69,11 @@ impl Shell<'_> {
         self.spend(1 + field.text.len() / 64);
         let is_perhaps_other = field.spelling != Spelling::Literal
             && self.listed_at.is_some_and(|at| self.n_branches > at);
-        let path = self.absolute(&field.text).filter(|_| !is_perhaps_other);
-        let Some(path) = path else {
+        let removes = matches!(act, Act::Remove | Act::RemoveTree | Act::MoveAway);
+        let is_one_of_many = field.spelling == Spelling::Glob { matches: None } && !removes;
+        let path = self.absolute(&field.text);
+        let path = path.filter(|_| !is_perhaps_other && !is_one_of_many);
+        let Some(path) = path.map(|path| self.through_links(path)) else {
             self.writes = Writes::Unknown;
             return;
         };
@@ -72,9 +81,8 @@ impl Shell<'_> {
             return;
         }
         // What the command made itself is no find of a listing.
-        let is_own = matches!(act, Act::Remove | Act::RemoveTree | Act::MoveAway)
-            && self.made.contains_key(&*collapse(&path));
-        self.keep(&path, act, &text);
+        let is_own = removes && self.made.contains_key(&*collapse(&path));
+        self.keep(&path, act, &text, link_to);
         self.push(Target {
             path,
             act,
@@ -108,13 +116,31 @@ impl Shell<'_> {
         self.targets.push(target);
     }
 
+    /// A path below a link that the command made, as it is on the disk.
+    fn through_links(&self, path: String) -> String {
+        let link = path.match_indices('/').skip(1).find_map(|(at, _)| {
+            let Some(Entry::Link(to)) = self.made.get(&path[..at]) else {
+                return None;
+            };
+            Some(format!("{to}{}", &path[at..]))
+        });
+        link.unwrap_or(path)
+    }
+
     /// Keeps in mind what a target makes of the disk.
-    fn keep(&mut self, path: &str, act: Act, text: &Option<Text>) {
+    fn keep(&mut self, path: &str, act: Act, text: &Option<Text>, link_to: Option<&str>) {
         let path = collapse(path).into_owned();
         match act {
             Act::MakeDir => drop(self.made.insert(path, Entry::Dir)),
             Act::Write | Act::Edit => drop(self.made.insert(path, Entry::File(text.clone()))),
-            Act::Link => drop(self.made.insert(path, Entry::File(None))),
+            Act::Link => {
+                let (dir, _) = path.rsplit_once('/').unwrap_or_default();
+                let made = match link_to {
+                    Some(to) => Entry::Link(join(dir, to)),
+                    None => Entry::File(None),
+                };
+                self.made.insert(path, made);
+            }
             Act::Remove => drop(self.made.remove(&path)),
             Act::RemoveTree | Act::MoveAway => {
                 self.made.remove(&path);

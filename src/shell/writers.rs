@@ -37,11 +37,6 @@ const fn row(short: &'static str, long: &'static str, rule: Rule) -> Option<Writ
 }
 
 const COPY: &str = "target-directory suffix mode owner group";
-const CURL: &str = "output output-dir dump-header header data request url user form cookie cookie-jar user-agent \
-    write-out max-time connect-timeout retry proxy";
-const WGET: &str =
-    "output-document directory-prefix output-file append-output timeout tries header";
-
 fn writer(name: &str) -> Option<Writer> {
     use Rule::{Each, Operand, Option, Raw, Run, With, Without};
     match name {
@@ -65,16 +60,8 @@ fn writer(name: &str) -> Option<Writer> {
         "sed" => row("", "", Raw(edit::sed)),
         "patch" => row("BDdFgiopVYz", "input output strip", Run(edit::patch)),
         "find" => row("", "", Raw(find::run)),
-        "curl" => row(
-            "odDHXuAebcmFTwxrKQt",
-            CURL,
-            Option(Act::Write, "o output D dump-header c cookie-jar"),
-        ),
-        "wget" => row(
-            "OoPaiUTtQe",
-            WGET,
-            Option(Act::Write, "O output-document o output-file"),
-        ),
+        "curl" => row("", "", Raw(edit::curl)),
+        "wget" => row("", "", Raw(edit::wget)),
         "tar" | "bsdtar" => row("", "", Raw(edit::tar)),
         "unzip" => row("dxP", "", Option(Act::MakeDir, "d")),
         "zip" => row("Pbnstx", "", Operand(0)),
