@@ -126,7 +126,8 @@ fn set(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
         if option.is("--") || !option.text.starts_with(['-', '+']) {
             break;
         }
-        if option.is("-a") || behind.first().is_some_and(|name| name.is("allexport")) {
+        let has_a = option.text.starts_with('-') && option.text.contains('a');
+        if has_a || behind.first().is_some_and(|name| name.is("allexport")) {
             shell.exported = None;
         }
         let takes_next = usize::from(option.text.ends_with('o'));

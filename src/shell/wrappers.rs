@@ -127,6 +127,7 @@ fn assigned(shell: &mut Shell<'_>, words: &[Field]) -> Ran {
             && let Some((name, value)) = word.text.split_once('=')
             && is_name(name)
         {
+            shell.export(name);
             shell.set(name, word.with_text(value));
             rest = behind;
         }
