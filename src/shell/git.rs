@@ -120,13 +120,13 @@ fn clean(shell: &mut Shell<'_>, args: &Args<'_>) {
     }
     let exclude = args.values("e exclude").map(|rule| rule.text.clone());
     let mut rules: Vec<String> = exclude.collect();
+    match (args.has("x"), args.has("X")) {
+        // What is ignored goes, and our own folder is.
+        (_, true) => rules.clear(),
+        (true, false) => {}
+        (false, false) => rules.extend(ignored(shell)),
+    }
     let here = Field::literal(".");
-    if args.has("X") {
-        return clear_ignored(shell, args.operands.first().copied().unwrap_or(&here));
-    }
-    if !args.has("x") {
-        rules.extend(ignored(shell));
-    }
     let paths = match args.operands.as_slice() {
         [] if args.has("d") => &[&here][..],
         paths => paths,
@@ -193,23 +193,6 @@ fn clear(shell: &mut Shell<'_>, dir: &Field, rules: &[String]) {
     };
     for name in shell.entries(&path) {
         if !rules.iter().any(|rule| names(rule, &name)) {
-            shell.report(&Field::literal(format!("{path}/{name}")), Act::Clear);
-        }
-    }
-}
-
-/// Reports what is ignored: our own folder ignores itself.
-fn clear_ignored(shell: &mut Shell<'_>, dir: &Field) {
-    let own = dir.join(&Field::literal(".claude/statewarden"));
-    if own.known().is_some_and(|own| shell.is_dir(own)) {
-        shell.report(&own, Act::Clear);
-    }
-    let rules = ignored(shell);
-    let Some(path) = dir.known().and_then(|dir| shell.absolute(dir)) else {
-        return shell.report(dir, Act::Clear);
-    };
-    for name in shell.entries(&path) {
-        if rules.iter().any(|rule| names(rule, &name)) {
             shell.report(&Field::literal(format!("{path}/{name}")), Act::Clear);
         }
     }
