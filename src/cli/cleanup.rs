@@ -44,12 +44,15 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
         );
     }
     let stale = Stale::days(args.stale_days, context.now);
-    let reason = |entry: &Entry<'_>| reason(entry, &stale, context.now);
     let job = Job {
         kind: Kind::Cleanup,
         effect,
         applies_to: &may_clean,
-        reasons: &|_, entries| Ok(entries.iter().map(reason).collect()),
+        reasons: &|site, entries| {
+            let never_stale = site.governed.system.info().never_stale;
+            let reason = |entry| reason(entry, &stale, never_stale, context.now);
+            Ok(entries.iter().map(reason).collect())
+        },
     };
     let outcomes = archiving::run(&job, context)?;
     let document = |outcome| Document::of(outcome, effect);
@@ -71,10 +74,16 @@ impl Stale {
     }
 }
 
-fn reason(entry: &Entry<'_>, stale: &Stale, now: DateTime<Utc>) -> Option<String> {
+fn reason(
+    entry: &Entry<'_>,
+    stale: &Stale,
+    never_stale: bool,
+    now: DateTime<Utc>,
+) -> Option<String> {
     match entry.bucket {
         Bucket::AdHoc => Some("ad_hoc".to_owned()),
         Bucket::Ephemeral => is_leftover(entry, now).then(|| "ephemeral".to_owned()),
+        Bucket::PatternAllowed if never_stale => None,
         Bucket::PatternAllowed => (entry.modified < stale.before).then(|| stale.reason.clone()),
         Bucket::Canonical => None,
     }

@@ -133,10 +133,10 @@ impl Place {
             .unwrap_or_default()
     }
 
-    /// Keeps which devt is enabled, until a session begins.
-    fn keep_devt(&self, folder: &Path) -> io::Result<()> {
+    /// Keeps what the enabled plugins bring, until a session begins.
+    fn keep_plugins(&self, folder: &Path) -> io::Result<()> {
         let (project, settings) = (self.project.to_string_lossy(), self.client_settings());
-        plugins::keep_devt(folder, self.user_dir.as_deref(), &project, &settings).map(|_| ())
+        plugins::keep_plugins(folder, self.user_dir.as_deref(), &project, &settings).map(|_| ())
     }
 
     /// The folder of our logs, which a project gets and the user's directory does not.
@@ -233,7 +233,7 @@ fn wire(
     match folder {
         _ if dry_run => return Ok(()),
         Some(folder) => store::note_wired(&folder, above)
-            .and_then(|()| place.keep_devt(&folder))
+            .and_then(|()| place.keep_plugins(&folder))
             .with_context(|| format!("could not make `{}`", folder.display()))?,
         None => {}
     }

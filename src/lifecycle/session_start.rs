@@ -14,7 +14,7 @@ use crate::lifecycle::evidence::{GateLog, RECENT};
 use crate::lifecycle::gates::SiteRuns;
 use crate::log::record::{Record, What};
 use crate::project::context::Context;
-use crate::project::plugins::keep_devt;
+use crate::project::plugins::keep_plugins;
 use crate::project::roots::read_client_text;
 use crate::project::sites::Site;
 use crate::store::{Above, note_wired};
@@ -25,7 +25,7 @@ use crate::systems::{devt, groups};
 pub(crate) fn session_started(context: &Context<'_>, event: &Event<'_>) -> Reply {
     let mut sites = context.sites_around();
     if context.is_concerned(&sites) {
-        let devt = note_devt(context);
+        let devt = note_plugins(context);
         heartbeat(context, event, devt.as_ref());
         note_wiring(context);
         calls::session_passed(context, event);
@@ -82,21 +82,21 @@ fn heartbeat(context: &Context<'_>, event: &Event<'_>, devt: Option<&EnabledDevt
     context.append(&context.logs().events(), &record);
 }
 
-/// Keeps which devt the client has enabled, for the calls of the session.
-fn note_devt(context: &Context<'_>) -> Option<EnabledDevt> {
+/// Keeps what the plugins that the client has enabled bring, for the calls of the session.
+fn note_plugins(context: &Context<'_>) -> Option<EnabledDevt> {
     let project = &context.project;
     let settings: Vec<String> = project.session_settings().collect();
-    let kept = keep_devt(
+    let kept = keep_plugins(
         context.logs().own_folder(),
         project.claude_dir.as_deref().map(Path::new),
         &project.session_root().dir,
         &settings,
     );
     match kept {
-        Ok(devt) => devt,
+        Ok(known) => known.devt,
         Err(error) => {
-            context.warn_about("devt.json", Err(error));
-            project.known_devt()
+            context.warn_about("plugins.json", Err(error));
+            project.known_plugins().devt
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::contract::edition::EnabledDevt;
@@ -78,41 +79,59 @@ fn read_json(path: &Path) -> Option<Value> {
     serde_json::from_str(&read_client_text(path).ok()??).ok()
 }
 
-/// The file in the program's own folder that says which devt was enabled.
-const DEVT: &str = "devt.json";
+/// What the enabled plugins have to say here.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Known {
+    /// The devt that is enabled.
+    pub devt: Option<EnabledDevt>,
+    /// The contract files at the roots of plugins.
+    pub contracts: Vec<String>,
+}
+
+/// The file in the program's own folder that holds it.
+const PLUGINS: &str = "plugins.json";
+
+/// The contract at the root of a plugin.
+const CONTRACT: &str = "statewarden.yaml";
 
 impl Project {
-    /// The devt that was enabled when a session last began.
-    pub fn known_devt(&self) -> Option<EnabledDevt> {
-        read_own(self.logs().own_folder(), DEVT)
+    /// What was found when a session last began.
+    pub fn known_plugins(&self) -> Known {
+        read_own(self.logs().own_folder(), PLUGINS).unwrap_or_default()
     }
 }
 
-/// Finds the devt that is enabled, and keeps it for the hook, which has no time to search.
+/// Looks at the plugins that are enabled, and keeps what matters for the hook, which has no
+/// time to search.
 ///
 /// # Errors
 /// The program's own folder cannot be written.
-pub fn keep_devt(
+pub fn keep_plugins(
     own_folder: &Path,
     user_dir: Option<&Path>,
     project: &str,
     settings: &[impl AsRef<Path>],
-) -> io::Result<Option<EnabledDevt>> {
-    let is_devt = |id: &str| id.starts_with("devt@");
-    let found = user_dir.map(|dir| enabled(dir, project, settings, is_devt));
-    let found = found
-        .into_iter()
-        .flatten()
-        .next()
-        .map(|plugin| EnabledDevt {
-            plugin: plugin.id,
-            version: plugin.version,
-        });
-    if read_own(own_folder, DEVT) != found {
+) -> io::Result<Known> {
+    let all = user_dir.map(|dir| enabled(dir, project, settings, |_| true));
+    let mut known = Known::default();
+    for plugin in all.into_iter().flatten() {
+        let contract = format!("{}/{CONTRACT}", plugin.root);
+        if Path::new(&contract).is_file() {
+            known.contracts.push(contract);
+        }
+        if plugin.id.starts_with("devt@") {
+            known.devt.get_or_insert(EnabledDevt {
+                plugin: plugin.id,
+                version: plugin.version,
+            });
+        }
+    }
+    let before: Option<Known> = read_own(own_folder, PLUGINS);
+    if before.unwrap_or_default() != known {
         make_own_folder(own_folder)?;
         with_lock(own_folder, IN_HOOK, |locked| {
-            write_own(locked, DEVT, &found)
+            write_own(locked, PLUGINS, &known)
         })?;
     }
-    Ok(found)
+    Ok(known)
 }

@@ -102,9 +102,12 @@ impl<'s> Registry<'s> {
             let roots = &settings.system(system.id()).roots;
             (!roots.is_empty()).then(|| (system.id().to_owned(), roots.clone()))
         });
-        let declared = declared
-            .iter()
-            .map(|system| (system.id().to_owned(), vec![system.site().to_owned()]));
+        let declared = declared.iter().map(|system| {
+            (
+                system.id().to_owned(),
+                system.sites().map(str::to_owned).collect(),
+            )
+        });
         Self {
             governed: governed.collect(),
             named_sites: named.chain(declared).collect(),

@@ -1,5 +1,8 @@
 //! Which settings files count for a project.
 
+use std::path::Path;
+
+use crate::base::disk::list;
 use crate::base::env::Env;
 use crate::contract::denial::Mode;
 use crate::project::roots::Project;
@@ -18,7 +21,22 @@ impl Project {
             (Layer::Local, "/.claude/statewarden.local.yaml"),
         ];
         let inside = inside.map(|(layer, file)| (layer, [&self.main.dir, file].concat()));
-        outside.chain(inside).collect()
+        outside.chain(inside).chain(self.contract_files()).collect()
+    }
+
+    /// The contracts that the project and its plugins bring; the settings go before them.
+    fn contract_files(&self) -> impl Iterator<Item = (Layer, String)> {
+        let dir = [&self.main.dir, "/.claude/statewarden.d"].concat();
+        let is_one = |name: &str| name.ends_with(".yaml") || name.ends_with(".yml");
+        let names = list::readable(Path::new(&dir)).map(list::Entry::into_name);
+        let mut own: Vec<String> = names
+            .filter(|name| is_one(name))
+            .map(|name| format!("{dir}/{name}"))
+            .collect();
+        own.sort_unstable();
+        let of_plugins = self.known_plugins().contracts;
+        let all = own.into_iter().chain(of_plugins);
+        all.map(|file| (Layer::Contract, file))
     }
 
     pub fn settings_layers(&self, env: &Env) -> Layers {
@@ -49,7 +67,7 @@ impl Project {
     /// The settings of the files together, and what is known of the project beside them.
     pub fn resolve(&self, layers: &Layers) -> Resolved {
         let mut resolved = layers.resolve(&system::known());
-        resolved.settings.devt = self.known_devt();
+        resolved.settings.devt = self.known_plugins().devt;
         resolved
     }
 }

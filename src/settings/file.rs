@@ -75,7 +75,9 @@ pub(crate) struct SystemFile {
     pub(crate) roots: Option<Vec<String>>,
     pub(crate) roles: Option<BTreeMap<String, Words>>,
     pub(crate) programs: Option<Vec<String>>,
-    pub(crate) site: Option<String>,
+    pub(crate) site: Option<Words>,
+    pub(crate) open: Option<bool>,
+    pub(crate) long_lived: Option<bool>,
     pub(crate) canonical: Option<Vec<String>>,
     pub(crate) patterns: Option<Vec<String>>,
     pub(crate) ephemeral: Option<Vec<String>>,
@@ -100,7 +102,7 @@ impl File {
 /// Adds the nearest key to a message about a word that is none of the expected
 /// ones. Serde prints the word first and the expected ones after it, all in
 /// back-ticks; the path of the key and the line are in the message already.
-fn explain(message: &str) -> String {
+pub(super) fn explain(message: &str) -> String {
     let is_unknown = message.contains("unknown field") || message.contains("unknown variant");
     let plain = PLAIN.iter();
     let message = plain.fold(message.to_owned(), |message, (word, plain)| {

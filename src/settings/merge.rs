@@ -1,18 +1,17 @@
 //! Layers of settings: which wins, what the managed file holds fast, and the
 //! checks that need more than one key.
 
-use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use crate::base::actor::{Actor, AgentName};
 use crate::contract::denial::Mode;
 use crate::contract::edition::Choice;
 use crate::contract::glob::Pattern;
+use crate::settings::contracts;
 use crate::settings::file::{EvidenceFile, File, SystemFile, Words, nearest};
 use crate::settings::model::{
-    Declared, KnownSystem, ROLES, SettingKey, Settings, SystemSettings, Undo,
+    Declared, KnownSystem, Owner, SettingKey, Settings, SystemSettings, Undo,
 };
-use crate::settings::names::{Root, glob, globs, names, programs, relative};
+use crate::settings::names::{Root, glob, globs, names, programs, relative, roles};
 
 /// Where a settings file stands, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,6 +24,9 @@ pub enum Layer {
     Project,
     /// `.claude/statewarden.local.yaml`
     Local,
+    /// A contract of `.claude/statewarden.d/` or of a plugin. It only guards, so that all
+    /// settings stand before it.
+    Contract,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,10 +45,16 @@ pub(crate) fn resolve(layers: &[Source<'_>], known: &[KnownSystem]) -> Resolved 
     let mut resolved = Resolved::default();
     let mut merged = File::default();
     let mut managed = File::default();
-    for &(layer, path, text) in layers {
+    let (contracts, layers): (Vec<&Source<'_>>, Vec<&Source<'_>>) = layers
+        .iter()
+        .partition(|(layer, ..)| *layer == Layer::Contract);
+    let (sources, problems) = contracts::merge(&mut merged, &contracts, known);
+    resolved.problems = problems;
+    let has_contracts = !sources.is_empty();
+    for &&(layer, path, text) in &layers {
         let file = text.map_err(str::to_owned);
         match file.and_then(|text| read(text, &merged, known)) {
-            Ok((_, settings)) if layers.len() == 1 => {
+            Ok((_, settings)) if layers.len() == 1 && !has_contracts => {
                 resolved.settings = settings;
                 return resolved;
             }
@@ -79,6 +87,7 @@ pub(crate) fn resolve(layers: &[Source<'_>], known: &[KnownSystem]) -> Resolved 
             .problems
             .push(format!("all settings are ignored: {problem}")),
     }
+    contracts::leave_out_what_overlaps(&mut resolved, sources, known);
     for id in kept_on(&managed) {
         // Only the general mode of a later file can still have said so.
         if resolved.settings.mode_of(id) == Mode::Off {
@@ -163,6 +172,8 @@ fn overlay_system(base: SystemFile, later: SystemFile) -> SystemFile {
         roles: later.roles.or(base.roles),
         programs: later.programs.or(base.programs),
         site: later.site.or(base.site),
+        open: later.open.or(base.open),
+        long_lived: later.long_lived.or(base.long_lived),
         canonical: later.canonical.or(base.canonical),
         patterns: later.patterns.or(base.patterns),
         ephemeral: later.ephemeral.or(base.ephemeral),
@@ -243,7 +254,7 @@ fn enforce_managed_system(
         };
     }
     pin!(contract extra_names extra_globs subdirectories roots roles programs);
-    pin!(site canonical patterns ephemeral owners);
+    pin!(site open long_lived canonical patterns ephemeral owners);
 }
 
 /// The systems that the managed file switches on by name, whatever their mode.
@@ -320,7 +331,7 @@ fn settings(file: &File, known: &[KnownSystem]) -> Result<Settings, String> {
     Ok(settings)
 }
 
-fn system_settings(
+pub(super) fn system_settings(
     id: &str,
     file: &SystemFile,
     known: &[KnownSystem],
@@ -388,6 +399,12 @@ fn check_keys(id: &str, file: &SystemFile, known: &[KnownSystem]) -> Result<(), 
     }
     let for_new_ones = [
         ("site", file.site.is_some(), "is for new systems only"),
+        ("open", file.open.is_some(), "is for new systems only"),
+        (
+            "long_lived",
+            file.long_lived.is_some(),
+            "is for new systems only",
+        ),
         (
             "canonical",
             file.canonical.is_some(),
@@ -413,63 +430,37 @@ fn check_keys(id: &str, file: &SystemFile, known: &[KnownSystem]) -> Result<(), 
 }
 
 fn declared(file: &SystemFile) -> Result<Option<Declared>, String> {
-    let site = file.site.as_ref().map(|site| {
+    let sites = file.site.iter().flat_map(|Words(sites)| sites).map(|site| {
         let site = relative("site", site, Root::Refused)?;
         // All below a directory is the directory, which is closed.
         Pattern::parse(site.trim_end_matches("/**")).map_err(|e| format!("`site`: {e}"))
     });
-    let site = site.transpose()?;
-    let sites = site.as_slice();
+    let sites = sites.collect::<Result<Vec<_>, String>>()?;
+    if sites.is_empty() && file.site.is_some() {
+        return Err("`site` is empty; name a directory".to_owned());
+    }
     let owners = file.owners.iter().flat_map(|owners| &owners.0);
-    let owners = owners.map(|(name, Words(actors))| {
-        let actors = actors.iter().map(|actor| Actor::parse(actor));
-        Ok((glob("owners", name, sites)?, actors.collect()))
+    let owners = owners.map(|(name, Words(owners))| {
+        let owners = owners.iter().map(|owner| Owner::parse(owner));
+        Ok((
+            glob("owners", name, &sites)?,
+            owners.collect::<Result<_, _>>()?,
+        ))
     });
     let owners = owners.collect::<Result<_, String>>()?;
     let (canonical, patterns, ephemeral) = (
-        globs("canonical", &file.canonical, sites)?,
-        globs("patterns", &file.patterns, sites)?,
-        globs("ephemeral", &file.ephemeral, sites)?,
+        globs("canonical", &file.canonical, &sites)?,
+        globs("patterns", &file.patterns, &sites)?,
+        globs("ephemeral", &file.ephemeral, &sites)?,
     );
-    Ok(site.map(|site| Declared {
-        site,
+    Ok((!sites.is_empty()).then(|| Declared {
+        sites,
+        open: file.open.unwrap_or_default(),
+        long_lived: file.long_lived.unwrap_or_default(),
+        source: None,
         canonical,
         patterns,
         ephemeral,
         owners,
     }))
-}
-
-/// Reads `agent: role` as well as `role: [agents]`.
-fn roles(file: &BTreeMap<String, Words>) -> Result<BTreeMap<String, String>, String> {
-    let mut roles = BTreeMap::new();
-    for (key, Words(values)) in file {
-        let mut map = |agent: &str, role: &str| {
-            roles.insert(AgentName::parse(agent).as_str().to_owned(), role.to_owned())
-        };
-        match values.as_slice() {
-            [role] if ROLES.contains(&role.as_str()) => {
-                map(key, role);
-            }
-            agents if ROLES.contains(&key.as_str()) => {
-                for agent in agents {
-                    map(agent, key);
-                }
-            }
-            others => {
-                let words = match others {
-                    [value] => [value, key],
-                    _ => [key, key],
-                };
-                let near = |word: &String| Some((word.clone(), nearest(word, ROLES)?));
-                let (word, near) = (words.into_iter().find_map(near))
-                    .unwrap_or_else(|| (words[0].clone(), "developer"));
-                let known = ROLES.join(", ");
-                return Err(format!(
-                    "`roles.{key}`: `{word}` is not a role ({known}); did you mean `{near}`?"
-                ));
-            }
-        }
-    }
-    Ok(roles)
 }

@@ -1,5 +1,6 @@
 //! The settings files, merged into one value.
 
+mod contracts;
 pub mod file;
 pub mod load;
 pub mod merge;

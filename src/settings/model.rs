@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::actor::Actor;
+use crate::base::actor::{Actor, AgentName};
 use crate::contract::denial::Mode;
 use crate::contract::edition::{Edition, EnabledDevt, InForce};
 use crate::contract::glob::Pattern;
@@ -150,18 +150,57 @@ pub struct SystemSettings {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Declared {
     /// Its directories, relative to a root.
-    pub site: Pattern,
+    pub sites: Vec<Pattern>,
+    /// Names that no list holds are nobody's business.
+    pub open: bool,
+    /// No file of `patterns` is ever stale.
+    pub long_lived: bool,
+    /// The contract file that brings it; `None` for one of the settings.
+    pub source: Option<String>,
     pub canonical: Vec<Pattern>,
     pub patterns: Vec<Pattern>,
     pub ephemeral: Vec<Pattern>,
-    /// Names that only the listed actors may write, in the order of the file.
-    pub owners: Vec<(Pattern, Vec<Actor>)>,
+    /// Names that only the listed ones may write, in the order of the file.
+    pub owners: Vec<(Pattern, Vec<Owner>)>,
+}
+
+/// Who may write a name.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Owner {
+    Main,
+    Program,
+    User,
+    Agent(AgentName),
+}
+
+impl Owner {
+    /// # Errors
+    /// A word with `@` in front that is none.
+    pub fn parse(word: &str) -> Result<Self, String> {
+        match (word, Actor::parse(word)) {
+            ("@main", _) | (_, Actor::Main) => Ok(Self::Main),
+            ("@program", _) => Ok(Self::Program),
+            ("@user", _) => Ok(Self::User),
+            (word, _) if word.starts_with('@') => Err(format!(
+                "`owners`: `{word}` is none of `@main`, `@program`, `@user`"
+            )),
+            (_, Actor::Agent(name)) => Ok(Self::Agent(name)),
+        }
+    }
+
+    /// The agent's name.
+    pub fn agent(&self) -> Option<&str> {
+        match self {
+            Self::Agent(name) => Some(name.as_str()),
+            _ => None,
+        }
+    }
 }
 
 impl Declared {
-    /// The actors a name belongs to; `None` when everyone may write it. Its own line goes
+    /// Those a name belongs to; `None` when everyone may write it. Its own line goes
     /// before globs, and of these the last one counts.
-    pub fn owners_of(&self, name: &str) -> Option<&[Actor]> {
+    pub fn owners_of(&self, name: &str) -> Option<&[Owner]> {
         let named = |(pattern, _): &&(Pattern, _)| pattern.as_name() == Some(name);
         let own = self.owners.iter().find(named);
         let mut matching = self.owners.iter().rev();

@@ -1,6 +1,11 @@
 //! Names and paths as settings write them: what no entry can be is an error.
 
+use std::collections::BTreeMap;
+
+use crate::base::actor::AgentName;
 use crate::contract::glob::Pattern;
+use crate::settings::file::{Words, nearest};
+use crate::settings::model::ROLES;
 
 pub(crate) fn globs(
     key: &str,
@@ -120,4 +125,38 @@ pub(super) fn programs(names: &Option<Vec<String>>) -> Result<Vec<String>, Strin
         false => Ok(name.clone()),
     };
     names.iter().flatten().map(plain).collect()
+}
+
+/// Reads `agent: role` as well as `role: [agents]`.
+pub(super) fn roles(file: &BTreeMap<String, Words>) -> Result<BTreeMap<String, String>, String> {
+    let mut roles = BTreeMap::new();
+    for (key, Words(values)) in file {
+        let mut map = |agent: &str, role: &str| {
+            roles.insert(AgentName::parse(agent).as_str().to_owned(), role.to_owned())
+        };
+        match values.as_slice() {
+            [role] if ROLES.contains(&role.as_str()) => {
+                map(key, role);
+            }
+            agents if ROLES.contains(&key.as_str()) => {
+                for agent in agents {
+                    map(agent, key);
+                }
+            }
+            others => {
+                let words = match others {
+                    [value] => [value, key],
+                    _ => [key, key],
+                };
+                let near = |word: &String| Some((word.clone(), nearest(word, ROLES)?));
+                let (word, near) = (words.into_iter().find_map(near))
+                    .unwrap_or_else(|| (words[0].clone(), "developer"));
+                let known = ROLES.join(", ");
+                return Err(format!(
+                    "`roles.{key}`: `{word}` is not a role ({known}); did you mean `{near}`?"
+                ));
+            }
+        }
+    }
+    Ok(roles)
 }

@@ -1,6 +1,5 @@
 use std::collections::BTreeSet;
 
-use crate::base::actor::{Actor, AgentName};
 use crate::contract::denial::Mode;
 use crate::contract::edition::Edition;
 use crate::contract::glob::Pattern;
@@ -117,12 +116,12 @@ fn every_key_is_read() {
     let [("notes", notes)] = declared.as_slice() else {
         panic!("{declared:?}")
     };
-    assert!(notes.site.matches("notes/state") && !notes.site.matches("notes/a/state"));
+    assert!(notes.sites[0].matches("notes/state") && !notes.sites[0].matches("notes/a/state"));
     assert!(notes.canonical[0].matches("index.md") && notes.patterns[0].matches("note-1.md"));
     assert!(notes.ephemeral[0].matches("x.tmp"));
-    let scribe = Actor::Agent(AgentName::parse("team:Scribe"));
+    let scribe = Owner::parse("team:Scribe").unwrap();
     assert!(notes.owners_of("index.md").unwrap().contains(&scribe));
-    assert_eq!(notes.owners_of("log.md"), Some([Actor::Main].as_slice()));
+    assert_eq!(notes.owners_of("log.md"), Some([Owner::Main].as_slice()));
     assert_eq!(notes.owners_of("note-1.md"), None);
 }
 
@@ -357,7 +356,7 @@ fn the_schema_is_as_strict_as_the_parser() {
             ("/definitions/names/items", "devt: {subdirectories: [@]}"),
             ("/definitions/extraGlobs/items", "devt: {extra_globs: [@]}"),
             ("/definitions/globs/items", "x: {site: z, canonical: [@]}"),
-            ("/definitions/declared/properties/site", "x: {site: @}"),
+            ("/definitions/site", "x: {site: @}"),
             (
                 "/properties/systems/properties/groups/properties/roots/items",
                 "groups: {roots: [@]}",

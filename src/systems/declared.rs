@@ -1,10 +1,9 @@
 //! Systems that exist in the settings only: a glob for the site, globs for its
 //! names. A declared site is closed.
 
-use crate::base::actor::{Actor, AgentName};
 use crate::contract::glob::Pattern;
 use crate::contract::table::{Contract, Dir, DirKind, List, Name, Others, Role, Row, Writer};
-use crate::settings::model::{Declared, Settings};
+use crate::settings::model::{Declared, Owner, Settings};
 use crate::systems::system::{Info, Place, System, View, place_at};
 
 pub struct DeclaredSystem<'s> {
@@ -20,18 +19,22 @@ impl<'s> DeclaredSystem<'s> {
             .declared()
             .map(|(id, declared)| Self {
                 declared,
-                info: Info::new(id),
+                info: Info {
+                    never_stale: declared.long_lived,
+                    ..Info::new(id)
+                },
                 contract: contract(declared),
             })
             .collect()
     }
 
-    pub fn site(&self) -> &str {
-        self.declared.site.as_str()
+    pub fn sites(&self) -> impl Iterator<Item = &str> {
+        self.declared.sites.iter().map(Pattern::as_str)
     }
 }
 
 const CLOSED: &[Dir<'_>] = &[Dir::new("", DirKind::Closed)];
+const OPEN: &[Dir<'_>] = &[Dir::new("", DirKind::Open)];
 
 fn row(pattern: &Pattern) -> Row<'_> {
     let mut row = Row::glob(pattern, "declared in the settings");
@@ -47,12 +50,15 @@ fn contract(declared: &Declared) -> Contract<'_> {
     let ephemeral = declared.ephemeral.iter().map(|glob| row(glob).ephemeral());
     let patterns = declared.patterns.iter().map(row);
     let owners = declared.owners.iter().flat_map(|(_, owners)| owners);
-    let agents = owners.filter_map(Actor::agent);
+    let agents = owners.filter_map(Owner::agent);
     Contract {
-        source: "the project's settings",
+        source: declared
+            .source
+            .as_deref()
+            .unwrap_or("the project's settings"),
         rows: canonical.chain(ephemeral).chain(patterns).collect(),
-        dirs: List::Borrowed(CLOSED),
-        roles: agents.map(|agent| Role::same(agent.as_str())).collect(),
+        dirs: List::Borrowed(if declared.open { OPEN } else { CLOSED }),
+        roles: agents.map(Role::same).collect(),
         fallback: None,
     }
 }
@@ -72,7 +78,12 @@ impl System for DeclaredSystem<'_> {
         let ends = path.rmatch_indices('/').map(|(at, _)| at);
         ends.chain([path.len()])
             .map(|end| place_at(path, end))
-            .find(|place| self.declared.site.matches(place.site))
+            .find(|place| {
+                self.declared
+                    .sites
+                    .iter()
+                    .any(|site| site.matches(place.site))
+            })
     }
 
     fn writer<'a>(&'a self, _row: &'a Row<'a>, entry: &str) -> Writer<'a> {
@@ -83,15 +94,13 @@ impl System for DeclaredSystem<'_> {
         let Some(owners) = self.declared.owners_of(entry) else {
             return Writer::Anyone;
         };
-        let agents: Vec<&str> = owners
-            .iter()
-            .filter_map(Actor::agent)
-            .map(AgentName::as_str)
-            .collect();
-        if agents.is_empty() {
-            Writer::Main
-        } else {
-            Writer::Roles(List::Owned(agents), Others::Main)
+        let agents: Vec<&str> = owners.iter().filter_map(Owner::agent).collect();
+        match owners {
+            _ if !agents.is_empty() => Writer::Roles(List::Owned(agents), Others::Main),
+            owners if owners.contains(&Owner::Main) => Writer::Main,
+            owners if owners.contains(&Owner::Program) => Writer::Program,
+            owners if owners.contains(&Owner::User) => Writer::User,
+            _ => Writer::Main,
         }
     }
 }

@@ -105,6 +105,8 @@ pub struct Info<'a> {
     /// Whether a pattern may take several entries away, because the system's own
     /// documents do so.
     pub goes_by_pattern: bool,
+    /// No file of a pattern is ever stale.
+    pub never_stale: bool,
 }
 
 impl<'a> Info<'a> {
@@ -122,6 +124,7 @@ impl<'a> Info<'a> {
             root_file: None,
             pid_lock: None,
             goes_by_pattern: false,
+            never_stale: false,
         }
     }
 }

@@ -119,3 +119,27 @@ fn the_edition_is_that_of_the_enabled_devt() {
     sandbox.run("install --scope project").ends(0);
     assert_eq!(write(&sandbox, ".devt/state/plan-x.md"), "allow");
 }
+
+/// The contract at the root of an enabled plugin holds from the next session on, and no longer
+/// than the plugin is enabled.
+#[test]
+fn an_enabled_plugin_brings_its_contract() {
+    let sandbox = Sandbox::new();
+    let root = sandbox.base().join("plugin");
+    let plugins = sandbox.home().join(".claude/plugins");
+    for dir in [&root, &plugins] {
+        std::fs::create_dir_all(dir).unwrap();
+    }
+    let contract = "systems: {planning: {site: .planning, canonical: [STATE.md]}}\n";
+    std::fs::write(root.join("statewarden.yaml"), contract).unwrap();
+    let install = json!([{ "scope": "user", "installPath": root, "version": "1.0.0" }]);
+    let list = json!({ "version": 2, "plugins": { "planner@dev": install } });
+    std::fs::write(plugins.join("installed_plugins.json"), list.to_string()).unwrap();
+    for (is_enabled, expected) in [(true, "ad-hoc-name"), (false, "allow")] {
+        let settings = json!({ "enabledPlugins": { "planner@dev": is_enabled } });
+        sandbox.write(".claude/settings.json", &settings.to_string());
+        sandbox.hook(&sandbox.event_of("SessionStart")).is_silent();
+        assert_eq!(write(&sandbox, ".planning/notes.md"), expected);
+        assert_eq!(write(&sandbox, ".planning/STATE.md"), "allow");
+    }
+}

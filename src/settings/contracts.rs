@@ -1,0 +1,143 @@
+//! Contract files: systems that a project or a plugin brings to be guarded. A contract can
+//! neither loosen nor switch off what settings or built-in systems guard.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::contract::glob::Pattern;
+use crate::formats::yaml;
+use crate::settings::file::{File, SystemFile, explain};
+use crate::settings::merge::{Resolved, Source, system_settings};
+use crate::settings::model::KnownSystem;
+
+/// The contract file of each system that one brings.
+pub(super) type Sources = BTreeMap<String, String>;
+
+/// A contract file: systems to be guarded, and nothing else.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "`systems:`")]
+struct ContractFile {
+    systems: BTreeMap<String, SystemFile>,
+}
+
+impl ContractFile {
+    /// The error is one like that of [`File::parse`].
+    fn parse(text: &str) -> Result<Self, String> {
+        yaml::parse_as(text).map_err(|e| explain(&e))
+    }
+}
+
+/// A key by which a contract would do more than guard.
+fn key_of_settings(system: &SystemFile) -> Option<&'static str> {
+    let keys = [
+        ("enabled", system.enabled.is_some()),
+        ("mode", system.mode.is_some()),
+        ("contract", system.contract.is_some()),
+        ("extra_names", system.extra_names.is_some()),
+        ("extra_globs", system.extra_globs.is_some()),
+        ("roots", system.roots.is_some()),
+        ("roles", system.roles.is_some()),
+    ];
+    let mut given = keys.into_iter().filter(|(_, is_given)| *is_given);
+    given.next().map(|(key, _)| key)
+}
+
+/// Adds the systems of all contracts, and gives what is wrong with those that count for nothing.
+pub(super) fn merge(
+    merged: &mut File,
+    contracts: &[&Source<'_>],
+    known: &[KnownSystem],
+) -> (Sources, Vec<String>) {
+    let (mut sources, mut problems) = (Sources::new(), Vec::new());
+    for (_, path, text) in contracts {
+        let file = text.map_err(str::to_owned).and_then(ContractFile::parse);
+        match file.and_then(|file| add_contract(merged, file, known)) {
+            Ok(ids) => sources.extend(ids.into_iter().map(|id| (id, (*path).to_owned()))),
+            Err(problem) => problems.push(format!("`{path}` is ignored: {problem}")),
+        }
+    }
+    (sources, problems)
+}
+
+/// Adds the systems of a contract, and gives their ids.
+fn add_contract(
+    merged: &mut File,
+    contract: ContractFile,
+    known: &[KnownSystem],
+) -> Result<Vec<String>, String> {
+    let mut systems = merged.systems.clone().unwrap_or_default();
+    let mut ids = Vec::new();
+    for (id, system) in contract.systems {
+        if let Some(key) = key_of_settings(&system) {
+            return Err(format!("`systems.{id}.{key}`: only settings can say that"));
+        }
+        if known.iter().any(|known| known.id == id) || systems.contains_key(&id) {
+            return Err(format!("`systems.{id}`: there is a system of that name"));
+        }
+        if system.site.is_none() {
+            return Err(format!("`systems.{id}`: a new system needs a `site`"));
+        }
+        system_settings(&id, &system, known)
+            .map_err(|problem| format!("`systems.{id}`: {problem}"))?;
+        systems.insert(id.clone(), Some(system));
+        ids.push(id);
+    }
+    merged.systems = Some(systems);
+    Ok(ids)
+}
+
+/// A contract's site that is, holds or lies below a place of a built-in system or of the
+/// settings is theirs.
+pub(super) fn leave_out_what_overlaps(
+    resolved: &mut Resolved,
+    sources: Sources,
+    known: &[KnownSystem],
+) {
+    for (id, path) in sources {
+        let system = resolved.settings.systems.get_mut(&id);
+        if let Some(declared) = system.and_then(|system| system.declared.as_mut()) {
+            declared.source = Some(path);
+        }
+    }
+    let built_in = known.iter().flat_map(|system| system.sites);
+    let mut taken: Vec<Pattern> = built_in
+        .chain(&[".claude/statewarden"])
+        .filter_map(|site| Pattern::parse(site).ok())
+        .collect();
+    let systems = resolved.settings.systems.values();
+    let declared = systems.filter_map(|system| system.declared.as_ref());
+    let own = declared.filter(|declared| declared.source.is_none());
+    taken.extend(own.flat_map(|declared| declared.sites.clone()));
+    let mut left_out = Vec::new();
+    resolved.settings.systems.retain(|id, system| {
+        let Some(declared) = &system.declared else {
+            return true;
+        };
+        let Some(source) = &declared.source else {
+            return true;
+        };
+        let overlaps = |site: &&Pattern| taken.iter().any(|other| meet(site, other));
+        let Some(site) = declared.sites.iter().find(overlaps) else {
+            return true;
+        };
+        left_out.push(format!(
+            "`{id}` of `{source}` is not guarded: `{}` is, holds or lies below a place of \
+             another system",
+            site.as_str()
+        ));
+        false
+    });
+    resolved.overruled.extend(left_out);
+}
+
+/// Whether one site is the other, holds it or lies below it.
+fn meet(one: &Pattern, other: &Pattern) -> bool {
+    let lies_in = |inner: &Pattern, outer: &Pattern| {
+        let inner = inner.as_str().trim_start_matches("**/");
+        let ends = inner.match_indices('/').map(|(at, _)| at);
+        ends.chain([inner.len()])
+            .any(|end| outer.matches(&inner[..end]))
+    };
+    lies_in(one, other) || lies_in(other, one)
+}
