@@ -12,7 +12,7 @@ const LOCK: &str = ".devt/state/.lock";
 
 fn field(sandbox: &Sandbox, key: &str) -> String {
     let fields = workflow_yaml::read(&sandbox.read(FILE));
-    fields.get(key).unwrap().to_string()
+    workflow_yaml::bare(fields.get(key).unwrap())
 }
 
 #[test]
