@@ -155,11 +155,13 @@ pub struct Report<'s> {
 
 impl<'s> Report<'s> {
     /// # Errors
-    /// The first fault.
+    /// The first wrong value, else the first key that is missing.
     pub fn into_result(mut self) -> Result<Vec<Fault<'s>>, Fault<'s>> {
+        let is_wrong = |fault: &Fault<'_>| fault.found.is_some();
+        let first = self.faults.iter().position(is_wrong).unwrap_or(0);
         match self.faults.is_empty() {
             true => Ok(self.missing),
-            false => Err(self.faults.remove(0)),
+            false => Err(self.faults.swap_remove(first)),
         }
     }
 }
