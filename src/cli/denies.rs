@@ -1,6 +1,7 @@
 //! `denies`: the morning after. Reads the logs as streams; what it holds in
 //! memory is what it prints.
 
+mod export;
 pub(in crate::cli) mod filter;
 mod follow;
 mod list;
@@ -40,6 +41,8 @@ enum Verb {
     Stats(stats::Args),
     /// One self-contained HTML page: timeline, loops, recoveries, every record
     Report(report::Args),
+    /// The records for other tools
+    Export(export::Args),
     /// Print new records as they are logged, until interrupted
     Follow,
 }
@@ -56,6 +59,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
         Verb::Show(show) => list::show(show, context, out)?,
         Verb::Stats(stats) => stats::run(stats, &query, context, out)?,
         Verb::Report(report) => report::run(report, &query, context, out)?,
+        Verb::Export(export) => export::run(export, &query, context, out)?,
         Verb::Follow if query.reach == Reach::All || query.limit.is_some() => {
             bail!(
                 "`denies follow` prints what comes: `--all` and `--limit` have no meaning with it"
