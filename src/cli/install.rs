@@ -136,7 +136,7 @@ impl Place {
     /// Keeps what the enabled plugins bring, until a session begins.
     fn keep_plugins(&self, folder: &Path) -> io::Result<()> {
         let (project, settings) = (self.project.to_string_lossy(), self.client_settings());
-        plugins::keep_plugins(folder, self.user_dir.as_deref(), &project, &settings).map(|_| ())
+        plugins::find(self.user_dir.as_deref(), &project, &settings).keep(folder)
     }
 
     /// The folder of our logs, which a project gets and the user's directory does not.

@@ -14,7 +14,7 @@ use crate::lifecycle::evidence::{GateLog, RECENT};
 use crate::lifecycle::gates::SiteRuns;
 use crate::log::record::{Record, What};
 use crate::project::context::Context;
-use crate::project::plugins::keep_plugins;
+use crate::project::plugins::{self, Known};
 use crate::project::roots::read_client_text;
 use crate::project::sites::Site;
 use crate::store::{Above, note_wired};
@@ -24,9 +24,14 @@ use crate::systems::{devt, groups};
 /// Tells a session that starts what is under way, so that nothing is done twice.
 pub(crate) fn session_started(context: &Context<'_>, event: &Event<'_>) -> Reply {
     let mut sites = context.sites_around();
-    if context.is_concerned(&sites) {
-        let devt = note_plugins(context);
-        heartbeat(context, event, devt.as_ref());
+    let (plugins, is_concerned) = (plugins(context), context.is_concerned(&sites));
+    // A contract makes the project one that is ours to guard.
+    if is_concerned || !plugins.contracts.is_empty() {
+        let kept = plugins.keep(context.logs().own_folder());
+        context.warn_about("plugins.json", kept);
+    }
+    if is_concerned {
+        heartbeat(context, event, plugins.devt.as_ref());
         note_wiring(context);
         calls::session_passed(context, event);
     }
@@ -82,23 +87,15 @@ fn heartbeat(context: &Context<'_>, event: &Event<'_>, devt: Option<&EnabledDevt
     context.append(&context.logs().events(), &record);
 }
 
-/// Keeps what the plugins that the client has enabled bring, for the calls of the session.
-fn note_plugins(context: &Context<'_>) -> Option<EnabledDevt> {
+/// What the plugins that the client has enabled bring.
+fn plugins(context: &Context<'_>) -> Known {
     let project = &context.project;
     let settings: Vec<String> = project.session_settings().collect();
-    let kept = keep_plugins(
-        context.logs().own_folder(),
+    plugins::find(
         project.claude_dir.as_deref().map(Path::new),
         &project.session_root().dir,
         &settings,
-    );
-    match kept {
-        Ok(known) => known.devt,
-        Err(error) => {
-            context.warn_about("plugins.json", Err(error));
-            project.known_plugins().devt
-        }
-    }
+    )
 }
 
 /// Remembers that the settings run the hook, for the day they do not.

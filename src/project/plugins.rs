@@ -101,17 +101,8 @@ impl Project {
     }
 }
 
-/// Looks at the plugins that are enabled, and keeps what matters for the hook, which has no
-/// time to search.
-///
-/// # Errors
-/// The program's own folder cannot be written.
-pub fn keep_plugins(
-    own_folder: &Path,
-    user_dir: Option<&Path>,
-    project: &str,
-    settings: &[impl AsRef<Path>],
-) -> io::Result<Known> {
+/// Looks at the plugins that are enabled.
+pub fn find(user_dir: Option<&Path>, project: &str, settings: &[impl AsRef<Path>]) -> Known {
     let all = user_dir.map(|dir| enabled(dir, project, settings, |_| true));
     let mut known = Known::default();
     for plugin in all.into_iter().flatten() {
@@ -126,12 +117,22 @@ pub fn keep_plugins(
             });
         }
     }
-    let before: Option<Known> = read_own(own_folder, PLUGINS);
-    if before.unwrap_or_default() != known {
+    known
+}
+
+impl Known {
+    /// Keeps it for the hook, which has no time to search.
+    ///
+    /// # Errors
+    /// The program's own folder cannot be written.
+    pub fn keep(&self, own_folder: &Path) -> io::Result<()> {
+        let before: Option<Self> = read_own(own_folder, PLUGINS);
+        if before.unwrap_or_default() == *self {
+            return Ok(());
+        }
         make_own_folder(own_folder)?;
         with_lock(own_folder, IN_HOOK, |locked| {
-            write_own(locked, PLUGINS, &known)
-        })?;
+            write_own(locked, PLUGINS, self)
+        })
     }
-    Ok(known)
 }

@@ -27,7 +27,7 @@ impl Project {
     /// The contracts that the project and its plugins bring; the settings go before them.
     fn contract_files(&self) -> impl Iterator<Item = (Layer, String)> {
         let dir = [&self.main.dir, "/.claude/statewarden.d"].concat();
-        let is_one = |name: &str| name.ends_with(".yaml") || name.ends_with(".yml");
+        let is_one = |name: &str| name.ends_with(".yaml");
         let names = list::readable(Path::new(&dir)).map(list::Entry::into_name);
         let mut own: Vec<String> = names
             .filter(|name| is_one(name))

@@ -9,7 +9,7 @@ use crate::contract::glob::Pattern;
 use crate::formats::yaml;
 use crate::settings::file::{File, SystemFile, explain};
 use crate::settings::merge::{Resolved, Source, system_settings};
-use crate::settings::model::KnownSystem;
+use crate::settings::model::{Declared, KnownSystem};
 
 /// The contract file of each system that one brings.
 pub(super) type Sources = BTreeMap<String, String>;
@@ -60,6 +60,21 @@ pub(super) fn merge(
     (sources, problems)
 }
 
+/// Takes the systems of contracts out that a settings file declares itself.
+pub(super) fn give_way(merged: &mut File, sources: &mut Sources, settings: &File) {
+    let systems = settings.systems.iter().flatten();
+    let declared =
+        systems.filter(|(_, system)| system.as_ref().is_some_and(|it| it.site.is_some()));
+    for (id, _) in declared {
+        if sources.remove(id).is_some() {
+            merged
+                .systems
+                .iter_mut()
+                .for_each(|all| drop(all.remove(id)));
+        }
+    }
+}
+
 /// Adds the systems of a contract, and gives their ids.
 fn add_contract(
     merged: &mut File,
@@ -88,47 +103,51 @@ fn add_contract(
 }
 
 /// A contract's site that is, holds or lies below a place of a built-in system or of the
-/// settings is theirs.
+/// settings is theirs, and of contracts it is that of the outer one.
 pub(super) fn leave_out_what_overlaps(
     resolved: &mut Resolved,
     sources: Sources,
     known: &[KnownSystem],
 ) {
-    for (id, path) in sources {
-        let system = resolved.settings.systems.get_mut(&id);
-        if let Some(declared) = system.and_then(|system| system.declared.as_mut()) {
-            declared.source = Some(path);
+    let systems = &mut resolved.settings.systems;
+    let is_own = |id: &String| !sources.contains_key(id);
+    let own = systems
+        .iter()
+        .filter(|(id, _)| is_own(id))
+        .map(|(_, own)| own);
+    let declared = own.clone().filter_map(|system| system.declared.as_ref());
+    let declared = declared.flat_map(|declared| declared.sites.clone());
+    let roots = own.flat_map(|system| &system.roots).map(String::as_str);
+    let built_in = known.iter().flat_map(|system| system.sites).copied();
+    let fixed = built_in.chain([".claude/statewarden"]).chain(roots);
+    let fixed = fixed.filter_map(|site| Pattern::parse(site).ok());
+    let mut taken: Vec<Pattern> = declared.chain(fixed).collect();
+    let mut brought: Vec<(String, String, Declared)> = sources
+        .into_iter()
+        .filter_map(|(id, path)| {
+            let declared = systems.get_mut(&id)?.declared.take()?;
+            Some((id, path, declared))
+        })
+        .collect();
+    let depth = |site: &Pattern| site.as_str().matches('/').count();
+    brought.sort_by_key(|(.., declared)| declared.sites.iter().map(depth).min());
+    for (id, source, declared) in brought {
+        let overlaps = |site: &&Pattern| taken.iter().any(|other| meet(site, other));
+        if let Some(site) = declared.sites.iter().find(overlaps) {
+            resolved.overruled.push(format!(
+                "`{id}` of `{source}` is not guarded: `{}` is, holds or lies below a place of \
+                 another system",
+                site.as_str()
+            ));
+            systems.remove(&id);
+            continue;
+        }
+        taken.extend(declared.sites.clone());
+        if let Some(system) = systems.get_mut(&id) {
+            let source = Some(source);
+            system.declared = Some(Declared { source, ..declared });
         }
     }
-    let built_in = known.iter().flat_map(|system| system.sites);
-    let mut taken: Vec<Pattern> = built_in
-        .chain(&[".claude/statewarden"])
-        .filter_map(|site| Pattern::parse(site).ok())
-        .collect();
-    let systems = resolved.settings.systems.values();
-    let declared = systems.filter_map(|system| system.declared.as_ref());
-    let own = declared.filter(|declared| declared.source.is_none());
-    taken.extend(own.flat_map(|declared| declared.sites.clone()));
-    let mut left_out = Vec::new();
-    resolved.settings.systems.retain(|id, system| {
-        let Some(declared) = &system.declared else {
-            return true;
-        };
-        let Some(source) = &declared.source else {
-            return true;
-        };
-        let overlaps = |site: &&Pattern| taken.iter().any(|other| meet(site, other));
-        let Some(site) = declared.sites.iter().find(overlaps) else {
-            return true;
-        };
-        left_out.push(format!(
-            "`{id}` of `{source}` is not guarded: `{}` is, holds or lies below a place of \
-             another system",
-            site.as_str()
-        ));
-        false
-    });
-    resolved.overruled.extend(left_out);
 }
 
 /// Whether one site is the other, holds it or lies below it.

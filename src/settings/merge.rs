@@ -48,7 +48,7 @@ pub(crate) fn resolve(layers: &[Source<'_>], known: &[KnownSystem]) -> Resolved 
     let (contracts, layers): (Vec<&Source<'_>>, Vec<&Source<'_>>) = layers
         .iter()
         .partition(|(layer, ..)| *layer == Layer::Contract);
-    let (sources, problems) = contracts::merge(&mut merged, &contracts, known);
+    let (mut sources, problems) = contracts::merge(&mut merged, &contracts, known);
     resolved.problems = problems;
     let has_contracts = !sources.is_empty();
     for &&(layer, path, text) in &layers {
@@ -59,6 +59,7 @@ pub(crate) fn resolve(layers: &[Source<'_>], known: &[KnownSystem]) -> Resolved 
                 return resolved;
             }
             Ok((file, _)) if layer == Layer::Managed => {
+                contracts::give_way(&mut merged, &mut sources, &file);
                 managed = file.clone();
                 merged = overlay(merged, file);
             }
@@ -67,6 +68,7 @@ pub(crate) fn resolve(layers: &[Source<'_>], known: &[KnownSystem]) -> Resolved 
                 resolved.overruled.extend(overruled.iter().map(|key| {
                     format!("`{key}` in `{path}` is overruled by the managed settings")
                 }));
+                contracts::give_way(&mut merged, &mut sources, &file);
                 merged = overlay(merged, file);
             }
             Err(problem) => {

@@ -125,6 +125,7 @@ fn the_edition_is_that_of_the_enabled_devt() {
 #[test]
 fn an_enabled_plugin_brings_its_contract() {
     let sandbox = Sandbox::new();
+    std::fs::remove_dir_all(sandbox.project().join(".devt")).unwrap();
     let root = sandbox.base().join("plugin");
     let plugins = sandbox.home().join(".claude/plugins");
     for dir in [&root, &plugins] {
