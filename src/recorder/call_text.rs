@@ -103,7 +103,7 @@ impl CallText {
         let name = program.rsplit('/').next().unwrap_or(program);
         let runs_more = arguments
             .iter()
-            .any(|word| matches!(*word, "-exec" | "-execdir" | "-ok"));
+            .any(|word| matches!(*word, "-exec" | "-execdir" | "-ok" | "-delete"));
         // What stands behind the `&` of `2>&1`.
         let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
         let is_read = is_number || (READ.contains(&name) && !runs_more);
@@ -157,6 +157,7 @@ mod tests {
             ("cd x && git checkout -- .", &["git"], true),
             ("if true; then make; fi", &["make"], false),
             ("find . -exec foo {} +", &["find"], false),
+            ("find . -regex .*.md -delete", &["find"], false),
             ("echo $(python3 -c 'x')", &["python3"], false),
         ] {
             let call = of_command(text, &[]);
