@@ -98,6 +98,14 @@ pub(super) fn listed(texts: Vec<String>) -> Vec<Field> {
     texts.into_iter().map(field).collect()
 }
 
+/// The same where some, nobody knows which, are meant.
+pub(super) fn some_of(field: &Field) -> Field {
+    Field {
+        text: field.text.clone(),
+        spelling: Spelling::Glob { matches: None },
+    }
+}
+
 /// `path` seen from `dir`, with `.` and `..` left in but for `./` in front.
 pub(super) fn join(dir: &str, path: &str) -> String {
     let mut path = path;

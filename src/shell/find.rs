@@ -1,8 +1,9 @@
 //! `find` with tests of names, paths and kinds, all of which hold (POSIX, "find"). What hangs on
 //! times, sizes, patterns or a choice is left to a look at the disk afterwards.
 
+use super::args::is_in;
 use super::eval::{Output, Ran, Shell};
-use super::field::{Field, base_name, listed};
+use super::field::{Field, base_name, listed, some_of};
 use super::glob::Glob;
 use super::{Writes, print};
 use crate::base::path::below;
@@ -12,6 +13,9 @@ use crate::systems::system;
 /// How many directories are gone through; those in which state may lie come first.
 const MAX_DIRS: usize = 512;
 
+const OF_SOME: &str =
+    "-amin -atime -cmin -ctime -group -mmin -mtime -newer -newermt -perm -size -user";
+
 /// What an entry is asked.
 enum Test {
     Name(Glob),
@@ -19,7 +23,11 @@ enum Test {
     Path(Glob),
     IsDir,
     IsFile,
-    /// Only a run decides.
+    /// Holds for some: times, sizes, owners.
+    Some,
+    /// The same for files that are empty.
+    Empty,
+    /// Only a run decides, and for few.
     Unknown,
 }
 
@@ -53,13 +61,18 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     if matches!(find.action, Action::Print) && shell.output == Output::Unread {
         return Ran::unknown();
     }
-    let is_unknown = |(test, _): &(Test, bool)| matches!(test, Test::Unknown);
-    let decides_later = find.tests.iter().chain(&find.pruned).any(is_unknown);
+    let has = |wanted: fn(&(Test, bool)) -> bool| {
+        let mut tests = find.tests.iter().chain(&find.pruned);
+        tests.any(wanted)
+    };
+    let decides_later = has(|(test, _)| matches!(test, Test::Some | Test::Empty | Test::Unknown));
     if decides_later {
-        shell.writes = match find.action {
-            Action::Print => return Ran::unknown(),
-            Action::Delete | Action::Run(_) => Writes::Unknown,
-        };
+        shell.writes = Writes::Unknown;
+    }
+    if has(|(test, wanted)| matches!(test, Test::Unknown) && *wanted)
+        && matches!(find.action, Action::Print)
+    {
+        return Ran::unknown();
     }
     let mut found = Vec::new();
     for dir in dirs {
@@ -68,7 +81,10 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
             None => shell.writes = Writes::Unknown,
         }
     }
-    let files = listed(found);
+    let mut files = listed(found);
+    if decides_later && files.len() > 1 {
+        files.iter_mut().for_each(|file| *file = some_of(file));
+    }
     match find.action {
         Action::Print => return Ran::printed(print::joined(&files, '\n').line()),
         Action::Delete => shell.report_all(&files, Act::Remove),
@@ -91,6 +107,8 @@ impl<'f> Find<'f> {
                 "-path" | "-wholename" => test = Some(Test::Path(Glob::new(value))),
                 "-type" if value == "d" => test = Some(Test::IsDir),
                 "-type" if value == "f" => test = Some(Test::IsFile),
+                option if is_in(OF_SOME, option) => test = Some(Test::Some),
+                "-regex" | "-iregex" => test = Some(Test::Unknown),
                 "-mindepth" => find.min_depth = value.parse().unwrap_or(0),
                 "-maxdepth" => find.max_depth = value.parse().ok(),
                 "-exec" | "-ok" => {
@@ -102,6 +120,7 @@ impl<'f> Find<'f> {
                 other => {
                     n_values = 0;
                     match other {
+                        "-empty" => test = Some(Test::Empty),
                         "-delete" => find.action = Action::Delete,
                         "-prune" if behind.first().is_some_and(|word| word.is("-o")) => {
                             find.tests.retain(|(test, _)| !matches!(test, Test::IsDir));
@@ -164,7 +183,9 @@ fn holds((test, wanted): &(Test, bool), path: &str, is_dir: bool) -> bool {
         Test::Path(glob) => glob.matches(path) == *wanted,
         Test::IsDir => is_dir == *wanted,
         Test::IsFile => is_dir != *wanted,
-        Test::Unknown => false,
+        Test::Some => true,
+        Test::Empty => !is_dir,
+        Test::Unknown => !*wanted,
     }
 }
 

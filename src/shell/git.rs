@@ -6,6 +6,7 @@ use super::eval::{Ran, Shell};
 use super::field::Field;
 use super::glob::Glob;
 use super::{Writes, copy, edit};
+use crate::base::path::collapse;
 use crate::base::target::Act;
 use crate::systems::system;
 
@@ -41,21 +42,27 @@ fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Ran {
         "worktree" => "bB",
         "archive" => "o",
         "apply" => "pC",
+        "clone" => "bcjou",
         _ => "",
     };
-    let parsed = Args::parse(args, Options::of(short, "source output exclude message"));
+    let parsed = Args::parse(
+        args,
+        Options::of(short, "source output exclude message depth branch origin"),
+    );
     let operand = |at| parsed.operands.get(at).copied();
     let first = operand(0).map_or("", |first| first.text.as_str());
     shell.report_all(parsed.values("o output"), Act::Write);
     match verb {
         "checkout" => checkout(shell, args),
         "restore" if !parsed.has("S staged") || parsed.has("W worktree") => {
-            write_files(shell, &parsed.operands)
+            write_files(shell, &parsed.operands, parsed.value("s source"))
         }
         "clean" => clean(shell, &parsed),
         "stash" => stash(shell, &parsed),
         "rm" if !parsed.has("cached n dry-run") => copy::remove(shell, &parsed),
         "mv" => copy::rename(shell, &parsed),
+        "clone" => shell.report_all(operand(1), Act::MakeDir),
+        "bundle" if first == "create" => shell.report_all(operand(1), Act::Write),
         "worktree" if first == "add" => shell.report_all(operand(1), Act::MakeDir),
         "worktree" if first == "remove" => shell.report_all(operand(1), Act::RemoveTree),
         "apply" => {
@@ -90,25 +97,34 @@ fn checkout(shell: &mut Shell<'_>, args: &[Field]) {
         return;
     }
     let mark = args.iter().position(|arg| arg.is("--"));
-    let mut paths: Vec<&Field> = args[mark.unwrap_or(0)..].iter().collect();
-    paths.retain(|arg| !arg.is_option());
+    let (before, behind) = args.split_at(mark.unwrap_or(0));
+    let mut revision = before.iter().find(|arg| !arg.is_option());
+    let mut paths: Vec<&Field> = behind.iter().filter(|arg| !arg.is_option()).collect();
     let is_path = |first: &&Field| {
         has("--ours --theirs -m --merge")
             || first.text.starts_with('.')
             || first.known().is_some_and(|path| shell.exists(path))
     };
     if mark.is_none() && !paths.first().is_some_and(is_path) {
-        paths = paths.split_off(paths.len().min(1));
+        let rest = paths.split_off(paths.len().min(1));
+        revision = std::mem::replace(&mut paths, rest).pop();
     }
-    write_files(shell, &paths);
+    write_files(shell, &paths, revision);
 }
 
 /// Which files of a directory another revision has is not known.
-fn write_files(shell: &mut Shell<'_>, paths: &[&Field]) {
+fn write_files(shell: &mut Shell<'_>, paths: &[&Field], revision: Option<&Field>) {
     for path in paths {
         let is_dir = |path: &str| path.ends_with(['/', '.']) || shell.is_dir(path);
-        if !path.known().is_some_and(is_dir) {
-            shell.report(path, Act::Write);
+        let absolute = path.known().and_then(|path| shell.absolute(path));
+        let is_governed = absolute.is_some_and(|path| {
+            let path = collapse(&path);
+            system::are_named_in(&format!("{path}/"))
+        });
+        match path.known().is_some_and(is_dir) {
+            false => shell.report(path, Act::Write),
+            true if is_governed && revision.is_some() => shell.report(path, Act::Clear),
+            true => {}
         }
     }
 }

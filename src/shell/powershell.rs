@@ -117,7 +117,40 @@ impl<'t> Reader<'t, '_, '_> {
             }
         }
         self.rest = before;
-        self.command()
+        match self.each() {
+            true => Vec::new(),
+            false => self.command(),
+        }
+    }
+
+    /// `foreach ($name in VALUES) { … }`: the body once for each value.
+    fn each(&mut self) -> bool {
+        let before = self.rest;
+        if !self.eat("foreach") {
+            return false;
+        }
+        self.skip_blanks();
+        let name = match self.eat("($") {
+            true => self.take_name().to_lowercase(),
+            false => String::new(),
+        };
+        self.skip_blanks();
+        if name.is_empty() || !self.eat("in ") {
+            self.rest = before;
+            return false;
+        }
+        self.skip_blanks();
+        let values = self.command();
+        self.eat(")");
+        self.skip_blanks();
+        let body = self.rest;
+        for value in values {
+            self.shell.spend(body.len() / 64);
+            self.variables.insert(name.clone(), vec![value]);
+            self.rest = body;
+            self.command();
+        }
+        true
     }
 
     fn command(&mut self) -> Vec<Field> {
@@ -213,7 +246,11 @@ impl<'t> Reader<'t, '_, '_> {
                 }
                 '(' => self.parenthesized(),
                 '\'' | '"' => self.quoted(c),
-                '$' => self.dollar(),
+                '$' => match self.dollar() {
+                    // What is asked of it is not known.
+                    _ if self.rest.starts_with('.') => Field::unknown(),
+                    value => value,
+                },
                 '`' => {
                     self.skip(1);
                     continue;
@@ -284,8 +321,7 @@ impl<'t> Reader<'t, '_, '_> {
         }
         let environment = name.strip_prefix("env:").map(str::to_uppercase);
         match (self.variables.get(&name).map(Vec::as_slice), name.as_str()) {
-            // What is asked of it is not known.
-            (Some([value]), _) if !self.rest.starts_with('.') => value.clone(),
+            (Some([value]), _) => value.clone(),
             (_, "pwd") => Field::of(self.shell.place.cwd.as_ref()),
             (_, "home") => self.shell.home(),
             (_, "") => Field::literal("$"),
@@ -360,6 +396,10 @@ impl<'t> Reader<'t, '_, '_> {
             Effect::ChangeDir => {
                 let dir = paths.first().map(slashed);
                 self.shell.place.cwd = dir.and_then(|dir| self.shell.absolute(dir.known()?));
+            }
+            Effect::Download => {
+                let file = arguments.named("outfile").cloned();
+                self.change(&file.unwrap_or_default(), Act::Write);
             }
             Effect::JoinPath => {
                 let mut parts = vec![paths, arguments.take("childpath")];

@@ -3,9 +3,8 @@
 
 use super::args::{Args, Options, is_in};
 use super::eval::{Output, Ran, Shell, Status};
-use super::field::{Field, listed};
-use super::print;
-use crate::base::target::Spelling;
+use super::field::{Field, listed, some_of};
+use super::{Writes, print};
 
 /// How these end says something about what they read.
 const TESTS: &str = "cmp diff egrep fgrep grep hash pgrep rg type which zgrep";
@@ -18,12 +17,27 @@ const READERS: &str = "ack ag alias arch base32 base64 bat bc cal chgrp chmod ch
     uname uptime w wait wc whatis whereis who whoami xdg-open yes zcat";
 
 /// What leaves some of the lines that it reads out, nobody knows which.
-const FILTERS: &str = "egrep fgrep grep head tail";
+const FILTERS: &str = "awk egrep fgrep grep head tail";
+
+/// What a filter lets through of a listing.
+pub(super) fn filtered(shell: &Shell<'_>, name: &str, args: &[Field]) -> Option<Field> {
+    let input = shell.stdin.as_ref()?;
+    match name {
+        "sort" => args.iter().all(Field::is_option).then(|| input.clone()),
+        _ if is_in(FILTERS, name) && leaves_out(name, args) => Some(some_of(input)),
+        _ => None,
+    }
+}
 
 pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<Ran> {
     let status = match name {
         // The only one that runs others.
         "fd" if args.iter().any(|arg| is_in("-x -X --exec", &arg.text)) => return None,
+        // It may write as well.
+        "awk" => {
+            shell.writes = Writes::Unknown;
+            Status::Success
+        }
         name if is_in(TESTS, name) => Status::Open,
         name if is_in(READERS, name) => Status::Success,
         _ => return None,
@@ -31,22 +45,9 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<R
     let output = match name {
         _ if shell.output == Output::Unread => None,
         "ls" => names_below(shell, args),
-        name if is_in(FILTERS, name) => shell
-            .stdin
-            .as_ref()
-            .filter(|_| leaves_out(name, args))
-            .map(some_of),
-        _ => None,
+        _ => filtered(shell, name, args),
     };
     Some(Ran { status, output })
-}
-
-/// A text of which some lines may be missing.
-fn some_of(text: &Field) -> Field {
-    Field {
-        text: text.text.clone(),
-        spelling: Spelling::Glob { matches: None },
-    }
 }
 
 /// What `ls` prints of files and of one directory. Before the names its long form has more,
@@ -87,6 +88,7 @@ fn leaves_out(name: &str, args: &[Field]) -> bool {
     let own = Args::parse(args, Options::of(short, "regexp file lines key"));
     let n_patterns = usize::from(own.value("e regexp f file").is_none());
     match name {
+        "awk" => matches!(own.operands.as_slice(), [program] if !program.text.contains('{')),
         "head" | "tail" => {
             let takes_one = own.has("1") || own.value("n lines").is_some_and(|n| n.is("1"));
             own.operands.is_empty() && !takes_one

@@ -3,7 +3,7 @@
 use super::args::{Args, Options, is_in};
 use super::eval::{Ran, Shell};
 use super::field::Field;
-use super::{copy, edit, find, own};
+use super::{copy, edit, find, own, readers};
 use crate::base::target::Act;
 
 /// How a program's arguments become targets.
@@ -59,6 +59,7 @@ fn writer(name: &str) -> Option<Writer> {
         "dd" => row("", "", Raw(edit::dd)),
         "sed" => row("", "", Raw(edit::sed)),
         "patch" => row("BDdFgiopVYz", "input output strip", Run(edit::patch)),
+        "csplit" => row("fbn", "prefix", Option(Act::Write, "f prefix")),
         "find" => row("", "", Raw(find::run)),
         "curl" => row("", "", Raw(edit::curl)),
         "wget" => row("", "", Raw(edit::wget)),
@@ -94,7 +95,7 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<R
         Rule::Run(run) => run(shell, &parsed),
         Rule::Option(act, names) => {
             shell.report_all(parsed.values(names), act);
-            ran = Ran::unknown();
+            ran.output = readers::filtered(shell, name, args);
         }
         Rule::Operand(at) => shell.report_all(parsed.operands.get(at).copied(), Act::Write),
         Rule::With(flags) | Rule::Without(flags) => {

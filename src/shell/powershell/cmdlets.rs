@@ -13,6 +13,8 @@ pub(super) enum Effect {
     Copy,
     Move,
     Rename,
+    /// Writes the file that a parameter names.
+    Download,
     ChangeDir,
     JoinPath,
     /// Its value is what it is told.
@@ -22,13 +24,16 @@ pub(super) enum Effect {
 }
 
 pub(super) fn effect(name: &str) -> Option<Effect> {
-    use Effect::{Change, ChangeDir, Copy, Item, JoinPath, Move, Nothing, Remove, Rename, Same};
+    use Effect::{
+        Change, ChangeDir, Copy, Download, Item, JoinPath, Move, Nothing, Remove, Rename, Same,
+    };
     const READING: &str = "get select test measure where sort format convertfrom convertto write";
     Some(match name {
         "set-content" | "sc" | "clear-content" | "clc" => Change(Act::Write, "path"),
         "add-content" | "ac" => Change(Act::Edit, "path"),
         "out-file" | "tee-object" | "tee" => Change(Act::Write, "filepath"),
         "export-csv" | "export-clixml" | "start-transcript" => Change(Act::Write, "path"),
+        "invoke-webrequest" | "iwr" | "invoke-restmethod" | "irm" => Download,
         "mkdir" | "md" => Change(Act::MakeDir, "path"),
         "new-item" | "ni" => Item,
         "remove-item" | "ri" | "rm" | "del" | "erase" | "rd" | "rmdir" => Remove,
