@@ -14,7 +14,7 @@ use crate::lifecycle::evidence::{GateLog, RECENT};
 use crate::lifecycle::gates::SiteRuns;
 use crate::log::record::{Record, What};
 use crate::project::context::Context;
-use crate::project::plugins::{self, Known};
+use crate::project::plugins::{self, EnabledPlugins};
 use crate::project::roots::read_client_text;
 use crate::project::sites::Site;
 use crate::store::{Above, note_wired};
@@ -88,7 +88,7 @@ fn heartbeat(context: &Context<'_>, event: &Event<'_>, devt: Option<&EnabledDevt
 }
 
 /// What the plugins that the client has enabled bring.
-fn plugins(context: &Context<'_>) -> Known {
+fn plugins(context: &Context<'_>) -> EnabledPlugins {
     let project = &context.project;
     let settings: Vec<String> = project.session_settings().collect();
     plugins::find(

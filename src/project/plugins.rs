@@ -81,7 +81,7 @@ fn read_json(path: &Path) -> Option<Value> {
 
 /// What the enabled plugins have to say here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Known {
+pub struct EnabledPlugins {
     /// The devt that is enabled.
     pub devt: Option<EnabledDevt>,
     /// The contract files at the roots of plugins.
@@ -96,15 +96,19 @@ const CONTRACT: &str = "statewarden.yaml";
 
 impl Project {
     /// What was found when a session last began.
-    pub fn known_plugins(&self) -> Known {
+    pub fn enabled_plugins(&self) -> EnabledPlugins {
         read_own(self.logs().own_folder(), PLUGINS).unwrap_or_default()
     }
 }
 
 /// Looks at the plugins that are enabled.
-pub fn find(user_dir: Option<&Path>, project: &str, settings: &[impl AsRef<Path>]) -> Known {
+pub fn find(
+    user_dir: Option<&Path>,
+    project: &str,
+    settings: &[impl AsRef<Path>],
+) -> EnabledPlugins {
     let all = user_dir.map(|dir| enabled(dir, project, settings, |_| true));
-    let mut known = Known::default();
+    let mut known = EnabledPlugins::default();
     for plugin in all.into_iter().flatten() {
         let contract = format!("{}/{CONTRACT}", plugin.root);
         if Path::new(&contract).is_file() {
@@ -120,7 +124,7 @@ pub fn find(user_dir: Option<&Path>, project: &str, settings: &[impl AsRef<Path>
     known
 }
 
-impl Known {
+impl EnabledPlugins {
     /// Keeps it for the hook, which has no time to search.
     ///
     /// # Errors

@@ -21,7 +21,7 @@ impl Project {
             (Layer::Local, "/.claude/statewarden.local.yaml"),
         ];
         let inside = inside.map(|(layer, file)| (layer, [&self.main.dir, file].concat()));
-        outside.chain(inside).chain(self.contract_files()).collect()
+        self.contract_files().chain(outside).chain(inside).collect()
     }
 
     /// The contracts that the project and its plugins bring; the settings go before them.
@@ -34,7 +34,7 @@ impl Project {
             .map(|name| format!("{dir}/{name}"))
             .collect();
         own.sort_unstable();
-        let of_plugins = self.known_plugins().contracts;
+        let of_plugins = self.enabled_plugins().contracts;
         let all = own.into_iter().chain(of_plugins);
         all.map(|file| (Layer::Contract, file))
     }
@@ -67,7 +67,7 @@ impl Project {
     /// The settings of the files together, and what is known of the project beside them.
     pub fn resolve(&self, layers: &Layers) -> Resolved {
         let mut resolved = layers.resolve(&system::known());
-        resolved.settings.devt = self.known_plugins().devt;
+        resolved.settings.devt = self.enabled_plugins().devt;
         resolved
     }
 }

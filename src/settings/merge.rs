@@ -16,6 +16,9 @@ use crate::settings::names::{Root, glob, globs, names, programs, relative, roles
 /// Where a settings file stands, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
+    /// A contract of `.claude/statewarden.d/` or of a plugin. It only guards, so that all
+    /// settings go before it.
+    Contract,
     /// `/etc/statewarden/config.yaml`
     Managed,
     /// `$XDG_CONFIG_HOME/statewarden/config.yaml`
@@ -24,9 +27,6 @@ pub enum Layer {
     Project,
     /// `.claude/statewarden.local.yaml`
     Local,
-    /// A contract of `.claude/statewarden.d/` or of a plugin. It only guards, so that all
-    /// settings stand before it.
-    Contract,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,7 +34,8 @@ pub struct Resolved {
     pub settings: Settings,
     /// Files that count for nothing, with the reason: every denial says so.
     pub problems: Vec<String>,
-    /// Keys that the managed file overrules: `doctor` says so.
+    /// Keys that the managed file overrules, and systems of contracts that are left out, with
+    /// the reason: `doctor` says so.
     pub overruled: Vec<String>,
 }
 

@@ -17,13 +17,18 @@ const READERS: &str = "ack ag alias arch base32 base64 bat bc cal chgrp chmod ch
     uname uptime w wait wc whatis whereis who whoami xdg-open yes zcat";
 
 /// What leaves some of the lines that it reads out, nobody knows which.
-const FILTERS: &str = "awk egrep fgrep grep head tail";
+const FILTERS: &str = "awk egrep fgrep grep";
 
 /// What a filter lets through of a listing.
 pub(super) fn filtered(shell: &Shell<'_>, name: &str, args: &[Field]) -> Option<Field> {
     let input = shell.stdin.as_ref()?;
     match name {
         "sort" => args.iter().all(Field::is_option).then(|| input.clone()),
+        "head" | "tail" => match n_left(args, input.text.lines().count())? {
+            0 => Some(Field::literal("")),
+            1 => None,
+            _ => Some(some_of(input)),
+        },
         _ if is_in(FILTERS, name) && leaves_out(name, args) => Some(some_of(input)),
         _ => None,
     }
@@ -78,21 +83,32 @@ fn names_below(shell: &mut Shell<'_>, args: &[Field]) -> Option<Field> {
 }
 
 /// Whether a filter reads its input and leaves lines out of it, but for `grep PATTERN`, which
-/// takes out a few: `grep -v PATTERN`, `tail -n +2`.
+/// takes out a few: `grep -v PATTERN`, `awk 'NR>1'`.
 fn leaves_out(name: &str, args: &[Field]) -> bool {
-    let short = if name.ends_with("grep") {
-        "efmABC"
-    } else {
-        "nk"
-    };
-    let own = Args::parse(args, Options::of(short, "regexp file lines key"));
+    let own = Args::parse(args, Options::of("efmABC", "regexp file"));
     let n_patterns = usize::from(own.value("e regexp f file").is_none());
     match name {
         "awk" => matches!(own.operands.as_slice(), [program] if !program.text.contains('{')),
-        "head" | "tail" => {
-            let takes_one = own.has("1") || own.value("n lines").is_some_and(|n| n.is("1"));
-            own.operands.is_empty() && !takes_one
-        }
         _ => own.has("v invert-match") && own.operands.len() <= n_patterns,
     }
+}
+
+/// How many of so many lines `head` or `tail` lets through; `None` where it reads files.
+fn n_left(args: &[Field], n_lines: usize) -> Option<usize> {
+    let own = Args::parse(args, Options::of("nc", "lines bytes"));
+    if !own.operands.is_empty() || own.has("c bytes") {
+        return None;
+    }
+    // `-5`
+    let mut plain = args.iter().filter_map(|arg| arg.text.strip_prefix('-'));
+    let plain = plain.find_map(|n| n.parse().ok());
+    let n = match own.value("n lines").map(|n| n.text.as_str()) {
+        None => plain.unwrap_or(10),
+        Some(n) => match n.strip_prefix('+') {
+            // From this line on.
+            Some(first) => n_lines.saturating_sub(first.parse::<usize>().ok()?.saturating_sub(1)),
+            None => n.trim_start_matches('-').parse().ok()?,
+        },
+    };
+    Some(n.min(n_lines))
 }
