@@ -55,13 +55,15 @@ fn settings(shell: &Shell<'_>, args: &Args<'_>, scope: &str) -> Vec<Field> {
 const MANAGERS: &str = "brew bun cargo claude npm pip pip3 pipx pnpm uv yarn";
 
 /// Their verbs for it, and those that switch a plugin off.
-const REMOVES: &str = "disable r remove rm un uninstall unlink";
+const REMOVES: &str = "disable remove rm un uninstall unlink";
 
 /// `npm uninstall -g statewarden`, `claude plugin disable statewarden@MARKETPLACE`.
 pub(super) fn removal_of_package(shell: &mut Shell<'_>, name: &str, args: &[Field]) {
     let is_ours = |arg: &Field| arg.text.split('@').next() == Some("statewarden");
-    let removes = |arg: &Field| is_in(REMOVES, &arg.text);
-    if !is_in(MANAGERS, name) || !args.iter().any(is_ours) || !args.iter().any(removes) {
+    // `claude plugin marketplace remove`
+    let mut verbs = args.iter().filter(|arg| !arg.is_option()).take(3);
+    let removes = verbs.any(|verb| is_in(REMOVES, &verb.text));
+    if !is_in(MANAGERS, name) || !removes || !args.iter().any(is_ours) {
         return;
     }
     let args = Args::parse(args, Options::of("s", "scope"));

@@ -83,6 +83,7 @@ fn an_agent_neither_switches_the_plugin_off_nor_takes_the_package_out() {
         ("sudo npm uninstall -g statewarden", "protected-file"),
         ("cargo uninstall statewarden", "protected-file"),
         ("pip uninstall -y statewarden@0.1", "protected-file"),
+        ("cargo r -p statewarden -- status", "allow"),
         ("claude plugin disable other@a", "allow"),
         ("claude plugin list | grep statewarden", "allow"),
         ("npm ls statewarden; npm uninstall left-pad", "allow"),
