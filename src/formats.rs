@@ -3,6 +3,7 @@
 pub mod front_matter;
 pub mod json;
 pub mod markdown;
+pub mod ordered;
 pub mod schema;
 pub mod yaml;
 

@@ -140,6 +140,31 @@ pub fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
         .strip_prefix(":**")
 }
 
+/// Which of its values a status line has, from what follows the colon. Text after white space is
+/// tolerated, unless it names another value: then a template was left in.
+pub fn status<'v>(after_colon: &str, values: &[&'v str]) -> Option<&'v str> {
+    let rest = after_colon.strip_prefix(' ')?;
+    let is_word = |value: &str, at: usize, text: &str| {
+        !text[..at].ends_with(char::is_alphanumeric)
+            && !text[at + value.len()..].starts_with(char::is_alphanumeric)
+    };
+    let begins = |value: &&&str| {
+        let behind = rest.strip_prefix(**value);
+        behind.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+    };
+    let value = *values
+        .iter()
+        .filter(begins)
+        .max_by_key(|value| value.len())?;
+    let comment = &rest[value.len()..];
+    let names = |other: &&str| {
+        let mut places = comment.match_indices(other);
+        places.any(|(at, _)| is_word(other, at, comment))
+    };
+    let mut others = values.iter().filter(|other| **other != value);
+    (!others.any(names)).then_some(value)
+}
+
 /// The box at the start of a list item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checkbox {

@@ -1,21 +1,22 @@
 //! The part of JSON Schema that says what a state file may hold. YAML counts as
 //! the JSON it stands for.
 
-use std::{fmt, iter};
+use std::fmt;
 
-use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::brief;
 use super::json::kind;
+use super::ordered::Ordered;
 use crate::base::clock;
 
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Schema {
-    #[serde(rename = "$defs", deserialize_with = "in_order")]
-    defs: Vec<(String, Self)>,
+    #[serde(rename = "$defs")]
+    defs: Ordered<Self>,
     /// `#/$defs/NAME`
     #[serde(rename = "$ref")]
     reference: Option<String>,
@@ -24,8 +25,8 @@ pub struct Schema {
     required: Vec<String>,
     /// Our own word: keys whose absence is worth a note and no fault.
     recommended: Vec<String>,
-    #[serde(deserialize_with = "in_order")]
-    properties: Vec<(String, Self)>,
+    /// In order, which is that of the faults.
+    properties: Ordered<Self>,
     additional_properties: Option<Box<Self>>,
     items: Option<Box<Self>>,
     #[serde(rename = "enum")]
@@ -85,23 +86,6 @@ impl Type {
             Self::Object => "an object",
         }
     }
-}
-
-/// Keeps the order of the file, which is that of the faults.
-fn in_order<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(String, Schema)>, D::Error> {
-    struct InOrder;
-    impl<'de> Visitor<'de> for InOrder {
-        type Value = Vec<(String, Schema)>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object of schemas")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            iter::from_fn(|| map.next_entry().transpose()).collect()
-        }
-    }
-    from.deserialize_map(InOrder)
 }
 
 fn one_or_several<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Type>, D::Error> {
@@ -180,17 +164,15 @@ impl Schema {
 
     /// One of its definitions.
     pub fn def(&self, name: &str) -> Option<&Self> {
-        let (_, def) = self.defs.iter().find(|(known, _)| known == name)?;
-        Some(def)
+        self.defs.get(name)
     }
 
     pub fn property(&self, key: &str) -> Option<&Self> {
-        let (_, schema) = self.properties.iter().find(|(known, _)| known == key)?;
-        Some(schema)
+        self.properties.get(key)
     }
 
     pub fn keys(&self) -> impl Iterator<Item = &str> {
-        self.properties.iter().map(|(key, _)| key.as_str())
+        self.properties.0.iter().map(|(key, _)| key.as_str())
     }
 
     /// Checks a value against one of the definitions, or with `""` the schema itself.
@@ -243,7 +225,7 @@ impl Schema {
             found: None,
             schema,
         };
-        for (key, schema) in &at.properties {
+        for (key, schema) in &at.properties.0 {
             match map.get(key) {
                 Some(value) => self.check_at(schema, &below(key), value, report),
                 None if at.required.contains(key) => report.faults.push(missing(key, schema)),
@@ -251,7 +233,7 @@ impl Schema {
                 None => {}
             }
         }
-        let is_known = |key: &String| at.properties.iter().any(|(known, _)| known == key);
+        let is_known = |key: &String| at.properties.get(key).is_some();
         for key in at
             .required
             .iter()

@@ -52,7 +52,7 @@ pub(super) fn merge(
     let (mut sources, mut problems) = (Sources::new(), Vec::new());
     for (_, path, text) in contracts {
         let file = text.map_err(str::to_owned).and_then(ContractFile::parse);
-        match file.and_then(|file| add_contract(merged, file, known)) {
+        match file.and_then(|file| add_contract(merged, file, path, known)) {
             Ok(ids) => sources.extend(ids.into_iter().map(|id| (id, (*path).to_owned()))),
             Err(problem) => problems.push(format!("`{path}` is ignored: {problem}")),
         }
@@ -79,11 +79,12 @@ pub(super) fn give_way(merged: &mut File, sources: &mut Sources, settings: &File
 fn add_contract(
     merged: &mut File,
     contract: ContractFile,
+    path: &str,
     known: &[KnownSystem],
 ) -> Result<Vec<String>, String> {
     let mut systems = merged.systems.clone().unwrap_or_default();
     let mut ids = Vec::new();
-    for (id, system) in contract.systems {
+    for (id, mut system) in contract.systems {
         if let Some(key) = key_of_settings(&system) {
             return Err(format!("`systems.{id}.{key}`: only settings can say that"));
         }
@@ -93,7 +94,9 @@ fn add_contract(
         if system.site.is_none() {
             return Err(format!("`systems.{id}`: a new system needs a `site`"));
         }
-        system_settings(&id, &system, known)
+        let found = system.find_schemas(path);
+        found
+            .and_then(|()| system_settings(&id, &system, known))
             .map_err(|problem| format!("`systems.{id}`: {problem}"))?;
         systems.insert(id.clone(), Some(system));
         ids.push(id);

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 
 use serde::Deserialize;
 use serde::de::value::SeqAccessDeserializer;
-use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
 
 use crate::contract::denial::Mode;
 use crate::contract::edition::Choice;
+use crate::formats::ordered::Ordered;
 use crate::formats::yaml;
+use crate::settings::content::ContentRule;
 use crate::settings::model::{EvidenceMode, OnError, Recording, Strictness, Undo};
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -81,10 +84,18 @@ pub(crate) struct SystemFile {
     pub(crate) canonical: Option<Vec<String>>,
     pub(crate) patterns: Option<Vec<String>>,
     pub(crate) ephemeral: Option<Vec<String>>,
-    pub(crate) owners: Option<Owners>,
+    pub(crate) owners: Option<Ordered<Words>>,
+    pub(crate) content: Option<Ordered<ContentRule>>,
 }
 
 impl SystemFile {
+    /// Takes the paths of schemas from the directory of the file that names them.
+    pub(crate) fn find_schemas(&mut self, file: &str) -> Result<(), String> {
+        let dir = Path::new(file).parent().unwrap_or(Path::new(""));
+        let mut rules = self.content.iter_mut().flat_map(|content| &mut content.0);
+        rules.try_for_each(|(_, rule)| rule.stand_in(dir))
+    }
+
     /// Whether the file itself switches the system on: it says so, or declares it.
     pub(crate) fn is_switched_on(&self) -> bool {
         self.enabled.unwrap_or(self.site.is_some())
@@ -187,31 +198,5 @@ impl<'de> Deserialize<'de> for Words {
             }
         }
         deserializer.deserialize_any(OfWords)
-    }
-}
-
-/// Names and whose they are, in the order of the file.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Owners(pub(crate) Vec<(String, Words)>);
-
-impl<'de> Deserialize<'de> for Owners {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OfOwners;
-        impl<'de> Visitor<'de> for OfOwners {
-            type Value = Owners;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("names and their owners")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Owners, A::Error> {
-                let mut owners = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    owners.push(entry);
-                }
-                Ok(Owners(owners))
-            }
-        }
-        deserializer.deserialize_map(OfOwners)
     }
 }

@@ -61,9 +61,27 @@ impl Layers {
         !self.files.is_empty() && !texts.any(|text| model::may_make_site(text))
     }
 
-    /// Parses and merges the texts.
+    /// Parses and merges the texts, and reads the schemas that they name.
     pub fn resolve(&self, known: &[KnownSystem]) -> Resolved {
-        Settings::resolve(&self.sources(), known)
+        let mut resolved = Settings::resolve(&self.sources(), known);
+        for (id, system) in &mut resolved.settings.systems {
+            let Some(declared) = &mut system.declared else {
+                continue;
+            };
+            declared
+                .content
+                .retain_mut(|(name, rule)| match rule.load() {
+                    Ok(()) => true,
+                    Err(problem) => {
+                        let name = name.as_str();
+                        let what =
+                            format!("the content of `{name}` in `{id}` is not checked: {problem}");
+                        resolved.problems.push(what);
+                        false
+                    }
+                });
+        }
+        resolved
     }
 
     pub(crate) fn sources(&self) -> Vec<Source<'_>> {

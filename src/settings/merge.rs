@@ -54,7 +54,7 @@ pub(crate) fn resolve(layers: &[Source<'_>], known: &[KnownSystem]) -> Resolved 
     let has_contracts = !sources.is_empty();
     for &&(layer, path, text) in &layers {
         let file = text.map_err(str::to_owned);
-        match file.and_then(|text| read(text, &merged, known)) {
+        match file.and_then(|text| read(path, text, &merged, known)) {
             Ok((_, settings)) if layers.len() == 1 && !has_contracts => {
                 resolved.settings = settings;
                 return resolved;
@@ -106,8 +106,19 @@ pub(crate) fn resolve(layers: &[Source<'_>], known: &[KnownSystem]) -> Resolved 
 
 /// Parses one file, and says what it sets by itself; `earlier` knows the systems
 /// declared so far.
-fn read(text: &str, earlier: &File, known: &[KnownSystem]) -> Result<(File, Settings), String> {
-    let file = File::parse(text)?;
+fn read(
+    path: &str,
+    text: &str,
+    earlier: &File,
+    known: &[KnownSystem],
+) -> Result<(File, Settings), String> {
+    let mut file = File::parse(text)?;
+    for (id, system) in file.systems.iter_mut().flatten() {
+        let content = system
+            .as_mut()
+            .map_or(Ok(()), |system| system.find_schemas(path));
+        content.map_err(|problem| format!("`systems.{id}`: {problem}"))?;
+    }
     let settings = settings(&file, known)?;
     let is_declared = |id: &str| {
         earlier
@@ -181,6 +192,7 @@ fn overlay_system(base: SystemFile, later: SystemFile) -> SystemFile {
         patterns: later.patterns.or(base.patterns),
         ephemeral: later.ephemeral.or(base.ephemeral),
         owners: later.owners.or(base.owners),
+        content: later.content.or(base.content),
     }
 }
 
@@ -257,7 +269,7 @@ fn enforce_managed_system(
         };
     }
     pin!(contract extra_names extra_globs subdirectories roots roles programs);
-    pin!(site open long_lived canonical patterns ephemeral owners);
+    pin!(site open long_lived canonical patterns ephemeral owners content);
 }
 
 /// The systems that the managed file switches on by name, whatever their mode.
@@ -424,6 +436,7 @@ fn check_keys(id: &str, file: &SystemFile, known: &[KnownSystem]) -> Result<(), 
             "is for new systems only",
         ),
         ("owners", file.owners.is_some(), "is for new systems only"),
+        ("content", file.content.is_some(), "is for new systems only"),
     ];
     let mut given = for_new_ones.iter().filter(|(_, is_given, _)| *is_given);
     match given.next().filter(|_| is_built_in) {
@@ -451,6 +464,9 @@ fn declared(file: &SystemFile) -> Result<Option<Declared>, String> {
         ))
     });
     let owners = owners.collect::<Result<_, String>>()?;
+    let content = file.content.iter().flat_map(|content| &content.0);
+    let content = content.map(|(name, rule)| Ok((glob("content", name, &sites)?, rule.clone())));
+    let content = content.collect::<Result<_, String>>()?;
     let (canonical, patterns, ephemeral) = (
         globs("canonical", &file.canonical, &sites)?,
         globs("patterns", &file.patterns, &sites)?,
@@ -465,5 +481,6 @@ fn declared(file: &SystemFile) -> Result<Option<Declared>, String> {
         patterns,
         ephemeral,
         owners,
+        content,
     }))
 }

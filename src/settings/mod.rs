@@ -1,5 +1,6 @@
 //! The settings files, merged into one value.
 
+pub mod content;
 mod contracts;
 pub mod file;
 pub mod load;

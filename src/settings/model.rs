@@ -12,6 +12,7 @@ use crate::base::actor::{Actor, AgentName};
 use crate::contract::denial::Mode;
 use crate::contract::edition::{Edition, EnabledDevt, InForce};
 use crate::contract::glob::Pattern;
+use crate::settings::content::ContentRule;
 use crate::settings::merge::{self, Resolved, Source};
 
 /// The roles of the group files.
@@ -162,6 +163,8 @@ pub struct Declared {
     pub ephemeral: Vec<Pattern>,
     /// Names that only the listed ones may write, in the order of the file.
     pub owners: Vec<(Pattern, Vec<Owner>)>,
+    /// What names have to hold, in the order of the file.
+    pub content: Vec<(Pattern, ContentRule)>,
 }
 
 /// Who may write a name.
@@ -198,15 +201,23 @@ impl Owner {
 }
 
 impl Declared {
-    /// Those a name belongs to; `None` when everyone may write it. Its own line goes
-    /// before globs, and of these the last one counts.
+    /// Those a name belongs to; `None` when everyone may write it.
     pub fn owners_of(&self, name: &str) -> Option<&[Owner]> {
-        let named = |(pattern, _): &&(Pattern, _)| pattern.as_name() == Some(name);
-        let own = self.owners.iter().find(named);
-        let mut matching = self.owners.iter().rev();
-        let line = own.or_else(|| matching.find(|(pattern, _)| pattern.matches(name)));
-        line.map(|(_, owners)| owners.as_slice())
+        value_of(&self.owners, name).map(Vec::as_slice)
     }
+
+    pub fn content_of(&self, name: &str) -> Option<&ContentRule> {
+        value_of(&self.content, name)
+    }
+}
+
+/// What stands behind a name: its own line goes before globs, and of these the last one counts.
+fn value_of<'v, V>(lines: &'v [(Pattern, V)], name: &str) -> Option<&'v V> {
+    let named = |(pattern, _): &&(Pattern, V)| pattern.as_name() == Some(name);
+    let own = lines.iter().find(named);
+    let mut matching = lines.iter().rev();
+    let line = own.or_else(|| matching.find(|(pattern, _)| pattern.matches(name)));
+    line.map(|(_, value)| value)
 }
 
 impl Default for Settings {

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use crate::contract::denial::Mode;
 use crate::contract::edition::Edition;
 use crate::contract::glob::Pattern;
+use crate::settings::content::ContentRule;
 use crate::settings::file::File;
 use crate::settings::merge::{Layer, Resolved};
 use crate::settings::model::*;
@@ -123,6 +124,10 @@ fn every_key_is_read() {
     assert!(notes.owners_of("index.md").unwrap().contains(&scribe));
     assert_eq!(notes.owners_of("log.md"), Some([Owner::Main].as_slice()));
     assert_eq!(notes.owners_of("note-1.md"), None);
+    let (named, of_glob) = (notes.content_of("index.md"), notes.content_of("log.md"));
+    assert_eq!(named, Some(&ContentRule::FrontMatter));
+    let done = ContentRule::StatusLine(vec!["DONE".to_owned()]);
+    assert_eq!(of_glob, Some(&done));
 }
 
 #[test]
@@ -180,6 +185,16 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
         ("owners: {'docs/**/*.md': x}", ["owners", "write `**/*.md`"]),
         ("extra_names: ['x.md ']", ["extra_names", "write `x.md`"]),
         ("canonical: [a/../b.md]", ["`a/../b.md`", "without `..`"]),
+        ("content: {docs/a.md: json}", ["content", "write `a.md`"]),
+        ("content: {a.md: jsn}", ["content", "did you mean `json`?"]),
+        (
+            "content: {a.md: {schema: ../a}}",
+            ["`../a`", "without `..`"],
+        ),
+        (
+            "content: {a.md: {status_line: []}}",
+            ["content", "lists the values"],
+        ),
     ] {
         let settings = format!("systems: {{x: {{site: docs, {names}}}}}\n");
         refuses(&settings, &words);
@@ -445,6 +460,16 @@ fn the_schema_has_exactly_the_values_of_the_enums() {
         checked += values.len();
     }
     assert_eq!(checked, 11);
+    let rules = &schema["definitions"]["content"]["oneOf"];
+    let words = rules[0]["enum"].as_array().unwrap().iter();
+    let keys = rules[1]["properties"].as_object().unwrap().keys();
+    let rules = words
+        .map(|word| word.as_str().unwrap())
+        .chain(keys.map(String::as_str));
+    assert_eq!(
+        rules.map(str::to_owned).collect::<BTreeSet<_>>(),
+        keys_of("systems: {x: {site: x, content: {a: zzz}}}")
+    );
     let roles = "/properties/systems/properties/groups/properties/roles/properties";
     let roles = schema.pointer(roles).unwrap().as_object().unwrap();
     assert!(roles.keys().eq(ROLES));

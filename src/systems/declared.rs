@@ -1,10 +1,12 @@
 //! Systems that exist in the settings only: a glob for the site, globs for its
-//! names. A declared site is closed.
+//! names, and what they have to hold. A declared site is closed.
+
+mod content;
 
 use crate::contract::glob::Pattern;
 use crate::contract::table::{Contract, Dir, DirKind, List, Name, Others, Role, Row, Writer};
 use crate::settings::model::{Declared, Owner, Settings};
-use crate::systems::system::{Info, Place, System, View, place_at};
+use crate::systems::system::{ContentError, Info, Note, Place, System, View, place_at};
 
 pub struct DeclaredSystem<'s> {
     declared: &'s Declared,
@@ -84,6 +86,22 @@ impl System for DeclaredSystem<'_> {
                     .iter()
                     .any(|site| site.matches(place.site))
             })
+    }
+
+    fn judges(&self, entry: &str) -> bool {
+        self.declared.content_of(entry).is_some()
+    }
+
+    fn check_content(
+        &self,
+        Place { entry, .. }: Place<'_>,
+        text: &str,
+        _present: Option<&str>,
+    ) -> Result<Vec<Note>, ContentError> {
+        match self.declared.content_of(entry) {
+            Some(rule) => content::check(rule, entry, text).map_err(ContentError::malformed),
+            None => Ok(Vec::new()),
+        }
     }
 
     fn writer<'a>(&'a self, _row: &'a Row<'a>, entry: &str) -> Writer<'a> {

@@ -3,7 +3,7 @@
 //! Read fail-closed: whatever is not exactly a good verdict is not one.
 
 use crate::formats::brief;
-use crate::formats::markdown::{field, outside_fences};
+use crate::formats::markdown::{self, field, outside_fences};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportKind {
@@ -82,31 +82,16 @@ fn statuses(kind: ReportKind, text: &str) -> impl Iterator<Item = Reading> {
         .map(move |value| status(kind, value))
 }
 
-/// Text after white space is tolerated, unless it names the other value: then a
-/// template was left in.
 fn status(kind: ReportKind, after_colon: &str) -> Reading {
-    let [good, bad] = kind.values();
-    let malformed = || {
-        Reading::Malformed(format!(
+    let [good, _] = kind.values();
+    match markdown::status(after_colon, &kind.values()) {
+        Some(value) if value == good => Reading::Good,
+        Some(_) => Reading::Bad,
+        None => Reading::Malformed(format!(
             "`**Status:**{}` is no verdict; {}",
             brief(after_colon),
             kind.wanted()
-        ))
-    };
-    let Some(rest) = after_colon.strip_prefix(' ') else {
-        return malformed();
-    };
-    let (value, comment) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    let (reading, other) = match value {
-        _ if value == good => (Reading::Good, bad),
-        _ if value == bad => (Reading::Bad, good),
-        _ => return malformed(),
-    };
-    let mut words = comment.split(|c: char| !c.is_alphanumeric());
-    if words.any(|word| word == other) {
-        malformed()
-    } else {
-        reading
+        )),
     }
 }
 

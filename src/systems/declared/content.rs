@@ -1,0 +1,80 @@
+//! What a file of a declared system has to hold.
+
+use serde_json::Value;
+
+use crate::formats::schema::{Fault, Schema};
+use crate::formats::{brief, front_matter, markdown, yaml};
+use crate::settings::content::ContentRule;
+use crate::systems::system::Note;
+
+/// Judges the text of a file.
+///
+/// # Errors
+/// What is wrong with it, and what to write.
+pub(super) fn check(rule: &ContentRule, name: &str, text: &str) -> Result<Vec<Note>, String> {
+    match rule {
+        ContentRule::Json => json(name, text).map(|_| Vec::new()),
+        ContentRule::Yaml => yaml(name, text).map(|_| Vec::new()),
+        ContentRule::FrontMatter => front_matter(name, text).map(|_| Vec::new()),
+        ContentRule::Schema(file) => fits(&file.schema, name, text),
+        ContentRule::StatusLine(values) => status_line(values, name, text).map(|()| Vec::new()),
+    }
+}
+
+fn json(name: &str, text: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|error| format!("`{name}` is not valid JSON: {error}"))
+}
+
+fn yaml(name: &str, text: &str) -> Result<yaml::Value, String> {
+    yaml::parse(text).map_err(|error| format!("`{name}` is not valid YAML: {error}"))
+}
+
+fn front_matter(name: &str, text: &str) -> Result<yaml::Value, String> {
+    front_matter::read(text)
+        .map_err(|error| format!("the front matter of `{name}` cannot be read: {error}"))
+}
+
+fn fits(schema: &Schema, name: &str, text: &str) -> Result<Vec<Note>, String> {
+    let report = match name.rsplit('.').next() {
+        Some("json") => schema.check("", &json(name, text)?),
+        Some("md") => schema.check("", &front_matter(name, text)?),
+        _ => schema.check("", &yaml(name, text)?),
+    };
+    let missing = report.into_result();
+    let missing = missing.map_err(|fault| in_file(name, &fault))?;
+    let missing = missing
+        .iter()
+        .map(|fault| Note::Remark(in_file(name, fault)));
+    Ok(missing.collect())
+}
+
+fn in_file(name: &str, fault: &Fault<'_>) -> String {
+    match (fault.path.as_str(), &fault.found) {
+        ("", Some(found)) => {
+            let (shown, wanted) = (fault.shown(found), fault.schema.wanted());
+            format!("`{name}` is {shown}, not {wanted}")
+        }
+        _ => format!("in `{name}` {fault}"),
+    }
+}
+
+fn status_line(values: &[String], name: &str, text: &str) -> Result<(), String> {
+    let values: Vec<&str> = values.iter().map(String::as_str).collect();
+    let behind =
+        |line| markdown::field(line, "Status").or_else(|| str::strip_prefix(line, "Status:"));
+    let found: Vec<&str> = markdown::outside_fences(text).filter_map(behind).collect();
+    let what = match found.as_slice() {
+        [] => format!("`{name}` has no status line"),
+        [one] if markdown::status(one, &values).is_some() => return Ok(()),
+        [one] => format!("`{}` is no status of `{name}`", brief(one.trim())),
+        several => format!("`{name}` has {} status lines", several.len()),
+    };
+    let lines: Vec<String> = values
+        .iter()
+        .map(|value| format!("`**Status:** {value}`"))
+        .collect();
+    let lines = lines.join(" or ");
+    Err(format!(
+        "{what}; write one line {lines}, outside code fences"
+    ))
+}
