@@ -91,6 +91,8 @@ fn defaults(context: &CliContext<'_>) -> BTreeMap<String, (Value, Option<String>
         ("dispatch", json!(settings.dispatch)),
         ("undo", json!(settings.undo)),
         ("recorder", json!(settings.recorder)),
+        ("evidence.mode", json!(settings.evidence)),
+        ("evidence.commands", json!(settings.test_commands)),
         ("archive.runs", json!(settings.archive_runs)),
         ("log.max_bytes", json!(settings.log_max_bytes)),
         ("on_error", json!(settings.on_error)),

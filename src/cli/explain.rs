@@ -96,6 +96,7 @@ fn tell(path: &str, claim: Option<&Claim<'_>>, decision: &Decision) -> Explanati
         path: path.to_owned(),
         decision: decision.ruling(),
         code: denial.map(|denial| denial.code.as_str()),
+        rule: denial.map(|denial| denial.code.as_str()),
         reason: denial.map(|denial| message::reason(std::slice::from_ref(denial), &[])),
         nearest: denial
             .and_then(|denial| denial.suggestion.clone())

@@ -97,11 +97,13 @@ fn write_line(
         Act::Remove => "removed",
     };
     let size = record.size.map_or("-".to_owned(), output::size);
-    let code = record.code.as_deref().unwrap_or_default();
+    // The removal half of a rename that was undone breaks no rule itself.
+    let code = record.code.as_deref().filter(|code| !code.is_empty());
+    let code = code.map(|code| format!(" ({code})")).unwrap_or_default();
     let outcome = match record.decision {
         Outcome::Allowed => String::new(),
-        Outcome::Detected => context.paint.red(&format!("  detected ({code})")),
-        Outcome::Undone => context.paint.red(&format!("  undone ({code})")),
+        Outcome::Detected => context.paint.red(&format!("  detected{code}")),
+        Outcome::Undone => context.paint.red(&format!("  undone{code}")),
     };
     let actor = record.actor.as_deref().unwrap_or("unknown");
     let doubt = if record.certain { "" } else { "?" };

@@ -238,17 +238,22 @@ fn goal(step: transition::Step<'_>) -> (&'static str, Option<(GateStatus, &'stat
     }
 }
 
-/// One update of a session's state. A report that it names must be there.
+/// One update of a session's state. A report that it names must be there, and one that is
+/// there counts without being named.
 fn step(on: &On, step: transition::Step<'_>, context: &CliContext<'_>) -> Result<Change> {
     let (verb, end) = goal(step);
-    let report = match step {
-        transition::Step::Complete { report } => report,
-        _ => None,
-    };
     let docs = change::nearest(context, SYSTEM, ".claude/.docs");
     let (file, outcome) = change::locked(&docs, SYSTEM, |_| {
         let (name, text) = chosen(&docs, &on.which)?;
         let file = docs.join(&name);
+        let own = on.phase.report();
+        let (step, report) = match step {
+            transition::Step::Complete { report } => {
+                let report = report.or(own.filter(|own| file.with_file_name(own).exists()));
+                (transition::Step::Complete { report }, report)
+            }
+            step => (step, None),
+        };
         let change = transition::apply(&text, on.phase, step, context.now);
         if let (Err(_), Some((status, word))) = (&change, end)
             // The hook may have seen the agent's start, or the report, before.
@@ -259,14 +264,16 @@ fn step(on: &On, step: transition::Step<'_>, context: &CliContext<'_>) -> Result
         }
         if let Some(report) = report.filter(|_| change.is_ok()) {
             let report = file.with_file_name(report);
-            let fault = match change::present(&report)? {
-                None => "there is no report",
-                Some(text) if text.trim().is_empty() => "empty report",
-                Some(_) => "",
-            };
-            if !fault.is_empty() {
-                let report = gates::shown(&context.project, &report);
-                bail!("{fault} `{report}`; write it first, or leave `--report` out");
+            let text = change::present(&report)?;
+            let report = gates::shown(&context.project, &report);
+            match text {
+                None => {
+                    bail!("there is no report `{report}`; write it first, or leave `--report` out")
+                }
+                Some(text) if text.trim().is_empty() => {
+                    bail!("empty report `{report}`; write it first")
+                }
+                Some(_) => {}
             }
         }
         let mut outcome = transition::outcome(&text, change, on.phase, verb.to_owned());

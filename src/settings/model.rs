@@ -92,7 +92,9 @@ pub enum Recording {
 }
 
 /// What a gate without proof is. Weakest first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, serde::Serialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum EvidenceMode {
     /// Passed on its word.
