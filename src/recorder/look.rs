@@ -218,12 +218,14 @@ impl Work<'_, '_> {
         after: Option<State>,
         happened: Option<Nanos>,
     ) {
+        // The clock may have been put back since the last look.
+        let (last, now) = (self.look.last, self.look.now);
         self.changes.push(Change {
             path: path.to_owned(),
             before,
             after,
-            lo: happened.unwrap_or(self.look.last),
-            hi: happened.unwrap_or(self.look.now),
+            lo: happened.unwrap_or(last.min(now)),
+            hi: happened.unwrap_or(last.max(now)),
             candidates: Vec::new(),
         });
     }

@@ -8,7 +8,6 @@ use std::path::Path;
 
 use crate::base::disk::bounded_read;
 use crate::base::disk::bounded_read::read_text;
-use crate::base::path;
 use crate::log::record::{Record, What};
 use crate::project::registry::Registry;
 use crate::recorder::contents::Contents;
@@ -29,6 +28,9 @@ use crate::systems::system;
 
 /// Holds the time of the last look.
 const LOOKED: &str = "looked";
+
+/// The client's longest timeout of a command, ten minutes, and some seconds.
+const LONGEST_COMMAND: Nanos = 610 * 1_000_000_000;
 
 /// What an event tells of calls that are over.
 pub(super) enum Closing<'a> {
@@ -190,19 +192,17 @@ impl Recorder<'_> {
         };
         let windowless = step.windowless.iter();
         let counts = |window: &&Window| was_new || matches!(window.doing, Doing::Wrote { .. });
-        windows.extend(windowless.filter(counts).cloned());
+        let windowless = windowless.filter(counts);
         for change in &mut changes {
-            let path = path::from_os(change.path());
-            let is_able = |window: &&Window| match &window.doing {
-                Doing::Wrote { path: written } => *written == path,
-                _ => window.overlaps(change.lo, change.hi),
-            };
-            let able = windows.iter().filter(is_able);
-            change.candidates = able.map(Window::id).collect();
+            let ran = |window: &&Window| window.overlaps(change.lo, change.hi);
+            let ran = windows.iter().filter(ran);
+            let unannounced = windowless.clone().filter(|window| window.explains(change));
+            change.candidates = ran.chain(unannounced).map(Window::id).collect();
         }
+        windows.extend(windowless.cloned());
         let open = known.index.pending().to_vec().into_iter().chain(changes);
         let (waiting, ripe): (Vec<Change>, Vec<Change>) =
-            open.partition(|change| is_awaited(change, &windows, &closed));
+            open.partition(|change| self.is_awaited(change, &windows, &closed));
         let findings = self.settle(
             locked,
             step,
@@ -264,14 +264,16 @@ impl Recorder<'_> {
             .filter(|window| closed.contains(&window.id()));
         over.try_for_each(|window| leave(&window.caller.tool_use_id, &window.state))
     }
-}
 
-/// Whether the end of a call is still to come that can tell more of a change.
-fn is_awaited(change: &Change, windows: &[Window], closed: &BTreeSet<String>) -> bool {
-    let is_candidate = |window: &&Window| change.candidates.contains(&window.id());
-    let mut candidates = windows.iter().filter(is_candidate);
-    !candidates
-        .clone()
-        .any(|window| closed.contains(&window.id()))
-        && candidates.any(Window::is_waited_for)
+    /// Whether the end of a call is still to come that can tell more of a change. No
+    /// foreground command runs longer than that, and a session that was killed ends none.
+    fn is_awaited(&self, change: &Change, windows: &[Window], closed: &BTreeSet<String>) -> bool {
+        let is_candidate = |window: &&Window| change.candidates.contains(&window.id());
+        let mut candidates = windows.iter().filter(is_candidate);
+        self.nanos() - change.hi < LONGEST_COMMAND
+            && !candidates
+                .clone()
+                .any(|window| closed.contains(&window.id()))
+            && candidates.any(Window::is_waited_for)
+    }
 }

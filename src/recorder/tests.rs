@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::fs;
 use std::path::PathBuf;
 
-use chrono::Utc;
+use chrono::{TimeDelta, Utc};
 
 use crate::base::actor::AgentName;
 use crate::base::env::Env;
@@ -29,6 +29,8 @@ struct Scene {
     dir: PathBuf,
     settings: &'static str,
     calls: Cell<u32>,
+    /// How far the clock was put forward.
+    ahead: Cell<TimeDelta>,
 }
 
 impl Drop for Scene {
@@ -61,6 +63,7 @@ impl Scene {
             dir,
             settings,
             calls: Cell::new(0),
+            ahead: Cell::default(),
         };
         for (name, text) in [
             ("workflow.yaml", WORKFLOW),
@@ -108,7 +111,7 @@ impl Scene {
                 text: "",
                 targets: &[],
             },
-            now: Utc::now(),
+            now: Utc::now() + self.ahead.get(),
         })
     }
 
@@ -411,6 +414,33 @@ fn a_change_waits_for_the_end_of_its_call() {
         Outcome::Undone,
     );
     scene.is_quiet();
+}
+
+/// A session that was killed tells no end of its calls, and goes on under another id.
+#[test]
+fn a_change_waits_ten_minutes_at_most() {
+    let scene = Scene::new("killed", "");
+    scene.begin("main", "python3 a.py");
+    scene.write("stray.md", "x");
+    for (minutes, is_there) in [(0, true), (10, true), (11, false)] {
+        scene.ahead.set(TimeDelta::minutes(minutes));
+        scene.run("tester", "make", |_| {});
+        assert_eq!(scene.read("stray.md").is_some(), is_there, "{minutes}");
+    }
+}
+
+#[test]
+fn a_clock_that_is_put_back_hides_no_change() {
+    let scene = Scene::new("clock", "undo: exclusive\n");
+    scene.ahead.set(TimeDelta::hours(1));
+    let call = scene.begin("programmer", "python3 a.py");
+    scene.ahead.set(TimeDelta::zero());
+    scene.write("workflow.yaml", "active: false\nphase: plan\n");
+    scene.write("stray.md", "x");
+    scene.remove("plan.md");
+    assert!(scene.end(&call).iter().all(Finding::was_undone));
+    assert_eq!(scene.read("workflow.yaml").as_deref(), Some(WORKFLOW));
+    assert_eq!(scene.read("plan.md").as_deref(), Some("# Plan\n"));
 }
 
 #[test]

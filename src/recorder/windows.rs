@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 use crate::base::actor::{Actor, AgentName};
 use crate::base::disk::bounded_read;
 use crate::base::disk::list;
+use crate::base::path;
 use crate::formats::json::line;
-use crate::recorder::entry::{BlobId, Nanos};
+use crate::recorder::entry::{BlobId, Change, Nanos};
 use crate::store::{append, replace};
 
 const DIR: &str = "open";
@@ -146,6 +147,17 @@ impl Window {
     pub fn overlaps(&self, lo: Nanos, hi: Nanos) -> bool {
         let end = self.state.end().unwrap_or(Nanos::MAX);
         self.start <= hi.saturating_add(LAG) && lo <= end
+    }
+
+    /// Whether a call that nobody announced can have made a change. There was no look before
+    /// it: what its text was read to leave alone may have been there.
+    pub fn explains(&self, change: &Change) -> bool {
+        let path = path::from_os(change.path());
+        match &self.doing {
+            Doing::Wrote { path: written } => *written == path,
+            Doing::RunsCode(call) if !call.is_opaque => call.names(&path),
+            Doing::RunsCode(_) | Doing::Writes { .. } => self.overlaps(change.lo, change.hi),
+        }
     }
 
     /// Whether the tool itself ran at this time, and not other hooks around it.
