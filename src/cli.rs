@@ -286,11 +286,16 @@ fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<A
         _ => {}
     }
     let context = context(&cli, env, now)?;
-    if !matches!(cli.verb, Verb::Doctor) {
-        let problems = context.rules.problems.iter();
-        problems.for_each(|problem| crate::base::warn::warn(problem));
-    }
     let verb = &cli.verb;
+    let rules = &context.rules;
+    let (problems, left_out): (&[String], &[String]) = match verb {
+        Verb::Doctor => (&[], &[]),
+        Verb::Config | Verb::Contract(_) => (&rules.problems, &rules.left_out),
+        _ => (&rules.problems, &[]),
+    };
+    for problem in problems.iter().chain(left_out) {
+        crate::base::warn::warn(problem);
+    }
     match verb.writes_as() {
         Some(name) => context.own_writes(name, &mut || serve(verb, &context, out)),
         None => serve(verb, &context, out),

@@ -158,6 +158,10 @@ fn of_settings(subject: &Subject<'_>) -> Vec<Finding> {
         let fix = "correct the file; until then it counts for nothing";
         findings.push(Finding::warning("settings", problem, fix));
     }
+    for what in &resolved.left_out {
+        let fix = "correct it there; until then it counts for nothing";
+        findings.push(Finding::warning("left-out", what, fix));
+    }
     for key in &resolved.overruled {
         findings.push(Finding::info("overruled", key));
     }

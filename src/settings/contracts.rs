@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::contract::glob::Pattern;
 use crate::formats::yaml;
-use crate::settings::file::{File, SystemFile, explain};
+use crate::settings::file::{File, SystemFile, explain, nearest};
 use crate::settings::merge::{Resolved, Source, system_settings};
 use crate::settings::model::{Declared, KnownSystem};
 
@@ -43,21 +43,60 @@ fn key_of_settings(system: &SystemFile) -> Option<&'static str> {
     given.next().map(|(key, _)| key)
 }
 
-/// Adds the systems of all contracts, and gives what is wrong with those that count for nothing.
+/// Adds the systems of all contracts, and says in `left_out` what counts for nothing.
 pub(super) fn merge(
     merged: &mut File,
     contracts: &[&Source<'_>],
     known: &[KnownSystem],
-) -> (Sources, Vec<String>) {
-    let (mut sources, mut problems) = (Sources::new(), Vec::new());
+    left_out: &mut Vec<String>,
+) -> Sources {
+    let mut sources = Sources::new();
     for (_, path, text) in contracts {
         let file = text.map_err(str::to_owned).and_then(ContractFile::parse);
-        match file.and_then(|file| add_contract(merged, file, path, known)) {
-            Ok(ids) => sources.extend(ids.into_iter().map(|id| (id, (*path).to_owned()))),
-            Err(problem) => problems.push(format!("`{path}` is ignored: {problem}")),
+        let systems = match file {
+            Ok(file) => file.systems,
+            Err(problem) => {
+                left_out.push(format!("`{path}` is ignored: {problem}"));
+                continue;
+            }
+        };
+        for (id, mut system) in systems {
+            match check(&id, &mut system, path, &sources, known) {
+                Ok(()) => {
+                    let systems = merged.systems.get_or_insert_default();
+                    systems.insert(id.clone(), Some(system));
+                    sources.insert(id, (*path).to_owned());
+                }
+                Err(problem) => {
+                    left_out.push(format!("`systems.{id}` in `{path}` is ignored: {problem}"));
+                }
+            }
         }
     }
-    (sources, problems)
+    sources
+}
+
+fn check(
+    id: &str,
+    system: &mut SystemFile,
+    path: &str,
+    sources: &Sources,
+    known: &[KnownSystem],
+) -> Result<(), String> {
+    if let Some(key) = key_of_settings(system) {
+        return Err(format!("only settings can say `{key}`"));
+    }
+    if known.iter().any(|known| known.id == id) {
+        return Err("it is the id of a built-in system".to_owned());
+    }
+    if let Some(other) = sources.get(id) {
+        return Err(format!("`{other}` has a system of that id"));
+    }
+    if system.site.is_none() {
+        return Err("a new system needs a `site`".to_owned());
+    }
+    system.find_schemas(path)?;
+    system_settings(id, system, known).map(drop)
 }
 
 /// Takes the systems of contracts out that a settings file declares itself.
@@ -75,34 +114,43 @@ pub(super) fn give_way(merged: &mut File, sources: &mut Sources, settings: &File
     }
 }
 
-/// Adds the systems of a contract, and gives their ids.
-fn add_contract(
-    merged: &mut File,
-    contract: ContractFile,
+/// Takes out of a settings file what it says of systems that nothing declares, and says so: most
+/// likely they are a contract's that is not here now.
+///
+/// # Errors
+/// A built-in system is meant.
+pub(super) fn take_unknown(
     path: &str,
+    file: &mut File,
+    earlier: &File,
     known: &[KnownSystem],
 ) -> Result<Vec<String>, String> {
-    let mut systems = merged.systems.clone().unwrap_or_default();
-    let mut ids = Vec::new();
-    for (id, mut system) in contract.systems {
-        if let Some(key) = key_of_settings(&system) {
-            return Err(format!("`systems.{id}.{key}`: only settings can say that"));
+    let is_known = |id: &String| {
+        known.iter().any(|system| system.id == id)
+            || earlier.systems.iter().any(|all| all.contains_key(id))
+    };
+    let declares = |system: &Option<SystemFile>| system.as_ref().is_some_and(|s| s.site.is_some());
+    let systems = file.systems.iter().flatten();
+    let unknown = systems.filter(|(id, system)| !is_known(id) && !declares(system));
+    let unknown: Vec<String> = unknown.map(|(id, _)| id.clone()).collect();
+    for id in &unknown {
+        if let Some(near) = nearest(id, known.iter().map(|system| system.id))
+            && strsim::jaro_winkler(id, near) >= 0.8
+        {
+            return Err(format!(
+                "`systems.{id}`: unknown system; did you mean `{near}`? A new one needs a `site`"
+            ));
         }
-        if known.iter().any(|known| known.id == id) || systems.contains_key(&id) {
-            return Err(format!("`systems.{id}`: there is a system of that name"));
-        }
-        if system.site.is_none() {
-            return Err(format!("`systems.{id}`: a new system needs a `site`"));
-        }
-        let found = system.find_schemas(path);
-        found
-            .and_then(|()| system_settings(&id, &system, known))
-            .map_err(|problem| format!("`systems.{id}`: {problem}"))?;
-        systems.insert(id.clone(), Some(system));
-        ids.push(id);
     }
-    merged.systems = Some(systems);
-    Ok(ids)
+    let systems = file.systems.iter_mut();
+    systems.for_each(|all| all.retain(|id, _| !unknown.contains(id)));
+    let what = |id| {
+        format!(
+            "`systems.{id}` in `{path}` is ignored: nothing here declares that system; a new one \
+             needs a `site`"
+        )
+    };
+    Ok(unknown.iter().map(what).collect())
 }
 
 /// A contract's site that is, holds or lies below a place of a built-in system or of the
@@ -137,7 +185,7 @@ pub(super) fn leave_out_what_overlaps(
     for (id, source, declared) in brought {
         let overlaps = |site: &&Pattern| taken.iter().any(|other| meet(site, other));
         if let Some(site) = declared.sites.iter().find(overlaps) {
-            resolved.overruled.push(format!(
+            resolved.left_out.push(format!(
                 "`{id}` of `{source}` is not guarded: `{}` is, holds or lies below a place of \
                  another system",
                 site.as_str()

@@ -76,7 +76,7 @@ impl Layers {
                         let name = name.as_str();
                         let what =
                             format!("the content of `{name}` in `{id}` is not checked: {problem}");
-                        resolved.problems.push(what);
+                        resolved.left_out.push(what);
                         false
                     }
                 });

@@ -7,7 +7,7 @@ use crate::contract::denial::Mode;
 use crate::contract::edition::Choice;
 use crate::contract::glob::Pattern;
 use crate::settings::contracts;
-use crate::settings::file::{EvidenceFile, File, SystemFile, Words, nearest};
+use crate::settings::file::{EvidenceFile, File, SystemFile, Words};
 use crate::settings::model::{
     Declared, KnownSystem, Owner, SettingKey, Settings, SystemSettings, Undo,
 };
@@ -34,8 +34,10 @@ pub struct Resolved {
     pub settings: Settings,
     /// Files that count for nothing, with the reason: every denial says so.
     pub problems: Vec<String>,
-    /// Keys that the managed file overrules, and systems of contracts that are left out, with
-    /// the reason: `doctor` says so.
+    /// Single systems, contracts and rules that count for nothing, with the reason: commands and
+    /// `doctor` say so.
+    pub left_out: Vec<String>,
+    /// Keys that the managed file overrules, with the reason: `doctor` says so.
     pub overruled: Vec<String>,
 }
 
@@ -49,12 +51,18 @@ pub(crate) fn resolve(layers: &[Source<'_>], known: &[KnownSystem]) -> Resolved 
     let (contracts, layers): (Vec<&Source<'_>>, Vec<&Source<'_>>) = layers
         .iter()
         .partition(|(layer, ..)| *layer == Layer::Contract);
-    let (mut sources, problems) = contracts::merge(&mut merged, &contracts, known);
-    resolved.problems = problems;
+    let mut sources = contracts::merge(&mut merged, &contracts, known, &mut resolved.left_out);
     let has_contracts = !sources.is_empty();
     for &&(layer, path, text) in &layers {
         let file = text.map_err(str::to_owned);
-        match file.and_then(|text| read(path, text, &merged, known)) {
+        let file = file.and_then(|text| {
+            let mut file = read(path, text)?;
+            let left_out = contracts::take_unknown(path, &mut file, &merged, known)?;
+            let settings = settings(&file, known)?;
+            resolved.left_out.extend(left_out);
+            Ok((file, settings))
+        });
+        match file {
             Ok((_, settings)) if layers.len() == 1 && !has_contracts => {
                 resolved.settings = settings;
                 return resolved;
@@ -104,42 +112,14 @@ pub(crate) fn resolve(layers: &[Source<'_>], known: &[KnownSystem]) -> Resolved 
     resolved
 }
 
-/// Parses one file, and says what it sets by itself; `earlier` knows the systems
-/// declared so far.
-fn read(
-    path: &str,
-    text: &str,
-    earlier: &File,
-    known: &[KnownSystem],
-) -> Result<(File, Settings), String> {
+fn read(path: &str, text: &str) -> Result<File, String> {
     let mut file = File::parse(text)?;
     for (id, system) in file.systems.iter_mut().flatten() {
-        let content = system
-            .as_mut()
-            .map_or(Ok(()), |system| system.find_schemas(path));
-        content.map_err(|problem| format!("`systems.{id}`: {problem}"))?;
+        let Some(system) = system else { continue };
+        let paths = system.find_schemas(path);
+        paths.map_err(|problem| format!("`systems.{id}`: {problem}"))?;
     }
-    let settings = settings(&file, known)?;
-    let is_declared = |id: &str| {
-        earlier
-            .systems
-            .as_ref()
-            .is_some_and(|all| all.contains_key(id))
-    };
-    let ids = || known.iter().map(|system| system.id);
-    let is_known = |id: &str| ids().any(|known| known == id) || is_declared(id);
-    for (id, system) in file.systems.iter().flatten() {
-        if !is_known(id) && system.as_ref().is_none_or(|s| s.site.is_none()) {
-            let meant = nearest(id, ids()).map_or_else(
-                || "a".to_owned(),
-                |near| format!("did you mean `{near}`? A"),
-            );
-            return Err(format!(
-                "`systems.{id}`: unknown system; {meant} new one needs a `site`"
-            ));
-        }
-    }
-    Ok((file, settings))
+    Ok(file)
 }
 
 /// A later file over what the earlier ones said, key by key.

@@ -213,10 +213,17 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
 
 #[test]
 fn a_system_is_known_or_declared() {
-    refuses(
-        "systems: {zzz: {}}\n",
-        &["unknown system; a new one needs a `site`"],
+    let unknown = project("systems: {zzz: {mode: off}}\nmode: warn\n");
+    assert_eq!(
+        (unknown.settings.mode, unknown.problems.len()),
+        (Mode::Warn, 0)
     );
+    assert!(
+        unknown.left_out[0].contains("`systems.zzz`"),
+        "{:?}",
+        unknown.left_out
+    );
+    assert!(unknown.settings.systems.is_empty());
     refuses(
         "systems:\n  devt:\n    enabeld: false\n",
         &["systems.devt", "line 3", "`enabled`?"],
