@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 
 use super::{Answer, CliContext, change, number, output};
-use crate::project::files::InDir;
+use crate::lifecycle::gates::SiteFiles;
 use crate::systems::groups;
 use crate::systems::groups::state::{self, Change, Group, GroupState};
 use crate::systems::system::Files;
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
 
 fn named(root: &str, context: &CliContext<'_>) -> Result<(String, Change)> {
     let dir = context.in_project(root);
-    match derive(&dir)? {
+    match derive(&dir, context)? {
         Some(change) => Ok((root.to_owned(), change)),
         None => {
             bail!("there is no `tasks.md` in `{dir}`; `--root` names the directory that holds it")
@@ -94,7 +94,7 @@ fn named(root: &str, context: &CliContext<'_>) -> Result<(String, Change)> {
 }
 
 /// The change in a directory; `None` where it has no `tasks.md`.
-fn derive(dir: &str) -> Result<Option<Change>> {
+fn derive(dir: &str, context: &CliContext<'_>) -> Result<Option<Change>> {
     let dir = Path::new(dir);
     // A file that is there and cannot be read must not look like one without groups,
     // nor like one in which none of them is stuck.
@@ -102,15 +102,20 @@ fn derive(dir: &str) -> Result<Option<Change>> {
         return Ok(None);
     }
     change::present(&dir.join("STUCK.md"))?;
-    let files = InDir { dir };
-    Ok(state::derive(&|name| files.read(name)))
+    let files = SiteFiles {
+        dir,
+        project: &context.project,
+    };
+    Ok(state::derive(&|name| files.read(name), &|| {
+        files.outdated("tasks.md")
+    }))
 }
 
 /// The change of every site that has a `tasks.md`.
 fn everywhere(context: &CliContext<'_>) -> Result<Vec<(String, Change)>> {
     context.require(groups::ID)?;
     let found = context.sites_of(groups::ID, |site| {
-        let change = derive(&site.dir()).transpose()?;
+        let change = derive(&site.dir(), context).transpose()?;
         let shown = match site.shown(&context.project) {
             root if root.is_empty() => ".".to_owned(),
             dir => dir,

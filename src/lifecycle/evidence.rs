@@ -2,6 +2,7 @@
 //! commands ran.
 
 use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,8 @@ use crate::settings::model::EvidenceMode;
 use crate::shell::decisive;
 use crate::store::modified;
 use crate::systems::devt::workflow_yaml::{self, Fields};
+use crate::systems::groups::report::ReportKind;
+use crate::systems::groups::tasks;
 use crate::systems::system::Files as _;
 use crate::systems::workflow::{Gate, GateStatus, Proof, Standing, Workflow};
 use crate::systems::{agent_flow, devt, groups};
@@ -191,6 +194,54 @@ fn was_set_in(project: &Project, file: &str, phase: &str) -> bool {
     // A log that is not there knows of no change.
     let _ = bounded_read::tail(&changes::log(&recorder).path(), RECENT, &mut take);
     is_set
+}
+
+/// The verdict files beside a `tasks.md` that are older than the last change of a box of their
+/// group that the change log knows.
+pub fn outdated(project: &Project, tasks: &Path) -> Vec<String> {
+    let Some(dir) = tasks.parent() else {
+        return Vec::new();
+    };
+    let recorder = mediate::dir(project);
+    let contents = Contents::of(&recorder);
+    let boxes = |blob: Option<BlobId>| {
+        let text = contents.get(blob?)?;
+        let groups = tasks::parse(&String::from_utf8_lossy(&text)).groups;
+        let counts = groups.iter().map(|group| (group.number, group.boxes()));
+        Some(counts.collect::<HashMap<_, _>>())
+    };
+    let (path, mut changed) = (path::from_os(tasks), HashMap::new());
+    let mut take = |line: &str| {
+        if let Ok(change) = serde_json::from_str::<ChangeRecord>(line)
+            && change.path == path
+            && let (Some(before), Some(after)) = (boxes(change.before), boxes(change.after))
+            && let Ok(at) = DateTime::parse_from_rfc3339(&change.ts)
+        {
+            let differ = |&(number, boxes): &(u32, _)| before.get(&number) != Some(&boxes);
+            changed.extend(
+                after
+                    .into_iter()
+                    .filter(differ)
+                    .map(|(number, _)| (number, at)),
+            );
+        }
+    };
+    // A log that is not there knows of no change.
+    let _ = bounded_read::tail(&changes::log(&recorder).path(), RECENT, &mut take);
+    let modified = |file: &Path| fs::metadata(file).ok().map(|meta| modified(&meta));
+    let kinds = [ReportKind::TestReport, ReportKind::Review];
+    let verdicts = changed
+        .iter()
+        .flat_map(|(number, at)| kinds.map(|kind| (kind.path(*number), *at)));
+    // A call may have changed the boxes long before it ended.
+    let is_older = |(verdict, at): &(String, DateTime<_>)| {
+        let at = modified(tasks).map_or(at.to_utc(), |ticked| ticked.min(at.to_utc()));
+        modified(&dir.join(verdict)).is_some_and(|judged| judged < at)
+    };
+    verdicts
+        .filter(is_older)
+        .map(|(verdict, _)| verdict)
+        .collect()
 }
 
 /// What is known around a state beside its files; read when it is first asked for.

@@ -19,7 +19,7 @@ use self::files::{OwnTree, ReadSet, below_root, nearest_from};
 use crate::base::warn;
 use crate::project::files::InDir;
 
-pub use self::files::{SiteRuns, nearest};
+pub use self::files::{SiteFiles, SiteRuns, nearest};
 pub use self::record::{About, GateRecord};
 use self::settle::settle;
 pub use self::settle::write_through;
@@ -27,7 +27,7 @@ use crate::base::actor::AgentName;
 use crate::base::disk::bounded_read;
 use crate::base::path;
 use crate::contract::denial::Mode;
-use crate::lifecycle::evidence::Evidence;
+use crate::lifecycle::evidence::{Evidence, outdated};
 use crate::project::registry::{EnabledSystem, Registry};
 use crate::project::roots::Project;
 use crate::project::sites;
@@ -221,6 +221,13 @@ impl Files for GateScope<'_> {
         let file = self.artifact(name)?;
         let why = self.evidence?.left_over(&file, begun)?;
         Some(format!("`{name}` {why}"))
+    }
+
+    fn outdated(&self, tasks: &str) -> Vec<String> {
+        match (self.evidence, self.dir()) {
+            (Some(evidence), Some(dir)) => outdated(evidence.project, &dir.join(tasks)),
+            _ => Vec::new(),
+        }
     }
 
     fn evidence(&self) -> EvidenceMode {

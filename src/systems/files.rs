@@ -31,6 +31,12 @@ pub trait Files {
         None
     }
 
+    /// The verdict files beside a `tasks.md` that are older than the last known change of a box
+    /// of their group.
+    fn outdated(&self, _tasks: &str) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Whether a gate stays open without what shows it.
     fn evidence(&self) -> EvidenceMode {
         EvidenceMode::Record

@@ -146,7 +146,7 @@ impl System for Groups {
     }
 
     fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
-        let change = state::derive(&|name| files.read(name));
+        let change = state::derive(&|name| files.read(name), &|| files.outdated(TASKS));
         let run = change.map(|change| Ok(state::workflow(&change, site)));
         run.into_iter().collect()
     }
@@ -169,7 +169,9 @@ fn changes(files: &dyn Files) -> impl Iterator<Item = (String, Vec<state::Group>
     let dirs = dirs.map(|change| format!("{change}/"));
     // A root of its own has its `tasks.md` beside the others' directories.
     std::iter::once(String::new()).chain(dirs).map(|dir| {
-        let change = state::derive(&|name| files.read(&format!("{dir}{name}")));
+        let change = state::derive(&|name| files.read(&format!("{dir}{name}")), &|| {
+            files.outdated(&format!("{dir}{TASKS}"))
+        });
         (dir, change.unwrap_or_default().groups)
     })
 }

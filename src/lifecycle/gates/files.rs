@@ -4,7 +4,7 @@ use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 
 use crate::base::path;
-use crate::lifecycle::evidence::GateLog;
+use crate::lifecycle::evidence::{GateLog, outdated};
 use crate::project::files::InDir;
 use crate::project::registry::EnabledSystem;
 use crate::project::roots::{Project, Root};
@@ -150,12 +150,36 @@ impl Files for ReadSet<'_> {
         self.files.left_over(name, begun)
     }
 
+    fn outdated(&self, tasks: &str) -> Vec<String> {
+        self.files.outdated(tasks)
+    }
+
     fn evidence(&self) -> EvidenceMode {
         self.files.evidence()
     }
 
     fn dirs(&self) -> Vec<String> {
         self.dirs.get_or_init(|| self.files.dirs()).clone()
+    }
+}
+
+/// The files of one site, with what the change log knows of them.
+pub struct SiteFiles<'a> {
+    pub dir: &'a Path,
+    pub project: &'a Project,
+}
+
+impl Files for SiteFiles<'_> {
+    fn read(&self, name: &str) -> Answer {
+        InDir { dir: self.dir }.read(name)
+    }
+
+    fn dirs(&self) -> Vec<String> {
+        InDir { dir: self.dir }.dirs()
+    }
+
+    fn outdated(&self, tasks: &str) -> Vec<String> {
+        outdated(self.project, &self.dir.join(tasks))
     }
 }
 
@@ -169,7 +193,10 @@ pub struct SiteRuns {
 impl SiteRuns {
     pub fn of(site: &Site<'_>, project: &Project, log: &GateLog) -> Self {
         let (dir, shown) = (site.dir(), site.shown(project));
-        let there = InDir { dir: dir.as_ref() };
+        let there = SiteFiles {
+            dir: dir.as_ref(),
+            project,
+        };
         let files = ReadSet::new(&there);
         let (mut readable, mut problems) = (Vec::new(), Vec::new());
         for run in site.governed.system.runs(&shown, &files) {

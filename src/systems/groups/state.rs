@@ -71,8 +71,9 @@ pub struct Change {
 /// cannot be read.
 type Files<'a> = &'a dyn Fn(&str) -> Result<Option<String>, String>;
 
-/// Derives a change from its files; `None` where it has no `tasks.md`.
-pub fn derive(files: Files<'_>) -> Option<Change> {
+/// Derives a change from its files; `None` where it has no `tasks.md`. The verdict files that
+/// are older than the boxes are asked for where they decide.
+pub fn derive(files: Files<'_>, outdated: &dyn Fn() -> Vec<String>) -> Option<Change> {
     let tasks = match files(super::TASKS) {
         Ok(text) => tasks::parse(&text?),
         Err(why) => {
@@ -89,7 +90,7 @@ pub fn derive(files: Files<'_>) -> Option<Change> {
     }
     let group = |section: &Section| {
         let copies = n_headings[&section.number];
-        let evidence = Evidence::gather(section, files);
+        let evidence = Evidence::gather(section, files, outdated);
         let state = if stops.contains(section.number) {
             GroupState::Stuck
         } else if section.number == 0 || copies > 1 || section.n_tasks() == 0 {
@@ -211,10 +212,12 @@ struct Evidence<'a> {
     /// Of the verdict files that are there.
     verdicts: Vec<(ReportKind, Reading)>,
     round: Option<u32>,
+    /// Good ones from before a box of the group changed; known where all else is done.
+    outdated: Vec<ReportKind>,
 }
 
 impl<'a> Evidence<'a> {
-    fn gather(section: &'a Section, files: Files<'_>) -> Self {
+    fn gather(section: &'a Section, files: Files<'_>, outdated: &dyn Fn() -> Vec<String>) -> Self {
         let (mut verdicts, mut round) = (Vec::new(), None);
         for kind in [ReportKind::TestReport, ReportKind::Review] {
             let reading = match files(&kind.path(section.number)) {
@@ -227,11 +230,19 @@ impl<'a> Evidence<'a> {
             };
             verdicts.push((kind, reading));
         }
-        Self {
+        let mut evidence = Self {
             section,
             verdicts,
             round,
+            outdated: Vec::new(),
+        };
+        if evidence.state() == GroupState::GroupDone {
+            let outdated = outdated();
+            let mut kinds = vec![ReportKind::TestReport, ReportKind::Review];
+            kinds.retain(|kind| outdated.contains(&kind.path(section.number)));
+            evidence.outdated = kinds;
         }
+        evidence
     }
 
     fn verdict(&self, kind: ReportKind) -> Option<&Reading> {
@@ -253,7 +264,11 @@ impl<'a> Evidence<'a> {
         match (self.verdict(ReportKind::TestReport), review) {
             (None, _) => GroupState::Testing,
             (Some(Reading::Good), None) => GroupState::Reviewing,
-            (Some(Reading::Good), Some(Reading::Good)) => GroupState::GroupDone,
+            (Some(Reading::Good), Some(Reading::Good)) => match self.outdated.first() {
+                Some(ReportKind::TestReport) => GroupState::Testing,
+                Some(ReportKind::Review) => GroupState::Reviewing,
+                None => GroupState::GroupDone,
+            },
             _ => GroupState::Developing,
         }
     }
@@ -325,7 +340,11 @@ impl<'a> Evidence<'a> {
                 (ReportKind::Review, Some(round)) => format!(" in round {round}"),
                 _ => String::new(),
             };
-            reasons.push(format!("`{}` {says}{round}", kind.path(number)));
+            let before = match self.outdated.contains(kind) {
+                true => ", before a box of the group changed",
+                false => "",
+            };
+            reasons.push(format!("`{}` {says}{round}{before}", kind.path(number)));
         }
         reasons
     }

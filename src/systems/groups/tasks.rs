@@ -33,6 +33,11 @@ impl Section {
         self.n_checked + self.n_unchecked
     }
 
+    /// How many boxes are checked, open, and open with a mark of their own.
+    pub fn boxes(&self) -> [usize; 3] {
+        [self.n_checked, self.n_unchecked, self.odd.len()]
+    }
+
     pub fn is_open(&self) -> bool {
         self.n_unchecked > 0 || !self.elsewhere.is_empty()
     }

@@ -5,10 +5,13 @@ fn change(files: &[(&str, &str)]) -> Change {
         let found = files.iter().find(|(name, _)| *name == path);
         found.map(|(_, text)| (*text).to_owned())
     };
-    derive(&|path| match text(path).as_deref() {
-        Some(NOT_UTF8) => Err("it is not UTF-8".to_owned()),
-        _ => Ok(text(path)),
-    })
+    derive(
+        &|path| match text(path).as_deref() {
+            Some(NOT_UTF8) => Err("it is not UTF-8".to_owned()),
+            _ => Ok(text(path)),
+        },
+        &Vec::new,
+    )
     .unwrap()
 }
 
@@ -183,7 +186,7 @@ fn the_first_open_group_is_the_phase() {
 
 #[test]
 fn no_tasks_is_not_no_groups() {
-    assert_eq!(derive(&|_| Ok(None)), None);
+    assert_eq!(derive(&|_| Ok(None), &Vec::new), None);
     assert_eq!(groups(&[("tasks.md", "# Tasks\n")]), []);
 }
 
@@ -246,7 +249,11 @@ fn the_fixtures_are_read_as_recommended() {
         let case = case.unwrap().path();
         let expected = std::fs::read_to_string(case.join("expected.json")).unwrap();
         let expected: serde_json::Value = serde_json::from_str(&expected).unwrap();
-        let groups = derive(&|path| Ok(std::fs::read_to_string(case.join(path)).ok())).unwrap();
+        let groups = derive(
+            &|path| Ok(std::fs::read_to_string(case.join(path)).ok()),
+            &Vec::new,
+        )
+        .unwrap();
         let groups = groups.groups;
         let number = expected["group"].as_u64().unwrap();
         let group = groups
